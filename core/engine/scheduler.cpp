@@ -19,6 +19,13 @@ Error broken(const Sequence& sequence, const char* what) {
                         what, sequence.length(), sequence.computed_tokens, sequence.pending_samples)};
 }
 
+/// Returns the maximum number of running sequences, so that a decoding one always gets a row and an output,
+/// and mostly a slot.
+uint32_t running_max(const Limits& limits) {
+    return std::min({limits.sequences_max, limits.batch_rows_max, limits.output_rows_max,
+                     std::max(limits.slots / limits.in_flight_max, 1U)});
+}
+
 Status verify_sequence(const Sequence& sequence, bool is_running) {
     const bool holds_pages = std::any_of(sequence.pages.groups.begin(), sequence.pages.groups.end(),
                                          [](const auto& table) { return !table.empty(); });
@@ -37,11 +44,8 @@ Status verify_sequence(const Sequence& sequence, bool is_running) {
 } // namespace
 
 Scheduler::Scheduler(const Limits& limits, const SchedulerOptions& options)
-    : limits_(limits), cache_(limits, options.hash_key, options.model_salt),
+    : limits_(limits), admission_(running_max(limits)), cache_(limits, options.hash_key, options.model_salt),
       prefill_rows_max_(limits.batch_rows_max) {
-    // So that a decoding sequence always gets a row and an output, and mostly a slot.
-    running_max_ = std::min({limits.sequences_max, limits.batch_rows_max, limits.output_rows_max,
-                             std::max(limits.slots / limits.in_flight_max, 1U)});
     for (uint32_t slot = limits.slots; slot > 0; --slot)
         free_slots_.push_back(slot - 1);
 }
@@ -57,8 +61,7 @@ void Scheduler::add(RequestId id, Request request, Clock::time_point now,
         sequences_.emplace(first, make_sequence(id, std::move(request), limits_, cache_, now));
     assert(is_new);
     entry->second.request_group = request_group.value_or(id);
-    token_counters_.add_sequence(entry->second.client);
-    waiting_.insert(entry->second);
+    admission_.add(entry->second);
     if (beams)
         begin_beams(*beams, entry->second);
 }
@@ -73,8 +76,8 @@ const Batch& Scheduler::schedule(Updates& updates, Clock::time_point now) {
     rebalance();
     schedule_decode(step, updates, now);
     schedule_prefill(step, updates, now);
-    token_counters_.end_batch();
-    for (Sequence* sequence : running_) {
+    admission_.end_batch();
+    for (Sequence* sequence : admission_.running()) {
         cache_.publish(sequence->pages, sequence->content(),
                        std::min(sequence->computed_tokens, sequence->length()));
     }
@@ -103,15 +106,16 @@ bool Scheduler::can_generate(const Sequence& sequence) const {
 }
 
 void Scheduler::schedule_decode(Step& step, Updates& updates, Clock::time_point now) {
-    for (std::size_t i = 0; i < running_.size();) {
-        Sequence& sequence = *running_[i];
+    const std::vector<Sequence*>& running = admission_.running();
+    for (std::size_t i = 0; i < running.size();) {
+        Sequence& sequence = *running[i];
         if (sequence.state != SequenceState::decode || sequence.backpressure == Backpressure::on ||
             !can_generate(sequence)) {
             ++i;
             continue;
         }
         if (!reserve_page(i, updates, now)) {
-            i += i < running_.size() && running_[i] == &sequence ? 1 : 0; // otherwise the next one is at i
+            i += i < running.size() && running[i] == &sequence ? 1 : 0; // otherwise the next one is at i
             continue;
         }
         ++i;
@@ -128,7 +132,7 @@ uint32_t Scheduler::reserve_rows(Sequence& sequence) {
     if (sequence.computed_tokens + 1 >= sequence.length())
         return 1;
     const uint32_t count = std::min(sequence.length() - sequence.computed_tokens, spare_rows_ + 1);
-    const auto spare = static_cast<uint32_t>(running_.size());
+    const auto spare = static_cast<uint32_t>(admission_.running().size());
     if (!cache_.reserve(sequence.pages, sequence.computed_tokens, sequence.computed_tokens + count, spare,
                         batch_.copies))
         return 1;
@@ -136,15 +140,15 @@ uint32_t Scheduler::reserve_rows(Sequence& sequence) {
     return count;
 }
 
-/// Reserves a page for the next row of running_[index], preempting sequences from `index` on if necessary:
-/// they have no rows in this batch yet. Returns false if the sequence itself was preempted, or has used up
-/// the memory.
+/// Reserves a page for the next row of admission_.running()[index], preempting sequences from `index` on if
+/// necessary: they have no rows in this batch yet. Returns false if the sequence itself was preempted, or has
+/// used up the memory.
 bool Scheduler::reserve_page(std::size_t index, Updates& updates, Clock::time_point now) {
-    Sequence& sequence = *running_[index];
+    Sequence& sequence = *admission_.running()[index];
     while (!cache_.reserve(sequence.pages, sequence.computed_tokens, sequence.computed_tokens + 1, 0,
                            batch_.copies)) {
-        if (running_.size() > 1) {
-            Sequence& victim = preemption_victim(index);
+        if (admission_.running().size() > 1) {
+            Sequence& victim = admission_.last_served(index);
             preempt(victim);
             if (&victim == &sequence)
                 return false;
@@ -158,17 +162,6 @@ bool Scheduler::reserve_page(std::size_t index, Updates& updates, Clock::time_po
     return true;
 }
 
-/// Returns the youngest sequence of the client that is served last, among running_ from index `first` on.
-Sequence& Scheduler::preemption_victim(std::size_t first) const {
-    return **std::max_element(
-        running_.begin() + static_cast<std::ptrdiff_t>(first), running_.end(),
-        [this](const Sequence* a, const Sequence* b) { return is_served_before(*a, *b); });
-}
-
-bool Scheduler::is_served_before(const Sequence& a, const Sequence& b) const {
-    return a.client == b.client ? a.id < b.id : token_counters_.comes_before(a.client, b.client);
-}
-
 /// Schedules prefill rows of running and waiting sequences, in the order of their clients: a waiting request
 /// is admitted before the running prompts of a later client take the rest of the batch.
 void Scheduler::schedule_prefill(Step& step, Updates& updates, Clock::time_point now) {
@@ -176,12 +169,12 @@ void Scheduler::schedule_prefill(Step& step, Updates& updates, Clock::time_point
     const auto rows = static_cast<uint32_t>(batch_.rows.size());
     prefill_end_ = std::min(limits_.batch_rows_max, rows + prefill_rows_max_);
     prompts_.clear();
-    for (Sequence* sequence : running_) {
+    for (Sequence* sequence : admission_.running()) {
         if (sequence->state == SequenceState::prefill)
             prompts_.push_back(sequence);
     }
     std::sort(prompts_.begin(), prompts_.end(),
-              [this](const Sequence* a, const Sequence* b) { return is_served_before(*a, *b); });
+              [this](const Sequence* a, const Sequence* b) { return admission_.is_served_before(*a, *b); });
     for (std::size_t i = 0; i < prompts_.size(); ++i) {
         i = admit_waiting(i, step, updates, now);
         append_prefill(*prompts_[i], step);
@@ -194,10 +187,10 @@ uint32_t Scheduler::prefill_rows_after(const Sequence& sequence) const {
     uint32_t rows = 0;
     for (auto one = prompts_.rbegin(); one != prompts_.rend() && *one != &sequence; ++one)
         rows += (*one)->length() - (*one)->computed_tokens;
-    std::size_t capacity = running_max_ - running_.size();
-    std::size_t pages = running_.size(); // left free for decoding
+    std::size_t capacity = admission_.capacity();
+    std::size_t pages = admission_.running().size(); // left free for decoding
     const auto is_available = [&](const PagePool& pool) { return pool.available() >= pages; };
-    for (const auto& [client, queue] : waiting_.queues()) {
+    for (const auto& [client, queue] : admission_.waiting().queues()) {
         for (auto one = queue.begin(); one != queue.end() && capacity > 0; ++one) {
             const Sequence& waiting = **one;
             if (waiting.backpressure == Backpressure::on || waiting.has_continuations ||
@@ -239,7 +232,7 @@ void Scheduler::append_prefill(Sequence& sequence, Step& step) {
 void Scheduler::append_rows(Sequence& sequence, uint32_t count, Step& step) {
     if (count == 0)
         return;
-    token_counters_.charge(sequence.client, count);
+    admission_.charge(sequence.client, count);
     const auto view_index = static_cast<uint32_t>(batch_.sequences.size());
     SequenceView& view = batch_.sequences.emplace_back();
     view.pages.assign(sequence.pages.groups.begin(), sequence.pages.groups.end());
@@ -280,6 +273,101 @@ void Scheduler::request_output(Sequence& sequence, Row& row, Step& step) {
     }
     ++sequence.pending_samples;
     step.push_back({.sequence = sequence.id, .position = row.position, .slot = sequence.slot});
+}
+
+/// Preempts one sequence if the fair share of a waiting one requires it; it has no rows in this batch yet.
+/// One per batch is enough.
+void Scheduler::rebalance() {
+    if ((admission_.has_capacity() && !lacks_pages_) || admission_.idle_sequence() != nullptr)
+        return;
+    const Sequence* const next = admission_.next();
+    if (Sequence* const victim = next == nullptr ? nullptr : admission_.victim_for(*next); victim != nullptr)
+        preempt(*victim);
+}
+
+/// Releases a sequence's pages, so that it waits with nothing computed.
+void Scheduler::release(Sequence& sequence) {
+    cache_.release(sequence.pages);
+    sequence.computed_tokens = 0;
+    sequence.state = SequenceState::waiting;
+}
+
+/// Moves a running sequence to the waiting ones. Its full pages stay in the cache while they are not needed.
+void Scheduler::preempt(Sequence& sequence) {
+    admission_.stop(sequence);
+    cache_.publish_all(sequence.pages, sequence.content(),
+                       std::min(sequence.computed_tokens, sequence.length()));
+    ++preemptions_;
+    release(sequence);
+}
+
+/// Preempts an idle sequence. Returns false if there is none.
+bool Scheduler::preempt_idle() {
+    Sequence* const one = admission_.idle_sequence();
+    if (one != nullptr)
+        preempt(*one);
+    return one != nullptr;
+}
+
+/// Admits waiting requests while rows are left, each with the first rows of its prompt; only those of clients
+/// that come before that of prompts_[index], if it exists. They are inserted before it. Returns its new
+/// index.
+std::size_t Scheduler::admit_waiting(std::size_t index, Step& step, Updates& updates, Clock::time_point now) {
+    while (!lacks_pages_ && batch_.rows.size() < prefill_end_) {
+        Sequence* const next = admission_.next();
+        if (next == nullptr)
+            return index;
+        Sequence& sequence = *next;
+        if (index < prompts_.size() && !admission_.is_admitted_before(sequence, *prompts_[index]))
+            return index;
+        // Its last row may be its only one, and a copied page must be written by rows of the same batch.
+        if (step.size() == limits_.output_rows_max || (samples_on_device(sequence) && free_slots_.empty()))
+            return index;
+        if (!admission_.has_capacity() && !preempt_idle())
+            return index;
+        if (sequence.pending_samples > 0)
+            return index; // it was preempted, and its last tokens have not arrived
+        if (!allocate_pages(sequence)) {
+            if (preempt_idle())
+                continue;
+            lacks_pages_ = !admission_.running().empty();
+            if (lacks_pages_)
+                return index;
+            end(sequence, FinishReason::length, updates, now); // it needs more pages than exist
+            continue;
+        }
+        admission_.start(sequence);
+        prompts_.insert(prompts_.begin() + static_cast<std::ptrdiff_t>(index++), &sequence);
+        sequence.state = SequenceState::prefill;
+        if (!sequence.admitted) {
+            sequence.admitted = now;
+            sequence.cached_tokens = sequence.computed_tokens;
+        }
+        append_prefill(sequence, step);
+    }
+    return index;
+}
+
+/// Allocates pages for all known tokens, as many as possible from the cache; at least one row is left to
+/// compute, and all that return a prompt token's log-probability. Some pages stay free for decoding
+/// sequences, so that the admitted one is not preempted at once.
+bool Scheduler::allocate_pages(Sequence& sequence) {
+    const uint32_t length = sequence.length();
+    const auto spare = static_cast<uint32_t>(admission_.running().size());
+    const uint32_t limit = sequence.needs_prompt_logprob(sequence.unscored) ? sequence.unscored : length - 1;
+    // The second attempt excludes the page that would be copied for a few rows only.
+    for (const bool copies : {true, false}) {
+        const uint32_t positions_max = copies ? limit : limit / limits_.page_tokens * limits_.page_tokens;
+        uint32_t cached = cache_.match_prefix(sequence.pages, sequence.content(), positions_max);
+        if (copies && cached < positions_max)
+            cached += cache_.match_partial_page(sequence.pages, sequence.content(), cached, positions_max);
+        if (cache_.reserve(sequence.pages, cached, length, spare, batch_.copies)) {
+            sequence.computed_tokens = cached;
+            return true;
+        }
+        cache_.release(sequence.pages);
+    }
+    return false;
 }
 
 void Scheduler::set_backpressure(RequestId id, Backpressure backpressure) {
@@ -365,7 +453,7 @@ Status Scheduler::take_output(Sequence& sequence, const PendingOutput& pending, 
             emit(updates, sequence.id.request, answer, prompt_token);
         return {};
     }
-    ETNA_TRY(const bool has_tokens, has_results(sequence, Constraint::Part::tokens));
+    ETNA_TRY(const bool has_tokens, constraints_.has_results(sequence, Constraint::Part::tokens));
     if (!has_tokens) {
         park(sequence, pending, output);
         return {};
@@ -442,13 +530,8 @@ void Scheduler::retire(Sequence& sequence, const Error* error) {
                            std::min(sequence.computed_tokens, sequence.length()));
     }
     cache_.release(sequence.pages);
-    if (sequence.constraint_state.job != nullptr)
-        sequence.constraint_state.job->cancel();
-    if (workers_ != nullptr && sequence.constraint != nullptr)
-        workers_->dispose(std::move(sequence.constraint));
-    stop_running(sequence);
-    waiting_.erase(sequence);
-    token_counters_.remove_sequence(sequence.client);
+    constraints_.dispose(sequence);
+    admission_.remove(sequence);
     sequences_.erase(SequenceId(sequence.id)); // a copy, because the key is destroyed with the sequence
 }
 
@@ -460,16 +543,17 @@ void Scheduler::emit(Updates& updates, RequestId request, uint32_t answer, Event
 }
 
 Status Scheduler::verify() const {
+    const std::vector<Sequence*>& running = admission_.running();
     std::vector<const PageTables*> tables;
     for (const auto& [id, sequence] : sequences_) {
-        const bool is_running = std::find(running_.begin(), running_.end(), &sequence) != running_.end();
-        const bool is_waiting = waiting_.contains(sequence);
+        const bool is_running = std::find(running.begin(), running.end(), &sequence) != running.end();
+        const bool is_waiting = admission_.waiting().contains(sequence);
         if (is_running == is_waiting)
             return broken(sequence, "is in both lists, or in neither");
         ETNA_CHECK(verify_sequence(sequence, is_running));
         tables.push_back(&sequence.pages);
     }
-    if (running_.size() + waiting_.size() != sequences_.size())
+    if (running.size() + admission_.waiting().size() != sequences_.size())
         return Error{ErrorKind::internal, "a list of sequences has a duplicate, or one that ended"};
     std::vector<bool> slot_is_used(limits_.slots);
     std::size_t used = free_slots_.size();

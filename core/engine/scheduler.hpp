@@ -1,12 +1,12 @@
 #pragma once
 
 #include "core/base/result.hpp"
+#include "core/engine/admission.hpp"
 #include "core/engine/batch.hpp"
 #include "core/engine/beam_search.hpp"
-#include "core/engine/constraint_workers.hpp"
+#include "core/engine/constraint_runner.hpp"
 #include "core/engine/draft_request.hpp"
 #include "core/engine/executor.hpp"
-#include "core/engine/fair_queue.hpp"
 #include "core/engine/page_cache.hpp"
 #include "core/engine/request.hpp"
 #include "core/engine/sequence.hpp"
@@ -96,10 +96,10 @@ public:
 
     /// Sets the workers for slow constraint work; borrowed. Without them it runs inline, however long it
     /// takes.
-    void use(ConstraintWorkers& workers) { workers_ = &workers; }
+    void use(ConstraintWorkers& workers) { constraints_.use(workers); }
 
     /// Whether a sequence skips steps until a ConstraintWorkers is done with its constraint.
-    [[nodiscard]] bool waits_for_constraints() const { return !stalled_.empty(); }
+    [[nodiscard]] bool waits_for_constraints() const { return constraints_.has_stalled(); }
 
     /// Processes the outputs of the oldest batch in flight. A request whose own parameters leave no token
     /// ends with FinishReason::error. Errors: internal (the outputs do not match the batch, or are not
@@ -127,8 +127,12 @@ public:
                  Clock::time_point now);
 
     [[nodiscard]] bool is_idle() const { return sequences_.empty(); }
-    [[nodiscard]] uint32_t waiting_count() const { return static_cast<uint32_t>(waiting_.size()); }
-    [[nodiscard]] uint32_t running_count() const { return static_cast<uint32_t>(running_.size()); }
+    [[nodiscard]] uint32_t waiting_count() const {
+        return static_cast<uint32_t>(admission_.waiting().size());
+    }
+    [[nodiscard]] uint32_t running_count() const {
+        return static_cast<uint32_t>(admission_.running().size());
+    }
     /// Number of preemptions since the start.
     [[nodiscard]] uint64_t preemptions() const { return preemptions_; }
     [[nodiscard]] const PageCache& cache() const { return cache_; }
@@ -160,19 +164,10 @@ private:
     [[nodiscard]] bool can_generate(const Sequence& sequence) const;
     void schedule_decode(Step& step, Updates& updates, Clock::time_point now);
     bool reserve_page(std::size_t index, Updates& updates, Clock::time_point now);
-    [[nodiscard]] Sequence& preemption_victim(std::size_t first) const;
     void schedule_prefill(Step& step, Updates& updates, Clock::time_point now);
-    [[nodiscard]] bool is_served_before(const Sequence& a, const Sequence& b) const;
     void append_prefill(Sequence& sequence, Step& step);
     void rebalance();
-    [[nodiscard]] Sequence* victim_of_client(const Sequence& next) const;
-    [[nodiscard]] Sequence* victim_of_group(const Sequence& next) const;
-    [[nodiscard]] std::size_t running_in_group(RequestId request_group) const;
-    [[nodiscard]] Sequence* next_to_admit() const;
-    [[nodiscard]] Sequence* next_in(const WaitingQueue::Queue& queue) const;
-    void start_running(Sequence& sequence);
-    void stop_running(Sequence& sequence);
-    void enqueue(Sequence& sequence);
+    void release(Sequence& sequence);
     std::size_t admit_waiting(std::size_t index, Step& step, Updates& updates, Clock::time_point now);
     bool allocate_pages(Sequence& sequence);
     void append_rows(Sequence& sequence, uint32_t count, Step& step);
@@ -190,7 +185,6 @@ private:
     void resolve_drafts(const Step& step, std::size_t last);
     void request_prompt_logprob(Sequence& sequence, Row& row, Step& step);
     void preempt(Sequence& sequence);
-    [[nodiscard]] Sequence* idle_sequence() const;
     bool preempt_idle();
     Status take_output(Sequence& sequence, const PendingOutput& pending, const RowOutput& output,
                        Updates& updates, Clock::time_point now);
@@ -202,14 +196,10 @@ private:
     void end(Sequence& sequence, Finished finished, Updates& updates);
     void retire(Sequence& sequence, const Error* error);
 
-    Result<bool> has_results(Sequence& sequence, Constraint::Part part);
-    bool prepare_now(Sequence& sequence, Constraint::Part part);
-    void stall(const Sequence& sequence);
     void park(Sequence& sequence, const PendingOutput& pending, const RowOutput& output);
     void resume_stalled(Updates& updates, Clock::time_point now);
     Status resume(Sequence& sequence, Updates& updates, Clock::time_point now);
     Status finish_or_force(Sequence& sequence, Updates& updates, Clock::time_point now);
-    static std::optional<TokenId> next_forced(Sequence& sequence);
 
     void begin_beams(const BeamOptions& beams, Sequence& first);
     [[nodiscard]] uint32_t answers_of(RequestId request) const;
@@ -226,17 +216,13 @@ private:
     static void emit(Updates& updates, RequestId request, uint32_t answer, Event event);
 
     Limits limits_;
-    uint32_t running_max_;
+    Admission admission_;
     PageCache cache_;
     std::map<SequenceId, Sequence> sequences_;
     std::map<RequestId, BeamGroup> beams_;
-    std::vector<Sequence*> running_; ///< prefill and decode, oldest first
-    std::vector<Sequence*> prompts_; ///< of the running ones, in the order of the batch being built
-    WaitingQueue waiting_;
-    ClientTokenCounters token_counters_;
-    bool lacks_pages_ = false; ///< the next sequence to admit found no pages
-    ConstraintWorkers* workers_ = nullptr;
-    std::vector<SequenceId> stalled_; ///< see ConstraintState::is_stalled(); some may have ended
+    std::vector<Sequence*> prompts_; ///< running, in prefill; in the order of the batch being built
+    bool lacks_pages_ = false;       ///< the next sequence to admit found no pages
+    ConstraintRunner constraints_;
     uint64_t preemptions_ = 0;
     std::vector<uint32_t> free_slots_;
     std::deque<Step> steps_; ///< in flight, oldest first

@@ -81,11 +81,12 @@ void Scheduler::branch(BeamGroup& group, std::span<const BeamSearch::Branch> bra
 Result<bool> Scheduler::find_ends(BeamGroup& group) {
     bool are_ready = true;
     for (Sequence* one : group.live) {
-        ETNA_TRY(const bool has_end, has_results(*one, Constraint::Part::end));
+        ETNA_TRY(const bool has_end, constraints_.has_results(*one, Constraint::Part::end));
         are_ready = are_ready && has_end;
     }
     if (!are_ready) {
-        std::for_each(group.live.begin(), group.live.end(), [&](const Sequence* one) { stall(*one); });
+        std::for_each(group.live.begin(), group.live.end(),
+                      [&](const Sequence* one) { constraints_.stall(*one); });
         return false;
     }
     for (std::size_t i = 0; i < group.live.size(); ++i) {
@@ -134,11 +135,11 @@ void Scheduler::finish_beam_step(BeamGroup& group, RequestId request, Finished f
 Sequence& Scheduler::fork(const Sequence& parent, uint32_t branch_number) {
     const SequenceId id = {.request = parent.id.request, .branch = branch_number};
     Sequence& child = sequences_.emplace(id, parent.fork(id, cache_)).first->second;
-    token_counters_.add_sequence(child.client);
-    if (child.state == SequenceState::decode && running_.size() < running_max_) {
-        start_running(child);
+    admission_.add(child);
+    if (child.state == SequenceState::decode && admission_.has_capacity()) {
+        admission_.start(child);
     } else {
-        enqueue(child);
+        release(child);
     }
     return child;
 }

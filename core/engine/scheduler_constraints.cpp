@@ -1,69 +1,10 @@
 #include "core/engine/scheduler.hpp"
 
-#include <algorithm>
-#include <new>
 #include <utility>
 
 // Constrained sequences: short constraint work runs inline, and slow work on the workers, while the sequence
 // skips steps.
 namespace etna::engine {
-namespace {
-
-/// A constraint whose work exceeded its time slice on the engine's thread goes to the workers at most this
-/// many times before the engine's thread tries it again.
-constexpr uint32_t skips_max = 63;
-
-} // namespace
-
-/// Returns whether the constraint's getters of `part` can be called; if not, a job is computing them. Errors:
-/// the job's; they persist.
-Result<bool> Scheduler::has_results(Sequence& sequence, Constraint::Part part) {
-    ConstraintState& state = sequence.constraint_state;
-    if (sequence.constraint == nullptr)
-        return true;
-    if (state.job != nullptr) {
-        if (!state.job->is_done())
-            return false;
-        if (state.job->error())
-            return *state.job->error();
-        state.known = state.job->part();
-        state.job.reset();
-    }
-    if (state.known && *state.known >= part)
-        return true;
-    try {
-        if (!prepare_now(sequence, part)) {
-            state.job = workers_->begin(sequence.constraint, part);
-            return false;
-        }
-    } catch (const std::bad_alloc&) { // only this request fails
-        return Error{ErrorKind::out_of_memory, "a grammar ran out of host memory"};
-    }
-    state.known = part;
-    return true;
-}
-
-/// Runs the work inline if the step has time left; returns whether it is done. Each time that the work
-/// exceeds its time slice, it is tried inline half as often.
-bool Scheduler::prepare_now(Sequence& sequence, Constraint::Part part) {
-    ConstraintState& state = sequence.constraint_state;
-    if (workers_ == nullptr) {
-        const Constraint::TimeSlice unlimited = {.until = Clock::time_point::max(), .may_wait = true};
-        while (!sequence.constraint->prepare(part, unlimited)) {
-        }
-        return true;
-    }
-    if (!workers_->has_time())
-        return false;
-    if (state.skips > 0) {
-        --state.skips;
-        return false;
-    }
-    const bool is_done = workers_->prepare_now(*sequence.constraint, part);
-    state.backoff = is_done ? state.backoff / 2 : std::min(state.backoff * 2 + 1, skips_max);
-    state.skips = is_done ? 0 : state.backoff;
-    return is_done;
-}
 
 void Scheduler::prepare_constraints() {
     if (steps_.empty())
@@ -73,13 +14,8 @@ void Scheduler::prepare_constraints() {
         if (found == sequences_.end() || pending.position + 1 != found->second.length())
             continue;
         // Errors are returned again when the logits are read.
-        (void)has_results(found->second, Constraint::Part::tokens);
+        (void)constraints_.has_results(found->second, Constraint::Part::tokens);
     }
-}
-
-void Scheduler::stall(const Sequence& sequence) {
-    if (std::find(stalled_.begin(), stalled_.end(), sequence.id) == stalled_.end())
-        stalled_.push_back(sequence.id);
 }
 
 /// Stores the output of a row until the allowed tokens are known. The sample of a draft's row is pending from
@@ -87,12 +23,12 @@ void Scheduler::stall(const Sequence& sequence) {
 void Scheduler::park(Sequence& sequence, const PendingOutput& pending, const RowOutput& output) {
     sequence.pending_samples += pending.draft ? 1 : 0;
     sequence.constraint_state.parked = {.position = pending.position, .output = output};
-    stall(sequence);
+    constraints_.stall(sequence);
 }
 
 /// Resumes the sequences whose constraint has finished its work.
 void Scheduler::resume_stalled(Updates& updates, Clock::time_point now) {
-    for (const SequenceId id : std::exchange(stalled_, {})) {
+    for (const SequenceId id : constraints_.take_stalled()) {
         const auto found = sequences_.find(id);
         if (found == sequences_.end())
             continue;
@@ -127,10 +63,10 @@ Status Scheduler::finish_or_force(Sequence& sequence, Updates& updates, Clock::t
     while (true) {
         const bool needs_forced = !sequence.constraint_state.forced;
         const auto part = needs_forced ? Constraint::Part::forced : Constraint::Part::end;
-        ETNA_TRY(const bool has_end, has_results(sequence, part));
+        ETNA_TRY(const bool has_end, constraints_.has_results(sequence, part));
         sequence.constraint_state.waits = !has_end;
         if (!has_end) {
-            stall(sequence);
+            constraints_.stall(sequence);
             return {};
         }
         bool is_over = false;
@@ -141,31 +77,12 @@ Status Scheduler::finish_or_force(Sequence& sequence, Updates& updates, Clock::t
             end(sequence, is_over ? FinishReason::stop : FinishReason::length, updates, now);
             return {};
         }
-        const auto token = next_forced(sequence);
+        const auto token = ConstraintRunner::next_forced(sequence);
         if (!token)
             return {};
         sequence.append(*token);
         emit(updates, sequence.id.request, 0, TokenEvent{.token = *token});
     }
-}
-
-/// Returns the next forced token, if there is one. Queries the constraint once after each sampled token.
-std::optional<TokenId> Scheduler::next_forced(Sequence& sequence) {
-    if (sequence.constraint == nullptr)
-        return std::nullopt;
-    auto& forced = sequence.constraint_state.forced;
-    if (!forced) {
-        const bool is_free = sequence.bias_at(sequence.length() - 1).empty();
-        forced = is_free ? sequence.constraint->forced() : std::vector<TokenId>();
-        std::reverse(forced->begin(), forced->end());
-    }
-    if (!forced->empty() && sequence.is_end(forced->back()))
-        forced->clear(); // an end token is sampled, and ends the sequence
-    if (forced->empty())
-        return std::nullopt;
-    const TokenId token = forced->back();
-    forced->pop_back();
-    return token;
 }
 
 } // namespace etna::engine

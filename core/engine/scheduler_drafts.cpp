@@ -29,7 +29,8 @@ bool Scheduler::can_draft(const Sequence& sequence) const {
 
 /// Returns the number of rows of a step that the running sequences do not need.
 uint32_t Scheduler::rows_for_drafts() const {
-    return std::min(limits_.batch_rows_max, limits_.output_rows_max) - static_cast<uint32_t>(running_.size());
+    return std::min(limits_.batch_rows_max, limits_.output_rows_max) -
+           static_cast<uint32_t>(admission_.running().size());
 }
 
 /// Drafts at most `limit` tokens without a model.
@@ -50,7 +51,7 @@ void Scheduler::look_up(Sequence& sequence, uint32_t limit) {
 std::vector<DraftRequest> Scheduler::draft() {
     std::vector<DraftRequest> requests;
     uint32_t rows = rows_for_drafts(); // the model drafts no more than these can verify
-    for (Sequence* sequence : running_) {
+    for (Sequence* sequence : admission_.running()) {
         if (!can_draft(*sequence))
             continue;
         const DraftState& state = *sequence->draft_state;
@@ -102,7 +103,7 @@ uint32_t Scheduler::drafts_that_fit(const Sequence& sequence) const {
     auto count = static_cast<uint32_t>(sequence.draft_state->drafts.size());
     count = std::min(count, spare_rows_);
     // Each draft row may need a slot, and so may the regular row of every sequence.
-    const std::size_t slots = free_slots_.size() - std::min(free_slots_.size(), running_.size());
+    const std::size_t slots = free_slots_.size() - std::min(free_slots_.size(), admission_.running().size());
     return std::min(count, static_cast<uint32_t>(slots));
 }
 
@@ -114,7 +115,7 @@ void Scheduler::reserve_drafts(Sequence& sequence) {
         return sequence.draft_state->drafts.clear();
     std::vector<TokenId>& drafts = sequence.draft_state->drafts;
     drafts.resize(drafts_that_fit(sequence));
-    const auto spare = static_cast<uint32_t>(running_.size());
+    const auto spare = static_cast<uint32_t>(admission_.running().size());
     const uint32_t first = sequence.computed_tokens + 1;
     if (!drafts.empty() &&
         !cache_.reserve(sequence.pages, first, first + static_cast<uint32_t>(drafts.size()), spare,
@@ -149,7 +150,7 @@ void Scheduler::append_drafts(Sequence& sequence, Step& step) {
         step.push_back({.sequence = sequence.id, .position = position, .slot = slot, .draft = draft});
     }
     const auto count = static_cast<uint32_t>(state.drafts.size());
-    token_counters_.charge(sequence.client, count);
+    admission_.charge(sequence.client, count);
     spare_rows_ -= count;
     state.drafts.clear();
     state.in_flight = count;
