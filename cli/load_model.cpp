@@ -4,7 +4,7 @@
 #include "cli/options/parsed.hpp"
 #include "cli/terminal/loading_bar.hpp"
 #include "cli/text_file.hpp"
-#include "core/jinja/limits.hpp"
+#include "core/jinja/machine.hpp"
 #include "core/store/embedded.hpp"
 #include "core/store/resolve.hpp"
 

@@ -3,8 +3,8 @@
 #include "core/chat/continuation_private.hpp"
 #include "core/chat/habits.hpp"
 #include "core/chat/request_private.hpp"
-#include "core/jinja/containers.hpp"
-#include "core/jinja/from_json.hpp"
+#include "core/jinja/json.hpp"
+#include "core/jinja/value.hpp"
 
 #include <array>
 #include <utility>
