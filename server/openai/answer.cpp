@@ -1,8 +1,7 @@
 #include "server/openai/answer.hpp"
 
-#include "server/http/event_stream.hpp"
 #include "server/http/sse.hpp"
-#include "server/models/model_names.hpp"
+#include "server/models/model_sources.hpp"
 #include "server/openai/annotations.hpp"
 #include "server/openai/answering.hpp"
 #include "server/openai/stored_chats.hpp"
@@ -53,13 +52,13 @@ void send_answer(Answering& answering, EventStream& stream) {
                 kept->add(piece);
             return stream.send(sse::data(text_of(chunk_of(answering, piece))));
         },
-        [&] { return stream.is_left(); });
+        [&] { return stream.is_disconnected(); });
     if (!status) {
         send_failure(stream, answering.failed(status.error()));
         return;
     }
-    if (kept && !stream.is_left()) { // stored before the end is sent: a client never sees a complete answer
-                                     // that is not stored
+    if (kept && !stream.is_disconnected()) { // stored before the end is sent: a client never sees a complete
+                                             // answer that is not stored
         if (const auto error = keep_chat(answering, kept->json())) {
             answering.note(*error);
             send_failure(stream, *error);
@@ -75,13 +74,13 @@ void send_answer(Answering& answering, EventStream& stream) {
         stream.send(annotation_frame("timing", answering.timing()));
     if (stream.send(sse::done))
         return answering.in_flight->set_status(200);
-    answering.service->metrics.client_left(answering.model_name);
-    answering.in_flight->set_status(client_left_status);
+    answering.service->metrics.count_disconnect(answering.model_name);
+    answering.in_flight->set_status(client_closed_status);
 }
 
 /// Sends the stream of a request whose model is still loading.
 void send_late_answer(Answering& answering, EventStream& stream) {
-    const auto is_left = [&] { return stream.is_left(); };
+    const auto is_left = [&] { return stream.is_disconnected(); };
     const Status loaded = answering.acquire(is_left);
     const auto error = loaded ? answering.begin(is_left) : answering.failed(loaded.error());
     if (!error)
@@ -94,7 +93,7 @@ HttpReply stream_reply(const std::shared_ptr<Answering>& answering, void (*send)
     reply.content_type = std::string(sse::content_type);
     reply.headers = {{"cache-control", "no-cache"}, {"x-accel-buffering", "no"}};
     tell_ignored(answering->call.delivery, reply);
-    answering->in_flight->set_status(client_left_status); // the status if the stream is never run
+    answering->in_flight->set_status(client_closed_status); // the status if the stream is never run
     reply.stream = [answering, send](HttpWriter& writer) {
         EventStream stream(writer, answering->service->options.keep_alive);
         send(*answering, stream);
@@ -117,8 +116,8 @@ HttpReply whole_reply(Answering& answering, const HttpRequest& request) {
         return reply_of(*unkept);
     }
     if (request.is_client_gone()) {
-        answering.service->metrics.client_left(answering.model_name);
-        answering.in_flight->set_status(client_left_status);
+        answering.service->metrics.count_disconnect(answering.model_name);
+        answering.in_flight->set_status(client_closed_status);
     } else {
         answering.in_flight->set_status(200);
     }
@@ -199,7 +198,7 @@ void complete_log(AnswerLog known, HttpReply& reply) {
     reply.log = std::move(known);
 }
 
-HttpReply answer(Service& service, const HttpRequest& request, const Call& call, const AnswerKind& kind) {
+HttpReply answer(Service& service, const HttpRequest& request, const Call& call, const EndpointSpec& kind) {
     auto body = parse_body(request);
     if (const auto* error = std::get_if<ApiError>(&body))
         return reply_of(*error);

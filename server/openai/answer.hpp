@@ -8,7 +8,7 @@ namespace etna::server::openai {
 /// Runs a generation request. All errors that have a status are detected before the headers are sent, unless
 /// a model loads for longer than the keep-alive interval: then the stream starts early, and a failure is
 /// reported in it.
-HttpReply answer(Service& service, const HttpRequest& request, const Call& call, const AnswerKind& kind);
+HttpReply answer(Service& service, const HttpRequest& request, const Call& call, const EndpointSpec& kind);
 
 /// Returns the name of the model that the body's `model` member names, see Models::find(). Without that
 /// member, and for unknown names if the operator allows any, returns the default model. Errors: 400 (not a

@@ -1,9 +1,9 @@
 #include "server/openai/answering.hpp"
 
 #include "server/ids.hpp"
-#include "server/keeping.hpp"
 #include "server/openai/custom_tools.hpp"
 #include "server/openai/format_fields.hpp"
+#include "server/persistence.hpp"
 
 #include <ctime>
 #include <utility>
@@ -15,7 +15,7 @@ namespace etna::server::openai {
 
 ApiError ended_early(const Service& service) {
     if (!service.is_aborting)
-        return {.status = client_left_status, .message = "the client has left", .code = "client_left"};
+        return {.status = client_closed_status, .message = "the client has left", .code = "client_left"};
     return api_error(
         {ErrorKind::cancelled, "the server is shutting down, and the answer did not end in time"});
 }
@@ -39,7 +39,7 @@ generate::Event as_long_enough(generate::Finished finished) {
 } // namespace
 
 std::shared_ptr<Answering> make_answering(Service& service, const HttpRequest& request, const Call& call,
-                                          const AnswerKind& kind, std::string model_name, Json body) {
+                                          const EndpointSpec& kind, std::string model_name, Json body) {
     auto answering = std::make_shared<Answering>();
     answering->service = &service;
     answering->kind = &kind;
@@ -71,7 +71,7 @@ std::optional<ApiError> Answering::read() {
                                     .tokenizer = &model->tokenizer(),
                                     .context_tokens = model->context_tokens(),
                                     .can_fill_gaps = model->infill_tokens().has_value(),
-                                    .can_keep = service->keeping->keeps().completions});
+                                    .can_keep = service->persistence->stored_kinds().completions});
     if (auto* error = std::get_if<ApiError>(&result))
         return std::move(*error);
     call = std::get<GenerationCall>(std::move(result));
@@ -101,7 +101,7 @@ std::optional<ApiError> Answering::begin(const std::function<bool()>& is_cancell
     }
     prompts = call.requests.size();
     const std::size_t held = memory == nullptr ? 0 : memory->bytes();
-    const auto claim = [this](std::size_t bytes) { return memory == nullptr || memory->claim(bytes); };
+    const auto claim = [this](std::size_t bytes) { return memory == nullptr || memory->reserve(bytes); };
     auto begun = generate::Generation::begin_all(
         *model, std::move(call.requests),
         {.is_cancelled = [&] { return service->is_aborting || is_late() || is_cancelled(); },
@@ -173,8 +173,8 @@ ApiError Answering::failed(const Error& error) {
     if (!told.param)
         told.param = schema_member(error);
     tell_of_tool(told, call.tools);
-    if (told.status == client_left_status)
-        service->metrics.client_left(model_name);
+    if (told.status == client_closed_status)
+        service->metrics.count_disconnect(model_name);
     note(told);
     return told;
 }

@@ -25,13 +25,13 @@ struct Answering {
     using Clock = std::chrono::steady_clock;
 
     Service* service = nullptr; ///< borrowed; lives as long as the server runs
-    const AnswerKind* kind = nullptr;
+    const EndpointSpec* kind = nullptr;
     std::unique_ptr<InFlight> in_flight;
     std::string request_id;
     std::string model_name;
     Models::Handle model;
     Json body; ///< until begin() has read it
-    std::shared_ptr<MemoryShare>
+    std::shared_ptr<MemoryReservation>
         memory; ///< the share of body and prompts; null once they are queued, or if memory is not counted
     Dialect dialect = Dialect::openai;
     bool is_strict = false;  ///< unknown fields are refused
@@ -94,6 +94,6 @@ private:
 
 /// Creates the Answering of a new request for the named model. `kind` is borrowed.
 std::shared_ptr<Answering> make_answering(Service& service, const HttpRequest& request, const Call& call,
-                                          const AnswerKind& kind, std::string model_name, Json body);
+                                          const EndpointSpec& kind, std::string model_name, Json body);
 
 } // namespace etna::server::openai

@@ -8,12 +8,12 @@
 namespace etna::server::openai {
 
 HttpReply chat_completions(Service& service, const HttpRequest& request, const Call& call) {
-    static const AnswerKind kind = {.endpoint = "chat_completions",
-                                    .id_prefix = "chatcmpl-",
-                                    .object = "chat.completion",
-                                    .chunk_object = "chat.completion.chunk",
-                                    .prompt_member = "messages",
-                                    .read = read_chat};
+    static const EndpointSpec kind = {.endpoint = "chat_completions",
+                                      .id_prefix = "chatcmpl-",
+                                      .object = "chat.completion",
+                                      .chunk_object = "chat.completion.chunk",
+                                      .prompt_member = "messages",
+                                      .read = read_chat};
     return answer(service, request, call, kind);
 }
 

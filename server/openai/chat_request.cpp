@@ -1,6 +1,6 @@
 #include "server/openai/chat_request.hpp"
 
-#include "server/metadata.hpp"
+#include "server/fields.hpp"
 #include "server/openai/chat_response.hpp"
 #include "server/openai/custom_tools.hpp"
 #include "server/openai/format_fields.hpp"
@@ -40,8 +40,8 @@ Json template_arguments(Fields& fields, chat::Conversation& conversation) {
     if (const Json* given = fields.object("chat_template_kwargs")) {
         kwargs = *given;
         for (const auto& [name, value] : kwargs.items()) {
-            if (chat::is_own_variable(name))
-                fields.refuse("chat_template_kwargs." + name, std::string(chat::own_variable_problem));
+            if (chat::is_reserved_variable(name))
+                fields.refuse("chat_template_kwargs." + name, std::string(chat::reserved_variable_problem));
         }
     }
     if (const auto effort =
@@ -83,7 +83,7 @@ void check_continuation(Fields& fields, const Json& messages, const chat::Conver
         fields.refuse("continue_final_message",
                       "needs a last message of the role assistant, whose text is gone on with");
     }
-    if (conversation.demanded_tool) {
+    if (conversation.required_tool) {
         fields.refuse("tool_choice",
                       "cannot demand a call together with `continue_final_message`: the answer has begun");
     }
@@ -124,7 +124,7 @@ RequestTools read_conversation(Fields& fields, const Json& body, chat::CallCount
     Json messages = with_functions_alone(*given);
     chat::Conversation conversation = {.calls = calls};
     RequestTools tools = read_tools(fields, conversation);
-    if (read_response_format(fields, request) && !conversation.demanded_tool)
+    if (read_response_format(fields, request) && !conversation.required_tool)
         add_instruction(messages, json_instruction);
     conversation.template_arguments = text_of(template_arguments(fields, conversation));
     check_continuation(fields, *given, conversation);
@@ -210,7 +210,7 @@ std::variant<GenerationCall, ApiError> read_chat(const Json& body, const Request
     const bool goes_on = fields.flag("continue_final_message").value_or(false) ||
                          !std::holds_alternative<chat::Conversation>(request.prompt);
     const UntoldTokens untold(request, *context.tokenizer,
-                              goes_on ? text::TextPosition::continuation : text::TextPosition::beginning);
+                              goes_on ? text::TextPosition::continuation : text::TextPosition::start);
     call.writer = [form, untold](uint32_t choice, std::span<const TokenId> /*prompt*/) {
         return std::make_unique<ChatChoice>(choice, form, untold);
     };

@@ -81,7 +81,7 @@ std::optional<Json> ChatChoice::take_output(const output::Event& event) {
     switch (event.kind) {
     case Kind::reasoning:
         return choice({{"reasoning_content", event.text}});
-    case Kind::call_begun:
+    case Kind::call_started:
         return choice({{"tool_calls", list_of(begin_call(event))}});
     case Kind::call_arguments:
         return add_arguments(index, event.text);
@@ -192,7 +192,7 @@ bool ChatMessage::is_whole(std::size_t call) const {
     const Json& told = calls_[call];
     if (told["type"] == "custom")
         return ended_inputs_.contains(call);
-    return Json::accept(told["function"]["arguments"].get<std::string>());
+    return !parse_json(told["function"]["arguments"].get<std::string>()).is_discarded();
 }
 
 /// Truncated calls are left out: they cannot be executed.

@@ -7,12 +7,12 @@
 namespace etna::server::openai {
 
 HttpReply completions(Service& service, const HttpRequest& request, const Call& call) {
-    static const AnswerKind kind = {.endpoint = "completions",
-                                    .id_prefix = "cmpl-",
-                                    .object = "text_completion",
-                                    .chunk_object = "text_completion",
-                                    .prompt_member = "prompt",
-                                    .read = read_completion};
+    static const EndpointSpec kind = {.endpoint = "completions",
+                                      .id_prefix = "cmpl-",
+                                      .object = "text_completion",
+                                      .chunk_object = "text_completion",
+                                      .prompt_member = "prompt",
+                                      .read = read_completion};
     return answer(service, request, call, kind);
 }
 

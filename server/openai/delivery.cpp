@@ -58,7 +58,7 @@ void note_without_effect(Fields& fields, bool is_kept) {
 
 void read_ignored(const Fields& fields, Delivery& delivery) {
     delivery.ignored = fields.unknown();
-    delivery.noted = fields.noted();
+    delivery.noted = fields.without_effect();
 }
 
 bool is_strict(const HttpRequest& request) {
@@ -83,7 +83,7 @@ void tell_ignored(const Delivery& delivery, HttpReply& reply) {
 
 std::vector<std::string> told_stops(const generate::Request& request, const text::Tokenizer& tokenizer) {
     std::vector<std::string> told;
-    if (request.matched_stop == generate::MatchedStop::left_out)
+    if (request.matched_stop == generate::MatchedStop::excluded)
         return told;
     for (const TokenId token : request.stop_tokens) {
         const bool is_hidden = tokenizer.type(token) == text::TokenType::control &&

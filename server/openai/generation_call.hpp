@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/generate/generate.hpp"
+#include "core/generate/generation.hpp"
 #include "server/json.hpp"
 #include "server/openai/custom_tools.hpp"
 #include "server/openai/generation_fields.hpp"
@@ -106,7 +106,7 @@ struct RequestContext {
 };
 
 /// A generation endpoint: how its request bodies are read, and the names in its responses.
-struct AnswerKind {
+struct EndpointSpec {
     std::string_view endpoint;      ///< for metrics: "chat_completions"
     std::string_view id_prefix;     ///< "chatcmpl-"
     std::string_view object;        ///< "chat.completion"

@@ -57,7 +57,7 @@ void read_sampling(Fields& fields, Dialect dialect, uint32_t vocabulary,
     overrides.frequency_penalty = as_float(fields.number("frequency_penalty", -penalty_max, penalty_max));
     overrides.presence_penalty = as_float(fields.number("presence_penalty", -penalty_max, penalty_max));
     overrides.repetition_penalty = read_repetition(fields, repetition_max);
-    overrides.repetition_window_tokens = sampling::whole_history; // as vLLM counts, not as llama.cpp
+    overrides.repetition_window_tokens = sampling::full_history; // as vLLM counts, not as llama.cpp
 }
 
 /// -1 selects a random seed, as in llama.cpp.
@@ -81,7 +81,7 @@ void read_nvext(Fields& fields, uint32_t vocabulary, generate::Request& request)
     overrides.repetition_penalty = overrides.repetition_penalty ? overrides.repetition_penalty : repetition;
     const bool ignores_end = nvext.flag("ignore_eos").value_or(false);
     if (ignores_end && fields.any("ignore_eos") == nullptr)
-        request.end_tokens = generate::EndTokens::go_on;
+        request.end_tokens = generate::EndTokens::ignore;
     const auto greedy = nvext.flag("greedy_sampling");
     const auto greed = nvext.flag("greed_sampling"); // as Dynamo's source spells it
     if (greedy.value_or(greed.value_or(false)) && !overrides.temperature)
@@ -123,7 +123,7 @@ void read_lengths(Fields& fields, Dialect dialect, const RequestLimits& limits, 
     if (request.max_tokens && request.min_tokens > *request.max_tokens)
         fields.refuse("min_tokens", "must be at most max_tokens");
     if (fields.flag("ignore_eos").value_or(false))
-        request.end_tokens = generate::EndTokens::go_on;
+        request.end_tokens = generate::EndTokens::ignore;
 }
 
 void read_stops(Fields& fields, Dialect dialect, bool is_streamed, generate::Request& request) {
@@ -135,13 +135,13 @@ void read_stops(Fields& fields, Dialect dialect, bool is_streamed, generate::Req
     if (dialect == Dialect::ovms && is_streamed && included == false)
         fields.refuse("include_stop_str_in_output", "cannot be false with `stream`");
     const bool includes = included.value_or(dialect == Dialect::ovms && is_streamed);
-    request.matched_stop = includes ? generate::MatchedStop::included : generate::MatchedStop::left_out;
+    request.matched_stop = includes ? generate::MatchedStop::included : generate::MatchedStop::excluded;
 }
 
 } // namespace
 
 void check_ignored_end(Fields& fields, const RequestLimits& limits, const generate::Request& request) {
-    if (request.end_tokens == generate::EndTokens::end || !limits.ignore_eos_max_tokens)
+    if (request.end_tokens == generate::EndTokens::stop || !limits.ignore_eos_max_tokens)
         return;
     if (!request.max_tokens || *request.max_tokens > *limits.ignore_eos_max_tokens) {
         fields.refuse(
@@ -157,7 +157,7 @@ sampling::Parameters sampling_defaults(Dialect dialect) {
             .top_k = dialect == Dialect::ovms ? ovms_top_k : 0,
             .top_p = 1,
             .min_p = 0,
-            .repetition_window_tokens = sampling::whole_history};
+            .repetition_window_tokens = sampling::full_history};
 }
 
 void read_generation(Fields& fields, const RequestContext& context, bool is_streamed,

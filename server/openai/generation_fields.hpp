@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/generate/generate.hpp"
+#include "core/generate/generation.hpp"
 #include "server/fields.hpp"
 
 #include <cstdint>

@@ -95,7 +95,7 @@ Pieces told_prompt(std::string text) {
     return pieces;
 }
 
-HttpReply reply_of(Pieces pieces, std::shared_ptr<MemoryShare> memory) {
+HttpReply reply_of(Pieces pieces, std::shared_ptr<MemoryReservation> memory) {
     constexpr std::size_t whole_bytes_max = 256 * 1024;
     constexpr std::size_t piece_bytes = 64 * 1024;
     HttpReply reply;

@@ -36,6 +36,6 @@ Pieces told_prompt(std::string text);
 
 /// A long response is generated while it is sent, so that it is never complete in memory; `memory`, which may
 /// be null, shrinks to what the writer holds.
-HttpReply reply_of(Pieces pieces, std::shared_ptr<MemoryShare> memory);
+HttpReply reply_of(Pieces pieces, std::shared_ptr<MemoryReservation> memory);
 
 } // namespace etna::server::openai

@@ -26,8 +26,8 @@ struct Asked {
     bool is_strict = false;
     std::string model_name;
     Models::Handle model;
-    std::shared_ptr<MemoryShare> memory; ///< the request's; null: memory is not counted
-    generate::PromptCosts costs;
+    std::shared_ptr<MemoryReservation> memory; ///< the request's; null: memory is not counted
+    generate::PromptBudget costs;
 };
 
 ApiError told(const Service& service, const Error& error) {

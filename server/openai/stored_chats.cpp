@@ -1,9 +1,9 @@
 #include "server/openai/stored_chats.hpp"
 
-#include "server/keeping.hpp"
-#include "server/metadata.hpp"
+#include "server/fields.hpp"
 #include "server/openai/message_fields.hpp"
-#include "server/pages.hpp"
+#include "server/pagination.hpp"
+#include "server/persistence.hpp"
 
 #include <utility>
 
@@ -19,9 +19,9 @@ struct Shelf {
 };
 
 std::variant<Shelf, ApiError> shelf_of(Service& service, const HttpRequest& request) {
-    if (!service.keeping->keeps().completions)
-        return nothing_is_kept("stored chats");
-    return Shelf{.store = &*service.keeping->store, .owner = owner_of(service.options.access, request)};
+    if (!service.persistence->stored_kinds().completions)
+        return storage_disabled("stored chats");
+    return Shelf{.store = &*service.persistence->store, .owner = owner_of(service.options.access, request)};
 }
 
 ApiError not_found(std::string_view id) {
@@ -79,7 +79,7 @@ Json told_message(const Json& message, std::string id) {
 }
 
 Json parsed(const std::string& text) {
-    return Json::parse(text, nullptr, /*allow_exceptions=*/false);
+    return parse_json(text);
 }
 
 } // namespace
@@ -91,12 +91,12 @@ std::optional<ApiError> keep_chat(const Answering& answering, Json object) {
     object["service_tier"] = "default";
     for (const auto& [name, value] : kept.asked.items())
         object[name == "user" ? "input_user" : name] = value;
-    const Status status = answering.service->keeping->store->put({.id = answering.head.id,
-                                                                  .owner = answering.owner,
-                                                                  .model = answering.model_name,
-                                                                  .metadata = texts_of(kept.metadata),
-                                                                  .object = text_of(object),
-                                                                  .messages = text_of(kept.messages)});
+    const Status status = answering.service->persistence->store->put({.id = answering.head.id,
+                                                                      .owner = answering.owner,
+                                                                      .model = answering.model_name,
+                                                                      .metadata = texts_of(kept.metadata),
+                                                                      .object = text_of(object),
+                                                                      .messages = text_of(kept.messages)});
     return status ? std::nullopt : std::optional(store_failed(status.error()));
 }
 
@@ -108,11 +108,11 @@ HttpReply list_chats(Service& service, const HttpRequest& request, const Call& /
     if (const auto* error = std::get_if<ApiError>(&wish))
         return reply_of(*error);
     const auto& [store, owner] = std::get<Shelf>(shelf);
-    const auto page = store->completions(owner, read_filter(request), std::get<storage::PageWish>(wish));
+    const auto page = store->completions(owner, read_filter(request), std::get<storage::PageRequest>(wish));
     if (!page)
         return reply_of(store_failed(page.error()));
     if (!*page)
-        return reply_of(no_such_place());
+        return reply_of(unknown_cursor());
     return list_reply(**page);
 }
 

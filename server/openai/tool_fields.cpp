@@ -205,7 +205,7 @@ RequestTools read_tools(Fields& fields, chat::Conversation& conversation) {
     }
     conversation.tools = text_of(functions);
     if (choice.demands_call)
-        conversation.demanded_tool = choice.demanded ? name_of(*choice.demanded) : std::string();
+        conversation.required_tool = choice.demanded ? name_of(*choice.demanded) : std::string();
     if (older)
         conversation.calls = chat::CallCount::one;
     return result;

@@ -13,7 +13,7 @@ namespace {
 
 /// The stop strings that are removed from the text; none if they are included in it.
 std::vector<std::string> taking_stops(const generate::Request& request) {
-    return request.matched_stop == generate::MatchedStop::left_out ? request.stop
+    return request.matched_stop == generate::MatchedStop::excluded ? request.stop
                                                                    : std::vector<std::string>();
 }
 
@@ -26,7 +26,7 @@ std::string name_by_id(TokenId token) {
 UntoldTokens::UntoldTokens(const generate::Request& request, const text::Tokenizer& tokenizer,
                            text::TextPosition position)
     : tokenizer_(&tokenizer), control_(request.control_tokens),
-      hides_space_(tokenizer.strips_leading_space() && position == text::TextPosition::beginning),
+      hides_space_(tokenizer.strips_leading_space() && position == text::TextPosition::start),
       stops_(taking_stops(request)), matcher_(stops_), free_tokens_(request.min_tokens) {}
 
 /// The visible text of a token.

@@ -1,8 +1,8 @@
 // POST /v1/responses/compact: turns a conversation into one item that only this server can read, with the
 // model's summary and the user's last turn.
 #include "server/ids.hpp"
-#include "server/keeping.hpp"
 #include "server/openai/answer.hpp"
+#include "server/persistence.hpp"
 #include "server/responses/endpoints.hpp"
 #include "server/responses/making.hpp"
 
@@ -147,7 +147,7 @@ std::variant<Json, ApiError> compacted(Service& service, const HttpRequest& requ
     const openai::Delivery& told = making.answering().call.delivery;
     delivery.ignored.insert(delivery.ignored.end(), told.ignored.begin(), told.ignored.end());
     const storage::Owner owner = owner_of(service.options.access, request);
-    return compaction(service.keeping->seal, purpose_of(sealed_items, owner), making.items(),
+    return compaction(service.persistence->seal, purpose_of(sealed_items, owner), making.items(),
                       making.object());
 }
 

@@ -1,8 +1,8 @@
 // /v1/conversations: items appended by responses and by clients. Source: OpenAI API 2.3.0, /conversations.
+#include "server/fields.hpp"
 #include "server/ids.hpp"
-#include "server/metadata.hpp"
 #include "server/openai/generation_call.hpp"
-#include "server/pages.hpp"
+#include "server/pagination.hpp"
 #include "server/responses/endpoints.hpp"
 #include "server/responses/items.hpp"
 #include "server/responses/past.hpp"
@@ -34,15 +34,15 @@ struct Shelf {
 };
 
 std::variant<Shelf, ApiError> shelf_of(Service& service, const HttpRequest& request, const Call& call) {
-    if (!service.keeping->keeps().conversations)
-        return nothing_is_kept("conversations");
-    return Shelf{.store = &*service.keeping->store,
+    if (!service.persistence->stored_kinds().conversations)
+        return storage_disabled("conversations");
+    return Shelf{.store = &*service.persistence->store,
                  .owner = owner_of(service.options.access, request),
                  .id = call.path_values.empty() ? std::string() : call.path_values.front()};
 }
 
 Json json_of(const std::string& text) {
-    return Json::parse(text, nullptr, /*allow_exceptions=*/false);
+    return parse_json(text);
 }
 
 HttpReply json_reply(const Json& json) {
@@ -85,15 +85,15 @@ struct Brought {
 
 /// The items to store, with references resolved. Refuses sealed items that cannot be unsealed, and results of
 /// calls that are neither in `past` nor among the items.
-std::variant<Json, ApiError> read_whole_items(Fields& fields, Keeping& keeping, const storage::Owner& owner,
-                                              Json past) {
+std::variant<Json, ApiError> read_whole_items(Fields& fields, Persistence& persistence,
+                                              const storage::Owner& owner, Json past) {
     const Json given = read_items(fields, "items");
     if (fields.problem())
         return *fields.problem();
-    auto items = with_references(keeping, owner, given, "items");
+    auto items = with_references(persistence, owner, given, "items");
     if (std::holds_alternative<ApiError>(items))
         return items;
-    const auto opened = unsealed(keeping, owner, std::get<Json>(items), "items");
+    const auto opened = unsealed(persistence, owner, std::get<Json>(items), "items");
     if (const auto* error = std::get_if<ApiError>(&opened))
         return *error;
     for (const Json& item : std::get<Json>(opened))
@@ -104,7 +104,7 @@ std::variant<Json, ApiError> read_whole_items(Fields& fields, Keeping& keeping, 
 }
 
 /// The conversation's items that may contain calls. Error: 404.
-std::variant<Json, ApiError> past_of(Keeping& keeping, const Shelf& shelf) {
+std::variant<Json, ApiError> past_of(Persistence& persistence, const Shelf& shelf) {
     const auto items = shelf.store->items(shelf.owner, shelf.id);
     if (!items)
         return store_failed(items.error());
@@ -117,7 +117,7 @@ std::variant<Json, ApiError> past_of(Keeping& keeping, const Shelf& shelf) {
         if (type.ends_with("_call") || type == "compaction") // may contain calls
             past.push_back(std::move(json));
     }
-    return unsealed(keeping, shelf.owner, past, "items");
+    return unsealed(persistence, shelf.owner, past, "items");
 }
 
 /// Whether a request's items include the result of a call.
@@ -129,8 +129,8 @@ bool has_results(const Json* items) {
 }
 
 /// Reads the body that creates or extends a conversation. With `is_new`, items and body are optional.
-std::variant<Brought, ApiError> read_brought(Keeping& keeping, const Shelf& shelf, const HttpRequest& request,
-                                             bool is_new) {
+std::variant<Brought, ApiError> read_brought(Persistence& persistence, const Shelf& shelf,
+                                             const HttpRequest& request, bool is_new) {
     const auto body =
         request.body.empty() ? std::variant<Json, ApiError>(Json::object()) : parse_body(request);
     if (const auto* error = std::get_if<ApiError>(&body))
@@ -150,10 +150,10 @@ std::variant<Brought, ApiError> read_brought(Keeping& keeping, const Shelf& shel
     }
     std::variant<Json, ApiError> past = Json::array();
     if (!is_new && has_results(given))
-        past = past_of(keeping, shelf);
+        past = past_of(persistence, shelf);
     if (const auto* error = std::get_if<ApiError>(&past))
         return *error;
-    auto items = read_whole_items(fields, keeping, shelf.owner, std::get<Json>(std::move(past)));
+    auto items = read_whole_items(fields, persistence, shelf.owner, std::get<Json>(std::move(past)));
     if (const auto* error = std::get_if<ApiError>(&items))
         return *error;
     brought.delivery.ignored = fields.unknown();
@@ -171,7 +171,7 @@ HttpReply create_conversation(Service& service, const HttpRequest& request, cons
     const auto shelf = shelf_of(service, request, call);
     if (const auto* error = std::get_if<ApiError>(&shelf))
         return reply_of(*error);
-    const auto brought = read_brought(*service.keeping, std::get<Shelf>(shelf), request, /*is_new=*/true);
+    const auto brought = read_brought(*service.persistence, std::get<Shelf>(shelf), request, /*is_new=*/true);
     if (const auto* error = std::get_if<ApiError>(&brought))
         return reply_of(*error);
     const auto& [items, told, metadata, delivery] = std::get<Brought>(brought);
@@ -229,7 +229,7 @@ HttpReply add_items(Service& service, const HttpRequest& request, const Call& ca
     const auto shelf = shelf_of(service, request, call);
     if (const auto* error = std::get_if<ApiError>(&shelf))
         return reply_of(*error);
-    auto brought = read_brought(*service.keeping, std::get<Shelf>(shelf), request, /*is_new=*/false);
+    auto brought = read_brought(*service.persistence, std::get<Shelf>(shelf), request, /*is_new=*/false);
     if (const auto* error = std::get_if<ApiError>(&brought))
         return reply_of(*error);
     const auto& own = std::get<Shelf>(shelf);
@@ -250,7 +250,7 @@ HttpReply list_items(Service& service, const HttpRequest& request, const Call& c
     if (const auto* error = std::get_if<ApiError>(&wish))
         return reply_of(*error);
     const auto& own = std::get<Shelf>(shelf);
-    const auto page = own.store->items(own.owner, own.id, std::get<storage::PageWish>(wish));
+    const auto page = own.store->items(own.owner, own.id, std::get<storage::PageRequest>(wish));
     if (!page)
         return reply_of(store_failed(page.error()));
     if (*page)
@@ -258,7 +258,7 @@ HttpReply list_items(Service& service, const HttpRequest& request, const Call& c
     const auto there = own.store->conversation(own.owner, own.id);
     if (!there)
         return reply_of(store_failed(there.error()));
-    return reply_of(*there ? no_such_place() : not_found("conversation", own.id));
+    return reply_of(*there ? unknown_cursor() : not_found("conversation", own.id));
 }
 
 HttpReply show_item(Service& service, const HttpRequest& request, const Call& call) {

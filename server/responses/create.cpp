@@ -1,5 +1,4 @@
 // POST /v1/responses and /v1/responses/input_tokens.
-#include "server/http/event_stream.hpp"
 #include "server/http/sse.hpp"
 #include "server/openai/answer.hpp"
 #include "server/responses/endpoints.hpp"
@@ -27,11 +26,11 @@ HttpReply stream_reply(const std::shared_ptr<Making>& making) {
     reply.content_type = std::string(sse::content_type);
     reply.headers = {{"cache-control", "no-cache"}, {"x-accel-buffering", "no"}};
     tell_ignored(making->answering().call.delivery, reply);
-    making->answering().in_flight->set_status(client_left_status); // the status if the stream is never run
+    making->answering().in_flight->set_status(client_closed_status); // the status if the stream is never run
     reply.stream = [making](HttpWriter& writer) {
         EventStream stream(writer, making->answering().service->options.keep_alive);
         making->make([&](std::string_view frame) { return stream.send(frame); },
-                     [&] { return stream.is_left(); });
+                     [&] { return stream.is_disconnected(); });
     };
     reply.final_log = [making] { return making->log(); };
     return reply;
@@ -42,7 +41,7 @@ HttpReply background_reply(const std::shared_ptr<Making>& making, Service& servi
         return reply_of(*error);
     const Json object = making->object();
     const openai::Delivery delivery = making->answering().call.delivery; // which the thread takes over
-    const bool is_begun = service.keeping->runs.spawn(making->answering().client, [making, &service] {
+    const bool is_begun = service.persistence->runs.spawn(making->answering().client, [making, &service] {
         making->make([](std::string_view) { return true; },
                      [&service] { return service.is_aborting.load(); });
         service.log(
@@ -50,7 +49,7 @@ HttpReply background_reply(const std::shared_ptr<Making>& making, Service& servi
     });
     if (!is_begun) { // the stored pending response would never finish
         if (const auto gone =
-                service.keeping->store->delete_response(making->run()->owner(), making->run()->id());
+                service.persistence->store->delete_response(making->run()->owner(), making->run()->id());
             !gone)
             return reply_of(store_failed(gone.error()));
         return reply_of({.status = 429,
@@ -79,7 +78,7 @@ HttpReply made_reply(const std::shared_ptr<Making>& making, Service& service, co
     constexpr std::chrono::milliseconds background_patience{200};
     const Request& asked = making->request();
     if (asked.stores)
-        service.keeping->runs.show(making->run());
+        service.persistence->runs.show(making->run());
     const bool may_wait = asked.is_streamed || asked.is_background;
     const auto stream_patience = std::min(service.options.keep_alive, service.options.reassuring_interval);
     const auto patience_ends = Clock::now() + (asked.is_background ? background_patience : stream_patience);

@@ -27,12 +27,12 @@ std::string_view error_type(int status, const Json& code) {
 } // namespace
 
 Wording wording_of(const HttpRequest& request) {
-    return in_small_letters(request.header(header_name)) == open_responses ? Wording::open_responses
-                                                                           : Wording::openai;
+    return to_lower(request.header(header_name)) == open_responses ? Wording::open_responses
+                                                                   : Wording::openai;
 }
 
 std::optional<ApiError> check_dialect(const HttpRequest& request) {
-    const std::string wanted = in_small_letters(request.header(header_name));
+    const std::string wanted = to_lower(request.header(header_name));
     if (wanted.empty() || wanted == "openai" || wanted == open_responses)
         return std::nullopt;
     return ApiError{.status = 400,
@@ -48,7 +48,7 @@ std::string_view error_type(const ApiError& error) {
 HttpReply in_wording(Wording wording, HttpReply reply) {
     if (wording == Wording::openai || reply.status < first_refusal)
         return reply;
-    Json body = Json::parse(reply.body, nullptr, /*allow_exceptions=*/false);
+    Json body = parse_json(reply.body);
     if (!body.is_object() || !body.contains("error"))
         return reply;
     Json& error = body["error"];

@@ -347,7 +347,7 @@ std::string custom_arguments(std::string_view input) {
 }
 
 std::optional<std::string> custom_input(std::string_view arguments) {
-    const Json json = Json::parse(arguments, nullptr, /*allow_exceptions=*/false);
+    const Json json = parse_json(arguments);
     if (!json.is_object() || !json.contains("input") || !json["input"].is_string())
         return std::nullopt;
     return json["input"].get<std::string>();

@@ -17,7 +17,7 @@ namespace {
 
 /// The shortest decimal form: 0.7, not the double value of the nearest float.
 Json decimal(float value) {
-    return Json::parse(fmt::format("{}", value));
+    return parse_json(fmt::format("{}", value));
 }
 
 /// Assigns new ids to items added to a conversation, so that ids do not collide.
@@ -97,23 +97,23 @@ std::variant<std::shared_ptr<Making>, ApiError> Making::prepare(Service& service
 
 /// Loads the model input: the prior context and the request's own items. Errors: see prepare().
 std::optional<ApiError> Making::load_items() {
-    Keeping& keeping = *service_->keeping;
-    auto past = load_past(keeping, owner_, request_);
+    Persistence& persistence = *service_->persistence;
+    auto past = load_past(persistence, owner_, request_);
     if (auto* error = std::get_if<ApiError>(&past))
         return std::move(*error);
     past_ = std::get<Past>(std::move(past));
     if (request_.conversation)
         rename_new(request_.input);
-    auto input = with_references(keeping, owner_, request_.input, "input");
+    auto input = with_references(persistence, owner_, request_.input, "input");
     if (auto* error = std::get_if<ApiError>(&input))
         return std::move(*error);
     request_.input = std::get<Json>(std::move(input));
     rename_repeated(request_.input);
     const char* const past_member = request_.conversation ? "conversation" : "previous_response_id";
-    auto before = unsealed(keeping, owner_, past_.items, past_member);
+    auto before = unsealed(persistence, owner_, past_.items, past_member);
     if (auto* error = std::get_if<ApiError>(&before))
         return std::move(*error);
-    auto own = unsealed(keeping, owner_, request_.input, "input");
+    auto own = unsealed(persistence, owner_, request_.input, "input");
     if (auto* error = std::get_if<ApiError>(&own))
         return std::move(*error);
     items_ = std::get<Json>(std::move(before));
@@ -140,7 +140,7 @@ std::optional<ApiError> Making::check_wishes() {
                         .param = "tools",
                         .code = "unsupported_value"};
     }
-    request_.stores = request_.stores && service_->keeping->keeps().responses;
+    request_.stores = request_.stores && service_->persistence->stored_kinds().responses;
     if (request_.is_background && !request_.stores) {
         return ApiError{.status = 400,
                         .message =
@@ -207,10 +207,10 @@ std::variant<openai::GenerationCall, ApiError> Making::read(const Json& body,
     form_.calls_max = request_.calls_max;
     form_.tool_names = request_.tool_names;
     form_.told_stops = openai::told_stops(wanted, *context.tokenizer);
-    form_.untold = openai::UntoldTokens(wanted, *context.tokenizer, text::TextPosition::beginning);
+    form_.untold = openai::UntoldTokens(wanted, *context.tokenizer, text::TextPosition::start);
     if (request_.included.sealed_reasoning) {
         form_.seal = [this](const std::string& text) {
-            auto sealed = service_->keeping->seal.seal(text, purpose_of(sealed_reasoning, owner_));
+            auto sealed = service_->persistence->seal.seal(text, purpose_of(sealed_reasoning, owner_));
             return sealed ? std::move(*sealed) : std::string();
         };
     }
@@ -240,7 +240,7 @@ std::variant<std::size_t, ApiError> Making::count(const std::function<bool()>& i
         return in_words_of_responses(std::move(*error), request_);
     auto& call = std::get<openai::GenerationCall>(read);
     const auto claim = [this](std::size_t bytes) {
-        return answering_->memory == nullptr || answering_->memory->claim(bytes);
+        return answering_->memory == nullptr || answering_->memory->reserve(bytes);
     };
     const std::size_t held = answering_->memory == nullptr ? 0 : answering_->memory->bytes();
     const auto prompt = generate::encode(*answering_->model, call.requests.front(),

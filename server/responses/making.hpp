@@ -1,6 +1,6 @@
 #pragma once
 
-#include "server/http/event_stream.hpp"
+#include "server/http/sse.hpp"
 #include "server/openai/answering.hpp"
 #include "server/responses/object.hpp"
 #include "server/responses/output.hpp"
@@ -115,7 +115,7 @@ private:
     Json items_;              ///< the complete model input
     Response response_;
     std::shared_ptr<Run> run_;
-    openai::AnswerKind kind_;
+    openai::EndpointSpec kind_;
     OutputForm form_;
     std::shared_ptr<openai::Answering> answering_;
     std::shared_ptr<Output> output_ = std::make_shared<Output>();

@@ -24,12 +24,12 @@ Json error_of(const ApiError& error) {
 std::optional<ApiError> Making::keep_pending() {
     response_.status = ResponseStatus::queued;
     run_->set(object());
-    const Status kept = service_->keeping->store->put({.id = response_.id,
-                                                       .owner = owner_,
-                                                       .object = text_of(object()),
-                                                       .input = text_of(request_.input),
-                                                       .turn = {},
-                                                       .is_pending = true});
+    const Status kept = service_->persistence->store->put({.id = response_.id,
+                                                           .owner = owner_,
+                                                           .object = text_of(object()),
+                                                           .input = text_of(request_.input),
+                                                           .turn = {},
+                                                           .is_pending = true});
     return kept ? std::nullopt : std::optional(store_failed(kept.error()));
 }
 
@@ -163,7 +163,7 @@ void Making::tell_end() {
         is_heard_ = is_heard_ && send_(frame);
     }
     is_heard_ = is_heard_ && send_(sse::done);
-    answering_->in_flight->set_status(failure_ ? failure_->status : is_heard_ ? 200 : client_left_status);
+    answering_->in_flight->set_status(failure_ ? failure_->status : is_heard_ ? 200 : client_closed_status);
 }
 
 /// Handles a storage failure: a background response, which was promised to be retrievable, is served from
@@ -176,7 +176,7 @@ void Making::lose(const Error& error) {
     if (!request_.is_background)
         return;
     run_->set_lost();
-    service_->keeping->runs.hold(run_);
+    service_->persistence->runs.hold(run_);
 }
 
 /// Whether the response can be requested again: not if its client disconnected, or got an error instead.
@@ -214,11 +214,12 @@ Status Making::keep(const std::vector<std::string>& last) {
     for (const Json& item : turn)
         addition.items.push_back({.id = item["id"].get<std::string>(), .body = text_of(item)});
     if (!request_.stores) { // only the conversation
-        const auto added = service_->keeping->store->add_items(owner_, addition, storage::Repeated::left_out);
+        const auto added =
+            service_->persistence->store->add_items(owner_, addition, storage::OnDuplicate::skip);
         return added ? Status() : added.error();
     }
-    return service_->keeping->store->put(kept, past_.history ? &*past_.history : nullptr,
-                                         joins_conversation() ? &addition : nullptr);
+    return service_->persistence->store->put(kept, past_.history ? &*past_.history : nullptr,
+                                             joins_conversation() ? &addition : nullptr);
 }
 
 void Making::tell_state(std::string_view type) {

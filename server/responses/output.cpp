@@ -61,7 +61,7 @@ void OutputWriter::take_output(const output::Event& event) {
         return add_reasoning(event.text);
     case Kind::content_was_reasoning: // already sent reasoning is not retracted
         return;
-    case Kind::call_begun:
+    case Kind::call_started:
     case Kind::call_arguments:
     case Kind::call_done:
     case Kind::call_broken:
@@ -72,7 +72,7 @@ void OutputWriter::take_output(const output::Event& event) {
 void OutputWriter::take_call(const output::Event& event) {
     using Kind = output::EventKind;
     const bool has_begun = open_ == Open::call || open_ == Open::custom_call;
-    if (event.kind == Kind::call_begun)
+    if (event.kind == Kind::call_started)
         return begin_call(event);
     if (event.kind == Kind::call_broken && !has_begun)
         return add_text(event.text);

@@ -18,7 +18,7 @@ ApiError cannot_go_on(std::string_view member, std::string_view what) {
 
 /// Appends a list in the store's format.
 void append(Json& items, const std::string& list) {
-    Json parsed = Json::parse(list, nullptr, /*allow_exceptions=*/false);
+    Json parsed = parse_json(list);
     if (!parsed.is_array())
         return;
     for (Json& item : parsed)
@@ -32,13 +32,13 @@ ApiError interrupted_past(const std::string& id) {
             .code = "previous_response_interrupted"};
 }
 
-std::variant<Past, ApiError> load_response(Keeping& keeping, const storage::Owner& owner,
+std::variant<Past, ApiError> load_response(Persistence& persistence, const storage::Owner& owner,
                                            const std::string& id) {
-    auto history = keeping.store->history(owner, id);
+    auto history = persistence.store->history(owner, id);
     if (!history)
         return store_failed(history.error());
     if (!*history) {
-        const auto run = keeping.runs.find(owner, id);
+        const auto run = persistence.runs.find(owner, id);
         if (run != nullptr && run->is_lost())
             return interrupted_past(id);
         const bool is_running = run != nullptr && !run->has_ended();
@@ -71,19 +71,19 @@ std::variant<Past, ApiError> load_conversation(storage::Store& store, const stor
     }
     Past past;
     for (const storage::Item& item : **items)
-        past.items.push_back(Json::parse(item.body, nullptr, /*allow_exceptions=*/false));
+        past.items.push_back(parse_json(item.body));
     return past;
 }
 
 /// The item with that id, from a response's turn or a conversation; null if not found.
 Result<Json> item_of(storage::Store& store, const storage::Owner& owner, const std::string& id) {
     ETNA_TRY(const auto turn, store.turn_of_item(owner, id));
-    for (const Json& item : turn ? Json::parse(*turn, nullptr, /*allow_exceptions=*/false) : Json::array()) {
+    for (const Json& item : turn ? parse_json(*turn) : Json::array()) {
         if (item["id"] == id)
             return item;
     }
     ETNA_TRY(const auto item, store.item(owner, id));
-    return item ? Json::parse(item->body, nullptr, /*allow_exceptions=*/false) : Json();
+    return item ? parse_json(item->body) : Json();
 }
 
 ApiError wrong_item(const std::string& name, std::size_t index, std::string_view problem) {
@@ -96,31 +96,31 @@ ApiError wrong_item(const std::string& name, std::size_t index, std::string_view
 
 } // namespace
 
-std::variant<Past, ApiError> load_past(Keeping& keeping, const storage::Owner& owner,
+std::variant<Past, ApiError> load_past(Persistence& persistence, const storage::Owner& owner,
                                        const Request& request) {
     if (!request.previous && !request.conversation)
         return Past();
-    if (request.previous && !keeping.keeps().responses)
+    if (request.previous && !persistence.stored_kinds().responses)
         return cannot_go_on("previous_response_id", "responses");
-    if (request.conversation && !keeping.keeps().conversations)
+    if (request.conversation && !persistence.stored_kinds().conversations)
         return cannot_go_on("conversation", "conversations");
-    return request.previous ? load_response(keeping, owner, *request.previous)
-                            : load_conversation(*keeping.store, owner, *request.conversation);
+    return request.previous ? load_response(persistence, owner, *request.previous)
+                            : load_conversation(*persistence.store, owner, *request.conversation);
 }
 
-std::variant<Json, ApiError> with_references(Keeping& keeping, const storage::Owner& owner, const Json& items,
-                                             const std::string& name) {
+std::variant<Json, ApiError> with_references(Persistence& persistence, const storage::Owner& owner,
+                                             const Json& items, const std::string& name) {
     Json whole = Json::array();
     for (std::size_t i = 0; i < items.size(); ++i) {
         if (items[i]["type"] != "item_reference") {
             whole.push_back(items[i]);
             continue;
         }
-        if (!keeping.store) {
+        if (!persistence.store) {
             return wrong_item(name, i,
                               "refers to an item, and this server keeps nothing: send the item itself");
         }
-        auto found = item_of(*keeping.store, owner, items[i]["id"].get_ref<const std::string&>());
+        auto found = item_of(*persistence.store, owner, items[i]["id"].get_ref<const std::string&>());
         if (!found)
             return store_failed(found.error());
         if (found->is_null()) {
@@ -140,8 +140,8 @@ std::string purpose_of(std::string_view purpose, const storage::Owner& owner) {
     return fmt::format("{} {}", purpose, owner);
 }
 
-std::variant<Json, ApiError> unsealed(const Keeping& keeping, const storage::Owner& owner, const Json& items,
-                                      const std::string& name) {
+std::variant<Json, ApiError> unsealed(const Persistence& persistence, const storage::Owner& owner,
+                                      const Json& items, const std::string& name) {
     Json whole = Json::array();
     for (std::size_t i = 0; i < items.size(); ++i) {
         Json item = items[i];
@@ -155,8 +155,8 @@ std::variant<Json, ApiError> unsealed(const Keeping& keeping, const storage::Own
             continue;
         }
         const auto opened =
-            keeping.seal.unseal(sealed.get_ref<const std::string&>(),
-                                purpose_of(is_compaction ? sealed_items : sealed_reasoning, owner));
+            persistence.seal.unseal(sealed.get_ref<const std::string&>(),
+                                    purpose_of(is_compaction ? sealed_items : sealed_reasoning, owner));
         if (!opened)
             return wrong_item(name, i, opened.error().message);
         if (is_compaction) {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "server/keeping.hpp"
+#include "server/persistence.hpp"
 #include "server/responses/request.hpp"
 
 #include <optional>
@@ -16,16 +16,17 @@ struct Past {
 
 /// Loads the prior context. Errors: 400 previous_response_not_found, 404 (no such conversation), 400 (storage
 /// is off), and those of the store.
-std::variant<Past, ApiError> load_past(Keeping& keeping, const storage::Owner& owner, const Request& request);
+std::variant<Past, ApiError> load_past(Persistence& persistence, const storage::Owner& owner,
+                                       const Request& request);
 
 /// Resolves references to stored items. `name`: the field that contains the items, for errors. Errors: 400,
 /// with the item's path (storage is off), 404 (no such id), those of the store.
-std::variant<Json, ApiError> with_references(Keeping& keeping, const storage::Owner& owner, const Json& items,
-                                             const std::string& name);
+std::variant<Json, ApiError> with_references(Persistence& persistence, const storage::Owner& owner,
+                                             const Json& items, const std::string& name);
 
 /// Replaces sealed items by their contents, for the model. Errors: 400, with the item's path.
-std::variant<Json, ApiError> unsealed(const Keeping& keeping, const storage::Owner& owner, const Json& items,
-                                      const std::string& name);
+std::variant<Json, ApiError> unsealed(const Persistence& persistence, const storage::Owner& owner,
+                                      const Json& items, const std::string& name);
 
 /// The sealing purpose combined with the owner, so that only the same owner can unseal.
 std::string purpose_of(std::string_view purpose, const storage::Owner& owner);

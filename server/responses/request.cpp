@@ -1,7 +1,7 @@
 #include "server/responses/request.hpp"
 
-#include "core/generate/generate.hpp"
-#include "server/metadata.hpp"
+#include "core/generate/generation.hpp"
+#include "server/fields.hpp"
 #include "server/responses/items.hpp"
 
 #include <algorithm>
@@ -188,7 +188,7 @@ void read_stream_options(Fields& fields, Request& request) {
     Fields options(*given, "stream_options");
     options.flag("include_obfuscation");
     options.note({"include_obfuscation"});
-    request.noted = options.noted();
+    request.noted = options.without_effect();
     options.accept({"include_usage"}); // the last event always has it
     take_over(options, fields);
 }

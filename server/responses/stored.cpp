@@ -1,7 +1,6 @@
 // GET and DELETE /v1/responses/{id}, POST .../cancel, GET .../input_items.
-#include "server/http/event_stream.hpp"
 #include "server/http/sse.hpp"
-#include "server/pages.hpp"
+#include "server/pagination.hpp"
 #include "server/responses/endpoints.hpp"
 #include "server/responses/making.hpp"
 
@@ -24,9 +23,9 @@ ApiError not_found(std::string_view id) {
 std::variant<storage::Response, ApiError> kept(Service& service, const HttpRequest& request,
                                                const Call& call) {
     const std::string& id = call.path_values.front();
-    if (!service.keeping->store)
+    if (!service.persistence->store)
         return not_found(id);
-    auto found = service.keeping->store->response(owner_of(service.options.access, request), id);
+    auto found = service.persistence->store->response(owner_of(service.options.access, request), id);
     if (!found)
         return store_failed(found.error());
     if (!*found)
@@ -35,7 +34,8 @@ std::variant<storage::Response, ApiError> kept(Service& service, const HttpReque
 }
 
 std::shared_ptr<Run> running(Service& service, const HttpRequest& request, const Call& call) {
-    return service.keeping->runs.find(owner_of(service.options.access, request), call.path_values.front());
+    return service.persistence->runs.find(owner_of(service.options.access, request),
+                                          call.path_values.front());
 }
 
 HttpReply event_reply(Service& service, std::function<void(EventStream&)> send) {
@@ -94,7 +94,7 @@ void follow(const Run& run, std::size_t number, EventStream& stream) {
                 return;
         } else if (run.has_ended()) {
             break;
-        } else if (stream.is_left()) {
+        } else if (stream.is_disconnected()) {
             return;
         }
     }
@@ -134,15 +134,15 @@ HttpReply remove(Service& service, const HttpRequest& request, const Call& call)
                          .message = fmt::format("the response `{}` is being made; cancel it first", id),
                          .code = "response_in_progress"});
     }
-    if (!service.keeping->store)
+    if (!service.persistence->store)
         return reply_of(not_found(id));
     const auto was_there =
-        service.keeping->store->delete_response(owner_of(service.options.access, request), id);
+        service.persistence->store->delete_response(owner_of(service.options.access, request), id);
     if (!was_there)
         return reply_of(store_failed(was_there.error()));
     const bool was_lost = run != nullptr && run->is_lost();
     if (was_lost)
-        service.keeping->runs.forget(*run);
+        service.persistence->runs.forget(*run);
     if (!*was_there && !was_lost)
         return reply_of(not_found(id));
     return {.body = text_of({{"id", id}, {"object", "response.deleted"}, {"deleted", true}}) + "\n"};
@@ -161,7 +161,7 @@ HttpReply cancel(Service& service, const HttpRequest& request, const Call& call)
     if (const auto* error = std::get_if<ApiError>(&found))
         return reply_of(*error);
     const std::string& object = std::get<storage::Response>(found).object;
-    const Json response = Json::parse(object, nullptr, /*allow_exceptions=*/false);
+    const Json response = parse_json(object);
     return response.value("background", Json()) == true ? HttpReply{.body = object + "\n"}
                                                         : not_in_background();
 }
@@ -173,7 +173,7 @@ HttpReply list_input(Service& service, const HttpRequest& request, const Call& c
     const auto found = kept(service, request, call);
     if (const auto* error = std::get_if<ApiError>(&found))
         return reply_of(*error);
-    return page_reply(request, Json::parse(std::get<storage::Response>(found).input, nullptr, false),
+    return page_reply(request, parse_json(std::get<storage::Response>(found).input),
                       storage::Order::descending);
 }
 

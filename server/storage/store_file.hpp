@@ -39,7 +39,7 @@ private:
 /// Creates missing folders (0700) and the file (empty, 0600). Returns the path with symbolic links resolved,
 /// next to which SQLite stores its auxiliary files. Errors: io (creation failed, or the name is taken by
 /// something else).
-Result<std::filesystem::path> make_file(const std::filesystem::path& file);
+Result<std::filesystem::path> create_file(const std::filesystem::path& file);
 
 /// Preallocates space for the WAL of the open file, as far as available, so that removals can be written on a
 /// full disk.

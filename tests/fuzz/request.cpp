@@ -1,5 +1,5 @@
-// Bodies of chats, completions and responses, from bytes to what is generated. The first byte chooses the
-// endpoint and the dialect, the rest is the body.
+// Fuzzes bodies of chats, completions and responses, from bytes to the generation request. The first byte
+// selects the endpoint and the dialect, the rest is the body.
 
 #include "server/responses/request.hpp"
 
@@ -30,13 +30,13 @@ void check_refusal(const ApiError& error) {
     require(error.status == 400 && !error.message.empty() && !error_json(error).empty());
 }
 
-/// What an accepted request promises to the core.
+/// Checks the guarantees of an accepted request to the core.
 void check_call(const openai::GenerationCall& call, const openai::RequestLimits& limits, bool is_chat) {
     require(!call.requests.empty() && call.writer && call.whole);
     uint64_t answers = 0;
     for (const generate::Request& request : call.requests) {
         require(request.choices >= 1 && request.choices <= limits.choices_max);
-        require(!is_chat || request.max_tokens != 0U); // a completion may be its prompt alone
+        require(!is_chat || request.max_tokens != 0U); // a completion may only score its prompt
         require(request.logprobs.value_or(0) <= generate::logprobs_max);
         for (const std::string& stop : request.stop)
             require(!stop.empty());
@@ -54,7 +54,7 @@ void check_call(const openai::GenerationCall& call, const openai::RequestLimits&
     require(!text_of(whole->result()).empty());
 }
 
-/// The chat completion that a response is made as.
+/// Returns the chat completion that generates a response.
 std::variant<Json, ApiError> as_chat(const Json& body) {
     auto read = responses::read_request(body, responses::Purpose::answer);
     if (auto* error = std::get_if<ApiError>(&read))

@@ -20,12 +20,12 @@ constexpr const char* turns = "{% for m in messages %}<{{ m.role }}>{{ m.content
 Json json_of(const FakeAnswer& answer, int status = 200) {
     CAPTURE(answer.body);
     REQUIRE(answer.status == status);
-    return Json::parse(answer.body);
+    return etna::parse_json(answer.body);
 }
 
 std::string with_input(const Json& input, const std::string& more = "") {
-    return R"({"model": "stories", "max_output_tokens": 60, "temperature": 0, "input": )" + input.dump() +
-           more + "}";
+    return R"({"model": "stories", "max_output_tokens": 60, "temperature": 0, "input": )" +
+           etna::dump_json(input) + more + "}";
 }
 
 /// What the model would be given shows in its length.
@@ -178,7 +178,7 @@ TEST_CASE("an item of a conversation may be named, and nobody else's") {
     const Json sealed = json_of(ask("ann", compact, with_input(long_talk)))["output"][0];
     CHECK(ask("ann", responses, with_input(list({sealed}))).status == 200);
     CHECK(ask("bob", responses, with_input(list({sealed}))).status == 400);
-    CHECK(ask("bob", "/v1/conversations", Json({{"items", list({sealed})}}).dump()).status == 400);
+    CHECK(ask("bob", "/v1/conversations", etna::dump_json(Json({{"items", list({sealed})}}))).status == 400);
     CHECK(ask("ann", responses, named).status == 200);
     CHECK(ask("bob", responses, named).status == 404);
 }

@@ -48,19 +48,19 @@ Json talk(const Json& tools, const Json& more = Json::object()) {
 }
 
 FakeAnswer ask(FakeService& service, const Json& body) {
-    return service.post(chats, body.dump());
+    return service.post(chats, etna::dump_json(body));
 }
 
 Json choice_of(const FakeAnswer& answer) {
     CAPTURE(answer.body);
     REQUIRE(answer.status == 200);
-    return Json::parse(answer.body)["choices"][0];
+    return etna::parse_json(answer.body)["choices"][0];
 }
 
 Json refused(const FakeAnswer& answer) {
     CAPTURE(answer.body);
     CHECK(answer.status == 400);
-    return Json::parse(answer.body).value("error", Json::object());
+    return etna::parse_json(answer.body).value("error", Json::object());
 }
 
 /// The pieces of a stream's calls.
@@ -69,7 +69,7 @@ std::vector<Json> call_pieces(const FakeAnswer& stream) {
     for (std::size_t at = stream.body.find("data: {"); at != std::string::npos;
          at = stream.body.find("data: {", at + 1)) {
         const Json chunk =
-            Json::parse(stream.body.substr(at + 6, stream.body.find('\n', at) - at - 6))["choices"][0];
+            etna::parse_json(stream.body.substr(at + 6, stream.body.find('\n', at) - at - 6))["choices"][0];
         for (const Json& piece : chunk["delta"].value("tool_calls", Json::array()))
             found.push_back(piece);
     }
@@ -109,7 +109,7 @@ TEST_CASE("functions beside custom tools stay functions") {
     const Json choice = choice_of(ask(service, talk(Json::array({function, custom("other")}))));
     const Json& call = choice["message"]["tool_calls"][0];
     CHECK(call["type"] == "function");
-    CHECK(Json::parse(call["function"]["arguments"].get<std::string>())["input"] == patched);
+    CHECK(etna::parse_json(call["function"]["arguments"].get<std::string>())["input"] == patched);
 }
 
 TEST_CASE("the text of a custom tool of a chat is kept to its grammar") {
@@ -119,7 +119,7 @@ TEST_CASE("the text of a custom tool of a chat is kept to its grammar") {
             ask(service, talk(Json::array({custom("count", format)}),
                               {{"tool_choice", {{"type", "custom"}, {"custom", {{"name", "count"}}}}},
                                {"parallel_tool_calls", false}})));
-        CAPTURE(choice.dump());
+        CAPTURE(etna::dump_json(choice));
         REQUIRE(choice["message"]["tool_calls"].size() == 1);
         return choice["message"]["tool_calls"][0]["custom"]["input"];
     };
@@ -132,8 +132,9 @@ TEST_CASE("custom tools can be chosen and allowed") {
     FakeService service({.chat_template = turns});
     const Json tools = Json::array({custom("one"), custom("two")});
     const auto prompt = [&](const Json& choice) {
-        return Json::parse(
-                   service.post("/apply-template", talk(tools, {{"tool_choice", choice}}).dump()).body)
+        return etna::parse_json(
+                   service.post("/apply-template", etna::dump_json(talk(tools, {{"tool_choice", choice}})))
+                       .body)
             .value("prompt", "none");
     };
     CHECK(prompt("auto").starts_with("(one)(two)<user>"));
@@ -151,10 +152,10 @@ TEST_CASE("calls of custom tools are read in messages") {
         return talk(Json::array({custom("patch")}), {{"messages", Json::array({user, assistant, result})}});
     };
     Json call = {{"id", "c"}, {"type", "custom"}, {"custom", {{"name", "patch"}, {"input", "a\n"}}}};
-    const auto answer = service.post("/apply-template", asked_with(call).dump());
+    const auto answer = service.post("/apply-template", etna::dump_json(asked_with(call)));
     CAPTURE(answer.body);
     REQUIRE(answer.status == 200);
-    const std::string prompt = Json::parse(answer.body)["prompt"];
+    const std::string prompt = etna::parse_json(answer.body)["prompt"];
     CHECK(prompt.find("[patch ") != std::string::npos);
     CHECK(prompt.find(R"(a\)") != std::string::npos);
     CHECK(prompt.find("input") != std::string::npos);
@@ -257,7 +258,7 @@ TEST_CASE("a call of a custom tool that is whole is told wherever a function's i
         const Json more = {{"max_tokens", tokens}};
         const Json choice = choice_of(ask(service, talk(Json::array({custom("patch")}), more)));
         const Json calls = choice["message"].value("tool_calls", Json::array());
-        CAPTURE(tokens, choice.dump());
+        CAPTURE(tokens, etna::dump_json(choice));
         if (message(function, more).contains("tool_calls"))
             CHECK(calls.size() == 1);
         for (const Json& call : calls)
@@ -281,8 +282,8 @@ TEST_CASE("a chat that is streamed and kept has the custom call that its end cut
     CAPTURE(stream.body);
     const std::size_t at = stream.body.find("\"id\":\"") + 6;
     const std::string id = stream.body.substr(at, stream.body.find('"', at) - at);
-    const Json kept = Json::parse(service.get(std::string(chats) + "/" + id).body);
-    CAPTURE(kept.dump());
+    const Json kept = etna::parse_json(service.get(std::string(chats) + "/" + id).body);
+    CAPTURE(etna::dump_json(kept));
     const Json message = kept["choices"][0]["message"];
     REQUIRE(message.contains("tool_calls"));
     CHECK(message["tool_calls"][0]["custom"]["input"] == patched);
@@ -328,5 +329,6 @@ TEST_CASE("a request of many long regular expressions of custom tools is refused
                                  {"definition", tool["custom"]["format"]["grammar"]["definition"]}};
     }
     const Json body = {{"input", "Go"}, {"tools", told}};
-    CHECK(refused(service.post("/v1/responses", body.dump()))["param"] == "tools[19].format.definition");
+    CHECK(refused(service.post("/v1/responses", etna::dump_json(body)))["param"] ==
+          "tools[19].format.definition");
 }

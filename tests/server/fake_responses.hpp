@@ -27,13 +27,13 @@ inline Json made(FakeService& service, const std::string& body) {
     const FakeAnswer answer = service.post(responses, body);
     CAPTURE(answer.body);
     REQUIRE(answer.status == 200);
-    return Json::parse(answer.body);
+    return etna::parse_json(answer.body);
 }
 
 inline Json refused(const FakeAnswer& answer, int status = 400) {
     CAPTURE(answer.body);
     CHECK(answer.status == status);
-    return Json::parse(answer.body).value("error", Json::object());
+    return etna::parse_json(answer.body).value("error", Json::object());
 }
 
 /// The events of a stream, whose `event:` lines have to say their types.
@@ -43,7 +43,7 @@ inline std::vector<Json> events_of(const std::string& stream) {
          at = stream.find("event: ", at + 1)) {
         const std::string type = stream.substr(at + 7, stream.find('\n', at) - at - 7);
         const std::size_t data = stream.find("data: ", at) + 6;
-        events.push_back(Json::parse(stream.substr(data, stream.find('\n', data) - data)));
+        events.push_back(etna::parse_json(stream.substr(data, stream.find('\n', data) - data)));
         CHECK(events.back()["type"] == type);
     }
     return events;
@@ -63,7 +63,7 @@ inline std::size_t input_tokens(FakeService& service, const std::string& body) {
     const FakeAnswer answer = service.post("/v1/responses/input_tokens", body);
     CAPTURE(answer.body);
     REQUIRE(answer.status == 200);
-    const Json json = Json::parse(answer.body);
+    const Json json = etna::parse_json(answer.body);
     CHECK(json["object"] == "response.input_tokens");
     return json["input_tokens"].get<std::size_t>();
 }

@@ -53,8 +53,8 @@ FakeService::FakeService(Options options)
     }
     auto seal = server::Seal::temporary();
     REQUIRE(seal.has_value());
-    keeping_ = std::make_unique<server::Keeping>(std::move(store), std::move(*seal));
-    service_.keeping = keeping_.get();
+    persistence_ = std::make_unique<server::Persistence>(std::move(store), std::move(*seal));
+    service_.persistence = persistence_.get();
     service_.state = server::ServiceState::ready;
 }
 

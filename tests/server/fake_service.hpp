@@ -1,7 +1,7 @@
 #pragma once
 
 #include "server/endpoints.hpp"
-#include "server/keeping.hpp"
+#include "server/persistence.hpp"
 #include "tests/support/fake_executor.hpp"
 
 #include <cstdint>
@@ -76,7 +76,7 @@ private:
     server::Models models_;
     server::Service service_;
     server::Router router_;
-    std::unique_ptr<server::Keeping> keeping_; ///< ends before what its threads use
+    std::unique_ptr<server::Persistence> persistence_; ///< ends before what its threads use
 };
 
 } // namespace etna::test

@@ -16,7 +16,7 @@ struct Read {
 };
 
 Read read(const std::string& input) {
-    const Json body = Json::parse(R"({"input": )" + input + "}");
+    const Json body = etna::parse_json(R"({"input": )" + input + "}");
     Fields fields(body);
     Json items = responses::read_items(fields, "input");
     return {std::move(items), fields.problem()};
@@ -35,7 +35,7 @@ std::string wrong(const std::string& input) {
 }
 
 Json parsed(const std::string& text) {
-    return Json::parse(text);
+    return etna::parse_json(text);
 }
 
 } // namespace

@@ -51,12 +51,13 @@ Told ask(FakeService& service, const std::string& path, const std::string& more)
     REQUIRE(answer.status == 200);
     Told told;
     if (more.find("\"stream\": true") == std::string::npos) {
-        add(Json::parse(answer.body)["choices"][0], told);
+        add(etna::parse_json(answer.body)["choices"][0], told);
         return told;
     }
     for (std::size_t at = answer.body.find("data: {"); at != std::string::npos;
          at = answer.body.find("data: {", at + 1))
-        add(Json::parse(answer.body.substr(at + 6, answer.body.find('\n', at) - at - 6))["choices"][0], told);
+        add(etna::parse_json(answer.body.substr(at + 6, answer.body.find('\n', at) - at - 6))["choices"][0],
+            told);
     return told;
 }
 
@@ -150,10 +151,10 @@ TEST_CASE("a completion that was cut at its first token has log-probabilities of
                            {"temperature", 0},
                            {"logprobs", top},
                            {"stop", Json::array({" a"})}};
-        const auto answer = service.post(completions, body.dump());
+        const auto answer = service.post(completions, etna::dump_json(body));
         CAPTURE(answer.body);
         REQUIRE(answer.status == 200);
-        const Json choice = Json::parse(answer.body)["choices"][0];
+        const Json choice = etna::parse_json(answer.body)["choices"][0];
         CHECK(choice["text"] == "");
         Json none = {
             {"tokens", Json::array()}, {"token_logprobs", Json::array()}, {"text_offset", Json::array()}};
@@ -201,8 +202,8 @@ TEST_CASE("offsets of a prompt and of its answer count characters by where they 
 TEST_CASE("a stop token that is told in the text is told among the tokens") {
     FakeService service({.chat_template = plain_template, .says = "there was a dog"});
     const Json all =
-        Json::parse(service.post("/tokenize", R"({"content": "there was a dog"})").body)["tokens"];
-    const std::string stop = "\"stop_token_ids\": [" + all[2].dump() + "]";
+        etna::parse_json(service.post("/tokenize", R"({"content": "there was a dog"})").body)["tokens"];
+    const std::string stop = "\"stop_token_ids\": [" + etna::dump_json(all[2]) + "]";
     const std::string included = stop + R"(, "include_stop_str_in_output": true)";
     for (const char* path : {completions, chats}) {
         CAPTURE(path);
@@ -217,11 +218,11 @@ TEST_CASE("a stop token that is told in the text is told among the tokens") {
         CHECK(ask(service, path, included + R"(, "best_of": 2, "temperature": 0.5)") == with);
         CHECK(ask(service, path, included + R"(, "best_of": 2, "use_beam_search": true)") == with);
     }
-    const Json chat = Json::parse(service
-                                      .post(chats, R"({"messages": [{"role": "user", "content": "a"}],
+    const Json chat = etna::parse_json(service
+                                           .post(chats, R"({"messages": [{"role": "user", "content": "a"}],
         "temperature": 0, "logprobs": true, "top_logprobs": 3, )" +
-                                                       included + "}")
-                                      .body)["choices"][0]["logprobs"]["content"]
+                                                            included + "}")
+                                           .body)["choices"][0]["logprobs"]["content"]
                           .back();
     CHECK(chat["top_logprobs"].size() == 3);
     CHECK(chat["top_logprobs"][0]["token"] == chat["token"]);

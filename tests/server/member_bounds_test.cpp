@@ -33,7 +33,7 @@ std::string texts(int count) {
     Json list = Json::array();
     for (int i = 0; i < count; ++i)
         list.push_back(std::to_string(i));
-    return list.dump();
+    return etna::dump_json(list);
 }
 
 const std::vector<Row>& rows() {
@@ -114,7 +114,7 @@ bool applies(const Row& row, std::string_view path) {
 }
 
 std::string body_of(const Row& row, std::string_view path, const std::string& value) {
-    Json body = Json::parse("{" + std::string(row.beside) + "}");
+    Json body = etna::parse_json("{" + std::string(row.beside) + "}");
     // Few tokens, whatever is asked: the members are read before anything is made.
     body.emplace("max_tokens", 3);
     body.emplace("temperature", 1);
@@ -123,8 +123,8 @@ std::string body_of(const Row& row, std::string_view path, const std::string& va
     } else {
         body["prompt"] = "Once";
     }
-    body[std::string(row.member)] = Json::parse(value);
-    return body.dump();
+    body[std::string(row.member)] = etna::parse_json(value);
+    return etna::dump_json(body);
 }
 
 } // namespace
@@ -149,7 +149,7 @@ TEST_CASE("members are taken within their bounds, and refused by name out of the
                 const FakeAnswer answer = service.post(path, body_of(row, path, value));
                 CAPTURE(path, row.member, value, answer.body);
                 CHECK(answer.status == 400);
-                CHECK(Json::parse(answer.body).at("error").value("param", Json()) == row.member);
+                CHECK(etna::parse_json(answer.body).at("error").value("param", Json()) == row.member);
                 ++values;
             }
         }
@@ -166,7 +166,7 @@ TEST_CASE("what is made to choose from has the bounds of what is told") {
         const FakeAnswer answer = service.post("/v1/completions", R"({"max_tokens": 2, )" + more + "}");
         CAPTURE(more, answer.body);
         CHECK(answer.status == 400);
-        const Json error = Json::parse(answer.body).value("error", Json::object());
+        const Json error = etna::parse_json(answer.body).value("error", Json::object());
         return error.value("param", "") + ": " + error.value("message", "");
     };
     const auto status = [&](const std::string& more) {

@@ -38,10 +38,10 @@ Json ask(FakeService& service, const std::string& path, const Json& more) {
         body["prompt"] = "Once";
     }
     body = with(std::move(body), more);
-    const FakeAnswer answer = service.post(path, body.dump());
-    CAPTURE(path, body.dump(), answer.body);
+    const FakeAnswer answer = service.post(path, etna::dump_json(body));
+    CAPTURE(path, etna::dump_json(body), answer.body);
     REQUIRE(answer.status == 200);
-    return Json::parse(answer.body);
+    return etna::parse_json(answer.body);
 }
 
 using Tokens = std::vector<TokenId>;

@@ -55,7 +55,7 @@ FakeAnswer ask_strictly(FakeService& service, const std::string& path, const std
 
 /// The only choice of an answer; its error where it has none.
 Json choice(const FakeAnswer& answer) {
-    const Json json = Json::parse(answer.body);
+    const Json json = etna::parse_json(answer.body);
     return json.contains("choices") ? json["choices"][0] : json;
 }
 
@@ -63,7 +63,7 @@ Json choice(const FakeAnswer& answer) {
 Json refused(const FakeAnswer& answer, int status = 400) {
     CAPTURE(answer.body);
     CHECK(answer.status == status);
-    const Json json = Json::parse(answer.body);
+    const Json json = etna::parse_json(answer.body);
     return json.value("error", Json::object());
 }
 
@@ -73,13 +73,13 @@ std::vector<Json> pieces(const FakeAnswer& stream) {
     for (std::size_t at = stream.body.find("data: {"); at != std::string::npos;
          at = stream.body.find("data: {", at + 1))
         found.push_back(
-            Json::parse(stream.body.substr(at + 6, stream.body.find('\n', at) - at - 6))["choices"][0]);
+            etna::parse_json(stream.body.substr(at + 6, stream.body.find('\n', at) - at - 6))["choices"][0]);
     return found;
 }
 
 std::string prompt_of(FakeService& service, const std::string& messages, const std::string& more = "") {
-    const Json json = Json::parse(service.post("/apply-template", talk(messages, more)).body);
-    return json.value("prompt", json.dump());
+    const Json json = etna::parse_json(service.post("/apply-template", talk(messages, more)).body);
+    return json.value("prompt", etna::dump_json(json));
 }
 
 } // namespace
@@ -158,7 +158,7 @@ TEST_CASE("what is echoed is the prompt as it was cut, and offsets are of that t
                 "truncate_prompt_tokens": )" +
                                      std::to_string(left) + R"(, "prompt": )" + prompt + "}";
             const Json told = choice(service.post(completions, more));
-            CAPTURE(told.dump());
+            CAPTURE(etna::dump_json(told));
             const std::string text = told["text"];
             const Json& logprobs = told["logprobs"];
             CHECK(logprobs["text_offset"][0] == 0);
@@ -272,18 +272,18 @@ TEST_CASE("token ids instead of text come one by one") {
 TEST_CASE("a stop token ends an answer, and is part of it where that is wanted") {
     FakeService service({.says = "there was a dog"});
     const auto tokens = [&](const std::string& text) {
-        return Json::parse(service.post("/tokenize", R"({"content": ")" + text + "\"}").body)["tokens"];
+        return etna::parse_json(service.post("/tokenize", R"({"content": ")" + text + "\"}").body)["tokens"];
     };
     const Json all = tokens("there was a dog");
     const std::string stop =
-        R"("max_tokens": 30, "ignore_eos": false, "stop_token_ids": [)" + all[2].dump() + "]";
+        R"("max_tokens": 30, "ignore_eos": false, "stop_token_ids": [)" + etna::dump_json(all[2]) + "]";
     const Json plain = choice(service.post(completions, body(stop)));
     CHECK(plain["finish_reason"] == "stop");
     const Json with =
         choice(service.post(completions, body(stop + R"(, "include_stop_str_in_output": true)")));
     const std::string piece =
-        Json::parse(service.post("/tokenize", R"({"content": "there was a dog", "with_pieces": true})")
-                        .body)["tokens"][2]["piece"];
+        etna::parse_json(service.post("/tokenize", R"({"content": "there was a dog", "with_pieces": true})")
+                             .body)["tokens"][2]["piece"];
     CHECK(with["text"] == plain["text"].get<std::string>() + piece);
 
     const std::string end = // the model's own, which is a control token

@@ -34,11 +34,11 @@ Json answered(FakeService& service, const std::string& more) {
     const auto answer = service.post(chats, talk(more));
     CAPTURE(answer.body);
     REQUIRE(answer.status == 200);
-    return Json::parse(answer.body)["choices"][0];
+    return etna::parse_json(answer.body)["choices"][0];
 }
 
 std::string prompt_of(FakeService& service, const std::string& body) {
-    return Json::parse(service.post("/apply-template", body).body).value("prompt", "none");
+    return etna::parse_json(service.post("/apply-template", body).body).value("prompt", "none");
 }
 
 } // namespace
@@ -61,7 +61,7 @@ TEST_CASE("a call of a function is streamed in function_call") {
     Json reason;
     for (std::size_t at = answer.body.find("data: {"); at != std::string::npos;
          at = answer.body.find("data: {", at + 1)) {
-        const Json chunk = Json::parse(answer.body.substr(at + 6, answer.body.find('\n', at) - at - 6));
+        const Json chunk = etna::parse_json(answer.body.substr(at + 6, answer.body.find('\n', at) - at - 6));
         const Json& choice = chunk["choices"][0];
         CHECK_FALSE(choice["delta"].contains("tool_calls"));
         content += choice["delta"].value("content", "");
@@ -91,7 +91,7 @@ TEST_CASE("function_call says whether a function is called, and which") {
     CHECK(forced["finish_reason"] == "function_call");
     const Json& call = forced["message"]["function_call"];
     CHECK(call["name"] == "wait");
-    CHECK(Json::parse(call["arguments"].get<std::string>()).is_object());
+    CHECK(etna::parse_json(call["arguments"].get<std::string>()).is_object());
     CHECK(forced["message"]["content"].is_null());
     CHECK(prompt_of(service, talk(with(R"("none")"))) == "<user>Go.");
     CHECK(prompt_of(service, talk(functions)) == "(look wait )<user>Go.");
@@ -116,7 +116,7 @@ TEST_CASE("mistakes in functions are told with their place") {
         const auto answer = service.post(chats, talk(more));
         CAPTURE(answer.body);
         CHECK(answer.status == 400);
-        return Json::parse(answer.body).value("error", Json::object()).value("param", "none");
+        return etna::parse_json(answer.body).value("error", Json::object()).value("param", "none");
     };
     CHECK(refused(R"("functions": 5)") == "functions");
     CHECK(refused(R"("functions": [5])") == "functions[0]");

@@ -48,7 +48,7 @@ std::vector<Json> events(const FakeAnswer& answer, const std::string& name) {
     for (std::size_t at = answer.body.find(mark); at != std::string::npos;
          at = answer.body.find(mark, at + 1)) {
         const std::size_t begin = answer.body.find("data: ", at) + 6;
-        found.push_back(Json::parse(answer.body.substr(begin, answer.body.find('\n', begin) - begin)));
+        found.push_back(etna::parse_json(answer.body.substr(begin, answer.body.find('\n', begin) - begin)));
     }
     return found;
 }
@@ -91,7 +91,7 @@ TEST_CASE("annotations tell every prompt, with its place where there are several
     const std::string notes =
         R"(, "ignore_eos": true, "nvext": {"annotations": ["token_ids", "formatted_prompt"]})";
     const std::string two = R"({"prompt": ["Once", "One day"], "max_tokens": 2)" + notes;
-    const Json whole = Json::parse(service.post(completions, two + "}").body)["nvext"];
+    const Json whole = etna::parse_json(service.post(completions, two + "}").body)["nvext"];
     REQUIRE(whole["formatted_prompt"].size() == 2);
     CHECK(whole["formatted_prompt"][1] == Json({{"index", 1}, {"formatted_prompt", "One day"}}));
     REQUIRE(whole["token_ids"].size() == 2);
@@ -104,7 +104,7 @@ TEST_CASE("annotations tell every prompt, with its place where there are several
         REQUIRE(told.size() == 2);
         CHECK(Json(told) == whole[name]);
     }
-    const Json one = Json::parse(service.post(completions, prompted(notes)).body)["nvext"];
+    const Json one = etna::parse_json(service.post(completions, prompted(notes)).body)["nvext"];
     CHECK(one["formatted_prompt"] == "Once");
     CHECK(one["token_ids"] == whole["token_ids"][0]["token_ids"]);
 }
@@ -116,12 +116,12 @@ TEST_CASE("biases that ban every token are refused before a stream begins") {
         bias[std::to_string(token)] = -100;
     for (const char* stream : {"true", "false"}) {
         const FakeAnswer refused = service.post(
-            completions, prompted(", \"logit_bias\": " + bias.dump() + ", \"stream\": " + stream));
+            completions, prompted(", \"logit_bias\": " + etna::dump_json(bias) + ", \"stream\": " + stream));
         CHECK(refused.status == 400);
         CHECK(has(refused, "logit_bias bans every token"));
     }
     bias.erase("300");
-    CHECK(service.post(completions, prompted(", \"logit_bias\": " + bias.dump())).status == 200);
+    CHECK(service.post(completions, prompted(", \"logit_bias\": " + etna::dump_json(bias))).status == 200);
 }
 
 TEST_CASE("a prompt may be shortened to what the model holds, and no further") {
@@ -135,7 +135,7 @@ TEST_CASE("a prompt may be shortened to what the model holds, and no further") {
     };
     const FakeAnswer answer = shortened("-1");
     REQUIRE(answer.status == 200);
-    CHECK(Json::parse(answer.body)["usage"]["prompt_tokens"] == 511); // the context has 512
+    CHECK(etna::parse_json(answer.body)["usage"]["prompt_tokens"] == 511); // the context has 512
     for (const char* wrong : {"0", "-2"})
         CHECK(has(shortened(wrong), R"("param":"truncate_prompt_tokens")"));
     const FakeAnswer refused = shortened("null");
@@ -187,7 +187,7 @@ TEST_CASE("best_of and beams mean what each dialect says") {
         CHECK(has(few, R"("param":"best_of")"));
         const FakeAnswer all = post(path, R"("n": 2, "num_beams": 4, "num_beam_groups": 2)");
         REQUIRE(all.status == 200);
-        CHECK(Json::parse(all.body)["choices"].size() == 2);
+        CHECK(etna::parse_json(all.body)["choices"].size() == 2);
     }
 }
 
@@ -198,7 +198,7 @@ TEST_CASE("the operator's limits of lengths hold where they are said to") {
     FakeService service({.service = options});
     const auto tokens = [&](const std::string& path, const std::string& more) {
         const Json answer =
-            Json::parse(service.post(path, R"({"prompt": "Once", "temperature": 0)" + more + "}").body);
+            etna::parse_json(service.post(path, R"({"prompt": "Once", "temperature": 0)" + more + "}").body);
         return answer.contains("usage") ? answer["usage"]["completion_tokens"].get<int>() : -1;
     };
     CHECK(tokens("/v3/completions", R"(, "ignore_eos": true)") == 5); // the default, and the ceiling
@@ -220,7 +220,7 @@ TEST_CASE("cached prompts are shared by those who have the same key, and by nobo
         request.headers["authorization"] = std::string("Bearer ") + key;
         const FakeAnswer answer = service.ask(request);
         REQUIRE(answer.status == 200);
-        return Json::parse(answer.body)["usage"]["prompt_tokens_details"]["cached_tokens"].get<int>();
+        return etna::parse_json(answer.body)["usage"]["prompt_tokens_details"]["cached_tokens"].get<int>();
     };
     CHECK(cached("one") == 0);
     CHECK(cached("one") > 0);

@@ -24,13 +24,13 @@ Json answer(FakeService& service, const char* path, const std::string& request) 
     const auto answered = service.post(path, request);
     CAPTURE(answered.body);
     REQUIRE(answered.status == 200);
-    return Json::parse(answered.body);
+    return etna::parse_json(answered.body);
 }
 
 /// What vLLM's documentation says of a place: the prompt's token is among `top + 1` at most, and ranks count
 /// the likelier ones.
 void check_place(const Json& place, const std::string& token, std::size_t top) {
-    CAPTURE(place.dump());
+    CAPTURE(etna::dump_json(place));
     REQUIRE(place.contains(token));
     CHECK(place.size() >= std::max<std::size_t>(top, 1));
     CHECK(place.size() <= top + 1);
@@ -90,7 +90,8 @@ TEST_CASE("every choice has the prompt's, and a stream tells them once for each"
     int told = 0;
     for (std::size_t at = stream.find("data: {"); at != std::string::npos;
          at = stream.find("data: {", at + 1)) {
-        const Json piece = Json::parse(stream.substr(at + 6, stream.find('\n', at) - at - 6))["choices"][0];
+        const Json piece =
+            etna::parse_json(stream.substr(at + 6, stream.find('\n', at) - at - 6))["choices"][0];
         if (!piece.contains("prompt_logprobs"))
             continue;
         ++told;
@@ -130,7 +131,7 @@ TEST_CASE("a chat's stream that tells its usage too goes to its end") {
         Json usage;
         for (std::size_t at = stream.find("data: {"); at != std::string::npos;
              at = stream.find("data: {", at + 1)) {
-            const Json chunk = Json::parse(stream.substr(at + 6, stream.find('\n', at) - at - 6));
+            const Json chunk = etna::parse_json(stream.substr(at + 6, stream.find('\n', at) - at - 6));
             REQUIRE(chunk.contains("choices"));
             REQUIRE(chunk.contains("usage"));
             usage = chunk["usage"];
@@ -153,6 +154,6 @@ TEST_CASE("more of a prompt's likeliest tokens than there may be are refused") {
         const auto answered = service.post(completions, body(R"("prompt_logprobs": )" + std::string(wrong)));
         CAPTURE(answered.body);
         CHECK(answered.status == 400);
-        CHECK(Json::parse(answered.body)["error"]["param"] == "prompt_logprobs");
+        CHECK(etna::parse_json(answered.body)["error"]["param"] == "prompt_logprobs");
     }
 }

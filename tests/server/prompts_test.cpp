@@ -8,8 +8,8 @@
 
 using namespace etna;
 using server::Json;
-using server::MemoryShare;
-using server::MemoryTotal;
+using server::MemoryBudget;
+using server::MemoryReservation;
 using test::FakeAnswer;
 using test::FakeService;
 
@@ -38,9 +38,9 @@ Json chat_of(int messages) {
 }
 
 /// Counts what a request holds of so much.
-std::shared_ptr<MemoryTotal> count(server::HttpRequest& request, std::size_t bytes_max) {
-    const auto total = std::make_shared<MemoryTotal>(bytes_max);
-    request.memory = std::make_shared<MemoryShare>(total);
+std::shared_ptr<MemoryBudget> count(server::HttpRequest& request, std::size_t bytes_max) {
+    const auto total = std::make_shared<MemoryBudget>(bytes_max);
+    request.memory = std::make_shared<MemoryReservation>(total);
     return total;
 }
 
@@ -53,17 +53,17 @@ TEST_CASE("a long text comes as tokens and back as text, in pieces, and byte for
     server::HttpReply reply = service.router().answer(wanted);
     CHECK(reply.stream != nullptr);
     CHECK(reply.body.empty());
-    const Json told = Json::parse(service.ask(wanted).body);
+    const Json told = etna::parse_json(service.ask(wanted).body);
     CHECK(told["count"] == told["tokens"].size());
     CHECK(told["max_model_len"] > 0);
     Json ids = Json::array();
     for (const Json& token : told["tokens"])
         ids.push_back(token["id"]);
-    const Json plain = Json::parse(service.post("/tokenize", server::text_of({{"content", text}})).body);
+    const Json plain = etna::parse_json(service.post("/tokenize", server::text_of({{"content", text}})).body);
     CHECK(plain["tokens"] == ids);
 
     const FakeAnswer back = service.post("/detokenize", server::text_of({{"tokens", ids}}));
-    const Json texts = Json::parse(back.body);
+    const Json texts = etna::parse_json(back.body);
     CHECK(texts["content"] == text);
     CHECK(texts["prompt"] == text);
     CHECK(service.post("/tokenize", R"({"content": ""})").body.starts_with(R"({"tokens":[],"count":0,)"));
@@ -77,7 +77,7 @@ TEST_CASE("a long conversation comes as its template writes it, in pieces") {
         wanted += "user: " + message["content"].get<std::string>() + "\n";
     server::HttpRequest request = post("/apply-template", body);
     CHECK(service.router().answer(request).stream != nullptr);
-    CHECK(Json::parse(service.ask(request).body)["prompt"] == wanted);
+    CHECK(etna::parse_json(service.ask(request).body)["prompt"] == wanted);
 }
 
 TEST_CASE(
@@ -91,7 +91,7 @@ TEST_CASE(
         const auto all = count(request, SIZE_MAX);
         server::HttpReply reply = service.router().answer(request);
         CHECK(reply.status == 200);
-        const std::size_t taken = all->held() + all->take_given_back();
+        const std::size_t taken = all->held() + all->take_freed();
         CHECK(taken > request.body.size() * 3);
         request = {.method = "POST", .path = request.path, .headers = request.headers, .body = request.body};
         if (reply.stream) {
@@ -102,7 +102,7 @@ TEST_CASE(
         CHECK(all->held() == 0);
 
         const auto shared = count(request, taken);
-        MemoryShare others(shared);
+        MemoryReservation others(shared);
         REQUIRE(others.grow_by(taken - 1));
         const FakeAnswer refused = service.ask(request);
         CHECK(refused.status == 503);
@@ -113,7 +113,7 @@ TEST_CASE(
         const auto little = count(request, taken / 2); // which is never enough, however long one waits
         const FakeAnswer too_large = service.ask(request);
         CHECK(too_large.status == 413);
-        CHECK(Json::parse(too_large.body)["error"]["code"] == "request_too_large");
+        CHECK(etna::parse_json(too_large.body)["error"]["code"] == "request_too_large");
         CHECK_FALSE(too_large.headers.contains("retry-after"));
         request.memory.reset();
         CHECK(little->held() == 0);

@@ -26,7 +26,7 @@ std::string asked(const std::string& more) {
 Json error_of(const FakeAnswer& answer) {
     CAPTURE(answer.body);
     CHECK(answer.status == 400);
-    return Json::parse(answer.body).value("error", Json::object());
+    return etna::parse_json(answer.body).value("error", Json::object());
 }
 
 } // namespace
@@ -40,8 +40,8 @@ TEST_CASE("seeds are any 64 bits with a sign, on every API, and each is one of i
                 seed + "}");
         CAPTURE(answer.body);
         REQUIRE(answer.status == 200);
-        const Json json = Json::parse(answer.body);
-        CHECK((seed == "-1" || json["seed"].dump() == seed));
+        const Json json = etna::parse_json(answer.body);
+        CHECK((seed == "-1" || etna::dump_json(json["seed"]) == seed));
         return json["choices"][0]["text"].get<std::string>();
     };
     const std::vector<std::string> seeds = {
@@ -72,11 +72,11 @@ TEST_CASE("seeds are any 64 bits with a sign, on every API, and each is one of i
 TEST_CASE("answers of one request have seeds one behind the other, at the edges too") {
     FakeService service({});
     const auto texts = [&](const std::string& more) {
-        const Json json =
-            Json::parse(service
-                            .post(completions,
-                                  R"({"prompt": "Once", "max_tokens": 24, "temperature": 1.5, )" + more + "}")
-                            .body);
+        const Json json = etna::parse_json(
+            service
+                .post(completions,
+                      R"({"prompt": "Once", "max_tokens": 24, "temperature": 1.5, )" + more + "}")
+                .body);
         std::vector<std::string> all;
         for (const Json& choice : json["choices"])
             all.push_back(choice["text"]);
@@ -98,7 +98,7 @@ TEST_CASE("answers of one request have seeds one behind the other, at the edges 
 TEST_CASE("more tokens than the vocabulary has are all of it") {
     FakeService service({.chat_template = turns});
     const auto text = [&](const std::string& top_k) {
-        return Json::parse(
+        return etna::parse_json(
             service
                 .post(completions, R"({"prompt": "Once", "max_tokens": 24, "temperature": 1.5, "seed": 3,
                                                   "top_k": )" +
@@ -129,12 +129,12 @@ TEST_CASE("what a template gets of the conversation and the model cannot be repl
 
 TEST_CASE("the tokens of a chat are counted") {
     FakeService service({.chat_template = turns});
-    const Json chat = Json::parse(service.post(chats, asked("")).body);
+    const Json chat = etna::parse_json(service.post(chats, asked("")).body);
     for (const char* path : {"/v1/chat/completions/input_tokens", "/chat/completions/input_tokens",
                              "/v3/chat/completions/input_tokens"}) {
         const FakeAnswer counted = service.post(path, asked(R"(, "odd": 1)"));
         CHECK(counted.status == 200);
-        CHECK(Json::parse(counted.body) ==
+        CHECK(etna::parse_json(counted.body) ==
               Json({{"object", "response.input_tokens"}, {"input_tokens", chat["usage"]["prompt_tokens"]}}));
         CHECK(counted.headers.at("etna-ignored") == "odd");
     }

@@ -28,7 +28,7 @@ public:
 
     Json last() {
         const std::scoped_lock lock(mutex_);
-        return Json::parse(lines_.back());
+        return etna::parse_json(lines_.back());
     }
 
     /// The line of a background response, once it has ended; null if it does not end within ten seconds.
@@ -37,7 +37,7 @@ public:
             {
                 const std::scoped_lock lock(mutex_);
                 for (const std::string& line : lines_) {
-                    if (const Json json = Json::parse(line); json.contains("message"))
+                    if (const Json json = etna::parse_json(line); json.contains("message"))
                         return json;
                 }
             }
@@ -66,7 +66,7 @@ std::string chat_body(const std::string& more) {
 TEST_CASE("the log has the model and the token counts of every answer, as its usage tells them") {
     FakeService service(talker());
     Lines lines(service);
-    const Json usage = Json::parse(service.post(chats, chat_body("")).body)["usage"];
+    const Json usage = etna::parse_json(service.post(chats, chat_body("")).body)["usage"];
     const Json line = lines.last();
     CHECK(line["model"] == "stories");
     CHECK(line["prompt_tokens"] == usage["prompt_tokens"]);
@@ -80,7 +80,7 @@ TEST_CASE("the log has the model and the token counts of every answer, as its us
     CHECK(lines.last()["completion_tokens"] == 3);
     for (const char* more : {"", R"(, "stream": true)"}) {
         service.post(responses, asked("Hello", more));
-        CAPTURE(more, lines.last().dump());
+        CAPTURE(more, etna::dump_json(lines.last()));
         CHECK(lines.last()["model"] == "stories");
         CHECK(lines.last()["completion_tokens"] == usage["completion_tokens"]);
     }
@@ -93,7 +93,8 @@ TEST_CASE("the log has the model and the token counts of every answer, as its us
 TEST_CASE("the log has the token counts of a response in the background once it has ended") {
     FakeService service(talker());
     Lines lines(service);
-    const Json made = Json::parse(service.post(responses, asked("Hello", R"(, "background": true)")).body);
+    const Json made =
+        etna::parse_json(service.post(responses, asked("Hello", R"(, "background": true)")).body);
     REQUIRE(made["status"] == "queued");
     const Json line = lines.of_background();
     REQUIRE(line.is_object());
@@ -109,7 +110,7 @@ TEST_CASE("the log says why a request got a 4xx or 5xx: the error's code, else i
     Lines lines(service);
     const auto check = [&](int status, const std::string& error, const Json& param) {
         const Json line = lines.last();
-        CAPTURE(line.dump());
+        CAPTURE(etna::dump_json(line));
         CHECK(line["status"] == status);
         CHECK(line["error"] == error);
         CHECK(line.value("param", Json()) == param);
@@ -168,7 +169,7 @@ TEST_CASE("a warning has its time and says that it is one") {
     const std::string text = server::warning_line(LogFormat::text, "it is late");
     CHECK(text.size() == std::string("2026-01-01T00:00:00Z warning: it is late").size());
     CHECK(text.ends_with("Z warning: it is late"));
-    const Json json = Json::parse(server::warning_line(LogFormat::json, "it is late"));
+    const Json json = etna::parse_json(server::warning_line(LogFormat::json, "it is late"));
     CHECK(json["level"] == "warning");
     CHECK(json["message"] == "it is late");
     CHECK(json.contains("time"));

@@ -16,11 +16,12 @@ namespace {
 constexpr const char* conversations = "/v1/conversations";
 
 std::string new_conversation(FakeService& service) {
-    return Json::parse(service.post(conversations, "{}").body)["id"];
+    return etna::parse_json(service.post(conversations, "{}").body)["id"];
 }
 
 Json items_of(FakeService& service, const std::string& conversation) {
-    return Json::parse(service.get(std::string(conversations) + "/" + conversation + "/items").body)["data"];
+    return etna::parse_json(
+        service.get(std::string(conversations) + "/" + conversation + "/items").body)["data"];
 }
 
 /// A model whose device is lost in the middle of the first answer.
@@ -80,8 +81,9 @@ TEST_CASE("a cancelled answer leaves nothing in its conversation") {
     const std::string conversation = new_conversation(service);
     const Json begun = made(service, R"({"input": "x", "background": true, "conversation": ")" +
                                          conversation + "\"" + long_answer + "}");
-    CHECK(becomes([&] { return Json::parse(service.get(path_of(begun)).body)["status"] == "in_progress"; }));
-    CHECK(Json::parse(service.post(path_of(begun) + "/cancel", "").body)["status"] == "cancelled");
+    CHECK(becomes(
+        [&] { return etna::parse_json(service.get(path_of(begun)).body)["status"] == "in_progress"; }));
+    CHECK(etna::parse_json(service.post(path_of(begun) + "/cancel", "").body)["status"] == "cancelled");
     CHECK(items_of(service, conversation).empty());
 }
 
@@ -95,13 +97,15 @@ TEST_CASE("a response waits as queued until something of it is made") {
     const std::string body = R"({"input": "x", "background": true)" + long_answer + "}";
     const Json first = made(service, body);
     const Json second = made(service, body);
-    CHECK(becomes([&] { return Json::parse(service.get(path_of(first)).body)["status"] == "in_progress"; }));
-    CHECK(Json::parse(service.get(path_of(second)).body)["status"] == "queued");
+    CHECK(becomes(
+        [&] { return etna::parse_json(service.get(path_of(first)).body)["status"] == "in_progress"; }));
+    CHECK(etna::parse_json(service.get(path_of(second)).body)["status"] == "queued");
     // Its items are there meanwhile.
-    CHECK(Json::parse(service.get(path_of(second) + "/input_items").body)["data"].size() == 1);
-    CHECK(Json::parse(service.post(path_of(first) + "/cancel", "").body)["status"] == "cancelled");
-    CHECK(becomes([&] { return Json::parse(service.get(path_of(second)).body)["status"] == "in_progress"; }));
-    CHECK(Json::parse(service.post(path_of(second) + "/cancel", "").body)["status"] == "cancelled");
+    CHECK(etna::parse_json(service.get(path_of(second) + "/input_items").body)["data"].size() == 1);
+    CHECK(etna::parse_json(service.post(path_of(first) + "/cancel", "").body)["status"] == "cancelled");
+    CHECK(becomes(
+        [&] { return etna::parse_json(service.get(path_of(second)).body)["status"] == "in_progress"; }));
+    CHECK(etna::parse_json(service.post(path_of(second) + "/cancel", "").body)["status"] == "cancelled");
 }
 
 TEST_CASE("what is being made is not pushed out by what is done") {
@@ -112,8 +116,9 @@ TEST_CASE("what is being made is not pushed out by what is done") {
     const Json begun = made(service, R"({"input": "x", "background": true)" + long_answer + "}");
     for (int i = 0; i < 4; ++i)
         made(service, R"({"input": "x", "max_output_tokens": 2})");
-    CHECK(service.service().keeping->store->response("", begun["id"]).value().has_value());
-    CHECK(becomes([&] { return Json::parse(service.get(path_of(begun)).body)["status"] == "incomplete"; }));
+    CHECK(service.service().persistence->store->response("", begun["id"]).value().has_value());
+    CHECK(becomes(
+        [&] { return etna::parse_json(service.get(path_of(begun)).body)["status"] == "incomplete"; }));
 }
 
 TEST_CASE("pages of items end, whatever ids a client gives") {
@@ -125,7 +130,7 @@ TEST_CASE("pages of items end, whatever ids a client gives") {
     std::string after;
     for (int page = 0; page < 10; ++page) {
         const Json list =
-            Json::parse(service.get(path_of(response) + "/input_items?limit=1&order=asc" + after).body);
+            etna::parse_json(service.get(path_of(response) + "/input_items?limit=1&order=asc" + after).body);
         REQUIRE(list["data"].size() == 1);
         seen += list["data"][0]["content"][0]["text"].get<std::string>();
         CHECK(list["last_id"] != "");
@@ -196,12 +201,12 @@ TEST_CASE("what a conversation has takes part, sealed or deleted") {
     FakeService service({.chat_template = turns, .says = "a dog"});
     const std::string call = R"({"type": "function_call", "call_id": "a", "name": "f", "arguments": "{}"})";
     const std::string result = R"({"type": "function_call_output", "call_id": "a", "output": "x"})";
-    const Json sealed = Json::parse(service
-                                        .post("/v1/responses/compact", R"({"model": "stories", "input": [
+    const Json sealed = etna::parse_json(service
+                                             .post("/v1/responses/compact", R"({"model": "stories", "input": [
         {"role": "user", "content": "x"}, )" + call + "]}")
-                                        .body);
+                                             .body);
     const std::string talk =
-        Json::parse(service.post(conversations, Json({{"items", sealed["output"]}}).dump()).body)["id"];
+        etna::parse_json(service.post(conversations, Json({{"items", sealed["output"]}}).dump()).body)["id"];
     const std::string path = std::string(conversations) + "/" + talk;
     CHECK(service.post(path + "/items", R"({"items": [)" + result + "]}").status == 200);
     CHECK(service.post(std::string(conversations) + "/nowhere/items", R"({"items": [)" + result + "]}")
@@ -210,7 +215,7 @@ TEST_CASE("what a conversation has takes part, sealed or deleted") {
     const std::string other = new_conversation(service);
     const std::string place = std::string(conversations) + "/" + other;
     const Json added =
-        Json::parse(service.post(place + "/items", R"({"items": [)" + call + "," + result + "]}").body);
+        etna::parse_json(service.post(place + "/items", R"({"items": [)" + call + "," + result + "]}").body);
     CHECK(service.remove(place + "/items/" + added["data"][0]["id"].get<std::string>()).status == 200);
     made(service, R"({"input": "x", "max_output_tokens": 4, "conversation": ")" + other + "\"}");
     // Items that are there already are named, and not there twice.
@@ -219,7 +224,7 @@ TEST_CASE("what a conversation has takes part, sealed or deleted") {
                       R"(", "input": [{"type": "item_reference", "id": ")" + first["id"].get<std::string>() +
                       R"("}, {"role": "user", "content": "x"}]})");
     CHECK(items_of(service, other).size() == 5);
-    const Json named = Json::parse(
+    const Json named = etna::parse_json(
         service.post(place + "/items", R"({"items": [{"role": "user", "content": "x", "id": ""}]})").body);
     CHECK(named["first_id"] != "");
 }
@@ -271,15 +276,16 @@ TEST_CASE("metadata may be taken away by null") {
     FakeService service({.chat_template = turns, .says = "a dog"});
     const std::string path =
         std::string(conversations) + "/" +
-        Json::parse(service.post(conversations, R"({"metadata": {"a": "b"}})").body)["id"].get<std::string>();
-    CHECK(Json::parse(service.post(path, R"({"metadata": null})").body)["metadata"] == Json::object());
+        etna::parse_json(service.post(conversations, R"({"metadata": {"a": "b"}})").body)["id"]
+            .get<std::string>();
+    CHECK(etna::parse_json(service.post(path, R"({"metadata": null})").body)["metadata"] == Json::object());
     CHECK(refused(service.post(path, "{}"))["code"] == "missing_required_parameter");
-    const Json chat = Json::parse(service
-                                      .post("/v1/chat/completions", R"({"store": true, "max_tokens": 2,
+    const Json chat = etna::parse_json(service
+                                           .post("/v1/chat/completions", R"({"store": true, "max_tokens": 2,
         "metadata": {"a": "b"}, "messages": [{"role": "user", "content": "x"}]})")
-                                      .body);
+                                           .body);
     const std::string place = "/v1/chat/completions/" + chat["id"].get<std::string>();
-    CHECK(Json::parse(service.post(place, R"({"metadata": null})").body)["metadata"] == Json::object());
+    CHECK(etna::parse_json(service.post(place, R"({"metadata": null})").body)["metadata"] == Json::object());
 }
 
 TEST_CASE("tokens are counted of whatever there is") {

@@ -27,7 +27,7 @@ struct Read {
 };
 
 Read read(const std::string& members) {
-    const Json body = Json::parse("{" + members + "}");
+    const Json body = etna::parse_json("{" + members + "}");
     Fields fields(body);
     server::responses::Tools tools = server::responses::read_tools(fields);
     return {std::move(tools), fields.problem()};
@@ -113,8 +113,8 @@ TEST_CASE("a call of a namespace's member says which, and its result goes on") {
     const Json result = {
         {"type", "function_call_output"}, {"call_id", call["call_id"]}, {"output", "nothing"}};
     const Json input = Json::array({Json{{"role", "user"}, {"content", "Look!"}}, call, result});
-    const Json body = {{"input", input}, {"max_output_tokens", 200}, {"tools", Json::parse(grouped)}};
-    CHECK(made(service, body.dump())["status"] == "completed");
+    const Json body = {{"input", input}, {"max_output_tokens", 200}, {"tools", etna::parse_json(grouped)}};
+    CHECK(made(service, etna::dump_json(body))["status"] == "completed");
 
     // The model reads its calls by the names that it has for the tools.
     const Read all = read(std::string(R"("tools": )") + grouped);
@@ -154,13 +154,13 @@ TEST_CASE("hosted tools are left out and named, unless a choice demands one") {
     const FakeAnswer answer = service.post(test::responses, asked("Go", tools));
     CHECK(answer.status == 200);
     CHECK(answer.headers.at("etna-ignored") == "tools.web_search, tools.image_generation, tools.mcp");
-    const Json told = Json::parse(answer.body)["tools"];
+    const Json told = etna::parse_json(answer.body)["tools"];
     CHECK((told.size() == 1 && told[0]["name"] == "look"));
     const auto choice = [&](const std::string& given) {
         const FakeAnswer chosen =
             service.post(test::responses, asked("Go", tools + R"(, "tool_choice": )" + given));
         return chosen.status == 200 ? "taken"
-                                    : Json::parse(chosen.body)["error"]["message"].get<std::string>();
+                                    : etna::parse_json(chosen.body)["error"]["message"].get<std::string>();
     };
     CHECK(choice(R"({"type": "web_search"})") ==
           "`tool_choice` demands web_search, which nothing here runs; demand a function or a custom tool");
@@ -205,13 +205,13 @@ TEST_CASE("a function that does not say whether it is strict is, where its schem
                                                         closed + "}]"));
     const Json call = response["output"].back();
     REQUIRE(call["type"] == "function_call");
-    const Json city = Json::parse(call["arguments"].get<std::string>())["city"];
+    const Json city = etna::parse_json(call["arguments"].get<std::string>())["city"];
     CHECK((city == "Oslo" || city == "Rome"));
 }
 
 TEST_CASE("closed schemas are those that generators write for strict functions") {
     const auto is_closed = [](const char* schema) {
-        return server::responses::is_closed_schema(Json::parse(schema));
+        return server::responses::is_closed_schema(etna::parse_json(schema));
     };
     CHECK(is_closed(R"({"type": "object", "properties": {}, "additionalProperties": false})"));
     CHECK(is_closed(R"({"$schema": "x", "title": "T", "type": "object", "properties": {

@@ -69,7 +69,7 @@ TEST_CASE("a stream tells every step in order, and can be replayed to the byte")
     CHECK(last["usage"]["output_tokens"] > 0);
     const std::string id = last["id"];
     const std::string path = std::string(responses) + "/" + id;
-    CHECK(Json::parse(service.get(path).body) == last);
+    CHECK(etna::parse_json(service.get(path).body) == last);
     CHECK(service.get(path + "?stream=true").body == stream);
     for (const std::size_t after : {0, 3, 5}) {
         const std::string rest =
@@ -105,7 +105,7 @@ TEST_CASE("errors have the types of Open Responses where a client wants its word
                          .path = path,
                          .headers = {{"host", "127.0.0.1"}, {"etna-dialect", "open-responses"}},
                          .body = body});
-        return Json::parse(answer.body)["error"]["type"].get<std::string>();
+        return etna::parse_json(answer.body)["error"]["type"].get<std::string>();
     };
     CHECK(type("POST", responses, "{}") == "invalid_request");
     CHECK(type("GET", std::string(responses) + "/resp_none", "") == "not_found");
@@ -120,7 +120,8 @@ TEST_CASE("seventeen responses at once wait for their turn, and none is refused"
     for (int i = 0; i < 17; ++i) {
         clients.emplace_back([&service, &answered] {
             const FakeAnswer answer = service.post(responses, asked("Hello"));
-            answered += answer.status == 200 && Json::parse(answer.body)["output_text"] == "a dog" ? 1 : 0;
+            answered +=
+                answer.status == 200 && etna::parse_json(answer.body)["output_text"] == "a dog" ? 1 : 0;
         });
     }
     for (std::thread& client : clients)
@@ -144,7 +145,7 @@ TEST_CASE("a response goes on from another, which may be deleted then") {
     CHECK(second["previous_response_id"] == first["id"]);
     CHECK(second["usage"]["input_tokens_details"]["cached_tokens"].get<int>() >= 0);
     const std::string path = std::string(responses) + "/" + first["id"].get<std::string>();
-    CHECK(Json::parse(service.remove(path).body)["deleted"] == true);
+    CHECK(etna::parse_json(service.remove(path).body)["deleted"] == true);
     CHECK(service.get(path).status == 404);
     CHECK(service.remove(path).status == 404);
     CHECK(refused(service.post(responses, asked("Two", previous)))["code"] == "previous_response_not_found");
@@ -173,7 +174,7 @@ TEST_CASE("the items of a request are listed in parts") {
     const std::string path =
         std::string(responses) + "/" + response["id"].get<std::string>() + "/input_items";
     const auto texts = [&](const std::string& query) {
-        const Json list = Json::parse(service.get(path + query).body);
+        const Json list = etna::parse_json(service.get(path + query).body);
         std::string all;
         for (const Json& item : list["data"])
             all += item["content"][0]["text"].get<std::string>();
@@ -182,7 +183,7 @@ TEST_CASE("the items of a request are listed in parts") {
     CHECK(texts("") == "321");
     CHECK(texts("?order=asc") == "123");
     CHECK(texts("?order=asc&limit=2") == "12+");
-    const Json list = Json::parse(service.get(path + "?order=asc&limit=1").body);
+    const Json list = etna::parse_json(service.get(path + "?order=asc&limit=1").body);
     CHECK(list["object"] == "list");
     CHECK(list["first_id"] == list["last_id"]);
     CHECK(texts("?order=asc&after=" + list["last_id"].get<std::string>()) == "23");
@@ -200,12 +201,12 @@ TEST_CASE("a response in the background is found at once, and whole later") {
     const std::string path = std::string(responses) + "/" + queued["id"].get<std::string>();
     std::string status;
     for (int i = 0; i < 1000 && status != "completed"; ++i) {
-        status = Json::parse(service.get(path).body)["status"];
+        status = etna::parse_json(service.get(path).body)["status"];
         CHECK((status == "queued" || status == "in_progress" || status == "completed"));
         std::this_thread::sleep_for(5ms);
     }
     CHECK(status == "completed");
-    CHECK(Json::parse(service.get(path).body)["output_text"] == "a dog and a cat and a dog");
+    CHECK(etna::parse_json(service.get(path).body)["output_text"] == "a dog and a cat and a dog");
     const std::string stream =
         service.post(responses, asked("Hello", R"(, "background": true, "stream": true)")).body;
     const auto events = events_of(stream);
@@ -223,8 +224,8 @@ TEST_CASE("a response in the background can be cancelled") {
     const std::string path = std::string(responses) + "/" + queued["id"].get<std::string>();
     const FakeAnswer cancelled = service.post(path + "/cancel", "");
     CAPTURE(cancelled.body);
-    CHECK(Json::parse(cancelled.body)["status"] == "cancelled");
-    CHECK(Json::parse(service.get(path).body)["status"] == "cancelled");
+    CHECK(etna::parse_json(cancelled.body)["status"] == "cancelled");
+    CHECK(etna::parse_json(service.get(path).body)["status"] == "cancelled");
     CHECK(service.post(std::string(responses) + "/nowhere/cancel", "").status == 404);
 }
 
@@ -261,7 +262,7 @@ TEST_CASE("one key cannot see what another has stored") {
                             .headers = {{"host", "127.0.0.1"}, {"authorization", "Bearer " + key}},
                             .body = body});
     };
-    const std::string id = Json::parse(ask("POST", responses, "one", asked("Hello")).body)["id"];
+    const std::string id = etna::parse_json(ask("POST", responses, "one", asked("Hello")).body)["id"];
     const std::string path = std::string(responses) + "/" + id;
     CHECK(ask("GET", path, "one").status == 200);
     CHECK(ask("GET", path, "two").status == 404);
@@ -273,7 +274,7 @@ TEST_CASE("one key cannot see what another has stored") {
 TEST_CASE("a conversation holds what responses and hands add to it") {
     FakeService service({.chat_template = turns, .says = "a dog"});
     const std::string root = "/v1/conversations";
-    const Json begun = Json::parse(
+    const Json begun = etna::parse_json(
         service.post(root, R"({"metadata": {"a": "b"}, "items": [{"role": "user", "content": "One"}]})")
             .body);
     CHECK((begun["object"] == "conversation" && begun["metadata"]["a"] == "b" && begun["created_at"] > 0));
@@ -281,24 +282,24 @@ TEST_CASE("a conversation holds what responses and hands add to it") {
     const std::string within = R"(, "conversation": ")" + begun["id"].get<std::string>() + "\"";
     const Json response = made(service, asked("Two", within));
     CHECK(response["conversation"]["id"] == begun["id"]);
-    const Json items = Json::parse(service.get(path + "/items?order=asc").body)["data"];
+    const Json items = etna::parse_json(service.get(path + "/items?order=asc").body)["data"];
     REQUIRE(items.size() == 3);
     CHECK(items[0]["content"][0]["text"] == "One");
     CHECK(items[1]["content"][0]["text"] == "Two");
     CHECK(items[2] == response["output"][0]);
     const std::string item = path + "/items/" + items[0]["id"].get<std::string>();
-    CHECK(Json::parse(service.get(item).body) == items[0]);
+    CHECK(etna::parse_json(service.get(item).body) == items[0]);
     const std::size_t before = input_tokens(service, asked("Three", within));
-    CHECK(Json::parse(service.remove(item).body)["id"] == begun["id"]);
+    CHECK(etna::parse_json(service.remove(item).body)["id"] == begun["id"]);
     CHECK(service.get(item).status == 404);
     CHECK(input_tokens(service, asked("Three", within)) < before);
-    const Json added = Json::parse(
+    const Json added = etna::parse_json(
         service.post(path + "/items", R"({"items": [{"role": "user", "content": "Four"}]})").body);
     CHECK(added["data"][0]["content"][0]["text"] == "Four");
-    CHECK(Json::parse(service.post(path, R"({"metadata": {"c": "d"}})").body)["metadata"] ==
+    CHECK(etna::parse_json(service.post(path, R"({"metadata": {"c": "d"}})").body)["metadata"] ==
           Json({{"c", "d"}}));
-    CHECK(Json::parse(service.get(path).body)["metadata"] == Json({{"c", "d"}}));
-    CHECK(Json::parse(service.remove(path).body)["object"] == "conversation.deleted");
+    CHECK(etna::parse_json(service.get(path).body)["metadata"] == Json({{"c", "d"}}));
+    CHECK(etna::parse_json(service.remove(path).body)["object"] == "conversation.deleted");
     CHECK(service.get(path).status == 404);
     CHECK(service.get(path + "/items").status == 404);
     CHECK(refused(service.post(responses, asked("x", within)), 404)["code"] == "conversation_not_found");
@@ -342,7 +343,7 @@ TEST_CASE("mistakes in requests are named") {
         CAPTURE(body, answer.body);
         CHECK(answer.status >= 400);
         CHECK(answer.status < 500);
-        CHECK(Json::parse(answer.body)["error"].value("param", "none") == param);
+        CHECK(etna::parse_json(answer.body)["error"].value("param", "none") == param);
     }
 }
 
@@ -389,7 +390,7 @@ TEST_CASE("events are for responses that are streamed, while they are made and l
     CHECK(refused(service.get(path + "?stream=true"))["param"] == "stream");
     CHECK(refused(service.get(path + "?stream=true&starting_after=9223372036854775807"))["param"] ==
           "stream");
-    while (Json::parse(service.get(path).body)["status"] != "completed")
+    while (etna::parse_json(service.get(path).body)["status"] != "completed")
         std::this_thread::sleep_for(5ms);
     CHECK(refused(service.get(path + "?stream=true"))["param"] == "stream");
     CHECK(service.post(path + "/cancel", "").status == 200);
@@ -401,17 +402,17 @@ TEST_CASE("events are for responses that are streamed, while they are made and l
 TEST_CASE("a response whose client has left is not kept, and adds nothing to its conversation") {
     FakeService service(
         {.prepare = [](test::FakeOptions& fake, int) { fake.step_delay = 5ms; }, .chat_template = turns});
-    const std::string id = Json::parse(service.post("/v1/conversations", "{}").body)["id"];
+    const std::string id = etna::parse_json(service.post("/v1/conversations", "{}").body)["id"];
     const std::string body = asked("Hello", R"(, "ignore_eos": true, "conversation": ")" + id + "\"");
     const FakeAnswer left = service.ask({.method = "POST",
                                          .path = responses,
                                          .headers = {{"host", "127.0.0.1"}},
                                          .body = body,
                                          .is_client_gone = [calls = 0]() mutable { return ++calls > 20; }});
-    const std::string name = Json::parse(left.body).value("id", "none");
-    CHECK(Json::parse(left.body)["status"] == "cancelled");
+    const std::string name = etna::parse_json(left.body).value("id", "none");
+    CHECK(etna::parse_json(left.body)["status"] == "cancelled");
     CHECK(service.get(std::string(responses) + "/" + name).status == 404);
-    CHECK(Json::parse(service.get("/v1/conversations/" + id + "/items").body)["data"].empty());
+    CHECK(etna::parse_json(service.get("/v1/conversations/" + id + "/items").body)["data"].empty());
 }
 
 TEST_CASE("a background response that cannot be kept has failed, and says why") {
@@ -423,7 +424,7 @@ TEST_CASE("a background response that cannot be kept has failed, and says why") 
     Json found = begun;
     for (int i = 0; i < 1000 && (found["status"] == "queued" || found["status"] == "in_progress"); ++i) {
         std::this_thread::sleep_for(5ms);
-        found = Json::parse(service.get(path).body);
+        found = etna::parse_json(service.get(path).body);
     }
     CHECK(found["status"] == "failed");
     CHECK(found["error"]["message"].get<std::string>().find("cannot be used") != std::string::npos);
@@ -438,10 +439,10 @@ TEST_CASE("a background response that cannot be kept has failed, and says why") 
 TEST_CASE("a conversation gets what responses say that are not kept themselves") {
     server::storage::StoreOptions talks_alone = {.conversations = {.entries_max = 10}};
     FakeService service({.chat_template = turns, .says = "a dog", .store = talks_alone});
-    const std::string id = Json::parse(service.post("/v1/conversations", "{}").body)["id"];
+    const std::string id = etna::parse_json(service.post("/v1/conversations", "{}").body)["id"];
     made(service, asked("Hello", R"(, "conversation": ")" + id + "\""));
     made(service, asked("Hello", R"(, "store": false, "conversation": ")" + id + "\""));
-    CHECK(Json::parse(service.get("/v1/conversations/" + id + "/items").body)["data"].size() == 4);
+    CHECK(etna::parse_json(service.get("/v1/conversations/" + id + "/items").body)["data"].size() == 4);
     const std::string lonely =
         R"({"items": [{"type": "function_call_output", "call_id": "a", "output": "x"}]})";
     CHECK(refused(service.post("/v1/conversations/" + id + "/items", lonely))["param"] == "items");
@@ -465,13 +466,14 @@ TEST_CASE("results leave with their calls where there is no room") {
 
 TEST_CASE("items of one id in a conversation are all kept") {
     FakeService service({.chat_template = turns, .says = "a dog"});
-    const std::string id = Json::parse(service.post("/v1/conversations", "{}").body)["id"];
+    const std::string id = etna::parse_json(service.post("/v1/conversations", "{}").body)["id"];
     for (const char* const word : {"one", "two"}) {
         made(service, R"({"max_output_tokens": 60, "conversation": ")" + id +
                           R"(", "input": [{"role": "user", "id": "m", "content": ")" + word +
                           R"("}, {"role": "user", "id": "m", "content": "again"}]})");
     }
-    const Json items = Json::parse(service.get("/v1/conversations/" + id + "/items?order=asc").body)["data"];
+    const Json items =
+        etna::parse_json(service.get("/v1/conversations/" + id + "/items?order=asc").body)["data"];
     std::vector<std::string> texts;
     for (const Json& item : items)
         texts.push_back(item["content"][0]["text"]);

@@ -18,7 +18,7 @@ TEST_CASE("calls are items, and their results go on") {
     REQUIRE(response["output"].size() == 1);
     const Json& call = response["output"][0];
     CHECK((call["type"] == "function_call" && call["name"] == "look" && call["status"] == "completed"));
-    CHECK(Json::parse(call["arguments"].get<std::string>())["at"] == "it");
+    CHECK(etna::parse_json(call["arguments"].get<std::string>())["at"] == "it");
     CHECK(response["output_text"] == "");
     const auto events =
         events_of(service.post(responses, asked("Look!", tools + R"(, "stream": true)")).body);
@@ -29,7 +29,7 @@ TEST_CASE("calls are items, and their results go on") {
         if (event["type"] == "response.function_call_arguments.done")
             CHECK(event["arguments"] == arguments);
     }
-    CHECK(Json::parse(arguments)["at"] == "it");
+    CHECK(etna::parse_json(arguments)["at"] == "it");
     const std::string result =
         R"({"input": [{"type": "function_call_output", "call_id": ")" + call["call_id"].get<std::string>() +
         R"(", "output": "nothing"}], "max_output_tokens": 60, "previous_response_id": ")" +
@@ -84,11 +84,11 @@ TEST_CASE("the text of a custom tool is kept to its grammar") {
         const Json tools = Json::array({Json{{"type", "custom"}, {"name", "count"}, {"format", format}}});
         const Json body = {{"input", "Go"},  {"max_output_tokens", 400},  {"temperature", 0},
                            {"tools", tools}, {"tool_choice", "required"}, {"parallel_tool_calls", false}};
-        return body.dump();
+        return etna::dump_json(body);
     };
     const auto input_of = [&](std::string_view syntax, std::string_view definition) {
         const Json answer = made(service, asked_with(syntax, definition));
-        INFO(answer.dump());
+        INFO(etna::dump_json(answer));
         REQUIRE(answer["status"] == "completed");
         REQUIRE(answer["output"].size() == 1);
         return answer["output"][0].value("input", "none");

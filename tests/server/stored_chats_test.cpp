@@ -25,7 +25,7 @@ std::string asked(const std::string& text, const std::string& more) {
 Json json_of(const FakeAnswer& answer, int status = 200) {
     CAPTURE(answer.body);
     REQUIRE(answer.status == status);
-    return Json::parse(answer.body);
+    return etna::parse_json(answer.body);
 }
 
 /// The id of a chat that is stored.

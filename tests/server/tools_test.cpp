@@ -33,7 +33,7 @@ std::string function(const std::string& name) {
 }
 
 std::string prompt_of(FakeService& service, const std::string& choice) {
-    return Json::parse(service.post("/apply-template", talk(choice)).body).value("prompt", "none");
+    return etna::parse_json(service.post("/apply-template", talk(choice)).body).value("prompt", "none");
 }
 
 } // namespace
@@ -56,7 +56,7 @@ TEST_CASE("a call of a tool that is allowed can be demanded") {
     const auto answer = service.post(chats, talk(allowed("required", function("two"))));
     CAPTURE(answer.body);
     REQUIRE(answer.status == 200);
-    const Json message = Json::parse(answer.body)["choices"][0]["message"];
+    const Json message = etna::parse_json(answer.body)["choices"][0]["message"];
     REQUIRE(!message["tool_calls"].empty());
     for (const Json& call : message["tool_calls"])
         CHECK(call["function"]["name"] == "two");
@@ -68,7 +68,7 @@ TEST_CASE("a choice of tools that makes no sense is refused with its place") {
         const auto answer = service.post(chats, talk(choice));
         CAPTURE(answer.body);
         CHECK(answer.status == 400);
-        return Json::parse(answer.body).value("error", Json::object()).value("param", "none");
+        return etna::parse_json(answer.body).value("error", Json::object()).value("param", "none");
     };
     CHECK(refused(R"("perhaps")") == "tool_choice");
     CHECK(refused("5") == "tool_choice");
@@ -99,7 +99,7 @@ Json calls_of(FakeService& service, const std::string& more) {
     const auto answer = service.post(chats, body);
     CAPTURE(answer.body);
     REQUIRE(answer.status == 200);
-    return Json::parse(answer.body)["choices"][0]["message"].value("tool_calls", Json::array());
+    return etna::parse_json(answer.body)["choices"][0]["message"].value("tool_calls", Json::array());
 }
 
 } // namespace
@@ -110,7 +110,7 @@ TEST_CASE("a tool that was not offered is not called, whether tools are strict o
     for (const Json& call : calls) {
         const std::string name = call["function"]["name"];
         CHECK((name == "one" || name == "two" || name == "three"));
-        CHECK(Json::parse(call["function"]["arguments"].get<std::string>()).is_object());
+        CHECK(etna::parse_json(call["function"]["arguments"].get<std::string>()).is_object());
     }
     CHECK_FALSE(calls.empty());
 }
@@ -131,9 +131,9 @@ TEST_CASE("arguments fit the schema where the server keeps all tools to theirs")
         CAPTURE(answer.body);
         REQUIRE(answer.status == 200);
         const Json calls =
-            Json::parse(answer.body)["choices"][0]["message"].value("tool_calls", Json::array());
+            etna::parse_json(answer.body)["choices"][0]["message"].value("tool_calls", Json::array());
         REQUIRE(calls.size() == 1);
-        return Json::parse(calls[0]["function"]["arguments"].get<std::string>());
+        return etna::parse_json(calls[0]["function"]["arguments"].get<std::string>());
     };
     CHECK(arguments(false) == Json({{"n", 5}, {"m", 1}}));
     CHECK(arguments(true) == Json({{"n", 7}}));
@@ -153,7 +153,7 @@ TEST_CASE("a tool that is demanded by name is called once") {
         const auto answer = service.post("/v1/responses", body + more + "}");
         CAPTURE(answer.body);
         REQUIRE(answer.status == 200);
-        return Json::parse(answer.body)["output"].size();
+        return etna::parse_json(answer.body)["output"].size();
     };
     CHECK(calls("") == 2);
     CHECK(calls(R"(, "tool_choice": {"type": "function", "name": "two"})") == 1);

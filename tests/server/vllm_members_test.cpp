@@ -30,12 +30,12 @@ std::vector<Json> chunks(const FakeAnswer& stream) {
     std::vector<Json> found;
     for (std::size_t at = stream.body.find("data: {"); at != std::string::npos;
          at = stream.body.find("data: {", at + 1))
-        found.push_back(Json::parse(stream.body.substr(at + 6, stream.body.find('\n', at) - at - 6)));
+        found.push_back(etna::parse_json(stream.body.substr(at + 6, stream.body.find('\n', at) - at - 6)));
     return found;
 }
 
 Json tokens_of(FakeService& service, const std::string& prompt) {
-    return Json::parse(service.post("/tokenize", R"({"prompt": ")" + prompt + "\"}").body)["tokens"];
+    return etna::parse_json(service.post("/tokenize", R"({"prompt": ")" + prompt + "\"}").body)["tokens"];
 }
 
 /// Ids that a stream tells of its only choice, one after the other.
@@ -58,14 +58,15 @@ TEST_CASE("the ids of an answer's tokens and of its prompt's are told, streamed 
         const bool is_chat = path == chats;
         const auto body = is_chat ? talk : prompted;
         const std::string wish = R"(, "return_token_ids": true)";
-        const Json whole = Json::parse(service.post(path, body(wish)).body);
-        CAPTURE(path, whole.dump());
+        const Json whole = etna::parse_json(service.post(path, body(wish)).body);
+        CAPTURE(path, etna::dump_json(whole));
         const Json& choice = whole["choices"][0];
         const Json prompt = is_chat ? whole["prompt_token_ids"] : choice["prompt_token_ids"];
         CHECK(prompt == tokens_of(service, is_chat ? "<user>Once" : "Once"));
         CHECK(choice["token_ids"].size() == whole["usage"]["completion_tokens"]);
-        const Json text = Json::parse(
-            service.post("/detokenize", Json({{"tokens", choice["token_ids"]}}).dump()).body)["content"];
+        const Json text = etna::parse_json(
+            service.post("/detokenize", etna::dump_json(Json({{"tokens", choice["token_ids"]}})))
+                .body)["content"];
         const std::string content = is_chat ? choice["message"]["content"] : choice["text"];
         CHECK(text.get<std::string>().ends_with("upon a time"));
         CHECK(content.ends_with("upon a time"));
@@ -76,7 +77,7 @@ TEST_CASE("the ids of an answer's tokens and of its prompt's are told, streamed 
               prompt);
         int told = 0;
         for (const Json& chunk : stream)
-            told += chunk.dump().find("prompt_token_ids") != std::string::npos ? 1 : 0;
+            told += etna::dump_json(chunk).find("prompt_token_ids") != std::string::npos ? 1 : 0;
         CHECK(told == 1);
         CHECK(service.post(path, body("")).body.find("token_ids") == std::string::npos);
     }
@@ -84,7 +85,7 @@ TEST_CASE("the ids of an answer's tokens and of its prompt's are told, streamed 
 
 TEST_CASE("every prompt and every answer has its own ids") {
     FakeService service({});
-    const Json whole = Json::parse(
+    const Json whole = etna::parse_json(
         service
             .post(completions, R"({"prompt": ["Once", "One day"], "n": 2, "max_tokens": 3, "ignore_eos": true,
                                       "return_token_ids": true})")
@@ -101,20 +102,20 @@ TEST_CASE("tokens are named by their ids where it is asked for") {
     const std::string wish =
         R"(, "ignore_eos": true, "return_tokens_as_token_ids": true, "return_token_ids": true)";
     const Json text =
-        Json::parse(service.post(completions, prompted(wish + R"(, "logprobs": 2)")).body)["choices"][0];
+        etna::parse_json(service.post(completions, prompted(wish + R"(, "logprobs": 2)")).body)["choices"][0];
     const Json& names = text["logprobs"]["tokens"];
     REQUIRE(names.size() == 6);
     for (std::size_t i = 0; i < names.size(); ++i) {
-        CHECK(names[i] == "token_id:" + text["token_ids"][i].dump());
+        CHECK(names[i] == "token_id:" + etna::dump_json(text["token_ids"][i]));
         CHECK(text["logprobs"]["top_logprobs"][i].contains(names[i].get<std::string>()));
         for (const auto& [name, value] : text["logprobs"]["top_logprobs"][i].items())
             CHECK(name.starts_with("token_id:"));
     }
-    const Json told_chat = Json::parse(
+    const Json told_chat = etna::parse_json(
         service.post(chats, talk(wish + R"(, "logprobs": true, "top_logprobs": 1)")).body)["choices"][0];
     for (std::size_t i = 0; i < told_chat["token_ids"].size(); ++i) {
         const Json& told = told_chat["logprobs"]["content"][i];
-        CHECK(told["token"] == "token_id:" + told_chat["token_ids"][i].dump());
+        CHECK(told["token"] == "token_id:" + etna::dump_json(told_chat["token_ids"][i]));
         CHECK(told["top_logprobs"][0]["token"].get<std::string>().starts_with("token_id:"));
     }
 }
@@ -152,18 +153,18 @@ TEST_CASE("every chunk counts what has come, where it is asked for") {
 TEST_CASE("as many log-probabilities and stop strings are taken as there may be") {
     FakeService service({.says = "upon a time"});
     const Json top =
-        Json::parse(service.post(completions, prompted(R"(, "logprobs": 20)")).body)["choices"][0];
+        etna::parse_json(service.post(completions, prompted(R"(, "logprobs": 20)")).body)["choices"][0];
     CHECK(top["logprobs"]["top_logprobs"][0].size() > 5);
     Json stops = Json::array();
     for (int i = 0; i < 31; ++i)
         stops.push_back("no such text " + std::to_string(i));
     stops.push_back(" time");
-    const Json stopped =
-        Json::parse(service.post(completions, prompted(R"(, "stop": )" + stops.dump())).body)["choices"][0];
+    const Json stopped = etna::parse_json(
+        service.post(completions, prompted(R"(, "stop": )" + etna::dump_json(stops))).body)["choices"][0];
     CHECK(stopped["text"].get<std::string>().ends_with("upon a"));
     CHECK(stopped["finish_reason"] == "stop");
     stops.push_back("one more");
-    CHECK(service.post(completions, prompted(R"(, "stop": )" + stops.dump())).status == 400);
+    CHECK(service.post(completions, prompted(R"(, "stop": )" + etna::dump_json(stops))).status == 400);
 }
 
 TEST_CASE("roles are the template's matter, and a message that it leaves out is refused") {
@@ -172,7 +173,7 @@ TEST_CASE("roles are the template's matter, and a message that it leaves out is 
                                       R"(", "content": "b"}], "max_tokens": 1})");
     };
     FakeService any({.chat_template = roles});
-    CHECK(Json::parse(ask(any, "critic", "/apply-template").body)["prompt"] == "<user>a<critic>b");
+    CHECK(etna::parse_json(ask(any, "critic", "/apply-template").body)["prompt"] == "<user>a<critic>b");
     CHECK(ask(any, "critic", chats).status == 200);
     for (const char* known :
          {"{% for m in messages %}{% if m.role == 'user' %}{{ m.content }}{% endif %}{% endfor %}",
@@ -194,12 +195,12 @@ TEST_CASE("prompts are cut to their last tokens on every path") {
     const std::string many = "dog dog dog dog dog dog dog dog dog dog";
     const std::string cut = R"(, "truncate_prompt_tokens": 4, "max_tokens": 1)";
     const Json text =
-        Json::parse(service.post(completions, R"({"prompt": ")" + many + "\"" + cut + "}").body);
+        etna::parse_json(service.post(completions, R"({"prompt": ")" + many + "\"" + cut + "}").body);
     const std::string messages =
         R"({"messages": [{"role": "user", "content": ")" + many + R"("}])" + cut + "}";
-    const Json told_chat = Json::parse(service.post(chats, messages).body);
-    const Json counted = Json::parse(service.post("/v1/chat/completions/input_tokens", messages).body);
-    const Json response = Json::parse(
+    const Json told_chat = etna::parse_json(service.post(chats, messages).body);
+    const Json counted = etna::parse_json(service.post("/v1/chat/completions/input_tokens", messages).body);
+    const Json response = etna::parse_json(
         service
             .post("/v1/responses",
                   R"({"input": ")" + many + R"(", "truncate_prompt_tokens": 4, "max_output_tokens": 1})")
