@@ -349,9 +349,10 @@ Status read_access(const OptionValues& values, const std::string& host, server::
     }
     for (const std::string& given : texts_of(values, "cors")) {
         const auto rule = server::origin_rule(given);
-        if (!rule)
+        if (!rule) {
             return invalid_rule("cors", given,
                                 "use an origin as browsers send it, such as https://example.org");
+        }
         access.cors_origins.push_back(*rule);
     }
     access.api_keys = texts_of(values, "api-key");

@@ -41,13 +41,8 @@ std::string tool_json(const Json& json) {
 /// both of which it does by recursion.
 std::optional<Json> parsed_json(const std::string& text) {
     constexpr int depth_max = 200;
-    bool is_too_deep = false;
-    const auto watch = [&](int depth, Json::parse_event_t /*event*/, Json& /*value*/) {
-        is_too_deep = is_too_deep || depth > depth_max;
-        return !is_too_deep;
-    };
-    Json json = parse_json(text, watch, /*allow_exceptions=*/false);
-    return is_too_deep || json.is_discarded() ? std::nullopt : std::optional(std::move(json));
+    Json json = parse_json(text, depth_max);
+    return json.is_discarded() ? std::nullopt : std::optional(std::move(json));
 }
 
 Json arguments_of(const output::Call& call) {

@@ -21,7 +21,7 @@ public:
     GrammarConstraint(grammar::GrammarMatcher matcher, const text::Tokenizer* tokenizer)
         : matcher_(std::move(matcher)), tokenizer_(tokenizer) {}
 
-    bool prepare(Part part, const TimeSlice& piece) override;
+    bool prepare(Part part, const TimeSlice& slice) override;
     Result<Allowed> allowed() override {
         ETNA_TRY(const grammar::TokenMask* const mask, matcher_.mask());
         return Allowed{.tokens = mask->words(), .may_end = matcher_.may_end()};
@@ -43,15 +43,15 @@ private:
 
 constexpr std::size_t forced_bytes_max = 512;
 
-bool GrammarConstraint::prepare(Part part, const TimeSlice& piece) {
-    const grammar::Language::Stop stop = [&piece] {
-        const bool is_cancelled = piece.is_cancelled != nullptr && *piece.is_cancelled;
-        return is_cancelled || std::chrono::steady_clock::now() >= piece.until;
+bool GrammarConstraint::prepare(Part part, const TimeSlice& slice) {
+    const grammar::Language::Stop stop = [&slice] {
+        const bool is_cancelled = slice.is_cancelled != nullptr && *slice.is_cancelled;
+        return is_cancelled || std::chrono::steady_clock::now() >= slice.until;
     };
     const bool needs_forced = part == Part::forced && tokenizer_ != nullptr;
     const bool is_known =
         matcher_.prepare({.mask = part == Part::tokens, .forced_bytes = needs_forced ? forced_bytes_max : 0},
-                         {.stop = &stop, .may_wait = piece.may_wait, .may_move = piece.may_wait});
+                         {.stop = &stop, .may_wait = slice.may_wait, .may_move = slice.may_wait});
     if (is_known && needs_forced)
         encode_forced();
     return is_known;
@@ -220,7 +220,7 @@ StopStringConstraint::StopStringConstraint(const StopStringConstraint& other)
       inner_(other.inner_ == nullptr ? nullptr : other.inner_->fork()) {}
 
 bool StopStringConstraint::prepare(Part part, const TimeSlice& slice) {
-    return inner_ == nullptr || inner_->prepare(part, piece);
+    return inner_ == nullptr || inner_->prepare(part, slice);
 }
 
 Result<engine::Constraint::Allowed> StopStringConstraint::allowed() {

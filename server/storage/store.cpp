@@ -92,9 +92,9 @@ Status open_file(Store::Impl& impl, std::vector<std::string>& warnings) {
     ETNA_TRY(auto lock, FileLock::take(file));
     Status status = Error{ErrorKind::io, fmt::format("{}: cannot create files next to it", file.string()),
                           "allow writing to its folder, or choose another file"};
-    const bool is_ours = lock.has_value();
+    const bool is_ours = lock.is_held();
     if (is_ours) {
-        impl.file_lock = std::move(*lock);
+        impl.file_lock = std::move(lock);
         status = open_to_write(impl);
     }
     if (failed_with(status, ErrorKind::io)) {

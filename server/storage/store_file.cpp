@@ -64,10 +64,6 @@ Status rename_file(const std::filesystem::path& file, const std::filesystem::pat
         "allow writing to its folder, or choose another file"};
 }
 
-} // namespace
-
-namespace {
-
 /// Seconds since 1970.
 int64_t now_s() {
     const auto now = std::chrono::system_clock::now().time_since_epoch();
@@ -92,14 +88,14 @@ FileLock::~FileLock() {
         ::close(descriptor_);
 }
 
-Result<std::optional<FileLock>> FileLock::take(const std::filesystem::path& file) {
+Result<FileLock> FileLock::take(const std::filesystem::path& file) {
     const std::filesystem::path path = with(file, ".lock");
     constexpr int flags = O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
     int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | flags, own_file);
     if (descriptor < 0)
         descriptor = ::open(path.c_str(), O_RDONLY | flags);
     if (descriptor < 0)
-        return std::optional<FileLock>();
+        return FileLock();
     FileLock lock(descriptor);
     if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
         if (announced_end_s(descriptor) >= now_s()) {
@@ -110,8 +106,8 @@ Result<std::optional<FileLock>> FileLock::take(const std::filesystem::path& file
         return Error{ErrorKind::io, fmt::format("{}: another process has it open", file.string()),
                      "end that process, or choose another file"};
     }
-    (void)::ftruncate(descriptor, 0);      // clears the previous holder's announcement
-    return std::optional(std::move(lock)); // also if the file system does not support locks
+    (void)::ftruncate(descriptor, 0); // clears the previous holder's announcement
+    return lock;                      // also if the file system does not support locks
 }
 
 void FileLock::announce_end(std::chrono::seconds within) const {

@@ -262,8 +262,8 @@ class Signals(Chat):
                               stderr=subprocess.PIPE, env=variables(self.home)) as chat:
             chat.stdin.write(b"Hello\n/show nothing\n")
             chat.stdin.flush()
-            while b"to show" not in chat.stderr.readline():  # the answer is complete
-                pass
+            while b"/show has no" not in (line := chat.stderr.readline()):  # the answer is complete
+                self.assertTrue(line, "standard error has ended")
             chat.send_signal(signal.SIGINT)
             self.assertEqual(chat.wait(LIMIT_S), -signal.SIGINT)
 

@@ -1,4 +1,4 @@
-// What the request log says about answers and refusals of the APIs.
+// Request log lines of answers and refusals.
 #include "server/json.hpp"
 #include "server/log_line.hpp"
 #include "tests/server/fake_responses.hpp"
@@ -63,7 +63,7 @@ std::string chat_body(const std::string& more) {
 
 } // namespace
 
-TEST_CASE("the log has the model and the token counts of every answer, as its usage tells them") {
+TEST_CASE("the log has the model and token counts of every answer, equal to its usage") {
     FakeService service(talker());
     Lines lines(service);
     const Json usage = etna::parse_json(service.post(chats, chat_body("")).body)["usage"];
@@ -90,7 +90,7 @@ TEST_CASE("the log has the model and the token counts of every answer, as its us
     CHECK(lines.last()["model"] == "stories");
 }
 
-TEST_CASE("the log has the token counts of a response in the background once it has ended") {
+TEST_CASE("the log has the token counts of a background response when it ends") {
     FakeService service(talker());
     Lines lines(service);
     const Json made =
@@ -154,7 +154,7 @@ TEST_CASE("the log says why a stream failed after its head") {
     CHECK(lines.last().contains("prompt_tokens"));
 }
 
-TEST_CASE("values of a log line in text are quoted if they could be mistaken, and cut") {
+TEST_CASE("values in a text log line are quoted if ambiguous, and truncated") {
     server::RequestSummary request = {
         .method = "POST", .path = "/", .remote_address = "::1", .request_id = "id"};
     request.answer = {
@@ -165,7 +165,7 @@ TEST_CASE("values of a log line in text are quoted if they could be mistaken, an
     CHECK(line.size() < 400);
 }
 
-TEST_CASE("a warning has its time and says that it is one") {
+TEST_CASE("a warning line has its time and level") {
     const std::string text = server::warning_line(LogFormat::text, "it is late");
     CHECK(text.size() == std::string("2026-01-01T00:00:00Z warning: it is late").size());
     CHECK(text.ends_with("Z warning: it is late"));
