@@ -5,7 +5,7 @@
 #include "cli/terminal/diagnostics.hpp"
 #include "cli/text_io.hpp"
 #include "core/base/bytes.hpp"
-#include "core/jinja/limits.hpp"
+#include "core/jinja/machine.hpp"
 #include "core/store/embedded.hpp"
 #include "core/store/resolve.hpp"
 

@@ -1,8 +1,8 @@
 #include "core/chat/chat_template.hpp"
 
 #include "core/chat/request.hpp"
-#include "core/jinja/containers.hpp"
-#include "core/jinja/from_json.hpp"
+#include "core/jinja/json.hpp"
+#include "core/jinja/value.hpp"
 
 #include <array>
 #include <utility>

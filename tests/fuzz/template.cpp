@@ -2,7 +2,7 @@
 // within its bounds.
 #include "core/jinja/template.hpp"
 
-#include "core/jinja/from_json.hpp"
+#include "core/jinja/json.hpp"
 
 #include <cstdint>
 #include <cstdio>

@@ -36,6 +36,7 @@ EXTERNAL = {
     r"CLI/.*|CLI11\.hpp": r"(tests/)?cli/.*",
     r"toml\+\+/.*": r"cli/.*",
     r"pcre2\.h": r"core/text/.*",
+    r"utf8proc\.h": r"core/jinja/.*",
     r"httplib\.h": r"server/http/httplib_adapter\.cpp",
     r"openssl/.*": r"server/(http/tls|seal)\.cpp|tests/server/.*",
     r"sqlite3\.h": r"server/storage/.*|tests/storage/.*",
