@@ -1,10 +1,11 @@
 #pragma once
 
-#include "core/generate/generate.hpp"
+#include "core/generate/generation.hpp"
 #include "core/generate/model.hpp"
 #include "core/runtime/devices.hpp"
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <span>
@@ -18,10 +19,10 @@ using Variables = std::map<std::string, std::string, std::less<>>;
 struct TerminalAnswer {
     enum class Kind : uint8_t {
         line,
-        nobody,  ///< there is no terminal
+        no_terminal,
         stopped, ///< before a line was typed
     };
-    Kind kind = Kind::nobody;
+    Kind kind = Kind::no_terminal;
     std::string line = {};
 };
 
@@ -29,7 +30,7 @@ struct TerminalAnswer {
 using EndSignal = std::function<int()>;
 
 /// Effect of a second Ctrl-C during a watch.
-enum class SecondInterrupt : uint8_t { ends_program, is_told };
+enum class SecondInterrupt : uint8_t { ends_program, is_reported };
 
 /// Everything external that a command uses, so that tests can replace it.
 struct Environment {
@@ -69,9 +70,30 @@ enum class ExitCode : int {
 };
 
 /// Returns the exit code for an EndSignal value; 0 means that Ctrl-C ended the command.
-ExitCode ended_by(int signal);
+ExitCode exit_code_for_signal(int signal);
 
 /// Runs `etna` with these arguments (without the program's name). Blocking.
 ExitCode run(std::span<const std::string> arguments, const Environment& environment);
+
+/// $XDG_DATA_HOME/etna/models, $XDG_CACHE_HOME/etna and $XDG_CONFIG_HOME/etna/config.toml, with the defaults
+/// below $HOME that the XDG Base Directory Specification names. Relative values are ignored, as the
+/// specification requires; without an absolute $HOME either, the path is empty.
+std::filesystem::path models_folder(const Variables& variables);
+std::filesystem::path cache_folder(const Variables& variables);
+std::filesystem::path config_file(const Variables& variables);
+
+/// $XDG_DATA_HOME/etna/responses.db; empty if the folder is unknown.
+std::filesystem::path responses_file(const Variables& variables);
+
+/// Expands a leading `~/`, or `~` alone, to $HOME, as a shell does, if $HOME is set.
+std::string expand_home(const std::string& path, const Variables& variables);
+
+/// $XDG_STATE_HOME/etna/history; empty if the folder is unknown.
+std::filesystem::path history_file(const Variables& variables);
+
+/// Returns the environment of this process: its streams, terminal, variables and signals, and Vulkan devices.
+/// Sets SIGPIPE to ignored and opens descriptors 0 to 2 if they are closed, so that no file of etna's is
+/// mistaken for a standard stream.
+Environment process_environment(); // defined in main.cpp
 
 } // namespace etna::cli

@@ -1,14 +1,18 @@
 #include "cli/load_model.hpp"
 
-#include "cli/folders.hpp"
-#include "cli/options/parsed.hpp"
-#include "cli/terminal/loading_bar.hpp"
-#include "cli/text_file.hpp"
-#include "core/jinja/limits.hpp"
+#include "cli/environment.hpp"
+#include "cli/options/option_values.hpp"
+#include "cli/terminal/diagnostics.hpp"
+#include "cli/text_io.hpp"
+#include "core/base/bytes.hpp"
+#include "core/jinja/machine.hpp"
 #include "core/store/embedded.hpp"
 #include "core/store/resolve.hpp"
 
+#include <algorithm>
 #include <chrono>
+#include <cstdint>
+#include <string>
 #include <system_error>
 #include <utility>
 
@@ -17,17 +21,53 @@
 namespace etna::cli {
 namespace {
 
-void tell_about(const generate::Model& model, const ModelOptions& options, Diagnostics& diagnostics) {
+/// Progress of a model load on a terminal, for loads of more than a second. Removed by the destructor.
+class LoadingBar {
+public:
+    /// Borrows `diagnostics`.
+    explicit LoadingBar(Diagnostics& diagnostics) : diagnostics_(&diagnostics) {}
+    LoadingBar(const LoadingBar&) = delete;
+    LoadingBar& operator=(const LoadingBar&) = delete;
+    ~LoadingBar() { diagnostics_->status({}); }
+
+    void show(uint64_t done_bytes, uint64_t total_bytes);
+
+private:
+    using Clock = std::chrono::steady_clock;
+
+    Diagnostics* diagnostics_;
+    Clock::time_point start_ = Clock::now();
+    Clock::time_point drawn_;
+};
+
+void LoadingBar::show(uint64_t done_bytes, uint64_t total_bytes) {
+    constexpr auto show_after = std::chrono::seconds(1);
+    constexpr auto between_drawings = std::chrono::milliseconds(100);
+    constexpr double width = 30;
+    const auto now = Clock::now();
+    if (now - start_ < show_after || now - drawn_ < between_drawings || total_bytes == 0)
+        return;
+    drawn_ = now;
+    const double part = std::min(1.0, static_cast<double>(done_bytes) / static_cast<double>(total_bytes));
+    const auto filled = static_cast<std::size_t>(part * width);
+    const auto mebibytes = [](uint64_t bytes) {
+        return static_cast<double>(bytes) / static_cast<double>(mebibyte);
+    };
+    diagnostics_->status(fmt::format("loading [{}{}] {:3.0f} % of {:.0f} MiB", std::string(filled, '#'),
+                                     std::string(static_cast<std::size_t>(width) - filled, '.'), part * 100,
+                                     mebibytes(total_bytes)));
+}
+
+void report_model(const generate::Model& model, const ModelOptions& options, Diagnostics& diagnostics) {
     if (model.on_cpu() && options.executor.device.empty())
         diagnostics.note("no GPU found; running on the CPU (slow)");
     const bool is_capped = model.context_tokens() < model.trained_context_tokens();
     if (model.trained_context_tokens() != 0 && model.context_tokens() > model.trained_context_tokens()) {
-        diagnostics.note(
-            fmt::format("a context of {} tokens is more than the {} that the model was trained for",
-                        model.context_tokens(), model.trained_context_tokens()));
+        diagnostics.note(fmt::format("the context of {} tokens exceeds the {} that the model was trained for",
+                                     model.context_tokens(), model.trained_context_tokens()));
     }
     if (options.executor.context_tokens == 0 && is_capped) {
-        diagnostics.note(fmt::format("memory caps the context to {} of the model's {} tokens",
+        diagnostics.note(fmt::format("memory limits the context to {} of the model's {} tokens",
                                      model.context_tokens(), model.trained_context_tokens()));
     }
 }
@@ -47,7 +87,7 @@ Result<generate::Model> load_model(const ModelOptions& options, const Environmen
     ETNA_TRY(auto model, generate::Model::load(source, load, environment.executor_factory));
     if (environment.error_is_terminal && store::embedded_model(options.model) != nullptr)
         diagnostics.note(fmt::format("{} is {}", options.model, store::embedded_models_are));
-    tell_about(model, options, diagnostics);
+    report_model(model, options, diagnostics);
     return model;
 }
 

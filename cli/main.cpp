@@ -1,11 +1,167 @@
 #include "cli/environment.hpp"
-#include "cli/process_environment.hpp"
+#include "cli/terminal/diagnostics.hpp"
+#include "core/runtime/device.hpp"
 
+#include <csignal>
 #include <cstdio>
 #include <exception>
+#include <memory>
 #include <new>
 #include <string>
 #include <vector>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <termios.h>
+#include <unistd.h>
+
+extern char** environ;
+
+namespace etna::cli {
+namespace {
+
+volatile std::sig_atomic_t interrupted = 0;
+volatile std::sig_atomic_t end_signal = 0;
+bool end_is_watched = false;
+
+extern "C" void note_interrupt(int) {
+    interrupted = 1;
+}
+
+/// Handler for SecondInterrupt::ends_program: restores the default effect of SIGINT and SIGTERM, so that a
+/// second signal ends the program.
+extern "C" void note_last_interrupt(int) {
+    interrupted = 1;
+    for (const int number : {SIGINT, SIGTERM}) {
+        struct sigaction action{};
+        sigaction(number, nullptr, &action);
+        if (action.sa_handler == note_last_interrupt)
+            (void)std::signal(number, SIG_DFL);
+    }
+}
+
+extern "C" void note_end(int number) {
+    interrupted = 1;
+    end_signal = number;
+}
+
+/// Installs a signal handler and restores the previous one at the end of the scope.
+class Handler {
+public:
+    Handler(int number, void (*handle)(int), int flags) : number_(number) {
+        struct sigaction action{};
+        action.sa_handler = handle;
+        action.sa_flags = flags;
+        sigaction(number_, nullptr, &before_);
+        if (before_.sa_handler != SIG_IGN) // stays ignored: nohup, or a background job of a script
+            sigaction(number_, &action, nullptr);
+    }
+    Handler(const Handler&) = delete;
+    Handler& operator=(const Handler&) = delete;
+    ~Handler() { sigaction(number_, &before_, nullptr); }
+
+private:
+    int number_;
+    struct sigaction before_{};
+};
+
+generate::CancelPoll watch_interrupts(SecondInterrupt second) {
+    interrupted = 0;
+    const auto note = second == SecondInterrupt::ends_program ? note_last_interrupt : note_interrupt;
+    const auto interrupt = std::make_shared<Handler>(SIGINT, note, SA_RESTART);
+    if (end_is_watched)
+        return [interrupt] { return interrupted != 0 || end_signal != 0; };
+    const auto termination = std::make_shared<Handler>(SIGTERM, note, SA_RESTART);
+    return [interrupt, termination] { return interrupted != 0; };
+}
+
+struct EndWatch {
+    static constexpr int flags = SA_RESETHAND | SA_RESTART;
+    Handler termination{SIGTERM, note_end, flags};
+    Handler hang_up{SIGHUP, note_end, flags};
+    EndWatch() { end_is_watched = true; }
+    EndWatch(const EndWatch&) = delete;
+    EndWatch& operator=(const EndWatch&) = delete;
+    ~EndWatch() { end_is_watched = false; }
+};
+
+EndSignal watch_end_signals() {
+    end_signal = 0;
+    return [watch = std::make_shared<EndWatch>()] { return static_cast<int>(end_signal); };
+}
+
+TerminalAnswer ask_at_terminal(const std::string& question, const generate::CancelPoll& is_cancelled) {
+    constexpr int poll_ms = 100; // a signal delivered to another thread does not interrupt poll()
+    const int terminal = ::open("/dev/tty", O_RDWR | O_CLOEXEC);
+    if (terminal < 0)
+        return {.kind = TerminalAnswer::Kind::no_terminal};
+    Output output(terminal);
+    ::tcflush(terminal, TCIFLUSH); // discard input typed before the question
+    output.write(question);
+    TerminalAnswer answer = {.kind = TerminalAnswer::Kind::line};
+    for (char character = 0; character != '\n';) {
+        if (is_cancelled && is_cancelled()) {
+            answer.kind = TerminalAnswer::Kind::stopped;
+            output.write("\n");
+            break;
+        }
+        pollfd typed{terminal, POLLIN, 0};
+        if (::poll(&typed, 1, poll_ms) <= 0)
+            continue;
+        if (::read(terminal, &character, 1) != 1)
+            break;
+        if (character != '\n')
+            answer.line += character;
+    }
+    ::close(terminal);
+    return answer;
+}
+
+void open_standard_streams() {
+    for (const int descriptor : {0, 1, 2}) {
+        if (::fcntl(descriptor, F_GETFD) == -1) {
+            (void)::open("/dev/null",
+                         O_RDONLY); // takes the lowest free descriptor; writes to it fail, as intended
+        }
+    }
+}
+
+Variables variables() {
+    Variables result;
+    for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+        const std::string text = *entry;
+        if (const std::size_t equals = text.find('='); equals != std::string::npos)
+            result.emplace(text.substr(0, equals), text.substr(equals + 1));
+    }
+    return result;
+}
+
+} // namespace
+
+Environment process_environment() {
+    open_standard_streams();
+    (void)std::signal(SIGPIPE, SIG_IGN);
+    (void)std::signal(SIGXFSZ,
+                      SIG_IGN); // a write beyond the file size limit then fails with an error
+    Environment environment;
+    environment.input_is_terminal = ::isatty(STDIN_FILENO) == 1;
+    environment.output_is_terminal = ::isatty(STDOUT_FILENO) == 1;
+    environment.error_is_terminal = ::isatty(STDERR_FILENO) == 1;
+    environment.variables = variables();
+    const auto devices = std::make_shared<runtime::Devices>();
+    environment.executor_factory = [devices](const auto& file, const auto& options) {
+        return devices->load(file, options);
+    };
+    environment.device_lister = [devices](std::string_view device, const auto& cache_folder) {
+        return devices->list(device, cache_folder);
+    };
+    environment.watch_interrupts = watch_interrupts;
+    environment.watch_end_signals = watch_end_signals;
+    environment.ask_at_terminal = ask_at_terminal;
+    return environment;
+}
+
+} // namespace etna::cli
 
 int main(int argument_count, char** arguments) {
     try {
@@ -13,14 +169,11 @@ int main(int argument_count, char** arguments) {
                                              arguments + argument_count);
         return static_cast<int>(etna::cli::run(given, etna::cli::process_environment()));
     } catch (const std::bad_alloc&) { // formatting a message might need memory again
-        std::fputs(
-            "error: there is not enough memory\nhint: free some, or give a shorter prompt or a smaller "
-            "model\n",
-            stderr);
+        std::fputs("error: out of memory\nhint: free some, or use a shorter prompt or a smaller model\n",
+                   stderr);
         return static_cast<int>(etna::cli::ExitCode::failed);
     } catch (const std::exception& error) { // thrown by a library: etna's own errors are values
-        std::fprintf(stderr,
-                     "error: unexpected failure: %s\nhint: this is a mistake in etna; please report it\n",
+        std::fprintf(stderr, "error: unexpected failure: %s\nhint: this is a bug in etna; please report it\n",
                      error.what());
         return static_cast<int>(etna::cli::ExitCode::failed);
     }

@@ -1,9 +1,9 @@
 # shellcheck shell=bash
-# Sourced by the scripts beside it: strict mode, the project's root as working folder, and three words.
+# Sourced by the other scripts: strict mode, the project's root as working folder, and shared functions.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-# What is being done goes to stderr; stdout is for results.
+# Progress goes to stderr; stdout is for results.
 say() { printf '== %s\n' "$*" >&2; }
 
 fail() {
@@ -11,8 +11,8 @@ fail() {
     exit 1
 }
 
-# The archive that serves this release's main section, as apt itself understands its sources; empty if there is none.
-# (Debian sid names itself after the release to come.)
+# The archive of this release's main section, from apt's own sources; empty if unknown. (Debian sid has the name of
+# the next release.)
 debian_archive() {
     # shellcheck source=/dev/null
     . /etc/os-release
@@ -20,7 +20,7 @@ debian_archive() {
         awk -v name="$VERSION_CODENAME" '($1 == name || $2 == name || $2 == "sid") && $3 == "main" && !found++ { print $4 }'
 }
 
-# Compilers to run at once: one per core, but no more than fit in free memory at about 1 GiB each.
+# Concurrent compilers: one per core, but no more than fit in free memory at about 1 GiB each.
 compile_jobs() {
     local cores memory_gib
     cores=$(nproc)
@@ -29,8 +29,8 @@ compile_jobs() {
     echo $((cores < memory_gib ? cores : memory_gib))
 }
 
-# configure_and_build PRESET [TARGET...] builds build/PRESET. What cmake says while configuring is kept in a file
-# and shown when it fails; lines that name something left out of the build are always shown.
+# configure_and_build PRESET [TARGET...] builds build/PRESET. The output of cmake's configuration goes to a file and is shown
+# on failure; lines about parts left out of the build are always shown.
 configure_and_build() {
     local preset=$1 log=build/$1/configure.log
     shift
@@ -42,6 +42,6 @@ configure_and_build() {
     fi
     grep -i 'left out' "$log" >&2 || true
     local quiet=()
-    [[ -t 2 ]] || quiet=(-- --quiet) # a log gets what goes wrong, a terminal one line of progress
+    [[ -t 2 ]] || quiet=(-- --quiet) # a log gets only errors, a terminal one line of progress
     cmake --build "build/$preset" --parallel "$(compile_jobs)" ${@:+--target "$@"} "${quiet[@]}" >&2
 }

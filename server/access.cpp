@@ -34,12 +34,13 @@ bool contains(const std::vector<std::string>& list, std::string_view item) {
 
 /// DNS rebinding is a threat only to a loopback server without API keys: any other server can be reached
 /// without it, or refuses a page that has no key.
-bool takes_any_host(const AccessRules& rules) {
+bool accepts_any_host(const AccessRules& rules) {
     return !rules.api_keys.empty() || !is_loopback(rules.host) || contains(rules.allowed_hosts, "*");
 }
 
 bool is_own_host(const AccessRules& rules, std::string_view host) {
-    return takes_any_host(rules) || host.empty() || is_loopback(host) || contains(rules.allowed_hosts, host);
+    return accepts_any_host(rules) || host.empty() || is_loopback(host) ||
+           contains(rules.allowed_hosts, host);
 }
 
 /// "https://example.org:8080" -> "example.org:8080".
@@ -49,7 +50,7 @@ std::string_view authority_of(std::string_view origin) {
 }
 
 bool may_read(const AccessRules& rules, std::string_view origin) {
-    return contains(rules.cors_origins, in_small_letters(origin)) || contains(rules.cors_origins, "*");
+    return contains(rules.cors_origins, to_lower(origin)) || contains(rules.cors_origins, "*");
 }
 
 using AddressBytes = decltype(AddressRange::address);
@@ -71,12 +72,13 @@ std::optional<AddressBytes> address_bytes(std::string_view text) {
 }
 
 bool has_prefix(const AddressBytes& address, const AddressRange& range) {
-    const std::size_t whole = range.prefix_bits / bits_per_byte;
+    const std::size_t full_bytes = range.prefix_bits / bits_per_byte;
     const uint32_t rest = range.prefix_bits % bits_per_byte;
-    if (!std::equal(address.begin(), address.begin() + static_cast<std::ptrdiff_t>(whole),
+    if (!std::equal(address.begin(), address.begin() + static_cast<std::ptrdiff_t>(full_bytes),
                     range.address.begin()))
         return false;
-    const auto differing = rest == 0 ? 0U : static_cast<unsigned>(address[whole] ^ range.address[whole]);
+    const auto differing =
+        rest == 0 ? 0U : static_cast<unsigned>(address[full_bytes] ^ range.address[full_bytes]);
     return differing >> (bits_per_byte - rest) == 0;
 }
 
@@ -122,8 +124,8 @@ std::string named_client(const AccessRules& rules, const HttpRequest& request) {
 
 /// All requested headers: a page that may read responses may send any, and SDKs send many.
 std::string allowed_headers(const HttpRequest& request) {
-    const std::string_view wanted = request.header("access-control-request-headers");
-    return wanted.empty() ? "authorization, content-type" : header_value(wanted);
+    const std::string_view requested = request.header("access-control-request-headers");
+    return requested.empty() ? "authorization, content-type" : header_value(requested);
 }
 
 ApiError forbidden(std::string message) {
@@ -158,11 +160,11 @@ bool is_within(const AddressRange& range, std::string_view address) {
 
 std::optional<std::string> client_header_rule(std::string_view name) {
     const bool is_name = is_token(name) && name.size() <= header_line_bytes_max;
-    return is_name ? std::optional(in_small_letters(name)) : std::nullopt;
+    return is_name ? std::optional(to_lower(name)) : std::nullopt;
 }
 
 std::optional<std::string> host_rule(std::string_view host) {
-    std::string rule = in_small_letters(host);
+    std::string rule = to_lower(host);
     if (rule.starts_with('[') && rule.ends_with(']'))
         rule = rule.substr(1, rule.size() - 2);
     const bool is_name = !rule.empty() && rule.find_first_of("/:@[] ") == std::string::npos;
@@ -170,7 +172,7 @@ std::optional<std::string> host_rule(std::string_view host) {
 }
 
 std::optional<std::string> origin_rule(std::string_view origin) {
-    std::string rule = in_small_letters(origin);
+    std::string rule = to_lower(origin);
     if (rule.ends_with('/'))
         rule.pop_back();
     const std::string_view authority = authority_of(rule);
@@ -183,15 +185,14 @@ bool is_loopback(std::string_view host) {
 }
 
 std::optional<ApiError> check_origin(const AccessRules& rules, const HttpRequest& request) {
-    const std::string host = in_small_letters(request.header("host"));
+    const std::string host = to_lower(request.header("host"));
     if (!is_own_host(rules, without_port(host))) {
         return forbidden(fmt::format("Host `{0}` is not allowed; add --allowed-host {0}",
                                      header_value(without_port(host))));
     }
     const std::string_view origin = request.header("origin");
-    if (!origin.empty() && in_small_letters(authority_of(origin)) != host && !may_read(rules, origin)) {
-        return forbidden(fmt::format("pages of other sites may not use this server, and this one is of `{}`; "
-                                     "whoever runs it can allow the site with --cors",
+    if (!origin.empty() && to_lower(authority_of(origin)) != host && !may_read(rules, origin)) {
+        return forbidden(fmt::format("cross-origin requests from `{0}` are not allowed; add --cors {0}",
                                      header_value(origin)));
     }
     return std::nullopt;
@@ -200,9 +201,8 @@ std::optional<ApiError> check_origin(const AccessRules& rules, const HttpRequest
 std::string_view given_key(const HttpRequest& request) {
     constexpr std::string_view scheme = "bearer ";
     const std::string_view authorization = request.header("authorization");
-    return in_small_letters(authorization.substr(0, scheme.size())) == scheme
-               ? authorization.substr(scheme.size())
-               : request.header("x-api-key");
+    return to_lower(authorization.substr(0, scheme.size())) == scheme ? authorization.substr(scheme.size())
+                                                                      : request.header("x-api-key");
 }
 
 uint64_t client_of(const AccessRules& rules, const HttpRequest& request) {
@@ -218,14 +218,14 @@ std::optional<ApiError> check_key(const AccessRules& rules, const HttpRequest& r
     if (rules.api_keys.empty())
         return std::nullopt;
     const std::string_view given = given_key(request);
-    bool is_right = false;
+    bool is_valid = false;
     for (const std::string& key : rules.api_keys)
-        is_right = equal_in_constant_time(given, key) || is_right;
-    if (is_right)
+        is_valid = equal_in_constant_time(given, key) || is_valid;
+    if (is_valid)
         return std::nullopt;
     return ApiError{.status = 401,
-                    .message = given.empty() ? "an API key is needed: `Authorization: Bearer KEY`"
-                                             : "this API key is not known here",
+                    .message = given.empty() ? "missing API key: send `Authorization: Bearer KEY`"
+                                             : "invalid API key",
                     .code = "invalid_api_key"};
 }
 

@@ -55,7 +55,7 @@ bool is_loopback(std::string_view host);
 /// Checks that the request's Host is one of this server's names and that its Origin, if present, is the
 /// server's own or allowed. This blocks cross-site requests, including DNS rebinding. Any Host is accepted if
 /// API keys are required, because a hostile page has none, and if the server is bound to more than loopback,
-/// because whoever can point a name at it can also send requests directly. Error: 403.
+/// because an attacker who can point a name at it can also send requests directly. Error: 403.
 std::optional<ApiError> check_origin(const AccessRules& rules, const HttpRequest& request);
 
 /// Returns the request's API key: `Authorization: Bearer KEY` or `x-api-key: KEY`; empty if it has none.

@@ -25,27 +25,27 @@ Json text_or_null(const std::optional<std::string>& text) {
 
 std::string message_for_client(const Error& error) {
     std::string hint = error.hint;
-    if (const std::size_t place = hint.find(lenient_option); place != std::string::npos)
-        hint.replace(place, lenient_option.size(), lenient_member);
+    if (const std::size_t at = hint.find(lenient_option); at != std::string::npos)
+        hint.replace(at, lenient_option.size(), lenient_member);
     if (hint.empty() || hint.find(option) != std::string::npos)
         return error.message;
     return error.message + "; " + hint;
 }
 
-std::string without_folders(std::string_view text) {
-    constexpr std::string_view ends = " \t\n\"'`,;()"; // word delimiters, after which a path can start
-    std::string left;
+std::string strip_directories(std::string_view text) {
+    constexpr std::string_view delimiters = " \t\n\"'`,;()"; // after which a path can start
+    std::string stripped;
     while (!text.empty()) {
-        const std::size_t end = std::min(text.find_first_of(ends), text.size());
+        const std::size_t end = std::min(text.find_first_of(delimiters), text.size());
         std::string_view word = text.substr(0, end);
         const bool is_path = word.starts_with('/') && word.find('/', 1) != std::string_view::npos;
         if (is_path)
             word.remove_prefix(word.rfind('/') + 1);
-        left += word;
-        left += text.substr(end, 1);
+        stripped += word;
+        stripped += text.substr(end, 1);
         text.remove_prefix(std::min(end + 1, text.size()));
     }
-    return left;
+    return stripped;
 }
 
 ApiError api_error(const Error& error) {
@@ -78,7 +78,7 @@ ApiError api_error(const Error& error) {
         break;
     }
     return {.status = 500,
-            .message = without_folders(error.message),
+            .message = strip_directories(error.message),
             .type = "server_error",
             .code = std::string(to_string(error.kind))};
 }
@@ -87,7 +87,7 @@ std::string error_json(const ApiError& error) {
     Json content = {{"message", error.message}, {"type", error.type}};
     content["param"] = text_or_null(error.param);
     content["code"] = text_or_null(error.code);
-    return Json({{"error", std::move(content)}}).dump(-1, ' ', false, Json::error_handler_t::replace);
+    return dump_json({{"error", std::move(content)}});
 }
 
 ApiError no_memory() {
@@ -100,8 +100,9 @@ ApiError no_memory() {
 
 ApiError too_large_for_memory() {
     return {.status = 413,
-            .message = "the request, with what is made of it, takes more memory than there is for requests: "
-                       "send less at once, or let the operator raise --bodies-max",
+            .message =
+                "the request needs more memory than the server allows for all requests (--bodies-max); "
+                "send a smaller one",
             .code = "request_too_large"};
 }
 

@@ -24,7 +24,7 @@ struct ApiError {
 std::string message_for_client(const Error& error);
 
 /// Strips the directories from absolute paths in the text, so that a failure message can go to clients.
-std::string without_folders(std::string_view text);
+std::string strip_directories(std::string_view text);
 
 /// Maps a core error to an API error: status, type and code by its kind. Hints are included for client errors
 /// (4xx) only.

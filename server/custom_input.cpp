@@ -10,17 +10,17 @@ namespace {
 
 constexpr unsigned first_high = 0xD800; // UTF-16's surrogates
 constexpr unsigned first_low = 0xDC00;
-constexpr unsigned behind_low = 0xE000;
+constexpr unsigned low_end = 0xE000;
 constexpr unsigned first_supplementary = 0x10000;
 
 /// Whether the JSON so far is the member's name, the colon and the opening quote.
 bool begins_text(std::string_view seen) {
     constexpr std::string_view parts[] = {"{", "\"input\"", ":", "\""};
     for (const std::string_view part : parts) {
-        const std::size_t place = seen.find_first_not_of(" \t\r\n");
-        if (place == std::string_view::npos || !seen.substr(place).starts_with(part))
+        const std::size_t begin = seen.find_first_not_of(" \t\r\n");
+        if (begin == std::string_view::npos || !seen.substr(begin).starts_with(part))
             return false;
-        seen.remove_prefix(place + part.size());
+        seen.remove_prefix(begin + part.size());
     }
     return seen.empty();
 }
@@ -49,11 +49,11 @@ std::string CustomInput::push(std::string_view json) {
     character_.clear();
     for (const char byte : json)
         read(byte, text);
-    const std::size_t whole = valid_utf8_prefix(text);
+    const std::size_t complete = valid_utf8_prefix(text);
     constexpr std::size_t character_bytes_max = 4;
-    if (text.size() - whole < character_bytes_max) {
-        character_ = text.substr(whole);
-        text.resize(whole);
+    if (text.size() - complete < character_bytes_max) {
+        character_ = text.substr(complete);
+        text.resize(complete);
     }
     return text;
 }
@@ -100,7 +100,7 @@ void CustomInput::end_code(std::string& text) {
     constexpr int hexadecimal = 16;
     state_ = State::text;
     const auto code = static_cast<unsigned>(std::strtoul(seen_.c_str(), nullptr, hexadecimal));
-    const bool is_low = code >= first_low && code < behind_low;
+    const bool is_low = code >= first_low && code < low_end;
     if (is_low && surrogate_ != 0) {
         append_utf8(text, first_supplementary + ((surrogate_ - first_high) << 10U) + (code - first_low));
         surrogate_ = 0;

@@ -1,17 +1,49 @@
 #include "server/endpoints.hpp"
 
 #include "server/json.hpp"
-#include "server/keeping.hpp"
 #include "server/openai/endpoints.hpp"
-#include "server/openai/stored_chats.hpp"
+#include "server/persistence.hpp"
 #include "server/responses/endpoints.hpp"
-#include "server/route_document.hpp"
 
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <initializer_list>
+#include <optional>
+
+#include <fmt/format.h>
+
+// The route table, its OpenAPI document, and the operator's endpoints: health, metrics, front page.
 namespace etna::server {
 namespace {
 
 HttpReply state_reply(int status, std::string_view state) {
     return {.status = status, .body = text_of({{"status", state}}) + "\n"};
+}
+
+/// GET /live.
+HttpReply show_liveness(Service& /*service*/, const HttpRequest& /*request*/, const Call& /*call*/) {
+    return state_reply(200, "ok");
+}
+
+/// GET /ready and /health: 200, or 503 with the reason. Warns if the store is in memory because its file
+/// could not be opened.
+HttpReply show_readiness(Service& service, const HttpRequest& /*request*/, const Call& /*call*/) {
+    switch (service.state.load()) {
+    case ServiceState::starting:
+        return state_reply(503, "starting");
+    case ServiceState::draining:
+        return state_reply(503, "draining");
+    case ServiceState::ready:
+        break;
+    }
+    Json state = {{"status", "ok"}};
+    if (service.persistence->is_memory_fallback) {
+        state["warning"] =
+            "responses are kept in memory only, until the server ends: their file could not be "
+            "opened; another server probably uses it";
+    }
+    return {.body = text_of(state) + "\n"};
 }
 
 /// Shown when the server's address is opened in a browser. Contains nothing specific to this server, because
@@ -22,46 +54,17 @@ constexpr std::string_view front_page = R"(<!doctype html>
 <meta name="viewport" content="width=device-width">
 <title>etna</title>
 <h1>etna</h1>
-<p>This is <code>etna serve</code>, a server for language models. It is made for programs that speak OpenAI's
-API: give them this page's address with <code>/v1</code> behind it as their base URL.</p>
+<p>This is <code>etna serve</code>, a server for language models. It speaks OpenAI's API: set the base URL of a
+client to this page's address followed by <code>/v1</code>.</p>
 <ul>
-<li><a href="/v1/models">/v1/models</a>: the models that are served
-<li><a href="/health">/health</a>: whether requests are taken
-<li><a href="/openapi.json">/openapi.json</a>: everything that can be asked for
+<li><a href="/v1/models">/v1/models</a>: the served models
+<li><a href="/health">/health</a>: whether the server accepts requests
+<li><a href="/openapi.json">/openapi.json</a>: all endpoints
 </ul>
-<p>Where the server was started with a key, all but <code>/health</code> need it:
+<p>If the server was started with a key, all pages but this one and <code>/health</code> require it:
 <code>Authorization: Bearer KEY</code>.</p>
 </html>
 )";
-
-/// The 200 reply, with warnings for the operator.
-HttpReply ready_reply(const Service& service) {
-    Json state = {{"status", "ok"}};
-    if (service.keeping->is_makeshift) {
-        state["warning"] =
-            "responses are kept in memory only, until this server ends: the file for them could not be had, "
-            "most often because another server has it";
-    }
-    return {.body = text_of(state) + "\n"};
-}
-
-} // namespace
-
-HttpReply live(Service& /*service*/, const HttpRequest& /*request*/, const Call& /*call*/) {
-    return state_reply(200, "ok");
-}
-
-HttpReply ready(Service& service, const HttpRequest& /*request*/, const Call& /*call*/) {
-    switch (service.state.load()) {
-    case ServiceState::starting:
-        return state_reply(503, "starting");
-    case ServiceState::draining:
-        return state_reply(503, "draining");
-    case ServiceState::ready:
-        break;
-    }
-    return ready_reply(service);
-}
 
 HttpReply show_front_page(Service& /*service*/, const HttpRequest& /*request*/, const Call& /*call*/) {
     return {.headers = {{"content-security-policy", "default-src 'none'"}},
@@ -73,16 +76,77 @@ HttpReply show_openapi(Service& service, const HttpRequest& /*request*/, const C
     return {.body = openapi_document(all_routes(service.options))};
 }
 
-namespace {
+/// A metric of every model, sampled at scrape time; empty if it is not available.
+struct ModelMetric {
+    std::string_view name;
+    std::string_view help;
+    std::optional<double> (*value)(const ModelListing& model);
+};
+
+template <auto member>
+std::optional<double> load_value(const ModelListing& model) {
+    return model.load ? std::optional(static_cast<double>((*model.load).*member)) : std::nullopt;
+}
+
+template <auto member>
+std::optional<double> memory_value(const ModelListing& model) {
+    return model.device_memory ? std::optional(static_cast<double>((*model.device_memory).*member))
+                               : std::nullopt;
+}
+
+std::optional<double> loaded_value(const ModelListing& model) {
+    return model.is_loaded ? 1.0 : 0.0;
+}
+
+constexpr std::array model_metrics = {
+    ModelMetric{"etna_model_loaded", "Whether the model is in memory.", loaded_value},
+    ModelMetric{"etna_requests_waiting", "Requests in the engine's queue.",
+                load_value<&engine::EngineStats::waiting>},
+    ModelMetric{"etna_requests_running", "Requests that the engine has admitted.",
+                load_value<&engine::EngineStats::running>},
+    ModelMetric{"etna_kv_pages", "Pages of the KV cache.", load_value<&engine::EngineStats::pages_total>},
+    ModelMetric{"etna_kv_pages_used", "KV cache pages in use by requests.",
+                load_value<&engine::EngineStats::pages_used>},
+    ModelMetric{"etna_kv_pages_cached", "KV cache pages that hold reusable prefixes.",
+                load_value<&engine::EngineStats::pages_cached>},
+    ModelMetric{"etna_preemptions_total", "Requests that were preempted and queued again.",
+                load_value<&engine::EngineStats::preemptions>},
+    ModelMetric{"etna_device_memory_free_bytes", "Free memory of the model's device.",
+                memory_value<&runtime::DeviceMemory::free_bytes>},
+    ModelMetric{"etna_device_memory_bytes", "Total memory of the model's device.",
+                memory_value<&runtime::DeviceMemory::total_bytes>},
+};
+
+std::vector<Metrics::Reading> current_readings(const std::vector<ModelListing>& models) {
+    std::vector<Metrics::Reading> readings = {{.name = "etna_build_info",
+                                               .help = "The server's version.",
+                                               .labels = "version=\"" ETNA_VERSION "\"",
+                                               .value = 1}};
+    for (const ModelMetric& metric : model_metrics) {
+        for (const ModelListing& model : models) {
+            if (const auto value = metric.value(model))
+                readings.push_back({.name = std::string(metric.name),
+                                    .help = std::string(metric.help),
+                                    .labels = label_of_model(model.name),
+                                    .value = *value});
+        }
+    }
+    return readings;
+}
+
+HttpReply show_metrics(Service& service, const HttpRequest& /*request*/, const Call& /*call*/) {
+    return {.content_type = "text/plain; version=0.0.4; charset=utf-8",
+            .body = service.metrics.text(current_readings(service.models.list()))};
+}
 
 /// Adds the routes under /v1, the root, and /v3.
-void add_everywhere(std::vector<Route>& routes, const std::string& figure,
+void add_everywhere(std::vector<Route>& routes, const std::string& metric_name,
                     std::initializer_list<Route> group) {
     for (const char* const root : {"/v1", "", "/v3"}) {
         for (const Route& route : group) {
             Route& added = routes.emplace_back(route);
             added.path = root + route.path;
-            added.figure = figure;
+            added.metric_name = metric_name;
             if (std::string_view(root) == "/v3")
                 added.dialect = openai::Dialect::ovms;
         }
@@ -92,44 +156,81 @@ void add_everywhere(std::vector<Route>& routes, const std::string& figure,
 void add_responses(std::vector<Route>& routes) {
     add_everywhere(
         routes, "responses",
-        {{"POST", "/responses", "makes a response", responses::create},
-         {"POST", "/responses/input_tokens", "counts the tokens that a response would read",
-          responses::count_input},
-         {"POST", "/responses/compact", "makes a conversation into one short item", responses::compact},
-         {"POST", "/responses/{id}/cancel", "ends a response that is made in the background",
-          responses::cancel},
-         {"GET", "/responses/{id}/input_items", "lists the items of a response's request",
-          responses::list_input},
-         {"GET", "/responses/{id}", "gives a response again, or its events", responses::show},
-         {"DELETE", "/responses/{id}", "forgets a response", responses::remove}});
+        {{"POST", "/responses", "creates a response", responses::create},
+         {"POST", "/responses/input_tokens", "counts the input tokens of a response", responses::count_input},
+         {"POST", "/responses/compact", "compacts a conversation into one item", responses::compact},
+         {"POST", "/responses/{id}/cancel", "cancels a background response", responses::cancel},
+         {"GET", "/responses/{id}/input_items", "lists the input items of a response", responses::list_input},
+         {"GET", "/responses/{id}", "returns a response or its events", responses::show},
+         {"DELETE", "/responses/{id}", "deletes a response", responses::remove}});
 }
 
 void add_stored_chats(std::vector<Route>& routes) {
     add_everywhere(routes, "input_tokens", // first, because the {id} of the next route would match it
-                   {{"POST", "/chat/completions/input_tokens", "counts the tokens that a chat would read",
+                   {{"POST", "/chat/completions/input_tokens", "counts the input tokens of a chat",
                      openai::count_chat}});
     add_everywhere(
         routes, "stored_chats",
-        {{"GET", "/chat/completions", "lists the chats that were stored", openai::list_chats},
+        {{"GET", "/chat/completions", "lists the stored chats", openai::list_chats},
          {"GET", "/chat/completions/{id}/messages", "lists the messages of a stored chat's request",
           openai::list_chat_messages},
-         {"GET", "/chat/completions/{id}", "gives a stored chat again", openai::show_chat},
-         {"POST", "/chat/completions/{id}", "changes a stored chat's metadata", openai::change_chat},
-         {"DELETE", "/chat/completions/{id}", "forgets a stored chat", openai::remove_chat}});
+         {"GET", "/chat/completions/{id}", "returns a stored chat", openai::show_chat},
+         {"POST", "/chat/completions/{id}", "changes the metadata of a stored chat", openai::change_chat},
+         {"DELETE", "/chat/completions/{id}", "deletes a stored chat", openai::remove_chat}});
 }
 
 void add_conversations(std::vector<Route>& routes) {
     add_everywhere(
         routes, "conversations",
-        {{"POST", "/conversations", "begins a conversation", responses::create_conversation},
+        {{"POST", "/conversations", "creates a conversation", responses::create_conversation},
          {"POST", "/conversations/{id}/items", "adds items to a conversation", responses::add_items},
          {"GET", "/conversations/{id}/items", "lists the items of a conversation", responses::list_items},
-         {"GET", "/conversations/{id}/items/{item}", "gives one item", responses::show_item},
-         {"DELETE", "/conversations/{id}/items/{item}", "takes an item out of a conversation",
+         {"GET", "/conversations/{id}/items/{item}", "returns one item", responses::show_item},
+         {"DELETE", "/conversations/{id}/items/{item}", "removes an item from a conversation",
           responses::remove_item},
-         {"GET", "/conversations/{id}", "tells of a conversation", responses::show_conversation},
-         {"POST", "/conversations/{id}", "changes a conversation's metadata", responses::change_conversation},
-         {"DELETE", "/conversations/{id}", "forgets a conversation", responses::remove_conversation}});
+         {"GET", "/conversations/{id}", "returns a conversation", responses::show_conversation},
+         {"POST", "/conversations/{id}", "changes the metadata of a conversation",
+          responses::change_conversation},
+         {"DELETE", "/conversations/{id}", "deletes a conversation", responses::remove_conversation}});
+}
+
+/// "post /v1/chat/completions" as a name: "post_v1_chat_completions".
+std::string operation_id(const Route& route) {
+    std::string id = route.method + route.path;
+    std::transform(id.begin(), id.end(), id.begin(), [](unsigned char letter) {
+        return std::isalnum(letter) != 0 ? static_cast<char>(std::tolower(letter)) : '_';
+    });
+    return id;
+}
+
+Json description(std::string_view text) {
+    return {{"description", text}};
+}
+
+Json operation(const Route& route) {
+    Json responses = {{"200", description("success")}, {"4XX", description("client error")}};
+    if (route.access == RouteAccess::guarded) {
+        responses["401"] = description("missing or invalid API key");
+        responses["503"] = description("the server is starting or draining");
+    }
+    Json json = {{"operationId", operation_id(route)},
+                 {"summary", route.summary},
+                 {"responses", std::move(responses)}};
+    std::string_view rest = route.path;
+    for (std::size_t open = rest.find('{'); open != std::string_view::npos; open = rest.find('{')) {
+        rest.remove_prefix(open + 1);
+        Json parameter = {{"name", rest.substr(0, rest.find('}'))},
+                          {"in", "path"},
+                          {"required", true},
+                          {"schema", {{"type", "string"}}}};
+        json["parameters"].push_back(std::move(parameter));
+    }
+    if (route.method == "POST")
+        json["requestBody"] = {{"required", true},
+                               {"content", {{"application/json", {{"schema", {{"type", "object"}}}}}}}};
+    if (route.access == RouteAccess::open)
+        json["security"] = Json::array(); // no key required
+    return json;
 }
 
 } // namespace
@@ -140,44 +241,70 @@ std::vector<Route> all_routes(const ServiceOptions& options) {
     constexpr RouteAccess guarded = RouteAccess::guarded;
     constexpr Dialect ovms = Dialect::ovms;
     std::vector<Route> routes = {
-        {"POST", options.chat_path, "answers a conversation", openai::chat_completions},
-        {"POST", "/chat/completions", "answers a conversation", openai::chat_completions},
-        {"POST", "/v3/chat/completions", "answers a conversation, by OpenVINO Model Server's rules",
+        {"POST", options.chat_path, "answers a chat", openai::chat_completions},
+        {"POST", "/chat/completions", "answers a chat", openai::chat_completions},
+        {"POST", "/v3/chat/completions", "answers a chat, by the rules of OpenVINO Model Server",
          openai::chat_completions, guarded, ovms},
-        {"POST", options.completions_path, "goes on with a text", openai::completions},
-        {"POST", "/completions", "goes on with a text", openai::completions},
-        {"POST", "/v3/completions", "goes on with a text, by OpenVINO Model Server's rules",
+        {"POST", options.completions_path, "continues a text", openai::completions},
+        {"POST", "/completions", "continues a text", openai::completions},
+        {"POST", "/v3/completions", "continues a text, by the rules of OpenVINO Model Server",
          openai::completions, guarded, ovms},
-        {"POST", "/tokenize", "gives the tokens of a text or conversation", openai::tokenize},
-        {"POST", "/detokenize", "gives the text of tokens", openai::detokenize},
-        {"POST", "/apply-template", "gives the text that a model gets for a conversation",
-         openai::apply_template},
+        {"POST", "/tokenize", "returns the tokens of a text or chat", openai::tokenize},
+        {"POST", "/detokenize", "returns the text of tokens", openai::detokenize},
+        {"POST", "/apply-template", "returns the prompt of a chat", openai::apply_template},
         {"GET", "/v1/models", "lists the models", openai::list_models},
         {"GET", "/models", "lists the models", openai::list_models},
         {"GET", "/v3/models", "lists the models", openai::list_models, guarded, ovms},
-        {"GET", "/v1/models/{model}", "tells of one model", openai::show_model},
-        {"GET", "/models/{model}", "tells of one model", openai::show_model},
-        {"GET", "/v3/models/{model}", "tells of one model", openai::show_model, guarded, ovms},
+        {"GET", "/v1/models/{model}", "describes one model", openai::show_model},
+        {"GET", "/models/{model}", "describes one model", openai::show_model},
+        {"GET", "/v3/models/{model}", "describes one model", openai::show_model, guarded, ovms},
         {"GET", "/dynamo/alpha/list-models",
          "lists the models with endpoint, context and whether they are loaded", openai::list_models_dynamo},
-        {"GET", "/health", "whether requests are taken", ready, open},
-        {"GET", "/ready", "whether requests are taken", ready, open},
-        {"GET", "/live", "whether the process lives", live, open},
-        {"GET", "/metrics", "figures for Prometheus", show_metrics},
-        {"GET", "/", "says to a browser what this is", show_front_page, open},
-        {"GET", "/openapi.json", "these routes, as an OpenAPI document", show_openapi},
+        {"GET", "/health", "readiness", show_readiness, open},
+        {"GET", "/ready", "readiness", show_readiness, open},
+        {"GET", "/live", "liveness", show_liveness, open},
+        {"GET", "/metrics", "metrics for Prometheus", show_metrics},
+        {"GET", "/", "front page for browsers", show_front_page, open},
+        {"GET", "/openapi.json", "these routes as an OpenAPI document", show_openapi},
     };
     for (Route& route : routes) {
         if (route.endpoint == openai::chat_completions) {
-            route.figure = "chat_completions";
+            route.metric_name = "chat_completions";
         } else if (route.endpoint == openai::completions) {
-            route.figure = "completions";
+            route.metric_name = "completions";
         }
     }
     add_stored_chats(routes);
     add_responses(routes);
     add_conversations(routes);
     return routes;
+}
+
+std::string route_lines(const std::vector<Route>& routes) {
+    std::size_t width = 0;
+    for (const Route& route : routes)
+        width = std::max(width, route.path.size());
+    std::string lines;
+    for (const Route& route : routes)
+        lines += fmt::format("{:<4} {:<{}}  {}\n", route.method, route.path, width, route.summary);
+    return lines;
+}
+
+std::string openapi_document(const std::vector<Route>& routes) {
+    Json paths = Json::object();
+    for (const Route& route : routes)
+        paths[route.path][to_lower(route.method)] = operation(route);
+    Json key = Json::object();
+    key["key"] = Json::array();
+    Json keys = Json::array();
+    keys.push_back(std::move(key));
+    const Json document = {
+        {"openapi", "3.1.0"},
+        {"info", {{"title", "etna"}, {"version", ETNA_VERSION}}},
+        {"security", std::move(keys)},
+        {"paths", std::move(paths)},
+        {"components", {{"securitySchemes", {{"key", {{"type", "http"}, {"scheme", "bearer"}}}}}}}};
+    return dump_json_indented(document) + "\n";
 }
 
 } // namespace etna::server

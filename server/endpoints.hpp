@@ -2,25 +2,18 @@
 
 #include "server/router.hpp"
 
+#include <string>
+#include <vector>
+
 namespace etna::server {
-
-/// Liveness probe.
-HttpReply live(Service& service, const HttpRequest& request, const Call& call);
-
-/// Readiness probe: 200, or 503 with the reason; also at /health. Reports it if the store is in memory
-/// because its file could not be opened.
-HttpReply ready(Service& service, const HttpRequest& request, const Call& call);
-
-/// Metrics in the Prometheus text format.
-HttpReply show_metrics(Service& service, const HttpRequest& request, const Call& call);
-
-/// The HTML front page.
-HttpReply show_front_page(Service& service, const HttpRequest& request, const Call& call);
-
-/// The routes as an OpenAPI document.
-HttpReply show_openapi(Service& service, const HttpRequest& request, const Call& call);
 
 /// All routes of the server, in matching order.
 std::vector<Route> all_routes(const ServiceOptions& options);
+
+/// A human-readable list of routes, one per line: method, path, summary.
+std::string route_lines(const std::vector<Route>& routes);
+
+/// The routes as an OpenAPI 3.1 document, as JSON text. Bodies are described as JSON, without schemas.
+std::string openapi_document(const std::vector<Route>& routes);
 
 } // namespace etna::server

@@ -25,8 +25,8 @@ std::optional<int64_t> within_64_bits(const Json& number) {
     constexpr double end = 0x1p63;
     if (number.is_number_unsigned()) {
         const auto value = number.get<uint64_t>();
-        constexpr uint64_t most = std::numeric_limits<int64_t>::max();
-        return value <= most ? std::optional(static_cast<int64_t>(value)) : std::nullopt;
+        constexpr uint64_t value_max = std::numeric_limits<int64_t>::max();
+        return value <= value_max ? std::optional(static_cast<int64_t>(value)) : std::nullopt;
     }
     if (number.is_number_integer())
         return number.get<int64_t>();
@@ -39,10 +39,10 @@ std::optional<int64_t> within_64_bits(const Json& number) {
 } // namespace
 
 std::size_t characters_in(std::string_view text) {
-    constexpr unsigned char kind_of_byte = 0xC0;
-    constexpr unsigned char goes_on = 0x80;
+    constexpr unsigned char prefix_mask = 0xC0;
+    constexpr unsigned char continuation = 0x80;
     return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char byte) {
-        return (static_cast<unsigned char>(byte) & kind_of_byte) != goes_on;
+        return (static_cast<unsigned char>(byte) & prefix_mask) != continuation;
     }));
 }
 
@@ -79,21 +79,21 @@ std::optional<int64_t> Fields::integer(std::string_view name, int64_t low, int64
     if (value == nullptr)
         return std::nullopt;
     // 5.0 is an integer in JSON; 5.5 is not, and 1e300 is out of range.
-    const bool is_whole =
+    const bool is_integer =
         value->is_number_integer() ||
         (value->is_number_float() && value->get<double>() == std::floor(value->get<double>()));
-    if (!is_whole) {
+    if (!is_integer) {
         refuse_type(name, "an integer");
         return std::nullopt;
     }
-    const std::optional<int64_t> whole = within_64_bits(*value);
-    const bool is_above = whole ? *whole > high : value->get<double>() > 0;
-    if (!whole || is_above || *whole < low) {
+    const std::optional<int64_t> integer = within_64_bits(*value);
+    const bool is_above = integer ? *integer > high : value->get<double>() > 0;
+    if (!integer || is_above || *integer < low) {
         refuse(name, fmt::format("must be from {} to {}", low, high),
                is_above ? "integer_above_max_value" : "integer_below_min_value");
         return std::nullopt;
     }
-    return whole;
+    return integer;
 }
 
 std::optional<bool> Fields::flag(std::string_view name) {
@@ -170,7 +170,7 @@ void Fields::note(const std::vector<std::string_view>& names) {
     for (const std::string_view name : names) {
         const Json* const value = take(name);
         if (value != nullptr && *value != false)
-            noted_.emplace_back(path_of(name));
+            without_effect_.emplace_back(path_of(name));
     }
 }
 
@@ -199,11 +199,11 @@ void Fields::adopt(const ApiError& problem) {
 }
 
 void Fields::adopt_unknown(const std::vector<std::string>& paths) {
-    unknown_within_.insert(unknown_within_.end(), paths.begin(), paths.end());
+    nested_unknown_.insert(nested_unknown_.end(), paths.begin(), paths.end());
 }
 
-void Fields::refuse_type(std::string_view name, std::string_view wanted) {
-    refuse(name, fmt::format("must be {}", wanted), "invalid_type");
+void Fields::refuse_type(std::string_view name, std::string_view expected) {
+    refuse(name, fmt::format("must be {}", expected), "invalid_type");
 }
 
 std::vector<std::string> Fields::unknown() const {
@@ -212,12 +212,38 @@ std::vector<std::string> Fields::unknown() const {
         if (!known_.contains(name))
             names.push_back(path_of(name));
     }
-    names.insert(names.end(), unknown_within_.begin(), unknown_within_.end());
+    names.insert(names.end(), nested_unknown_.begin(), nested_unknown_.end());
     return names;
 }
 
 std::string Fields::path_of(std::string_view name) const {
     return path_.empty() ? std::string(name) : fmt::format("{}.{}", path_, name);
+}
+
+Json read_metadata(Fields& fields) {
+    constexpr std::size_t pairs_max = 16;
+    constexpr std::size_t name_characters_max = 64;
+    constexpr std::size_t value_characters_max = 512;
+    const Json* const metadata = fields.object("metadata");
+    if (metadata == nullptr)
+        return Json::object();
+    if (metadata->size() > pairs_max) {
+        fields.refuse("metadata", fmt::format("has {} pairs; the maximum is {}", metadata->size(), pairs_max),
+                      "object_above_max_properties");
+    }
+    for (const auto& [name, value] : metadata->items()) {
+        const std::string path = "metadata." + name;
+        if (!value.is_string()) {
+            fields.refuse(path, "must be a string", "invalid_type");
+        } else if (characters_in(name) > name_characters_max ||
+                   characters_in(value.get_ref<const std::string&>()) > value_characters_max) {
+            fields.refuse(path,
+                          fmt::format("is too long: names have at most {} characters, values {}",
+                                      name_characters_max, value_characters_max),
+                          "string_above_max_length");
+        }
+    }
+    return *metadata;
 }
 
 } // namespace etna::server

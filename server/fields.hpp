@@ -44,7 +44,8 @@ public:
     /// Marks fields as known but without effect: they are not in unknown().
     void accept(const std::vector<std::string_view>& names);
 
-    /// Marks fields as known but without effect, and lists them in noted() if their values request something.
+    /// Marks fields as known but without effect, and lists them in without_effect() unless they are null or
+    /// false.
     void note(const std::vector<std::string_view>& names);
 
     /// Error: 400 if the field is absent.
@@ -64,21 +65,25 @@ public:
     /// Paths of the fields that were never read, in document order.
     [[nodiscard]] std::vector<std::string> unknown() const;
 
-    [[nodiscard]] const std::vector<std::string>& noted() const { return noted_; }
+    [[nodiscard]] const std::vector<std::string>& without_effect() const { return without_effect_; }
 
     /// The path of a field: "messages[2].content".
     [[nodiscard]] std::string path_of(std::string_view name) const;
 
 private:
     const Json* take(std::string_view name);
-    void refuse_type(std::string_view name, std::string_view wanted);
+    void refuse_type(std::string_view name, std::string_view expected);
 
     const Json* object_;
     std::string path_;
     std::set<std::string, std::less<>> known_;
-    std::vector<std::string> unknown_within_;
-    std::vector<std::string> noted_;
+    std::vector<std::string> nested_unknown_;
+    std::vector<std::string> without_effect_;
     std::optional<ApiError> problem_;
 };
+
+/// Reads `metadata`: at most 16 strings of up to 512 characters, with keys of up to 64. Errors are recorded
+/// in `fields`. Returns the object, empty if absent. Source: OpenAI API 2.3.0, Metadata.
+Json read_metadata(Fields& fields);
 
 } // namespace etna::server

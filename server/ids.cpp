@@ -46,17 +46,17 @@ std::string new_id(std::string_view prefix) {
 std::string request_id_of(const HttpRequest& request) {
     constexpr std::size_t length_max = 128;
     const std::string_view given = request.header("x-request-id");
-    const bool is_good =
+    const bool is_valid =
         !given.empty() && given.size() <= length_max &&
         std::all_of(given.begin(), given.end(), [](char letter) { return letter > ' ' && letter <= '~'; });
-    return is_good ? std::string(given) : new_uuid();
+    return is_valid ? std::string(given) : new_uuid();
 }
 
 bool equal_in_constant_time(std::string_view one, std::string_view other) {
     unsigned difference = one.size() == other.size() ? 0 : 1;
     for (std::size_t i = 0; i < one.size(); ++i) {
-        const char against = other.empty() ? '\0' : other[i % other.size()];
-        difference |= static_cast<unsigned char>(one[i]) ^ static_cast<unsigned char>(against);
+        const char compared = other.empty() ? '\0' : other[i % other.size()];
+        difference |= static_cast<unsigned char>(one[i]) ^ static_cast<unsigned char>(compared);
     }
     return difference == 0;
 }

@@ -24,8 +24,9 @@ constexpr std::size_t json_values_max = 2'000'000;
 constexpr std::size_t json_value_bytes = 96;
 
 /// Parses a request body, which must be an object. Charges its memory to the request
-/// (HttpRequest::reserve_memory). Errors: 400, with the position, also if a number in a schema has more
-/// digits than a double; 413 (too many values); 503 (the request memory budget is exhausted).
+/// (HttpRequest::reserve_memory). Errors: 400, with the position, also if a number has more digits than a
+/// double in a JSON Schema keyword that constrains answers; 413 (too many values); 503 (the request memory
+/// budget is exhausted).
 std::variant<Json, ApiError> parse_body(const HttpRequest& request);
 
 /// The same for a text whose memory is not counted.

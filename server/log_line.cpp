@@ -59,9 +59,9 @@ Json members_of(const AnswerLog& answer) {
 std::string text_of_members(const Json& members) {
     std::string text;
     for (const auto& [name, value] : members.items()) {
-        text +=
-            fmt::format(" {}={}", name,
-                        value.is_string() ? value_text(value.get_ref<const std::string&>()) : value.dump());
+        text += fmt::format(" {}={}", name,
+                            value.is_string() ? value_text(value.get_ref<const std::string&>())
+                                              : dump_json(value));
     }
     return text;
 }
@@ -74,7 +74,7 @@ int final_status(const RequestSummary& request) {
 
 std::string_view outcome_of(int final_status) {
     constexpr int first_error = 400;
-    if (final_status == client_left_status)
+    if (final_status == client_closed_status)
         return "cancelled";
     return final_status < first_error ? "ok" : "error";
 }

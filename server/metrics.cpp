@@ -16,7 +16,7 @@ uint64_t now_ns() {
 }
 
 /// Escapes a label value for the text format, as valid UTF-8.
-std::string escaped(std::string_view text) {
+std::string escaped_label(std::string_view text) {
     std::string out;
     for (const char letter : repaired_utf8(text)) {
         if (letter == '\\' || letter == '"')
@@ -30,9 +30,9 @@ std::string escaped(std::string_view text) {
     return out;
 }
 
-std::string text_of(const RequestLabels& labels) {
-    return fmt::format("model=\"{}\",endpoint=\"{}\",stream=\"{}\"", escaped(labels.model), labels.endpoint,
-                       labels.is_streamed);
+std::string labels_text(const RequestLabels& labels) {
+    return fmt::format("model=\"{}\",endpoint=\"{}\",stream=\"{}\"", escaped_label(labels.model),
+                       labels.endpoint, labels.is_streamed);
 }
 
 std::string head(std::string_view name, std::string_view kind, std::string_view help) {
@@ -51,12 +51,12 @@ std::string family(std::string_view name, std::string_view kind, std::string_vie
 } // namespace
 
 std::string label_of_model(std::string_view model) {
-    return fmt::format("model=\"{}\"", escaped(model));
+    return fmt::format("model=\"{}\"", escaped_label(model));
 }
 
 void Histogram::observe(double seconds) {
-    const auto place = std::lower_bound(bounds.begin(), bounds.end(), seconds) - bounds.begin();
-    ++counts_[static_cast<std::size_t>(place)];
+    const auto bucket = std::lower_bound(bounds.begin(), bounds.end(), seconds) - bounds.begin();
+    ++counts_[static_cast<std::size_t>(bucket)];
     sum_ += seconds;
 }
 
@@ -75,20 +75,20 @@ std::string Histogram::text(std::string_view name, std::string_view labels) cons
 
 void Metrics::begin(const RequestLabels& labels) {
     const std::scoped_lock lock(mutex_);
-    ++in_flight_[text_of(labels)];
+    ++in_flight_[labels_text(labels)];
 }
 
 void Metrics::end(const RequestLabels& labels, const RequestOutcome& outcome) {
     const std::scoped_lock lock(mutex_);
-    --in_flight_[text_of(labels)];
-    ++requests_[fmt::format("{},status=\"{}\"", text_of(labels), outcome.status)];
+    --in_flight_[labels_text(labels)];
+    ++requests_[fmt::format("{},status=\"{}\"", labels_text(labels), outcome.status)];
     durations_[label_of_model(labels.model)].total.observe(outcome.total_s);
 }
 
 void Metrics::refuse(std::string_view endpoint, int status) {
     const RequestLabels labels = {.model = {}, .endpoint = std::string(endpoint)};
     const std::scoped_lock lock(mutex_);
-    ++requests_[fmt::format("{},status=\"{}\"", text_of(labels), status)];
+    ++requests_[fmt::format("{},status=\"{}\"", labels_text(labels), status)];
 }
 
 void Metrics::add(const Answer& answer) {
@@ -114,30 +114,29 @@ void Metrics::add(const std::string& model, const Tokens& tokens) {
     rejected_drafts_[labels] += tokens.rejected_drafts;
 }
 
-void Metrics::client_left(const std::string& model) {
+void Metrics::count_disconnect(const std::string& model) {
     const std::scoped_lock lock(mutex_);
-    ++left_[label_of_model(model)];
+    ++disconnects_[label_of_model(model)];
 }
 
 std::string Metrics::text(const std::vector<Reading>& readings) const {
     const std::scoped_lock lock(mutex_);
     std::string text =
         family("etna_requests_total", "counter",
-               "Requests that have ended; a stream that failed has the status of its failure, and 499 are "
-               "those whose client left. Without a model: refused before it was known.",
+               "Finished requests. A stream that failed after its head counts with the error's status, a "
+               "disconnected client with 499. An empty model: refused before the model was known.",
                requests_);
-    text += family("etna_requests_in_flight", "gauge", "Requests at work.", in_flight_);
-    text += family("etna_client_disconnects_total", "counter", "Requests whose client left before the end.",
-                   left_);
-    text += family("etna_prompt_tokens_total", "counter", "Tokens of prompts.", prompt_tokens_);
-    text += family("etna_cached_prompt_tokens_total", "counter", "Tokens of prompts that were in the cache.",
-                   cached_tokens_);
-    text +=
-        family("etna_completion_tokens_total", "counter", "Tokens that were generated.", completion_tokens_);
-    text += family("etna_accepted_draft_tokens_total", "counter", "Tokens that were drafted and came so.",
+    text += family("etna_requests_in_flight", "gauge", "Running requests.", in_flight_);
+    text += family("etna_client_disconnects_total", "counter",
+                   "Requests whose client disconnected before the end.", disconnects_);
+    text += family("etna_prompt_tokens_total", "counter", "Prompt tokens.", prompt_tokens_);
+    text += family("etna_cached_prompt_tokens_total", "counter",
+                   "Prompt tokens served from the prefix cache.", cached_tokens_);
+    text += family("etna_completion_tokens_total", "counter", "Generated tokens.", completion_tokens_);
+    text += family("etna_accepted_draft_tokens_total", "counter", "Draft tokens that were accepted.",
                    accepted_drafts_);
-    text += family("etna_rejected_draft_tokens_total", "counter",
-                   "Tokens that were drafted and came otherwise.", rejected_drafts_);
+    text += family("etna_rejected_draft_tokens_total", "counter", "Draft tokens that were rejected.",
+                   rejected_drafts_);
     const auto add = [&](std::string_view name, std::string_view help, Histogram Durations::* member) {
         text += head(name, "histogram", help);
         for (const auto& [labels, durations] : durations_)

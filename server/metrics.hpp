@@ -38,7 +38,7 @@ struct RequestLabels {
 
 /// The outcome of a request.
 struct RequestOutcome {
-    /// The error's status if a stream failed after its head; client_left_status if the client disconnected.
+    /// The error's status if a stream failed after its head; client_closed_status if the client disconnected.
     int status = 200;
     double total_s = 0;
 };
@@ -71,7 +71,7 @@ public:
         uint32_t rejected_drafts = 0;
     };
     void add(const std::string& model, const Tokens& tokens);
-    void client_left(const std::string& model);
+    void count_disconnect(const std::string& model);
 
     /// A metric sampled at scrape time.
     struct Reading {
@@ -92,7 +92,7 @@ private:
     std::map<std::string, uint64_t> requests_; ///< by labels
     std::map<std::string, int64_t> in_flight_; ///< by labels
     std::map<std::string, uint64_t> prompt_tokens_, cached_tokens_, completion_tokens_, accepted_drafts_,
-        rejected_drafts_, left_;                 ///< by model
+        rejected_drafts_, disconnects_;          ///< by model
     std::map<std::string, Durations> durations_; ///< by model
 };
 

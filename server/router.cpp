@@ -23,7 +23,7 @@ public:
         : service_(&service), method_(request.method), path_(request.path),
           remote_address_(request.remote_address), request_id_(std::move(request_id)) {}
 
-    /// `problem`: why it was refused; empty if the operator need not know.
+    /// `problem`: why it was refused; empty if the operator cannot act on it.
     void write(int status, const AnswerLog& answer, std::string_view problem) const {
         const double elapsed_ms = std::chrono::duration<double, std::milli>(Clock::now() - began_).count();
         service_->log(request_line(service_->options.log_format, {.method = method_,
@@ -42,25 +42,23 @@ private:
     Clock::time_point began_ = Clock::now();
 };
 
-bool takes(const Route& route, std::string_view method) {
+bool accepts(const Route& route, std::string_view method) {
     return route.method == method || (route.method == "GET" && method == "HEAD");
 }
 
 /// Bodies are parsed as JSON regardless of their content type, because `curl -d` sends another; types and
 /// encodings that cannot be JSON are refused.
 std::optional<ApiError> check_body_kind(const HttpRequest& request) {
-    const std::string encoding = in_small_letters(request.header("content-encoding"));
+    const std::string encoding = to_lower(request.header("content-encoding"));
     if (!encoding.empty() && encoding != "identity") {
         return ApiError{.status = 415,
-                        .message =
-                            fmt::format("bodies are taken as they are: Content-Encoding {} is not known",
-                                        header_value(encoding)),
+                        .message = fmt::format("unsupported Content-Encoding {}; send the body unencoded",
+                                               header_value(encoding)),
                         .code = "unsupported_content_encoding"};
     }
-    if (in_small_letters(request.header("content-type")).starts_with("multipart/")) {
+    if (to_lower(request.header("content-type")).starts_with("multipart/")) {
         return ApiError{.status = 415,
-                        .message =
-                            "the body must be JSON: forms in parts (multipart/form-data) are not taken",
+                        .message = "the body must be JSON: multipart/form-data is not supported",
                         .code = "unsupported_content_type"};
     }
     return std::nullopt;
@@ -90,10 +88,10 @@ HttpReply Router::answer(const HttpRequest& request) const {
     Call call = {.request_id = request_id_of(request), .path_values = {}};
     const Entry entry(*service_, request, call.request_id);
     Notes notes;
-    HttpReply reply = responses::in_wording(responses::wording_of(request), route(request, call, notes));
+    HttpReply reply = responses::convert_error(responses::standard_of(request), route(request, call, notes));
     constexpr int first_error = 400;
     if (!reply.is_counted && reply.status >= first_error)
-        service_->metrics.refuse(notes.figure, reply.status);
+        service_->metrics.refuse(notes.metric_name, reply.status);
     reply.headers.emplace("x-request-id", call.request_id);
     reply.headers.merge(cors_headers(service_->options.access, request));
     const auto write_entry = [entry, status = reply.status, log = std::move(reply.log),
@@ -111,9 +109,9 @@ HttpReply Router::answer(const HttpRequest& request) const {
     return reply;
 }
 
-bool Router::is_vital(const HttpRequest& request) const {
+bool Router::is_health_check(const HttpRequest& request) const {
     return std::any_of(routes_.begin(), routes_.end(), [&](const Route& route) {
-        return route.access == RouteAccess::open && takes(route, request.method) &&
+        return route.access == RouteAccess::open && accepts(route, request.method) &&
                match(route.path, request.path);
     });
 }
@@ -134,10 +132,10 @@ HttpReply Router::route(const HttpRequest& request, Call& call, Notes& notes) co
         if (!values)
             continue;
         methods.insert(route.method);
-        notes.figure = route.figure.empty() ? route.path : route.figure;
+        notes.metric_name = route.metric_name.empty() ? route.path : route.metric_name;
         if (route.method == "GET")
             methods.insert("HEAD");
-        if (!takes(route, request.method))
+        if (!accepts(route, request.method))
             continue;
         if (route.access == RouteAccess::guarded) {
             if (const auto refused = check_key(service_->options.access, request))
@@ -159,13 +157,12 @@ HttpReply Router::route(const HttpRequest& request, Call& call, Notes& notes) co
         }
     }
     if (methods.empty()) {
-        return reply_of({.status = 404,
-                         .message = fmt::format("there is nothing at {}", request.path),
-                         .code = "unknown_url"});
+        return reply_of(
+            {.status = 404, .message = fmt::format("unknown URL: {}", request.path), .code = "unknown_url"});
     }
     HttpReply reply =
         reply_of({.status = 405,
-                  .message = fmt::format("{} takes {} only", request.path, fmt::join(methods, " and ")),
+                  .message = fmt::format("{} accepts only {}", request.path, fmt::join(methods, " and ")),
                   .code = "method_not_allowed"});
     reply.headers["allow"] = fmt::format("{}", fmt::join(methods, ", "));
     return reply;

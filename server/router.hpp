@@ -1,7 +1,7 @@
 #pragma once
 
 #include "server/http/http.hpp"
-#include "server/openai/generation_fields.hpp"
+#include "server/openai/sampling_fields.hpp"
 #include "server/service.hpp"
 
 #include <cstddef>
@@ -31,7 +31,7 @@ struct Route {
     Endpoint endpoint = nullptr;
     RouteAccess access = RouteAccess::guarded;
     openai::Dialect dialect = openai::Dialect::openai;
-    std::string figure = {}; ///< its label in the metrics; empty: its path
+    std::string metric_name = {}; ///< its endpoint label in the metrics; empty: its path
 };
 
 /// Dispatches requests to endpoints, after the checks common to all: origin, key, readiness. Thread-safe.
@@ -44,15 +44,15 @@ public:
     [[nodiscard]] HttpReply answer(const HttpRequest& request) const;
 
     /// Whether the request is a health check: its route is open.
-    [[nodiscard]] bool is_vital(const HttpRequest& request) const;
+    [[nodiscard]] bool is_health_check(const HttpRequest& request) const;
 
     [[nodiscard]] const std::vector<Route>& routes() const { return routes_; }
 
 private:
     /// What is recorded about a request in addition to its response.
     struct Notes {
-        std::string figure;  ///< the route's metric label; an unknown path is client input, and never a label
-        std::string problem; ///< for the log: a problem that the operator can act on
+        std::string metric_name; ///< that of the route; an unknown path is client input, and never a label
+        std::string problem;     ///< for the log: a problem that the operator can act on
     };
     [[nodiscard]] HttpReply route(const HttpRequest& request, Call& call, Notes& notes) const;
     [[nodiscard]] std::optional<ApiError> check_state() const;

@@ -17,10 +17,10 @@ namespace {
 constexpr std::size_t nonce_bytes = 12;
 constexpr std::size_t tag_bytes = 16;
 
-struct Free {
+struct CipherDeleter {
     void operator()(EVP_CIPHER_CTX* context) const { EVP_CIPHER_CTX_free(context); }
 };
-using Cipher = std::unique_ptr<EVP_CIPHER_CTX, Free>;
+using Cipher = std::unique_ptr<EVP_CIPHER_CTX, CipherDeleter>;
 
 const unsigned char* bytes_of(std::string_view text) {
     return reinterpret_cast<const unsigned char*>(text.data());
@@ -52,11 +52,11 @@ std::optional<std::string> from_base64(std::string_view text) {
 }
 
 Error failed() {
-    return {ErrorKind::internal, "the cipher of OpenSSL failed"};
+    return {ErrorKind::internal, "OpenSSL failed to encrypt"};
 }
 
 Error not_ours() {
-    return {ErrorKind::invalid_argument, "was not sealed by this server, or has been changed"};
+    return {ErrorKind::invalid_argument, "was not sealed by this server, or was modified"};
 }
 
 /// Reads the key from the file; writes a new one if the file is empty.
@@ -68,13 +68,13 @@ Result<std::string> read_or_make(int descriptor, std::size_t size, const std::st
         return key;
     }
     if (count != 0)
-        return Error{ErrorKind::corrupt, fmt::format("{} is no key: it has not {} bytes", name, size),
-                     "move it away; what was sealed with it cannot be opened any more"};
+        return Error{ErrorKind::corrupt, fmt::format("{} is not a key: its size is not {} bytes", name, size),
+                     "move it away; items sealed with it become unreadable"};
     key.resize(size);
     if (RAND_bytes(bytes_of(key), static_cast<int>(size)) != 1)
         return failed();
     if (::write(descriptor, key.data(), size) != static_cast<ssize_t>(size) || ::fsync(descriptor) != 0)
-        return Error{ErrorKind::io, fmt::format("{} cannot be written", name)};
+        return Error{ErrorKind::io, fmt::format("cannot write {}", name)};
     return key;
 }
 
@@ -88,13 +88,13 @@ Result<Seal> Seal::temporary() {
 }
 
 Result<Seal> Seal::open(const std::filesystem::path& file) {
-    constexpr mode_t only_owner = 0600;
-    int descriptor = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, only_owner);
+    constexpr mode_t owner_only = 0600;
+    int descriptor = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, owner_only);
     if (descriptor < 0) // a read-only store may have a read-only key
         descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
     if (descriptor < 0)
-        return Error{ErrorKind::io, fmt::format("the key {} cannot be opened", file.string())};
-    ::fchmod(descriptor, only_owner);
+        return Error{ErrorKind::io, fmt::format("cannot open the key {}", file.string())};
+    ::fchmod(descriptor, owner_only);
     const auto bytes = read_or_make(descriptor, key_bytes, file.string());
     ::close(descriptor);
     if (!bytes)
@@ -150,7 +150,7 @@ Result<std::string> Seal::unseal(std::string_view sealed, std::string_view purpo
     return text;
 }
 
-std::string fingerprint(std::string_view text) {
+std::string sha256_hex(std::string_view text) {
     constexpr std::size_t digest_bytes = 32;
     std::array<unsigned char, digest_bytes> digest = {};
     EVP_Digest(text.data(), text.size(), digest.data(), nullptr, EVP_sha256(), nullptr);

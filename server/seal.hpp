@@ -38,6 +38,6 @@ private:
 };
 
 /// SHA-256 of a text, in hexadecimal.
-std::string fingerprint(std::string_view text);
+std::string sha256_hex(std::string_view text);
 
 } // namespace etna::server

@@ -13,9 +13,9 @@ namespace etna::server {
 namespace {
 
 constexpr std::chrono::milliseconds stop_poll{100};
-constexpr std::chrono::milliseconds notice_time{3'000}; ///< for cancelled answers to end after a step
-constexpr std::chrono::milliseconds break_time{3'000};  ///< to notice a broken connection
-constexpr std::chrono::milliseconds end_time{5'000};    ///< for the shutdown after run()
+constexpr std::chrono::milliseconds cancel_time{3'000}; ///< for cancelled answers to end after a step
+constexpr std::chrono::milliseconds abort_time{3'000};  ///< to notice a broken connection
+constexpr std::chrono::milliseconds exit_time{5'000};   ///< for the shutdown after run()
 
 HttpReply refusal(int status, std::string_view problem) {
     ApiError error = {.status = status, .message = std::string(problem)};
@@ -27,7 +27,7 @@ HttpReply refusal(int status, std::string_view problem) {
 }
 
 /// A request refused before the router also gets an id, a log line and a metrics count.
-HttpReply refused(Service& service, const Refusal& refused) {
+HttpReply refused_reply(Service& service, const Refusal& refused) {
     HttpReply reply = refusal(refused.status, refused.problem);
     const HttpRequest& request = refused.request;
     const std::string id = request_id_of(request);
@@ -53,53 +53,54 @@ Server::Server(const ServerOptions& options, Models& models, std::function<void(
 Result<std::unique_ptr<Server>> Server::open(const ServerOptions& options, Models& models,
                                              std::function<void(std::string_view line)> log) {
     std::unique_ptr<Server> server(new Server(options, models, std::move(log)));
-    ETNA_TRY(server->keeping_, open_keeping(options.keeping, [&](std::string_view what) {
+    ETNA_TRY(server->persistence_, open_persistence(options.persistence, [&](std::string_view what) {
                  server->service_.log(event_line(options.service.log_format, what));
              }));
-    server->service_.keeping = server->keeping_.get();
+    server->service_.persistence = server->persistence_.get();
     ConnectionHandlers handlers = {
         .body_bytes_max = [bytes = options.service.body_bytes_max](const HttpRequest&) { return bytes; },
-        .is_vital = [router =
-                         &server->router_](const HttpRequest& request) { return router->is_vital(request); },
+        .is_health_check = [router = &server->router_](
+                               const HttpRequest& request) { return router->is_health_check(request); },
         .answer = [router = &server->router_](const HttpRequest& request) { return router->answer(request); },
-        .refuse = [service = &server->service_](const Refusal& what) { return refused(*service, what); }};
+        .refuse = [service =
+                       &server->service_](const Refusal& what) { return refused_reply(*service, what); }};
     ETNA_TRY(server->listener_, Listener::open(options.connection, std::move(handlers)));
     return server;
 }
 
-ServerEnd Server::run(const std::function<bool()>& should_stop) {
+ShutdownResult Server::run(const std::function<bool()>& should_stop) {
     service_.state = ServiceState::ready; // first: waiting connections would get "starting"
     std::thread serving([this] { listener_->run(); });
     while (!should_stop()) {
-        listener_->tidy();
+        listener_->trim_heap();
         std::this_thread::sleep_for(stop_poll);
     }
-    const auto tell = [&](std::string_view what) {
+    const auto report = [&](std::string_view what) {
         service_.log(event_line(service_.options.log_format,
                                 fmt::format("{} requests {}", listener_->requests(), what)));
     };
-    if (keeping_->store) {
-        keeping_->store->announce_end(std::chrono::ceil<std::chrono::seconds>(
-            options_.drain_timeout + 2 * notice_time + break_time + end_time));
+    if (persistence_->store) {
+        persistence_->store->announce_end(std::chrono::ceil<std::chrono::seconds>(
+            options_.drain_timeout + 2 * cancel_time + abort_time + exit_time));
     }
     // Connections stay open during the drain, so that clients get the draining error.
     service_.state = ServiceState::draining;
     const auto drain_ends = std::chrono::steady_clock::now() + options_.drain_timeout;
-    bool is_whole = listener_->wait(options_.drain_timeout);
-    keeping_->runs.wait(
+    bool is_clean = listener_->wait(options_.drain_timeout);
+    persistence_->runs.wait(
         std::chrono::duration_cast<std::chrono::milliseconds>(drain_ends - std::chrono::steady_clock::now()));
-    if (!is_whole)
-        tell("did not end within the drain timeout");
+    if (!is_clean)
+        report("did not end within the drain timeout");
     service_.is_aborting = true;
     listener_->stop();
-    is_whole = listener_->wait(notice_time);
-    keeping_->runs.wait(notice_time); // so that background responses are stored in their current state
+    is_clean = listener_->wait(cancel_time);
+    persistence_->runs.wait(cancel_time); // so that background responses are stored in their current state
     listener_->abort();
-    is_whole = is_whole || listener_->wait(break_time);
+    is_clean = is_clean || listener_->wait(abort_time);
     serving.join();
-    if (!is_whole)
-        tell("are given up on");
-    return is_whole && !service_.models.is_loading() ? ServerEnd::whole : ServerEnd::abandoned;
+    if (!is_clean)
+        report("were abandoned");
+    return is_clean && !service_.models.is_loading() ? ShutdownResult::clean : ShutdownResult::abandoned;
 }
 
 } // namespace etna::server

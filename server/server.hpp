@@ -1,8 +1,8 @@
 #pragma once
 
 #include "core/base/result.hpp"
-#include "server/http/connection.hpp"
-#include "server/keeping.hpp"
+#include "server/http/listener.hpp"
+#include "server/persistence.hpp"
 #include "server/router.hpp"
 
 #include <chrono>
@@ -16,12 +16,12 @@ struct ServerOptions {
     ConnectionOptions connection;
     ServiceOptions service;
     std::chrono::milliseconds drain_timeout{30'000};
-    KeepingOptions keeping = {};
+    PersistenceOptions persistence = {};
 };
 
 /// The outcome of Server::run().
-enum class ServerEnd : uint8_t {
-    whole,
+enum class ShutdownResult : uint8_t {
+    clean,
     /// Threads are still running requests or loading a model: destroying the server or the models waits for
     /// them, ending the process does not.
     abandoned,
@@ -37,14 +37,14 @@ public:
                                                 std::function<void(std::string_view line)> log);
 
     [[nodiscard]] int port() const { return listener_->port(); }
-    [[nodiscard]] const Keeping& keeping() const { return *keeping_; }
+    [[nodiscard]] const Persistence& persistence() const { return *persistence_; }
     [[nodiscard]] bool asks_for_key() const { return !service_.options.access.api_keys.empty(); }
 
     /// Serves until `should_stop` returns true, polled ten times a second; then refuses new requests and lets
     /// running ones finish within the drain timeout. After it, the rest are cancelled, then their connections
     /// are broken, and those that react to neither are abandoned. Blocks; returns within the drain timeout
     /// and some seconds once `should_stop` is true.
-    [[nodiscard]] ServerEnd run(const std::function<bool()>& should_stop);
+    [[nodiscard]] ShutdownResult run(const std::function<bool()>& should_stop);
 
 private:
     Server(const ServerOptions& options, Models& models, std::function<void(std::string_view line)> log);
@@ -53,7 +53,7 @@ private:
     Metrics metrics_;
     Service service_;
     Router router_;
-    std::unique_ptr<Keeping> keeping_; ///< destroyed before what its threads use
+    std::unique_ptr<Persistence> persistence_; ///< destroyed before what its threads use
     std::unique_ptr<Listener> listener_;
 };
 

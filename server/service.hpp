@@ -4,7 +4,7 @@
 #include "server/log_line.hpp"
 #include "server/metrics.hpp"
 #include "server/models/models.hpp"
-#include "server/openai/generation_fields.hpp"
+#include "server/openai/sampling_fields.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -31,7 +31,7 @@ struct ServiceOptions {
     std::string completions_path = "/v1/completions";
 };
 
-struct Keeping;
+struct Persistence;
 
 enum class ServiceState : uint8_t { starting, ready, draining };
 
@@ -40,7 +40,7 @@ struct Service {
     ServiceOptions options;
     Models& models;
     Metrics& metrics;
-    Keeping* keeping = nullptr; ///< borrowed; set before the first request
+    Persistence* persistence = nullptr; ///< borrowed; set before the first request
     std::atomic<ServiceState> state{ServiceState::starting};
     std::atomic<bool> is_aborting{false}; ///< the drain timeout has passed: answers end as they are
     /// One line for the operator, as in server/log_line.hpp.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "cli/chat/edit_reader.hpp"
 #include "cli/chat/session.hpp"
 #include "cli/chat/settings.hpp"
 #include "cli/environment.hpp"
@@ -13,7 +14,7 @@
 
 namespace etna::cli {
 
-/// The state that a chat command such as "/undo" works on; all borrowed.
+/// The state that chat commands such as "/undo" operate on; all borrowed.
 struct ChatState {
     ChatSession& session;
     ChatSettings& settings;
@@ -24,7 +25,7 @@ struct ChatState {
 };
 
 enum class ChatStep : uint8_t {
-    go_on,
+    proceed,
     answered, ///< continue; there is a new answer
     leave,
 };
@@ -39,11 +40,18 @@ struct ChatCommand {
 
 std::span<const ChatCommand> chat_commands();
 
-/// Returns whether the message is a chat command: one line that begins with a slash and a letter, or /?.
+/// Returns whether the message is a chat command: one line that begins with a slash and a character, or /?.
 bool is_chat_command(std::string_view message);
 
 /// Runs "/NAME ARGUMENT". Errors: invalid_argument (no such command, an argument too many or too few), and
 /// the command's own.
 Result<ChatStep> run_chat_command(ChatState& state, const std::string& message);
+
+/// Completes commands for the line's first word, files for any other; a command's path argument is one word,
+/// spaces included. Folders end in a slash. Reads folders; an unreadable one counts as empty.
+LineCompletion complete_chat_line(std::string_view line, const Variables& variables);
+
+/// The status line under -v: "812 of 2048 tokens, 45.1 tok/s".
+std::string status_line(const ChatSession& session);
 
 } // namespace etna::cli

@@ -1,17 +1,20 @@
 #include "cli/chat/edit_reader.hpp"
 
-#include "cli/chat/key_source.hpp"
+#include "cli/environment.hpp"
 #include "core/base/utf8.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <clocale>
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -19,12 +22,130 @@
 #include <fmt/format.h>
 #include <histedit.h>
 #include <langinfo.h>
+#include <poll.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 namespace etna::cli {
 namespace {
+
+/// Source of typed characters and terminal events, for a terminal in raw mode. Signal handlers only set
+/// flags; the caller of next() acts on them.
+class KeySource {
+public:
+    enum class Event : uint8_t {
+        character,
+        interrupted, ///< SIGINT from another process: a typed Ctrl-C is a character
+        resized,     ///< the terminal size changed
+        resumed,     ///< the program was stopped and continued
+        silence,     ///< the time limit expired without input
+        end,         ///< the terminal is gone, or an end signal arrived
+    };
+
+    /// Records SIGWINCH, SIGCONT and SIGINT during its lifetime. At most one per process at a time.
+    class Watch {
+    public:
+        Watch();
+        Watch(const Watch&) = delete;
+        Watch& operator=(const Watch&) = delete;
+        ~Watch();
+    };
+
+    /// Borrows the descriptor.
+    KeySource(int descriptor, EndSignal end_signal)
+        : descriptor_(descriptor), end_signal_(std::move(end_signal)) {}
+
+    /// Reads the next character, a code point; skips bytes that are not UTF-8. Blocks for at most `timeout`,
+    /// or without limit. Precondition: there is a Watch.
+    Event next(wchar_t& character, std::optional<std::chrono::milliseconds> timeout = std::nullopt);
+
+private:
+    bool read_byte();
+    bool take_character(wchar_t& character);
+
+    int descriptor_;
+    EndSignal end_signal_;
+    std::string partial_character_; ///< bytes of an incomplete character
+};
+
+constexpr int key_poll_ms = 100; // a signal delivered to another thread does not interrupt poll()
+constexpr std::array watched_signals = {SIGCONT, SIGINT, SIGWINCH};
+
+/// One flag per watched signal, and its event.
+std::array<volatile std::sig_atomic_t, watched_signals.size()> pending_signals = {};
+constexpr std::array events = {KeySource::Event::resumed, KeySource::Event::interrupted,
+                               KeySource::Event::resized};
+std::array<struct sigaction, watched_signals.size()> previous_actions;
+
+extern "C" void note_signal(int number) {
+    for (std::size_t i = 0; i < watched_signals.size(); ++i) {
+        if (watched_signals[i] == number)
+            pending_signals[i] = 1;
+    }
+}
+
+KeySource::Watch::Watch() {
+    for (auto& flag : pending_signals)
+        flag = 0;
+    struct sigaction action{};
+    action.sa_handler = note_signal;
+    for (std::size_t i = 0; i < watched_signals.size(); ++i)
+        sigaction(watched_signals[i], &action, &previous_actions[i]);
+}
+
+KeySource::Watch::~Watch() {
+    for (std::size_t i = 0; i < watched_signals.size(); ++i)
+        sigaction(watched_signals[i], &previous_actions[i], nullptr);
+}
+
+/// Returns false at the end of the input or on a read error.
+bool KeySource::read_byte() {
+    char byte = 0;
+    const ssize_t count = ::read(descriptor_, &byte, 1);
+    if (count == 1)
+        partial_character_ += byte;
+    return count == 1 || (count < 0 && (errno == EINTR || errno == EAGAIN));
+}
+
+/// Returns false if there is no complete character.
+bool KeySource::take_character(wchar_t& character) {
+    while (!partial_character_.empty()) {
+        const Utf8Step step = next_utf8(partial_character_);
+        if (step.kind == Utf8Kind::truncated)
+            return false;
+        if (step.kind == Utf8Kind::valid)
+            character = static_cast<wchar_t>(code_point_of(partial_character_, step.bytes));
+        partial_character_.erase(0, step.bytes);
+        if (step.kind == Utf8Kind::valid)
+            return true;
+    }
+    return false;
+}
+
+KeySource::Event KeySource::next(wchar_t& character, std::optional<std::chrono::milliseconds> timeout) {
+    using Clock = std::chrono::steady_clock;
+    const auto begin = Clock::now();
+    while (true) {
+        if (end_signal_() != 0)
+            return Event::end;
+        for (std::size_t i = 0; i < pending_signals.size(); ++i) {
+            if (pending_signals[i] != 0) {
+                pending_signals[i] = 0;
+                return events[i];
+            }
+        }
+        if (take_character(character))
+            return Event::character;
+        pollfd typed{descriptor_, POLLIN, 0};
+        if (::poll(&typed, 1, key_poll_ms) > 0) {
+            if (!read_byte())
+                return Event::end;
+        } else if (timeout && Clock::now() - begin >= *timeout) {
+            return Event::silence;
+        }
+    }
+}
 
 constexpr int history_lines_max = 1000;
 constexpr std::wstring_view paste_end = L"\x1b[201~";
@@ -37,8 +158,8 @@ constexpr std::chrono::milliseconds paste_silence{1000};
 /// wchar_t holds a code point here, as everywhere but on Windows.
 std::string narrow(std::wstring_view text) {
     std::string result;
-    for (const wchar_t letter : text)
-        append_utf8(result, static_cast<char32_t>(letter));
+    for (const wchar_t character : text)
+        append_utf8(result, static_cast<char32_t>(character));
     return repaired_utf8(result);
 }
 
@@ -60,13 +181,13 @@ void use_utf8_locale() {
         std::setlocale(LC_CTYPE, "C.UTF-8");
 }
 
-bool knows_sequences() {
+bool terminal_supports_sequences() {
     const char* kind = std::getenv("TERM"); // as libedit itself does
     return kind != nullptr && std::strcmp(kind, "dumb") != 0;
 }
 
-/// Returns the longest common prefix of the words, in whole characters.
-std::string common_beginning(const std::vector<std::string>& words) {
+/// Returns the longest common prefix of the words, in complete characters.
+std::string common_prefix(const std::vector<std::string>& words) {
     std::string common = words.front();
     for (const std::string& other : words) {
         const auto [end, unused] = std::mismatch(common.begin(), common.end(), other.begin(), other.end());
@@ -125,7 +246,7 @@ void add_to_file(const std::filesystem::path& file, const std::wstring& line) {
 
 } // namespace
 
-struct EditReader::Content {
+struct EditReader::Impl {
     EditOptions options;
     KeySource keys;
     std::unique_ptr<std::FILE, FileCloser> output; ///< outlives `edit`, as does `history`
@@ -135,13 +256,12 @@ struct EditReader::Content {
     bool is_interrupted = false;
     bool pastes = false; ///< the terminal supports sequences, so bracketed paste is enabled
 
-    explicit Content(EditOptions wanted)
-        : options(std::move(wanted)), keys(STDIN_FILENO, options.end_signal) {}
+    explicit Impl(EditOptions given) : options(std::move(given)), keys(STDIN_FILENO, options.end_signal) {}
 
-    static Content& of(EditLine* edit) {
-        void* content = nullptr;
-        el_wget(edit, EL_CLIENTDATA, &content);
-        return *static_cast<Content*>(content);
+    static Impl& of(EditLine* edit) {
+        void* impl = nullptr;
+        el_wget(edit, EL_CLIENTDATA, &impl);
+        return *static_cast<Impl*>(impl);
     }
 
     void write(std::string_view text) const {
@@ -151,30 +271,30 @@ struct EditReader::Content {
 
     static wchar_t* prompt_of(EditLine* edit) { return of(edit).prompt.data(); }
 
-    static unsigned char interrupt(EditLine* edit, wint_t /*letter*/) {
+    static unsigned char interrupt(EditLine* edit, wint_t /*character*/) {
         of(edit).is_interrupted = true;
         return CC_NEWLINE;
     }
 
-    static unsigned char suspend(EditLine* edit, wint_t /*letter*/) {
+    static unsigned char suspend(EditLine* edit, wint_t /*character*/) {
         el_wset(edit, EL_PREP_TERM, 0);
-        ::kill(0, SIGTSTP); // as the terminal does: stops the whole pipeline
+        ::kill(0, SIGTSTP); // as the terminal does: stops every process of the pipeline
         return CC_REDISPLAY;
     }
 
     /// Replaces libedit's function, whose signal handlers free and allocate memory that the interrupted code
     /// uses.
-    static int next_letter(EditLine* edit, wchar_t* letter) {
-        const KeySource::Event event = of(edit).next_event(*letter, std::nullopt);
+    static int next_character(EditLine* edit, wchar_t* character) {
+        const KeySource::Event event = of(edit).next_event(*character, std::nullopt);
         if (event == KeySource::Event::interrupted)
-            *letter = ctrl_c;
+            *character = ctrl_c;
         return event == KeySource::Event::end ? 0 : 1;
     }
 
     /// Handles resize and resume events itself and does not return them.
-    KeySource::Event next_event(wchar_t& letter, std::optional<std::chrono::milliseconds> timeout) {
+    KeySource::Event next_event(wchar_t& character, std::optional<std::chrono::milliseconds> timeout) {
         while (true) {
-            const KeySource::Event event = keys.next(letter, timeout);
+            const KeySource::Event event = keys.next(character, timeout);
             if (event == KeySource::Event::resumed) {
                 el_wset(edit.get(), EL_PREP_TERM, 0); // clears libedit's record that the terminal is prepared
                 el_wset(edit.get(), EL_PREP_TERM, 1);
@@ -194,14 +314,14 @@ struct EditReader::Content {
 
     /// Everything up to the end marker is text, newlines included. A pause also ends the text, so that a
     /// missing marker does not block the user.
-    static unsigned char paste(EditLine* edit, wint_t /*letter*/) {
+    static unsigned char paste(EditLine* edit, wint_t /*character*/) {
         std::wstring text;
-        auto event = KeySource::Event::letter;
-        while (event == KeySource::Event::letter && !text.ends_with(paste_end)) {
-            wchar_t letter = 0;
-            event = of(edit).next_event(letter, paste_silence);
-            if (event == KeySource::Event::letter)
-                text += letter == L'\r' ? L'\n' : letter;
+        auto event = KeySource::Event::character;
+        while (event == KeySource::Event::character && !text.ends_with(paste_end)) {
+            wchar_t character = 0;
+            event = of(edit).next_event(character, paste_silence);
+            if (event == KeySource::Event::character)
+                text += character == L'\r' ? L'\n' : character;
         }
         const bool is_given_up = event == KeySource::Event::silence && text.ends_with(ctrl_c);
         if (event == KeySource::Event::interrupted || is_given_up)
@@ -213,37 +333,37 @@ struct EditReader::Content {
     }
 
     /// Inserts the unambiguous part of the completion; otherwise lists the candidates.
-    static unsigned char complete(EditLine* edit, wint_t /*letter*/) {
+    static unsigned char complete(EditLine* edit, wint_t /*character*/) {
         const LineInfoW* line = el_wline(edit);
         const std::string typed =
             narrow({line->buffer, static_cast<std::size_t>(line->cursor - line->buffer)});
-        const Content& content = of(edit);
-        const LineCompletion completion = content.options.complete(typed);
+        const Impl& impl = of(edit);
+        const LineCompletion completion = impl.options.complete(typed);
         const std::vector<std::string>& words = completion.words;
         if (words.empty())
             return CC_ERROR;
-        std::string certain = common_beginning(words);
+        std::string certain = common_prefix(words);
         if (words.size() == 1 && !certain.ends_with('/'))
             certain += ' ';
         const std::string rest = certain.substr(typed.size() - completion.begin);
         if (!rest.empty())
             return el_winsertstr(edit, wide(rest).c_str()) == 0 ? CC_REFRESH : CC_ERROR;
-        content.write(fmt::format("\n{}\n", list_of(words)));
+        impl.write(fmt::format("\n{}\n", list_of(words)));
         return CC_REDISPLAY;
     }
 
     void bind() {
         EditLine* line = edit.get();
         el_wset(line, EL_CLIENTDATA, this);
-        el_wset(line, EL_PROMPT, &Content::prompt_of);
+        el_wset(line, EL_PROMPT, &Impl::prompt_of);
         el_wset(line, EL_EDITOR, L"emacs");
-        el_wset(line, EL_GETCFN, &Content::next_letter);
+        el_wset(line, EL_GETCFN, &Impl::next_character);
         el_wset(line, EL_HIST, history_w, history.get());
-        el_wset(line, EL_ADDFN, L"etna-interrupt", L"throw the line away", &Content::interrupt);
-        el_wset(line, EL_ADDFN, L"etna-suspend", L"stop the program", &Content::suspend);
-        el_wset(line, EL_ADDFN, L"etna-paste", L"insert what is pasted", &Content::paste);
-        el_wset(line, EL_ADDFN, L"etna-complete", L"complete a word", &Content::complete);
-        // Ctrl-C and Ctrl-Z arrive as letters while a line is edited.
+        el_wset(line, EL_ADDFN, L"etna-interrupt", L"throw the line away", &Impl::interrupt);
+        el_wset(line, EL_ADDFN, L"etna-suspend", L"stop the program", &Impl::suspend);
+        el_wset(line, EL_ADDFN, L"etna-paste", L"insert pasted text", &Impl::paste);
+        el_wset(line, EL_ADDFN, L"etna-complete", L"complete a word", &Impl::complete);
+        // Ctrl-C and Ctrl-Z arrive as characters while a line is edited.
         el_wset(line, EL_SETTY, L"-d", L"-isig", nullptr);
         el_wset(line, EL_BIND, L"^C", L"etna-interrupt", nullptr);
         el_wset(line, EL_BIND, L"^Z", L"etna-suspend", nullptr);
@@ -255,40 +375,40 @@ struct EditReader::Content {
 
 Result<std::unique_ptr<EditReader>> EditReader::create(int descriptor, EditOptions options) {
     use_utf8_locale();
-    auto content = std::make_unique<Content>(std::move(options));
+    auto impl = std::make_unique<Impl>(std::move(options));
     const int screen = ::dup(descriptor); // closed with the stream
     if (screen >= 0)
-        content->output.reset(::fdopen(screen, "w"));
-    content->history = load_history(content->options.history_file);
-    if (content->output)
-        content->edit.reset(el_init("etna", stdin, content->output.get(), content->output.get()));
-    if (!content->history || !content->edit)
+        impl->output.reset(::fdopen(screen, "w"));
+    impl->history = load_history(impl->options.history_file);
+    if (impl->output)
+        impl->edit.reset(el_init("etna", stdin, impl->output.get(), impl->output.get()));
+    if (!impl->history || !impl->edit)
         return Error{ErrorKind::io, fmt::format("cannot edit lines: {}", std::strerror(errno))};
-    content->pastes = knows_sequences();
-    content->bind();
-    return std::unique_ptr<EditReader>(new EditReader(std::move(content)));
+    impl->pastes = terminal_supports_sequences();
+    impl->bind();
+    return std::unique_ptr<EditReader>(new EditReader(std::move(impl)));
 }
 
-EditReader::EditReader(std::unique_ptr<Content> content) : content_(std::move(content)) {}
+EditReader::EditReader(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 EditReader::~EditReader() = default;
 
 LineReader::Outcome EditReader::read(std::string_view prompt, std::string& line) {
-    content_->prompt = wide(prompt);
-    content_->is_interrupted = false;
-    if (content_->pastes)
-        content_->write(paste_on);
+    impl_->prompt = wide(prompt);
+    impl_->is_interrupted = false;
+    if (impl_->pastes)
+        impl_->write(paste_on);
     const KeySource::Watch watch;
     int count = 0;
-    const wchar_t* text = el_wgets(content_->edit.get(), &count);
-    if (content_->pastes)
-        content_->write(paste_off);
-    if (content_->is_interrupted) {
-        content_->write("\n");
+    const wchar_t* text = el_wgets(impl_->edit.get(), &count);
+    if (impl_->pastes)
+        impl_->write(paste_off);
+    if (impl_->is_interrupted) {
+        impl_->write("\n");
         return Outcome::interrupted;
     }
     if (text == nullptr || count <= 0) {
-        content_->write("\n");
+        impl_->write("\n");
         return Outcome::end;
     }
     line = narrow({text, static_cast<std::size_t>(count)});
@@ -300,8 +420,8 @@ LineReader::Outcome EditReader::read(std::string_view prompt, std::string& line)
 void EditReader::remember(const std::string& message) {
     const std::wstring line = wide(message);
     HistEventW event;
-    history_w(content_->history.get(), &event, H_ENTER, line.c_str());
-    const std::filesystem::path& file = content_->options.history_file;
+    history_w(impl_->history.get(), &event, H_ENTER, line.c_str());
+    const std::filesystem::path& file = impl_->options.history_file;
     if (file.empty())
         return;
     std::error_code failure; // a history that cannot be stored is not an error

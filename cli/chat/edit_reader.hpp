@@ -1,17 +1,24 @@
 #pragma once
 
-#include "cli/chat/complete.hpp"
 #include "cli/chat/line_reader.hpp"
 #include "cli/environment.hpp"
 #include "core/base/result.hpp"
 
+#include <cstddef>
 #include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace etna::cli {
+
+/// Completions of the last word of a partial line.
+struct LineCompletion {
+    std::size_t begin = 0;               ///< start of that word, in bytes
+    std::vector<std::string> words = {}; ///< candidates that begin with it
+};
 
 struct EditOptions {
     std::filesystem::path history_file = {}; ///< empty: no history is stored
@@ -32,10 +39,10 @@ public:
     void remember(const std::string& message) override;
 
 private:
-    struct Content;
-    explicit EditReader(std::unique_ptr<Content> content);
+    struct Impl;
+    explicit EditReader(std::unique_ptr<Impl> impl);
 
-    std::unique_ptr<Content> content_;
+    std::unique_ptr<Impl> impl_;
 };
 
 } // namespace etna::cli

@@ -1,9 +1,10 @@
 #include "cli/chat/session.hpp"
 
-#include "cli/chat/room.hpp"
+#include "cli/chat/history_trimming.hpp"
+#include "cli/commands/answer_report.hpp"
 #include "cli/load_model.hpp"
-#include "cli/logprobs.hpp"
-#include "cli/tools/context_room.hpp"
+#include "cli/tools/tool_result.hpp"
+#include "core/base/json.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -27,8 +28,50 @@ std::vector<chat::Message>::iterator last_user(std::vector<chat::Message>& messa
     return found == messages.rend() ? messages.end() : std::prev(found.base());
 }
 
-bool says_something(const chat::Message& message) {
+bool has_output(const chat::Message& message) {
     return !message.content.empty() || !message.tool_calls.empty();
+}
+
+constexpr const char* own_member = "etna";
+
+Error invalid_member(std::string_view what) {
+    return {ErrorKind::invalid_argument, fmt::format("`{}` {}", own_member, what),
+            "remove the member; the rest is a chat request"};
+}
+
+std::string json_text(const Json& json) {
+    return dump_json(json);
+}
+
+/// Returns the template arguments without those for one particular answer, and without the thinking switches
+/// if the settings contain them.
+std::string reusable_arguments(const std::string& arguments, bool has_settings) {
+    Json json = parse_json(arguments);
+    if (!json.is_object())
+        return {};
+    for (const char* name : {"add_generation_prompt", "continue_final_message"})
+        json.erase(name);
+    if (has_settings && json.contains("chat_template_kwargs")) {
+        Json& kwargs = json["chat_template_kwargs"];
+        for (const char* name : {"enable_thinking", "thinking"})
+            kwargs.erase(name);
+        if (kwargs.empty())
+            json.erase("chat_template_kwargs");
+    }
+    return json.empty() ? std::string() : json_text(json);
+}
+
+Status read_settings(const Json& settings, std::vector<Setting>& read) {
+    if (!settings.is_object())
+        return invalid_member("has settings that are not an object");
+    for (const auto& [name, values] : settings.items()) {
+        for (const Json& value : values.is_array() ? values : Json::array({values})) {
+            if (!value.is_string())
+                return invalid_member(fmt::format("has a setting `{}` that is not a string", name));
+            read.push_back({name, value.get<std::string>()});
+        }
+    }
+    return {};
 }
 
 } // namespace
@@ -39,10 +82,10 @@ ChatSession::ChatSession(generate::Model model, const ChatSettings& settings, To
       diagnostics_(&diagnostics), screen_(environment, diagnostics, settings.generation().reasoning),
       consent_(environment, settings.generation().tools_consent) {
     set_system(settings.generation().system);
-    consent_.begin_with(tools_, NamedBy::user);
+    consent_.reset(tools_, NamedBy::user);
 }
 
-Status ChatSession::say(const std::string& text) {
+Status ChatSession::send(const std::string& text) {
     const std::vector<chat::Message> before = messages_;
     messages_.push_back({.role = chat::Role::user, .content = attached_ + text});
     const Status status = answer();
@@ -58,7 +101,7 @@ Status ChatSession::say(const std::string& text) {
 
 void ChatSession::drop_attached() {
     if (!std::exchange(attached_, {}).empty())
-        diagnostics_->note("the file that went with the message is dropped; /file attaches one");
+        diagnostics_->note("the attached file is dropped; attach it again with /file");
 }
 
 Status ChatSession::retry() {
@@ -86,7 +129,7 @@ void ChatSession::clear() {
     messages_.erase(messages_.begin() + (has_system(messages_) ? 1 : 0), messages_.end());
     template_arguments_.clear();
     attached_.clear();
-    has_told_of_full_context_ = false;
+    has_reported_full_context_ = false;
 }
 
 void ChatSession::set_system(std::string text) {
@@ -98,32 +141,34 @@ void ChatSession::set_system(std::string text) {
 
 void ChatSession::set_tools(Tools tools, NamedBy by) {
     tools_ = std::move(tools);
-    consent_.begin_with(tools_, by);
+    consent_.reset(tools_, by);
 }
 
 void ChatSession::set_model(generate::Model model) {
     model_ = std::move(model);
     transcript_ = {};
-    has_told_of_full_context_ = false;
+    has_reported_full_context_ = false;
 }
 
 void ChatSession::set_conversation(chat::Conversation conversation) {
     messages_ = std::move(conversation.messages);
     template_arguments_ = std::move(conversation.template_arguments);
     attached_.clear();
-    has_told_of_full_context_ = false;
+    has_reported_full_context_ = false;
 }
 
 Status ChatSession::attach(const std::string& text) {
-    const std::string whole = attached_ + text;
-    ETNA_TRY(const auto tokens, model_.tokenizer().encode(whole, {.special = text::SpecialTokens::literal}));
+    const std::string attached = attached_ + text;
+    ETNA_TRY(const auto tokens,
+             model_.tokenizer().encode(attached, {.special = text::SpecialTokens::literal}));
     if (tokens.size() >= model_.context_tokens()) {
-        return Error{ErrorKind::invalid_argument,
-                     fmt::format("the message would have {} tokens, but the context holds {} with the answer",
-                                 tokens.size(), model_.context_tokens()),
-                     "attach less, or raise --ctx-size"};
+        return Error{
+            ErrorKind::invalid_argument,
+            fmt::format("the message would have {} tokens; with its answer it must fit in the context of {}",
+                        tokens.size(), model_.context_tokens()),
+            "attach less, or raise --ctx-size"};
     }
-    attached_ = whole;
+    attached_ = attached;
     return {};
 }
 
@@ -151,12 +196,12 @@ Result<generate::Request> ChatSession::request() {
 }
 
 Status ChatSession::answer() {
-    const Status status = take();
+    const Status status = generate_answer();
     failed_turns_ += !status && status.error().kind != ErrorKind::cancelled ? 1 : 0;
     return status;
 }
 
-Status ChatSession::take() {
+Status ChatSession::generate_answer() {
     screen_.set_reasoning(settings_->generation().reasoning);
     screen_.set_lines(settings_->lines());
     const GenerationOptions& generation = settings_->generation();
@@ -164,41 +209,40 @@ Status ChatSession::take() {
                            .time_limit = generation.tool_time_limit,
                            .answer_tokens = tokens_for_answer(model_, generation.max_tokens)};
     const SecondInterrupt second =
-        environment_->is_interactive() ? SecondInterrupt::is_told : SecondInterrupt::ends_program;
-    ETNA_TRY(generate::Request wanted, request());
+        environment_->is_interactive() ? SecondInterrupt::is_reported : SecondInterrupt::ends_program;
+    ETNA_TRY(generate::Request next, request());
     tokens_.clear();
-    auto turn = take_turn(model_, std::move(wanted), tools, *this, environment_->watch_interrupts(second));
+    auto turn = run_turn(model_, std::move(next), tools, *this, environment_->watch_interrupts(second));
     screen_.end_line();
     if (!turn)
         return turn.error();
     const bool is_silent = turn->finished.finish_reason == generate::FinishReason::cancelled &&
-                           std::none_of(turn->messages.begin(), turn->messages.end(), says_something);
+                           std::none_of(turn->messages.begin(), turn->messages.end(), has_output);
     if (is_silent) {
         return Error{ErrorKind::cancelled,
-                     "the answer was stopped before it began: the message is taken back"};
+                     "the answer was stopped before its first token; the message is removed"};
     }
     messages_.insert(messages_.end(), turn->messages.begin(), turn->messages.end());
-    tell(*turn);
+    report(*turn);
     return {};
 }
 
 /// Drops the oldest turns until the prompt leaves room for an answer.
 Status ChatSession::prepare(generate::Request& request) {
     const uint32_t reserve = tokens_for_answer(model_, settings_->generation().max_tokens);
-    ETNA_TRY(const std::size_t forgotten, make_room(model_, request, reserve));
+    ETNA_TRY(const std::size_t dropped, trim_history(model_, request, reserve));
     const auto first = messages_.begin() + (has_system(messages_) ? 1 : 0);
-    messages_.erase(first, first + static_cast<std::ptrdiff_t>(forgotten));
-    if (forgotten > 0 && !std::exchange(has_told_of_full_context_, true)) {
+    messages_.erase(first, first + static_cast<std::ptrdiff_t>(dropped));
+    if (dropped > 0 && !std::exchange(has_reported_full_context_, true)) {
         screen_.end_line();
-        diagnostics_->note(
-            fmt::format("the context of {} tokens is full: the oldest turns are forgotten, the "
-                        "system message stays",
-                        model_.context_tokens()));
+        diagnostics_->note(fmt::format(
+            "the context of {} tokens is full: the oldest turns are dropped, the system message stays",
+            model_.context_tokens()));
     }
     return {};
 }
 
-void ChatSession::tell(const Turn& turn) {
+void ChatSession::report(const Turn& turn) {
     const generate::Finished& finished = turn.finished;
     statistics_.last = finished;
     statistics_.generated_tokens += finished.tokens.size();
@@ -206,14 +250,14 @@ void ChatSession::tell(const Turn& turn) {
     statistics_.cached_tokens += finished.cached_tokens;
     report_logprobs(*diagnostics_, tokens_);
     for (const output::Call& call : turn.open)
-        diagnostics_->note(fmt::format("the model calls {}, which has no command here", describe(call)));
+        diagnostics_->note(fmt::format("the model called {}, which has no command", describe(call)));
     const bool is_cut = finished.finish_reason == generate::FinishReason::length;
     if (is_cut && finished.prompt_tokens + finished.tokens.size() >= model_.context_tokens())
-        diagnostics_->note("the context is full: the answer was cut off here");
-    failed_turns_ += tell_end(*diagnostics_, turn) ? 0 : 1;
+        diagnostics_->note("the context is full: the answer was cut off");
+    failed_turns_ += report_end(*diagnostics_, turn) ? 0 : 1;
 }
 
-generate::Request ChatSession::essence(const generate::Request& request) {
+generate::Request ChatSession::minimal_request(const generate::Request& request) {
     return with_last_turn(request);
 }
 
@@ -225,14 +269,47 @@ generate::SinkResult ChatSession::receive(const generate::Event& event) {
                                                          : generate::SinkResult::stop;
 }
 
-Leave ChatSession::ask(const output::Call& call, std::string_view command,
-                       const generate::CancelPoll& is_cancelled) {
+Permission ChatSession::ask(const output::Call& call, std::string_view command,
+                            const generate::CancelPoll& is_cancelled) {
     screen_.end_line();
     return consent_.ask(call, command, is_cancelled, *diagnostics_);
 }
 
-void ChatSession::tool_answered(const output::Call& call, const ToolResult& result) {
-    tell_result(*diagnostics_, call.name, result, ToolOutput::shown);
+void ChatSession::on_tool_result(const output::Call& call, const ToolResult& result) {
+    report_tool_result(*diagnostics_, call.name, result, ToolOutput::shown);
+}
+
+std::string saved_chat_json(const ChatSession& session, const ChatSettings& settings) {
+    Json json = parse_json(chat::request_json(session.conversation()));
+    Json own = Json::object();
+    for (const Setting& setting : settings.entries())
+        own["settings"][setting.name].push_back(setting.value);
+    if (!session.tools().file().empty())
+        own["tools_file"] = session.tools().file().string();
+    if (!own.empty())
+        json[own_member] = std::move(own);
+    return json_text(json) + "\n";
+}
+
+Result<SavedChat> parse_saved_chat(std::string_view text) {
+    SavedChat saved;
+    ETNA_TRY(saved.conversation, chat::parse_conversation(text));
+    const Json json = parse_json(text);
+    const auto own = json.find(own_member);
+    saved.conversation.template_arguments =
+        reusable_arguments(saved.conversation.template_arguments, own != json.end());
+    if (own == json.end())
+        return saved;
+    if (!own->is_object())
+        return invalid_member("is not an object");
+    if (const auto settings = own->find("settings"); settings != own->end())
+        ETNA_CHECK(read_settings(*settings, saved.settings));
+    if (const auto file = own->find("tools_file"); file != own->end()) {
+        if (!file->is_string())
+            return invalid_member("has a tools_file that is not a string");
+        saved.tools_file = file->get<std::string>();
+    }
+    return saved;
 }
 
 } // namespace etna::cli

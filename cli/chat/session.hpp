@@ -7,12 +7,14 @@
 #include "cli/terminal/diagnostics.hpp"
 #include "cli/tools/consent.hpp"
 #include "cli/tools/tools.hpp"
-#include "core/generate/generate.hpp"
+#include "core/chat/conversation.hpp"
+#include "core/generate/generation.hpp"
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace etna::cli {
 
@@ -26,26 +28,26 @@ struct ChatStatistics {
 
 /// One conversation with one model at a time: the messages, the tokens that the model has read, and the
 /// display of answers. Not thread-safe.
-class ChatSession : private TurnWatcher {
+class ChatSession : private TurnDelegate {
 public:
     /// Borrows `settings`, `environment` and `diagnostics`.
     ChatSession(generate::Model model, const ChatSettings& settings, Tools tools,
                 const Environment& environment, Diagnostics& diagnostics);
 
-    /// Sends a user's message and shows the answer. Ctrl-C stops it; the text so far is kept. If the context
-    /// is full, drops the oldest turns first, also while tools fill it. Errors: those of take_turn(); then
-    /// the message is removed, and attached text is dropped unless the error is cancelled.
-    Status say(const std::string& text);
+    /// Sends a user's message and shows the answer. Ctrl-C stops it; the text written so far remains. If the
+    /// context is full, drops the oldest turns first, also while tools fill it. Errors: those of run_turn();
+    /// then the message is removed, and attached text is dropped unless the error is cancelled.
+    Status send(const std::string& text);
 
     /// Answers the last message again. Errors: invalid_argument (no message).
     Status retry();
 
-    /// Removes the last message and its answers. Returns the message; empty if there is none.
+    /// Removes the last message and its answers. Returns the message; empty if no user message exists.
     std::optional<std::string> undo();
 
     void clear();                      ///< removes all but the system message
     void set_system(std::string text); ///< empty: none
-    /// Resets the user's consent for every command; see ToolConsent::begin_with().
+    /// Resets the user's consent for every command; see ToolConsent::reset().
     void set_tools(Tools tools, NamedBy by);
     void set_model(generate::Model model);
     /// Continues with the messages and template arguments of another conversation; tools and thinking are
@@ -66,16 +68,16 @@ public:
 
 private:
     Status prepare(generate::Request& request) override;
-    generate::Request essence(const generate::Request& request) override;
+    generate::Request minimal_request(const generate::Request& request) override;
     generate::SinkResult receive(const generate::Event& event) override;
-    Leave ask(const output::Call& call, std::string_view command,
-              const generate::CancelPoll& is_cancelled) override;
-    void tool_answered(const output::Call& call, const ToolResult& result) override;
+    Permission ask(const output::Call& call, std::string_view command,
+                   const generate::CancelPoll& is_cancelled) override;
+    void on_tool_result(const output::Call& call, const ToolResult& result) override;
 
     Status answer();
-    Status take();
+    Status generate_answer();
     void drop_attached();
-    void tell(const Turn& turn);
+    void report(const Turn& turn);
     [[nodiscard]] Result<generate::Request> request();
 
     generate::Model model_;
@@ -92,7 +94,21 @@ private:
     ChatStatistics statistics_;
     std::vector<generate::TokenDelta> tokens_; ///< of this turn, with --logprobs
     std::size_t failed_turns_ = 0;
-    bool has_told_of_full_context_ = false;
+    bool has_reported_full_context_ = false;
 };
+
+/// The content of a file of /save and /load: a chat request as accepted by `etna render` and `etna run
+/// --messages`, with the state of the chat in its member `etna`.
+struct SavedChat {
+    chat::Conversation conversation;
+    std::vector<Setting> settings = {}; ///< options that were given or set
+    std::string tools_file = {};        ///< empty: no tools, or tools without a file
+};
+
+std::string saved_chat_json(const ChatSession& session, const ChatSettings& settings);
+
+/// Parses this or any other chat request. Members that apply to one particular answer are ignored. Errors:
+/// invalid_argument, naming the member.
+Result<SavedChat> parse_saved_chat(std::string_view text);
 
 } // namespace etna::cli

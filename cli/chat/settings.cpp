@@ -1,7 +1,7 @@
 #include "cli/chat/settings.hpp"
 
-#include "cli/terminal/quote.hpp"
-#include "core/store/similar.hpp"
+#include "cli/terminal/printable.hpp"
+#include "core/store/near_names.hpp"
 
 #include <algorithm>
 #include <array>
@@ -35,7 +35,7 @@ Error no_such_setting(const Command& command, const std::string& name) {
         if (can_be_set(option))
             known.emplace_back(option.name);
     }
-    const auto near = store::similar(name, known);
+    const auto near = store::near_names(name, known);
     return {ErrorKind::invalid_argument, fmt::format("there is no setting {}", backquoted(name)),
             near.empty() ? fmt::format("settings are {}", fmt::join(known, ", "))
                          : fmt::format("did you mean {}?", fmt::join(near, " or "))};
@@ -45,15 +45,15 @@ Error no_such_setting(const Command& command, const std::string& name) {
 
 Result<ChatSettings> ChatSettings::create(const Command& command, TypedArguments arguments) {
     ChatSettings settings(command);
-    ETNA_CHECK(settings.take(std::move(arguments)));
+    ETNA_CHECK(settings.apply(std::move(arguments)));
     return settings;
 }
 
-Status ChatSettings::take(TypedArguments arguments) {
+Status ChatSettings::apply(TypedArguments arguments) {
     const OptionValues values(*command_, arguments);
-    ETNA_TRY(const bool leaves_lines, values.flag("no-wrap"));
+    ETNA_TRY(const bool is_off, values.flag("no-wrap"));
     ETNA_TRY(generation_, read_generation(values));
-    lines_ = leaves_lines ? Lines::as_they_are : Lines::between_words;
+    lines_ = is_off ? LineWrap::off : LineWrap::words;
     arguments_ = std::move(arguments);
     return {};
 }
@@ -79,7 +79,7 @@ Status ChatSettings::set(const std::string& name, const std::string& value) {
     } else {
         changed.options[name] = {{value, "/set " + name}};
     }
-    return take(std::move(changed));
+    return apply(std::move(changed));
 }
 
 Status ChatSettings::restore(const std::vector<Setting>& settings) {
@@ -96,7 +96,7 @@ Status ChatSettings::restore(const std::vector<Setting>& settings) {
     }
     for (const Setting& setting : settings)
         changed.options[setting.name].push_back({setting.value, setting.name});
-    return take(std::move(changed));
+    return apply(std::move(changed));
 }
 
 std::vector<Setting> ChatSettings::entries() const {

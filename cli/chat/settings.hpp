@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cli/command_line.hpp"
+#include "cli/options/command_line.hpp"
 #include "cli/options/generation_options.hpp"
 #include "cli/terminal/word_wrap.hpp"
 
@@ -30,7 +30,7 @@ public:
     Status restore(const std::vector<Setting>& settings);
 
     [[nodiscard]] const GenerationOptions& generation() const { return generation_; }
-    [[nodiscard]] Lines lines() const { return lines_; }
+    [[nodiscard]] LineWrap lines() const { return lines_; }
 
     /// Every settable option that was given or set, once per value for repeatable options.
     [[nodiscard]] std::vector<Setting> entries() const;
@@ -39,12 +39,12 @@ private:
     explicit ChatSettings(const Command& command) : command_(&command) {}
 
     /// Reads all options again. Errors: invalid_argument, without any change.
-    Status take(TypedArguments arguments);
+    Status apply(TypedArguments arguments);
 
     const Command* command_;
     TypedArguments arguments_;
     GenerationOptions generation_;
-    Lines lines_ = Lines::between_words;
+    LineWrap lines_ = LineWrap::words;
 };
 
 } // namespace etna::cli

@@ -1,27 +1,85 @@
-#include "cli/commands/chat_command.hpp"
-
 #include "cli/chat/commands.hpp"
-#include "cli/chat/complete.hpp"
 #include "cli/chat/edit_reader.hpp"
-#include "cli/chat/message_reader.hpp"
-#include "cli/chat/plain_reader.hpp"
+#include "cli/chat/line_reader.hpp"
 #include "cli/chat/session.hpp"
-#include "cli/chat/show.hpp"
-#include "cli/folders.hpp"
+#include "cli/chat/settings.hpp"
+#include "cli/commands/commands.hpp"
+#include "cli/environment.hpp"
 #include "cli/load_model.hpp"
+#include "cli/options/compat.hpp"
+#include "cli/options/generation_options.hpp"
 #include "cli/options/option_values.hpp"
-#include "cli/prompt.hpp"
 #include "cli/terminal/diagnostics.hpp"
-#include "cli/terminal/log_to_diagnostics.hpp"
+#include "cli/text_io.hpp"
 #include "core/store/embedded.hpp"
 
+#include <array>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 namespace etna::cli {
 namespace {
+
+enum class History { saved, off };
+
+/// The validated command line of `etna chat`.
+struct ChatOptions {
+    ModelOptions model;
+    ChatSettings settings;
+    History history = History::saved;
+    Verbosity verbosity = Verbosity::quiet;
+};
+
+constexpr std::array chat_positionals = {
+    Positional{.name = "MODEL",
+               .description = "as for `etna run`; `demo` by default",
+               .brief = "demo (built in), a .gguf file, or a stored model's name",
+               .presence = Presence::optional,
+               .completion = Completion::models},
+};
+
+/// A conversation continues with one answer and is read by a person, so --n, --json and --prompt-logprobs
+/// exist only for `etna run`.
+constexpr std::array chat_length_options = {max_tokens_option(1, "stop after N tokens")};
+
+constexpr std::array chat_terminal_options = {
+    Option{.name = "logprobs",
+           .value = "N",
+           .kind = Kind::integer,
+           .range = {0, generate::logprobs_max},
+           .description = "print each token's log-probability on standard error after each answer, with the "
+                          "N likeliest tokens; before any penalty or filter",
+           .category = Category::output},
+    Option{.name = "no-history",
+           .description = "do not save typed lines to $XDG_STATE_HOME/etna/history",
+           .brief = "do not save typed lines",
+           .category = Category::output},
+    Option{.name = "no-wrap",
+           .description = "let the terminal break lines; otherwise lines break between words, except in code "
+                          "between three backquotes",
+           .brief = "let the terminal break lines",
+           .category = Category::output},
+    Option{.name = "verbose",
+           .short_name = 'v',
+           .description = "print context use and speed on standard error after each answer",
+           .brief = "print context use and speed after each answer",
+           .category = Category::output},
+    help_option,
+    help_all_option,
+};
+
+constexpr std::array chat_examples = {
+    Example{"etna chat", "chat with the built-in model"},
+    Example{"etna chat ./model.gguf --system \"Answer in one sentence.\"", "with a system message"},
+    Example{"etna chat ./model.gguf --tools tools.json", "with tools, each run after you agree"},
+    Example{"printf 'hi\\nhow are you\\n' | etna chat", "every line is a message"},
+};
+
+constexpr auto all_compat_chat =
+    joined(compat_model, compat_device, compat_answer, compat_terminal, compat_chat);
 
 Result<std::unique_ptr<ChatSession>> open_session(const ChatOptions& options, const Environment& environment,
                                                   Diagnostics& diagnostics) {
@@ -33,10 +91,11 @@ Result<std::unique_ptr<ChatSession>> open_session(const ChatOptions& options, co
     ETNA_TRY(auto model, load_model(options.model, environment, diagnostics));
     ETNA_TRY(const auto* format, model.chat().find({.tools = !tools.is_empty()}));
     if (!model.chat().guessed().empty()) {
-        diagnostics.note(fmt::format("{} has no chat template: {} stands in; --chat-template names another",
+        diagnostics.note(fmt::format("{} has no chat template: using {}; --chat-template selects another",
                                      model.name(), model.chat().guessed()));
     }
-    if (generation.thinking != chat::Thinking::as_template_says && !format->chat_template.habits().can_think)
+    if (generation.thinking != chat::Thinking::template_default &&
+        !format->chat_template.capabilities().can_think)
         diagnostics.note("the model's chat template has no switch for thinking");
     return std::make_unique<ChatSession>(std::move(model), options.settings, std::move(tools), environment,
                                          diagnostics);
@@ -50,23 +109,23 @@ Result<std::unique_ptr<LineReader>> open_reader(const ChatOptions& options, cons
     EditOptions edit = {
         .complete = [&](std::string_view line) { return complete_chat_line(line, environment.variables); },
         .end_signal = end_signal};
-    if (options.history == History::kept)
+    if (options.history == History::saved)
         edit.history_file = history_file(environment.variables);
     const int screen = environment.error_is_terminal ? environment.error : environment.output;
     ETNA_TRY(auto reader, EditReader::create(screen, std::move(edit)));
     return std::unique_ptr<LineReader>(std::move(reader));
 }
 
-Result<ChatStep> say(ChatState& state, const std::string& text) {
-    ETNA_CHECK(state.session.say(text));
+Result<ChatStep> send_message(ChatState& state, const std::string& text) {
+    ETNA_CHECK(state.session.send(text));
     return ChatStep::answered;
 }
 
 /// Handles one message or command. Reports errors; the chat continues.
-ChatStep take(ChatState& state, const TypedMessage& message, Verbosity verbosity) {
+ChatStep handle_message(ChatState& state, const TypedMessage& message, Verbosity verbosity) {
     const bool is_command = message.kind == TypedMessage::Kind::line && is_chat_command(message.text);
     state.diagnostics.set_lines(state.settings.lines()); // /set no-wrap changes it
-    const auto step = is_command ? run_chat_command(state, message.text) : say(state, message.text);
+    const auto step = is_command ? run_chat_command(state, message.text) : send_message(state, message.text);
     if (!step) {
         if (step.error().kind == ErrorKind::cancelled) {
             state.diagnostics.note(step.error().message);
@@ -74,7 +133,7 @@ ChatStep take(ChatState& state, const TypedMessage& message, Verbosity verbosity
             state.diagnostics.error(step.error());
             state.failed_commands += is_command ? 1 : 0;
         }
-        return ChatStep::go_on;
+        return ChatStep::proceed;
     }
     if (*step == ChatStep::answered && verbosity == Verbosity::verbose)
         state.diagnostics.line(status_line(state.session));
@@ -83,7 +142,7 @@ ChatStep take(ChatState& state, const TypedMessage& message, Verbosity verbosity
 
 ExitCode exit_code(const ChatState& state, int end_signal) {
     if (end_signal != 0)
-        return ended_by(end_signal);
+        return exit_code_for_signal(end_signal);
     if (state.session.output().state() == OutputState::failed) {
         state.diagnostics.error(state.session.output().error());
         return ExitCode::failed;
@@ -105,16 +164,16 @@ void converse(LineReader& reader, ChatState& state, const EndSignal& end_signal,
         if (outcome == LineReader::Outcome::too_long) {
             state.diagnostics.error(
                 {ErrorKind::invalid_argument,
-                 fmt::format("a message is longer than {} MiB: it is left out", input_bytes_max / mebibyte)});
+                 fmt::format("a message is longer than {} MiB and was skipped", input_bytes_max / mebibyte)});
             ++state.failed_commands;
         }
-        if (outcome == LineReader::Outcome::line && take(state, message, verbosity) == ChatStep::leave)
+        if (outcome == LineReader::Outcome::line &&
+            handle_message(state, message, verbosity) == ChatStep::leave)
             return;
     }
 }
 
-} // namespace
-
+/// Borrows `command`. Errors: invalid_argument.
 Result<ChatOptions> validate_chat(const Command& command, const TypedArguments& arguments) {
     const OptionValues values(command, arguments);
     const bool is_named = !arguments.positionals.empty() && !arguments.positionals[0].empty();
@@ -122,14 +181,15 @@ Result<ChatOptions> validate_chat(const Command& command, const TypedArguments& 
              read_model(values, is_named ? arguments.positionals[0] : std::string(store::demo_name)));
     ETNA_TRY(auto settings, ChatSettings::create(command, arguments));
     model.executor.sequences_max = settings.generation().search.width();
-    ETNA_TRY(const bool forgets, values.flag("no-history"));
+    ETNA_TRY(const bool is_off, values.flag("no-history"));
     ETNA_TRY(const bool verbose, values.flag("verbose"));
     return ChatOptions{.model = std::move(model),
                        .settings = std::move(settings),
-                       .history = forgets ? History::not_kept : History::kept,
+                       .history = is_off ? History::off : History::saved,
                        .verbosity = verbose ? Verbosity::verbose : Verbosity::quiet};
 }
 
+/// Runs `etna chat`: a conversation at the terminal or through pipes. Blocking.
 ExitCode chat_command(ChatOptions options, const Environment& environment) {
     Diagnostics diagnostics(environment);
     diagnostics.set_lines(options.settings.lines());
@@ -139,9 +199,9 @@ ExitCode chat_command(ChatOptions options, const Environment& environment) {
     if (!session)
         return fail(session.error());
     const EndSignal end_signal = environment.watch_end_signals();
-    generate::CancelPoll keeps_chat; // Ctrl-C between two answers does not end the conversation
+    generate::CancelPoll interrupts_watch; // Ctrl-C between two answers does not end the conversation
     if (environment.is_interactive())
-        keeps_chat = environment.watch_interrupts(SecondInterrupt::is_told);
+        interrupts_watch = environment.watch_interrupts(SecondInterrupt::is_reported);
     const auto reader = open_reader(options, environment, end_signal);
     if (!reader)
         return fail(reader.error());
@@ -156,6 +216,53 @@ ExitCode chat_command(ChatOptions options, const Environment& environment) {
                        .diagnostics = diagnostics};
     converse(**reader, state, end_signal, options.verbosity);
     return exit_code(state, end_signal());
+}
+
+Result<ExitCode> run_chat(const Command& command, const TypedArguments& arguments,
+                          const Environment& environment) {
+    auto options = validate_chat(command, arguments);
+    return options ? Result<ExitCode>(chat_command(std::move(*options), environment)) : options.error();
+}
+
+} // namespace
+
+Command chat_spec() {
+    static const std::vector<Option> options =
+        joined({chat_length_options, length_options(), structure_options(), prediction_options(),
+                conversation_options(), sampling_options(), search_options(), device_options(),
+                speculation_options(DraftsBy::command_line), chat_terminal_options});
+    return {
+        .name = "chat",
+        .summary = "hold a conversation with a model",
+        .description =
+            "Reads a message, writes the model's answer, and repeats this until the end of the input. At a "
+            "terminal, lines can be edited and recalled, Tab completes commands, and pasted text stays one "
+            "message. Through a pipe, every line is a message and standard output contains only the "
+            "answers.\n\n"
+            "A message of several lines begins and ends with three double quotes. A line that begins with a "
+            "slash is a command of the chat: /help lists them. Ctrl-C stops an answer or a tool and "
+            "continues the chat, Ctrl-D leaves. Through a pipe, a failed turn or command is reported, the "
+            "next line is read, and the exit code is 1. SIGTERM and SIGHUP stop an answer and end the "
+            "chat.\n\n"
+            "Tokens that the model has read stay in its cache, so that each turn computes only the new ones. "
+            "When the context is full, the oldest turns are dropped first; the system message stays.\n\n"
+            "A chat continues with one answer per turn. For several answers (--n), JSON or the "
+            "log-probabilities of a prompt, pass a saved chat to `etna run --messages`.\n\n"
+            "A tool of --tools with a `command` is run by /bin/sh when the model calls it and you agree. The "
+            "arguments are passed as JSON on standard input and as $arg_NAME. The standard output is "
+            "returned to the model; if the command fails, its exit code and its standard error too. A result "
+            "that the context has no room for is truncated, which is reported to you and to the model. "
+            "Ctrl-C or --tool-timeout ends the command and its children with SIGTERM, and with SIGKILL a "
+            "second later.\n\n"
+            "Commands come only from files named by --tools or /tools, never from a conversation. A saved "
+            "chat names its tools file: /load lists the tools and their commands. Earlier consent does not "
+            "apply to them, except --yes for files named to this chat. `always` applies to one command of "
+            "one tool, until the tools change.",
+        .positionals = chat_positionals,
+        .options = options,
+        .examples = chat_examples,
+        .compat = all_compat_chat,
+        .run = run_chat};
 }
 
 } // namespace etna::cli

@@ -1,20 +1,49 @@
-#include "cli/commands/devices_command.hpp"
-
-#include "cli/folders.hpp"
+#include "cli/commands/commands.hpp"
+#include "cli/environment.hpp"
+#include "cli/options/command_line.hpp"
 #include "cli/options/option_values.hpp"
 #include "cli/terminal/diagnostics.hpp"
-#include "cli/terminal/log_to_diagnostics.hpp"
-#include "cli/terminal/output.hpp"
 #include "core/base/bytes.hpp"
+#include "core/base/json.hpp"
 
+#include <array>
+#include <map>
+#include <string>
 #include <string_view>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 namespace etna::cli {
 namespace {
+
+/// The validated command line of `etna devices`.
+struct DevicesOptions {
+    std::string device; ///< empty: the best device
+    bool as_json = false;
+    bool with_kernels = false;
+};
+
+constexpr std::array devices_options = {
+    Option{.name = "device",
+           .value = "DEVICE",
+           .kind = Kind::text,
+           .default_text = "the best GPU, else the CPU",
+           .description =
+               "report whether this device would be chosen; its number, its UUID or part of its name",
+           .category = Category::device},
+    Option{.name = "json", .description = "print one JSON object", .category = Category::output},
+    Option{.name = "verbose",
+           .short_name = 'v',
+           .description = "also list the kernel selected for each operation and format",
+           .category = Category::output},
+    help_option,
+};
+
+constexpr std::array devices_examples = {
+    Example{"etna devices", "all devices, and the chosen one"},
+    Example{"etna devices --json", "the same as JSON"},
+};
 
 using runtime::DeviceReport;
 using runtime::DeviceReports;
@@ -47,8 +76,8 @@ std::string_view state_name(runtime::SelfCheckReport::State state) {
     return "not_run";
 }
 
-nlohmann::json as_json(const runtime::SelfCheckReport& report) {
-    return {{"state", state_name(report.state)}, {"checked", report.checked}, {"wrong", report.wrong}};
+Json as_json(const runtime::SelfCheckReport& report) {
+    return {{"checked", report.checked}, {"state", state_name(report.state)}, {"wrong", report.wrong}};
 }
 
 std::string as_text(const runtime::SelfCheckReport& report) {
@@ -56,36 +85,36 @@ std::string as_text(const runtime::SelfCheckReport& report) {
     case runtime::SelfCheckReport::State::passed:
         return fmt::format("passed ({} kernels so far)", report.checked);
     case runtime::SelfCheckReport::State::set_aside:
-        return fmt::format("wrong on this driver, and set aside: {}", fmt::join(report.wrong, ", "));
+        return fmt::format("wrong results on this driver, not used: {}", fmt::join(report.wrong, ", "));
     case runtime::SelfCheckReport::State::not_run:
         break;
     }
-    return "not yet run; the first model to be loaded does it";
+    return "not run yet; the first model load runs it";
 }
 
-nlohmann::json as_json(const DeviceReport& report) {
-    nlohmann::json shortfalls = nlohmann::json::array();
+Json as_json(const DeviceReport& report) {
+    Json shortfalls = Json::array();
     for (const runtime::Shortfall& one : report.shortfalls)
-        shortfalls.push_back({{"what", one.what}, {"effect", one.effect}, {"remedy", one.remedy}});
-    nlohmann::json kernels = nlohmann::json::object();
+        shortfalls.push_back({{"effect", one.effect}, {"remedy", one.remedy}, {"what", one.what}});
+    std::map<std::string, std::string> kernels; // a JSON object's members are sorted by name
     for (const kernels::ChosenKernel& one : report.kernels)
         kernels[one.operation] = one.variant;
-    return {{"index", report.index},
-            {"name", report.profile.name},
-            {"uuid", vk::uuid_text(report.profile)},
-            {"type", type_name(report.profile.type)},
+    return {{"chosen", report.is_chosen},
             {"driver", report.profile.driver},
-            {"usable", report.missing.empty()},
+            {"features", report.features},
+            {"index", report.index},
+            {"kernels", kernels},
+            {"kernels_for", report.family},
             {"lacks", report.missing},
             {"memory_free_bytes", report.free_bytes},
             {"memory_total_bytes", report.total_bytes},
-            {"features", report.features},
-            {"shortfalls", shortfalls},
-            {"kernels_for", report.family},
-            {"kernels", kernels},
+            {"name", report.profile.name},
+            {"reason", report.reason},
             {"self_check", as_json(report.self_check)},
-            {"chosen", report.is_chosen},
-            {"reason", report.reason}};
+            {"shortfalls", shortfalls},
+            {"type", type_name(report.profile.type)},
+            {"usable", report.missing.empty()},
+            {"uuid", vk::uuid_text(report.profile)}};
 }
 
 std::string as_text(const DeviceReport& report, bool with_kernels) {
@@ -120,7 +149,7 @@ std::string as_text(const DeviceReport& report, bool with_kernels) {
     return text;
 }
 
-std::string whole_text(const DeviceReports& reports, bool with_kernels) {
+std::string devices_text(const DeviceReports& reports, bool with_kernels) {
     std::string text;
     for (const DeviceReport& report : reports) {
         if (!text.empty())
@@ -130,25 +159,21 @@ std::string whole_text(const DeviceReports& reports, bool with_kernels) {
     return text;
 }
 
-std::string whole_json(const DeviceReports& reports) {
-    nlohmann::json devices = nlohmann::json::array();
+std::string devices_json(const DeviceReports& reports) {
+    Json devices = Json::array();
     for (const DeviceReport& report : reports)
         devices.push_back(as_json(report));
     // A driver's text need not be UTF-8.
-    return nlohmann::json{{"devices", devices}}.dump(2, ' ', false,
-                                                     nlohmann::json::error_handler_t::replace) +
+    return dump_json_indented({{"devices", devices}}) + "\n";
+}
+
+std::string devices_json(const Error& error) {
+    return dump_json_indented(
+               {{"devices", Json::array()}, {"error", {{"hint", error.hint}, {"message", error.message}}}}) +
            "\n";
 }
 
-std::string whole_json(const Error& error) {
-    return nlohmann::json{{"devices", nlohmann::json::array()},
-                          {"error", {{"message", error.message}, {"hint", error.hint}}}}
-               .dump(2) +
-           "\n";
-}
-
-} // namespace
-
+/// Errors: invalid_argument.
 Result<DevicesOptions> validate_devices(const Command& command, const TypedArguments& arguments) {
     const OptionValues values(command, arguments);
     DevicesOptions options;
@@ -158,6 +183,7 @@ Result<DevicesOptions> validate_devices(const Command& command, const TypedArgum
     return options;
 }
 
+/// Runs `etna devices`: lists every Vulkan device and which one is chosen. Blocking.
 ExitCode devices_command(const DevicesOptions& options, const Environment& environment) {
     Diagnostics diagnostics(environment);
     const LogToDiagnostics log(diagnostics, Verbosity::quiet);
@@ -168,15 +194,35 @@ ExitCode devices_command(const DevicesOptions& options, const Environment& envir
     }
     Output output(environment.output);
     if (!reports) {
-        output.write(whole_json(reports.error()));
+        output.write(devices_json(reports.error()));
     } else {
-        output.write(options.as_json ? whole_json(*reports) : whole_text(*reports, options.with_kernels));
+        output.write(options.as_json ? devices_json(*reports) : devices_text(*reports, options.with_kernels));
     }
     if (output.state() == OutputState::failed) {
         diagnostics.error(output.error());
         return ExitCode::failed;
     }
     return reports ? ExitCode::done : ExitCode::failed;
+}
+
+Result<ExitCode> run_devices(const Command& command, const TypedArguments& arguments,
+                             const Environment& environment) {
+    const auto options = validate_devices(command, arguments);
+    return options ? Result<ExitCode>(devices_command(*options, environment)) : options.error();
+}
+
+} // namespace
+
+Command devices_spec() {
+    return {.name = "devices",
+            .summary = "list the devices that models can run on",
+            .description = "Prints each Vulkan device with its driver, memory and features, what is missing "
+                           "for full speed and what to install, and which device is chosen and why. It also "
+                           "diagnoses a missing loader, driver or device; the exit code is then 1.",
+            .positionals = {},
+            .options = devices_options,
+            .examples = devices_examples,
+            .run = run_devices};
 }
 
 } // namespace etna::cli

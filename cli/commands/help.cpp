@@ -1,4 +1,4 @@
-#include "cli/tools/documents.hpp"
+#include "cli/commands/documents.hpp"
 
 #include <algorithm>
 #include <vector>
@@ -101,12 +101,12 @@ void append_settings(std::string& page, const Command& command) {
                              : flag != nullptr ? fmt::format("{} = true", flag->name)
                                                : fmt::format("{} = 32", integer->name);
     page += "\nSettings:\n";
-    append_row(
-        page, "ETNA_*",
-        fmt::format("environment twins of the options: {}; other names are ignored", fmt::join(twins, ", ")));
+    append_row(page, "ETNA_*",
+               fmt::format("environment variables of the options: {}; other names are ignored",
+                           fmt::join(twins, ", ")));
     append_row(page, "config.toml",
-               fmt::format("in $XDG_CONFIG_HOME/etna (else ~/.config/etna): lines such as {}; the command "
-                           "line comes before the environment, and both before this file",
+               fmt::format("in $XDG_CONFIG_HOME/etna (else ~/.config/etna): lines such as {}; precedence: "
+                           "command line, environment, this file",
                            line));
 }
 
@@ -147,7 +147,7 @@ std::string signature(const Option& option) {
 std::string details(const Option& option) {
     std::string result;
     if (option.kind == Kind::choice)
-        result += fmt::format(": {}", fmt::join(option.choices, " or "));
+        result += fmt::format(" ({})", fmt::join(option.choices, ", "));
     if (const std::string range = describe(option.range, option.kind); !range.empty())
         result += fmt::format(" ({})", range);
     if (!option.default_text.empty()) {
@@ -179,8 +179,8 @@ std::string help() {
     }
     append_options(page, global_options());
     append_exit_codes(page);
-    page += "\n`etna COMMAND --help` tells more about a command, --help-all everything.\n"
-            "To begin with: etna run demo \"What is 34 + 58?\"\n";
+    page += "\n`etna COMMAND --help` describes a command, --help-all all its options.\n"
+            "To start: etna run demo \"What is 34 + 58?\"\n";
     return page;
 }
 
@@ -189,10 +189,10 @@ std::string help(const Command& command) {
         std::any_of(command.options.begin(), command.options.end(), [](const Option& option) {
             return !option.brief.empty() && option.category != Category::help;
         });
-    return has_briefs ? brief_help(command) : whole_help(command);
+    return has_briefs ? brief_help(command) : full_help(command);
 }
 
-std::string whole_help(const Command& command) {
+std::string full_help(const Command& command) {
     std::string page =
         fmt::format("etna {}: {}\n\nUsage: {}\n\n", command.name, command.summary, synopsis(command));
     append_paragraphs(page, command.description);

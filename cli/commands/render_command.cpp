@@ -1,11 +1,13 @@
-#include "cli/commands/render_command.hpp"
-
-#include "cli/folders.hpp"
+#include "cli/commands/commands.hpp"
+#include "cli/environment.hpp"
 #include "cli/load_model.hpp"
+#include "cli/options/command_line.hpp"
+#include "cli/options/compat.hpp"
+#include "cli/options/generation_options.hpp"
 #include "cli/options/option_values.hpp"
-#include "cli/prompt.hpp"
 #include "cli/terminal/diagnostics.hpp"
-#include "cli/terminal/output.hpp"
+#include "cli/text_io.hpp"
+#include "core/base/json.hpp"
 #include "core/chat/adapt.hpp"
 #include "core/chat/builtin_templates.hpp"
 #include "core/generate/chat_format.hpp"
@@ -13,15 +15,64 @@
 #include "core/store/resolve.hpp"
 #include "core/text/tokenizer.hpp"
 
+#include <array>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace etna::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
+enum class Adaptation { off, on };
+enum class RenderForm { text, json };
+
+/// The validated command line of `etna render`.
+struct RenderOptions {
+    std::string model; ///< empty: none
+    std::string chat_template;
+    std::optional<std::string> bos;
+    std::optional<std::string> eos;
+    Adaptation adaptation = Adaptation::off;
+    RenderForm form = RenderForm::text;
+};
+
+constexpr std::array render_positionals = {
+    Positional{.name = "MODEL",
+               .description = "as for `etna run`; supplies the template and the begin and end tokens; "
+                              "optional with --chat-template",
+               .presence = Presence::optional,
+               .completion = Completion::models},
+};
+
+constexpr std::array render_options = {
+    chat_template_option,
+    Option{.name = "bos",
+           .value = "TEXT",
+           .kind = Kind::text,
+           .default_text = "the model's own",
+           .description = "text of the begin token in the template"},
+    Option{.name = "eos",
+           .value = "TEXT",
+           .kind = Kind::text,
+           .default_text = "the model's own",
+           .description = "text of the end token in the template"},
+    Option{.name = "adapt",
+           .description = "change what the template would refuse or lose, as `etna run` and `etna chat` do; "
+                          "each change is reported on standard error"},
+    Option{.name = "json",
+           .description =
+               "print one JSON object: text, token ids (null without MODEL) and, with --adapt, the changes",
+           .category = Category::output},
+    help_option,
+};
+
+constexpr std::array render_examples = {
+    Example{"etna render demo < request.json", "the prompt that the model receives"},
+    Example{"etna render --chat-template chat.jinja --bos \"<s>\" < request.json", "a template in a file"},
+    Example{"etna render demo --json < request.json", "with the token ids"},
+};
 
 /// A template, and the tokenizer of the given model.
 struct Renderer {
@@ -66,7 +117,7 @@ Result<Renderer> open(const RenderOptions& options, const std::string& request,
     ETNA_TRY(auto tokenizer, text::Tokenizer::create(file));
     ETNA_TRY(const auto choice, read_chat_template(options.chat_template));
     ETNA_TRY(const auto formats, generate::ChatFormats::read(file, tokenizer, choice));
-    const Json parsed = Json::parse(request, nullptr, /*allow_exceptions=*/false);
+    const Json parsed = parse_json(request);
     ETNA_TRY(const auto* format, formats.find(purpose_of(parsed)));
     ETNA_TRY(auto chat_template,
              chat::ChatTemplate::create(format->chat_template.text(),
@@ -76,14 +127,14 @@ Result<Renderer> open(const RenderOptions& options, const std::string& request,
 
 Result<chat::AdaptedPrompt> render(const Renderer& renderer, const RenderOptions& options,
                                    const std::string& request, int64_t now) {
-    if (options.adaptation == Adaptation::wanted)
+    if (options.adaptation == Adaptation::on)
         return render_adapted(renderer.chat_template, request, now);
     auto text = renderer.chat_template.render(request, now);
     if (text)
         return chat::AdaptedPrompt{.text = std::move(text).value()};
     Error error = text.error();
     if (render_adapted(renderer.chat_template, request, now))
-        error.hint = "with --adapt the conversation is changed as `etna run` and `etna chat` would";
+        error.hint = "add --adapt to change the conversation as `etna run` and `etna chat` do";
     return error;
 }
 
@@ -98,11 +149,11 @@ Result<std::string> report(const Renderer& renderer, const chat::AdaptedPrompt& 
     }
     if (!prompt.notes.empty())
         report["notes"] = prompt.notes;
-    return report.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+    return dump_json(report) + "\n";
 }
 
-Result<std::string> made(const RenderOptions& options, const std::string& request,
-                         const Environment& environment, Diagnostics& diagnostics) {
+Result<std::string> render_request(const RenderOptions& options, const std::string& request,
+                                   const Environment& environment, Diagnostics& diagnostics) {
     ETNA_TRY(const Renderer renderer, open(options, request, environment));
     ETNA_TRY(const auto prompt, render(renderer, options, request, now_unix_s(environment.variables)));
     for (const std::string& note : prompt.notes)
@@ -113,8 +164,7 @@ Result<std::string> made(const RenderOptions& options, const std::string& reques
     return adds_newline ? prompt.text + "\n" : prompt.text;
 }
 
-} // namespace
-
+/// Errors: invalid_argument.
 Result<RenderOptions> validate_render(const Command& command, const TypedArguments& arguments) {
     const OptionValues values(command, arguments);
     RenderOptions options;
@@ -122,18 +172,19 @@ Result<RenderOptions> validate_render(const Command& command, const TypedArgumen
         options.model = arguments.positionals[0];
     options.chat_template = values.text("chat-template").value_or("");
     if (options.model.empty() && options.chat_template.empty()) {
-        return Error{ErrorKind::invalid_argument, "neither a model nor a template is named",
+        return Error{ErrorKind::invalid_argument, "no model and no chat template given",
                      "try `etna render demo < request.json`, or `etna render --help`"};
     }
     options.bos = values.text("bos");
     options.eos = values.text("eos");
     ETNA_TRY(const bool adapts, values.flag("adapt"));
     ETNA_TRY(const bool json, values.flag("json"));
-    options.adaptation = adapts ? Adaptation::wanted : Adaptation::none;
+    options.adaptation = adapts ? Adaptation::on : Adaptation::off;
     options.form = json ? RenderForm::json : RenderForm::text;
     return options;
 }
 
+/// Runs `etna render`: prints the prompt rendered from a chat request on standard input. Blocking.
 ExitCode render_command(const RenderOptions& options, const Environment& environment) {
     Diagnostics diagnostics(environment);
     const auto fail = [&](const Error& error, ExitCode code) { return diagnostics.error(error), code; };
@@ -146,13 +197,38 @@ ExitCode render_command(const RenderOptions& options, const Environment& environ
              R"(try `echo '{"messages": [{"role": "user", "content": "Hello"}]}' | etna render demo`)"},
             ExitCode::usage);
     }
-    const auto text = made(options, **request, environment, diagnostics);
+    const auto text = render_request(options, **request, environment, diagnostics);
     if (!text)
         return fail(text.error(), ExitCode::failed);
     Output output(environment.output);
     if (output.write(*text) == OutputState::failed)
         return fail(output.error(), ExitCode::failed);
     return ExitCode::done;
+}
+
+Result<ExitCode> run_render(const Command& command, const TypedArguments& arguments,
+                            const Environment& environment) {
+    const auto options = validate_render(command, arguments);
+    return options ? Result<ExitCode>(render_command(*options, environment)) : options.error();
+}
+
+} // namespace
+
+Command render_spec() {
+    return {.name = "render",
+            .summary = "render a chat request to a prompt",
+            .description = "Reads a chat request as in OpenAI's API from standard input, an object with "
+                           "`messages` and optionally `tools`, `documents`, `add_generation_prompt` and "
+                           "`chat_template_kwargs`, and prints the prompt that the chat template renders, to "
+                           "the byte. Only the metadata of the model's file is read: no device is needed.\n\n"
+                           "If the template refuses the request, its own message or the line and column of "
+                           "the failure is reported, and the exit code is 1. SOURCE_DATE_EPOCH sets the "
+                           "time, in UTC, for templates that write it.",
+            .positionals = render_positionals,
+            .options = render_options,
+            .examples = render_examples,
+            .compat = compat_model,
+            .run = run_render};
 }
 
 } // namespace etna::cli

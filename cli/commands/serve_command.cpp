@@ -1,23 +1,24 @@
-#include "cli/commands/serve_command.hpp"
-
-#include "cli/commands/serve_welcome.hpp"
-#include "cli/commands/served_models.hpp"
-#include "cli/folders.hpp"
-#include "cli/options/connection_options.hpp"
-#include "cli/options/key_file.hpp"
+#include "cli/commands/commands.hpp"
+#include "cli/environment.hpp"
+#include "cli/load_model.hpp"
 #include "cli/options/option_values.hpp"
-#include "cli/options/store_options.hpp"
+#include "cli/options/serve_options.hpp"
 #include "cli/terminal/diagnostics.hpp"
-#include "cli/terminal/output.hpp"
+#include "cli/terminal/printable.hpp"
+#include "core/base/json.hpp"
 #include "core/base/log.hpp"
 #include "core/base/utf8.hpp"
+#include "core/generate/model.hpp"
+#include "core/runtime/devices.hpp"
 #include "core/store/embedded.hpp"
 #include "server/endpoints.hpp"
-#include "server/route_document.hpp"
+#include "server/models/models.hpp"
+#include "server/server.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <system_error>
@@ -30,144 +31,131 @@
 namespace etna::cli {
 namespace {
 
-constexpr uint32_t default_port = 8080;
-constexpr uint32_t default_parallel = 16;
-
-std::vector<std::string> texts_of(const OptionValues& values, std::string_view name) {
-    std::vector<std::string> texts;
-    for (const TypedValue& value : values.texts(name))
-        texts.push_back(value.text);
-    return texts;
+/// Loads a model. Blocking. Errors: those of generate::Model::load(), and of the chosen template and draft
+/// model.
+Result<server::Models::Handle> load_served(const store::ModelSource& source, const ModelOptions& options,
+                                           const Environment& environment) {
+    ETNA_TRY(const auto chat_template, read_chat_template(options.chat_template));
+    ETNA_TRY(const auto draft, find_draft(options, environment));
+    ETNA_TRY(auto model,
+             generate::Model::load(source, load_options(options, chat_template, draft, environment),
+                                   environment.executor_factory));
+    return std::make_shared<const generate::Model>(std::move(model));
 }
 
-/// Reads --alias: "a,b" is two names of one model. Errors: invalid_argument (an empty name).
-Result<std::vector<std::vector<std::string>>> read_names(const OptionValues& values) {
-    std::vector<std::vector<std::string>> all;
-    for (const std::string& given : texts_of(values, "alias")) {
-        std::vector<std::string>& names = all.emplace_back();
-        for (std::size_t begin = 0; begin <= given.size();) {
-            const std::size_t end = std::min(given.find(',', begin), given.size());
-            names.push_back(given.substr(begin, end - begin));
-            begin = end + 1;
-        }
-        if (std::find(names.begin(), names.end(), "") != names.end()) {
-            return Error{ErrorKind::invalid_argument, fmt::format("--alias: `{}` has an empty name", given),
-                         "give one name, or several with commas between them"};
-        }
+/// Reads a model's facts from its file alone. Errors: those of generate::inspect().
+Result<server::ModelFacts> inspect_served(const store::ModelSource& source, const ModelOptions& options) {
+    ETNA_TRY(const auto choice, read_chat_template(options.chat_template));
+    ETNA_TRY(const auto summary, generate::inspect(source, choice));
+    const uint64_t requested = options.executor.context_tokens;
+    const uint64_t context = requested > 0 ? requested : summary.trained_context_tokens;
+    return server::ModelFacts{.context_tokens = static_cast<uint32_t>(context),
+                              .has_chat_template = summary.can_chat,
+                              .stand_in_template = summary.stand_in_template};
+}
+
+/// Checks that the models named on the command line and the draft model can be used. Models of a folder may
+/// change and are checked on use. Errors: those of inspect_served().
+Status check_models(const std::vector<server::NamedSource>& named, const ModelOptions& options,
+                    const Environment& environment) {
+    for (const server::NamedSource& model : named) {
+        const auto facts = inspect_served(model.source, options);
+        if (!facts)
+            return facts.error();
     }
-    return all;
+    ETNA_TRY(const auto draft, find_draft(options, environment));
+    if (draft) {
+        const auto summary = generate::inspect(*draft, {});
+        return summary ? Status() : summary.error();
+    }
+    return {};
 }
 
-/// Reads a configured path for one of the two routes that can be renamed.
-Status read_path(const OptionValues& values, std::string_view name, std::string& path) {
-    path = values.text(name).value_or(path);
-    const bool is_good =
-        path.size() > 1 && path.front() == '/' && path.find_first_of("?#{}% ") == std::string::npos;
-    if (is_good)
+/// Checks the chosen template. It is valid if a model accepts it (`is_accepted`), because it may be a variant
+/// in that model's file. Errors: not_found, and those of its text.
+Status check_template(const ModelOptions& options, bool is_accepted) {
+    if (is_accepted || options.chat_template.empty())
         return {};
-    return Error{ErrorKind::invalid_argument, fmt::format("--{}: `{}` is no path", name, path),
-                 "give one like /v1/chat/completions"};
+    ETNA_TRY(const auto demo, store::resolve(store::demo_name, {}));
+    const auto facts = inspect_served(demo, options);
+    return facts ? Status() : facts.error();
 }
 
-Status read_paths(const OptionValues& values, server::ServiceOptions& options) {
-    ETNA_CHECK(read_path(values, "chat-path", options.chat_path));
-    ETNA_CHECK(read_path(values, "completions-path", options.completions_path));
-    const std::vector<server::Route> routes = server::all_routes(options);
-    for (const std::string& path : {options.chat_path, options.completions_path}) {
-        const auto uses = std::count_if(routes.begin(), routes.end(), [&](const server::Route& route) {
-            return route.method == "POST" && server::match(route.path, path).has_value();
-        });
-        if (uses > 1) {
-            return Error{
-                ErrorKind::invalid_argument, fmt::format("{} is the path of two routes", path),
-                "give --chat-path and --completions-path paths of their own; --routes lists the others"};
+std::string address_at(const ServeOptions& options, const std::string& host, int port) {
+    const bool is_encrypted = !options.server.connection.tls_certificate.empty();
+    const bool is_ipv6 = host.find(':') != std::string::npos;
+    return fmt::format("{}://{}{}{}:{}", is_encrypted ? "https" : "http", is_ipv6 ? "[" : "", host,
+                       is_ipv6 ? "]" : "", port);
+}
+
+/// Returns the line about the chosen device.
+std::string device_line(const runtime::DeviceReports& devices) {
+    const auto chosen = std::ranges::find_if(devices, &runtime::DeviceReport::is_chosen);
+    if (chosen == devices.end())
+        return {};
+    const bool is_cpu = chosen->profile.type == vk::DeviceType::cpu;
+    return fmt::format("device: {}{}", chosen->profile.name,
+                       is_cpu ? ", a CPU: a GPU is many times as fast; see `etna devices`" : "");
+}
+
+std::vector<std::string> model_lines(const std::vector<server::ModelListing>& models) {
+    constexpr std::size_t shown_max = 20;
+    std::vector<std::string> lines;
+    for (const server::ModelListing& model : models) {
+        if (lines.size() == shown_max) {
+            lines.push_back(
+                fmt::format("models: {} more; GET /v1/models lists them", models.size() - shown_max));
+            break;
         }
+        const uint32_t context = model.facts.context_tokens;
+        lines.push_back(
+            fmt::format("model: {}{}", model.name,
+                        context == 0 ? "" : fmt::format(", with a context of up to {} tokens", context)));
     }
-    return {};
+    return lines;
 }
 
-Status read_logging(const OptionValues& values, server::ServiceOptions& options) {
-    ETNA_TRY(const bool as_json, values.flag("log-json"));
-    options.log_format = as_json ? server::LogFormat::json : server::LogFormat::text;
-    ETNA_TRY(options.logs_prompts, values.flag("log-prompts"));
-    return {};
+std::string store_line(const server::Persistence& persistence) {
+    if (!persistence.store)
+        return "responses: not stored";
+    if (persistence.file.empty())
+        return "responses: stored in memory until the server ends";
+    return fmt::format("responses: stored in {}", persistence.file.string());
 }
 
-Error no_rule(std::string_view option, const std::string& given, std::string hint) {
-    return {ErrorKind::invalid_argument, fmt::format("--{}: `{}` is none", option, given), std::move(hint)};
+std::string curl_line(const ServeOptions& options, int port, const std::string& model, bool asks_for_key) {
+    const server::ConnectionOptions& connection = options.server.connection;
+    std::string host = connection.host;
+    if (host == "0.0.0.0")
+        host = "127.0.0.1";
+    if (host == "::")
+        host = "::1";
+    Json body = Json::object();
+    if (!model.empty())
+        body["model"] = model;
+    body["messages"] = Json::array({Json({{"role", "user"}, {"content", "Hello!"}})});
+    return fmt::format("try: curl{} {}{}{} -d {}", connection.tls_certificate.empty() ? "" : " -k",
+                       address_at(options, host, port), options.server.service.chat_path,
+                       asks_for_key ? " -H 'Authorization: Bearer KEY'" : "", shell_quoted(dump_json(body)));
 }
 
-Status read_proxies(const OptionValues& values, server::AccessRules& access) {
-    if (const auto name = values.text("client-header")) {
-        const auto rule = server::client_header_rule(*name);
-        if (!rule) {
-            return Error{ErrorKind::invalid_argument,
-                         fmt::format("--client-header: `{}` is not a header name", *name),
-                         "give the name alone, such as X-Real-IP"};
-        }
-        access.client_header = *rule;
-    }
-    for (const std::string& given : texts_of(values, "trusted-proxy")) {
-        const auto range = server::address_range(given);
-        if (!range) {
-            return Error{ErrorKind::invalid_argument,
-                         fmt::format("--trusted-proxy: `{}` is not an address or a network", given),
-                         "give one such as 10.0.0.7, 10.0.0.0/8 or fd00::/8"};
-        }
-        access.trusted_proxies.push_back(*range);
-    }
-    if (access.client_header.empty() && !access.trusted_proxies.empty()) {
-        return Error{ErrorKind::invalid_argument, "--trusted-proxy is given without --client-header",
-                     "name the header that the proxy sets with --client-header NAME"};
-    }
-    return {};
+/// Returns the lines: the device, with a remark if it is a CPU; the models, with context lengths as far as
+/// their files give them; where responses are stored; and a sample command for the first model.
+std::vector<std::string> startup_lines(const ServeOptions& options, const runtime::DeviceReports& devices,
+                                       server::Models& models, const server::Server& server) {
+    const auto listed = models.list();
+    std::vector<std::string> lines = {device_line(devices)};
+    for (const std::string& line : model_lines(listed))
+        lines.push_back(line);
+    lines.push_back(store_line(server.persistence()));
+    lines.push_back(curl_line(options, server.port(), listed.size() > 1 ? models.default_name() : "",
+                              server.asks_for_key()));
+    return lines;
 }
 
-Status read_access(const OptionValues& values, const std::string& host, server::AccessRules& access) {
-    access.host = server::host_rule(host).value_or(host); // an invalid host is reported when binding fails
-    for (const std::string& given : texts_of(values, "allowed-host")) {
-        const auto rule = server::host_rule(given);
-        if (!rule)
-            return no_rule("allowed-host", given, "give a name or an address alone; any port will do");
-        access.allowed_hosts.push_back(*rule);
-    }
-    for (const std::string& given : texts_of(values, "cors")) {
-        const auto rule = server::origin_rule(given);
-        if (!rule)
-            return no_rule("cors", given, "give an origin as browsers send it: https://example.org");
-        access.cors_origins.push_back(*rule);
-    }
-    access.api_keys = texts_of(values, "api-key");
-    return read_proxies(values, access);
-}
-
-Status read_server(const OptionValues& values, server::ServerOptions& options) {
-    constexpr uint32_t default_drain_s = 30;
-    constexpr uint32_t default_keep_alive_s = 15;
-    server::AccessRules& access = options.service.access;
-    options.connection.host = values.text("host").value_or("127.0.0.1");
-    ETNA_CHECK(read_access(values, options.connection.host, access));
-    if (std::find(access.api_keys.begin(), access.api_keys.end(), "") != access.api_keys.end())
-        return Error{ErrorKind::invalid_argument, "--api-key: a key must not be empty"};
-    ETNA_TRY(const auto port, values.integer("port"));
-    options.connection.port = static_cast<int>(port.value_or(default_port));
-    ETNA_CHECK(read_connection(values, options));
-    ETNA_TRY(const auto choices, values.integer("n-max"));
-    options.service.limits.choices_max = choices.value_or(options.service.limits.choices_max);
-    ETNA_TRY(options.service.limits.max_tokens_limit, values.integer("max-tokens-limit"));
-    ETNA_TRY(options.service.limits.ignore_eos_max_tokens, values.integer("ignore-eos-max-tokens"));
-    ETNA_TRY(options.service.limits.prompt_tokens_max, values.integer("prompt-max"));
-    ETNA_TRY(options.service.limits.has_strict_tools, values.flag("tools-strict"));
-    ETNA_TRY(const auto request_s, values.integer("request-timeout"));
-    options.service.request_time = std::chrono::seconds(request_s.value_or(0));
-    ETNA_TRY(const auto drain_s, values.integer("drain-timeout"));
-    options.drain_timeout = std::chrono::seconds(drain_s.value_or(default_drain_s));
-    ETNA_TRY(options.service.accepts_any_model_name, values.flag("any-model-name"));
-    ETNA_CHECK(read_paths(values, options.service));
-    ETNA_CHECK(read_logging(values, options.service));
-    ETNA_TRY(const auto keep_alive_s, values.integer("keep-alive"));
-    options.service.keep_alive = std::chrono::seconds(keep_alive_s.value_or(default_keep_alive_s));
-    return {};
+/// Returns the server's address for clients: "http://127.0.0.1:8080".
+std::string address_of(const ServeOptions& options, int port) {
+    return address_at(options, options.server.connection.host, port);
 }
 
 /// Returns a model's name for clients.
@@ -179,9 +167,10 @@ std::string served_name(const std::string& model) {
 /// Validates a name and adds it to `taken`.
 Status check_name(const std::string& name, std::set<std::string>& taken) {
     if (valid_utf8_prefix(name) != name.size()) {
-        return Error{ErrorKind::invalid_argument,
-                     fmt::format("the name {} is no UTF-8: nobody could ask for it", repaired_utf8(name)),
-                     "give another with --alias"};
+        return Error{
+            ErrorKind::invalid_argument,
+            fmt::format("the name {} is not UTF-8, so clients could not request it", repaired_utf8(name)),
+            "give another with --alias"};
     }
     if (!taken.insert(name).second) {
         return Error{ErrorKind::invalid_argument, fmt::format("two models are named `{}`", name),
@@ -217,17 +206,17 @@ void raise_descriptor_limit() {
 }
 
 /// Without --store, uses the default file, or memory if its folder is unknown.
-void place_store(server::KeepingOptions& keeping, const Environment& environment) {
-    if (!keeping.in_memory)
+void choose_store_file(server::PersistenceOptions& persistence, const Environment& environment) {
+    if (!persistence.in_memory)
         return;
-    keeping.store.file = responses_file(environment.variables);
-    if (keeping.store.file.empty())
-        keeping.store = *keeping.in_memory;
+    persistence.store.file = responses_file(environment.variables);
+    if (persistence.store.file.empty())
+        persistence.store = *persistence.in_memory;
 }
 
 /// Makes the allocator return large blocks to the system immediately. By default it caches them once it has
 /// freed one, up to 32 MiB each, separately for every serving thread.
-void give_large_memory_back() {
+void return_large_blocks_to_system() {
 #ifdef __GLIBC__
     constexpr int large_bytes = 1024 * 1024;
     ::mallopt(M_MMAP_THRESHOLD, large_bytes);
@@ -262,7 +251,7 @@ public:
     void warn(std::string_view message) { write(server::warning_line(format_, message)); }
 
     /// Writes a start-up line: without a time, unless the log format is JSON.
-    void welcome(std::string_view line) {
+    void startup(std::string_view line) {
         write(format_ == server::LogFormat::json ? server::event_line(format_, line) : std::string(line));
     }
 
@@ -277,48 +266,12 @@ Status check_folder(const std::filesystem::path& folder) {
     if (folder.empty() || std::filesystem::is_directory(folder, failure))
         return {};
     return Error{ErrorKind::invalid_argument,
-                 fmt::format("--models-dir: {} is no folder{}", folder.string(),
+                 fmt::format("--models-dir: {} is not a folder{}", folder.string(),
                              failure ? ": " + failure.message() : ""),
-                 "make it, or name one that is there"};
+                 "create it, or name an existing folder"};
 }
 
-} // namespace
-
-Result<ServeOptions> validate_serve(const Command& command, const TypedArguments& arguments) {
-    const OptionValues values(command, arguments);
-    ServeOptions options;
-    ETNA_TRY(options.model, read_model(values, {}));
-    ETNA_TRY(const auto parallel, values.integer("parallel"));
-    options.model.executor.sequences_max = parallel.value_or(default_parallel);
-    ETNA_TRY(const auto batch_tokens, values.integer("batch-tokens"));
-    options.model.executor.batch_tokens_max = batch_tokens.value_or(0);
-    ETNA_TRY(const auto queue, values.integer("queue"));
-    options.model.executor.queue_max = queue.value_or(options.model.executor.queue_max);
-    ETNA_TRY(options.shows_routes, values.flag("routes"));
-    options.models = arguments.positionals;
-    ETNA_TRY(options.names, read_names(values));
-    const auto folder = values.text("models-dir");
-    if (folder && folder->empty())
-        return Error{ErrorKind::invalid_argument, "--models-dir is empty", "name a folder with .gguf files"};
-    options.models_folder = folder.value_or("");
-    ETNA_TRY(const auto models_max, values.integer("models-max"));
-    options.models_max = models_max.value_or(0);
-    options.api_key_file = values.text("api-key-file").value_or("");
-    if (options.models.empty() && options.models_folder.empty())
-        options.models.emplace_back(store::demo_name);
-    if (options.names.size() > options.models.size())
-        return Error{ErrorKind::invalid_argument, "there are more --alias than models"};
-    ETNA_CHECK(read_server(values, options.server));
-    ETNA_TRY(options.server.keeping, read_store(values));
-    // Refuse requests with more answers than can run and wait at once.
-    uint32_t& answers_max = options.server.service.limits.answers_max;
-    answers_max =
-        std::min(answers_max, options.model.executor.sequences_max + options.model.executor.queue_max);
-    ETNA_TRY(const bool verbose, values.flag("verbose"));
-    options.verbosity = verbose ? Verbosity::verbose : Verbosity::quiet;
-    return options;
-}
-
+/// Runs `etna serve`: serves HTTP until it is interrupted or terminated. Blocking.
 ExitCode serve_command(const ServeOptions& options, const Environment& environment) {
     Diagnostics diagnostics(environment);
     ServerLog log(diagnostics, options.server.service.log_format, options.verbosity);
@@ -329,7 +282,7 @@ ExitCode serve_command(const ServeOptions& options, const Environment& environme
         return output.state() == OutputState::failed ? fail(output.error()) : ExitCode::done;
     }
     server::ServerOptions server_options = options.server;
-    place_store(server_options.keeping, environment);
+    choose_store_file(server_options.persistence, environment);
     server::AccessRules& access = server_options.service.access;
     if (!options.api_key_file.empty()) {
         const auto keys = read_keys(options.api_key_file);
@@ -342,14 +295,14 @@ ExitCode serve_command(const ServeOptions& options, const Environment& environme
     auto listed = models_of(options, environment);
     if (!listed)
         return fail(listed.error());
-    if (const Status status = check_named(listed->named, options.model, environment); !status)
+    if (const Status status = check_models(listed->named, options.model, environment); !status)
         return fail(status.error());
     const auto devices =
         environment.device_lister(options.model.executor.device, cache_folder(environment.variables));
     if (!devices)
         return fail(devices.error());
     raise_descriptor_limit();
-    give_large_memory_back();
+    return_large_blocks_to_system();
     server::Models models(
         std::move(*listed),
         [&](const store::ModelSource& source) { return load_served(source, options.model, environment); },
@@ -358,9 +311,8 @@ ExitCode serve_command(const ServeOptions& options, const Environment& environme
     if (const Status status = check_template(options.model, has_model); !status)
         return fail(status.error());
     if (!has_model) {
-        log.warn(
-            fmt::format("{} has no .gguf file that can be used: there is no model to ask until one appears",
-                        options.models_folder.string()));
+        log.warn(fmt::format("{} has no usable .gguf file: requests have no model until one appears",
+                             options.models_folder.string()));
     }
     const auto server =
         server::Server::open(server_options, models, [&log](std::string_view line) { log.write(line); });
@@ -372,16 +324,30 @@ ExitCode serve_command(const ServeOptions& options, const Environment& environme
                              access.api_keys.empty() ? ", and no --api-key is set" : ""));
     }
     if (!access.client_header.empty() && !access.api_keys.empty())
-        log.warn("--client-header has no effect, because API keys are set and name the clients");
-    for (const std::string& line : welcome_lines(options, *devices, models, **server))
-        log.welcome(line);
+        log.warn("--client-header has no effect, because API keys are set and identify the clients");
+    for (const std::string& line : startup_lines(options, *devices, models, **server))
+        log.startup(line);
     const auto is_interrupted = environment.watch_interrupts(SecondInterrupt::ends_program);
     output.write(address_of(options, (*server)->port()) + "\n");
     if (output.state() == OutputState::failed) // a program that waits for this line would wait forever
         return fail(output.error());
-    if ((*server)->run(is_interrupted) == server::ServerEnd::abandoned)
+    if ((*server)->run(is_interrupted) == server::ShutdownResult::abandoned)
         std::_Exit(static_cast<int>(ExitCode::done)); // destructors would wait for the work, perhaps forever
     return ExitCode::done;
+}
+
+Result<ExitCode> run_serve(const Command& command, const TypedArguments& arguments,
+                           const Environment& environment) {
+    const auto options = validate_serve(command, arguments);
+    return options ? Result<ExitCode>(serve_command(*options, environment)) : options.error();
+}
+
+} // namespace
+
+Command serve_spec() {
+    Command spec = serve_command_line();
+    spec.run = run_serve;
+    return spec;
 }
 
 } // namespace etna::cli

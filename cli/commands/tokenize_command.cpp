@@ -1,11 +1,11 @@
-#include "cli/commands/tokenize_command.hpp"
-
-#include "cli/folders.hpp"
+#include "cli/commands/commands.hpp"
+#include "cli/environment.hpp"
+#include "cli/options/command_line.hpp"
+#include "cli/options/compat.hpp"
 #include "cli/options/option_values.hpp"
-#include "cli/prompt.hpp"
 #include "cli/terminal/diagnostics.hpp"
-#include "cli/terminal/log_to_diagnostics.hpp"
-#include "cli/terminal/output.hpp"
+#include "cli/text_io.hpp"
+#include "core/base/json.hpp"
 #include "core/base/utf8.hpp"
 #include "core/gguf/file.hpp"
 #include "core/store/resolve.hpp"
@@ -13,17 +13,65 @@
 #include "core/text/tokenizer.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace etna::cli {
 namespace {
+
+enum class Direction { text_to_ids, ids_to_text };
+enum class SpecialText {
+    is_special, ///< "<|im_end|>" is that token, when encoding and when decoding
+    is_text,    ///< encoded as plain text; as an id it decodes to nothing
+};
+enum class TokenForm { ids, pieces };
+
+/// The validated command line of `etna tokenize`.
+struct TokenizeOptions {
+    std::string model;
+    std::optional<std::string> text; ///< absent: standard input
+    Direction direction = Direction::text_to_ids;
+    SpecialText special = SpecialText::is_special;
+    TokenForm form = TokenForm::ids;
+};
+
+constexpr std::array tokenize_positionals = {
+    model_positional,
+    Positional{.name = "TEXT",
+               .description = "the text, or ids with --decode; standard input if absent",
+               .presence = Presence::optional},
+};
+
+constexpr std::array tokenize_options = {
+    Option{.name = "no-special",
+           .description = "add no special tokens and read their names, such as </s>, as text; with --decode, "
+                          "they give no text",
+           .category = Category::output},
+    Option{.name = "pieces",
+           .description = "print an object per token: id, text, and bytes if they are not complete UTF-8",
+           .category = Category::output},
+    Option{.name = "decode",
+           .description = "read ids, as JSON or as bare numbers, and print their text",
+           .category = Category::output},
+    help_option,
+};
+
+constexpr auto tokenize_compat =
+    joined(compat_model, std::array{CompatOption{.names = "-p, --prompt", .ours = "TEXT"}});
+
+constexpr std::array tokenize_examples = {
+    Example{"etna tokenize demo \"Hello there\"", "the ids as JSON"},
+    Example{"etna tokenize demo --pieces < notes.txt", "each token of a file and its text"},
+    Example{"etna tokenize demo \"Hello\" | etna tokenize demo --decode", "text to ids and back"},
+};
 
 using Ids = std::vector<TokenId>;
 
@@ -46,11 +94,11 @@ Result<Ids> parse_ids(std::string_view text, uint32_t vocabulary_size) {
         TokenId id = 0;
         const auto [stop, failure] = std::from_chars(word.data(), word.data() + word.size(), id);
         if (failure != std::errc() || stop != word.data() + word.size() || id >= vocabulary_size) {
-            return Error{ErrorKind::invalid_argument,
-                         fmt::format("`{}` is not a token of the model", word.substr(0, shown_bytes)),
-                         fmt::format("ids are whole numbers from 0 to {}, as `etna tokenize MODEL TEXT` "
-                                     "prints them",
-                                     vocabulary_size - 1)};
+            return Error{
+                ErrorKind::invalid_argument,
+                fmt::format("`{}` is not a token of the model", word.substr(0, shown_bytes)),
+                fmt::format("use whole numbers from 0 to {}, as printed by `etna tokenize MODEL TEXT`",
+                            vocabulary_size - 1)};
         }
         ids.push_back(id);
         begin = text.find_first_not_of(separators, end);
@@ -85,24 +133,24 @@ Result<std::string> text_of(const text::Tokenizer& tokenizer, std::span<const To
                   {.control = hides ? text::ControlTokens::hidden : text::ControlTokens::shown});
 }
 
-/// Formats one JSON list on one line. A piece that is not whole UTF-8 gets `bytes` too, because JSON cannot
-/// represent it.
+/// Formats one JSON list on one line. A piece that is not complete UTF-8 gets `bytes` too, because JSON
+/// cannot represent it.
 std::string pieces_json(const text::Tokenizer& tokenizer, std::span<const TokenId> ids) {
-    auto list = nlohmann::ordered_json::array();
+    auto list = Json::array();
     for (const TokenId id : ids) {
         const std::string_view bytes = tokenizer.bytes(id);
-        nlohmann::ordered_json entry = {{"id", id}, {"piece", bytes}};
+        Json entry = {{"id", id}, {"piece", bytes}};
         if (valid_utf8_prefix(bytes) != bytes.size()) {
             for (const char byte : bytes)
                 entry["bytes"].push_back(static_cast<uint8_t>(byte));
         }
         list.push_back(std::move(entry));
     }
-    return list.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+    return dump_json(list) + "\n";
 }
 
 std::string ids_json(const Ids& ids) {
-    return nlohmann::json(ids).dump() + "\n";
+    return dump_json(ids) + "\n";
 }
 
 /// Adds a final newline on a terminal; a pipe or a file gets the exact text.
@@ -125,8 +173,7 @@ Result<std::string> convert(const text::Tokenizer& tokenizer, const std::string&
     return on_screen(std::move(decoded), environment);
 }
 
-} // namespace
-
+/// Errors: invalid_argument.
 Result<TokenizeOptions> validate_tokenize(const Command& command, const TypedArguments& arguments) {
     if (arguments.positionals.empty() || arguments.positionals[0].empty()) {
         return Error{ErrorKind::invalid_argument, "no model given",
@@ -146,6 +193,7 @@ Result<TokenizeOptions> validate_tokenize(const Command& command, const TypedArg
     return options;
 }
 
+/// Runs `etna tokenize`: converts text to token ids or back, using only the file's metadata. Blocking.
 ExitCode tokenize_command(const TokenizeOptions& options, const Environment& environment) {
     Diagnostics diagnostics(environment);
     const LogToDiagnostics log(diagnostics, Verbosity::quiet);
@@ -159,7 +207,7 @@ ExitCode tokenize_command(const TokenizeOptions& options, const Environment& env
         text = std::move(*input);
     }
     if (!text) {
-        return fail({ErrorKind::invalid_argument, "there is no text",
+        return fail({ErrorKind::invalid_argument, "no text given",
                      "give it as an argument, `etna tokenize MODEL \"Once upon a time\"`, or through a pipe"},
                     ExitCode::usage);
     }
@@ -175,6 +223,31 @@ ExitCode tokenize_command(const TokenizeOptions& options, const Environment& env
     if (output.write(*result) == OutputState::failed)
         return fail(output.error(), ExitCode::failed);
     return ExitCode::done;
+}
+
+Result<ExitCode> run_tokenize(const Command& command, const TypedArguments& arguments,
+                              const Environment& environment) {
+    const auto options = validate_tokenize(command, arguments);
+    return options ? Result<ExitCode>(tokenize_command(*options, environment)) : options.error();
+}
+
+} // namespace
+
+Command tokenize_spec() {
+    return {.name = "tokenize",
+            .summary = "convert text to a model's token ids, or back",
+            .description =
+                "Prints the token ids of a text as one JSON array, with the begin and end tokens that the "
+                "model adds. Standard input is used unchanged, with every newline. Only the metadata of the "
+                "model's file is read: no device is needed, and a file with only a vocabulary is enough.\n\n"
+                "--decode converts back: the begin and end tokens that the model adds give no text, other "
+                "special tokens give their names, and bytes that are not UTF-8 become U+FFFD. Nothing is "
+                "added to the text except a newline at its end on a terminal.",
+            .positionals = tokenize_positionals,
+            .options = tokenize_options,
+            .examples = tokenize_examples,
+            .compat = tokenize_compat,
+            .run = run_tokenize};
 }
 
 } // namespace etna::cli

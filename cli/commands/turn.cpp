@@ -1,7 +1,7 @@
 #include "cli/commands/turn.hpp"
 
-#include "cli/tools/context_room.hpp"
 #include "cli/tools/shell.hpp"
+#include "cli/tools/tool_result.hpp"
 
 #include <utility>
 
@@ -18,26 +18,26 @@ chat::Message message_of(const output::Output& output) {
     return message;
 }
 
-class TurnTaker {
+class TurnRunner {
 public:
-    TurnTaker(const generate::Model& model, generate::Request request, const ToolUse& use,
-              TurnWatcher& watcher, const generate::CancelPoll& is_cancelled)
-        : model_(&model), request_(std::move(request)), use_(use), watcher_(&watcher),
-          stop_requested_(&is_cancelled) {
+    TurnRunner(const generate::Model& model, generate::Request request, const ToolUse& use,
+               TurnDelegate& delegate, const generate::CancelPoll& is_cancelled)
+        : model_(&model), request_(std::move(request)), use_(use), delegate_(&delegate),
+          is_cancelled_(&is_cancelled) {
         if (request_.transcript == nullptr)
             request_.transcript = &transcript_;
     }
-    TurnTaker(const TurnTaker&) = delete;
-    TurnTaker& operator=(const TurnTaker&) = delete;
-    ~TurnTaker() = default;
+    TurnRunner(const TurnRunner&) = delete;
+    TurnRunner& operator=(const TurnRunner&) = delete;
+    ~TurnRunner() = default;
 
     Result<Turn> run() {
         for (int round = 1;; ++round) {
-            ETNA_CHECK(watcher_->prepare(request_));
+            ETNA_CHECK(delegate_->prepare(request_));
             ETNA_CHECK(generate_once());
             const output::Output& output = turn_.finished.output;
             const bool is_cancelled = turn_.finished.finish_reason == generate::FinishReason::cancelled;
-            if (!is_cancelled || says_something(output))
+            if (!is_cancelled || has_text_or_calls(output))
                 add(message_of(output));
             if (output.calls.empty())
                 return std::move(turn_);
@@ -56,7 +56,7 @@ public:
     }
 
 private:
-    static bool says_something(const output::Output& output) {
+    static bool has_text_or_calls(const output::Output& output) {
         return !output.content.empty() || !output.reasoning.empty() || !output.calls.empty();
     }
 
@@ -66,9 +66,9 @@ private:
             [this](const generate::Event& event) {
                 if (const auto* finished = std::get_if<generate::Finished>(&event))
                     turn_.finished = *finished;
-                return watcher_->receive(event);
+                return delegate_->receive(event);
             },
-            *stop_requested_);
+            *is_cancelled_);
     }
 
     /// Returns why none of the calls is run; empty if they are.
@@ -82,7 +82,7 @@ private:
                 turn_.open.push_back(call);
         }
         if (!turn_.open.empty())
-            return fmt::format("there is no command for `{}` here", turn_.open.front().name);
+            return fmt::format("`{}` has no command", turn_.open.front().name);
         turn_.has_too_many_rounds = round == tool_rounds_max;
         return turn_.has_too_many_rounds ? fmt::format("tools were called {} times already", round - 1)
                                          : std::string();
@@ -93,25 +93,26 @@ private:
     Result<std::string> answer(const output::Call& call, std::size_t calls_left) {
         const std::string command(use_.tools.command(call.name));
         if (!use_.tools.knows(call.name)) {
-            tell(call, {.told = fmt::format("error: there is no tool `{}`", call.name), .has_failed = true});
+            report(call,
+                   {.content = fmt::format("error: there is no tool `{}`", call.name), .has_failed = true});
             return std::string();
         }
-        switch (watcher_->ask(call, command, *stop_requested_)) {
-        case Leave::stopped:
+        switch (delegate_->ask(call, command, *is_cancelled_)) {
+        case Permission::cancelled:
             return stop(call);
-        case Leave::nobody:
-            turn_.lacks_leave = true;
-            return not_run(call, "nobody is there to allow it");
-        case Leave::refused:
-            tell(call, {.told = "the user did not allow this call", .has_failed = true});
+        case Permission::no_terminal:
+            turn_.lacks_permission = true;
+            return not_run(call, "there is no terminal to ask for permission");
+        case Permission::denied:
+            report(call, {.content = "the user did not allow this call", .has_failed = true});
             return std::string();
-        case Leave::given:
+        case Permission::granted:
             break;
         }
-        const auto outcome = run_shell(command, call.arguments, {.time = use_.time_limit}, *stop_requested_);
+        const auto outcome = run_shell(command, call.arguments, {.time = use_.time_limit}, *is_cancelled_);
         ToolResult result = tool_result(outcome, use_.time_limit);
         ETNA_CHECK(fit(call, result, calls_left));
-        tell(call, std::move(result));
+        report(call, std::move(result));
         if (outcome && outcome->end == ShellEnd::stopped) {
             turn_.finished.finish_reason = generate::FinishReason::cancelled;
             return std::string(stopped);
@@ -131,16 +132,16 @@ private:
 
     /// Truncates the result to the room in the context, with space reserved for an answer.
     Status fit(const output::Call& call, ToolResult& result, std::size_t calls_left) {
-        generate::Request request = watcher_->essence(request_);
+        generate::Request request = delegate_->minimal_request(request_);
         std::get<chat::Conversation>(request.prompt).messages.push_back(result_of(call, {}));
         const ResultLimits limits = {.answer_tokens = use_.answer_tokens, .calls = calls_left};
-        ETNA_TRY(result.bytes_left_out, fit_result(*model_, std::move(request), limits, result.told));
+        ETNA_TRY(result.bytes_left_out, fit_result(*model_, std::move(request), limits, result.content));
         return {};
     }
 
-    void tell(const output::Call& call, ToolResult result) {
-        watcher_->tool_answered(call, result);
-        add_result(call, std::move(result.told));
+    void report(const output::Call& call, ToolResult result) {
+        delegate_->on_tool_result(call, result);
+        add_result(call, std::move(result.content));
     }
 
     static chat::Message result_of(const output::Call& call, std::string text) {
@@ -163,33 +164,33 @@ private:
     const generate::Model* model_; ///< borrowed, as are these
     generate::Request request_;
     ToolUse use_;
-    TurnWatcher* watcher_;
-    const generate::CancelPoll* stop_requested_;
+    TurnDelegate* delegate_;
+    const generate::CancelPoll* is_cancelled_;
     generate::Transcript transcript_; ///< of this turn, if the caller has none
     Turn turn_;
 };
 
 } // namespace
 
-Result<Turn> take_turn(const generate::Model& model, generate::Request request, const ToolUse& tools,
-                       TurnWatcher& watcher, const generate::CancelPoll& is_cancelled) {
-    return TurnTaker(model, std::move(request), tools, watcher, is_cancelled).run();
+Result<Turn> run_turn(const generate::Model& model, generate::Request request, const ToolUse& tools,
+                      TurnDelegate& delegate, const generate::CancelPoll& is_cancelled) {
+    return TurnRunner(model, std::move(request), tools, delegate, is_cancelled).run();
 }
 
-bool tell_end(Diagnostics& diagnostics, const Turn& turn) {
+bool report_end(Diagnostics& diagnostics, const Turn& turn) {
     for (const std::string& broken : turn.finished.output.broken)
-        diagnostics.warning(fmt::format("the model wrote a tool call that is none: {}", broken));
+        diagnostics.warning(fmt::format("malformed tool call: {}", broken));
     if (turn.has_too_many_rounds) {
         diagnostics.error(
             {ErrorKind::invalid_argument,
              fmt::format("the model called tools {} times: the turn ends here", tool_rounds_max)});
     }
-    if (turn.lacks_leave) {
+    if (turn.lacks_permission) {
         diagnostics.error({ErrorKind::invalid_argument,
-                           "there is nobody to ask whether the tool may be run: the turn ends here",
-                           "--yes agrees to the commands of tools in files that you name"});
+                           "there is no terminal to ask whether the tool may run: the turn ends here",
+                           "use --yes to run the commands of tools files that you name"});
     }
-    return !turn.has_too_many_rounds && !turn.lacks_leave;
+    return !turn.has_too_many_rounds && !turn.lacks_permission;
 }
 
 } // namespace etna::cli

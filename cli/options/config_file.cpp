@@ -1,6 +1,6 @@
 #include "cli/options/config_file.hpp"
 
-#include "cli/terminal/quote.hpp"
+#include "cli/terminal/printable.hpp"
 #include "core/base/bytes.hpp"
 
 #include <algorithm>
@@ -28,25 +28,25 @@ namespace {
 
 constexpr std::size_t problem_bytes_max = 200; // toml++ repeats keys of any length
 
-struct Descriptor {
+struct OpenFile {
     int number;
-    explicit Descriptor(int opened) : number(opened) {}
-    Descriptor(const Descriptor&) = delete;
-    Descriptor& operator=(const Descriptor&) = delete;
-    ~Descriptor() {
+    explicit OpenFile(int opened) : number(opened) {}
+    OpenFile(const OpenFile&) = delete;
+    OpenFile& operator=(const OpenFile&) = delete;
+    ~OpenFile() {
         if (number >= 0)
             ::close(number);
     }
 };
 
-/// Reads the whole file; empty if there is none.
+/// Reads the complete file; empty if it does not exist.
 Result<std::optional<std::string>> read_file(const std::filesystem::path& path) {
     const auto refused = [&](std::string_view why) {
         return Error{ErrorKind::io,
                      fmt::format("cannot read the configuration file {}: {}", path.string(), why)};
     };
     // A pipe without a writer would block the call.
-    const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+    const OpenFile file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
     if (file.number < 0 && (errno == ENOENT || errno == ENOTDIR))
         return std::optional<std::string>();
     struct stat status{};
@@ -74,19 +74,19 @@ Result<std::optional<std::string>> read_file(const std::filesystem::path& path) 
 
 /// Returns a scalar as it would be typed; empty if `kind` does not accept it.
 std::optional<std::string> typed(Kind kind, const toml::node& value) {
-    const bool wants_text = kind == Kind::text || kind == Kind::choice;
+    const bool takes_text_value = kind == Kind::text || kind == Kind::choice;
     if (const auto* boolean = value.as_boolean(); boolean != nullptr && kind == Kind::flag)
         return boolean->get() ? "true" : "false";
-    if (const auto* text = value.as_string(); text != nullptr && (wants_text || kind == Kind::size))
+    if (const auto* text = value.as_string(); text != nullptr && (takes_text_value || kind == Kind::size))
         return text->get();
-    if (const auto* whole = value.as_integer(); whole != nullptr && !wants_text && kind != Kind::flag)
+    if (const auto* whole = value.as_integer(); whole != nullptr && !takes_text_value && kind != Kind::flag)
         return fmt::to_string(whole->get());
     if (const auto* number = value.as_floating_point(); number != nullptr && kind == Kind::number)
         return fmt::to_string(number->get());
     return std::nullopt;
 }
 
-std::string_view wanted(const Option& option) {
+std::string_view expected_value(const Option& option) {
     switch (option.kind) {
     case Kind::flag:
         return "true or false";
@@ -112,7 +112,7 @@ public:
         const Option* option = find_option(command_, key);
         if (option == nullptr || !has_environment_name(*option)) {
             return Error{ErrorKind::invalid_argument,
-                         fmt::format("{}: unknown key {}", place(node), backquoted(key)),
+                         fmt::format("{}: unknown key {}", location(node), backquoted(key)),
                          fmt::format("keys are the long options of `etna {}` without dashes", command_.name)};
         }
         const std::string origin =
@@ -129,14 +129,14 @@ public:
             list != nullptr ? std::all_of(list->begin(), list->end(), add_scalar) : add_scalar(node);
         if (!fits) {
             return Error{ErrorKind::invalid_argument,
-                         fmt::format("{}: {}: {} is expected", place(node), key, wanted(*option))};
+                         fmt::format("{}: {}: {} is expected", location(node), key, expected_value(*option))};
         }
         arguments.options.emplace(key, std::move(values)); // an existing value takes precedence
         return {};
     }
 
 private:
-    [[nodiscard]] std::string place(const toml::node& node) const {
+    [[nodiscard]] std::string location(const toml::node& node) const {
         return fmt::format("{}:{}", path_.string(), node.source().begin.line);
     }
 
@@ -145,7 +145,7 @@ private:
 };
 
 /// Returns whether any command has the option: top-level keys apply to every command that has it.
-bool is_anothers(std::string_view name) {
+bool belongs_to_other_command(std::string_view name) {
     return std::any_of(commands().begin(), commands().end(), [&](const Command& command) {
         const Option* option = find_option(command, name);
         return option != nullptr && has_environment_name(*option);
@@ -170,8 +170,8 @@ Status add_config(const Command& command, std::string_view text, const std::file
     }
     for (const auto& [key, node] : parsed.table()) {
         const bool is_own = find_option(command, key.str()) != nullptr;
-        const bool is_anothers_section = node.is_table() && !is_own;
-        if (!is_anothers_section && (is_own || !is_anothers(key.str())))
+        const bool is_section_of_other_command = node.is_table() && !is_own;
+        if (!is_section_of_other_command && (is_own || !belongs_to_other_command(key.str())))
             ETNA_CHECK(section.add(key.str(), node, arguments));
     }
     return {};

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cli/command_line.hpp"
+#include "cli/options/command_line.hpp"
 #include "core/base/bytes.hpp"
 
 #include <filesystem>

@@ -1,7 +1,11 @@
 #include "cli/options/connection_options.hpp"
 
+#include "core/base/bytes.hpp"
+
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -11,12 +15,107 @@
 namespace etna::cli {
 namespace {
 
+constexpr double connections_max = 1'000'000;
+constexpr double requests_max = 32'768; // one thread per request
+constexpr double tebibyte = 1024 * gibibyte;
+
+constexpr std::array connection_table = {
+    Option{
+        .name = "tls-cert",
+        .value = "FILE",
+        .kind = Kind::text,
+        .description =
+            "serve https:// with the PEM certificate in this file; intermediate certificates may follow it",
+        .category = Category::server},
+    Option{.name = "tls-key",
+           .value = "FILE",
+           .kind = Kind::text,
+           .description = "private key of the certificate, PEM without a password; may be the same file",
+           .category = Category::server},
+    Option{.name = "body-max",
+           .value = "SIZE",
+           .kind = Kind::size,
+           .range = {kibibyte, 16 * gibibyte},
+           .default_text = "32M",
+           .description = "maximum request body in bytes, or with K, M or G",
+           .category = Category::server},
+    Option{.name = "bodies-max",
+           .value = "SIZE",
+           .kind = Kind::size,
+           .range = {mebibyte, tebibyte},
+           .default_text = "1G",
+           .description = "maximum memory of all requests together; bodies, messages, tokens and answers "
+                          "count; at least --body-max; requests beyond it get 503, except those of 64K or "
+                          "less, and one that alone needs more gets 413",
+           .category = Category::server},
+    Option{.name = "header-max",
+           .value = "SIZE",
+           .kind = Kind::size,
+           .range = {kibibyte, mebibyte},
+           .default_text = "64K",
+           .description =
+               "maximum size of a request's headers in bytes, or with K or M; 8K each and at most 100",
+           .category = Category::server},
+    Option{.name = "connections-max",
+           .value = "N",
+           .kind = Kind::integer,
+           .range = {1, connections_max},
+           .default_text = "4096",
+           .description = "maximum open connections, idle ones included; one more evicts the longest idle "
+                          "connection of the address with the most, or gets 503 if all are busy",
+           .category = Category::server},
+    Option{.name = "connections-per-address",
+           .value = "N",
+           .kind = Kind::integer,
+           .range = {1, connections_max},
+           .default_text = "2048",
+           .description = "maximum idle connections of an address, or of an IPv6 /64 network; one more "
+                          "evicts the longest idle one",
+           .category = Category::server},
+    Option{.name = "requests-max",
+           .value = "N",
+           .kind = Kind::integer,
+           .range = {1, requests_max},
+           .default_text = "512",
+           .description = "maximum concurrent requests, a thread each, those that wait for a model included; "
+                          "more get 503, except /health, /ready and /live",
+           .category = Category::server},
+    Option{.name = "header-timeout",
+           .value = "SECONDS",
+           .kind = Kind::integer,
+           .range = {1, day_s},
+           .default_text = "10",
+           .description = "time limit for a request's headers, and before that for the TLS handshake",
+           .category = Category::server},
+    Option{.name = "body-timeout",
+           .value = "SECONDS",
+           .kind = Kind::integer,
+           .range = {1, day_s},
+           .default_text = "30",
+           .description = "time limit for a request's body, plus a second per 16K received",
+           .category = Category::server},
+    Option{.name = "write-timeout",
+           .value = "SECONDS",
+           .kind = Kind::integer,
+           .range = {1, day_s},
+           .default_text = "60",
+           .description = "time that a client may pause while it reads an answer",
+           .category = Category::server},
+    Option{.name = "idle-timeout",
+           .value = "SECONDS",
+           .kind = Kind::integer,
+           .range = {1, day_s},
+           .default_text = "75",
+           .description = "time that an idle connection stays open; sent in the Keep-Alive header",
+           .category = Category::server},
+};
+
 /// Requires both options or neither: with only one, traffic that should be encrypted would not be.
 Status read_tls(const OptionValues& values, server::ConnectionOptions& options) {
     const auto certificate = values.text("tls-cert"), key = values.text("tls-key");
     for (const auto& [name, file] : {std::pair("tls-cert", &certificate), std::pair("tls-key", &key)}) {
         if (*file && (*file)->empty())
-            return Error{ErrorKind::invalid_argument, fmt::format("--{}: the name of a file is empty", name)};
+            return Error{ErrorKind::invalid_argument, fmt::format("--{}: the file name is empty", name)};
     }
     if (certificate && !key) {
         return Error{ErrorKind::invalid_argument, "--tls-cert is given without --tls-key",
@@ -51,6 +150,10 @@ Status read_timeout(const OptionValues& values, std::string_view name, std::chro
 }
 
 } // namespace
+
+std::span<const Option> connection_options() {
+    return connection_table;
+}
 
 Status read_connection(const OptionValues& values, server::ServerOptions& options) {
     server::ConnectionOptions& connection = options.connection;

@@ -1,13 +1,233 @@
 #include "cli/options/generation_options.hpp"
 
-#include "cli/options/structure_options.hpp"
+#include "cli/text_io.hpp"
 
+#include <array>
+#include <span>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 namespace etna::cli {
 namespace {
+
+constexpr double context_tokens_max = 1 << 26; ///< same as model::context_max
+constexpr double size_min_bytes = 1 << 16;
+constexpr double size_max_bytes = 1ULL << 50;
+
+constexpr std::array<std::string_view, 3> kv_types = {"f16", "f32", "q8_0"};
+constexpr std::array<std::string_view, 4> vendors = {"nvidia", "amd", "intel", "lavapipe"};
+constexpr std::array<std::string_view, 3> reasoning_choices = {"show", "hide", "auto"};
+
+constexpr std::array length_table = {
+    Option{.name = "min-tokens",
+           .value = "N",
+           .kind = Kind::integer,
+           .range = {0, int32_max},
+           .default_text = "0",
+           .description = "generate at least N tokens before the model or a stop can end the answer"},
+    Option{.name = "stop",
+           .value = "TEXT",
+           .kind = Kind::text,
+           .description = "stop before writing TEXT; may be repeated",
+           .repeat = Repeat::collect},
+    Option{.name = "stop-token-id",
+           .value = "ID",
+           .kind = Kind::integer,
+           .range = {0, uint32_max},
+           .description = "stop before the token ID, as printed by `etna tokenize`; may be repeated",
+           .repeat = Repeat::collect},
+    Option{.name = "ignore-eos", .description = "continue past the model's end tokens"},
+};
+
+constexpr std::array structure_table = {
+    Option{.name = "json-schema",
+           .value = "SCHEMA",
+           .kind = Kind::text,
+           .description = "constrain the answer to a JSON Schema, a file or `{...}`; a keyword that cannot "
+                          "be enforced is an error",
+           .brief = "constrain the answer to a JSON Schema"},
+    Option{.name = "lenient-schema",
+           .description = "skip JSON Schema keywords that cannot be enforced, also for tool arguments"},
+    Option{.name = "tools-strict", .description = tools_strict_text},
+    Option{.name = "grammar",
+           .value = "FILE",
+           .kind = Kind::text,
+           .description = "constrain the answer to a GBNF (llama.cpp) or Lark grammar; a file, or the "
+                          "grammar itself if it contains `::=`"},
+    Option{.name = "regex",
+           .value = "PATTERN",
+           .kind = Kind::text,
+           .description = "constrain the complete answer to an ECMAScript regular expression"},
+    Option{.name = "choice",
+           .value = "TEXT",
+           .kind = Kind::text,
+           .description = "constrain the answer to one of several texts; repeat the option for each text",
+           .repeat = Repeat::collect},
+};
+
+constexpr std::array prediction_table = {
+    Option{.name = "prediction",
+           .value = "TEXT",
+           .kind = Kind::text,
+           .description = "draft from TEXT, a prediction of the answer; faster where it matches, and the "
+                          "answer never changes"},
+};
+
+constexpr std::array conversation_table = {
+    Option{.name = "system",
+           .value = "TEXT",
+           .kind = Kind::text,
+           .description =
+               "put TEXT before the prompt as the system message, through the model's chat template",
+           .brief = "set the system message"},
+    chat_template_option,
+    Option{.name = "think",
+           .description = "let the model think before it answers, if its template has a switch for that",
+           .brief = "let the model think before it answers"},
+    Option{.name = "no-think",
+           .description = "let the model answer without thinking",
+           .brief = "let the model answer without thinking"},
+    Option{.name = "reasoning",
+           .value = "WHEN",
+           .kind = Kind::choice,
+           .choices = reasoning_choices,
+           .default_text = "auto",
+           .description = "show the model's reasoning on standard error; auto shows it on a terminal only",
+           .category = Category::output},
+    Option{.name = "tools",
+           .value = "FILE",
+           .kind = Kind::text,
+           .description = "offer the tools in this JSON file, a list as in OpenAI's API; a tool with a "
+                          "`command` runs it in the shell after you agree",
+           .brief = "offer the tools in this JSON file"},
+    Option{.name = "yes",
+           .description = "run tool commands without asking; only those of files that you name"},
+    Option{.name = "tool-timeout",
+           .value = "SECONDS",
+           .kind = Kind::integer,
+           .range = {0, day_s},
+           .default_text = "60",
+           .description = "stop tool commands after this time, and report that to the model; 0: no limit"},
+};
+
+constexpr std::array device_table = {
+    Option{.name = "device",
+           .value = "DEVICE",
+           .kind = Kind::text,
+           .default_text = "the best GPU, else the CPU",
+           .description = "Vulkan device, by number, UUID or part of its name",
+           .brief = "device to run on; `etna devices` lists them",
+           .category = Category::device},
+    Option{.name = "ctx-size",
+           .short_name = 'c',
+           .value = "N",
+           .kind = Kind::integer,
+           .range = {1, context_tokens_max},
+           .default_text = "the model's own, as far as memory allows",
+           .absence = "0",
+           .description = "maximum tokens of prompt and answer together",
+           .brief = "maximum tokens of prompt and answer together",
+           .category = Category::device},
+    Option{.name = "kv-type",
+           .value = "TYPE",
+           .kind = Kind::choice,
+           .choices = kv_types,
+           .default_text = "f16",
+           .description = "number format of the KV cache; q8_0 takes half the memory of f16",
+           .category = Category::device},
+    Option{.name = "key-type",
+           .value = "TYPE",
+           .kind = Kind::choice,
+           .choices = kv_types,
+           .default_text = "as --kv-type",
+           .description = "number format of the cached keys",
+           .category = Category::device},
+    Option{.name = "value-type",
+           .value = "TYPE",
+           .kind = Kind::choice,
+           .choices = kv_types,
+           .default_text = "as --kv-type",
+           .description = "number format of the cached values",
+           .category = Category::device},
+    Option{.name = "kv-memory",
+           .value = "SIZE",
+           .kind = Kind::size,
+           .range = {size_min_bytes, size_max_bytes},
+           .default_text = "as the context needs",
+           .description = "memory of the KV cache in bytes, or with K, M, G or T; powers of 1024",
+           .category = Category::device},
+    Option{.name = "plan-as",
+           .value = "VENDOR",
+           .kind = Kind::choice,
+           .choices = vendors,
+           .description = "select kernels as for a device of VENDOR",
+           .category = Category::device,
+           .visibility = Visibility::hidden},
+};
+
+using grammar::Description;
+using grammar::Notation;
+
+constexpr std::size_t grammar_file_bytes_max = std::size_t{4} << 20;
+
+/// Returns whether `text` is a schema: a JSON object, whose brace does not start a file name.
+bool is_json(std::string_view text) {
+    const std::size_t first = text.find_first_not_of(" \n\r\t");
+    return first != std::string_view::npos && text[first] == '{';
+}
+
+/// Returns whether `text` has a GBNF rule, as in llama.cpp's --grammar; file names do not contain "::=".
+bool is_grammar(std::string_view text) {
+    return text.find("::=") != std::string_view::npos;
+}
+
+Description one_of(const std::vector<TypedValue>& texts) {
+    Description description = {.notation = Notation::choices};
+    for (const TypedValue& text : texts)
+        description.choices.push_back(text.text);
+    return description;
+}
+
+/// Precondition: `given` is not empty.
+Result<Description> description_of(std::string_view option, const std::vector<TypedValue>& given) {
+    if (option == "choice")
+        return one_of(given);
+    const std::string& value = given.back().text;
+    if (option == "regex")
+        return Description{.notation = Notation::regex, .text = value};
+    const bool is_schema = option == "json-schema";
+    const Notation notation = is_schema ? Notation::json_schema : Notation::gbnf;
+    Description description = {.notation = notation, .text = value, .place = fmt::format("--{}", option)};
+    if (is_schema ? !is_json(value) : !is_grammar(value)) {
+        ETNA_TRY(description.text, read_text_file(value, grammar_file_bytes_max));
+    }
+    return description;
+}
+
+/// Returns the grammar of the answer given by `--json-schema`, `--grammar`, `--regex` or `--choice`; empty if
+/// none is given. Reads the files they name. Errors: invalid_argument (more than one of them), those of
+/// read_text_file().
+Result<std::optional<Description>> read_structure(const OptionValues& values) {
+    std::optional<Description> found;
+    std::string_view found_by;
+    for (const std::string_view option : {"json-schema", "grammar", "regex", "choice"}) {
+        const std::vector<TypedValue> given = values.texts(option);
+        if (given.empty())
+            continue;
+        if (found) {
+            return Error{ErrorKind::invalid_argument,
+                         fmt::format("--{} and --{} exclude each other", found_by, option),
+                         "remove one of them"};
+        }
+        ETNA_TRY(found, description_of(option, given));
+        found_by = option;
+    }
+    return found;
+}
 
 runtime::KvType kv_type_named(std::string_view name) {
     if (name == "f32")
@@ -19,9 +239,9 @@ Status read_cache_types(const OptionValues& values, runtime::ExecutorOptions& ex
     ETNA_TRY(const auto both, values.choice("kv-type"));
     ETNA_TRY(const auto key, values.choice("key-type"));
     ETNA_TRY(const auto value, values.choice("value-type"));
-    const std::string usual = both.value_or("f16");
-    executor.key_type = kv_type_named(key.value_or(usual));
-    executor.value_type = kv_type_named(value.value_or(usual));
+    const std::string default_type = both.value_or("f16");
+    executor.key_type = kv_type_named(key.value_or(default_type));
+    executor.value_type = kv_type_named(value.value_or(default_type));
     return {};
 }
 
@@ -46,12 +266,12 @@ Status read_length(const OptionValues& values, GenerationOptions& options) {
         return Error{ErrorKind::invalid_argument,
                      fmt::format("--min-tokens {} is more than --max-tokens {}", options.min_tokens,
                                  *options.max_tokens),
-                     "lower the one or raise the other"};
+                     "lower --min-tokens or raise --max-tokens"};
     }
     ETNA_TRY(options.stop, read_stops(values));
     ETNA_TRY(options.stop_tokens, values.integers("stop-token-id"));
     ETNA_TRY(const bool ignores_end, values.flag("ignore-eos"));
-    options.end_tokens = ignores_end ? generate::EndTokens::go_on : generate::EndTokens::end;
+    options.end_tokens = ignores_end ? generate::EndTokens::ignore : generate::EndTokens::stop;
     return {};
 }
 
@@ -61,8 +281,8 @@ Status check_stop_tokens(const std::vector<TokenId>& tokens, uint32_t vocabulary
         if (token >= vocabulary) {
             return Error{
                 ErrorKind::invalid_argument,
-                fmt::format("--stop-token-id names token {}, and the vocabulary has {}", token, vocabulary),
-                fmt::format("name tokens from 0 to {}", vocabulary - 1)};
+                fmt::format("--stop-token-id: token {} is outside the vocabulary of {}", token, vocabulary),
+                fmt::format("use token ids from 0 to {}", vocabulary - 1)};
         }
     }
     return {};
@@ -73,14 +293,34 @@ Result<chat::Thinking> read_thinking(const OptionValues& values) {
     ETNA_TRY(const bool off, values.flag("no-think"));
     if (on && off) {
         return Error{ErrorKind::invalid_argument, "--think and --no-think contradict each other",
-                     "leave one of them out"};
+                     "remove one of them"};
     }
     if (on)
         return chat::Thinking::on;
-    return off ? chat::Thinking::off : chat::Thinking::as_template_says;
+    return off ? chat::Thinking::off : chat::Thinking::template_default;
 }
 
 } // namespace
+
+std::span<const Option> length_options() {
+    return length_table;
+}
+
+std::span<const Option> structure_options() {
+    return structure_table;
+}
+
+std::span<const Option> prediction_options() {
+    return prediction_table;
+}
+
+std::span<const Option> conversation_options() {
+    return conversation_table;
+}
+
+std::span<const Option> device_options() {
+    return device_table;
+}
 
 Result<ModelOptions> read_model(const OptionValues& values, std::string model) {
     ModelOptions options;

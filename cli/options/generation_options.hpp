@@ -3,20 +3,22 @@
 #include "cli/options/option_values.hpp"
 #include "cli/options/sampling_options.hpp"
 #include "cli/options/search_options.hpp"
+#include "cli/terminal/diagnostics.hpp"
 #include "core/chat/conversation.hpp"
-#include "core/generate/generate.hpp"
+#include "core/generate/generation.hpp"
 #include "core/generate/model.hpp"
+#include "core/grammar/grammar_cache.hpp"
 
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace etna::cli {
-
-enum class Verbosity { quiet, verbose };
 
 /// The model, its device and its chat template.
 struct ModelOptions {
@@ -36,7 +38,7 @@ struct GenerationOptions {
     uint32_t min_tokens = 0;
     std::vector<std::string> stop;
     std::vector<TokenId> stop_tokens;
-    generate::EndTokens end_tokens = generate::EndTokens::end;
+    generate::EndTokens end_tokens = generate::EndTokens::stop;
     std::string prediction;                      ///< predicted answer; empty: none
     std::optional<grammar::Description> grammar; ///< grammar of the answer
     bool has_strict_tools = false;               ///< see generate::Request
@@ -44,14 +46,47 @@ struct GenerationOptions {
     SamplingOptions sampling;
     SearchOptions search;
     generate::SpeculationOverrides speculation; ///< the caller's; overrides the model folder's
-    std::optional<uint32_t> logprobs; ///< top tokens besides the chosen one; empty: no log-probabilities
-    std::string system;               ///< empty: no system message
-    chat::Thinking thinking = chat::Thinking::as_template_says;
+    std::optional<uint32_t>
+        logprobs;       ///< top tokens in addition to the chosen one; empty: no log-probabilities
+    std::string system; ///< empty: no system message
+    chat::Thinking thinking = chat::Thinking::template_default;
     ShowReasoning reasoning = ShowReasoning::on_terminal;
     std::filesystem::path tools_file; ///< empty: no tools
     Consent tools_consent = Consent::ask;
     std::chrono::seconds tool_time_limit{0}; ///< per call; 0: no limit
 };
+
+/// Tables of the options that commands with a model share.
+std::span<const Option> length_options(); ///< without --max-tokens; see max_tokens_option()
+std::span<const Option> structure_options();
+std::span<const Option> prediction_options();
+std::span<const Option> conversation_options();
+std::span<const Option> device_options();
+
+/// Returns --max-tokens. `min` is 0 if the command can process a prompt without an answer.
+constexpr Option max_tokens_option(double min, std::string_view description) {
+    return {.name = "max-tokens",
+            .short_name = 'n',
+            .value = "N",
+            .kind = Kind::integer,
+            .range = {min, int32_max},
+            .default_text = "until the model ends or the context is full",
+            .absence = "-1",
+            .description = description,
+            .brief = "stop after N tokens"};
+}
+
+inline constexpr Option chat_template_option = {
+    .name = "chat-template",
+    .value = "TEMPLATE",
+    .kind = Kind::text,
+    .default_text = "the model's own",
+    .description = "render the conversation with this chat template; a Jinja file, a variant in the model's "
+                   "file, or chatml, llama2, llama3, gemma, mistral, phi3, zephyr or vicuna"};
+
+inline constexpr std::string_view tools_strict_text =
+    "constrain the arguments of all tools to their schemas, as \"strict\": true does for one; otherwise only "
+    "to a JSON object";
 
 /// Read the options that commands with a model share. Preconditions: the command has them. Errors:
 /// invalid_argument.

@@ -1,15 +1,20 @@
 #pragma once
 
+#include "core/base/result.hpp"
+
 #include <cstdint>
+#include <initializer_list>
 #include <limits>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace etna::cli {
 
-// The single description of the command line. Parsing, --help, the man pages, shell completion, the ETNA_*
-// variables and the configuration file all derive from it.
+// The types of the option tables, which are the single description of the command line: parsing, --help, the
+// man pages, shell completion, the ETNA_* variables and the configuration file all derive from them. Each
+// table is in the file that reads its values.
 
 enum class Kind : uint8_t {
     flag,    ///< takes no value
@@ -39,6 +44,10 @@ struct Range {
 
 /// All integers of 64 bits; see OptionValues::long_integer().
 inline constexpr Range int64_range = {-0x1p63, 0x1p63};
+
+inline constexpr double int32_max = std::numeric_limits<int32_t>::max();
+inline constexpr double uint32_max = std::numeric_limits<uint32_t>::max();
+inline constexpr double day_s = 86'400;
 
 struct Option {
     std::string_view name;       ///< long name, without dashes
@@ -76,22 +85,22 @@ struct Positional {
     Repeat repeat = Repeat::last_counts; ///< collect: any number of values; only for the last positional
 };
 
-enum class ForeignValue : uint8_t {
+enum class CompatValue : uint8_t {
     none,
     one,
-    perhaps_switch, ///< the next argument, if it is on, off, auto, 1 or 0
+    optional_switch, ///< the next argument, if it is on, off, auto, 1 or 0
 };
-enum class ForeignMeaning : uint8_t {
+enum class CompatMeaning : uint8_t {
     ours,      ///< another name of an etna option or argument
     no_effect, ///< already the behaviour, or without a visible difference: a note explains why
     missing,   ///< an error whose hint names the alternative
 };
 
 /// An option of llama.cpp's or Ollama's programs that etna recognizes.
-struct ForeignOption {
+struct CompatOption {
     std::string_view names; ///< as typed: "-ngl, --gpu-layers"
-    ForeignValue value = ForeignValue::one;
-    ForeignMeaning meaning = ForeignMeaning::ours;
+    CompatValue value = CompatValue::one;
+    CompatMeaning meaning = CompatMeaning::ours;
     std::string_view ours = {};  ///< for `ours`: the long name of the option, or the name of the argument
     std::string_view fixed = {}; ///< for `ours`, if it takes no value but etna's option does: that value
     std::string_view hint = {};  ///< for the other two: the behaviour of etna, as a clause
@@ -102,6 +111,10 @@ struct Example {
     std::string_view description;
 };
 
+struct Environment;
+struct TypedArguments;
+enum class ExitCode : int;
+
 struct Command {
     std::string_view name;
     std::string_view summary; ///< a clause, for lists
@@ -110,12 +123,40 @@ struct Command {
     std::span<const Positional> positionals;
     std::span<const Option> options;
     std::span<const Example> examples;
-    std::span<const ForeignOption> foreign = {}; ///< none of the names may be in `options`
+    std::span<const CompatOption> compat = {}; ///< none of the names may be in `options`
     Visibility visibility = Visibility::shown;
+    /// Validates the arguments and runs the command. Blocking. Returns usage errors; reports others itself.
+    Result<ExitCode> (*run)(const Command& command, const TypedArguments& arguments,
+                            const Environment& environment) = nullptr;
 };
 
-/// All commands, in help order.
+/// All commands, in help order; defined in application.cpp.
 std::span<const Command> commands();
+
+/// Concatenates lists of options.
+std::vector<Option> joined(std::initializer_list<std::span<const Option>> lists);
+
+// Entries that several commands share.
+
+inline constexpr Option help_option = {.name = "help",
+                                       .short_name = 'h',
+                                       .description = "print this help and exit",
+                                       .brief = "print this help and exit",
+                                       .category = Category::help};
+
+/// For commands whose options have briefs.
+inline constexpr Option help_all_option = {.name = "help-all",
+                                           .description = "print every option, its bounds and its default",
+                                           .brief = "print every option, its bounds and its default",
+                                           .category = Category::help};
+
+inline constexpr Positional model_positional = {
+    .name = "MODEL",
+    .description =
+        "`demo` (a tiny built-in model that shows that everything works; it is not an assistant), a path to "
+        "a .gguf file, or the NAME of $XDG_DATA_HOME/etna/models/NAME.gguf; a file named demo needs a path",
+    .brief = "demo (built in), a .gguf file, or a stored model's name",
+    .completion = Completion::models};
 
 /// Options of `etna` itself, before any command.
 std::span<const Option> global_options();

@@ -1,7 +1,6 @@
 #include "cli/options/option_values.hpp"
 
-#include "cli/options/parsed.hpp"
-#include "cli/terminal/quote.hpp"
+#include "cli/terminal/printable.hpp"
 
 #include <algorithm>
 #include <array>

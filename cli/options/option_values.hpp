@@ -1,14 +1,26 @@
 #pragma once
 
-#include "cli/command_line.hpp"
+#include "cli/options/command_line.hpp"
 
+#include <charconv>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 namespace etna::cli {
+
+/// Parses all of `text` as a number; empty if anything is left over or the number does not fit.
+template <class Number>
+std::optional<Number> parsed(std::string_view text) {
+    Number number{};
+    const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (failure != std::errc() || end != text.data() + text.size())
+        return std::nullopt;
+    return number;
+}
 
 /// Second stage: validates the typed values. Every error is invalid_argument and names the origin, the value
 /// and the allowed values.

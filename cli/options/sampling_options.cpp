@@ -1,17 +1,189 @@
 #include "cli/options/sampling_options.hpp"
 
-#include "cli/options/parsed.hpp"
-#include "cli/terminal/quote.hpp"
-#include "core/generate/dry_breakers.hpp"
+#include "cli/terminal/printable.hpp"
+#include "core/generate/sampling_options.hpp"
 
+#include <array>
 #include <cmath>
 #include <cstddef>
+#include <span>
 #include <string_view>
 
 #include <fmt/format.h>
 
 namespace etna::cli {
 namespace {
+
+constexpr double temperature_max = 100;
+constexpr double sigmas_max = 1000;
+constexpr double penalty_max = 100; ///< same as sampling::check()
+
+constexpr std::array sampling_table = {
+    Option{.name = "temp",
+           .value = "T",
+           .kind = Kind::number,
+           .range = {0, temperature_max},
+           .default_text = "the model's own, else 0.8",
+           .description = "temperature; 0 always takes the likeliest token, higher values vary more",
+           .brief = "temperature; 0 takes the likeliest token, higher values vary more",
+           .category = Category::sampling},
+    Option{.name = "top-k",
+           .value = "N",
+           .kind = Kind::integer,
+           .range = {0, int32_max},
+           .default_text = "the model's own, else 40",
+           .description = "sample from the N likeliest tokens; 0: from all",
+           .category = Category::sampling},
+    Option{.name = "top-p",
+           .value = "P",
+           .kind = Kind::number,
+           .range = {0, 1, LowerBound::exclusive},
+           .default_text = "the model's own, else 0.95",
+           .description = "sample from the likeliest tokens with a total probability of P; 1: from all",
+           .category = Category::sampling},
+    Option{.name = "min-p",
+           .value = "P",
+           .kind = Kind::number,
+           .range = {0, 1},
+           .default_text = "the model's own, else 0.05",
+           .description = "drop tokens less likely than P times the likeliest",
+           .category = Category::sampling},
+    Option{.name = "typical-p",
+           .value = "P",
+           .kind = Kind::number,
+           .range = {0, 1, LowerBound::exclusive},
+           .default_text = "1",
+           .description = "sample from the most typical tokens with a total probability of P (locally "
+                          "typical sampling); 1: from all",
+           .category = Category::sampling},
+    Option{.name = "top-n-sigma",
+           .value = "N",
+           .kind = Kind::number,
+           .range = {0, sigmas_max},
+           .default_text = "0",
+           .absence = "-1",
+           .description =
+               "sample from tokens with logits within N standard deviations of the largest; 0: from all",
+           .category = Category::sampling},
+    Option{.name = "xtc-probability",
+           .value = "P",
+           .kind = Kind::number,
+           .range = {0, 1},
+           .default_text = "the model's own, else 0",
+           .description =
+               "probability of dropping the top choices, except the least likely of them (XTC); 0: never",
+           .category = Category::sampling},
+    Option{.name = "xtc-threshold",
+           .value = "P",
+           .kind = Kind::number,
+           .range = {0, 1},
+           .default_text = "the model's own, else 0.1",
+           .description = "minimum probability of a top choice; above 0.5, XTC has no effect",
+           .category = Category::sampling},
+    Option{.name = "min-keep",
+           .value = "N",
+           .kind = Kind::integer,
+           .range = {0, int32_max},
+           .default_text = "0",
+           .description = "minimum number of tokens that each of the filters above leaves",
+           .category = Category::sampling},
+    Option{.name = "repeat-penalty",
+           .value = "X",
+           .kind = Kind::number,
+           .range = {0, penalty_max, LowerBound::exclusive},
+           .default_text = "the model's own, else 1",
+           .description = "penalize tokens of the prompt and the answer; positive logits are divided by X, "
+                          "others multiplied; 1: no effect",
+           .category = Category::sampling},
+    Option{.name = "repeat-last-n",
+           .value = "N",
+           .kind = Kind::integer,
+           .range = {-1, int32_max},
+           .default_text = "the model's own, else 64",
+           .description = "window of --repeat-penalty in tokens; -1: everything",
+           .category = Category::sampling},
+    Option{.name = "presence-penalty",
+           .value = "X",
+           .kind = Kind::number,
+           .range = {-penalty_max, penalty_max},
+           .default_text = "0",
+           .description = "subtract X from the logits of tokens that occur in the answer",
+           .category = Category::sampling},
+    Option{.name = "presence-last-n",
+           .value = "N",
+           .kind = Kind::integer,
+           .range = {-1, int32_max},
+           .default_text = "-1",
+           .description = "window of --presence-penalty in tokens of the answer; -1: everything",
+           .category = Category::sampling},
+    Option{.name = "frequency-penalty",
+           .value = "X",
+           .kind = Kind::number,
+           .range = {-penalty_max, penalty_max},
+           .default_text = "0",
+           .description = "subtract X from a token's logit for each occurrence in the answer",
+           .category = Category::sampling},
+    Option{.name = "frequency-last-n",
+           .value = "N",
+           .kind = Kind::integer,
+           .range = {-1, int32_max},
+           .default_text = "-1",
+           .description = "window of --frequency-penalty in tokens of the answer; -1: everything",
+           .category = Category::sampling},
+    Option{.name = "dry-multiplier",
+           .value = "X",
+           .kind = Kind::number,
+           .range = {0, penalty_max},
+           .default_text = "0",
+           .description = "penalize tokens that would continue a repetition in the prompt or answer (DRY); "
+                          "subtracts X times --dry-base to the power of the surplus length; 0: no effect",
+           .category = Category::sampling},
+    Option{.name = "dry-base",
+           .value = "X",
+           .kind = Kind::number,
+           .range = {1, penalty_max},
+           .default_text = "1.75",
+           .description = "growth of the DRY penalty per repeated token",
+           .category = Category::sampling},
+    Option{.name = "dry-allowed-length",
+           .value = "N",
+           .kind = Kind::integer,
+           .range = {1, int32_max},
+           .default_text = "2",
+           .description = "repetition length from which the DRY penalty grows; shorter ones are free",
+           .category = Category::sampling},
+    Option{.name = "dry-penalty-last-n",
+           .value = "N",
+           .kind = Kind::integer,
+           .range = {-1, int32_max},
+           .default_text = "-1",
+           .description = "window in which DRY searches for repetitions, in tokens; -1: everything",
+           .category = Category::sampling},
+    Option{.name = "dry-sequence-breaker",
+           .value = "TEXT",
+           .kind = Kind::text,
+           .default_text = "line ends, :, \" and *",
+           .description =
+               "text across which DRY matches no repetition; may be repeated; `none`: no such text",
+           .category = Category::sampling,
+           .repeat = Repeat::collect},
+    Option{.name = "logit-bias",
+           .value = "ID=BIAS",
+           .kind = Kind::text,
+           .description = "add BIAS to the logit of the token ID, as printed by `etna tokenize`; -inf bans "
+                          "the token; may be repeated",
+           .category = Category::sampling,
+           .repeat = Repeat::collect},
+    Option{.name = "seed",
+           .value = "N",
+           .kind = Kind::integer,
+           .range = int64_range,
+           .default_text = "random",
+           .absence = "-1",
+           .description = "seed of the random state; the same seed and request give the same text",
+           .brief = "the same seed and request give the same text",
+           .category = Category::sampling},
+};
 
 Status read_filters(const OptionValues& values, generate::SamplingOverrides& sampling) {
     ETNA_TRY(sampling.temperature, values.number("temp"));
@@ -26,12 +198,12 @@ Status read_filters(const OptionValues& values, generate::SamplingOverrides& sam
     return {};
 }
 
-/// Reads a penalty window; -1 is the whole history.
+/// Reads a penalty window; -1 is the complete history.
 Result<std::optional<uint32_t>> read_window(const OptionValues& values, std::string_view name) {
     ETNA_TRY(const std::optional<int32_t> tokens, values.signed_integer(name));
     if (!tokens)
         return std::optional<uint32_t>();
-    return std::optional(*tokens < 0 ? sampling::whole_history : static_cast<uint32_t>(*tokens));
+    return std::optional(*tokens < 0 ? sampling::full_history : static_cast<uint32_t>(*tokens));
 }
 
 Status read_penalties(const OptionValues& values, generate::SamplingOverrides& sampling) {
@@ -90,6 +262,10 @@ Status read_biases(const OptionValues& values, SamplingOptions& options) {
 }
 
 } // namespace
+
+std::span<const Option> sampling_options() {
+    return sampling_table;
+}
 
 Result<SamplingOptions> read_sampling(const OptionValues& values) {
     SamplingOptions options;

@@ -1,14 +1,25 @@
 #pragma once
 
 #include "cli/options/option_values.hpp"
-#include "core/engine/beams.hpp"
+#include "core/engine/request.hpp"
 #include "core/generate/speculation.hpp"
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 
 namespace etna::cli {
+
+/// Options that select the best of several answers.
+std::span<const Option> search_options();
+
+/// Whether other sources override the two mutually exclusive options of speculative decoding: on a server, a
+/// request and the model's generation_config.json do.
+enum class DraftsBy : uint8_t { command_line, server };
+
+/// Options of speculative decoding.
+std::span<const Option> speculation_options(DraftsBy by);
 
 /// How the best of several answers is selected; empty: a single answer.
 struct SearchOptions {

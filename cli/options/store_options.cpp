@@ -1,59 +1,122 @@
 #include "cli/options/store_options.hpp"
 
+#include <array>
+#include <chrono>
+#include <span>
+#include <string>
 #include <string_view>
 
 namespace etna::cli {
 namespace {
 
+constexpr double lifetime_max_s = 3'153'600'000; ///< a hundred years
+constexpr double entries_max = 1e9;
+constexpr double store_bytes_max = 1LL << 50;
+
+constexpr std::array store_table = {
+    Option{.name = "store",
+           .value = "FILE",
+           .kind = Kind::text,
+           .default_text = "$XDG_DATA_HOME/etna/responses.db",
+           .description = "where to store responses and conversations; a file, `memory` or `none`",
+           .category = Category::server},
+    Option{.name = "store-max-bytes",
+           .value = "SIZE",
+           .kind = Kind::size,
+           .range = {0, store_bytes_max},
+           .default_text = "1G in a file, 256M in memory",
+           .description = "maximum size of the store; 0: no limit; the oldest entry of the key with the most "
+                          "data is evicted first",
+           .category = Category::server},
+    Option{.name = "responses-store-max-entries",
+           .value = "N",
+           .kind = Kind::integer,
+           .range = {0, entries_max},
+           .default_text = "1024 in memory, in a file as many as fit",
+           .description = "maximum stored responses, and as many stored chats; 0 stores none",
+           .category = Category::server,
+           .second_environment_name = "LLAMA_ARG_RESPONSES_STORE_MAX_ENTRIES"},
+    Option{.name = "responses-store-ttl-secs",
+           .value = "SECONDS",
+           .kind = Kind::integer,
+           .range = {0, lifetime_max_s},
+           .default_text = "3600 in memory, 30 days in a file",
+           .description = "lifetime of stored responses and chats; 0: no limit",
+           .category = Category::server,
+           .second_environment_name = "LLAMA_ARG_RESPONSES_STORE_TTL_SECS"},
+    Option{.name = "conversation-store-max-entries",
+           .value = "N",
+           .kind = Kind::integer,
+           .range = {0, entries_max},
+           .default_text = "256 in memory, in a file as many as fit",
+           .description = "maximum stored conversations; 0 stores none",
+           .category = Category::server,
+           .second_environment_name = "LLAMA_ARG_CONVERSATION_STORE_MAX_ENTRIES"},
+    Option{.name = "conversation-store-ttl-secs",
+           .value = "SECONDS",
+           .kind = Kind::integer,
+           .range = {0, lifetime_max_s},
+           .default_text = "3600 in memory, 30 days in a file",
+           .description = "lifetime of a conversation after its last addition; 0: no limit",
+           .category = Category::server,
+           .second_environment_name = "LLAMA_ARG_CONVERSATION_STORE_TTL_SECS"},
+};
+
 /// Default limits.
-struct Usual {
+struct StoreDefaults {
     uint64_t responses = 0;
     uint64_t conversations = 0;
     std::chrono::seconds age{0};
     uint64_t bytes = 0;
 };
 
-constexpr Usual in_memory = {
+constexpr StoreDefaults memory_defaults = {
     .responses = 1024, .conversations = 256, .age = std::chrono::hours(1), .bytes = uint64_t{256} << 20U};
-constexpr Usual in_file = {.responses = UINT32_MAX,
-                           .conversations = UINT32_MAX,
-                           .age = std::chrono::hours(24 * 30),
-                           .bytes = uint64_t{1} << 30U};
+constexpr StoreDefaults file_defaults = {.responses = UINT32_MAX,
+                                         .conversations = UINT32_MAX,
+                                         .age = std::chrono::hours(24 * 30),
+                                         .bytes = uint64_t{1} << 30U};
 
 Result<server::storage::Bounds> read_bounds(const OptionValues& values, const std::string& kind,
-                                            uint64_t entries, std::chrono::seconds age) {
-    ETNA_TRY(const auto wished_entries, values.integer(kind + "-store-max-entries"));
-    ETNA_TRY(const auto wished_age, values.integer(kind + "-store-ttl-secs"));
-    return server::storage::Bounds{.entries_max = wished_entries ? *wished_entries : entries,
-                                   .age_max = wished_age ? std::chrono::seconds(*wished_age) : age};
+                                            uint64_t default_entries, std::chrono::seconds default_age) {
+    ETNA_TRY(const auto entries, values.integer(kind + "-store-max-entries"));
+    ETNA_TRY(const auto age_s, values.integer(kind + "-store-ttl-secs"));
+    return server::storage::Bounds{.entries_max = entries ? *entries : default_entries,
+                                   .age_max = age_s ? std::chrono::seconds(*age_s) : default_age};
 }
 
 /// Reads the limits; the caller sets the file.
-Result<server::storage::StoreOptions> read_options(const OptionValues& values, const Usual& usual) {
+Result<server::storage::StoreOptions> read_store_limits(const OptionValues& values,
+                                                        const StoreDefaults& defaults) {
     server::storage::StoreOptions options;
-    ETNA_TRY(options.responses, read_bounds(values, "responses", usual.responses, usual.age));
-    ETNA_TRY(options.conversations, read_bounds(values, "conversation", usual.conversations, usual.age));
+    ETNA_TRY(options.responses, read_bounds(values, "responses", defaults.responses, defaults.age));
+    ETNA_TRY(options.conversations,
+             read_bounds(values, "conversation", defaults.conversations, defaults.age));
     options.completions = options.responses;
     ETNA_TRY(const auto bytes, values.size_bytes("store-max-bytes"));
-    options.bytes_max = bytes.value_or(usual.bytes);
+    options.bytes_max = bytes.value_or(defaults.bytes);
     return options;
 }
 
 } // namespace
 
-Result<server::KeepingOptions> read_store(const OptionValues& values) {
-    const auto place = values.text("store");
-    if (place && place->empty()) {
-        return Error{ErrorKind::invalid_argument, "--store is empty",
-                     "name a file, or say `memory` or `none`"};
+std::span<const Option> store_options() {
+    return store_table;
+}
+
+Result<server::PersistenceOptions> read_store(const OptionValues& values) {
+    const auto location = values.text("store");
+    if (location && location->empty()) {
+        return Error{ErrorKind::invalid_argument, "--store is empty", "use a file name, `memory` or `none`"};
     }
-    server::KeepingOptions options;
-    options.keeps = place != "none";
-    ETNA_TRY(options.store, read_options(values, place == "memory" ? in_memory : in_file));
-    if (place && place != "memory" && options.keeps)
-        options.store.file = *place;
-    if (!place) {
-        ETNA_TRY(options.in_memory, read_options(values, in_memory));
+    server::PersistenceOptions options;
+    options.is_enabled = location != "none";
+    ETNA_TRY(options.store,
+             read_store_limits(values, location == "memory" ? memory_defaults : file_defaults));
+    if (location && location != "memory" && options.is_enabled)
+        options.store.file = *location;
+    if (!location) {
+        ETNA_TRY(options.in_memory, read_store_limits(values, memory_defaults));
     }
     return options;
 }

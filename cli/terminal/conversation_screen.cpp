@@ -28,7 +28,7 @@ void ConversationScreen::set_reasoning(ShowReasoning reasoning) {
 void ConversationScreen::show(const generate::Event& event) {
     if (const auto* adapted = std::get_if<generate::Adapted>(&event)) {
         for (const std::string& note : adapted->notes) {
-            if (told_.insert(note).second)
+            if (shown_notes_.insert(note).second)
                 diagnostics_->note(note);
         }
     } else if (const auto* delta = std::get_if<generate::TextDelta>(&event)) {
@@ -42,8 +42,8 @@ void ConversationScreen::show(const generate::Event& event) {
 }
 
 std::string ConversationScreen::on_terminal(std::string_view text, WordWrap& wrap, int descriptor) const {
-    const std::string shown = harmless(text);
-    const uint32_t columns = lines_ == Lines::between_words ? columns_of(descriptor) : 0; // it may be resized
+    const std::string shown = terminal_safe(text);
+    const uint32_t columns = lines_ == LineWrap::words ? columns_of(descriptor) : 0; // it may be resized
     return columns > 0 ? wrap.add(shown, columns) : wrap.finish() + shown;
 }
 

@@ -3,9 +3,8 @@
 #include "cli/environment.hpp"
 #include "cli/options/generation_options.hpp"
 #include "cli/terminal/diagnostics.hpp"
-#include "cli/terminal/output.hpp"
 #include "cli/terminal/word_wrap.hpp"
-#include "core/generate/generate.hpp"
+#include "core/generate/generation.hpp"
 
 #include <cstdint>
 #include <set>
@@ -25,7 +24,7 @@ public:
                        Content content = Content::shown);
 
     void set_reasoning(ShowReasoning reasoning);
-    void set_lines(Lines lines) { lines_ = lines; }
+    void set_lines(LineWrap lines) { lines_ = lines; }
 
     void show(const generate::Event& event);
 
@@ -46,7 +45,7 @@ private:
     Output error_;
     int output_descriptor_;
     int error_descriptor_;
-    Lines lines_ = Lines::as_they_are;
+    LineWrap lines_ = LineWrap::off;
     WordWrap content_wrap_;
     WordWrap reasoning_wrap_;
     Diagnostics* diagnostics_; ///< borrowed
@@ -55,8 +54,8 @@ private:
     bool error_is_terminal_;
     bool shows_reasoning_;
     bool in_reasoning_ = false;
-    bool in_line_ = false;       ///< the last output did not end in a newline
-    std::set<std::string> told_; ///< notes that have been shown
+    bool in_line_ = false;              ///< the last output did not end in a newline
+    std::set<std::string> shown_notes_; ///< notes that have been shown
 };
 
 } // namespace etna::cli

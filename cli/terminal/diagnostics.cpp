@@ -1,11 +1,14 @@
 #include "cli/terminal/diagnostics.hpp"
 
 #include "cli/terminal/printable.hpp"
-#include "cli/terminal/quote.hpp"
 
+#include <cerrno>
+#include <cstring>
 #include <string>
 
 #include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
 
 namespace etna::cli {
 namespace {
@@ -17,30 +20,50 @@ constexpr std::string_view cyan = "\x1b[1;36m";
 constexpr std::string_view clear_line = "\r\x1b[K";
 
 /// A terminal without control sequences sets TERM to "dumb" (terminfo's name).
-bool obeys_sequences(const Environment& environment) {
+bool supports_sequences(const Environment& environment) {
     const auto kind = environment.variables.find("TERM");
     return environment.error_is_terminal && (kind == environment.variables.end() || kind->second != "dumb");
 }
 
-bool wants_colour(const Environment& environment) {
+bool uses_colour(const Environment& environment) {
     const auto no_color = environment.variables.find("NO_COLOR");
     const bool refused = no_color != environment.variables.end() && !no_color->second.empty();
-    return obeys_sequences(environment) && !refused;
+    return supports_sequences(environment) && !refused;
 }
 
 constexpr std::size_t line_bytes_max = 2000;
 
-/// Cuts the text unless `length` is whole, because names and paths may have any length.
+/// Cuts the text unless `length` is full, because names and paths may have any length.
 std::string shown(std::string_view text, Length length) {
-    return length == Length::whole ? printable(text)
-                                   : cut(printable(cut(text, line_bytes_max)), line_bytes_max);
+    return length == Length::full ? printable(text)
+                                  : cut(printable(cut(text, line_bytes_max)), line_bytes_max);
 }
 
 } // namespace
 
+OutputState Output::write(std::string_view text) {
+    while (state_ == OutputState::open && !text.empty()) {
+        const ssize_t written = ::write(descriptor_, text.data(), text.size());
+        if (written >= 0) {
+            text.remove_prefix(static_cast<std::size_t>(written));
+        } else if (errno == EAGAIN || errno == EWOULDBLOCK) { // the terminal was made non-blocking
+            pollfd ready{descriptor_, POLLOUT, 0};
+            ::poll(&ready, 1, -1);
+        } else if (errno != EINTR) {
+            error_number_ = errno;
+            state_ = errno == EPIPE ? OutputState::closed : OutputState::failed;
+        }
+    }
+    return state_;
+}
+
+Error Output::error() const {
+    return {ErrorKind::io, fmt::format("cannot write to standard output: {}", std::strerror(error_number_))};
+}
+
 Diagnostics::Diagnostics(const Environment& environment)
     : output_(environment.error), descriptor_(environment.error), is_terminal_(environment.error_is_terminal),
-      obeys_sequences_(obeys_sequences(environment)), in_colour_(wants_colour(environment)) {}
+      supports_sequences_(supports_sequences(environment)), in_colour_(uses_colour(environment)) {}
 
 void Diagnostics::labelled(std::string_view colour, std::string_view label, std::string_view text,
                            Length length) {
@@ -73,7 +96,7 @@ void Diagnostics::paragraph(std::string_view text, uint32_t indent) {
 }
 
 std::string Diagnostics::in_lines(std::string text, uint32_t indent) const {
-    const uint32_t columns = is_terminal_ && lines_ == Lines::between_words ? columns_of(descriptor_) : 0;
+    const uint32_t columns = is_terminal_ && lines_ == LineWrap::words ? columns_of(descriptor_) : 0;
     if (columns == 0)
         return text;
     WordWrap wrap(indent);
@@ -87,7 +110,7 @@ void Diagnostics::write_line(std::string_view text) {
 }
 
 void Diagnostics::status(std::string_view text) {
-    if (!obeys_sequences_ || (text.empty() && !has_status_))
+    if (!supports_sequences_ || (text.empty() && !has_status_))
         return;
     output_.write(fmt::format("{}{}", clear_line, text));
     has_status_ = !text.empty();

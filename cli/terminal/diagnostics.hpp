@@ -1,9 +1,9 @@
 #pragma once
 
 #include "cli/environment.hpp"
-#include "cli/terminal/output.hpp"
 #include "cli/terminal/word_wrap.hpp"
 #include "core/base/error.hpp"
+#include "core/base/log.hpp"
 
 #include <cstdint>
 #include <string>
@@ -11,12 +11,38 @@
 
 namespace etna::cli {
 
+enum class OutputState {
+    open,
+    closed, ///< the reader of the pipe has closed it
+    failed, ///< a write failed; see Output::error()
+};
+
+/// Unbuffered standard output. Once closed or failed, it drops everything.
+class Output {
+public:
+    /// Borrows the descriptor. SIGPIPE must be ignored.
+    explicit Output(int descriptor) : descriptor_(descriptor) {}
+
+    /// Blocks until everything is written or the output is no longer open.
+    OutputState write(std::string_view text);
+
+    [[nodiscard]] OutputState state() const { return state_; }
+
+    /// Returns the failed operation and its cause. Precondition: the state is failed.
+    [[nodiscard]] Error error() const;
+
+private:
+    int descriptor_;
+    OutputState state_ = OutputState::open;
+    int error_number_ = 0;
+};
+
 /// Ends colours and styles of a terminal: SGR 0 of ECMA-48.
 constexpr std::string_view reset_style = "\x1b[0m";
 
 enum class Length : uint8_t {
     cut, ///< to about 2000 bytes
-    whole,
+    full,
 };
 
 /// User-facing messages on standard error, one line each, printable (cli/printable.hpp). Coloured on a
@@ -25,8 +51,8 @@ class Diagnostics {
 public:
     explicit Diagnostics(const Environment& environment);
 
-    /// Sets the line breaking of errors, notes, warnings and paragraphs at a terminal; initially as_they_are.
-    void set_lines(Lines lines) { lines_ = lines; }
+    /// Sets the line breaking of errors, notes, warnings and paragraphs at a terminal; initially off.
+    void set_lines(LineWrap lines) { lines_ = lines; }
 
     void error(const Error& error); ///< "error: ...", and "hint: ..." if there is a hint
     void note(std::string_view text, Length length = Length::cut);
@@ -51,10 +77,31 @@ private:
     Output output_;
     int descriptor_;
     bool is_terminal_;
-    Lines lines_ = Lines::as_they_are;
-    bool obeys_sequences_;
+    LineWrap lines_ = LineWrap::off;
+    bool supports_sequences_;
     bool in_colour_;
     bool has_status_ = false;
+};
+
+enum class Verbosity : uint8_t { quiet, verbose };
+
+/// Sends core's log messages to the diagnostics during its lifetime; those below warning level only if
+/// verbose.
+class LogToDiagnostics {
+public:
+    /// Borrows `diagnostics`.
+    LogToDiagnostics(Diagnostics& diagnostics, Verbosity verbosity) {
+        set_log_sink([&diagnostics, verbosity](LogLevel level, std::string_view message) {
+            if (level == LogLevel::warning) {
+                diagnostics.warning(message);
+            } else if (verbosity == Verbosity::verbose) {
+                diagnostics.line(message);
+            }
+        });
+    }
+    LogToDiagnostics(const LogToDiagnostics&) = delete;
+    LogToDiagnostics& operator=(const LogToDiagnostics&) = delete;
+    ~LogToDiagnostics() { set_log_sink({}); }
 };
 
 } // namespace etna::cli

@@ -9,30 +9,30 @@ namespace {
 
 /// C0 and C1 of ISO 6429, DEL, and the embeddings, overrides and isolates of the Unicode Bidirectional
 /// Algorithm.
-bool steers_terminal(char32_t letter) {
-    return letter < U' ' || (letter >= 0x7f && letter <= 0x9f) || (letter >= 0x202a && letter <= 0x202e) ||
-           (letter >= 0x2066 && letter <= 0x2069);
+bool controls_terminal(char32_t code_point) {
+    return code_point < U' ' || (code_point >= 0x7f && code_point <= 0x9f) ||
+           (code_point >= 0x202a && code_point <= 0x202e) || (code_point >= 0x2066 && code_point <= 0x2069);
 }
 
-std::string escaped(std::string_view character, char32_t letter) {
-    if (letter > 0x7f)
-        return fmt::format("\\u{:04x}", static_cast<uint32_t>(letter));
+std::string escaped(std::string_view character, char32_t code_point) {
+    if (code_point > 0x7f)
+        return fmt::format("\\u{:04x}", static_cast<uint32_t>(code_point));
     std::string bytes;
     for (const char byte : character)
         bytes += fmt::format("\\x{:02x}", static_cast<unsigned char>(byte));
     return bytes;
 }
 
-/// `shown` says what comes of a character that is no good: its bytes and its code point, 0 where it is no
-/// UTF-8.
+/// Replaces the characters that could control the terminal, and bytes that are not UTF-8. `shown` returns the
+/// replacement of a character, from its bytes and its code point, which is 0 if the bytes are not UTF-8.
 template <class Shown>
-std::string each_good(std::string_view text, const Shown& shown) {
+std::string replace_unsafe(std::string_view text, const Shown& shown) {
     std::string result;
     while (!text.empty()) {
         const Utf8Step step = next_utf8(text);
         const std::string_view character = text.substr(0, step.bytes);
-        const char32_t letter = step.kind == Utf8Kind::valid ? code_point_of(text, step.bytes) : U'\0';
-        result += steers_terminal(letter) ? shown(character, letter) : std::string(character);
+        const char32_t code_point = step.kind == Utf8Kind::valid ? code_point_of(text, step.bytes) : U'\0';
+        result += controls_terminal(code_point) ? shown(character, code_point) : std::string(character);
         text.remove_prefix(step.bytes);
     }
     return result;
@@ -41,14 +41,36 @@ std::string each_good(std::string_view text, const Shown& shown) {
 } // namespace
 
 std::string printable(std::string_view text) {
-    return each_good(text, escaped);
+    return replace_unsafe(text, escaped);
 }
 
-std::string harmless(std::string_view text) {
-    return each_good(text, [](std::string_view character, char32_t letter) {
-        const bool lays_out = letter == U'\n' || letter == U'\t';
+std::string terminal_safe(std::string_view text) {
+    return replace_unsafe(text, [](std::string_view character, char32_t code_point) {
+        const bool lays_out = code_point == U'\n' || code_point == U'\t';
         return std::string(lays_out ? character : replacement_character);
     });
+}
+
+std::string cut(std::string_view text, std::size_t bytes_max) {
+    if (text.size() <= bytes_max)
+        return std::string(text);
+    const auto continues = [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) == 0x80U; };
+    std::size_t end = bytes_max;
+    while (end > 0 && continues(text[end]))
+        --end;
+    return fmt::format("{}...", text.substr(0, end));
+}
+
+std::string shell_quoted(std::string_view text) {
+    std::string result = "'";
+    for (const char c : text)
+        result += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    return result + "'";
+}
+
+std::string backquoted(std::string_view text) {
+    constexpr std::size_t quoted_bytes_max = 100;
+    return fmt::format("`{}`", cut(text, quoted_bytes_max));
 }
 
 } // namespace etna::cli

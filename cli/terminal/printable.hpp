@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -13,6 +14,17 @@ namespace etna::cli {
 std::string printable(std::string_view text);
 
 /// Returns `text` with each of them replaced by U+FFFD; newlines and tabs are unchanged.
-std::string harmless(std::string_view text);
+std::string terminal_safe(std::string_view text);
+
+/// Returns `text`, or if it is too long its first at most `bytes_max` bytes, cut at a UTF-8 character
+/// boundary, and "...".
+std::string cut(std::string_view text, std::size_t bytes_max);
+
+/// Returns `text` as one word of a POSIX shell, in single quotes.
+std::string shell_quoted(std::string_view text);
+
+/// Returns `text` in backquotes for a message, cut at 100 bytes, because names from users and files may have
+/// any length.
+std::string backquoted(std::string_view text);
 
 } // namespace etna::cli

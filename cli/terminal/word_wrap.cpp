@@ -15,12 +15,12 @@ constexpr uint32_t tab_columns = 8;
 constexpr std::string_view fence = "```";
 
 /// Returns 0, 1 or 2 columns, by the C library's wcwidth tables.
-uint32_t width_of(char32_t letter) {
-    if (letter < 0x80)
+uint32_t width_of(char32_t character) {
+    if (character < 0x80)
         return 1;
     static const locale_t utf8 = ::newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
     const locale_t before = ::uselocale(utf8);
-    const int width = ::wcwidth(static_cast<wchar_t>(letter));
+    const int width = ::wcwidth(static_cast<wchar_t>(character));
     ::uselocale(before);
     return width < 0 ? 1 : static_cast<uint32_t>(width);
 }
@@ -32,32 +32,32 @@ std::string WordWrap::add(std::string_view text, uint32_t columns) {
     std::string out;
     while (!text.empty()) {
         const Utf8Step step = next_utf8(text);
-        const char32_t letter = step.kind == Utf8Kind::valid ? code_point_of(text, step.bytes) : U'\0';
-        take(text.substr(0, step.bytes), width_of(letter), out);
+        const char32_t character = step.kind == Utf8Kind::valid ? code_point_of(text, step.bytes) : U'\0';
+        take(text.substr(0, step.bytes), width_of(character), out);
         text.remove_prefix(step.bytes);
     }
     return out;
 }
 
-void WordWrap::take(std::string_view letter, uint32_t width, std::string& out) {
-    if (letter == "\n") {
+void WordWrap::take(std::string_view character, uint32_t width, std::string& out) {
+    if (character == "\n") {
         place_word(out);
         place_spaces(out);
         out += '\n';
         column_ = 0;
         begins_line_ = true;
-    } else if (letter == " " || letter == "\t") {
+    } else if (character == " " || character == "\t") {
         place_word(out);
         const uint32_t at = column_ + spaces_width_;
-        spaces_ += letter;
-        spaces_width_ += letter == " " ? 1 : tab_columns - at % tab_columns;
+        spaces_ += character;
+        spaces_width_ += character == " " ? 1 : tab_columns - at % tab_columns;
     } else if (width == 2) { // a double-width character is a separate word
         place_word(out);
-        word_ = letter;
+        word_ = character;
         word_width_ = width;
         place_word(out);
     } else {
-        word_ += letter;
+        word_ += character;
         word_width_ += width;
         if (word_width_ >= columns_) {
             place_word(out);

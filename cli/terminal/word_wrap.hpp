@@ -7,9 +7,9 @@
 namespace etna::cli {
 
 /// Line breaking mode for text on a terminal.
-enum class Lines : uint8_t {
-    as_they_are,   ///< only at the text's line breaks; the terminal wraps longer lines
-    between_words, ///< also between words, to the terminal's width
+enum class LineWrap : uint8_t {
+    off,   ///< only at the text's line breaks; the terminal wraps longer lines
+    words, ///< also between words, to the terminal's width
 };
 
 /// Incremental word wrap for text written to a terminal. A word is held back until it is complete, because it
@@ -22,14 +22,14 @@ public:
     explicit WordWrap(uint32_t indent = 0) : indent_(indent) {}
 
     /// Adds text; returns what to write now, for a terminal of `columns` columns, at least one. `text` is
-    /// UTF-8 in whole characters, without control characters except newlines and tabs.
+    /// UTF-8 in complete characters, without control characters except newlines and tabs.
     std::string add(std::string_view text, uint32_t columns);
 
     /// Returns the held-back text. The next text begins a line outside code.
     std::string finish();
 
 private:
-    void take(std::string_view letter, uint32_t width, std::string& out);
+    void take(std::string_view character, uint32_t width, std::string& out);
     void place_word(std::string& out);
     void place_spaces(std::string& out);
     void advance(uint32_t width);

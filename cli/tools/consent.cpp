@@ -6,33 +6,33 @@
 
 namespace etna::cli {
 
-void ToolConsent::begin_with(const Tools& tools, NamedBy by) {
+void ToolConsent::reset(const Tools& tools, NamedBy by) {
     always_.clear();
     if (consent_ == Consent::given && by == NamedBy::user)
-        by_option_.insert(tools.commands().begin(), tools.commands().end());
+        agreed_by_option_.insert(tools.commands().begin(), tools.commands().end());
 }
 
-Leave ToolConsent::ask(const output::Call& call, std::string_view command,
-                       const generate::CancelPoll& is_cancelled, Diagnostics& diagnostics) {
-    const std::string told = fmt::format("the model calls {}", describe(call));
+Permission ToolConsent::ask(const output::Call& call, std::string_view command,
+                            const generate::CancelPoll& is_cancelled, Diagnostics& diagnostics) {
+    const std::string call_text = fmt::format("the model calls {}", describe(call));
     const std::pair asked(call.name, std::string(command));
-    if (by_option_.contains(asked) || always_.contains(asked)) {
-        diagnostics.note(told);
-        return Leave::given;
+    if (agreed_by_option_.contains(asked) || always_.contains(asked)) {
+        diagnostics.note(call_text);
+        return Permission::granted;
     }
-    diagnostics.note(told, Length::whole); // the user must see the whole call
+    diagnostics.note(call_text, Length::full); // the user must see the complete call
     const std::string question = fmt::format("run `{}`? [y]es, [N]o, [a]lways: ", printable(command));
     const TerminalAnswer answer = environment_->ask_at_terminal
                                       ? environment_->ask_at_terminal(question, is_cancelled)
                                       : TerminalAnswer();
     if (answer.kind == TerminalAnswer::Kind::stopped)
-        return Leave::stopped;
-    if (answer.kind == TerminalAnswer::Kind::nobody)
-        return Leave::nobody;
+        return Permission::cancelled;
+    if (answer.kind == TerminalAnswer::Kind::no_terminal)
+        return Permission::no_terminal;
     const bool is_always = answer.line == "a" || answer.line == "always";
     if (is_always)
         always_.insert(asked);
-    return is_always || answer.line == "y" || answer.line == "yes" ? Leave::given : Leave::refused;
+    return is_always || answer.line == "y" || answer.line == "yes" ? Permission::granted : Permission::denied;
 }
 
 } // namespace etna::cli

@@ -14,11 +14,11 @@
 namespace etna::cli {
 
 /// The decision whether a command may be run.
-enum class Leave : uint8_t {
-    given,
-    refused,
-    nobody,  ///< there is no terminal to ask at
-    stopped, ///< the user ended the turn
+enum class Permission : uint8_t {
+    granted,
+    denied,
+    no_terminal, ///< there is no terminal to ask at
+    cancelled,   ///< the user ended the turn
 };
 
 /// The source of the path of a tools file with commands.
@@ -33,21 +33,21 @@ public:
 
     /// Replaces the tools: earlier "always" answers no longer apply. Consent::given covers only the commands
     /// of files that the user named.
-    void begin_with(const Tools& tools, NamedBy by);
+    void reset(const Tools& tools, NamedBy by);
 
     /// Reports the call and asks at the terminal whether the tool's command may be run, unless this command
     /// of this tool already has consent: "yes", "always" or anything else for no. Blocks until an answer or
     /// until `is_cancelled` returns true.
-    Leave ask(const output::Call& call, std::string_view command, const generate::CancelPoll& is_cancelled,
-              Diagnostics& diagnostics);
+    Permission ask(const output::Call& call, std::string_view command,
+                   const generate::CancelPoll& is_cancelled, Diagnostics& diagnostics);
 
 private:
-    using Agreed = std::set<std::pair<std::string, std::string>>; ///< pairs of tool name and command
+    using Agreements = std::set<std::pair<std::string, std::string>>; ///< pairs of tool name and command
 
     const Environment* environment_;
     Consent consent_;
-    Agreed by_option_;
-    Agreed always_;
+    Agreements agreed_by_option_;
+    Agreements always_;
 };
 
 } // namespace etna::cli

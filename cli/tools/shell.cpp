@@ -1,5 +1,7 @@
 #include "cli/tools/shell.hpp"
 
+#include "core/base/json.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -12,7 +14,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 #include <poll.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -25,22 +26,22 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int poll_ms = 100;      ///< polling interval for the child's end and `is_cancelled`
-constexpr int quick_poll_ms = 10; ///< once the output is closed, because the child is about to end
-constexpr std::size_t block_bytes = 16384;
+constexpr int shell_poll_ms = 100; ///< polling interval for the child's end and `is_cancelled`
+constexpr int quick_poll_ms = 10;  ///< once the output is closed, because the child is about to end
+constexpr std::size_t pipe_block_bytes = 16384;
 
 Error failed(std::string_view what) {
     return {ErrorKind::io, fmt::format("cannot {}: {}", what, std::strerror(errno))};
 }
 
-class Descriptor {
+class PipeEnd {
 public:
-    explicit Descriptor(int number) : number_(number) {}
-    Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-    Descriptor(const Descriptor&) = delete;
-    Descriptor& operator=(const Descriptor&) = delete;
-    Descriptor& operator=(Descriptor&&) = delete;
-    ~Descriptor() { close(); }
+    explicit PipeEnd(int number) : number_(number) {}
+    PipeEnd(PipeEnd&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+    PipeEnd(const PipeEnd&) = delete;
+    PipeEnd& operator=(const PipeEnd&) = delete;
+    PipeEnd& operator=(PipeEnd&&) = delete;
+    ~PipeEnd() { close(); }
 
     void close() {
         if (number_ >= 0)
@@ -53,24 +54,24 @@ private:
 };
 
 struct Pipe {
-    Descriptor read;
-    Descriptor write;
+    PipeEnd read;
+    PipeEnd write;
 };
 
 Result<Pipe> make_pipe() {
     std::array<int, 2> ends{};
     if (::pipe2(ends.data(), O_CLOEXEC) != 0)
         return failed("make a pipe");
-    return Pipe{Descriptor(ends[0]), Descriptor(ends[1])};
+    return Pipe{PipeEnd(ends[0]), PipeEnd(ends[1])};
 }
 
 /// Returns arg_NAME for a member, with characters that a variable name cannot contain replaced.
 std::string variable_name(const std::string& name) {
     std::string result = "arg_";
-    for (const char letter : name) {
-        const bool fits = (letter >= '0' && letter <= '9') || (letter >= 'a' && letter <= 'z') ||
-                          (letter >= 'A' && letter <= 'Z');
-        result += fits ? letter : '_';
+    for (const char character : name) {
+        const bool fits = (character >= '0' && character <= '9') || (character >= 'a' && character <= 'z') ||
+                          (character >= 'A' && character <= 'Z');
+        result += fits ? character : '_';
     }
     return result;
 }
@@ -79,11 +80,11 @@ std::vector<std::string> variables_of(const std::string& arguments) {
     std::vector<std::string> variables;
     for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry)
         variables.emplace_back(*entry);
-    const auto json = nlohmann::ordered_json::parse(arguments, nullptr, /*allow_exceptions=*/false);
+    const auto json = parse_json(arguments);
     if (!json.is_object())
         return variables;
     for (const auto& [name, value] : json.items()) {
-        std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+        std::string text = value.is_string() ? value.get<std::string>() : dump_json(value);
         text.erase(std::remove(text.begin(), text.end(), '\0'), text.end());
         if (!value.is_structured())
             variables.push_back(variable_name(name) + "=" + text);
@@ -107,11 +108,11 @@ Result<pid_t> spawn(const std::string& command, std::vector<std::string> variabl
     posix_spawn_file_actions_adddup2(&actions, streams.input, STDIN_FILENO);
     posix_spawn_file_actions_adddup2(&actions, streams.output, STDOUT_FILENO);
     posix_spawn_file_actions_adddup2(&actions, streams.error, STDERR_FILENO);
-    sigset_t usual;
-    sigemptyset(&usual);
+    sigset_t default_signals;
+    sigemptyset(&default_signals);
     for (const int number : {SIGPIPE, SIGINT, SIGTERM, SIGHUP})
-        sigaddset(&usual, number);
-    posix_spawnattr_setsigdefault(&attributes, &usual);
+        sigaddset(&default_signals, number);
+    posix_spawnattr_setsigdefault(&attributes, &default_signals);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
 
     std::string shell = "/bin/sh";
@@ -135,8 +136,8 @@ Result<pid_t> spawn(const std::string& command, std::vector<std::string> variabl
 }
 
 /// Appends the available bytes, up to `bytes_max` in total. Returns false if there were more.
-bool read_some(Descriptor& from, std::string& text, std::size_t bytes_max) {
-    std::array<char, block_bytes> block;
+bool read_some(PipeEnd& from, std::string& text, std::size_t bytes_max) {
+    std::array<char, pipe_block_bytes> block;
     const ssize_t count = ::read(from.number(), block.data(), block.size());
     if (count < 0 && (errno == EINTR || errno == EAGAIN))
         return true;
@@ -152,7 +153,7 @@ bool read_some(Descriptor& from, std::string& text, std::size_t bytes_max) {
 /// A running child process: writes its input, reads its output and ends it if necessary.
 class Child {
 public:
-    Child(pid_t id, Descriptor input, Descriptor output, Descriptor error, std::string_view text)
+    Child(pid_t id, PipeEnd input, PipeEnd output, PipeEnd error, std::string_view text)
         : id_(id), input_(std::move(input)), output_(std::move(output)), error_(std::move(error)),
           text_(text) {
         ::fcntl(input_.number(), F_SETFL, O_NONBLOCK);
@@ -162,13 +163,13 @@ public:
         const auto begin = Clock::now();
         while (!has_ended()) {
             const auto now = Clock::now();
-            if (end_asked_ == Clock::time_point()) {
+            if (terminated_at_ == Clock::time_point()) {
                 if (is_cancelled && is_cancelled()) {
-                    ask_to_end(ShellEnd::stopped);
+                    terminate(ShellEnd::stopped);
                 } else if (limits.time.count() > 0 && now - begin >= limits.time) {
-                    ask_to_end(ShellEnd::out_of_time);
+                    terminate(ShellEnd::out_of_time);
                 }
-            } else if (now - end_asked_ >= limits.grace) {
+            } else if (now - terminated_at_ >= limits.grace) {
                 ::kill(-id_, SIGKILL);
                 break; // a process that left the group may still hold the output open
             }
@@ -189,9 +190,9 @@ private:
                information.si_pid == id_;
     }
 
-    void ask_to_end(ShellEnd why) {
+    void terminate(ShellEnd why) {
         outcome_.end = why;
-        end_asked_ = Clock::now();
+        terminated_at_ = Clock::now();
         ::kill(-id_, SIGTERM);
         ::kill(-id_, SIGCONT); // it may be stopped, waiting for the terminal
     }
@@ -200,7 +201,7 @@ private:
         std::array<pollfd, 3> watched = {{{output_.number(), POLLIN, 0},
                                           {error_.number(), POLLIN, 0},
                                           {input_.number(), POLLOUT, 0}}}; // poll() ignores -1
-        if (::poll(watched.data(), watched.size(), is_silent() ? quick_poll_ms : poll_ms) <= 0)
+        if (::poll(watched.data(), watched.size(), is_silent() ? quick_poll_ms : shell_poll_ms) <= 0)
             return;
         if (watched[2].revents != 0)
             feed();
@@ -227,11 +228,11 @@ private:
     }
 
     pid_t id_; ///< of the process and of its group
-    Descriptor input_;
-    Descriptor output_;
-    Descriptor error_;
+    PipeEnd input_;
+    PipeEnd output_;
+    PipeEnd error_;
     std::string_view text_; ///< input not written yet
-    Clock::time_point end_asked_;
+    Clock::time_point terminated_at_;
     ShellOutcome outcome_;
 };
 

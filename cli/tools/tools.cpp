@@ -1,27 +1,25 @@
 #include "cli/tools/tools.hpp"
 
-#include "cli/terminal/quote.hpp"
-#include "cli/text_file.hpp"
+#include "cli/terminal/printable.hpp"
+#include "cli/text_io.hpp"
 #include "core/base/bytes.hpp"
+#include "core/base/json.hpp"
 
 #include <optional>
 #include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace etna::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-constexpr std::size_t file_bytes_max = 4 * mebibyte;
+constexpr std::size_t tools_file_bytes_max = 4 * mebibyte;
 constexpr std::string_view example =
-    R"(it looks like [{"type": "function", "function": {"name": "now", "description": "Tells the time", )"
+    R"(use a list such as [{"type": "function", "function": {"name": "now", "description": "Returns the time", )"
     R"("parameters": {"type": "object", "properties": {}}}, "command": "date"}])";
 
-Error wrong(const std::string& name, std::string_view what) {
+Error invalid_tools(const std::string& name, std::string_view what) {
     return {ErrorKind::invalid_argument, fmt::format("{}: {}", name, what), std::string(example)};
 }
 
@@ -35,61 +33,56 @@ std::string take_text(Json& object, const char* key) {
     return text;
 }
 
-std::string text_of(const Json& json) {
-    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+std::string tool_json(const Json& json) {
+    return dump_json(json);
 }
 
 /// Parses JSON; empty if the text is invalid or nested too deeply for the library to copy and write safely,
 /// both of which it does by recursion.
-std::optional<Json> parsed(const std::string& text) {
+std::optional<Json> parsed_json(const std::string& text) {
     constexpr int depth_max = 200;
-    bool is_too_deep = false;
-    const auto watch = [&](int depth, Json::parse_event_t /*event*/, Json& /*value*/) {
-        is_too_deep = is_too_deep || depth > depth_max;
-        return !is_too_deep;
-    };
-    Json json = Json::parse(text, watch, /*allow_exceptions=*/false);
-    return is_too_deep || json.is_discarded() ? std::nullopt : std::optional(std::move(json));
+    Json json = parse_json(text, depth_max);
+    return json.is_discarded() ? std::nullopt : std::optional(std::move(json));
 }
 
 Json arguments_of(const output::Call& call) {
-    return parsed(call.arguments).value_or(Json(call.arguments));
+    return parsed_json(call.arguments).value_or(Json(call.arguments));
 }
 
 } // namespace
 
 Result<Tools> Tools::read(const std::filesystem::path& path) {
-    ETNA_TRY(const std::string json, read_text_file(path, file_bytes_max));
+    ETNA_TRY(const std::string json, read_text_file(path, tools_file_bytes_max));
     ETNA_TRY(Tools tools, parse(json, path.string()));
     std::error_code failure;
     tools.file_ = std::filesystem::absolute(path, failure);
     return tools;
 }
 
-Result<Tools> Tools::of_conversation(const std::string& json, const std::string& name) {
+Result<Tools> Tools::from_conversation(const std::string& json, const std::string& name) {
     ETNA_TRY(Tools tools, parse(json, name));
     for (auto& [tool, command] : tools.commands_) {
         if (!std::exchange(command, {}).empty())
-            tools.refused_.push_back(tool);
+            tools.ignored_commands_.push_back(tool);
     }
     return tools;
 }
 
 Result<Tools> Tools::parse(const std::string& json, const std::string& name) {
-    auto whole = parsed(json);
-    if (!whole)
-        return wrong(name, "this is no JSON, or it is nested very deeply");
-    Json list = std::move(*whole);
+    auto document = parsed_json(json);
+    if (!document)
+        return invalid_tools(name, "not JSON, or nested too deeply");
+    Json list = std::move(*document);
     if (list.is_object() && list.contains("tools"))
         list = Json(list["tools"]);
     if (!list.is_array())
-        return wrong(name, "this is no list of tools");
+        return invalid_tools(name, "not a list of tools");
     Tools tools;
     Json definitions = Json::array();
     for (std::size_t i = 0; i < list.size(); ++i) {
         Json& tool = list[i];
         if (!tool.is_object())
-            return wrong(name, fmt::format("tool {} is no object", i + 1));
+            return invalid_tools(name, fmt::format("tool {} is not an object", i + 1));
         std::string command = take_text(tool, "command");
         if (!tool.contains("function"))
             tool = Json::object({{"type", "function"}, {"function", Json(tool)}});
@@ -98,15 +91,16 @@ Result<Tools> Tools::parse(const std::string& json, const std::string& name) {
                               function["name"].is_string() &&
                               !function["name"].get_ref<const std::string&>().empty();
         if (!has_name)
-            return wrong(name, fmt::format("tool {} has no name", i + 1));
+            return invalid_tools(name, fmt::format("tool {} has no name", i + 1));
         if (command.empty())
             command = take_text(function, "command");
         if (!tools.commands_.emplace(function["name"].get<std::string>(), std::move(command)).second)
-            return wrong(name, fmt::format("two tools are named `{}`", function["name"].get<std::string>()));
+            return invalid_tools(
+                name, fmt::format("two tools are named `{}`", function["name"].get<std::string>()));
         definitions.push_back(std::move(tool));
     }
     if (!definitions.empty())
-        tools.definitions_ = text_of(definitions);
+        tools.definitions_ = tool_json(definitions);
     return tools;
 }
 
@@ -115,20 +109,20 @@ std::string_view Tools::command(std::string_view name) const {
     return found == commands_.end() ? std::string_view() : std::string_view(found->second);
 }
 
-void tell_refused(Diagnostics& diagnostics, const Tools& tools) {
-    for (const std::string& name : tools.refused()) {
-        diagnostics.note(fmt::format("the conversation brings a command for {}, which is not taken: commands "
-                                     "come from a file of tools that you name",
+void report_ignored_commands(Diagnostics& diagnostics, const Tools& tools) {
+    for (const std::string& name : tools.ignored_commands()) {
+        diagnostics.note(fmt::format("the conversation's command for {} is ignored: commands come only from "
+                                     "a tools file that you name",
                                      backquoted(name)));
     }
 }
 
 std::string describe(const output::Call& call) {
-    return fmt::format("{} {}", call.name, text_of(arguments_of(call)));
+    return fmt::format("{} {}", call.name, tool_json(arguments_of(call)));
 }
 
 std::string call_json(const output::Call& call) {
-    return text_of({{"name", call.name}, {"arguments", arguments_of(call)}});
+    return tool_json({{"name", call.name}, {"arguments", arguments_of(call)}});
 }
 
 } // namespace etna::cli

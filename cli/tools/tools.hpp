@@ -21,7 +21,7 @@ public:
     /// Errors: not_found, io, invalid_argument (not such a list, with the position).
     static Result<Tools> read(const std::filesystem::path& path);
     /// Reads the tools of a conversation. Ignores any `command`, because users do not expect one there.
-    static Result<Tools> of_conversation(const std::string& json, const std::string& name);
+    static Result<Tools> from_conversation(const std::string& json, const std::string& name);
 
     /// Absolute path of the tools file; empty for a conversation's tools.
     [[nodiscard]] const std::filesystem::path& file() const { return file_; }
@@ -36,7 +36,7 @@ public:
         return commands_;
     }
     /// Tools of a conversation whose commands were ignored.
-    [[nodiscard]] const std::vector<std::string>& refused() const { return refused_; }
+    [[nodiscard]] const std::vector<std::string>& ignored_commands() const { return ignored_commands_; }
 
 private:
     static Result<Tools> parse(const std::string& json, const std::string& name);
@@ -44,11 +44,11 @@ private:
     std::filesystem::path file_;
     std::string definitions_;
     std::map<std::string, std::string, std::less<>> commands_;
-    std::vector<std::string> refused_;
+    std::vector<std::string> ignored_commands_;
 };
 
 /// Reports which commands of a conversation are ignored, and where commands are accepted.
-void tell_refused(Diagnostics& diagnostics, const Tools& tools);
+void report_ignored_commands(Diagnostics& diagnostics, const Tools& tools);
 
 /// Formats a call for the user, on one line: roll_dice {"sides":6}.
 std::string describe(const output::Call& call);

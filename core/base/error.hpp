@@ -26,7 +26,7 @@ enum class ErrorKind {
 std::string_view to_string(ErrorKind kind);
 
 /// A failure as a value. `message` is one clause that names the thing ("model.gguf: tensor `x` ends past the
-/// end of the file"), without a trailing period; `hint` says what the user can do, or is empty.
+/// end of the file"), without a trailing period; `hint` is an instruction to the user, or empty.
 struct Error {
     ErrorKind kind = ErrorKind::internal;
     std::string message;

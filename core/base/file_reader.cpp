@@ -80,7 +80,7 @@ Status FileReader::check_unchanged() const {
 
 Error FileReader::changed() const {
     return {ErrorKind::io, fmt::format("{}: was changed while it was read", path_.string()),
-            "try again when it is whole; a file that is renamed into its place is whole at once"};
+            "retry when the file is complete; to replace a file atomically, rename the new one over it"};
 }
 
 } // namespace etna

@@ -1,55 +1,33 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <memory>
 #include <string>
-#include <type_traits>
-#include <vector>
+#include <string_view>
 
 #include <nlohmann/json.hpp>
 
 namespace etna {
 
-/// The allocator of Json: the heap, like std::allocator; the specialization below differs.
-template <class T>
-struct JsonAllocator {
-    using value_type = T;
+/// JSON with members in insertion order; finding a member takes linear time.
+using Json = nlohmann::ordered_json;
 
-    JsonAllocator() = default;
-    template <class Other>
-    // NOLINTNEXTLINE(google-explicit-constructor): allocators convert
-    JsonAllocator(const JsonAllocator<Other>& /*other*/) {}
+// The functions below are the only users of the library's parser and serializer: each unit that instantiates
+// them compiles for seconds.
 
-    T* allocate(std::size_t count) { return static_cast<T*>(::operator new(count * sizeof(T))); }
-    void deallocate(T* memory, std::size_t /*count*/) { ::operator delete(memory); }
+/// Parses `text`. Returns a discarded value (Json::is_discarded) if it is not JSON.
+Json parse_json(std::string_view text);
 
-    friend bool operator==(const JsonAllocator& /*a*/, const JsonAllocator& /*b*/) { return true; }
-};
+/// As parse_json(text); the result is also discarded if a value is inside more than `depth_max` lists and
+/// objects. The library copies and serializes by recursion.
+Json parse_json(std::string_view text, int depth_max);
 
-/// JSON with members in insertion order, whose destruction cannot fail for lack of memory: see below.
-using Json = nlohmann::basic_json<nlohmann::ordered_map, std::vector, std::string, bool, std::int64_t,
-                                  std::uint64_t, double, JsonAllocator>;
+/// Parses `text` without building a value: sends its events to `handler` until a handler function returns
+/// false. Returns whether `text` is JSON and was read to its end.
+bool scan_json(std::string_view text, Json::json_sax_t& handler);
+
+/// Serializes to one line; invalid UTF-8 becomes U+FFFD.
+std::string dump_json(const Json& json);
+
+/// As dump_json(), on several lines, indented by two spaces.
+std::string dump_json_indented(const Json& json);
 
 } // namespace etna
-
-/// The library's JSON destructor moves all nested values into a std::vector<Json>; if that allocation fails,
-/// the process terminates, because destructors do not throw. Nothing else uses such a vector. Its memory
-/// comes from the heap or, if the heap is exhausted, from a reserve allocated at process start; threads that
-/// need the reserve take turns.
-template <>
-struct std::allocator<etna::Json> {
-    using value_type = etna::Json;
-    using size_type = std::size_t;
-    using difference_type = std::ptrdiff_t;
-    using propagate_on_container_move_assignment = std::true_type;
-    using is_always_equal = std::true_type;
-
-    allocator() = default;
-
-    /// Throws bad_alloc if more values are destroyed at once than the reserve can hold.
-    etna::Json* allocate(std::size_t count);
-    void deallocate(etna::Json* memory, std::size_t count);
-
-    friend bool operator==(const allocator& /*a*/, const allocator& /*b*/) { return true; }
-};

@@ -30,16 +30,16 @@ enum class ArgumentsForm : uint8_t {
     none, ///< the template does not render calls, or does not render results
 };
 
-/// Capabilities of a template, found by rendering small conversations and searching the prompts for their
-/// text.
-struct TemplateHabits {
+/// Capabilities of a template, probed by rendering small conversations and searching the prompts for their
+/// text. A probe that fails to render means the capability is missing.
+struct TemplateCapabilities {
     ContentForm content = ContentForm::text;
     ArgumentsForm arguments = ArgumentsForm::none;
-    bool writes_system = false; ///< renders a system message before the first user message
-    bool writes_tools = false;  ///< renders the offered tools
-    bool can_think = false;     ///< `enable_thinking` or `thinking` changes the prompt
+    bool renders_system = false; ///< renders a system message before the first user message
+    bool renders_tools = false;  ///< renders the offered tools
+    bool can_think = false;      ///< `enable_thinking` or `thinking` changes the prompt
     /// Thinking is off by default: a request without either switch renders as one that turns thinking off.
-    bool is_thoughtless_unasked = false;
+    bool skips_thinking_by_default = false;
     std::string
         reasoning_key; ///< message key for an assistant's reasoning: "reasoning_content", "thinking", ...
 };
@@ -54,7 +54,7 @@ public:
 
     /// Renders a chat request to a prompt. `request_json` is an object as in OpenAI's API: `messages`, and
     /// optionally `tools`, `documents`, `add_generation_prompt` (default true) and `chat_template_kwargs`, an
-    /// object of further variables, none of which may satisfy is_own_variable(). `enable_thinking`,
+    /// object of further variables, none of which may satisfy is_reserved_variable(). `enable_thinking`,
     /// `thinking`, `reasoning_effort`, `continue_final_message`, `bos_token` and `eos_token` are accepted at
     /// the top level, too. All reach the template unchanged. `now_unix_s` is the time for strftime_now(), in
     /// UTC. With `continue_final_message` the prompt ends with the text of the last message, which must be
@@ -65,7 +65,7 @@ public:
     /// template's own refusal), unsupported (the template fails; the error names the position).
     [[nodiscard]] Result<std::string> render(std::string_view request_json, int64_t now_unix_s) const;
 
-    [[nodiscard]] const TemplateHabits& habits() const { return habits_; }
+    [[nodiscard]] const TemplateCapabilities& capabilities() const { return capabilities_; }
     [[nodiscard]] const std::string& text() const { return text_; }
     [[nodiscard]] const SpecialText& special() const { return special_; }
 
@@ -73,12 +73,12 @@ private:
     ChatTemplate(jinja::Template parsed, std::string_view text, SpecialText special)
         : template_(std::move(parsed)), text_(text), special_(std::move(special)) {}
 
-    [[nodiscard]] Result<std::string> render_whole(std::string_view request_json, int64_t now_unix_s) const;
+    [[nodiscard]] Result<std::string> render_request(std::string_view request_json, int64_t now_unix_s) const;
 
     jinja::Template template_;
     std::string text_;
     SpecialText special_;
-    TemplateHabits habits_;
+    TemplateCapabilities capabilities_;
 };
 
 } // namespace etna::chat

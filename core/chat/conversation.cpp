@@ -1,6 +1,6 @@
 #include "core/chat/conversation.hpp"
 
-#include "core/chat/request_private.hpp"
+#include "core/chat/request.hpp"
 
 #include <array>
 #include <utility>
@@ -36,7 +36,7 @@ std::string_view name_of(const Message& message) {
 }
 
 Json parsed_or_text(const std::string& text) {
-    const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+    const Json json = parse_json(text);
     return json.is_discarded() ? Json(text) : json;
 }
 
@@ -85,7 +85,7 @@ Result<ToolCall> parse_call(const Json& call) {
 
 /// Generates ids for the older `function_call` form, which has none: some templates require matching ids on a
 /// call and its result.
-class OlderIds {
+class LegacyCallIds {
 public:
     void give(Message& message, const Json& json) {
         if (json.contains("function_call") && !message.tool_calls.empty() &&
@@ -141,7 +141,7 @@ std::string request_json(const Conversation& conversation) {
     const Json arguments = parsed_or_text(conversation.template_arguments);
     if (arguments.is_object())
         request.update(arguments);
-    if (conversation.thinking != Thinking::as_template_says) {
+    if (conversation.thinking != Thinking::template_default) {
         if (!request["chat_template_kwargs"].is_object())
             request["chat_template_kwargs"] = Json::object();
         const bool thinks = conversation.thinking == Thinking::on;
@@ -154,7 +154,7 @@ std::string request_json(const Conversation& conversation) {
 Result<Conversation> parse_conversation(std::string_view request_json) {
     ETNA_TRY(const Json request, parse_request(request_json));
     Conversation conversation;
-    OlderIds ids;
+    LegacyCallIds ids;
     for (const Json& message : request["messages"]) {
         ETNA_TRY(auto parsed, parse_message(message));
         ids.give(parsed, message);

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "core/base/result.hpp"
-#include "core/chat/message.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -11,31 +10,57 @@
 
 namespace etna::chat {
 
+enum class Role : uint8_t {
+    system,
+    user,
+    assistant,
+    tool,
+    other, ///< a template-specific role, see Message::role_name
+};
+
+/// A function call by the model.
+struct ToolCall {
+    std::string id; ///< ties the result to the call
+    std::string name;
+    std::string arguments; ///< JSON text of an object
+};
+
+/// One turn of a conversation, UTF-8.
+struct Message {
+    Role role = Role::user;
+    std::string content;
+    std::string reasoning = {};            ///< of an assistant: its reasoning before the answer
+    std::vector<ToolCall> tool_calls = {}; ///< of an assistant
+    std::string tool_call_id = {};         ///< of a tool: the id of the call that this result answers
+    std::string tool_name = {};            ///< of a tool: the function's name
+    std::string role_name = {};            ///< of Role::other: the template's name for it
+};
+
 /// Whether the model thinks before it answers, if its template has a switch for that.
-enum class Thinking : uint8_t { as_template_says, on, off };
+enum class Thinking : uint8_t { template_default, on, off };
 
 /// How many calls an answer may contain, if calls are constrained to the offered tools.
 enum class CallCount : uint8_t { any, one };
 
 /// Whether the template variable of that name is set from the conversation and the model. Such a name is not
 /// allowed in `chat_template_kwargs`, because another value would render another conversation.
-bool is_own_variable(std::string_view name);
+bool is_reserved_variable(std::string_view name);
 
 /// The error text for such a member, to follow its name.
-inline constexpr std::string_view own_variable_problem =
-    "is what the template gets of the conversation and the model, and cannot be replaced";
+inline constexpr std::string_view reserved_variable_problem =
+    "is set from the conversation and the model, and cannot be overridden";
 
 /// The input of a chat request: messages, tools and template arguments.
 struct Conversation {
     std::vector<Message> messages = {};
     std::string tools = {}; ///< JSON text: a list of tools as in OpenAI's API; empty: none
-    Thinking thinking = Thinking::as_template_says;
+    Thinking thinking = Thinking::template_default;
     /// JSON text of an object: the request members other than messages and tools that reach the template,
     /// such as `documents`, `chat_template_kwargs`, `continue_final_message`; empty: none.
     std::string template_arguments = {};
     /// The required tool: a name requires one call of that tool, an empty name at least one call of any tool.
     /// The answer then consists of calls only.
-    std::optional<std::string> demanded_tool = {};
+    std::optional<std::string> required_tool = {};
     CallCount calls = CallCount::any;
 };
 
@@ -43,7 +68,7 @@ struct Conversation {
 /// `reasoning_content`. Arguments and tools that are not valid JSON are written as strings, unchanged.
 std::string request_json(const Conversation& conversation);
 
-/// Inverse of request_json(), except for `thinking`, `demanded_tool` and `calls`. Content parts become text;
+/// Inverse of request_json(), except for `thinking`, `required_tool` and `calls`. Content parts become text;
 /// reasoning is also read from `reasoning` and `thinking`. Unknown roles become Role::other. Errors:
 /// invalid_argument, naming the member.
 Result<Conversation> parse_conversation(std::string_view request_json);

@@ -26,7 +26,7 @@ public:
     /// the default one (or the variant `default`); empty if the model has none.
     [[nodiscard]] std::string_view choose(const TemplatePurpose& purpose) const;
 
-    /// Returns the named variant; empty if there is none.
+    /// Returns the named variant; empty if it does not exist.
     [[nodiscard]] std::string_view find(std::string_view name) const;
 
     [[nodiscard]] const std::map<std::string, std::string, std::less<>>& variants() const {

@@ -12,9 +12,9 @@ namespace etna::engine {
 
 using PageId = uint32_t;
 
-/// Kernels may differ between the two kinds, never within one (design: numerics contract). A row has the kind
-/// that its token was first computed as: a generated token that is recomputed after preemption is a
-/// generation row again.
+/// Selects the kernels of a row: they may differ between the two kinds, never within one (design: numerics
+/// contract). A row has the kind that its token was first computed as: a generated token that is recomputed
+/// after preemption is a decode row again.
 enum class RowKind : uint8_t { prefill, decode };
 
 enum class RowInput : uint8_t {
@@ -38,13 +38,14 @@ struct Row {
     OutputKind output_kind = OutputKind::none;
     uint32_t value = 0;    ///< token id or slot
     uint32_t sequence = 0; ///< index into Batch::sequences
-    uint32_t index = 0;    ///< position in the sequence: of its K and V; it attends to [0, index]
-    std::array<uint32_t, 4> position{}; ///< rotary position; text models use the first, equal to `index`
+    uint32_t position = 0; ///< position in the sequence: K and V are stored there, and the row attends to [0,
+                           ///< position]
+    std::array<uint32_t, 4> rope_position{}; ///< text models use the first component, equal to `position`
     uint32_t candidates = 0;  ///< number of candidates returned, for OutputKind::candidates (at least 1) and
                               ///< sampled; at most Limits::candidates_max
     uint32_t output_slot = 0; ///< slot that receives the sampled id, for OutputKind::sampled
-    sampling::Parameters sampling =
-        {}; ///< for OutputKind::sampled, must be plain; the draw is uniform(sampling.seed, index)
+    /// For OutputKind::sampled, must be plain; the draw is uniform(sampling.seed, position).
+    sampling::Parameters sampling = {};
 };
 
 /// A sequence's page tables, one for each cache group: entry i holds positions [i * page_tokens, (i + 1) *
@@ -61,7 +62,7 @@ struct PageCopy {
 };
 
 /// One forward pass over rows of any mix of sequences. The rows of one sequence are in ascending order of
-/// `index` without gaps. The scheduler fills in everything; the executor reads it and retains nothing.
+/// `position` without gaps. The scheduler fills in everything; the executor reads it and retains nothing.
 struct Batch {
     std::vector<PageCopy> copies;
     std::vector<SequenceView> sequences;

@@ -8,30 +8,6 @@
 #include <fmt/format.h>
 
 namespace etna::engine {
-
-Status check(const BeamOptions& beams) {
-    const auto refused = [](std::string message) {
-        return Error{ErrorKind::invalid_argument, std::move(message)};
-    };
-    if (beams.width == 0 || beams.width > beams_max)
-        return refused(fmt::format("{} beams are wanted; 1 to {} can be had", beams.width, beams_max));
-    if (beams.answers == 0 || beams.answers > beams.width)
-        return refused(fmt::format("{} answers are wanted of {} beams", beams.answers, beams.width));
-    if (beams.groups == 0 || beams.width % beams.groups != 0) {
-        return refused(
-            fmt::format("{} beams cannot be shared by {} groups of equal size", beams.width, beams.groups));
-    }
-    if (!(std::abs(beams.length_penalty) <= length_penalty_max)) {
-        return refused(fmt::format("length_penalty is {}, and must be {} to {}", beams.length_penalty,
-                                   -length_penalty_max, length_penalty_max));
-    }
-    if (!(beams.diversity_penalty >= 0 && beams.diversity_penalty <= diversity_penalty_max)) {
-        return refused(fmt::format("diversity_penalty is {}, and must be 0 to {}", beams.diversity_penalty,
-                                   diversity_penalty_max));
-    }
-    return {};
-}
-
 namespace {
 
 TokenEvent event_of(const Continuations::One& one, const Continuations& row) {
@@ -50,7 +26,7 @@ bool BeamSearch::is_end(TokenId token) const {
     return std::binary_search(bounds_.end_tokens.begin(), bounds_.end_tokens.end(), token);
 }
 
-/// Diverse groups need `width`, because other groups may have taken the best.
+/// Diverse groups need `width`, because other groups may have taken the best tokens.
 uint32_t BeamSearch::continuations() const {
     const bool are_diverse = beams_.groups > 1 && beams_.diversity_penalty > 0;
     return are_diverse ? beams_.width : size();
@@ -67,20 +43,21 @@ const std::vector<BeamSearch::Branch>& BeamSearch::advance(std::span<const Conti
     return branches_;
 }
 
-/// The possible continuations of a group, best first. Ties: the better hypothesis, then the smaller id.
-std::vector<BeamSearch::Ranked> BeamSearch::rank(const Group& group,
-                                                 std::span<const Continuations> rows) const {
+/// Returns the possible continuations of a group, best first. Ties: the better hypothesis, then the smaller
+/// id.
+std::vector<BeamSearch::Ranked> BeamSearch::ranked_continuations(const Group& group,
+                                                                 std::span<const Continuations> rows) const {
     std::vector<Ranked> ranked;
     for (uint32_t from = 0; from < group.live.size(); ++from) {
         const Hypothesis& hypothesis = group.live[from];
         const Continuations& row = rows[hypothesis.number];
         for (const Continuations::One& one : row.tokens) {
             const auto taken = std::count(taken_.begin(), taken_.end(), one.token);
-            const double own = double{one.changed} - double{row.log_sum_exp};
-            ranked.push_back(
-                {.sum = hypothesis.sum + own - static_cast<double>(taken) * double{beams_.diversity_penalty},
-                 .from = from,
-                 .continuation = &one});
+            const double log_probability = double{one.processed_logit} - double{row.log_sum_exp};
+            ranked.push_back({.sum = hypothesis.sum + log_probability -
+                                     static_cast<double>(taken) * double{beams_.diversity_penalty},
+                              .from = from,
+                              .continuation = &one});
         }
     }
     std::sort(ranked.begin(), ranked.end(), [](const Ranked& a, const Ranked& b) {
@@ -92,18 +69,18 @@ std::vector<BeamSearch::Ranked> BeamSearch::rank(const Group& group,
 }
 
 void BeamSearch::advance(Group& group, std::span<const Continuations> rows) {
-    const std::vector<Ranked> ranked = rank(group, rows);
+    const std::vector<Ranked> ranked = ranked_continuations(group, rows);
     std::vector<const Ranked*> chosen;
-    for (std::size_t place = 0; place < ranked.size() && chosen.size() < size(); ++place) {
-        const Ranked& one = ranked[place];
+    for (std::size_t rank = 0; rank < ranked.size() && chosen.size() < size(); ++rank) {
+        const Ranked& one = ranked[rank];
         if (!is_end(one.continuation->token)) {
             chosen.push_back(&one);
-        } else if (place < size()) {
+        } else if (rank < size()) {
             Hypothesis ended = group.live[one.from];
             ended.sum = one.sum;
             add_complete(group, {.hypothesis = ended,
                                  .end = event_of(*one.continuation, rows[ended.number]),
-                                 .is_whole = true});
+                                 .is_complete = true});
         }
     }
     group.is_done = chosen.empty() || has_settled(group, chosen.front()->sum);
@@ -112,13 +89,13 @@ void BeamSearch::advance(Group& group, std::span<const Continuations> rows) {
         taken_.push_back(one->continuation->token);
         const Hypothesis& from = group.live[one->from];
         if (!group.is_done)
-            live.push_back(go_on(from, *one, rows[from.number]));
+            live.push_back(extend(from, *one, rows[from.number]));
     }
     group.live = std::move(live);
 }
 
-BeamSearch::Hypothesis BeamSearch::go_on(const Hypothesis& from, const Ranked& ranked,
-                                         const Continuations& row) {
+BeamSearch::Hypothesis BeamSearch::extend(const Hypothesis& from, const Ranked& ranked,
+                                          const Continuations& row) {
     branches_.push_back({.parent = from.number, .token = ranked.continuation->token});
     nodes_.push_back({.event = event_of(*ranked.continuation, row), .parent = from.last});
     return {.last = static_cast<uint32_t>(nodes_.size() - 1),
@@ -132,10 +109,10 @@ double BeamSearch::normalised(double sum, uint32_t length) const {
 
 void BeamSearch::add_complete(Group& group, Complete complete) {
     complete.score = normalised(complete.hypothesis.sum, length_);
-    const auto place =
+    const auto next =
         std::upper_bound(group.complete.begin(), group.complete.end(), complete,
                          [](const Complete& a, const Complete& b) { return a.score > b.score; });
-    group.complete.insert(place, std::move(complete));
+    group.complete.insert(next, std::move(complete));
     group.complete.resize(std::min<std::size_t>(group.complete.size(), size()));
 }
 
@@ -155,7 +132,7 @@ void BeamSearch::complete(uint32_t number) {
                                         [&](const Hypothesis& one) { return one.number == number; });
         if (found == group.live.end())
             continue;
-        add_complete(group, {.hypothesis = *found, .end = std::nullopt, .is_whole = true});
+        add_complete(group, {.hypothesis = *found, .end = std::nullopt, .is_complete = true});
         group.live.erase(found);
         group.is_done = group.live.empty() || has_settled(group, group.live.front().sum);
         if (group.is_done)
@@ -168,14 +145,14 @@ void BeamSearch::conclude() {
     for (Group& group : groups_) {
         for (const Hypothesis& one : group.live) {
             if (one.last != no_node)
-                add_complete(group, {.hypothesis = one, .end = std::nullopt, .is_whole = false});
+                add_complete(group, {.hypothesis = one, .end = std::nullopt, .is_complete = false});
         }
         group.live.clear();
         group.is_done = true;
     }
 }
 
-bool BeamSearch::lives(uint32_t number) const {
+bool BeamSearch::is_live(uint32_t number) const {
     return std::any_of(groups_.begin(), groups_.end(), [&](const Group& group) {
         return std::any_of(group.live.begin(), group.live.end(),
                            [&](const Hypothesis& one) { return one.number == number; });
@@ -202,7 +179,7 @@ std::vector<BeamSearch::Answer> BeamSearch::best() const {
             answer.tokens.push_back(nodes_[node].event);
         std::reverse(answer.tokens.begin(), answer.tokens.end());
         answer.end = one->end;
-        answer.is_whole = one->is_whole;
+        answer.is_complete = one->is_complete;
         answer.score = one->score;
     }
     return answers;

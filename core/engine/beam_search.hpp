@@ -1,7 +1,6 @@
 #pragma once
 
 #include "core/base/token.hpp"
-#include "core/engine/beams.hpp"
 #include "core/engine/request.hpp"
 
 #include <cstddef>
@@ -16,10 +15,10 @@ namespace etna::engine {
 struct Continuations {
     struct One {
         TokenId token = 0;
-        float logit = 0;   ///< from the model, unmodified
-        float changed = 0; ///< after bias, penalties and constraints
+        float logit = 0;           ///< from the model, unmodified
+        float processed_logit = 0; ///< after bias, penalties and constraints
     };
-    std::vector<One> tokens = {}; ///< descending `changed`, smaller id first among equals; none impossible
+    std::vector<One> tokens = {}; ///< descending `processed_logit`, smaller id first among equals; finite
     float log_sum_exp = 0;        ///< of the model's logits
     std::vector<sampling::Candidate> top = {}; ///< for TokenEvent::top
 };
@@ -27,7 +26,7 @@ struct Continuations {
 /// Beam search in groups that avoid each other's tokens: tracks which hypotheses are live and which are
 /// complete.
 ///
-/// A hypothesis sums (changed logit - log-sum-exp) over its tokens. In every step each group ranks the
+/// A hypothesis sums (processed logit - log-sum-exp) over its tokens. In every step each group ranks the
 /// continuations of its hypotheses, minus diversity_penalty for each time that an earlier group took the same
 /// token in this step; the best `width / groups` that do not end stay live, and an end token among as many
 /// first ranks completes a hypothesis, with score sum / length^length_penalty, the end token counted in the
@@ -43,8 +42,8 @@ public:
     /// Precondition: check(beams).
     BeamSearch(const BeamOptions& beams, Bounds bounds);
 
-    /// The most continuations per hypothesis that advance() can need: this many of the best, and this many of
-    /// the best that are not end tokens.
+    /// Returns the maximum number of continuations per hypothesis that advance() uses: this many of the best,
+    /// and this many of the best that are not end tokens.
     [[nodiscard]] uint32_t continuations() const;
 
     /// A hypothesis of the next step: its parent, by number in the previous step, and the token that it
@@ -64,9 +63,9 @@ public:
     void complete(uint32_t number);
 
     /// Whether the hypothesis with this number is live.
-    [[nodiscard]] bool lives(uint32_t number) const;
+    [[nodiscard]] bool is_live(uint32_t number) const;
 
-    /// Whether the hypotheses have max_tokens tokens: those that are not complete now must be cut off.
+    /// Whether the hypotheses have max_tokens tokens: those that are not complete are cut off.
     [[nodiscard]] bool is_at_length() const { return length_ == bounds_.max_tokens; }
 
     /// Ends the search: cuts off all live hypotheses.
@@ -78,11 +77,11 @@ public:
     struct Answer {
         std::vector<TokenEvent> tokens; ///< without the end token
         std::optional<TokenEvent> end;  ///< the end token, if one was generated
-        bool is_whole = false;          ///< complete; false: cut off
+        bool is_complete = false;       ///< false: cut off
         double score = 0;               ///< after the length penalty
     };
 
-    /// The best `BeamOptions::answers` complete hypotheses, best first; fewer if there are not as many.
+    /// Returns the best `BeamOptions::answers` complete hypotheses, best first; fewer if fewer are complete.
     [[nodiscard]] std::vector<Answer> best() const;
 
 private:
@@ -102,7 +101,7 @@ private:
         Hypothesis hypothesis;
         double score = 0;
         std::optional<TokenEvent> end;
-        bool is_whole = false;
+        bool is_complete = false;
     };
     struct Group {
         std::vector<Hypothesis> live;
@@ -117,9 +116,10 @@ private:
     };
 
     [[nodiscard]] bool is_end(TokenId token) const;
-    [[nodiscard]] std::vector<Ranked> rank(const Group& group, std::span<const Continuations> rows) const;
+    [[nodiscard]] std::vector<Ranked> ranked_continuations(const Group& group,
+                                                           std::span<const Continuations> rows) const;
     void advance(Group& group, std::span<const Continuations> rows);
-    Hypothesis go_on(const Hypothesis& from, const Ranked& ranked, const Continuations& row);
+    Hypothesis extend(const Hypothesis& from, const Ranked& ranked, const Continuations& row);
     void add_complete(Group& group, Complete complete);
     [[nodiscard]] bool has_settled(const Group& group, double best) const;
     [[nodiscard]] double normalised(double sum, uint32_t length) const;
@@ -131,7 +131,7 @@ private:
     std::vector<Node> nodes_;
     std::vector<Group> groups_;
     std::vector<Branch> branches_;
-    std::vector<TokenId> taken_; ///< tokens taken in this step by the groups so far
+    std::vector<TokenId> taken_; ///< by earlier groups in this step
 };
 
 } // namespace etna::engine

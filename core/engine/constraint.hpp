@@ -35,33 +35,33 @@ public:
         tokens, ///< is_over() and allowed()
     };
     /// The time slice of one call of prepare().
-    struct Piece {
+    struct TimeSlice {
         std::chrono::steady_clock::time_point until = {}; ///< deadline to return by, done or not
-        const std::atomic<bool>* is_cancelled =
-            nullptr;           ///< prepare() returns early once this is true; null: never
+        /// prepare() returns early once this is true; null: it never does.
+        const std::atomic<bool>* is_cancelled = nullptr;
         bool may_wait = false; ///< prepare() may wait for other threads; false: the engine is waiting for it
     };
     /// Computes the results of the getters of `part`. Returns true if they are known, or known to be
-    /// impossible to compute; false if it must be called again before the getters, and then resumes where it
-    /// stopped. Returns true at once if nothing is slow.
-    virtual bool prepare(Part /*part*/, const Piece& /*piece*/) { return true; }
+    /// impossible to compute; false if it must be called again before the getters, and then resumes. Returns
+    /// true at once if nothing is slow.
+    virtual bool prepare(Part /*part*/, const TimeSlice& /*slice*/) { return true; }
 
-    /// The tokens that may come next. Called when the logits are available. Errors: specific to the
+    /// Returns the tokens that may come next. Called when the logits are available. Errors: specific to the
     /// constraint; they end the request.
     virtual Result<Allowed> allowed() = 0;
 
     /// Appends a token, which is not an end token. Returns at once.
     virtual void accept(TokenId token) = 0;
 
-    /// The tokens that are certain to come next whatever the model predicts: they are appended without
-    /// reading its logits, and reported with a probability of 1. Empty: none is certain. Valid until the next
+    /// Returns the tokens that the constraint determines, whatever the model predicts: they are appended
+    /// without reading its logits, with a probability of 1. Empty: none is determined. Valid until the next
     /// accept().
     virtual std::vector<TokenId> forced() { return {}; }
 
-    /// Whether nothing may follow, so that the sequence ends here. Errors: as allowed().
+    /// Whether no token may follow, so that the sequence ends here. Errors: as allowed().
     virtual Result<bool> is_over() = 0;
 
-    /// A copy with the same past.
+    /// Returns a copy with the same past.
     [[nodiscard]] virtual std::shared_ptr<Constraint> fork() const = 0;
 
 protected:

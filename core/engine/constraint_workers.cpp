@@ -9,10 +9,10 @@ namespace etna::engine {
 /// Runs for one time slice. Returns whether the job is over: done, failed, or cancelled.
 bool ConstraintJob::run() {
     try {
-        const Constraint::Piece piece = {
-            .until = Clock::now() + piece_, .is_cancelled = &is_cancelled_, .may_wait = true};
-        if (!is_cancelled_ && !constraint_->prepare(part_, piece)) {
-            piece_ *= 2;
+        const Constraint::TimeSlice slice = {
+            .until = Clock::now() + slice_, .is_cancelled = &is_cancelled_, .may_wait = true};
+        if (!is_cancelled_ && !constraint_->prepare(part_, slice)) {
+            slice_ *= 2;
             return false;
         }
     } catch (const std::bad_alloc&) {
@@ -50,8 +50,8 @@ void ConstraintWorkers::stop() {
 
 bool ConstraintWorkers::prepare_now(Constraint& constraint, Constraint::Part part) {
     const Clock::time_point begin = Clock::now();
-    const Clock::duration most = std::min<Clock::duration>(step_time_left_, piece_time);
-    const bool is_done = constraint.prepare(part, {.until = begin + most});
+    const Clock::duration slice = std::min<Clock::duration>(step_time_left_, inline_slice);
+    const bool is_done = constraint.prepare(part, {.until = begin + slice});
     step_time_left_ -= Clock::now() - begin;
     return is_done;
 }

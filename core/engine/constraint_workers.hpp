@@ -17,8 +17,7 @@
 
 namespace etna::engine {
 
-/// Constraint work on another thread than the engine's. Until is_done() no other thread may use the
-/// constraint.
+/// Constraint work that runs on a worker. Until is_done() no other thread may use the constraint.
 class ConstraintJob {
 public:
     using Clock = std::chrono::steady_clock;
@@ -28,7 +27,7 @@ public:
 
     [[nodiscard]] bool is_done() const { return is_done_.load(std::memory_order_acquire); }
     [[nodiscard]] Constraint::Part part() const { return part_; }
-    /// Why the work failed: out_of_memory. Precondition: is_done().
+    /// The error that ended the work: out_of_memory; empty: none. Precondition: is_done().
     [[nodiscard]] const std::optional<Error>& error() const { return error_; }
     /// Marks the result as not needed; thread-safe.
     void cancel() { is_cancelled_ = true; }
@@ -39,12 +38,12 @@ private:
 
     const std::shared_ptr<Constraint> constraint_;
     const Constraint::Part part_;
-    Clock::duration piece_ = first_piece; ///< time slice; doubled each time the work exceeds it
+    Clock::duration slice_ = first_slice; ///< time slice; doubled each time the work exceeds it
     std::optional<Error> error_;
     std::atomic<bool> is_cancelled_{false};
     std::atomic<bool> is_done_{false};
 
-    static constexpr std::chrono::milliseconds first_piece{5};
+    static constexpr std::chrono::milliseconds first_slice{5};
 };
 
 /// Runs constraint work: short jobs inline on the engine thread, long ones round-robin on a few workers. A
@@ -65,22 +64,22 @@ public:
     /// Cancels the remaining jobs, and waits for the time slices that are running.
     ~ConstraintWorkers();
 
-    /// Starts an engine step: the engine's thread may spend step_time on constraints again.
+    /// Starts an engine step, with step_time for constraints on the engine's thread.
     void begin_step() { step_time_left_ = step_time; }
     [[nodiscard]] bool has_time() const { return step_time_left_ > Clock::duration::zero(); }
-    /// Runs the work inline, for piece_time at most. Returns false if it takes longer. Precondition:
+    /// Runs the work inline, for inline_slice at most. Returns false if it takes longer. Precondition:
     /// has_time(). This function and begin() throw bad_alloc, and have no further effect then.
     bool prepare_now(Constraint& constraint, Constraint::Part part);
     /// Queues the work for the workers.
     std::shared_ptr<ConstraintJob> begin(std::shared_ptr<Constraint> constraint, Constraint::Part part);
-    /// Takes a constraint that is not needed any longer and destroys it on a worker, because freeing its
-    /// memory may take long.
+    /// Takes a constraint that is not needed any more and destroys it on a worker, because freeing its memory
+    /// may take long.
     void dispose(std::shared_ptr<Constraint> constraint);
 
     static constexpr std::size_t threads_max = 2;
-    /// Time on the engine's thread: for all constraints of a step, and for one of them.
+    /// Time on the engine's thread: for all constraints of a step, and for each of them.
     static constexpr std::chrono::microseconds step_time{4'000};
-    static constexpr std::chrono::microseconds piece_time{1'000};
+    static constexpr std::chrono::microseconds inline_slice{1'000};
 
 private:
     using Jobs = std::list<std::shared_ptr<ConstraintJob>>; ///< spliced between lists without allocation

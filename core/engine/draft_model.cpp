@@ -9,49 +9,50 @@ namespace etna::engine {
 DraftModel::DraftModel(std::unique_ptr<Executor> executor, const SchedulerOptions& options)
     : executor_(std::move(executor)), scheduler_(executor_->limits(), options) {}
 
-/// Only parameters that the device draws with: penalties, bias and grammars are left to the verification.
-Request DraftModel::request_for(const DraftWish& wish, uint32_t most) const {
-    const sampling::Parameters& given = wish.sampling;
+/// Uses only parameters that the device samples with; penalties, bias and grammars apply at verification.
+Request DraftModel::request_for(const DraftRequest& draft, uint32_t tokens_max) const {
+    const sampling::Parameters& parameters = draft.sampling;
     Request request;
-    request.prompt.assign(wish.content.tokens.begin(), wish.content.tokens.end());
-    request.kinds.assign(wish.content.kinds.begin(), wish.content.kinds.end());
-    request.sampling = {.temperature = given.temperature,
-                        .top_k = given.top_k,
-                        .top_p = given.top_p,
-                        .min_p = given.min_p,
-                        .seed = given.seed};
-    request.max_tokens = most;
-    request.cache_salt = wish.cache_salt;
+    request.prompt.assign(draft.content.tokens.begin(), draft.content.tokens.end());
+    request.kinds.assign(draft.content.kinds.begin(), draft.content.kinds.end());
+    request.sampling = {.temperature = parameters.temperature,
+                        .top_k = parameters.top_k,
+                        .top_p = parameters.top_p,
+                        .min_p = parameters.min_p,
+                        .seed = parameters.seed};
+    request.max_tokens = tokens_max;
+    request.cache_salt = draft.cache_salt;
     return request;
 }
 
-Result<std::vector<ModelDrafts>> DraftModel::draft(std::span<const DraftWish> wishes) {
-    add(wishes);
+Result<std::vector<ModelDrafts>> DraftModel::draft(std::span<const DraftRequest> requests) {
+    add(requests);
     is_first_batch_ = true;
     while (!scheduler_.is_idle() || !tickets_.empty())
         ETNA_CHECK(step());
-    std::vector<ModelDrafts> result(wishes.size());
+    std::vector<ModelDrafts> result(requests.size());
     for (Drafts& drafts : drafts_) {
-        result[drafts.wish] = {.tokens = std::move(drafts.tokens),
-                               .is_caught_up = drafts.is_added && !drafts.is_late};
+        result[drafts.index] = {.tokens = std::move(drafts.tokens),
+                                .is_caught_up = drafts.is_added && !drafts.is_late};
     }
     return result;
 }
 
-/// Wishes with few rows left come before those with possibly a whole prompt, which get the first batch only.
-void DraftModel::add(std::span<const DraftWish> wishes) {
+/// Adds requests with few rows left before those with possibly an entire prompt, which get the first batch
+/// only.
+void DraftModel::add(std::span<const DraftRequest> requests) {
     drafts_.clear();
     first_id_ = next_id_;
     for (const bool is_caught_up : {true, false}) {
-        for (std::size_t i = 0; i < wishes.size(); ++i) {
-            if (wishes[i].is_caught_up != is_caught_up)
+        for (std::size_t i = 0; i < requests.size(); ++i) {
+            if (requests[i].is_caught_up != is_caught_up)
                 continue;
             Drafts& drafts = drafts_.emplace_back();
-            drafts.wish = i;
-            drafts.confidence_min = wishes[i].confidence_min;
+            drafts.index = i;
+            drafts.confidence_min = requests[i].confidence_min;
             drafts.was_caught_up = is_caught_up;
             const RequestId id = next_id_++;
-            Request request = request_for(wishes[i], wishes[i].most);
+            Request request = request_for(requests[i], requests[i].tokens_max);
             drafts.is_added = check(request, executor_->limits()).has_value();
             drafts.is_done = !drafts.is_added;
             if (drafts.is_added)
@@ -68,26 +69,26 @@ Status DraftModel::step() {
         if (is_started) {
             ETNA_TRY(const Ticket ticket, executor_->submit(batch));
             tickets_.push_back(ticket);
-            put_off_late();
+            postpone_late();
         }
     }
     if (!tickets_.empty() && (!is_started || tickets_.size() == executor_->limits().in_flight_max)) {
         const Ticket ticket = tickets_.front();
         tickets_.pop_front();
         ETNA_TRY(const Outputs outputs, executor_->wait(ticket));
-        ETNA_CHECK(scheduler_.publish(outputs, updates_, Clock::now()));
+        ETNA_CHECK(scheduler_.process_outputs(outputs, updates_, Clock::now()));
     } else if (!is_started && updates_.empty()) {
-        return Error{ErrorKind::internal, "drafts are waiting, and none can be made"};
+        return Error{ErrorKind::internal, "draft requests are waiting, and none can run"};
     }
     const Updates updates = std::exchange(updates_, {});
     for (const Update& update : updates)
-        take(update);
+        receive(update);
     return {};
 }
 
 /// Postpones the requests that need more than the last submitted batch. Their computed pages stay in the
-/// cache, and the next call finds them.
-void DraftModel::put_off_late() {
+/// cache for the next call.
+void DraftModel::postpone_late() {
     for (std::size_t i = 0; i < drafts_.size(); ++i) {
         Drafts& drafts = drafts_[i];
         if (drafts.is_done)
@@ -104,7 +105,7 @@ void DraftModel::put_off_late() {
     is_first_batch_ = false;
 }
 
-void DraftModel::take(const Update& update) {
+void DraftModel::receive(const Update& update) {
     Drafts& drafts = drafts_[update.request - first_id_];
     const auto* const token = std::get_if<TokenEvent>(&update.event);
     if (token == nullptr || drafts.is_done)

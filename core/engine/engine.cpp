@@ -27,14 +27,14 @@ Result<std::unique_ptr<Engine>> Engine::create(std::unique_ptr<Executor> executo
     if (draft != nullptr)
         ETNA_CHECK(check(draft->limits()));
     if (options.queue_max == 0)
-        return Error{ErrorKind::invalid_argument, "queue_max is 0", "let at least one request wait"};
+        return Error{ErrorKind::invalid_argument, "queue_max is 0", "choose at least 1"};
     try {
         auto loop = std::make_unique<Loop>(std::move(executor), std::move(draft), options, random_key());
         return std::unique_ptr<Engine>(new Engine(std::move(loop)));
     } catch (const std::system_error& error) {
         return Error{ErrorKind::out_of_memory,
-                     std::string("the system gives no thread to the engine: ") + error.what(),
-                     "raise its bound on threads, or end other programs"};
+                     std::string("the system has no free thread for the engine: ") + error.what(),
+                     "raise the limit on threads, or end other programs"};
     }
 }
 

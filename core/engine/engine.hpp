@@ -12,11 +12,11 @@
 namespace etna::engine {
 
 struct EngineOptions {
-    /// Maximum number of waiting requests; beyond, submit() fails with busy. A client with few requests may
-    /// submit a few more, so that other clients do not shut it out: at most as many again in all.
+    /// Maximum number of waiting requests; beyond, submit() fails with busy. Clients with few requests may
+    /// submit more, so that other clients do not shut them out: at most as many again in total.
     uint32_t queue_max = 256;
-    /// Target duration of a step with prefill rows, so that a request that arrives waits for no longer than a
-    /// few times that; 0: no limit. Long prompts then take more steps.
+    /// Target duration of a step with prefill rows, which bounds the wait of a new request to a few times
+    /// that; 0: no limit. Long prompts then take more steps.
     double prefill_step_ms = 0;
     uint64_t model_salt = 0; ///< part of every page's hash; differs for different weights
 };
@@ -28,7 +28,7 @@ struct EngineStats {
     uint32_t pages_total = 0;  ///< over all cache groups
     uint32_t pages_used = 0;   ///< pages that running requests hold
     uint32_t pages_cached = 0; ///< pages cached for later requests, which may be evicted
-    uint64_t preemptions = 0;  ///< since the start: requests that released their pages and waited again
+    uint64_t preemptions = 0;  ///< since the start
 };
 
 /// Runs many requests on one executor, on one dedicated thread. Thread-safe. Handles token ids only, never
@@ -54,8 +54,8 @@ public:
     Result<Stream> submit(Request request);
 
     /// Queues several requests, all or none, and returns their streams in the same order, those of a beam
-    /// search's answers (best first) consecutively; wait_any() waits for all of them. They count as one
-    /// caller's, and are the same client's: see Scheduler. Errors: as submit().
+    /// search's answers (best first) consecutively; wait_any() waits for all of them. They are one request
+    /// group of one client: see Scheduler. Errors: as submit().
     Result<std::vector<Stream>> submit_all(std::vector<Request> requests);
 
     /// The executor's limits; constant.
@@ -64,7 +64,7 @@ public:
     /// Whether all submissions are refused, because the executor failed or the host's memory was exhausted.
     [[nodiscard]] bool has_failed() const;
 
-    /// As of the last step.
+    /// Returns the load after the last step.
     [[nodiscard]] EngineStats load() const;
 
 private:

@@ -19,13 +19,13 @@ EngineStats load_of(const Scheduler& scheduler) {
     for (const PagePool& pool : scheduler.cache().pools()) {
         load.pages_total += pool.page_count();
         load.pages_used += pool.page_count() - pool.available();
-        load.pages_cached += pool.kept();
+        load.pages_cached += pool.cached();
     }
     return load;
 }
 
 /// A client with at most this many requests can still submit when others have filled the queue.
-constexpr std::size_t requests_of_light_client = 16;
+constexpr std::size_t light_client_requests_max = 16;
 
 double milliseconds_since(Clock::time_point start) {
     return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
@@ -45,59 +45,60 @@ Engine::Loop::Loop(std::unique_ptr<Executor> executor, std::unique_ptr<Executor>
 
 Engine::Loop::~Loop() {
     {
-        const std::scoped_lock lock(bell_->mutex);
+        const std::scoped_lock lock(wake_->mutex);
         is_stopping_ = true;
     }
-    bell_->changed.notify_one();
+    wake_->changed.notify_one();
     thread_.join();
 }
 
 Result<std::vector<Stream>> Engine::Loop::submit_all(std::vector<Request> requests) {
     for (const Request& request : requests)
         ETNA_CHECK(check(request, limits_));
-    if (const uint64_t most = uint64_t{queue_max_} + limits_.sequences_max; requests.size() > most) {
-        return Error{ErrorKind::invalid_argument,
-                     fmt::format("{} answers at once are wanted, and at most {} can be worked on or wait",
-                                 requests.size(), most)};
+    if (const uint64_t max = uint64_t{queue_max_} + limits_.sequences_max; requests.size() > max) {
+        return Error{
+            ErrorKind::invalid_argument,
+            fmt::format("{} answers at once; the maximum that can run or wait is {}", requests.size(), max)};
     }
     make_draft_texts(requests, limits_.context_tokens);
     std::vector<Stream> streams;
-    const auto reader = std::make_shared<Bell>();
+    const auto reader = std::make_shared<WakeSignal>();
     {
-        const std::scoped_lock lock(bell_->mutex);
+        const std::scoped_lock lock(wake_->mutex);
         if (closed_)
             return *closed_;
         const ClientId client = requests.empty() ? 0 : requests.front().client;
-        if (!has_room(client, requests.size())) {
+        if (!has_capacity(client, requests.size())) {
             return Error{ErrorKind::busy,
                          fmt::format("{} requests are waiting already", inbox_.size() + stats_.waiting),
-                         "try again when some have finished"};
+                         "retry when a running request has finished"};
         }
         requests_ += requests.size();
         requests_of_[client] += requests.size();
-        const RequestId caller = next_id_;
+        const RequestId request_group = next_id_;
         for (Request& request : requests) {
             Channels channels;
             for (uint32_t answer = 0; answer < (request.beams ? request.beams->answers : 1); ++answer) {
                 streams.emplace_back(
-                    channels.emplace_back(std::make_shared<Channel>(request.unread_max, bell_, reader)));
+                    channels.emplace_back(std::make_shared<Channel>(request.unread_max, wake_, reader)));
             }
-            inbox_.push_back({next_id_++, caller, std::move(request), std::move(channels), Clock::now()});
+            inbox_.push_back(
+                {next_id_++, request_group, std::move(request), std::move(channels), Clock::now()});
         }
     }
-    bell_->changed.notify_one();
+    wake_->changed.notify_one();
     return streams;
 }
 
-/// Whether `requests` more requests may wait. Precondition: the bell's mutex is held.
-bool Engine::Loop::has_room(ClientId client, std::size_t requests) const {
-    const std::size_t most = std::size_t{queue_max_} + limits_.sequences_max;
-    if (requests_ + requests <= most)
+/// Whether `requests` more requests may wait. Precondition: the mutex of `wake_` is held.
+bool Engine::Loop::has_capacity(ClientId client, std::size_t requests) const {
+    const std::size_t max = std::size_t{queue_max_} + limits_.sequences_max;
+    if (requests_ + requests <= max)
         return true;
     const auto own = requests_of_.find(client);
-    const std::size_t together = requests + (own == requests_of_.end() ? 0 : own->second);
-    return together <= std::min<std::size_t>(requests_of_light_client, queue_max_) &&
-           requests_ + requests <= most + queue_max_;
+    const std::size_t total = requests + (own == requests_of_.end() ? 0 : own->second);
+    return total <= std::min<std::size_t>(light_client_requests_max, queue_max_) &&
+           requests_ + requests <= max + queue_max_;
 }
 
 void Engine::Loop::run() {
@@ -117,7 +118,7 @@ Status Engine::Loop::work() {
     scheduler_.use(workers_);
     while (take_submissions())
         ETNA_CHECK(step());
-    while (!tickets_.empty()) // the device finishes its steps before its memory is freed
+    while (!in_flight_.empty()) // the device finishes its steps before its memory is freed
         ETNA_CHECK(read_outputs());
     return {};
 }
@@ -127,63 +128,65 @@ Status Engine::Loop::work() {
 bool Engine::Loop::take_submissions() {
     std::vector<Submission> taken;
     {
-        std::unique_lock lock(bell_->mutex);
-        const bool is_idle = waits_for_bell_ || (scheduler_.is_idle() && tickets_.empty());
+        std::unique_lock lock(wake_->mutex);
+        const bool is_idle = waits_for_signal_ || (scheduler_.is_idle() && in_flight_.empty());
         stats_ = load_of(scheduler_);
-        bell_->changed.wait(lock,
-                            [&] { return !is_idle || is_stopping_ || !inbox_.empty() || bell_->is_rung; });
-        bell_->is_rung = false;
+        wake_->changed.wait(
+            lock, [&] { return !is_idle || is_stopping_ || !inbox_.empty() || wake_->is_signalled; });
+        wake_->is_signalled = false;
         if (is_stopping_)
             return false;
         stats_.waiting += static_cast<uint32_t>(inbox_.size());
         taken.swap(inbox_);
     }
     for (Submission& submission : taken) {
-        open_.emplace(submission.id,
-                      Open{.client = submission.request.client, .channels = std::move(submission.channels)});
-        scheduler_.add(submission.id, std::move(submission.request), submission.submitted, submission.caller);
+        active_.emplace(submission.id, ActiveRequest{.client = submission.request.client,
+                                                     .channels = std::move(submission.channels)});
+        scheduler_.add(submission.id, std::move(submission.request), submission.submitted,
+                       submission.request_group);
     }
     return true;
 }
 
-/// Starts a batch if the executor can take one; waits for the oldest if it is full, or if nothing can start.
+/// Submits a batch if fewer than in_flight_max are in flight; waits for the oldest otherwise, or if nothing
+/// can run.
 Status Engine::Loop::step() {
     workers_.begin_step();
-    follow_readers();
-    waits_for_bell_ = false;
-    if (tickets_.size() < limits_.in_flight_max) {
+    apply_backpressure();
+    waits_for_signal_ = false;
+    if (in_flight_.size() < limits_.in_flight_max) {
         ETNA_TRY(const bool started, submit_batch());
-        if (started && tickets_.size() < limits_.in_flight_max)
+        if (started && in_flight_.size() < limits_.in_flight_max)
             return {};
     }
-    return tickets_.empty() ? Status() : read_outputs();
+    return in_flight_.empty() ? Status() : read_outputs();
 }
 
 void Engine::Loop::draft() {
-    const std::vector<DraftWish> wishes = scheduler_.draft();
-    if (wishes.empty() || draft_model_ == nullptr)
+    const std::vector<DraftRequest> requests = scheduler_.draft();
+    if (requests.empty() || draft_model_ == nullptr)
         return;
     const Clock::time_point start = Clock::now();
-    auto drafts = draft_model_->draft(wishes);
+    auto drafts = draft_model_->draft(requests);
     if (!drafts)
-        return lose_draft_model(drafts.error());
+        return drop_draft_model(drafts.error());
     uint32_t tokens = 0;
-    bool is_measure = true; // with a prompt among them, the time is not that of drafts
-    for (std::size_t i = 0; i < wishes.size(); ++i) {
+    bool is_measure = true; // false if the time includes that of a prompt
+    for (std::size_t i = 0; i < requests.size(); ++i) {
         tokens += static_cast<uint32_t>((*drafts)[i].tokens.size());
-        is_measure = is_measure && wishes[i].is_caught_up && (*drafts)[i].is_caught_up;
+        is_measure = is_measure && requests[i].is_caught_up && (*drafts)[i].is_caught_up;
     }
     if (is_measure)
-        draft_meter_.note_drafts(tokens, milliseconds_since(start));
-    scheduler_.take_drafts(wishes, std::move(drafts).value());
+        draft_costs_.record_drafts(tokens, milliseconds_since(start));
+    scheduler_.set_drafts(requests, std::move(drafts).value());
 }
 
-/// A draft model that fails is dropped: the answers do not depend on it.
-void Engine::Loop::lose_draft_model(const Error& error) {
+/// Drops a draft model that failed; the answers do not depend on it.
+void Engine::Loop::drop_draft_model(const Error& error) {
     log(LogLevel::warning,
-        fmt::format("the draft model failed, and drafts no more until the model is loaded again: {}",
+        fmt::format("draft model failed; speculative decoding is off until the model is reloaded: {}",
                     error.message));
-    scheduler_.forget_draft_model();
+    scheduler_.drop_draft_model();
     draft_model_.reset();
 }
 
@@ -191,10 +194,11 @@ void Engine::Loop::lose_draft_model(const Error& error) {
 Result<bool> Engine::Loop::submit_batch() {
     draft();
     const Batch& batch = scheduler_.schedule(updates_, Clock::now());
-    const bool is_stuck = batch.rows.empty() && updates_.empty() && tickets_.empty() && !scheduler_.is_idle();
+    const bool is_stuck =
+        batch.rows.empty() && updates_.empty() && in_flight_.empty() && !scheduler_.is_idle();
     deliver();
-    waits_for_bell_ = is_stuck && (scheduler_.holds_any() || scheduler_.waits_for_constraints());
-    if (is_stuck && !waits_for_bell_)
+    waits_for_signal_ = is_stuck && (scheduler_.has_backpressure() || scheduler_.waits_for_constraints());
+    if (is_stuck && !waits_for_signal_)
         return Error{ErrorKind::internal, "requests are waiting, and none can run"};
 #if ETNA_CHECKS
     ETNA_CHECK(scheduler_.verify());
@@ -202,58 +206,58 @@ Result<bool> Engine::Loop::submit_batch() {
     if (batch.rows.empty())
         return false;
     ETNA_TRY(const Ticket ticket, executor_->submit(batch));
-    tickets_.push_back(unread_of(batch, ticket));
+    in_flight_.push_back(describe(batch, ticket));
     scheduler_.prepare_constraints();
-    const std::scoped_lock lock(bell_->mutex);
+    const std::scoped_lock lock(wake_->mutex);
     stats_ = load_of(scheduler_);
     return true;
 }
 
-Engine::Loop::Unread Engine::Loop::unread_of(const Batch& batch, Ticket ticket) {
-    Unread unread = {
+Engine::Loop::InFlight Engine::Loop::describe(const Batch& batch, Ticket ticket) {
+    InFlight step = {
         .ticket = ticket, .rows = static_cast<uint32_t>(batch.rows.size()), .submitted = Clock::now()};
     for (const Row& row : batch.rows)
-        unread.prefill_rows += row.kind == RowKind::prefill ? 1 : 0;
-    if (unread.prefill_rows == 0)
-        unread.drafts = unread.rows - static_cast<uint32_t>(batch.sequences.size());
-    return unread;
+        step.prefill_rows += row.kind == RowKind::prefill ? 1 : 0;
+    if (step.prefill_rows == 0)
+        step.drafts = step.rows - static_cast<uint32_t>(batch.sequences.size());
+    return step;
 }
 
 EngineStats Engine::Loop::load() {
-    const std::scoped_lock lock(bell_->mutex);
+    const std::scoped_lock lock(wake_->mutex);
     EngineStats load = stats_;
     load.waiting += static_cast<uint32_t>(inbox_.size());
     return load;
 }
 
 bool Engine::Loop::has_failed() {
-    const std::scoped_lock lock(bell_->mutex);
+    const std::scoped_lock lock(wake_->mutex);
     return closed_.has_value();
 }
 
 Status Engine::Loop::read_outputs() {
-    const Unread unread = tickets_.front();
-    tickets_.pop_front();
-    ETNA_TRY(const Outputs outputs, executor_->wait(unread.ticket));
+    const InFlight step = in_flight_.front();
+    in_flight_.pop_front();
+    ETNA_TRY(const Outputs outputs, executor_->wait(step.ticket));
     // A batch starts when it is submitted, or when the previous one is done.
-    const double step_ms = milliseconds_since(std::max(unread.submitted, read_));
+    const double step_ms = milliseconds_since(std::max(step.submitted, read_));
     read_ = Clock::now();
-    if (unread.prefill_rows > 0) {
-        prefill_budget_.note_step(unread.prefill_rows, unread.rows, step_ms);
+    if (step.prefill_rows > 0) {
+        prefill_budget_.record_step(step.prefill_rows, step.rows, step_ms);
         scheduler_.set_prefill_rows_max(prefill_budget_.rows());
     } else {
-        prefill_budget_.note_decode(step_ms);
-        draft_meter_.note_step(unread.drafts, step_ms);
-        scheduler_.set_costs(draft_meter_.costs());
+        prefill_budget_.record_decode(step_ms);
+        draft_costs_.record_step(step.drafts, step_ms);
+        scheduler_.set_costs(draft_costs_.costs());
     }
-    Status status = scheduler_.publish(outputs, updates_, Clock::now());
+    Status status = scheduler_.process_outputs(outputs, updates_, Clock::now());
     deliver();
     return status;
 }
 
-/// Cancels the requests that all readers have cancelled, and holds those with a slow reader.
-void Engine::Loop::follow_readers() {
-    for (const auto& [id, request] : open_) {
+/// Cancels the requests that all readers have cancelled, and pauses those with a slow reader.
+void Engine::Loop::apply_backpressure() {
+    for (const auto& [id, request] : active_) {
         const Channels& channels = request.channels;
         if (std::all_of(channels.begin(), channels.end(),
                         [](const auto& one) { return one->is_cancelled(); })) {
@@ -261,7 +265,8 @@ void Engine::Loop::follow_readers() {
         } else {
             if (!channels.front()->has_begun() && scheduler_.has_begun(id))
                 channels.front()->set_begun();
-            scheduler_.set_pace(id, channels.front()->is_full() ? Pace::hold : Pace::go_on);
+            scheduler_.set_backpressure(id,
+                                        channels.front()->is_full() ? Backpressure::on : Backpressure::off);
         }
     }
     deliver();
@@ -270,11 +275,11 @@ void Engine::Loop::follow_readers() {
 void Engine::Loop::deliver() {
     if (updates_.empty())
         return;
-    note_ends();
+    count_ends();
     for (Update& update : updates_) {
-        const auto found = open_.find(update.request);
-        if (found == open_.end())
-            continue; // delivered already, before an earlier call ran out of memory
+        const auto found = active_.find(update.request);
+        if (found == active_.end())
+            continue; // delivered by an earlier call, which then ran out of memory
         Channel& channel = *found->second.channels[update.answer];
         if (auto* token = std::get_if<TokenEvent>(&update.event)) {
             channel.push(std::move(*token));
@@ -282,18 +287,18 @@ void Engine::Loop::deliver() {
         }
         channel.finish(std::get<Finished>(std::move(update.event)));
         if (update.answer + 1 == found->second.channels.size()) // the answers of a request end in order
-            open_.erase(found);
+            active_.erase(found);
     }
     updates_.clear();
 }
 
 /// Updates the counts before any reader can see an end and submit again.
-void Engine::Loop::note_ends() {
-    const std::scoped_lock lock(bell_->mutex);
+void Engine::Loop::count_ends() {
+    const std::scoped_lock lock(wake_->mutex);
     stats_ = load_of(scheduler_);
     for (const Update& update : updates_) {
-        const auto found = open_.find(update.request);
-        if (!std::holds_alternative<Finished>(update.event) || found == open_.end() ||
+        const auto found = active_.find(update.request);
+        if (!std::holds_alternative<Finished>(update.event) || found == active_.end() ||
             std::exchange(found->second.has_ended, true))
             continue;
         --requests_;
@@ -306,7 +311,7 @@ void Engine::Loop::note_ends() {
 void Engine::Loop::close(FinishReason reason, const std::optional<Error>& error) {
     scheduler_.end_all(reason, error, updates_, Clock::now());
     deliver();
-    const std::scoped_lock lock(bell_->mutex);
+    const std::scoped_lock lock(wake_->mutex);
     closed_ = error.value_or(Error{ErrorKind::cancelled, "the engine was shut down"});
     for (const Submission& submission : inbox_) {
         Finished finished;

@@ -1,12 +1,12 @@
 #pragma once
 
-#include "core/engine/channel.hpp"
 #include "core/engine/constraint_workers.hpp"
-#include "core/engine/draft_meter.hpp"
+#include "core/engine/draft_costs.hpp"
 #include "core/engine/draft_model.hpp"
 #include "core/engine/engine.hpp"
 #include "core/engine/prefill_budget.hpp"
 #include "core/engine/scheduler.hpp"
+#include "core/engine/stream.hpp"
 
 #include <atomic>
 #include <condition_variable>
@@ -21,7 +21,7 @@
 namespace etna::engine {
 
 /// The engine's thread, and the inbox through which other threads reach it. The executor, the scheduler and
-/// the requests in `open_` belong to the thread; the inbox is guarded by the bell's mutex.
+/// the requests in `active_` belong to the thread; the inbox is guarded by the mutex of `wake_`.
 class Engine::Loop {
 public:
     /// `draft`: null for none.
@@ -40,22 +40,22 @@ private:
     using Channels = std::vector<std::shared_ptr<Channel>>; ///< one for each answer of a request
 
     /// A request that has not ended.
-    struct Open {
+    struct ActiveRequest {
         ClientId client = 0;
         Channels channels;
-        bool has_ended = false; ///< it has ended, and Finished is not delivered yet
+        bool has_ended = false; ///< Finished is not delivered yet
     };
 
     struct Submission {
         RequestId id = 0;
-        RequestId caller = 0; ///< the first request submitted with it
+        RequestId request_group = 0; ///< see Scheduler::add()
         Request request;
         Channels channels;
         Clock::time_point submitted;
     };
 
-    /// A submitted batch whose outputs are unread.
-    struct Unread {
+    /// A submitted batch with unread outputs.
+    struct InFlight {
         Ticket ticket;
         uint32_t rows = 0;         ///< of all kinds
         uint32_t prefill_rows = 0; ///< of these, RowKind::prefill
@@ -68,13 +68,13 @@ private:
     bool take_submissions();
     Status step();
     void draft();
-    void lose_draft_model(const Error& error);
+    void drop_draft_model(const Error& error);
     Result<bool> submit_batch();
-    [[nodiscard]] bool has_room(ClientId client, std::size_t requests) const;
-    void note_ends();
-    static Unread unread_of(const Batch& batch, Ticket ticket);
+    [[nodiscard]] bool has_capacity(ClientId client, std::size_t requests) const;
+    void count_ends();
+    static InFlight describe(const Batch& batch, Ticket ticket);
     Status read_outputs();
-    void follow_readers();
+    void apply_backpressure();
     void deliver();
     void close(FinishReason reason, const std::optional<Error>& error);
 
@@ -83,23 +83,23 @@ private:
     const uint32_t queue_max_;
     Scheduler scheduler_;
     std::unique_ptr<DraftModel> draft_model_; ///< null: none, or it has failed
-    DraftMeter draft_meter_;
+    DraftCostEstimate draft_costs_;
     PrefillBudget prefill_budget_;
-    std::map<RequestId, Open> open_;
-    std::deque<Unread> tickets_; ///< oldest first
-    Updates updates_;            ///< to be delivered
-    Clock::time_point read_;     ///< when the last batch was read
-    bool waits_for_bell_ =
-        false; ///< nothing can run until a reader reads or cancels, or a constraint job is done
+    std::map<RequestId, ActiveRequest> active_;
+    std::deque<InFlight> in_flight_; ///< oldest first
+    Updates updates_;                ///< not delivered yet
+    Clock::time_point read_;         ///< time of the last read_outputs()
+    /// Nothing can run until a reader reads or cancels, or a constraint job is done.
+    bool waits_for_signal_ = false;
 
-    const std::shared_ptr<Bell> bell_ = std::make_shared<Bell>();
-    ConstraintWorkers workers_{[bell = bell_] { bell->ring(); }};
+    const std::shared_ptr<WakeSignal> wake_ = std::make_shared<WakeSignal>();
+    ConstraintWorkers workers_{[wake = wake_] { wake->notify(); }};
     std::vector<Submission> inbox_;
     RequestId next_id_ = 1;
-    std::map<ClientId, std::size_t> requests_of_; ///< open requests, those of the inbox included
+    std::map<ClientId, std::size_t> requests_of_; ///< active requests and those of the inbox
     std::size_t requests_ = 0;                    ///< of all clients
     EngineStats stats_;                           ///< load of the scheduler, after its last step
-    std::optional<Error> closed_;                 ///< why submissions are refused
+    std::optional<Error> closed_;                 ///< the error of all further submissions
     bool is_stopping_ = false;
 
     std::thread thread_; ///< last, so that everything it uses exists

@@ -2,7 +2,7 @@
 
 #include "core/base/result.hpp"
 #include "core/engine/batch.hpp"
-#include "core/sampling/choose.hpp"
+#include "core/sampling/candidates.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -26,12 +26,12 @@ struct Limits {
     uint32_t context_tokens = 0; ///< maximum sequence length
     uint32_t batch_rows_max = 0; ///< rows in one batch
     uint32_t sequences_max = 0;  ///< sequences in one batch
-    uint32_t slots = 0; ///< slots for sampled ids; in_flight_max * sequences_max never stalls, and more than
-                        ///< that serves drafts
+    uint32_t slots = 0; ///< slots for sampled ids; with in_flight_max * sequences_max no sequence waits for
+                        ///< one, and drafts use those beyond
     uint32_t output_rows_max = 0; ///< rows with OutputKind != none in one batch
     uint32_t candidates_max = 0;  ///< for OutputKind::candidates; OutputKind::sampled supports plain
                                   ///< parameters with 1 <= top_k <= candidates_max, or temperature 0
-    uint32_t in_flight_max = 2;   ///< submissions that may be unread
+    uint32_t in_flight_max = 2;   ///< maximum number of submissions whose outputs are unread
     std::vector<CacheGroup> groups;
 };
 
@@ -78,6 +78,9 @@ public:
     /// order. Errors: invalid_argument (unknown or already read), device_lost.
     virtual Result<Outputs> wait(Ticket ticket) = 0;
 };
+
+/// Checks that the limits are consistent. Errors: invalid_argument, naming the limit.
+Status check(const Limits& limits);
 
 /// Checks every rule of submit(); shared by all executors.
 Status check(const Batch& batch, const Limits& limits);

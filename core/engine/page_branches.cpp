@@ -28,15 +28,15 @@ std::optional<PageBranches::Found> PageBranches::longest(const PageHash& parent,
         return std::nullopt;
     Found best;
     for (const Branch& branch : branches->second) {
-        const std::size_t most = std::min(branch.tokens.size(), tokens.size());
-        uint32_t places = 0;
-        while (places < most && branch.tokens[places] == tokens[places] &&
-               branch.kinds[places] == kinds[places])
-            ++places;
-        if (places > best.places && exists(branch.hash))
-            best = {branch.hash, places};
+        const std::size_t limit = std::min(branch.tokens.size(), tokens.size());
+        uint32_t positions = 0;
+        while (positions < limit && branch.tokens[positions] == tokens[positions] &&
+               branch.kinds[positions] == kinds[positions])
+            ++positions;
+        if (positions > best.positions && exists(branch.hash))
+            best = {branch.hash, positions};
     }
-    if (best.places == 0)
+    if (best.positions == 0)
         return std::nullopt;
     return best;
 }

@@ -28,13 +28,14 @@ public:
 
     struct Found {
         PageHash hash{};
-        uint32_t places = 0; ///< leading positions that agree, at least 1
+        uint32_t positions = 0; ///< leading positions that agree, at least 1
     };
-    /// The page after `parent` that exists and agrees with the longest prefix of `tokens` and `kinds`.
+    /// Returns the page after `parent` that exists and agrees with the longest prefix of `tokens` and
+    /// `kinds`.
     [[nodiscard]] std::optional<Found> longest(const PageHash& parent, std::span<const TokenId> tokens,
                                                std::span<const RowKind> kinds, const Exists& exists) const;
 
-    /// Forgets pages that no longer exist.
+    /// Removes pages that do not exist any more.
     void prune(const Exists& exists);
 
     [[nodiscard]] std::size_t size() const { return count_; }

@@ -40,10 +40,10 @@ void PageCache::share_page(PageTables& tables, const PageHash& hash) {
     }
 }
 
-uint32_t PageCache::reuse(PageTables& tables, const Content& content, uint32_t places_max) {
+uint32_t PageCache::match_prefix(PageTables& tables, const TokenRun& content, uint32_t positions_max) {
     uint32_t shared = 0;
     PageHash parent = tables.root;
-    while (shared < places_max && content.tokens.size() - shared >= page_tokens_) {
+    while (shared < positions_max && content.tokens.size() - shared >= page_tokens_) {
         parent = page_hash(key_, parent, content.tokens.subspan(shared, page_tokens_),
                            content.kinds.subspan(shared, page_tokens_));
         if (!is_published(parent))
@@ -52,20 +52,20 @@ uint32_t PageCache::reuse(PageTables& tables, const Content& content, uint32_t p
         tables.hashes.push_back(parent);
         shared += page_tokens_;
     }
-    return std::min(shared, places_max);
+    return std::min(shared, positions_max);
 }
 
-uint32_t PageCache::reuse_beginning(PageTables& tables, const Content& content, uint32_t shared,
-                                    uint32_t places_max) {
+uint32_t PageCache::match_partial_page(PageTables& tables, const TokenRun& content, uint32_t shared,
+                                       uint32_t positions_max) {
     const PageHash& parent = tables.hashes.empty() ? tables.root : tables.hashes.back();
-    const std::size_t wanted = std::min<std::size_t>(places_max - shared, page_tokens_);
-    const auto found = branches_.longest(parent, content.tokens.subspan(shared, wanted),
-                                         content.kinds.subspan(shared, wanted),
-                                         [this](const PageHash& hash) { return is_published(hash); });
+    const std::size_t count = std::min<std::size_t>(positions_max - shared, page_tokens_);
+    const auto found =
+        branches_.longest(parent, content.tokens.subspan(shared, count), content.kinds.subspan(shared, count),
+                          [this](const PageHash& hash) { return is_published(hash); });
     if (!found)
         return 0;
     share_page(tables, found->hash);
-    return found->places;
+    return found->positions;
 }
 
 uint32_t PageCache::count_missing(uint32_t group, const PageTables& tables, uint32_t first,
@@ -100,49 +100,49 @@ bool PageCache::reserve(PageTables& tables, uint32_t begin, uint32_t end, uint32
             }
             if (begin > i * page_tokens_) // positions before `begin` need their content
                 copies.push_back({.group = group, .from = table[i], .to = page});
-            held_.push_back({group, table[i]});
+            copy_sources_.push_back({group, table[i]});
             table[i] = page;
         }
     }
     return true;
 }
 
-void PageCache::publish(PageTables& tables, const Content& content, uint32_t places) {
-    for (std::size_t i = tables.hashes.size(); (i + 1) * page_tokens_ <= places; ++i) {
+void PageCache::publish(PageTables& tables, const TokenRun& content, uint32_t positions) {
+    for (std::size_t i = tables.hashes.size(); (i + 1) * page_tokens_ <= positions; ++i) {
         const PageHash& parent = i == 0 ? tables.root : tables.hashes.back();
-        const Content held = content.part(i * page_tokens_, page_tokens_);
-        const PageHash hash = page_hash(key_, parent, held.tokens, held.kinds);
-        publish_page(tables, i, hash, held);
+        const TokenRun run = content.part(i * page_tokens_, page_tokens_);
+        const PageHash hash = page_hash(key_, parent, run.tokens, run.kinds);
+        publish_page(tables, i, hash, run);
         tables.hashes.push_back(hash);
     }
 }
 
-void PageCache::publish_all(PageTables& tables, const Content& content, uint32_t places) {
-    publish(tables, content, places);
-    const uint32_t rest = places % page_tokens_;
-    const std::size_t page = places / page_tokens_;
+void PageCache::publish_all(PageTables& tables, const TokenRun& content, uint32_t positions) {
+    publish(tables, content, positions);
+    const uint32_t rest = positions % page_tokens_;
+    const std::size_t page = positions / page_tokens_;
     if (rest == 0 || tables.hashes.size() != page)
         return;
     const PageHash& parent = page == 0 ? tables.root : tables.hashes.back();
-    const Content held = content.part(page * page_tokens_, rest);
-    publish_page(tables, page, page_hash(key_, parent, held.tokens, held.kinds), held);
+    const TokenRun run = content.part(page * page_tokens_, rest);
+    publish_page(tables, page, page_hash(key_, parent, run.tokens, run.kinds), run);
 }
 
 void PageCache::publish_page(PageTables& tables, std::size_t page, const PageHash& hash,
-                             const Content& held) {
+                             const TokenRun& run) {
     for (std::size_t group = 0; group < pools_.size(); ++group) {
         if (pools_[group].is_exclusive(tables.groups[group][page])) // one of a fork's shared pages is enough
             pools_[group].publish(tables.groups[group][page], hash);
     }
-    branches_.add(page == 0 ? tables.root : tables.hashes[page - 1], hash, held.tokens, held.kinds);
+    branches_.add(page == 0 ? tables.root : tables.hashes[page - 1], hash, run.tokens, run.kinds);
     if (branches_.size() > branches_per_page_max * pools_.front().page_count())
         branches_.prune([this](const PageHash& known) { return is_published(known); });
 }
 
-void PageCache::withdraw(const PageTables& tables) {
+void PageCache::invalidate(const PageTables& tables) {
     for (std::size_t group = 0; group < pools_.size(); ++group) {
         for (const PageId page : tables.groups[group])
-            pools_[group].withdraw(page);
+            pools_[group].invalidate(page);
     }
 }
 
@@ -158,21 +158,21 @@ PageTables PageCache::fork(const PageTables& tables) {
     return tables;
 }
 
-void PageCache::truncate(PageTables& tables, uint32_t places) {
-    const std::size_t pages = divide_up(places, page_tokens_);
+void PageCache::truncate(PageTables& tables, uint32_t positions) {
+    const std::size_t pages = divide_up(positions, page_tokens_);
     for (std::size_t group = 0; group < pools_.size(); ++group) {
         std::vector<PageId>& table = tables.groups[group];
         for (; table.size() > pages; table.pop_back()) {
             pools_[group].release(table.back());
         } // last page first: a page without its parents is useless
     }
-    tables.hashes.resize(std::min<std::size_t>(tables.hashes.size(), places / page_tokens_));
+    tables.hashes.resize(std::min<std::size_t>(tables.hashes.size(), positions / page_tokens_));
 }
 
 void PageCache::end_batch() {
-    for (const Held& held : held_)
-        pools_[held.group].release(held.page);
-    held_.clear();
+    for (const CopySource& source : copy_sources_)
+        pools_[source.group].release(source.page);
+    copy_sources_.clear();
 }
 
 Status PageCache::verify(std::span<const PageTables* const> tables) const {
@@ -182,8 +182,8 @@ Status PageCache::verify(std::span<const PageTables* const> tables) const {
             for (const PageId page : one->groups[group])
                 ++references[page];
         }
-        for (const Held& held : held_)
-            references[held.page] += held.group == group ? 1 : 0;
+        for (const CopySource& source : copy_sources_)
+            references[source.page] += source.group == group ? 1 : 0;
         if (const Status status = pools_[group].verify(references); !status)
             return status.error().while_doing(fmt::format("cache group {}", group));
     }

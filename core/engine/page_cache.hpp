@@ -18,16 +18,16 @@ namespace etna::engine {
 /// One sequence's share of the cache. Each entry of a table is one reference in the group's pool.
 struct PageTables {
     std::vector<std::vector<PageId>> groups; ///< [group][page of the sequence]
-    std::vector<PageHash> hashes; ///< of the leading full pages, as far as they were published or reused
-    PageHash root{};              ///< parent of the first page
+    std::vector<PageHash> hashes;            ///< of the leading full pages that were published or matched
+    PageHash root{};                         ///< parent of the first page
 };
 
 /// The tokens of a sequence and the row kind that each is computed as, of equal length.
-struct Content {
+struct TokenRun {
     std::span<const TokenId> tokens;
     std::span<const RowKind> kinds;
 
-    [[nodiscard]] Content part(std::size_t begin, std::size_t count) const {
+    [[nodiscard]] TokenRun part(std::size_t begin, std::size_t count) const {
         return {tokens.subspan(begin, count), kinds.subspan(begin, count)};
     }
 };
@@ -35,41 +35,42 @@ struct Content {
 /// The pools of all cache groups, and the operations of sequences on their pages. A published or shared page
 /// is never written: the writer gets a copy. A page is shared or found only as a unit, in all groups.
 ///
-/// The device runs submissions in order, so a page can be reused as soon as the last row that uses it has
-/// been scheduled. Within one batch the order is copies, then rows; sources of copies stay referenced to its
-/// end.
+/// The device runs submissions in order, so a page can be reallocated as soon as the last row that uses it
+/// has been scheduled. Within one batch the order is copies, then rows; sources of copies stay referenced
+/// until its end.
 class PageCache {
 public:
     PageCache(const Limits& limits, const HashKey& key, uint64_t model_salt);
 
     [[nodiscard]] PageTables make_tables(uint64_t request_salt) const;
 
-    /// Fills empty tables with the longest chain of published pages that matches `content`, as far as it
-    /// starts before `places_max`. Returns how many positions need no computation, at most `places_max`.
-    uint32_t reuse(PageTables& tables, const Content& content, uint32_t places_max);
+    /// Fills empty tables with the longest chain of published pages that matches `content`, of pages that
+    /// start before `positions_max`. Returns the number of positions that need no computation, at most
+    /// `positions_max`.
+    uint32_t match_prefix(PageTables& tables, const TokenRun& content, uint32_t positions_max);
 
-    /// After reuse() of `shared` positions, all in full pages: adds the published page that shares the
-    /// longest prefix with the rest of `content`. Returns how many more positions need no computation, fewer
-    /// than one page. The first write to that page copies it.
-    uint32_t reuse_beginning(PageTables& tables, const Content& content, uint32_t shared,
-                             uint32_t places_max);
+    /// After match_prefix() of `shared` positions, all in full pages: adds the published page that shares the
+    /// longest prefix with the rest of `content`. Returns the number of further positions that need no
+    /// computation, fewer than one page. The first write to that page copies it.
+    uint32_t match_partial_page(PageTables& tables, const TokenRun& content, uint32_t shared,
+                                uint32_t positions_max);
 
-    /// Makes positions [begin, end) writable: allocates missing pages, copies shared ones (the copies are
-    /// appended to `copies`). All or nothing: returns false if fewer than `spare` pages would be left to
+    /// Makes positions [begin, end) writable: allocates missing pages, copies shared ones, and appends the
+    /// copies to `copies`. Returns false and changes nothing if fewer than `spare` pages would be left to
     /// allocate in some group.
     bool reserve(PageTables& tables, uint32_t begin, uint32_t end, uint32_t spare,
                  std::vector<PageCopy>& copies);
 
-    /// Publishes the full pages among the first `places` positions, which hold `content`. Precondition: their
-    /// rows are scheduled.
-    void publish(PageTables& tables, const Content& content, uint32_t places);
+    /// Publishes the full pages among the first `positions` positions, which hold `content`. Precondition:
+    /// their rows are scheduled.
+    void publish(PageTables& tables, const TokenRun& content, uint32_t positions);
 
     /// As publish(), and the partially filled last page: for a sequence that has finished writing.
-    void publish_all(PageTables& tables, const Content& content, uint32_t places);
+    void publish_all(PageTables& tables, const TokenRun& content, uint32_t positions);
 
-    /// Makes these pages impossible to find, because their content is invalid. Sequences that already share
-    /// them keep them.
-    void withdraw(const PageTables& tables);
+    /// Removes the pages from the index, because their content is invalid. Sequences that share them are
+    /// unaffected.
+    void invalidate(const PageTables& tables);
 
     /// Releases all pages; the tables are empty afterwards.
     void release(PageTables& tables);
@@ -77,10 +78,10 @@ public:
     /// Returns tables that share the same pages.
     PageTables fork(const PageTables& tables);
 
-    /// Releases the pages after the first `places` positions.
-    void truncate(PageTables& tables, uint32_t places);
+    /// Releases the pages after the first `positions` positions.
+    void truncate(PageTables& tables, uint32_t positions);
 
-    /// Ends the batch: the sources of its copies need no protection from now on.
+    /// Ends the batch: releases the sources of its copies.
     void end_batch();
 
     [[nodiscard]] const std::vector<PagePool>& pools() const { return pools_; }
@@ -89,14 +90,14 @@ public:
     [[nodiscard]] Status verify(std::span<const PageTables* const> tables) const;
 
 private:
-    struct Held {
+    struct CopySource {
         uint32_t group;
         PageId page;
     };
 
     [[nodiscard]] bool is_published(const PageHash& hash) const;
     void share_page(PageTables& tables, const PageHash& hash);
-    void publish_page(PageTables& tables, std::size_t page, const PageHash& hash, const Content& held);
+    void publish_page(PageTables& tables, std::size_t page, const PageHash& hash, const TokenRun& run);
     [[nodiscard]] uint32_t count_missing(uint32_t group, const PageTables& tables, uint32_t first,
                                          uint32_t end) const;
 
@@ -104,7 +105,7 @@ private:
     HashKey key_;
     uint64_t model_salt_;
     std::vector<PagePool> pools_; ///< [group]
-    std::vector<Held> held_;
+    std::vector<CopySource> copy_sources_;
     PageBranches branches_;
 };
 

@@ -21,11 +21,12 @@ using HashKey = std::array<uint64_t, 2>;
 /// authors' reference implementation for the wide output). Bytes are read in little-endian order.
 PageHash sip_hash(const HashKey& key, ByteView bytes);
 
-/// The parent of a sequence's first page: covers the salts, which also decide whether pages may be shared.
+/// Returns the parent of a sequence's first page: covers the salts, which also decide whether pages may be
+/// shared.
 PageHash root_hash(const HashKey& key, uint64_t model_salt, uint64_t request_salt);
 
-/// Hash of a page that holds `tokens`, computed as rows of `kinds` (the same length), after the page
-/// `parent`.
+/// Returns the hash of a page that holds `tokens`, computed as rows of `kinds` (the same length), after the
+/// page `parent`.
 PageHash page_hash(const HashKey& key, const PageHash& parent, std::span<const TokenId> tokens,
                    std::span<const RowKind> kinds);
 

@@ -7,7 +7,7 @@
 namespace etna::engine {
 
 PagePool::PagePool(uint32_t page_count)
-    : pages_(page_count), oldest_kept_(page_count), newest_kept_(page_count) {
+    : pages_(page_count), oldest_cached_(page_count), newest_cached_(page_count) {
     free_.reserve(page_count);
     for (PageId page = page_count; page > 0; --page)
         free_.push_back(page - 1); // the lowest id is allocated first
@@ -15,10 +15,10 @@ PagePool::PagePool(uint32_t page_count)
 
 std::optional<PageId> PagePool::allocate() {
     if (free_.empty()) {
-        if (kept_count_ == 0)
+        if (cached_count_ == 0)
             return std::nullopt;
-        const PageId evicted = oldest_kept_;
-        unkeep(evicted);
+        const PageId evicted = oldest_cached_;
+        remove_cached(evicted);
         published_.erase(*pages_[evicted].hash);
         pages_[evicted].hash.reset();
         free_.push_back(evicted);
@@ -32,7 +32,7 @@ std::optional<PageId> PagePool::allocate() {
 void PagePool::retain(PageId page) {
     assert(pages_[page].references > 0 || pages_[page].hash);
     if (pages_[page].references++ == 0)
-        unkeep(page);
+        remove_cached(page);
 }
 
 void PagePool::release(PageId page) {
@@ -40,7 +40,7 @@ void PagePool::release(PageId page) {
     if (--pages_[page].references > 0)
         return;
     if (pages_[page].hash) {
-        keep(page);
+        insert_cached(page);
     } else {
         free_.push_back(page);
     }
@@ -54,7 +54,7 @@ bool PagePool::publish(PageId page, const PageHash& hash) {
     return true;
 }
 
-void PagePool::withdraw(PageId page) {
+void PagePool::invalidate(PageId page) {
     assert(pages_[page].references > 0);
     if (!pages_[page].hash)
         return;
@@ -71,22 +71,22 @@ bool PagePool::is_exclusive(PageId page) const {
     return pages_[page].references == 1 && !pages_[page].hash;
 }
 
-void PagePool::keep(PageId page) {
+void PagePool::insert_cached(PageId page) {
     const PageId none = page_count();
-    pages_[page].older = newest_kept_;
+    pages_[page].older = newest_cached_;
     pages_[page].newer = none;
-    (newest_kept_ != none ? pages_[newest_kept_].newer : oldest_kept_) = page;
-    newest_kept_ = page;
-    ++kept_count_;
+    (newest_cached_ != none ? pages_[newest_cached_].newer : oldest_cached_) = page;
+    newest_cached_ = page;
+    ++cached_count_;
 }
 
-void PagePool::unkeep(PageId page) {
+void PagePool::remove_cached(PageId page) {
     const PageId none = page_count();
     const PageId older = pages_[page].older;
     const PageId newer = pages_[page].newer;
-    (older != none ? pages_[older].newer : oldest_kept_) = newer;
-    (newer != none ? pages_[newer].older : newest_kept_) = older;
-    --kept_count_;
+    (older != none ? pages_[older].newer : oldest_cached_) = newer;
+    (newer != none ? pages_[newer].older : newest_cached_) = older;
+    --cached_count_;
 }
 
 Status PagePool::verify_lists() const {
@@ -96,19 +96,21 @@ Status PagePool::verify_lists() const {
         if (pages_[page].hash)
             return Error{ErrorKind::internal, fmt::format("page {} is free and published", page)};
     }
-    uint32_t kept = 0;
-    for (PageId page = oldest_kept_; page != page_count() && kept <= kept_count_; page = pages_[page].newer) {
+    uint32_t cached = 0;
+    for (PageId page = oldest_cached_; page != page_count() && cached <= cached_count_;
+         page = pages_[page].newer) {
         ++listed[page];
-        ++kept;
+        ++cached;
         if (!pages_[page].hash)
-            return Error{ErrorKind::internal, fmt::format("page {} is kept but not published", page)};
+            return Error{ErrorKind::internal, fmt::format("page {} is cached but not published", page)};
     }
-    if (kept != kept_count_)
-        return Error{ErrorKind::internal, fmt::format("{} kept pages are listed, not {}", kept, kept_count_)};
+    if (cached != cached_count_)
+        return Error{ErrorKind::internal,
+                     fmt::format("{} cached pages are listed, not {}", cached, cached_count_)};
     for (PageId page = 0; page < page_count(); ++page) {
         const uint32_t expected = pages_[page].references == 0 ? 1 : 0;
         if (listed[page] != expected) {
-            return Error{ErrorKind::internal, fmt::format("page {} has {} references and stands in {} lists",
+            return Error{ErrorKind::internal, fmt::format("page {} has {} references and is in {} lists",
                                                           page, pages_[page].references, listed[page])};
         }
     }

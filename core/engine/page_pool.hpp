@@ -17,39 +17,39 @@ namespace etna::engine {
 ///
 ///     free          no references, content undefined
 ///     in use        one or more references; published or not
-///     kept          no references, published: can be found again; evicted least recently used first
+///     cached        no references, published: can be found; evicted least recently used first
 ///
 /// Not thread-safe. Page ids passed in must be below page_count.
 class PagePool {
 public:
     explicit PagePool(uint32_t page_count);
 
-    /// Returns a page with one reference and undefined content; a kept one is evicted only if none is free.
+    /// Returns a page with one reference and undefined content; a cached one is evicted only if none is free.
     /// Empty if all pages are in use.
     std::optional<PageId> allocate();
 
-    /// Adds, or removes, one reference. Without references a published page is kept, any other is free.
-    /// Precondition of release: a reference exists. Precondition of retain: in use or kept.
+    /// Adds, or removes, one reference. Without references a published page is cached, any other is free.
+    /// Precondition of release: a reference exists. Precondition of retain: in use or cached.
     void retain(PageId page);
     void release(PageId page);
 
-    /// Makes an unpublished page in use findable. Returns false and changes nothing if another page is
-    /// already published under this hash.
+    /// Publishes a page in use under a hash, so that find() returns it. Returns false and changes nothing if
+    /// another page is published under this hash. Precondition: the page is not published.
     bool publish(PageId page, const PageHash& hash);
 
-    /// Makes a page in use impossible to find, if it was published.
-    void withdraw(PageId page);
+    /// Removes a page in use from the index, if it was published.
+    void invalidate(PageId page);
 
-    /// The page published under this hash, without a new reference.
+    /// Returns the page published under this hash, without a new reference.
     [[nodiscard]] std::optional<PageId> find(const PageHash& hash) const;
 
     /// Whether its single owner may write to it: no other sequence reads it now or can find it later.
     [[nodiscard]] bool is_exclusive(PageId page) const;
 
     [[nodiscard]] uint32_t page_count() const { return static_cast<uint32_t>(pages_.size()); }
-    /// Pages that allocate() can still return: free and kept.
-    [[nodiscard]] uint32_t available() const { return static_cast<uint32_t>(free_.size()) + kept_count_; }
-    [[nodiscard]] uint32_t kept() const { return kept_count_; }
+    /// Number of pages that allocate() can return: free and cached ones.
+    [[nodiscard]] uint32_t available() const { return static_cast<uint32_t>(free_.size()) + cached_count_; }
+    [[nodiscard]] uint32_t cached() const { return cached_count_; }
 
     /// Checks every invariant, given the number of references to each page in all page tables, [page_count].
     /// Errors: internal, naming the page.
@@ -59,20 +59,20 @@ private:
     struct Page {
         uint32_t references = 0;
         std::optional<PageHash> hash; ///< when published
-        PageId older = 0;             ///< neighbours in the list of kept pages
+        PageId older = 0;             ///< neighbours in the list of cached pages
         PageId newer = 0;
     };
 
-    void keep(PageId page);
-    void unkeep(PageId page);
+    void insert_cached(PageId page);
+    void remove_cached(PageId page);
     [[nodiscard]] Status verify_lists() const;
 
     std::vector<Page> pages_;
     std::vector<PageId> free_;
     std::unordered_map<PageHash, PageId, PageHashHasher> published_;
-    PageId oldest_kept_; ///< page_count() if there is none, as in `older` and `newer` at the ends
-    PageId newest_kept_;
-    uint32_t kept_count_ = 0;
+    PageId oldest_cached_; ///< page_count() if there is none, as in `older` and `newer` at the ends
+    PageId newest_cached_;
+    uint32_t cached_count_ = 0;
 };
 
 } // namespace etna::engine

@@ -15,7 +15,7 @@ PrefillBudget::PrefillBudget(double target_ms, uint32_t batch_rows_max)
     : target_ms_(target_ms), rows_max_(batch_rows_max),
       rows_(target_ms > 0 ? std::min(first_rows, batch_rows_max) : batch_rows_max) {}
 
-void PrefillBudget::note_step(uint32_t prefill_rows, uint32_t rows, double ms) {
+void PrefillBudget::record_step(uint32_t prefill_rows, uint32_t rows, double ms) {
     if (target_ms_ <= 0 || 2 * prefill_rows < rows_)
         return;
     const double row_ms = ms / rows;
@@ -27,8 +27,9 @@ void PrefillBudget::note_step(uint32_t prefill_rows, uint32_t rows, double ms) {
     if (ms > target_ms) {
         next = std::clamp(fitting, std::min<double>(rows_min, rows_), double(rows_));
     } else {
-        const uint32_t most = prefill_rows < rows_ ? rows_ : 2 * rows_; // one quick step is no proof
-        next = std::clamp(fitting, double(rows_), double(most));
+        const uint32_t limit =
+            prefill_rows < rows_ ? rows_ : 2 * rows_; // one quick step is not representative
+        next = std::clamp(fitting, double(rows_), double(limit));
     }
     rows_ = std::min(static_cast<uint32_t>(next), rows_max_);
 }

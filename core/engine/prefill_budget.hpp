@@ -14,11 +14,11 @@ public:
 
     /// Records that a step with prefill rows took `ms`; `rows` counts its rows of all kinds. Steps that are
     /// far from filling the budget are ignored, because the fixed cost of a step outweighs their rows.
-    void note_step(uint32_t prefill_rows, uint32_t rows, double ms);
+    void record_step(uint32_t prefill_rows, uint32_t rows, double ms);
 
     /// Records that a step without prefill rows took `ms`. A prefill step may take a few times as long,
-    /// whatever the target: on a slow device, short ones would be all fixed cost.
-    void note_decode(double ms) { decode_ms_ = ms; }
+    /// whatever the target, because on a slow device the fixed cost would dominate shorter ones.
+    void record_decode(double ms) { decode_ms_ = ms; }
 
     /// Prefill rows that the next step may have.
     [[nodiscard]] uint32_t rows() const { return rows_; }

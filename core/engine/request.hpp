@@ -1,15 +1,13 @@
 #pragma once
 
-#include "core/base/error.hpp"
+#include "core/base/result.hpp"
 #include "core/base/token.hpp"
 #include "core/engine/batch.hpp"
-#include "core/engine/beams.hpp"
-#include "core/engine/client_shares.hpp"
 #include "core/engine/constraint.hpp"
-#include "core/engine/speculation.hpp"
+#include "core/engine/executor.hpp"
 #include "core/sampling/breakers.hpp"
-#include "core/sampling/candidate.hpp"
-#include "core/sampling/logit_bias.hpp"
+#include "core/sampling/candidates.hpp"
+#include "core/sampling/logit_processors.hpp"
 #include "core/sampling/parameters.hpp"
 
 #include <cstdint>
@@ -20,25 +18,78 @@
 
 namespace etna::engine {
 
+/// A client that the engine is shared fairly among, such as a user: a number that the caller of the engine
+/// chooses.
+using ClientId = uint64_t;
+
+/// When a beam group that has as many complete hypotheses as it may hold continues to search for better ones.
+enum class EarlyStopping : uint8_t {
+    heuristic, ///< while the best live hypothesis would be better if it ended now
+    first,     ///< not at all: the group stops at once
+    never,     ///< while the best live hypothesis could become better, at any length
+};
+
+/// Options of a beam search; see beam_search.hpp. The filters and the temperature of sampling do not apply.
+struct BeamOptions {
+    uint32_t width = 1;          ///< live hypotheses, 1..beams_max
+    uint32_t groups = 1;         ///< groups of equal size that avoid each other's tokens; divides width
+    uint32_t answers = 1;        ///< hypotheses that are returned, at most width
+    float diversity_penalty = 0; ///< for each time an earlier group took the token, 0..diversity_penalty_max
+    float length_penalty = 1;    ///< exponent of the length, -length_penalty_max..length_penalty_max
+    EarlyStopping early_stopping = EarlyStopping::heuristic;
+};
+
+constexpr uint32_t beams_max = 64;
+constexpr float length_penalty_max = 10;
+constexpr float diversity_penalty_max = 100;
+
+/// Errors: invalid_argument, naming the parameter and its range.
+Status check(const BeamOptions& beams);
+
+class DraftTexts;
+
+/// How a sequence's next tokens are drafted, to be verified together in one step. The output is that of plain
+/// decoding whatever the drafts: every row draws its own token, and the rows after the first mismatching
+/// draft are dropped. Useless drafts only cost time, and are paused; see draft_costs.hpp.
+struct Speculation {
+    uint32_t tokens_max = 5; ///< maximum drafts of one step, 1..drafts_max
+    /// Search the text for an earlier occurrence of its last tokens, up to this many, and draft the tokens
+    /// that followed; 0: do not.
+    uint32_t lookup_ngram_max = 0;
+    std::vector<TokenId> prediction = {}; ///< the expected answer; drafted while the text follows it
+    bool uses_model = false; ///< use the draft model, if the other sources have no draft or are paused
+    /// The draft model stops at a token that it finds less likely than this, [0, 1]; empty: it does not.
+    std::optional<float> confidence_min = {};
+    /// The texts to look up drafts in, made of the prompt, the prediction and lookup_ngram_max by
+    /// make_draft_texts(); the engine makes them if null.
+    std::shared_ptr<const DraftTexts> texts = {};
+};
+
+constexpr uint32_t drafts_max = 32;
+constexpr uint32_t ngram_max = 16;
+
+/// Errors: invalid_argument, naming the parameter and its range.
+Status check(const Speculation& speculation, uint32_t vocabulary);
+
 /// A request for one continuation, or several by beam search: token ids in, tokens out.
 struct Request {
     std::vector<TokenId> prompt = {}; ///< at least one token, fewer than Limits::context_tokens
-    /// The row kind that each prompt token was first computed as: answers in the prompt of a later turn then
-    /// match the cache as the generation rows that they were. Empty: all prompt rows.
+    /// The row kind that each prompt token was first computed as, so that earlier answers in the prompt match
+    /// their cached decode rows. Empty: all prefill rows.
     std::vector<RowKind> kinds = {};
     sampling::Parameters sampling = {}; ///< the draw for the token at position i uses position i - 1
     std::vector<sampling::LogitBias> logit_bias = {};
     sampling::SequenceBreakers dry_breakers = {}; ///< token sequences at which DRY ends a repetition
-    /// Reports the log-probability of each prompt token but the first: TokenEvents with Origin::prompt, in
+    /// Returns the log-probability of each prompt token except the first: TokenEvents with Origin::prompt, in
     /// order, before the first token, each with this many `top` (at most Limits::candidates_max). The prompt
-    /// is then not taken from the cache, and every row of it runs the LM head. Empty: none are reported.
+    /// is then not taken from the cache, and every row of it runs the LM head. Empty: none are returned.
     std::optional<uint32_t> prompt_candidates = {};
     uint32_t top_candidates = 0;             ///< number of TokenEvent::top; at most Limits::candidates_max
     std::optional<uint32_t> max_tokens = {}; ///< at least 1; empty: until the context is full
     std::vector<TokenId> end_tokens = {};    ///< any of these ends the generation; empty: none does
     uint32_t min_tokens = 0;                 ///< end tokens are banned before this many tokens
     /// The constraint on the answer; null: none. Not shared with other requests. Its rows return all logits,
-    /// and wait for the token before.
+    /// and each waits for the previous token.
     std::shared_ptr<Constraint> constraint = {};
     /// Generation pauses while this many tokens are unread in the stream; the few already in flight still
     /// arrive, and prompt tokens count as well. 0: no limit.
@@ -46,13 +97,17 @@ struct Request {
     /// Beam search instead of sampling: `BeamOptions::answers` streams, whose generated tokens all arrive at
     /// the end.
     std::optional<BeamOptions> beams = {};
-    /// Speculative decoding; no effect on beams and on the output. Its steps are not scheduled ahead of their
-    /// results.
+    /// Speculative decoding; no effect on beams and on the output. Steps with drafts are not scheduled ahead
+    /// of the previous result.
     std::optional<Speculation> speculation = {};
     uint64_t cache_salt = 0; ///< requests share cached pages only with requests of the same salt
-    ClientId client = 0;     ///< the client it belongs to: the engine is shared fairly among clients
+    ClientId client = 0;     ///< the client that sent it
 };
 
+/// Whether a request can be served at all. Errors: invalid_argument.
+Status check(const Request& request, const Limits& limits);
+
+/// Source of a token of a TokenEvent.
 enum class Origin : uint8_t { generation, prompt };
 
 /// One generated token, or one of the prompt. Its log-probability is logit - log_sum_exp, in the distribution
@@ -63,7 +118,7 @@ struct TokenEvent {
     float log_sum_exp = 0;
     std::vector<sampling::Candidate> top = {}; ///< descending logit, smaller id first among equals
     Origin origin = Origin::generation;
-    uint32_t rank = 0; ///< with Origin::prompt: tokens that were at least as likely, itself included
+    uint32_t rank = 0; ///< with Origin::prompt: number of tokens at least as likely, itself included
 };
 
 enum class FinishReason : uint8_t {
@@ -85,17 +140,17 @@ struct Finished {
     FinishReason reason = FinishReason::stop;
     std::optional<Error> error; ///< with FinishReason::error
     std::optional<TokenId>
-        end_token; ///< the one that was generated, with FinishReason::stop; not delivered as a TokenEvent
+        end_token; ///< the generated end token, with FinishReason::stop; not delivered as a TokenEvent
     std::optional<TokenEvent> end_event; ///< the TokenEvent of `end_token`
     uint32_t prompt_tokens = 0;
     uint32_t completion_tokens = 0; ///< generated; the end token is not counted
-    uint32_t cached_tokens =
-        0; ///< leading prompt tokens that were not computed because their pages were cached
+    /// Leading prompt tokens that were not computed because their pages were cached.
+    uint32_t cached_tokens = 0;
     uint32_t accepted_drafts = 0; ///< drafted tokens that were accepted; see Request::speculation
     uint32_t rejected_drafts = 0; ///< drafted tokens that were rejected
-    /// Positions of the accepted drafts in the answer, ascending: a reader that ends the answer at an earlier
-    /// position has no use for the rest.
-    std::vector<uint32_t> accepted_places = {};
+    /// Positions of the accepted drafts in the answer, ascending, so that a reader that truncates the answer
+    /// can count those before its end.
+    std::vector<uint32_t> accepted_positions = {};
     Timings timings;
 };
 

@@ -1,5 +1,5 @@
 #include "core/engine/scheduler.hpp"
-#include "core/engine/wanted.hpp"
+#include "core/engine/token_selection.hpp"
 
 #include <algorithm>
 #include <cassert>
@@ -20,40 +20,40 @@ void Scheduler::begin_beams(const BeamOptions& beams, Sequence& first) {
     first.continuations = entry->second.search.continuations();
 }
 
-/// The number of streams of a request.
+/// Returns the number of streams of a request.
 uint32_t Scheduler::answers_of(RequestId request) const {
     const auto found = beams_.find(request);
     return found == beams_.end() ? 1 : found->second.answers;
 }
 
-/// Stores the continuations of a hypothesis until those of all others are known.
-Status Scheduler::answer_beam(Sequence& sequence, const RowOutput& output, uint32_t index, Updates& updates,
-                              Clock::time_point now) {
-    ETNA_TRY(Continuations continuations, read_continuations(output, sequence, index, limits_, sampler_));
-    --sequence.unread;
-    sequence.is_answered = true;
+/// Stores the continuations of a hypothesis, and advances the search once those of all hypotheses are known.
+Status Scheduler::store_continuations(Sequence& sequence, const RowOutput& output, uint32_t position,
+                                      Updates& updates, Clock::time_point now) {
+    ETNA_TRY(Continuations continuations, read_continuations(output, sequence, position, limits_, sampler_));
+    --sequence.pending_samples;
+    sequence.has_continuations = true;
     BeamGroup& group = beams_.at(sequence.id.request);
-    const auto place = std::find(group.live.begin(), group.live.end(), &sequence);
-    group.continuations[static_cast<std::size_t>(place - group.live.begin())] = std::move(continuations);
+    const auto live = std::find(group.live.begin(), group.live.end(), &sequence);
+    group.continuations[static_cast<std::size_t>(live - group.live.begin())] = std::move(continuations);
     if (std::any_of(group.live.begin(), group.live.end(),
-                    [](const Sequence* one) { return one != nullptr && !one->is_answered; }))
+                    [](const Sequence* one) { return one != nullptr && !one->has_continuations; }))
         return {};
     advance_beams(group, sequence, updates, now);
     return {};
 }
 
-/// `any` is one of the group's sequences.
+/// Advances the search by one token. `any`: one of the group's sequences.
 void Scheduler::advance_beams(BeamGroup& group, const Sequence& any, Updates& updates,
                               Clock::time_point now) {
     const RequestId request = any.id.request;
     const std::vector<BeamSearch::Branch>& branches = group.search.advance(group.continuations);
     if (branches.empty())
-        return conclude_step(group, request, describe_end(any, now), updates);
+        return finish_beam_step(group, request, describe_end(any, now), updates);
     branch(group, branches);
-    settle_branches(group, request, updates, now);
+    continue_beams(group, request, updates, now);
 }
 
-/// Turns the group's sequences into those of the new hypotheses.
+/// Replaces the group's sequences by those of the new hypotheses.
 void Scheduler::branch(BeamGroup& group, std::span<const BeamSearch::Branch> branches) {
     std::vector<uint32_t> children(group.live.size());
     for (const BeamSearch::Branch& one : branches)
@@ -66,7 +66,7 @@ void Scheduler::branch(BeamGroup& group, std::span<const BeamSearch::Branch> bra
     }
     for (std::size_t i = 0; i < live.size(); ++i) {
         live[i]->append(branches[i].token);
-        live[i]->is_answered = false;
+        live[i]->has_continuations = false;
     }
     for (Sequence* parent : group.live) {
         if (parent != nullptr && std::find(live.begin(), live.end(), parent) == live.end())
@@ -76,21 +76,22 @@ void Scheduler::branch(BeamGroup& group, std::span<const BeamSearch::Branch> bra
     group.continuations.assign(group.live.size(), {});
 }
 
-/// Marks the complete hypotheses in the search, once all constraints know them; returns whether they do.
-/// Errors: as Constraint::is_over() and is_known().
+/// Marks the complete hypotheses in the search, once the results of all constraints are known; returns
+/// whether they are. Errors: as Constraint::is_over() and has_results().
 Result<bool> Scheduler::find_ends(BeamGroup& group) {
-    bool are_known = true;
+    bool are_ready = true;
     for (Sequence* one : group.live) {
-        ETNA_TRY(const bool knows_end, is_known(*one, Constraint::Part::end));
-        are_known = are_known && knows_end;
+        ETNA_TRY(const bool has_end, constraints_.has_results(*one, Constraint::Part::end));
+        are_ready = are_ready && has_end;
     }
-    if (!are_known) {
-        std::for_each(group.live.begin(), group.live.end(), [&](const Sequence* one) { stall(*one); });
+    if (!are_ready) {
+        std::for_each(group.live.begin(), group.live.end(),
+                      [&](const Sequence* one) { constraints_.stall(*one); });
         return false;
     }
     for (std::size_t i = 0; i < group.live.size(); ++i) {
         Sequence& sequence = *group.live[i];
-        sequence.following.waits = false;
+        sequence.constraint_state.waits = false;
         if (sequence.constraint == nullptr)
             continue;
         ETNA_TRY(const bool is_over, sequence.constraint->is_over());
@@ -100,25 +101,24 @@ Result<bool> Scheduler::find_ends(BeamGroup& group) {
     return true;
 }
 
-/// Continues with the live hypotheses, once they are known. An error in one ends the search.
-void Scheduler::settle_branches(BeamGroup& group, RequestId request, Updates& updates,
-                                Clock::time_point now) {
+/// Continues with the live hypotheses, once find_ends() has found them. An error in one ends the search.
+void Scheduler::continue_beams(BeamGroup& group, RequestId request, Updates& updates, Clock::time_point now) {
     Sequence& any = *group.live.front();
-    const Result<bool> are_known = find_ends(group);
-    if (!are_known)
-        return fail(any, are_known.error(), updates, now);
-    if (!*are_known)
+    const Result<bool> are_ready = find_ends(group);
+    if (!are_ready)
+        return fail(any, are_ready.error(), updates, now);
+    if (!*are_ready)
         return;
     Finished finished = describe_end(any, now);
     for (std::size_t i = 0; i < group.live.size(); ++i) {
-        if (!group.search.lives(static_cast<uint32_t>(i)))
+        if (!group.search.is_live(static_cast<uint32_t>(i)))
             retire(*std::exchange(group.live[i], nullptr), nullptr);
     }
-    conclude_step(group, request, std::move(finished), updates);
+    finish_beam_step(group, request, std::move(finished), updates);
 }
 
 /// Ends the search if it is over; `finished` describes it.
-void Scheduler::conclude_step(BeamGroup& group, RequestId request, Finished finished, Updates& updates) {
+void Scheduler::finish_beam_step(BeamGroup& group, RequestId request, Finished finished, Updates& updates) {
     if (group.search.is_at_length())
         group.search.conclude();
     if (!group.search.is_done())
@@ -131,24 +131,24 @@ void Scheduler::conclude_step(BeamGroup& group, RequestId request, Finished fini
     end_beams(request, std::move(finished), updates);
 }
 
-/// Forks a sequence. If no more can run, the child waits without pages.
-Sequence& Scheduler::fork(const Sequence& parent, uint32_t branch) {
-    const SequenceId id = {.request = parent.id.request, .branch = branch};
+/// Forks a sequence. If capacity is used up, the child waits without pages.
+Sequence& Scheduler::fork(const Sequence& parent, uint32_t branch_number) {
+    const SequenceId id = {.request = parent.id.request, .branch = branch_number};
     Sequence& child = sequences_.emplace(id, parent.fork(id, cache_)).first->second;
-    shares_.enter(child.client);
-    if (child.state == SequenceState::decode && running_.size() < running_max_) {
-        start_running(child);
+    admission_.add(child);
+    if (child.state == SequenceState::decode && admission_.has_capacity()) {
+        admission_.start(child);
     } else {
-        wait(child);
+        release(child);
     }
     return child;
 }
 
-/// Delivers the answers of a search that is over, or was ended with `finished`, and removes it. A search that
-/// is ended early returns the best answers so far.
+/// Emits the answers of a search that is over, or was ended with `finished`, and removes it. A search that is
+/// ended early returns the best answers so far.
 void Scheduler::end_beams(RequestId request, Finished finished, Updates& updates) {
     BeamGroup& group = beams_.at(request);
-    const bool is_cut = finished.reason != FinishReason::stop; // ended from outside, not by max_tokens
+    const bool is_cut = finished.reason != FinishReason::stop; // cancelled or failed
     group.search.conclude();
     std::vector<BeamSearch::Answer> answers = group.search.best();
     answers.resize(finished.reason == FinishReason::error ? 0 : answers.size());
@@ -159,15 +159,15 @@ void Scheduler::end_beams(RequestId request, Finished finished, Updates& updates
         // Missing answers are empty, and must not look like complete ones.
         if (i < answers.size()) {
             BeamSearch::Answer& answer = answers[i];
-            last.reason = answer.is_whole ? FinishReason::stop : last.reason;
+            last.reason = answer.is_complete ? FinishReason::stop : last.reason;
             last.completion_tokens = static_cast<uint32_t>(answer.tokens.size());
             last.end_event = answer.end;
             if (answer.end)
                 last.end_token = answer.end->token;
             for (TokenEvent& token : answer.tokens)
-                tell(updates, request, i, std::move(token));
+                emit(updates, request, i, std::move(token));
         }
-        tell(updates, request, i, std::move(last));
+        emit(updates, request, i, std::move(last));
     }
     const Error* const error = finished.error ? &*finished.error : nullptr;
     beams_.erase(request);

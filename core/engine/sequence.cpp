@@ -14,23 +14,25 @@ uint32_t sources_of(const Speculation& speculation) {
 
 } // namespace
 
-Drafting::Drafting(const Speculation& speculation)
-    : wish(speculation), lookup_gain(wish.texts != nullptr ? wish.tokens_max : 0, sources_of(wish)),
-      model_gain(wish.uses_model ? wish.tokens_max : 0, sources_of(wish)), lookup(wish.texts) {}
-
-void Drafting::forget_model() {
-    wish.uses_model = false;
-    model_gain = DraftGain(0);
+DraftState::DraftState(const Speculation& speculation)
+    : options(speculation),
+      lookup_control(options.texts != nullptr ? options.tokens_max : 0, sources_of(options)),
+      model_control(options.uses_model ? options.tokens_max : 0, sources_of(options)), lookup(options.texts) {
 }
 
-void Drafting::skip() {
-    lookup_gain.skip();
-    model_gain.skip();
+void DraftState::drop_model() {
+    options.uses_model = false;
+    model_control = DraftLengthControl(0);
 }
 
-void Drafting::settle(const DraftCosts& costs) {
-    (by_model ? model_gain : lookup_gain).note(in_flight, step_accepted, by_model, costs);
-    (by_model ? lookup_gain : model_gain).skip(step_accepted + 1);
+void DraftState::skip() {
+    lookup_control.skip();
+    model_control.skip();
+}
+
+void DraftState::finish_step(const DraftCosts& costs) {
+    (by_model ? model_control : lookup_control).record(in_flight, step_accepted, by_model, costs);
+    (by_model ? lookup_control : model_control).skip(step_accepted + 1);
     in_flight = 0;
 }
 
@@ -39,29 +41,29 @@ void Sequence::append(TokenId token) {
     kinds.push_back(RowKind::decode);
     if (constraint != nullptr) {
         constraint->accept(token);
-        following.move_on();
+        constraint_state.advance();
     }
 }
 
 Sequence Sequence::fork(SequenceId new_id, PageCache& cache) const {
-    assert(unread == 0 && following.job == nullptr);
+    assert(pending_samples == 0 && constraint_state.job == nullptr);
     Sequence copy = *this;
     copy.id = new_id;
     copy.pages = cache.fork(pages);
     copy.slot.reset();
-    copy.drafting.reset();
+    copy.draft_state.reset();
     if (constraint != nullptr)
         copy.constraint = constraint->fork();
     return copy;
 }
 
 void Sequence::truncate(uint32_t new_length, PageCache& cache) {
-    assert(unread == 0 && new_length <= length());
+    assert(pending_samples == 0 && new_length <= length());
     tokens.resize(new_length);
     kinds.resize(new_length);
-    computed = std::min(computed, new_length);
+    computed_tokens = std::min(computed_tokens, new_length);
     prompt_tokens = std::min(prompt_tokens, new_length);
-    cache.truncate(pages, computed);
+    cache.truncate(pages, computed_tokens);
 }
 
 Sequence make_sequence(RequestId id, Request request, const Limits& limits, const PageCache& cache,
@@ -90,7 +92,7 @@ Sequence make_sequence(RequestId id, Request request, const Limits& limits, cons
     sequence.prompt_tokens = sequence.length();
     sequence.unscored = request.prompt_candidates ? 0 : sequence.prompt_tokens - 1;
     if (request.speculation && !request.beams)
-        sequence.drafting = std::make_shared<Drafting>(*request.speculation);
+        sequence.draft_state = std::make_shared<DraftState>(*request.speculation);
     sequence.cache_salt = request.cache_salt;
     sequence.client = request.client;
     const uint32_t room = limits.context_tokens - sequence.prompt_tokens;
@@ -105,10 +107,10 @@ Finished describe_end(const Sequence& sequence, Clock::time_point now) {
     finished.prompt_tokens = sequence.prompt_tokens;
     finished.completion_tokens = sequence.length() - sequence.prompt_tokens;
     finished.cached_tokens = sequence.cached_tokens;
-    if (sequence.drafting != nullptr) {
-        finished.accepted_drafts = sequence.drafting->accepted;
-        finished.rejected_drafts = sequence.drafting->rejected;
-        finished.accepted_places = sequence.drafting->accepted_places;
+    if (sequence.draft_state != nullptr) {
+        finished.accepted_drafts = sequence.draft_state->accepted;
+        finished.rejected_drafts = sequence.draft_state->rejected;
+        finished.accepted_positions = sequence.draft_state->accepted_positions;
     }
     const Clock::time_point admitted = sequence.admitted.value_or(now);
     const Clock::time_point first_token = sequence.first_token.value_or(now);

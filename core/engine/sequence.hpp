@@ -1,9 +1,9 @@
 #pragma once
 
 #include "core/engine/constraint_workers.hpp"
-#include "core/engine/draft_gain.hpp"
-#include "core/engine/draft_lookup.hpp"
+#include "core/engine/draft_costs.hpp"
 #include "core/engine/page_cache.hpp"
+#include "core/engine/prompt_lookup.hpp"
 #include "core/engine/request.hpp"
 
 #include <algorithm>
@@ -36,141 +36,150 @@ enum class SequenceState : uint8_t {
     finished,
 };
 
-/// Whether a sequence may generate.
-enum class Pace : uint8_t {
-    go_on,
-    hold, ///< holds its pages, unless others need them
+/// Whether a sequence pauses for its reader.
+enum class Backpressure : uint8_t {
+    off,
+    on, ///< generates nothing, and holds its pages unless others need them
 };
 
 /// The state of a sequence's constraint.
-struct Following {
-    /// The output of a row, which is read once the allowed tokens are known.
+struct ConstraintState {
+    /// The output of a row, to be read once the allowed tokens are known.
     struct Parked {
-        uint32_t index = 0;
+        uint32_t position = 0;
         RowOutput output;
     };
 
-    std::optional<Constraint::Part> known = {}; ///< what is known for the position after the last token
-    std::shared_ptr<ConstraintJob> job = {};    ///< the job that computes more; null: none
-    bool waits = false; ///< for whether it continues after its last token; it skips steps until then
+    std::optional<Constraint::Part> known = {}; ///< getters that have results for the next position
+    std::shared_ptr<ConstraintJob> job = {};    ///< the job that computes more results; null: none
+    bool waits = false; ///< it is not known yet whether the sequence ends here; it skips steps until then
     std::optional<Parked> parked = {};
     /// The rest of Constraint::forced(), the last token first; empty: not queried since the last drawn token.
     std::optional<std::vector<TokenId>> forced = {};
-    uint32_t skips = 0;   ///< how often the work is left to the workers before the next inline try
-    uint32_t backoff = 0; ///< the last initial value of `skips`
+    uint32_t skips = 0;   ///< jobs that go to the workers before the next inline attempt
+    uint32_t backoff = 0; ///< latest initial value of `skips`
 
     /// Whether the sequence waits for its constraint, with nothing in flight.
     [[nodiscard]] bool is_stalled() const { return waits || parked; }
-    /// A token was appended.
-    void move_on() {
+    /// Resets the results after a token was appended.
+    void advance() {
         known.reset();
         waits = true;
     }
 };
 
 /// The drafts of one sequence.
-struct Drafting {
-    Speculation wish;
-    DraftGain lookup_gain;
-    DraftGain model_gain;
-    DraftLookup lookup;
+struct DraftState {
+    Speculation options;
+    DraftLengthControl lookup_control;
+    DraftLengthControl model_control;
+    PromptLookup lookup;
     std::vector<TokenId> drafts = {}; ///< for the next step
     bool by_model = false;            ///< `drafts` came from the draft model
     uint32_t in_flight = 0;           ///< drafts that are being verified
-    uint32_t right_end = 0; ///< one past the position of the last in-flight draft that can still be accepted
+    uint32_t accept_end = 0; ///< one past the position of the last in-flight draft that can still be accepted
     uint32_t step_accepted = 0; ///< accepted drafts of those in flight
     uint32_t accepted = 0;      ///< accepted drafts in total
     uint32_t rejected = 0;
-    std::vector<uint32_t> accepted_places = {}; ///< positions of the accepted drafts in the answer; ascending
+    std::vector<uint32_t> accepted_positions = {}; ///< in the answer; ascending
     uint32_t computed_by_model = 0; ///< length of the text when the draft model had last computed all of it
 
-    explicit Drafting(const Speculation& speculation);
+    explicit DraftState(const Speculation& speculation);
 
-    /// Whether no source may draft.
-    [[nodiscard]] bool is_paused() const { return lookup_gain.length() == 0 && model_gain.length() == 0; }
+    /// Whether all sources are paused.
+    [[nodiscard]] bool is_paused() const {
+        return lookup_control.length() == 0 && model_control.length() == 0;
+    }
 
     /// Removes the draft model as a source.
-    void forget_model();
+    void drop_model();
 
     /// Records a step in which nothing was drafted.
     void skip();
 
     /// Records that the step in flight has been verified.
-    void settle(const DraftCosts& costs);
+    void finish_step(const DraftCosts& costs);
 };
 
-/// A request in progress: its tokens, and how far they are computed.
+/// A request in progress: its tokens, and how many of them are computed.
 ///
-///     0 ........ computed ........ tokens.size() ........ expected_length()
+///     0 ........ computed_tokens ........ tokens.size() ........ expected_length()
 ///     rows were scheduled | known, to be computed | sampled by the device, not read yet
 ///
-/// A row whose token is not read yet takes it from `slot`, so `computed` may exceed tokens.size(). Rows of
-/// drafts come after that, and count as computed until their step is read.
+/// A row whose token is not read yet takes it from `slot`, so computed_tokens may exceed tokens.size(). Rows
+/// of drafts come after that, and count as computed until their step is read.
 struct Sequence {
     SequenceId id;
     ClientId client = 0;         ///< Request::client
-    RequestId caller = 0;        ///< the group that it belongs to: see Scheduler::add()
+    RequestId request_group = 0; ///< see Scheduler::add()
     std::vector<TokenId> tokens; ///< prompt, then the generated tokens that were read
     std::vector<RowKind> kinds;  ///< row kind of each token, now and after any recomputation
     PageTables pages;
-    uint32_t computed = 0;        ///< positions [0, computed) have their rows in a scheduled batch
-    uint32_t unread = 0;          ///< samples that are scheduled but not read
+    uint32_t computed_tokens = 0; ///< positions [0, computed_tokens) have their rows in a scheduled batch
+    uint32_t pending_samples = 0; ///< samples that are scheduled but not read
     std::optional<uint32_t> slot; ///< slot of the latest unread sample; empty if the host draws it
     SequenceState state = SequenceState::waiting;
-    Pace pace = Pace::go_on;
+    Backpressure backpressure = Backpressure::off;
     uint32_t continuations = 0; ///< for beam searches: BeamSearch::continuations(); 0 for others
-    bool is_answered = false;   ///< a hypothesis whose continuations are known, and that waits for the others
+    /// A hypothesis with known continuations, waiting for the others of its search.
+    bool has_continuations = false;
 
     sampling::Parameters sampling;
     std::vector<sampling::LogitBias> logit_bias;
-    std::vector<sampling::LogitBias> early_bias; ///< for the first `min_tokens` instead: bans end tokens
+    std::vector<sampling::LogitBias> early_bias; ///< replaces it for the first `min_tokens`: bans end tokens
     sampling::SequenceBreakers dry_breakers;
     std::shared_ptr<Constraint> constraint; ///< null: none
-    Following following;                    ///< state of the constraint
-    std::shared_ptr<Drafting> drafting;     ///< null: none; not shared with other sequences
+    ConstraintState constraint_state;
+    std::shared_ptr<DraftState> draft_state; ///< null: none; not shared with other sequences
     uint32_t top_candidates = 0;
-    uint32_t prompt_candidates = 0;  ///< Row::candidates of a row that scores the prompt's next token
+    /// Row::candidates of a row that returns a prompt token's log-probability.
+    uint32_t prompt_candidates = 0;
     std::vector<TokenId> end_tokens; ///< ascending
     uint32_t prompt_tokens = 0;
-    uint32_t unscored = 0; ///< first position whose row has yet to score the prompt's next token
+    /// First position whose row has yet to return the log-probability of the next token.
+    uint32_t unscored = 0;
     uint32_t cached_tokens = 0;
     uint64_t cache_salt = 0;
     uint32_t min_tokens = 0;
-    uint32_t turn_end = 0;   ///< from this length on it yields to a client with fewer running sequences
-    uint32_t length_max = 0; ///< prompt and generated tokens together; the last of them is never computed
+    uint32_t quantum_end = 0; ///< from this length on, a client with fewer running sequences may preempt it
+    uint32_t length_max = 0;  ///< prompt and generated tokens together; the last of them is never computed
 
     Clock::time_point submitted;
     std::optional<Clock::time_point> admitted;
     std::optional<Clock::time_point> first_token;
 
     [[nodiscard]] uint32_t length() const { return static_cast<uint32_t>(tokens.size()); }
-    [[nodiscard]] uint32_t expected_length() const { return length() + unread; }
-    [[nodiscard]] uint32_t drafts_in_flight() const { return drafting ? drafting->in_flight : 0; }
-    [[nodiscard]] Content content() const { return {tokens, kinds}; }
-    [[nodiscard]] RowKind kind(uint32_t index) const {
-        return index < kinds.size() ? kinds[index] : RowKind::decode;
+    [[nodiscard]] uint32_t expected_length() const { return length() + pending_samples; }
+    [[nodiscard]] uint32_t drafts_in_flight() const { return draft_state ? draft_state->in_flight : 0; }
+    [[nodiscard]] TokenRun content() const { return {tokens, kinds}; }
+    [[nodiscard]] RowKind kind(uint32_t position) const {
+        return position < kinds.size() ? kinds[position] : RowKind::decode;
     }
 
-    /// Whether the row at position `index` has to return the log-probability of the prompt's next token.
-    [[nodiscard]] bool scores(uint32_t index) const { return index >= unscored && index + 1 < prompt_tokens; }
+    /// Whether the row at `position` has to return the log-probability of the prompt's next token.
+    [[nodiscard]] bool needs_prompt_logprob(uint32_t position) const {
+        return position >= unscored && position + 1 < prompt_tokens;
+    }
 
     [[nodiscard]] bool is_end(TokenId token) const {
         return std::binary_search(end_tokens.begin(), end_tokens.end(), token);
     }
 
-    /// The logit bias of the row at position `index`.
-    [[nodiscard]] std::span<const sampling::LogitBias> bias_at(uint32_t index) const {
-        return index + 1 < prompt_tokens + min_tokens ? early_bias : logit_bias;
+    /// Returns the logit bias of the row at `position`.
+    [[nodiscard]] std::span<const sampling::LogitBias> bias_at(uint32_t position) const {
+        return position + 1 < prompt_tokens + min_tokens ? early_bias : logit_bias;
     }
 
-    /// Appends a token that was read, and passes it to the constraint. Precondition: following.job is null.
+    /// Appends a token that was read, and passes it to the constraint. Precondition: constraint_state.job is
+    /// null.
     void append(TokenId token);
 
     /// Returns a second sequence with the same past, sharing all pages until one of the two writes.
-    /// Precondition: unread is 0, following.job is null.
+    /// Precondition: pending_samples is 0, constraint_state.job is null.
     [[nodiscard]] Sequence fork(SequenceId new_id, PageCache& cache) const;
 
-    /// Drops everything from position `new_length` on. Precondition: unread is 0, new_length <= length().
+    /// Drops everything from position `new_length` on. Precondition: pending_samples is 0, new_length <=
+    /// length().
     void truncate(uint32_t new_length, PageCache& cache);
 };
 
@@ -182,11 +191,11 @@ void insert_by_age(Queue& queue, Sequence& sequence) {
                  &sequence);
 }
 
-/// Makes a waiting sequence. Precondition: check(request, limits).
+/// Creates a waiting sequence. Precondition: check(request, limits).
 Sequence make_sequence(RequestId id, Request request, const Limits& limits, const PageCache& cache,
                        Clock::time_point now);
 
-/// The last event of a sequence, without reason and error.
+/// Returns the last event of a sequence, without reason and error.
 Finished describe_end(const Sequence& sequence, Clock::time_point now);
 
 } // namespace etna::engine

@@ -1,7 +1,5 @@
 #include "core/engine/stream.hpp"
 
-#include "core/engine/channel.hpp"
-
 #include <utility>
 
 namespace etna::engine {
@@ -11,7 +9,7 @@ void Channel::push(TokenEvent token) {
         const std::scoped_lock lock(mutex_);
         tokens_.push_back(std::move(token));
     }
-    reader_->ring();
+    reader_->notify();
 }
 
 void Channel::finish(Finished finished) {
@@ -19,34 +17,34 @@ void Channel::finish(Finished finished) {
         const std::scoped_lock lock(mutex_);
         finished_ = std::move(finished);
     }
-    reader_->ring();
+    reader_->notify();
 }
 
 bool Channel::is_full() {
     const std::scoped_lock lock(mutex_);
-    return !has_room();
+    return !has_capacity();
 }
 
 std::optional<Event> Channel::try_next() {
     std::unique_lock lock(mutex_);
     if (read_ == tokens_.size())
         return finished_ ? std::optional<Event>(*finished_) : std::nullopt;
-    const bool was_full = !has_room();
+    const bool was_full = !has_capacity();
     TokenEvent token = std::move(tokens_[read_++]);
-    if (read_ == tokens_.size()) { // a reader that keeps up keeps the list short
+    if (read_ == tokens_.size()) { // frees the memory of tokens that were read
         tokens_.clear();
         read_ = 0;
     }
-    const bool makes_room = was_full && has_room();
+    const bool frees_capacity = was_full && has_capacity();
     lock.unlock();
-    if (makes_room)
-        engine_->ring();
+    if (frees_capacity)
+        engine_->notify();
     return token;
 }
 
 void Channel::cancel() {
     if (!is_cancelled_.exchange(true, std::memory_order_relaxed))
-        engine_->ring(); // wake the engine: it may be blocked on this stream alone
+        engine_->notify(); // wake the engine: it may be blocked on this stream alone
 }
 
 Stream::Stream(std::shared_ptr<Channel> channel) : channel_(std::move(channel)) {}
@@ -98,10 +96,10 @@ void Stream::cancel() {
 }
 
 void wait_any(const Stream& one, std::chrono::milliseconds timeout) {
-    Bell& bell = one.channel_->reader();
-    std::unique_lock lock(bell.mutex);
-    bell.changed.wait_for(lock, timeout, [&] { return bell.is_rung; });
-    bell.is_rung = false;
+    WakeSignal& wake = one.channel_->reader();
+    std::unique_lock lock(wake.mutex);
+    wake.changed.wait_for(lock, timeout, [&] { return wake.is_signalled; });
+    wake.is_signalled = false;
 }
 
 } // namespace etna::engine

@@ -2,13 +2,73 @@
 
 #include "core/engine/request.hpp"
 
+#include <atomic>
 #include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <utility>
+#include <vector>
 
 namespace etna::engine {
 
-class Channel;
+/// Wakes a thread that waits for any of several events. Shared by every thread that may notify it.
+struct WakeSignal {
+    std::mutex mutex;
+    std::condition_variable changed;
+    bool is_signalled = false;
+
+    void notify() {
+        {
+            const std::scoped_lock lock(mutex);
+            is_signalled = true;
+        }
+        changed.notify_one();
+    }
+};
+
+/// State shared by the engine's thread and the reader of one Stream. Thread-safe.
+class Channel {
+public:
+    /// Notifies `engine` when the reader frees capacity or cancels, and `reader` when there is an event to
+    /// read.
+    Channel(uint32_t unread_max, std::shared_ptr<WakeSignal> engine, std::shared_ptr<WakeSignal> reader)
+        : unread_max_(unread_max), engine_(std::move(engine)), reader_(std::move(reader)) {}
+
+    /// For the engine. Never block on the reader.
+    void push(TokenEvent token);
+    void finish(Finished finished);
+    void set_begun() { has_begun_.store(true, std::memory_order_relaxed); }
+    [[nodiscard]] bool is_cancelled() const { return is_cancelled_.load(std::memory_order_relaxed); }
+
+    /// Whether the unread tokens have reached the limit, so that the engine has to wait for the reader; see
+    /// Request::unread_max.
+    [[nodiscard]] bool is_full();
+
+    /// For the reader; see Stream.
+    std::optional<Event> try_next();
+    [[nodiscard]] bool has_begun() const { return has_begun_.load(std::memory_order_relaxed); }
+    [[nodiscard]] WakeSignal& reader() { return *reader_; }
+    void cancel();
+
+private:
+    [[nodiscard]] bool has_capacity() const {
+        return unread_max_ == 0 || tokens_.size() - read_ < unread_max_;
+    }
+
+    const uint32_t unread_max_;
+    const std::shared_ptr<WakeSignal> engine_;
+    const std::shared_ptr<WakeSignal> reader_;
+    std::mutex mutex_;
+    std::vector<TokenEvent> tokens_; ///< [read_, end) are unread
+    std::size_t read_ = 0;
+    std::optional<Finished> finished_;
+    std::atomic<bool> is_cancelled_{false};
+    std::atomic<bool> has_begun_{false};
+};
 
 /// The receiving end of one request: any number of TokenEvents, then one Finished. Move-only; one thread
 /// reads, any thread may cancel(). Destruction cancels. May outlive its engine.
@@ -37,7 +97,7 @@ public:
     /// Whether the request has been admitted; until then it waits in the queue. Thread-safe.
     [[nodiscard]] bool has_begun() const;
 
-    /// Asks the engine to end this request. Does not block. Takes effect within one step: Finished follows,
+    /// Requests the end of this request. Does not block. Takes effect within one step: Finished follows,
     /// possibly after tokens that were already generated, and with another reason if the request ended first.
     /// Thread-safe, idempotent.
     void cancel();

@@ -1,7 +1,7 @@
 #include "core/generate/chat_format.hpp"
 
 #include "core/chat/builtin_templates.hpp"
-#include "core/output/choose.hpp"
+#include "core/output/syntax.hpp"
 
 #include <utility>
 
@@ -22,21 +22,21 @@ bool has_special(const text::Tokenizer& tokenizer, std::string_view name) {
                      tokenizer.type(*token) == text::TokenType::user_defined);
 }
 
-std::vector<TokenId> marks_of(const output::Syntax& syntax, output::Calls calls,
-                              const text::Tokenizer& tokenizer) {
-    std::vector<TokenId> marks;
+std::vector<TokenId> marker_tokens(const output::Syntax& syntax, output::Calls calls,
+                                   const text::Tokenizer& tokenizer) {
+    std::vector<TokenId> tokens;
     for (TokenId token = 0; token < tokenizer.size(); ++token) {
         if (tokenizer.type(token) == text::TokenType::control &&
             syntax.is_marker(tokenizer.bytes(token), calls))
-            marks.push_back(token);
+            tokens.push_back(token);
     }
-    return marks;
+    return tokens;
 }
 
 OutputFormat output_format(output::Syntax syntax, const text::Tokenizer& tokenizer) {
-    auto marks = marks_of(syntax, output::Calls::expected, tokenizer);
-    auto without_calls = marks_of(syntax, output::Calls::none, tokenizer);
-    return {std::move(syntax), std::move(marks), std::move(without_calls)};
+    auto markers = marker_tokens(syntax, output::Calls::expected, tokenizer);
+    auto without_calls = marker_tokens(syntax, output::Calls::none, tokenizer);
+    return {std::move(syntax), std::move(markers), std::move(without_calls)};
 }
 
 Result<ChatFormat> make_format(std::string_view text, const text::Tokenizer& tokenizer) {
@@ -44,9 +44,9 @@ Result<ChatFormat> make_format(std::string_view text, const text::Tokenizer& tok
              chat::ChatTemplate::create(text, {.bos = bytes_of(tokenizer, tokenizer.bos()),
                                                .eos = bytes_of(tokenizer, tokenizer.eos())}));
     const auto syntax =
-        output::choose_syntax(text, [&](std::string_view name) { return has_special(tokenizer, name); });
+        output::detect_syntax(text, [&](std::string_view name) { return has_special(tokenizer, name); });
     return ChatFormat{std::move(chat_template), output_format(syntax, tokenizer),
-                      output_format(output::syntax_of_told_tools(syntax), tokenizer)};
+                      output_format(output::syntax_for_tools_in_text(syntax), tokenizer)};
 }
 
 Error unknown_name(const std::string& name, const chat::TemplateSet& templates) {
@@ -99,7 +99,7 @@ Result<const ChatFormat*> ChatFormats::find(const chat::TemplatePurpose& purpose
         formats_.find(chosen_.empty() ? templates_.choose(purpose) : std::string_view(chosen_));
     if (found == formats_.end()) {
         return Error{ErrorKind::invalid_argument, "the model has no chat template",
-                     "name one with --chat-template, or let `etna run --raw` go on with plain text"};
+                     "name one with --chat-template, or use `etna run --raw` for plain text"};
     }
     if (!found->second)
         return found->second.error();

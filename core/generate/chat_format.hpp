@@ -21,16 +21,16 @@ namespace etna::generate {
 struct OutputFormat {
     output::Syntax syntax;
     /// Control tokens that the parser must see as text, ascending: if tools are offered, and if none are.
-    std::vector<TokenId> marks;
-    std::vector<TokenId> marks_without_calls;
+    std::vector<TokenId> markers;
+    std::vector<TokenId> markers_without_calls;
 };
 
 /// The chat template of a model and the format of its output.
 struct ChatFormat {
     chat::ChatTemplate chat_template;
     OutputFormat output;
-    OutputFormat output_of_told_tools; ///< if tools were described in the prompt text, see
-                                       ///< AdaptedPrompt::tools_in_text
+    OutputFormat output_for_tools_in_text; ///< if tools were described in the prompt text, see
+                                           ///< AdaptedPrompt::tools_in_text
 };
 
 /// The user's replacement for the model's own template; both empty: no replacement.

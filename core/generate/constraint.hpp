@@ -1,18 +1,23 @@
 #pragma once
 
 #include "core/engine/constraint.hpp"
-#include "core/generate/generate.hpp"
+#include "core/generate/generation.hpp"
 #include "core/generate/prompt.hpp"
 #include "core/grammar/grammar_cache.hpp"
+#include "core/text/detokenizer.hpp"
+#include "core/text/stop_matcher.hpp"
 
+#include <cstdint>
 #include <memory>
+#include <string>
+#include <vector>
 
-// Internal to core/generate: the engine constraint of an answer.
+// Internal to core/generate: the engine constraints of an answer.
 namespace etna::generate {
 
 /// Maps the tokenizer's tokens to grammar input: text tokens to their bytes, control tokens to
-/// grammar::control_text(), end-of-turn tokens to nothing. Padded to `size`, for models with more rows than
-/// tokens.
+/// grammar::control_text(), end-of-turn tokens to an empty text. Padded to `size`, for models with more rows
+/// than tokens.
 grammar::Vocabulary grammar_vocabulary(const text::Tokenizer& tokenizer, uint32_t size);
 
 /// Returns the grammar that constrains the answer to the prompt; null if it is unconstrained. Errors: those
@@ -26,5 +31,35 @@ Result<std::shared_ptr<const grammar::Grammar>> make_grammar(const Model& model,
 /// encodes forced text without running the model; null: the model chooses every token.
 std::shared_ptr<engine::Constraint> make_constraint(const std::shared_ptr<const grammar::Grammar>& grammar,
                                                     const text::Tokenizer* forcing);
+
+/// Ends a beam search hypothesis at the first stop string, because the search must score the hypothesis
+/// without the text after it. Without beam search, stop strings are found off the engine's thread.
+class StopStringConstraint final : public engine::Constraint {
+public:
+    struct Options {
+        std::vector<std::string> stop;
+        uint32_t min_tokens = 0;            ///< see Request::min_tokens
+        text::DetokenizeOptions detokenize; ///< `shown` is copied: the engine may outlive the request
+    };
+
+    /// Borrows the tokenizer. `inner`: another constraint on the text; may be null.
+    StopStringConstraint(const text::Tokenizer& tokenizer, Options options,
+                         std::shared_ptr<engine::Constraint> inner);
+    StopStringConstraint(const StopStringConstraint& other);
+
+    bool prepare(Part part, const TimeSlice& slice) override;
+    Result<Allowed> allowed() override;
+    void accept(TokenId token) override;
+    Result<bool> is_over() override;
+    [[nodiscard]] std::shared_ptr<Constraint> fork() const override;
+
+private:
+    std::shared_ptr<const std::vector<TokenId>> shown_;
+    text::Detokenizer detokenizer_;
+    text::StopMatcher stops_;
+    uint32_t tokens_ = 0;
+    uint32_t min_tokens_;
+    std::shared_ptr<engine::Constraint> inner_;
+};
 
 } // namespace etna::generate

@@ -1,11 +1,10 @@
 #include "core/generate/engine_requests.hpp"
 
 #include "core/base/utf8.hpp"
-#include "core/generate/answer.hpp"
 #include "core/generate/constraint.hpp"
-#include "core/generate/dry_breakers.hpp"
+#include "core/generate/output_processor.hpp"
+#include "core/generate/sampling_options.hpp"
 #include "core/generate/speculation.hpp"
-#include "core/generate/stop_watch.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -23,13 +22,15 @@ Status check_choices(const Request& request) {
         return Error{ErrorKind::invalid_argument, std::move(message)};
     };
     if (request.choices == 0)
-        return refused("no choice is wanted");
-    if (request.best_of && *request.best_of < request.choices)
-        return refused(fmt::format("{} choices are wanted of {}", request.choices, *request.best_of));
+        return refused("choices is 0; the minimum is 1");
+    if (request.best_of && *request.best_of < request.choices) {
+        return refused(fmt::format("best_of is {}; the minimum is the number of choices, {}",
+                                   *request.best_of, request.choices));
+    }
     if (!request.beams)
         return {};
     if (request.best_of)
-        return refused("beams and sampled choices to choose from are wanted at once");
+        return refused("best_of and a beam search exclude each other");
     engine::BeamOptions beams = *request.beams;
     beams.answers = request.choices;
     return engine::check(beams);
@@ -38,7 +39,7 @@ Status check_choices(const Request& request) {
 /// Returns all tokens that end a sequence, without duplicates.
 std::vector<TokenId> end_tokens_of(const Model& model, const Request& request) {
     std::vector<TokenId> tokens = request.stop_tokens;
-    if (request.end_tokens == EndTokens::end) {
+    if (request.end_tokens == EndTokens::stop) {
         const auto own = model.tokenizer().end_tokens();
         tokens.insert(tokens.end(), own.begin(), own.end());
     }
@@ -47,15 +48,15 @@ std::vector<TokenId> end_tokens_of(const Model& model, const Request& request) {
     return tokens;
 }
 
-/// Truncates a prediction to its usable part: no answer is longer than the context, and no token has more
+/// Truncates a prediction to its usable prefix: no answer is longer than the context, and no token has more
 /// bytes than the longest one. It is not refused, because a prediction is a hint, OpenAI's API sets no limit,
-/// and the first part is as useful as before.
-std::string_view usable_part(const Model& model, std::string_view prediction) {
-    const std::size_t most = uint64_t{model.context_tokens()} * model.longest_token_bytes();
-    if (prediction.size() <= most)
+/// and its prefix is as useful as before.
+std::string_view usable_prefix(const Model& model, std::string_view prediction) {
+    const std::size_t bytes_max = uint64_t{model.context_tokens()} * model.longest_token_bytes();
+    if (prediction.size() <= bytes_max)
         return prediction;
-    const std::string_view part = prediction.substr(0, most);
-    return part.substr(0, valid_utf8_prefix(part));
+    const std::string_view prefix = prediction.substr(0, bytes_max);
+    return prefix.substr(0, valid_utf8_prefix(prefix));
 }
 
 /// Returns the tokens of the prediction; empty if they would not be used for drafts.
@@ -64,7 +65,7 @@ Result<std::vector<TokenId>> encode_prediction(const Model& model, const Request
                                                const CancelPoll* is_cancelled) {
     if (request.prediction.empty() || request.beams || overrides.tokens_max == 0U)
         return std::vector<TokenId>();
-    ETNA_TRY(auto tokens, model.tokenizer().encode(usable_part(model, request.prediction),
+    ETNA_TRY(auto tokens, model.tokenizer().encode(usable_prefix(model, request.prediction),
                                                    {.special = text::SpecialTokens::literal,
                                                     .bos = text::AddBos::never,
                                                     .is_cancelled = is_cancelled}));
@@ -79,12 +80,12 @@ engine::Request beam_request(const Model& model, const Request& request, const P
     one.beams->answers = request.choices;
     one.constraint = make_constraint(grammar, nullptr);
     if (!request.stop.empty()) {
-        one.constraint =
-            std::make_shared<StopWatch>(model.tokenizer(),
-                                        StopWatch::Options{.stop = request.stop,
-                                                           .min_tokens = request.min_tokens,
-                                                           .detokenize = detokenize_options(prompt, request)},
-                                        std::move(one.constraint));
+        one.constraint = std::make_shared<StopStringConstraint>(
+            model.tokenizer(),
+            StopStringConstraint::Options{.stop = request.stop,
+                                          .min_tokens = request.min_tokens,
+                                          .detokenize = detokenize_options(prompt, request)},
+            std::move(one.constraint));
     }
     return one;
 }
@@ -94,11 +95,10 @@ engine::Request beam_request(const Model& model, const Request& request, const P
 Status check(const Request& request) {
     if (std::any_of(request.stop.begin(), request.stop.end(), [](const auto& stop) { return stop.empty(); }))
         return Error{ErrorKind::invalid_argument, "a stop string is empty"};
-    const uint32_t most = std::max(request.logprobs.value_or(0), request.prompt_logprobs.value_or(0));
-    if (most > logprobs_max) {
+    const uint32_t logprobs = std::max(request.logprobs.value_or(0), request.prompt_logprobs.value_or(0));
+    if (logprobs > logprobs_max) {
         return Error{ErrorKind::invalid_argument,
-                     fmt::format("{} log-probabilities are wanted for each token, and at most {} can be had",
-                                 most, logprobs_max)};
+                     fmt::format("logprobs is {}; the maximum is {}", logprobs, logprobs_max)};
     }
     return check_choices(request);
 }
@@ -111,7 +111,7 @@ Status check_bans(const Model& model, const Request& request) {
     }
     if (banned.empty())
         return {};
-    if (request.min_tokens > 0) { // the end tokens are banned until then
+    if (request.min_tokens > 0) { // the end tokens are banned before that length
         const auto ends = end_tokens_of(model, request);
         banned.insert(banned.end(), ends.begin(), ends.end());
     }
@@ -161,10 +161,10 @@ Result<EngineRequests> engine_requests(const Model& model, const Request& reques
     all.assign(request.best_of.value_or(request.choices), one);
     // Forced tokens have no log-probability, so nothing is forced if log-probabilities are reported or
     // compared.
-    const bool forces = !request.logprobs && !request.best_of;
-    const auto constraint = make_constraint(grammar, forces ? &model.tokenizer() : nullptr);
+    const bool may_force = !request.logprobs && !request.best_of;
+    const auto constraint = make_constraint(grammar, may_force ? &model.tokenizer() : nullptr);
     for (std::size_t choice = 0; choice < all.size(); ++choice) {
-        all[choice].sampling.seed = sampler_seed(seed_after(seed, choice));
+        all[choice].sampling.seed = sampler_seed(choice_seed(seed, choice));
         if (constraint != nullptr)
             all[choice].constraint = constraint->fork(); // copies share the grammar's cost limit
     }

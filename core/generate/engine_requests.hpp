@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/engine/request.hpp"
-#include "core/generate/generate.hpp"
+#include "core/generate/generation.hpp"
 #include "core/generate/prompt.hpp"
 #include "core/grammar/description.hpp"
 
@@ -24,8 +24,8 @@ struct EngineRequests {
     std::vector<grammar::DroppedKeyword> dropped_keywords;
 };
 
+/// Converts a request with its encoded prompt. `is_cancelled`: borrowed, polled; see text::EncodeOptions.
 /// Errors: those of make_grammar() and encode_dry_breakers(), and cancelled.
-/// `is_cancelled`: borrowed; see text::EncodeOptions.
 Result<EngineRequests> engine_requests(const Model& model, const Request& request, const Prompt& prompt,
                                        int64_t seed, const CancelPoll* is_cancelled = nullptr);
 

@@ -1,9 +1,9 @@
 #include "core/generate/generation.hpp"
 
-#include "core/generate/answer.hpp"
+#include "core/generate/best_of.hpp"
 #include "core/generate/engine_requests.hpp"
+#include "core/generate/output_processor.hpp"
 #include "core/generate/prompt.hpp"
-#include "core/generate/ranking.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -18,8 +18,9 @@
 namespace etna::generate {
 namespace {
 
-/// CancelPoll polling interval while the engine is silent: short for a person, long for a processor.
-constexpr std::chrono::milliseconds stop_poll{50};
+/// Interval of cancellation polls while the engine delivers nothing: short for a person, long for a
+/// processor.
+constexpr std::chrono::milliseconds cancel_poll_interval{50};
 
 FinishReason reason_of(engine::FinishReason reason) {
     switch (reason) {
@@ -34,13 +35,14 @@ FinishReason reason_of(engine::FinishReason reason) {
     return FinishReason::cancelled;
 }
 
-/// Returns how many of the ascending `places` are below `tokens`.
-uint32_t accepted_before(const std::vector<uint32_t>& places, std::size_t tokens) {
-    return static_cast<uint32_t>(std::lower_bound(places.begin(), places.end(), tokens) - places.begin());
+/// Returns how many of the ascending `positions` are below `tokens`.
+uint32_t accepted_before(const std::vector<uint32_t>& positions, std::size_t tokens) {
+    return static_cast<uint32_t>(std::lower_bound(positions.begin(), positions.end(), tokens) -
+                                 positions.begin());
 }
 
 /// Gives ids to calls without one: nine letters and digits, the format that the strictest templates require.
-void give_ids(output::Output& output, int64_t seed) {
+void assign_call_ids(output::Output& output, int64_t seed) {
     constexpr std::string_view digits = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
     constexpr std::size_t length = 9;
     auto state = static_cast<uint64_t>(seed);
@@ -54,21 +56,21 @@ void give_ids(output::Output& output, int64_t seed) {
     }
 }
 
-void add_once(std::vector<grammar::DroppedKeyword>& all, grammar::DroppedKeyword one) {
+void add_unique(std::vector<grammar::DroppedKeyword>& all, grammar::DroppedKeyword one) {
     if (std::find(all.begin(), all.end(), one) == all.end())
         all.push_back(std::move(one));
 }
 
 /// One answer while it is generated.
 struct Choice {
-    Answer answer;
+    OutputProcessor answer;
     engine::Stream* stream; ///< borrowed
     std::size_t request = 0;
     int64_t seed = 0;
-    KeptAnswer* kept = nullptr; ///< borrowed; null if events are delivered immediately
-    bool is_empty = false;      ///< no token is requested
-    bool has_beams = false;     ///< the engine ranks the hypotheses at the end
-    bool is_cancelled = false;  ///< further tokens are dropped
+    BufferedAnswer* buffer = nullptr; ///< borrowed; null if events are delivered immediately
+    bool generates_nothing = false;   ///< max_tokens is 0
+    bool has_beams = false;           ///< the engine ranks the hypotheses at the end
+    bool is_cancelled = false;        ///< further tokens are dropped
     bool is_reported = false;
 
     void cancel() {
@@ -76,7 +78,7 @@ struct Choice {
         stream->cancel();
     }
 
-    /// No more tokens are needed. A beam search has delivered nothing yet, and does so now.
+    /// Ends the generation early. A beam search then delivers its current best hypotheses.
     void end_early() {
         if (has_beams) {
             stream->cancel();
@@ -96,19 +98,19 @@ struct Choice {
         return std::nullopt;
     }
 
-    /// Returns whether the answer is complete: the model ended it, or its grammar allows nothing more.
-    [[nodiscard]] bool is_whole(const engine::Finished& last) const {
-        return !is_empty && !is_cancelled && last.reason == engine::FinishReason::stop;
+    /// Returns whether the answer is complete: the model ended it, or its grammar allows no further token.
+    [[nodiscard]] bool is_complete(const engine::Finished& last) const {
+        return !generates_nothing && !is_cancelled && last.reason == engine::FinishReason::stop;
     }
 
     bool push(const engine::TokenEvent& event) {
         if (event.origin == engine::Origin::prompt)
-            return answer.score(event);
-        if (is_empty)
+            return answer.push_prompt_token(event);
+        if (generates_nothing)
             return false;
-        if (kept != nullptr) {
-            kept->logprob_sum += double{event.logit} - double{event.log_sum_exp};
-            ++kept->tokens;
+        if (buffer != nullptr) {
+            buffer->logprob_sum += double{event.logit} - double{event.log_sum_exp};
+            ++buffer->tokens;
         }
         return answer.push(event);
     }
@@ -118,7 +120,7 @@ struct Choice {
             return answer.reason();
         if (is_cancelled)
             return FinishReason::cancelled;
-        if (is_empty)
+        if (generates_nothing)
             return FinishReason::length;
         const FinishReason reason = reason_of(last.reason);
         const bool calls = reason == FinishReason::stop && !answer.output().calls.empty();
@@ -129,40 +131,40 @@ struct Choice {
 } // namespace
 
 struct Generation::State {
-    struct Part {
+    struct RequestState {
         Request request;
         Prompt prompt;
-        int64_t seed = 0;             ///< seed of its first choice
-        uint32_t first = 0;           ///< index of its first choice
-        std::vector<KeptAnswer> kept; ///< all sampled answers, if only the best are delivered
-        std::size_t unreported = 0;   ///< answers in `kept` that have not ended
+        int64_t seed = 0;                    ///< seed of its first choice
+        uint32_t first_choice = 0;           ///< index of its first choice
+        std::vector<BufferedAnswer> sampled; ///< all sampled answers, if only the best are delivered
+        std::size_t unreported = 0;          ///< answers in `sampled` that have not ended
     };
 
     const Model* model = nullptr; ///< borrowed
-    std::vector<Part> parts;
-    std::vector<engine::Stream> streams; ///< of all sampled sequences, part by part
+    std::vector<RequestState> requests;
+    std::vector<engine::Stream> streams; ///< of all sampled sequences, request by request
     std::vector<grammar::DroppedKeyword> dropped_keywords;
 
     Result<std::deque<Choice>> choices(const ChoiceSink& sink);
-    Result<Choice> make_choice(std::size_t part, uint32_t place, const ChoiceSink& sink);
+    Result<Choice> make_choice(std::size_t request, uint32_t index, const ChoiceSink& sink);
     Status report(Choice& choice, const engine::Finished& last) const;
-    void tell_best(Part& part, const ChoiceSink& sink) const;
+    void deliver_best(RequestState& state, const ChoiceSink& sink) const;
     void record(const std::deque<Choice>& choices) const;
 };
 
 Result<std::deque<Choice>> Generation::State::choices(const ChoiceSink& sink) {
     std::deque<Choice> all;
     uint32_t first = 0;
-    for (std::size_t index = 0; index < parts.size(); ++index) {
-        Part& part = parts[index];
-        part.first = first;
-        first += part.request.choices;
-        part.kept.resize(part.request.best_of.value_or(0));
-        part.unreported = part.kept.size();
-        if (!part.prompt.notes.empty())
-            sink(part.first, Adapted{part.prompt.notes});
-        for (uint32_t place = 0; place < part.request.best_of.value_or(part.request.choices); ++place) {
-            ETNA_TRY(Choice choice, make_choice(index, place, sink));
+    for (std::size_t request = 0; request < requests.size(); ++request) {
+        RequestState& state = requests[request];
+        state.first_choice = first;
+        first += state.request.choices;
+        state.sampled.resize(state.request.best_of.value_or(0));
+        state.unreported = state.sampled.size();
+        if (!state.prompt.notes.empty())
+            sink(state.first_choice, Adapted{state.prompt.notes});
+        for (uint32_t index = 0; index < state.request.best_of.value_or(state.request.choices); ++index) {
+            ETNA_TRY(Choice choice, make_choice(request, index, sink));
             choice.stream = &streams[all.size()];
             all.push_back(std::move(choice));
         }
@@ -170,36 +172,39 @@ Result<std::deque<Choice>> Generation::State::choices(const ChoiceSink& sink) {
     return all;
 }
 
-Result<Choice> Generation::State::make_choice(std::size_t part, uint32_t place, const ChoiceSink& sink) {
-    Part& of = parts[part];
-    KeptAnswer* const kept = of.kept.empty() ? nullptr : &of.kept[place];
-    Sink own = [&sink, number = of.first + place](const Event& event) { return sink(number, event); };
-    if (kept != nullptr) {
-        own = [kept](const Event& event) {
-            kept->events.push_back(event);
+Result<Choice> Generation::State::make_choice(std::size_t request, uint32_t index, const ChoiceSink& sink) {
+    RequestState& state = requests[request];
+    BufferedAnswer* const buffer = state.sampled.empty() ? nullptr : &state.sampled[index];
+    Sink own = [&sink, number = state.first_choice + index](const Event& event) {
+        return sink(number, event);
+    };
+    if (buffer != nullptr) {
+        own = [buffer](const Event& event) {
+            buffer->events.push_back(event);
             return SinkResult::proceed;
         };
     }
-    ETNA_TRY(Answer answer, Answer::create(*model, of.prompt, of.request, std::move(own)));
+    ETNA_TRY(OutputProcessor answer,
+             OutputProcessor::create(*model, state.prompt, state.request, std::move(own)));
     return Choice{.answer = std::move(answer),
                   .stream = nullptr,
-                  .request = part,
-                  .seed = seed_after(of.seed, place),
-                  .kept = kept,
-                  .is_empty = of.request.max_tokens == 0U,
-                  .has_beams = of.request.beams.has_value()};
+                  .request = request,
+                  .seed = choice_seed(state.seed, index),
+                  .buffer = buffer,
+                  .generates_nothing = state.request.max_tokens == 0U,
+                  .has_beams = state.request.beams.has_value()};
 }
 
-/// Delivers the best of a part's answers once all of them have ended.
-void Generation::State::tell_best(Part& part, const ChoiceSink& sink) const {
-    const std::vector<std::size_t> best = rank(part.kept, part.request.choices);
-    auto& first_end = std::get<Finished>(part.kept[best.front()].events.back());
-    first_end.discarded_tokens = tokens_beside(part.kept, best);
-    for (std::size_t place = 0; place < best.size(); ++place) {
-        bool is_refused = false;
-        for (const Event& event : part.kept[best[place]].events) {
-            if (!is_refused || std::holds_alternative<Finished>(event))
-                is_refused = sink(part.first + static_cast<uint32_t>(place), event) == SinkResult::stop;
+/// Delivers the best of a request's answers once all of them have ended.
+void Generation::State::deliver_best(RequestState& state, const ChoiceSink& sink) const {
+    const std::vector<std::size_t> best = rank(state.sampled, state.request.choices);
+    auto& first_end = std::get<Finished>(state.sampled[best.front()].events.back());
+    first_end.discarded_tokens = discarded_tokens(state.sampled, best);
+    for (std::size_t i = 0; i < best.size(); ++i) {
+        bool is_stopped = false;
+        for (const Event& event : state.sampled[best[i]].events) {
+            if (!is_stopped || std::holds_alternative<Finished>(event))
+                is_stopped = sink(state.first_choice + static_cast<uint32_t>(i), event) == SinkResult::stop;
         }
     }
 }
@@ -209,41 +214,41 @@ Status Generation::State::report(Choice& choice, const engine::Finished& last) c
     choice.is_reported = true;
     if (last.error && !choice.is_cancelled)
         return *last.error;
-    // Tokens generated after a cancellation, even an end token, are not part of the answer.
-    const auto end_token = choice.is_empty || choice.is_cancelled ? std::nullopt : last.end_token;
+    // Tokens generated after a cancellation, even an end token, are not state of the answer.
+    const auto end_token = choice.generates_nothing || choice.is_cancelled ? std::nullopt : last.end_token;
     const auto end_event = end_token ? last.end_event : std::nullopt;
-    if (choice.kept != nullptr && end_event)
-        choice.kept->end_logprob = double{end_event->logit} - double{end_event->log_sum_exp};
-    choice.answer.finish(end_token, choice.is_whole(last));
+    if (choice.buffer != nullptr && end_event)
+        choice.buffer->end_logprob = double{end_event->logit} - double{end_event->log_sum_exp};
+    choice.answer.finish(end_token, choice.is_complete(last));
     Finished finished;
     finished.finish_reason = choice.reason(last);
     finished.tokens = choice.answer.tokens();
     finished.generated_tokens = last.completion_tokens + (last.end_token ? 1 : 0);
     finished.matched = choice.answer.matched(end_token);
-    if (end_event && parts[choice.request].request.logprobs)
+    if (end_event && requests[choice.request].request.logprobs)
         finished.end_token = choice.answer.token_delta(*end_event);
-    finished.prompt_tokens = static_cast<uint32_t>(parts[choice.request].prompt.content.tokens.size());
+    finished.prompt_tokens = static_cast<uint32_t>(requests[choice.request].prompt.content.tokens.size());
     finished.cached_tokens = last.cached_tokens;
     finished.reasoning_tokens = choice.answer.reasoning_tokens();
     // Drafts past the end of the answer count as rejected, even if they were correct.
-    finished.accepted_drafts = accepted_before(last.accepted_places, finished.tokens.size());
+    finished.accepted_drafts = accepted_before(last.accepted_positions, finished.tokens.size());
     finished.rejected_drafts = last.accepted_drafts + last.rejected_drafts - finished.accepted_drafts;
     finished.seed = choice.seed;
     finished.output = choice.answer.output();
-    give_ids(finished.output, finished.seed);
+    assign_call_ids(finished.output, finished.seed);
     finished.timings = {last.timings.queue_ms, last.timings.prompt_ms, last.timings.generation_ms};
     choice.answer.send_last(finished);
     return {};
 }
 
-/// Records the first choice of each part in its transcript.
+/// Records the first choice of each request in its transcript.
 void Generation::State::record(const std::deque<Choice>& choices) const {
     for (const Choice& choice : choices) {
-        const Part& part = parts[choice.request];
-        const std::size_t told = part.kept.empty() ? 0 : rank(part.kept, 1).front();
-        if (part.request.transcript != nullptr && choice.seed == seed_after(part.seed, told)) {
-            part.request.transcript->record(model->tokenizer(), part.prompt.text, part.prompt.content,
-                                            choice.answer.tokens());
+        const RequestState& state = requests[choice.request];
+        const std::size_t delivered = state.sampled.empty() ? 0 : rank(state.sampled, 1).front();
+        if (state.request.transcript != nullptr && choice.seed == choice_seed(state.seed, delivered)) {
+            state.request.transcript->record(model->tokenizer(), state.prompt.text, state.prompt.content,
+                                             choice.answer.tokens());
         }
     }
 }
@@ -254,57 +259,58 @@ Generation& Generation::operator=(Generation&&) noexcept = default;
 Generation::~Generation() = default;
 
 Result<Generation> Generation::begin(const Model& model, Request request, const CancelPoll& is_cancelled) {
-    std::vector<Request> one;
-    one.push_back(std::move(request));
-    return begin_all(model, std::move(one), {.is_cancelled = is_cancelled});
+    std::vector<Request> requests;
+    requests.push_back(std::move(request));
+    return begin_all(model, std::move(requests), {.is_cancelled = is_cancelled});
 }
 
 Result<Generation> Generation::begin_all(const Model& model, std::vector<Request> requests,
-                                         const PromptCosts& costs) {
+                                         const PromptBudget& budget) {
     auto state = std::make_unique<State>();
     state->model = &model;
-    std::vector<engine::Request> wanted;
-    const uint32_t drawn = random_seed(); // one for all requests, so that a reported seed reproduces them
+    std::vector<engine::Request> submitted;
+    const uint32_t shared_seed =
+        random_seed(); // one for all requests, so that a reported seed reproduces them
     for (Request& request : requests) {
-        if (costs.is_cancelled && costs.is_cancelled())
-            return Error{ErrorKind::cancelled, "the request is not wanted any more"};
+        if (budget.is_cancelled && budget.is_cancelled())
+            return Error{ErrorKind::cancelled, "the request was cancelled"};
         ETNA_CHECK(check(request));
         ETNA_CHECK(check_bans(model, request));
-        State::Part part;
-        part.request = std::move(request);
-        const EncodeBounds bounds = {.must_fit = !part.request.prompt_tokens_max, .costs = &costs};
-        ETNA_TRY(part.prompt, encode_prompt(model, part.request, bounds));
-        ETNA_CHECK(check_length(model, part.prompt.content.tokens.size()));
-        ETNA_CHECK(make_parser(part.prompt));
-        part.seed = part.request.seed.value_or(drawn);
+        State::RequestState entry;
+        entry.request = std::move(request);
+        const EncodeLimits limits = {.must_fit = !entry.request.prompt_tokens_max, .budget = &budget};
+        ETNA_TRY(entry.prompt, encode_prompt(model, entry.request, limits));
+        ETNA_CHECK(check_length(model, entry.prompt.content.tokens.size()));
+        ETNA_CHECK(make_parser(entry.prompt));
+        entry.seed = entry.request.seed.value_or(shared_seed);
         ETNA_TRY(auto choices,
-                 engine_requests(model, part.request, part.prompt, part.seed, &costs.is_cancelled));
-        std::move(choices.all.begin(), choices.all.end(), std::back_inserter(wanted));
+                 engine_requests(model, entry.request, entry.prompt, entry.seed, &budget.is_cancelled));
+        std::move(choices.all.begin(), choices.all.end(), std::back_inserter(submitted));
         for (grammar::DroppedKeyword& one : choices.dropped_keywords)
-            add_once(state->dropped_keywords, std::move(one));
-        state->parts.push_back(std::move(part));
+            add_unique(state->dropped_keywords, std::move(one));
+        state->requests.push_back(std::move(entry));
     }
-    ETNA_TRY(state->streams, model.engine().submit_all(std::move(wanted)));
+    ETNA_TRY(state->streams, model.engine().submit_all(std::move(submitted)));
     return Generation(std::move(state));
 }
 
 uint32_t Generation::choices() const {
     uint32_t count = 0;
-    for (const State::Part& part : state_->parts)
-        count += part.request.choices;
+    for (const State::RequestState& state : state_->requests)
+        count += state.request.choices;
     return count;
 }
 
 const std::string& Generation::prompt_text(std::size_t request) const {
-    return state_->parts[request].prompt.text;
+    return state_->requests[request].prompt.text;
 }
 
 std::span<const TokenId> Generation::prompt_tokens(std::size_t request) const {
-    return state_->parts[request].prompt.content.tokens;
+    return state_->requests[request].prompt.content.tokens;
 }
 
 int64_t Generation::seed() const {
-    return state_->parts.front().seed;
+    return state_->requests.front().seed;
 }
 
 const std::vector<grammar::DroppedKeyword>& Generation::dropped_keywords() const {
@@ -332,16 +338,39 @@ Status Generation::finish(const ChoiceSink& sink, const CancelPoll& is_cancelled
             if (last && status) {
                 status = state_->report(choice, *last);
                 --running;
-                State::Part& part = state_->parts[choice.request];
-                if (choice.kept != nullptr && status && --part.unreported == 0)
-                    state_->tell_best(part, sink);
+                State::RequestState& state = state_->requests[choice.request];
+                if (choice.buffer != nullptr && status && --state.unreported == 0)
+                    state_->deliver_best(state, sink);
             }
         }
         if (running > 0 && status)
-            wait_any(state_->streams.front(), stop_poll);
+            wait_any(state_->streams.front(), cancel_poll_interval);
     }
     state_->record(choices);
     return status;
+}
+
+Status generate(const Model& model, const Request& request, const Sink& sink,
+                const CancelPoll& is_cancelled) {
+    ETNA_TRY(Generation generation, Generation::begin(model, request));
+    return generation.finish([&sink](uint32_t /*choice*/, const Event& event) { return sink(event); },
+                             is_cancelled);
+}
+
+Result<EncodedPrompt> encode(const Model& model, const Request& request, const PromptBudget& budget) {
+    ETNA_TRY(Prompt prompt, encode_prompt(model, request, {.budget = &budget}));
+    return EncodedPrompt{.text = std::move(prompt.text), .tokens = std::move(prompt.content.tokens)};
+}
+
+Result<std::string> render(const Model& model, const Request& request, const PromptBudget& budget) {
+    ETNA_TRY(auto rendered, render_conversation(model, std::get<chat::Conversation>(request.prompt),
+                                                request.now_unix_s, budget));
+    return std::move(rendered.text);
+}
+
+Result<uint32_t> count_prompt_tokens(const Model& model, const Request& request) {
+    ETNA_TRY(const EncodedPrompt prompt, encode(model, request));
+    return static_cast<uint32_t>(prompt.tokens.size());
 }
 
 } // namespace etna::generate

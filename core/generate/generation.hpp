@@ -1,8 +1,13 @@
 #pragma once
 
 #include "core/base/result.hpp"
-#include "core/generate/generate.hpp"
+#include "core/base/token.hpp"
+#include "core/generate/events.hpp"
+#include "core/generate/model.hpp"
+#include "core/generate/request.hpp"
+#include "core/grammar/grammar_cache.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -11,6 +16,20 @@
 #include <vector>
 
 namespace etna::generate {
+
+/// Polled periodically, also between events; true ends the generation with
+/// FinishReason::cancelled.
+using CancelPoll = std::function<bool()>;
+
+/// Called before an allocation that grows with the prompt, with its size in bytes; returning false refuses
+/// it.
+using ReserveMemory = std::function<bool(std::size_t bytes)>;
+
+/// Limits on encoding a prompt; empty: unlimited.
+struct PromptBudget {
+    CancelPoll is_cancelled = {};      ///< true cancels the encoding
+    ReserveMemory reserve_memory = {}; ///< false fails the encoding
+};
 
 /// As Sink, with the index of the event's choice, from 0, numbered request by request. SinkResult::stop ends
 /// only this choice. Adapted is delivered only for a request's first choice, Finished for every choice.
@@ -29,7 +48,7 @@ public:
 
     /// Begins all requests or none. Precondition: at least one.
     static Result<Generation> begin_all(const Model& model, std::vector<Request> requests,
-                                        const PromptCosts& costs = {});
+                                        const PromptBudget& budget = {});
 
     Generation(Generation&&) noexcept;
     Generation& operator=(Generation&&) noexcept;
@@ -62,5 +81,26 @@ private:
     explicit Generation(std::unique_ptr<State> state);
     std::unique_ptr<State> state_;
 };
+
+/// Runs a request with one choice to completion: Generation::begin() and finish(). Blocking.
+Status generate(const Model& model, const Request& request, const Sink& sink,
+                const CancelPoll& is_cancelled = {});
+
+/// A prompt as passed to the model.
+struct EncodedPrompt {
+    std::string text; ///< empty for a prompt of tokens
+    std::vector<TokenId> tokens;
+};
+
+/// Renders and tokenizes the request's prompt, without a length check. Errors: those of rendering and
+/// tokenizing, cancelled, out_of_memory.
+Result<EncodedPrompt> encode(const Model& model, const Request& request, const PromptBudget& budget = {});
+
+/// Renders the request's prompt, a conversation, through the model's template. Errors: those of rendering,
+/// out_of_memory.
+Result<std::string> render(const Model& model, const Request& request, const PromptBudget& budget = {});
+
+/// Returns the number of tokens in the request's prompt. Errors: those of rendering and tokenizing.
+Result<uint32_t> count_prompt_tokens(const Model& model, const Request& request);
 
 } // namespace etna::generate

@@ -2,7 +2,7 @@
 
 #include "core/base/log.hpp"
 #include "core/generate/constraint.hpp"
-#include "core/generate/inspect.hpp"
+#include "core/model/model.hpp"
 #include "core/store/generation_config.hpp"
 
 #include <algorithm>
@@ -14,8 +14,7 @@
 namespace etna::generate {
 namespace {
 
-/// Target duration of a prefill step if other requests may arrive meanwhile: they wait for up to three such
-/// steps.
+/// Target duration of a prefill step while other requests may arrive: they wait for up to three such steps.
 constexpr double shared_prefill_step_ms = 250;
 
 std::size_t longest_token(const text::Tokenizer& tokenizer) {
@@ -25,9 +24,10 @@ std::size_t longest_token(const text::Tokenizer& tokenizer) {
     return bytes;
 }
 
-/// Reads the model's generation_config.json. It only advises: errors in it do not fail the load.
-void take_advice_beside(const store::ModelSource& source, SamplingOverrides& overrides,
-                        SpeculationOverrides& speculation) {
+/// Reads the model's generation_config.json. It holds recommendations only, so errors in it do not fail the
+/// load.
+void read_generation_config(const store::ModelSource& source, SamplingOverrides& overrides,
+                            SpeculationOverrides& speculation) {
     if (source.path.empty())
         return;
     if (const auto config = store::generation_config_beside(source.path)) {
@@ -38,21 +38,48 @@ void take_advice_beside(const store::ModelSource& source, SamplingOverrides& ove
     }
 }
 
-/// Loads the draft model's executor; empty if there is no draft model.
+/// Loads the draft model's executor; empty without a draft model.
 Result<runtime::LoadedExecutor> load_draft(const store::ModelSource* draft, const text::Tokenizer& tokenizer,
                                            const runtime::ExecutorOptions& options,
                                            const runtime::ExecutorFactory& factory) {
     if (draft == nullptr)
         return runtime::LoadedExecutor{};
     ETNA_TRY(const gguf::File file, open_file(*draft));
-    ETNA_TRY(const text::Tokenizer own, text::Tokenizer::create(file));
-    ETNA_CHECK(check_same_vocabulary(tokenizer, own));
+    ETNA_TRY(const text::Tokenizer draft_tokenizer, text::Tokenizer::create(file));
+    ETNA_CHECK(check_same_vocabulary(tokenizer, draft_tokenizer));
     runtime::ExecutorOptions quiet = options;
     quiet.progress = {};
     return factory(file, quiet);
 }
 
 } // namespace
+
+Result<gguf::File> open_file(const store::ModelSource& source) {
+    if (source.path.empty())
+        return gguf::File::parse(source.bytes, source.name);
+    return gguf::File::open(source.path);
+}
+
+uint64_t trained_context(const gguf::File& file) {
+    const auto architecture = file.text("general.architecture");
+    if (!architecture)
+        return 0;
+    return file.unsigned_integer(fmt::format("{}.context_length", *architecture)).value_or(0);
+}
+
+Result<ModelSummary> inspect(const store::ModelSource& source, const ChatTemplateChoice& choice) {
+    ETNA_TRY(const gguf::File file, open_file(source));
+    ETNA_CHECK(model::check_model(file));
+    ETNA_TRY(const auto tokenizer, text::Tokenizer::create(file));
+    ETNA_TRY(const auto formats, ChatFormats::read(file, tokenizer, choice));
+    const auto format = formats.find({});
+    const bool is_chosen = !choice.name.empty() || !choice.text.empty();
+    if (!format && is_chosen)
+        return format.error();
+    return ModelSummary{.trained_context_tokens = trained_context(file),
+                        .can_chat = format.has_value(),
+                        .stand_in_template = formats.guessed()};
+}
 
 Result<Model> Model::load(const store::ModelSource& source, const LoadOptions& options,
                           const runtime::ExecutorFactory& factory) {
@@ -61,8 +88,7 @@ Result<Model> Model::load(const store::ModelSource& source, const LoadOptions& o
     ETNA_TRY(text::Tokenizer tokenizer, text::Tokenizer::create(file));
     ETNA_TRY(ChatFormats chat, ChatFormats::read(file, tokenizer, options.chat_template));
     // The draft model first, because the model's cache takes the remaining memory.
-    ETNA_TRY(runtime::LoadedExecutor drafting,
-             load_draft(options.draft, tokenizer, options.executor, factory));
+    ETNA_TRY(runtime::LoadedExecutor draft, load_draft(options.draft, tokenizer, options.executor, factory));
     ETNA_TRY(runtime::LoadedExecutor loaded, factory(file, options.executor));
 
     Model model(std::move(tokenizer));
@@ -70,7 +96,7 @@ Result<Model> Model::load(const store::ModelSource& source, const LoadOptions& o
     model.chat_ = std::move(chat);
     model.recommended_ = generate::recommended_sampling(file);
     model.speculation_ = options.speculation;
-    take_advice_beside(source, model.recommended_, model.speculation_);
+    read_generation_config(source, model.recommended_, model.speculation_);
     model.infill_tokens_ = text::find_infill_tokens(file, model.tokenizer_);
     model.sampling_ = with_overrides({}, model.recommended_);
     model.trained_context_tokens_ = trained_context(file);
@@ -79,14 +105,14 @@ Result<Model> Model::load(const store::ModelSource& source, const LoadOptions& o
     model.on_cpu_ = loaded.on_cpu;
     model.memory_ = std::move(loaded.memory);
     model.device_ = std::move(loaded.device);
-    model.draft_device_ = std::move(drafting.device);
-    model.has_draft_model_ = drafting.executor != nullptr;
+    model.draft_device_ = std::move(draft.device);
+    model.has_draft_model_ = draft.executor != nullptr;
     ETNA_TRY(model.engine_,
              engine::Engine::create(
                  std::move(loaded.executor),
                  {.queue_max = options.executor.queue_max,
                   .prefill_step_ms = options.executor.sequences_max > 1 ? shared_prefill_step_ms : 0},
-                 std::move(drafting.executor)));
+                 std::move(draft.executor)));
     model.load_ms_ =
         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
     return model;

@@ -3,8 +3,9 @@
 #include "core/base/result.hpp"
 #include "core/engine/engine.hpp"
 #include "core/generate/chat_format.hpp"
-#include "core/generate/defaults.hpp"
+#include "core/generate/sampling_options.hpp"
 #include "core/generate/speculation.hpp"
+#include "core/gguf/file.hpp"
 #include "core/grammar/grammar_cache.hpp"
 #include "core/runtime/executor_factory.hpp"
 #include "core/sampling/parameters.hpp"
@@ -21,6 +22,24 @@
 #include <string>
 
 namespace etna::generate {
+
+/// Opens a model's file. Errors: those of gguf::File::open().
+Result<gguf::File> open_file(const store::ModelSource& source);
+
+/// Returns the context length that the model was trained for; 0 if the file does not say.
+uint64_t trained_context(const gguf::File& file);
+
+/// Facts about a model that need its file but no device.
+struct ModelSummary {
+    uint64_t trained_context_tokens = 0; ///< 0: the file does not say
+    bool can_chat = true;                ///< false: its own chat template is invalid
+    std::string stand_in_template; ///< built-in template used because the model has none; empty: not needed
+};
+
+/// Runs the checks of a load that depend only on the file's content, without reading weights. Blocking.
+/// Errors: those of gguf::File::open(), text::Tokenizer::create(), ChatFormats::read() and
+/// model::check_model(), and those of the chosen template.
+Result<ModelSummary> inspect(const store::ModelSource& source, const ChatTemplateChoice& choice);
 
 /// Options for loading a model.
 struct LoadOptions {
@@ -50,13 +69,13 @@ public:
     /// The grammar cache for the model's vocabulary. Built on the first call, which blocks.
     [[nodiscard]] grammar::GrammarCache& grammars() const;
 
-    /// Sampling parameters used where a caller sets none.
+    /// Sampling parameters for requests that set none.
     [[nodiscard]] const sampling::Parameters& sampling_defaults() const { return sampling_; }
 
     /// Recommendations of the model's file and its `generation_config.json`, without defaults.
     [[nodiscard]] const SamplingOverrides& recommended_sampling() const { return recommended_; }
 
-    /// Speculative decoding settings used where a request sets none.
+    /// Speculative decoding settings for requests that set none.
     [[nodiscard]] const SpeculationOverrides& speculation() const { return speculation_; }
     [[nodiscard]] bool has_draft_model() const { return has_draft_model_; }
 
@@ -73,7 +92,7 @@ public:
 
     [[nodiscard]] const std::string& device_name() const { return device_name_; }
     [[nodiscard]] bool on_cpu() const { return on_cpu_; }
-    /// Current values from the driver; empty if there is no device.
+    /// Current values from the driver; empty without a device.
     [[nodiscard]] std::optional<runtime::DeviceMemory> device_memory() const;
     [[nodiscard]] double load_ms() const { return load_ms_; }
 

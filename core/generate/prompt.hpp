@@ -2,7 +2,7 @@
 
 #include "core/base/result.hpp"
 #include "core/chat/adapt.hpp"
-#include "core/generate/generate.hpp"
+#include "core/generate/generation.hpp"
 #include "core/output/parser.hpp"
 #include "core/text/detokenizer.hpp"
 
@@ -18,15 +18,15 @@ namespace etna::generate {
 struct Prompt {
     std::string text;
     PromptTokens content;
-    text::TextPosition answer = text::TextPosition::beginning; ///< whether the answer continues the text
-    std::vector<std::string> notes;                            ///< see Adapted
+    text::TextPosition answer = text::TextPosition::start; ///< whether the answer continues the text
+    std::vector<std::string> notes;                        ///< see Adapted
     const output::Syntax* syntax = nullptr; ///< of the answer to a conversation; null: plain text
-    bool may_think = true;          ///< false: thinking is off, by request or by the template's default
-    std::span<const TokenId> marks; ///< the model's control tokens that `syntax` must see
-    std::string tools;              ///< the offered tools, as JSON
-    bool is_form = false;           ///< the answer is constrained to a grammar
+    bool may_think = true;            ///< false: thinking is off, by request or by the template's default
+    std::span<const TokenId> markers; ///< the control tokens that the parser must see as text
+    std::string tools;                ///< the offered tools, as JSON
+    bool is_structured = false;       ///< the answer is constrained to a grammar
     /// Length of the suffix of `text` that is the start of the answer: see chat::AdaptedPrompt.
-    std::size_t begun_bytes = 0;
+    std::size_t prefilled_bytes = 0;
 };
 
 /// Returns a parser for the answer to the prompt that has already read the prefilled part; none if the answer
@@ -35,17 +35,17 @@ struct Prompt {
 Result<std::optional<output::Parser>> make_parser(const Prompt& prompt);
 
 /// Limits on encoding a prompt.
-struct EncodeBounds {
-    bool must_fit = false;              ///< a text too long for the context is refused before tokenization
-    const PromptCosts* costs = nullptr; ///< borrowed; null: no limits
+struct EncodeLimits {
+    bool must_fit = false;                ///< a text too long for the context is refused before tokenization
+    const PromptBudget* budget = nullptr; ///< borrowed; null: no limits
 };
 
 /// Renders a conversation through the model's template. Errors: those of rendering, out_of_memory.
 Result<chat::AdaptedPrompt> render_conversation(const Model& model, const chat::Conversation& conversation,
-                                                int64_t now_unix_s, const PromptCosts& costs);
+                                                int64_t now_unix_s, const PromptBudget& budget);
 
 /// Errors: those of rendering and tokenizing, context_exceeded, cancelled, out_of_memory.
-Result<Prompt> encode_prompt(const Model& model, const Request& request, const EncodeBounds& bounds = {});
+Result<Prompt> encode_prompt(const Model& model, const Request& request, const EncodeLimits& limits = {});
 
 /// Errors: invalid_argument (empty prompt), context_exceeded (no room for an answer).
 Status check_length(const Model& model, std::size_t prompt_tokens);

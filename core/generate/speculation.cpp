@@ -57,13 +57,14 @@ std::optional<engine::Speculation> speculation(const SpeculationOverrides& overr
 Status check_same_vocabulary(const text::Tokenizer& model, const text::Tokenizer& draft) {
     const auto refused = [](std::string message) {
         return Error{ErrorKind::invalid_argument, std::move(message),
-                     "take a smaller model of the same family to draft"};
+                     "use a smaller model of the same family as the draft model"};
     };
     for (TokenId token = 0; token < std::min(model.size(), draft.size()); ++token) {
         if (model.bytes(token) != draft.bytes(token) || model.type(token) != draft.type(token)) {
-            return refused(fmt::format("the draft model has another vocabulary: token {} is '{}' there and "
-                                       "'{}' in the model",
-                                       token, draft.bytes(token), model.bytes(token)));
+            return refused(
+                fmt::format("the draft model has another vocabulary: token {} is '{}', and '{}' in the "
+                            "model",
+                            token, draft.bytes(token), model.bytes(token)));
         }
     }
     // Model families pad their vocabularies differently; tokens past the end of the smaller one are never
@@ -72,7 +73,7 @@ Status check_same_vocabulary(const text::Tokenizer& model, const text::Tokenizer
     const std::size_t larger = std::max(model.size(), draft.size());
     const std::size_t smaller = std::min(model.size(), draft.size());
     if (larger - smaller > padding_max) {
-        return refused(fmt::format("the draft model has another vocabulary: {} tokens, and the model has {}",
+        return refused(fmt::format("the draft model has another vocabulary: {} tokens; the model has {}",
                                    draft.size(), model.size()));
     }
     return {};

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/base/result.hpp"
-#include "core/engine/speculation.hpp"
+#include "core/engine/request.hpp"
 #include "core/store/generation_config.hpp"
 #include "core/text/tokenizer.hpp"
 

@@ -22,10 +22,10 @@ Result<PromptTokens> Transcript::encode(const text::Tokenizer& tokenizer, const 
         const std::string_view rest = std::string_view(prompt).substr(text_.size());
         ETNA_TRY(const auto tokens, tokenizer.encode(rest, {.bos = text::AddBos::never}));
         if (!tokens.empty() && is_special(tokenizer, tokens.front())) {
-            PromptTokens whole = known_;
-            whole.tokens.insert(whole.tokens.end(), tokens.begin(), tokens.end());
-            whole.kinds.resize(whole.tokens.size(), engine::RowKind::prefill);
-            return whole;
+            PromptTokens all = known_;
+            all.tokens.insert(all.tokens.end(), tokens.begin(), tokens.end());
+            all.kinds.resize(all.tokens.size(), engine::RowKind::prefill);
+            return all;
         }
     }
     ETNA_TRY(auto tokens, tokenizer.encode(prompt, options));

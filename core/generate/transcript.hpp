@@ -21,7 +21,7 @@ struct PromptTokens {
 class Transcript {
 public:
     /// Encodes `prompt`. If it continues the recorded text with a special token, the recorded tokens are
-    /// reused; otherwise the whole prompt is encoded. Errors: those of Tokenizer::encode().
+    /// reused; otherwise the complete prompt is encoded. Errors: those of Tokenizer::encode().
     Result<PromptTokens> encode(const text::Tokenizer& tokenizer, const std::string& prompt,
                                 const text::EncodeOptions& options) const;
 

@@ -14,7 +14,7 @@
 namespace etna::gguf {
 
 static_assert(std::endian::native == std::endian::little,
-              "values are copied from little-endian files as they are");
+              "values are copied from little-endian files unchanged");
 
 /// Returns `text` in backquotes for an error message: truncated to max_quoted_bytes, all but printable ASCII
 /// escaped as \xNN, so that a file cannot send control sequences to the terminal.
@@ -69,7 +69,7 @@ public:
     /// "FILE: PROBLEM (at byte POSITION)", as ErrorKind::corrupt.
     [[nodiscard]] Error corrupt(std::string_view problem) const;
 
-    /// Bytes read so far.
+    /// Number of bytes read.
     [[nodiscard]] uint64_t position() const { return position_; }
 
 private:

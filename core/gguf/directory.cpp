@@ -39,7 +39,7 @@ Error unsupported_type(std::string_view file_name, std::string_view tensor, uint
             "choose another quantisation of the model, such as Q4_K_M or Q8_0"};
 }
 
-/// Bytes of a tensor whose first dimension is already known to be whole blocks; empty on overflow.
+/// Bytes of a tensor whose first dimension is a multiple of the block length; empty on overflow.
 std::optional<uint64_t> size_in_bytes(const TensorTypeInfo& info, const std::array<uint64_t, 4>& shape) {
     std::optional<uint64_t> bytes = checked_multiply(shape[0] / info.block_elements, info.block_bytes);
     for (std::size_t i = 1; bytes && i < shape.size(); ++i)

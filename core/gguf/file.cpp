@@ -16,12 +16,12 @@
 
 namespace etna::gguf {
 
-struct File::Content {
+struct File::Impl {
     std::string name;
-    std::vector<FileReader> files;                  ///< one per part; none for bytes in memory
-    std::vector<std::vector<std::byte>> beginnings; ///< of the files; `metadata` borrows from the first
-    ByteView in_memory;                             ///< the bytes given to parse(), instead of files
-    Metadata metadata;                              ///< of the first part
+    std::vector<FileReader> files;                ///< one per part; none for bytes in memory
+    std::vector<std::vector<std::byte>> prefixes; ///< of the files; `metadata` borrows from the first
+    ByteView in_memory;                           ///< the bytes given to parse(), instead of files
+    Metadata metadata;                            ///< of the first part
     std::vector<Tensor> tensors;
     NameIndex tensor_index; ///< borrows the names from `tensors`
     uint64_t tensor_bytes = 0;
@@ -47,7 +47,7 @@ Result<File> without_exceptions(std::string_view name, Reader read) {
 
 struct OpenParts {
     std::vector<FileReader> files;
-    std::vector<std::vector<std::byte>> beginnings;
+    std::vector<std::vector<std::byte>> prefixes;
     std::vector<Part> parts;
 
     Status add(FileReader file, const std::filesystem::path& path, uint32_t number);
@@ -57,18 +57,18 @@ struct OpenParts {
 /// prefix until the directory parses.
 Status OpenParts::add(FileReader file, const std::filesystem::path& path, uint32_t number) {
     const uint64_t bytes_max = std::min(file.bytes(), max_directory_bytes);
-    std::vector<std::byte> beginning;
+    std::vector<std::byte> prefix;
     for (uint64_t bytes = std::min(first_read_bytes, bytes_max);; bytes = std::min(4 * bytes, bytes_max)) {
-        const std::size_t before = beginning.size();
-        beginning.resize(bytes);
-        ETNA_CHECK(file.read(before, MutableByteView(beginning).subspan(before)));
-        auto part = read_part({.bytes = beginning, .file_bytes = file.bytes()}, path.string(), number);
+        const std::size_t before = prefix.size();
+        prefix.resize(bytes);
+        ETNA_CHECK(file.read(before, MutableByteView(prefix).subspan(before)));
+        auto part = read_part({.bytes = prefix, .file_bytes = file.bytes()}, path.string(), number);
         if (!part && bytes < bytes_max && part.error().kind == ErrorKind::corrupt)
             continue;
         if (!part)
             return part.error();
         files.push_back(std::move(file));
-        beginnings.push_back(std::move(beginning));
+        prefixes.push_back(std::move(prefix));
         parts.push_back(std::move(*part));
         return {};
     }
@@ -113,7 +113,7 @@ Result<OpenParts> read_split(const SplitName& name) {
 
 } // namespace
 
-Status File::Content::adopt(std::vector<Part> parts) {
+Status File::Impl::adopt(std::vector<Part> parts) {
     metadata = std::move(parts.front().metadata);
     for (Part& part : parts) {
         tensors.insert(tensors.end(), std::make_move_iterator(part.tensors.begin()),
@@ -138,12 +138,12 @@ Result<File> File::open(const std::filesystem::path& path) {
         const auto split = parse_split_name(path);
         const bool several = split && split->count > 1;
         ETNA_TRY(auto read, several ? read_split(*split) : read_single(path));
-        auto content = std::make_unique<Content>();
-        content->name = several ? split->path(1).string() : path.string();
-        content->files = std::move(read.files);
-        content->beginnings = std::move(read.beginnings);
-        ETNA_CHECK(content->adopt(std::move(read.parts)));
-        return File(std::move(content));
+        auto impl = std::make_unique<Impl>();
+        impl->name = several ? split->path(1).string() : path.string();
+        impl->files = std::move(read.files);
+        impl->prefixes = std::move(read.prefixes);
+        ETNA_CHECK(impl->adopt(std::move(read.parts)));
+        return File(std::move(impl));
     });
 }
 
@@ -153,70 +153,70 @@ Result<File> File::parse(ByteView bytes, std::string name) {
         ETNA_CHECK(check_not_split(part.metadata, name));
         std::vector<Part> parts;
         parts.push_back(std::move(part));
-        auto content = std::make_unique<Content>();
-        content->name = name;
-        content->in_memory = bytes;
-        ETNA_CHECK(content->adopt(std::move(parts)));
-        return File(std::move(content));
+        auto impl = std::make_unique<Impl>();
+        impl->name = name;
+        impl->in_memory = bytes;
+        ETNA_CHECK(impl->adopt(std::move(parts)));
+        return File(std::move(impl));
     });
 }
 
-File::File(std::unique_ptr<Content> content) : content_(std::move(content)) {}
+File::File(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 File::File(File&&) noexcept = default;
 File& File::operator=(File&&) noexcept = default;
 File::~File() = default;
 
 const std::string& File::name() const {
-    return content_->name;
+    return impl_->name;
 }
 
 const Value* File::find(std::string_view key) const {
-    return content_->metadata.find(key);
+    return impl_->metadata.find(key);
 }
 std::span<const KeyValue> File::metadata() const {
-    return content_->metadata.entries();
+    return impl_->metadata.entries();
 }
 
 std::optional<uint64_t> File::unsigned_integer(std::string_view key) const {
-    return content_->metadata.unsigned_integer(key);
+    return impl_->metadata.unsigned_integer(key);
 }
 std::optional<double> File::number(std::string_view key) const {
-    return content_->metadata.number(key);
+    return impl_->metadata.number(key);
 }
 std::optional<bool> File::boolean(std::string_view key) const {
-    return content_->metadata.boolean(key);
+    return impl_->metadata.boolean(key);
 }
 std::optional<std::string_view> File::text(std::string_view key) const {
-    return content_->metadata.text(key);
+    return impl_->metadata.text(key);
 }
 
 std::span<const Tensor> File::tensors() const {
-    return content_->tensors;
+    return impl_->tensors;
 }
 
 const Tensor* File::find_tensor(std::string_view name) const {
-    const auto position = content_->tensor_index.find(name);
-    return position ? &content_->tensors[*position] : nullptr;
+    const auto position = impl_->tensor_index.find(name);
+    return position ? &impl_->tensors[*position] : nullptr;
 }
 
 uint64_t File::tensor_bytes() const {
-    return content_->tensor_bytes;
+    return impl_->tensor_bytes;
 }
 
 Status File::read(const Tensor& tensor, uint64_t offset, MutableByteView into) const {
     if (offset > tensor.bytes || into.size() > tensor.bytes - offset) {
         return Error{ErrorKind::invalid_argument,
-                     fmt::format("{}: read beyond tensor {}", content_->name, backquoted(tensor.name))};
+                     fmt::format("{}: read beyond tensor {}", impl_->name, backquoted(tensor.name))};
     }
-    if (!content_->files.empty())
-        return content_->files[tensor.part].read(tensor.offset + offset, into);
-    const ByteView source = content_->in_memory.subspan(tensor.offset + offset, into.size());
+    if (!impl_->files.empty())
+        return impl_->files[tensor.part].read(tensor.offset + offset, into);
+    const ByteView source = impl_->in_memory.subspan(tensor.offset + offset, into.size());
     std::copy(source.begin(), source.end(), into.begin());
     return {};
 }
 
 Status File::check_unchanged() const {
-    for (const FileReader& file : content_->files)
+    for (const FileReader& file : impl_->files)
         ETNA_CHECK(file.check_unchanged());
     return {};
 }

@@ -78,9 +78,9 @@ public:
     [[nodiscard]] Status check_unchanged() const;
 
 private:
-    struct Content;
-    explicit File(std::unique_ptr<Content> content);
-    std::unique_ptr<Content> content_;
+    struct Impl;
+    explicit File(std::unique_ptr<Impl> impl);
+    std::unique_ptr<Impl> impl_;
 };
 
 } // namespace etna::gguf

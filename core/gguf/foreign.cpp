@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view convert = "convert the model to GGUF, or download a GGUF version of it";
 constexpr std::string_view unpack = "unpack it first";
-constexpr std::string_view web_page = "a web page was saved in place of the model; download the file itself";
+constexpr std::string_view web_page = "a web page was saved instead of the model; download the file itself";
 
 struct Signature {
     std::string_view start; ///< the file's first bytes
@@ -70,7 +70,7 @@ std::optional<Error> recognise_foreign(ByteView bytes, std::string_view file_nam
     if (opening.starts_with("<!doctype html") || opening.starts_with("<html"))
         return foreign("is an HTML page", web_page);
     if (opening.starts_with("{\""))
-        return foreign("is a JSON document", "a server's answer may have been saved in place of the model");
+        return foreign("is a JSON document", "a server's answer may have been saved instead of the model");
     return std::nullopt;
 }
 

@@ -20,9 +20,9 @@ std::optional<std::string_view> NameIndex::duplicate() const {
 }
 
 std::optional<std::size_t> NameIndex::find(std::string_view name) const {
-    const auto found =
-        std::lower_bound(sorted_.begin(), sorted_.end(), name,
-                         [](const auto& entry, std::string_view wanted) { return entry.first < wanted; });
+    const auto found = std::lower_bound(
+        sorted_.begin(), sorted_.end(), name,
+        [](const auto& entry, std::string_view name_sought) { return entry.first < name_sought; });
     if (found == sorted_.end() || found->first != name)
         return std::nullopt;
     return found->second;

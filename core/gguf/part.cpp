@@ -37,8 +37,8 @@ Result<uint64_t> read_alignment(const Metadata& metadata, std::string_view file_
         *alignment > max_alignment) {
         return Error{ErrorKind::corrupt,
                      fmt::format("{}: `{}` is {}, not a power of two from {} to {}", file_name, key,
-                                 alignment ? fmt::to_string(*alignment) : "not a whole number",
-                                 minimum_alignment, max_alignment),
+                                 alignment ? fmt::to_string(*alignment) : "not an integer", minimum_alignment,
+                                 max_alignment),
                      std::string(damaged_hint)};
     }
     return *alignment;
@@ -46,10 +46,10 @@ Result<uint64_t> read_alignment(const Metadata& metadata, std::string_view file_
 
 } // namespace
 
-Result<Part> read_part(const Beginning& beginning, std::string_view file_name, uint32_t number) {
-    if (auto error = recognise_foreign(beginning.bytes, file_name))
+Result<Part> read_part(const FilePrefix& prefix, std::string_view file_name, uint32_t number) {
+    if (auto error = recognise_foreign(prefix.bytes, file_name))
         return std::move(*error);
-    Cursor cursor(beginning.bytes, beginning.file_bytes, file_name);
+    Cursor cursor(prefix.bytes, prefix.file_bytes, file_name);
     ETNA_TRY(const auto found_magic, cursor.read<uint32_t>());
     if (found_magic != magic) {
         return Error{ErrorKind::unsupported, fmt::format("{}: is not a GGUF file", file_name),
@@ -64,7 +64,7 @@ Result<Part> read_part(const Beginning& beginning, std::string_view file_name, u
     ETNA_TRY(part.metadata, Metadata::read(cursor, metadata_count));
     ETNA_TRY(const auto alignment, read_alignment(part.metadata, file_name));
     ETNA_TRY(part.tensors, read_tensors(cursor, {.file_name = file_name,
-                                                 .file_bytes = beginning.file_bytes,
+                                                 .file_bytes = prefix.file_bytes,
                                                  .tensor_count = tensor_count,
                                                  .alignment = alignment,
                                                  .part = number}));

@@ -54,8 +54,8 @@ std::filesystem::path SplitName::path(uint32_t part_number) const {
 }
 
 std::optional<SplitName> parse_split_name(const std::filesystem::path& path) {
-    const std::string whole = path.string();
-    std::string_view text = whole;
+    const std::string full_path = path.string();
+    std::string_view text = full_path;
     if (!take_suffix(text, ".gguf"))
         return std::nullopt;
     const auto count = take_number(text);

@@ -10,7 +10,7 @@ namespace etna::gguf {
 struct Array;
 
 /// A metadata value. Strings are borrowed from the File and are not checked for UTF-8.
-/// Integers and floats keep the width they have in the file.
+/// Integers and floats have the width of the file.
 using Value = std::variant<uint8_t, int8_t, uint16_t, int16_t, uint32_t, int32_t, float, bool,
                            std::string_view, Array, uint64_t, int64_t, double>;
 

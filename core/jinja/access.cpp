@@ -1,11 +1,10 @@
 #include "core/jinja/access.hpp"
 
-#include "core/jinja/errors.hpp"
-#include "core/jinja/methods.hpp"
+#include "core/jinja/builtins.hpp"
 #include "core/jinja/numbers.hpp"
 #include "core/jinja/operators.hpp"
 #include "core/jinja/sequences.hpp"
-#include "core/jinja/unicode.hpp"
+#include "core/jinja/text.hpp"
 
 #include <algorithm>
 
@@ -24,55 +23,19 @@ std::string owner_of(const Value& value) {
     return std::string(type_name(value)) + " object";
 }
 
-Value missing(Missing what) {
-    return Value(std::shared_ptr<const Missing>(std::make_shared<Missing>(std::move(what))));
+Value missing(Missing details) {
+    return Value(std::shared_ptr<const Missing>(std::make_shared<Missing>(std::move(details))));
 }
 
-Value unsafe_attribute(const Value& object, std::string_view name) {
-    return missing(
-        {.hint = fmt::format("access to attribute '{}' of '{}' object is unsafe.", name, type_name(object)),
-         .is_unsafe = true});
-}
-
-/// Whether the name has the form of Python's special attributes, __name__.
-bool is_special(std::string_view name) {
-    return name.size() > 4 && name.substr(0, 2) == "__" && name.substr(name.size() - 2) == "__";
-}
-
-/// Whether dict has a special attribute of that name; other names may be keys.
-bool is_special_of_dicts(std::string_view name) {
-    constexpr std::string_view known =
-        " class class_getitem contains delattr delitem dir doc eq format ge getattribute getitem getstate gt "
-        "hash "
-        "init init_subclass ior iter le len lt ne new or reduce reduce_ex repr reversed ror setattr setitem "
-        "sizeof str subclasshook ";
-    const std::string word = fmt::format(" {} ", name.substr(2, name.size() - 4));
-    return known.find(word) != std::string_view::npos;
-}
-
-/// Returns the method of a built-in type; sets `is_mutation` if it changes its object.
-const Native* method_of(const Value& object, std::string_view name, bool& is_mutation) {
-    const Native* found = nullptr;
+/// Returns the method of a built-in type; null if it has none of that name.
+const Native* method_of(const Value& object, std::string_view name) {
     switch (object.type()) {
     case Type::string:
-        for (const auto table : {string_methods(), string_questions(), string_translations()})
-            found = found != nullptr ? found : find_native(table, name);
-        return found;
+        return find_native(string_methods(), name);
     case Type::list:
-        found = find_native(list_mutations(), name);
-        is_mutation = found != nullptr;
-        return found != nullptr ? found : find_native(list_methods(), name);
-    case Type::tuple:
-        return find_native(tuple_methods(), name);
+        return find_native(list_methods(), name);
     case Type::dict:
-        found = find_native(dict_mutations(), name);
-        is_mutation = found != nullptr;
-        return found != nullptr ? found : find_native(dict_methods(), name);
-    case Type::integer:
-    case Type::large:
-    case Type::boolean:
-    case Type::real:
-        return find_native(number_methods(object.type()), name);
+        return find_native(dict_methods(), name);
     default:
         return nullptr;
     }
@@ -80,62 +43,47 @@ const Native* method_of(const Value& object, std::string_view name, bool& is_mut
 
 } // namespace
 
-Result<std::optional<Value>> item_of(Machine& machine, const Value& object, const Value& key) {
+Result<OptionalValue> item_of(Machine& machine, const Value& object, const Value& key) {
     if (object.is(Type::dict)) {
         const Value* found = is_hashable(key) ? object.dict()->find(key) : nullptr;
-        return found != nullptr ? std::optional<Value>(*found) : std::nullopt;
+        return found != nullptr ? OptionalValue(*found) : std::nullopt;
     }
-    const auto place = integer_of(key);
+    const auto position = integer_of(key);
     const bool is_indexable = object.is(Type::string) || object.is_sequence() ||
                               (object.is(Type::object) && object.object()->is_indexable());
-    if (!place || !is_indexable)
-        return std::optional<Value>();
+    if (!position || !is_indexable)
+        return OptionalValue();
     ETNA_TRY(const std::size_t size, length_of(machine, object));
     const auto length = static_cast<int64_t>(size);
-    const int64_t index = *place < 0 ? *place + length : *place;
+    const int64_t index = *position < 0 ? *position + length : *position;
     if (index < 0 || index >= length)
-        return std::optional<Value>();
+        return OptionalValue();
     if (object.is_sequence())
-        return std::optional<Value>(object.sequence()->items[static_cast<std::size_t>(index)]);
+        return OptionalValue(object.sequence()->items[static_cast<std::size_t>(index)]);
     if (object.is(Type::object))
         return object.object()->item(static_cast<std::size_t>(index));
-    std::size_t position = 0;
+    std::size_t offset = 0;
     for (int64_t i = 0; i < index; ++i)
-        position += decode_at(object.string(), position).bytes;
-    const std::size_t bytes = decode_at(object.string(), position).bytes;
-    ETNA_TRY(auto character, machine.text(object.string().substr(position, bytes), object.is_markup()));
-    return std::optional<Value>(std::move(character));
+        offset += decode_at(object.string(), offset).bytes;
+    const std::size_t bytes = decode_at(object.string(), offset).bytes;
+    ETNA_TRY(auto character, machine.text(object.string().substr(offset, bytes), object.is_markup()));
+    return OptionalValue(std::move(character));
 }
 
 Value missing_attribute(const Value& object, const Value& name) {
     return missing({.owner = owner_of(object), .name = name});
 }
 
-Result<std::optional<Value>> attribute_of(Machine& machine, const Value& object, std::string_view name) {
-    if (is_special(name) && !(object.is(Type::dict) && !is_special_of_dicts(name)))
-        return std::optional<Value>(unsafe_attribute(object, name));
+Result<OptionalValue> attribute_of(Machine& machine, const Value& object, std::string_view name) {
     if (object.is(Type::object))
         return object.object()->attribute(machine, name);
-    if (object.is(Type::tuple) && object.sequence()->is_group && (name == "grouper" || name == "list"))
-        return std::optional<Value>(object.sequence()->items[name == "list" ? 1 : 0]);
-    if (is_number(object)) {
-        ETNA_TRY(auto found, number_attribute(machine, object, name));
-        if (found)
-            return found;
-    }
-    bool is_mutation = false;
-    const Native* method = method_of(object, name, is_mutation);
-    if (method == nullptr)
-        return std::optional<Value>();
-    if (is_mutation && machine.mutation() == Mutation::refused)
-        return std::optional<Value>(unsafe_attribute(object, name));
-    ETNA_TRY(auto bound, bound_method(machine, object, *method));
-    return std::optional<Value>(std::move(bound));
+    const Native* method = method_of(object, name);
+    return method != nullptr ? bound_method(machine, object, *method) : OptionalValue();
 }
 
 Result<Value> attribute(Machine& machine, const Value& object, std::string_view name) {
     if (object.is(Type::undefined))
-        return name == "__class__" ? unsafe_attribute(object, name) : Result<Value>(undefined_error(object));
+        return undefined_error(object);
     ETNA_TRY(auto found, attribute_of(machine, object, name));
     if (found)
         return std::move(*found);
@@ -160,11 +108,11 @@ Result<Value> subscript(Machine& machine, const Value& object, const Value& key)
     return missing_attribute(object, key);
 }
 
-Result<std::optional<SlicePlaces>> slice_places(const Value& start, const Value& stop, const Value& step,
-                                                std::size_t length) {
+Result<std::optional<SlicePositions>> slice_positions(const Value& start, const Value& stop,
+                                                      const Value& step, std::size_t length) {
     for (const Value* part : {&start, &stop, &step}) {
         if (!part->is(Type::none) && !clamped_integer_of(*part))
-            return std::optional<SlicePlaces>();
+            return std::optional<SlicePositions>();
     }
     const int64_t stride = step.is(Type::none) ? 1 : *clamped_integer_of(step);
     if (stride == 0)
@@ -172,19 +120,19 @@ Result<std::optional<SlicePlaces>> slice_places(const Value& start, const Value&
     const auto size = static_cast<int64_t>(length);
     const int64_t lowest = stride < 0 ? -1 : 0;
     const int64_t highest = stride < 0 ? size - 1 : size;
-    const auto place = [&](const Value& part, int64_t fallback) {
+    const auto bound = [&](const Value& part, int64_t fallback) {
         if (part.is(Type::none))
             return fallback;
         const int64_t given = *clamped_integer_of(part);
         return std::clamp(given < 0 ? given + size : given, lowest, highest);
     };
-    const int64_t first = place(start, stride < 0 ? highest : lowest);
-    const int64_t last = place(stop, stride < 0 ? lowest : highest);
+    const int64_t first = bound(start, stride < 0 ? highest : lowest);
+    const int64_t last = bound(stop, stride < 0 ? lowest : highest);
     const int64_t distance = stride < 0 ? first - last : last - first;
     const uint64_t stride_size =
         stride < 0 ? 0 - static_cast<uint64_t>(stride) : static_cast<uint64_t>(stride);
     const uint64_t count = distance <= 0 ? 0 : (static_cast<uint64_t>(distance) - 1) / stride_size + 1;
-    return std::optional<SlicePlaces>(SlicePlaces{first, stride, static_cast<std::size_t>(count)});
+    return std::optional<SlicePositions>(SlicePositions{first, stride, static_cast<std::size_t>(count)});
 }
 
 Result<Value> sliced(Machine& machine, const Value& object, const Value& start, const Value& stop,
@@ -192,36 +140,59 @@ Result<Value> sliced(Machine& machine, const Value& object, const Value& start, 
     if (object.is(Type::undefined))
         return undefined_error(object);
     const bool is_range = object.is(Type::object) && object.object()->is_indexable();
-    if (object.is(Type::string) || object.is_sequence() || is_range) {
-        ETNA_TRY(const std::size_t length, length_of(machine, object));
-        ETNA_TRY(const auto places, slice_places(start, stop, step, length));
-        if (places && is_range)
-            return sliced_range(machine, object, *places);
-        if (places && object.is(Type::string)) {
-            ETNA_CHECK(machine.reserve(length * 4));
-            const std::u32string letters = decode(object.string());
-            std::u32string out;
-            for (std::size_t i = 0; i < places->count; ++i) {
-                out +=
-                    letters[static_cast<std::size_t>(places->start + static_cast<int64_t>(i) * places->step)];
-            }
-            return machine.text(encode(out), object.is_markup());
-        }
-        if (places) {
-            std::vector<Value> items;
-            items.reserve(places->count);
-            for (std::size_t i = 0; i < places->count; ++i) {
-                const int64_t place = places->start + static_cast<int64_t>(i) * places->step;
-                items.push_back(object.sequence()->items[static_cast<std::size_t>(place)]);
-            }
-            return object.is(Type::list) ? machine.list(std::move(items)) : machine.tuple(std::move(items));
-        }
+    if (!object.is(Type::string) && !object.is_sequence() && !is_range) {
+        return object.is(Type::dict) ? type_error("unhashable type: 'slice'")
+                                     : type_error("'{}' object is not subscriptable", type_name(object));
     }
-    if (object.is(Type::string) || object.is_sequence() || is_range)
+    ETNA_TRY(const std::size_t length, length_of(machine, object));
+    ETNA_TRY(const auto positions, slice_positions(start, stop, step, length));
+    if (!positions)
         return type_error("slice indices must be integers or None or have an __index__ method");
-    if (object.is(Type::dict))
-        return type_error("unhashable type: 'slice'");
-    return type_error(fmt::format("'{}' object is not subscriptable", type_name(object)));
+    if (is_range)
+        return sliced_range(machine, object, *positions);
+    const auto nth = [&](std::size_t i) {
+        return static_cast<std::size_t>(positions->start + static_cast<int64_t>(i) * positions->step);
+    };
+    if (object.is(Type::string)) {
+        ETNA_CHECK(machine.reserve(length * 4));
+        const std::u32string letters = decode(object.string());
+        std::u32string out;
+        for (std::size_t i = 0; i < positions->count; ++i)
+            out += letters[nth(i)];
+        return machine.text(encode(out), object.is_markup());
+    }
+    std::vector<Value> items;
+    items.reserve(positions->count);
+    for (std::size_t i = 0; i < positions->count; ++i)
+        items.push_back(object.sequence()->items[nth(i)]);
+    return object.is(Type::list) ? machine.list(std::move(items)) : machine.tuple(std::move(items));
+}
+
+Result<std::vector<Value>> attribute_path(const Value* attribute) {
+    std::vector<Value> path;
+    if (attribute == nullptr || attribute->is(Type::none))
+        return path;
+    if (!attribute->is(Type::string)) {
+        path.push_back(*attribute);
+        return path;
+    }
+    for (const std::string& part : split(attribute->string(), ".", -1)) {
+        const bool is_index = !part.empty() && part.find_first_not_of("0123456789") == std::string::npos;
+        const auto number = is_index ? parse_integer(part, 10) : std::nullopt;
+        path.push_back(number ? integer_value(*number) : Value(part));
+    }
+    return path;
+}
+
+Result<Value> follow(Machine& machine, const Value& value, const std::vector<Value>& path,
+                     const Value* fallback) {
+    Value current = value;
+    for (const Value& key : path) {
+        ETNA_TRY(current, subscript(machine, current, key));
+        if (fallback != nullptr && current.is(Type::undefined))
+            current = *fallback;
+    }
+    return current;
 }
 
 } // namespace etna::jinja

@@ -1,10 +1,9 @@
-#include "core/jinja/analysis.hpp"
+// Static checks of a parsed template: scopes, special names of macros, builtins.
 
-#include "core/jinja/filters.hpp"
+#include "core/jinja/ast.hpp"
+#include "core/jinja/builtins.hpp"
 #include "core/jinja/lexer.hpp"
-#include "core/jinja/name_use.hpp"
-#include "core/jinja/tests.hpp"
-#include "core/jinja/walk.hpp"
+#include "core/jinja/print.hpp"
 
 #include <optional>
 #include <set>
@@ -14,12 +13,141 @@
 namespace etna::jinja {
 namespace {
 
+using Names = std::set<std::string, std::less<>>;
+
+/// Calls visit(name) for each variable that the target assigns.
+template <class Visit>
+void for_each_name(const Target& target, const Visit& visit) {
+    for (const Target& part : target.parts)
+        for_each_name(part, visit);
+    if (!target.is_tuple && target.attribute.empty())
+        visit(target.name);
+}
+
+/// Calls visit() for each expression of a tree, from the outside in.
+template <class Visit>
+void for_each_node(const ExpressionPtr& expression, const Visit& visit) {
+    if (expression == nullptr)
+        return;
+    visit(*expression);
+    for (const ExpressionPtr& operand : expression->operands)
+        for_each_node(operand, visit);
+}
+
+/// Walks over a block with all inner ones: calls on_name() for each variable that a statement assigns, and
+/// on_node() for each expression.
+template <class OnName, class OnNode>
+void walk(const Block& block, const OnName& on_name, const OnNode& on_node) {
+    for (const auto& statement : block.statements) {
+        for_each_node(statement->call, on_node);
+        for (const Target& target : statement->targets)
+            for_each_name(target, on_name);
+        for (const ExpressionPtr& expression : statement->expressions)
+            for_each_node(expression, on_node);
+        for (const Block& inner : statement->blocks)
+            walk(inner, on_name, on_node);
+        if (statement->kind == StatementKind::macro)
+            on_name(statement->text);
+    }
+}
+
+/// Returns those of `names` that the block reads, at any depth, before it assigns them.
+Names names_read_in(const Block& block, Names names) {
+    Names found;
+    walk(
+        block, [&](const std::string& name) { names.erase(name); },
+        [&](const Expression& node) {
+            if (node.kind == ExpressionKind::name && names.count(node.name) > 0)
+                found.insert(node.name);
+        });
+    return found;
+}
+
+/// Refuses filters, tests, methods, global functions and format strings that etna does not have.
+class BuiltinCheck {
+public:
+    Status run(const Block& tree) {
+        walk(tree, [&](const std::string& name) { assigned_.insert(name); }, [](const Expression&) {});
+        walk(tree, [](const std::string&) {}, [&](const Expression& node) { check(node); });
+        return failed_ ? Status(*failed_) : Status();
+    }
+
+private:
+    void refuse(Position at, std::string_view kind, std::string_view name) {
+        if (!failed_)
+            failed_ = refusal(at, kind, name);
+    }
+    void check(const Expression& expression);
+    void check_filter(const Expression& filter);
+    void check_call(const Expression& call);
+    void check_format(Position at, std::string_view unsupported) {
+        if (!unsupported.empty())
+            refuse(at, "format", unsupported);
+    }
+    /// Returns an operand that is a string literal; null if it is not one.
+    static const std::string* literal(const Expression& expression, std::size_t index) {
+        const auto& operands = expression.operands;
+        const bool is_string = index < operands.size() && operands[index] != nullptr &&
+                               operands[index]->kind == ExpressionKind::constant &&
+                               operands[index]->value.is(Type::string);
+        return is_string ? &operands[index]->value.string() : nullptr;
+    }
+
+    Names assigned_; ///< variables that the template defines anywhere
+    std::optional<Error> failed_;
+};
+
+void BuiltinCheck::check(const Expression& expression) {
+    const std::string* format = literal(expression, 0);
+    if (expression.kind == ExpressionKind::filter) {
+        check_filter(expression);
+    } else if (expression.kind == ExpressionKind::test && !is_test(expression.name)) {
+        refuse(expression.at, "test", expression.name);
+    } else if (expression.kind == ExpressionKind::call) {
+        check_call(expression);
+    } else if (expression.sign == Operator::modulo && format != nullptr) {
+        check_format(expression.at, unsupported_percent(*format));
+    }
+}
+
+/// Also checks the names of filters and tests that map, select and the like take as strings.
+void BuiltinCheck::check_filter(const Expression& filter) {
+    if (!is_filter(filter.name))
+        refuse(filter.at, "filter", filter.name);
+    const bool by_attribute = filter.name == "selectattr" || filter.name == "rejectattr";
+    const bool has_test = by_attribute || filter.name == "select" || filter.name == "reject";
+    const std::size_t index = by_attribute ? 2 : 1;
+    const std::string* name = literal(filter, index);
+    const bool is_positional =
+        name != nullptr && filter.arguments[index - 1].kind == Argument::Kind::positional;
+    if (is_positional && filter.name == "map" && !is_filter(*name))
+        refuse(filter.at, "filter", *name);
+    if (is_positional && has_test && !is_test(*name))
+        refuse(filter.at, "test", *name);
+    const std::string* format = literal(filter, 0);
+    if (filter.name == "format" && format != nullptr)
+        check_format(filter.at, unsupported_percent(*format));
+}
+
+void BuiltinCheck::check_call(const Expression& call) {
+    const Expression& callee = *call.operands[0];
+    if (callee.kind == ExpressionKind::name && is_refused_function(callee.name) &&
+        assigned_.count(callee.name) == 0)
+        refuse(call.at, "function", callee.name);
+    if (callee.kind != ExpressionKind::attribute)
+        return;
+    if (is_refused_method(callee.name))
+        refuse(call.at, "method", callee.name);
+    const std::string* format = literal(callee, 0);
+    if (callee.name == "format" && format != nullptr)
+        check_format(call.at, unsupported_brace(*format));
+}
+
 /// The names that one scope mentions, collected in the order of the reference compiler.
 struct Frame {
     const Frame* parent = nullptr;
-    std::set<std::string, std::less<>> mentioned = {};
-    Hidden hidden = {};
-    bool is_soft = false;     ///< inside an if: an unknown filter is an error only when reached
+    Names mentioned = {};
+    std::vector<std::string> hidden = {};
     bool in_loop = false;     ///< `break` is allowed
     bool around_loop = false; ///< inside a loop, so that `loop` must not be assigned
 
@@ -28,47 +156,43 @@ struct Frame {
     }
 };
 
-class Analysis {
+/// Finds the names that each scope hides, and statements in wrong positions.
+class ScopeAnalysis {
 public:
-    Status scope(Block& block, Frame& frame);
-    std::optional<Error> failed;
+    Status run(Block& tree) {
+        nested(tree, {});
+        return failed_ ? Status(*failed_) : Status();
+    }
 
 private:
     // First pass over a scope: its own names, without those of inner scopes.
     void mentions(const Block& block, Frame& frame, bool is_conditional);
-    void reads(const ExpressionPtr& expression, Frame& frame);
+    static void reads(const ExpressionPtr& expression, Frame& frame);
     void stores(const Target& target, Frame& frame, bool is_conditional);
-    void store_name(const std::string& name, Frame& frame, bool is_conditional);
-    static void declares(const Target& target, Frame& frame);
+    static void store_name(const std::string& name, Frame& frame, bool is_conditional);
 
-    // Second pass: filters, tests, loop controls and inner scopes.
+    // Second pass: loop controls and inner scopes.
     void inner(Block& block, Frame& frame);
     void inner(Statement& statement, Frame& frame);
-    void loop(For& loop, Frame& frame);
-    void macro(Macro& macro, const Frame& frame);
-    void named_block(NamedBlock& block);
-    void nested(Block& block, Hidden& hidden, const Frame& frame);
-    void check(const ExpressionPtr& expression, bool is_soft);
+    void loop(Statement& loop, Frame& frame);
+    void macro(Statement& macro, const Frame& frame);
+    void nested(Block& block, Frame inside);
     void fail(Position at, std::string_view message) {
-        if (!failed)
-            failed = syntax_error(at, message);
+        if (!failed_)
+            failed_ = syntax_error(at, message);
     }
+
+    std::optional<Error> failed_;
 };
 
-void Analysis::reads(const ExpressionPtr& expression, Frame& frame) {
-    if (expression == nullptr)
-        return;
-    if (const auto* name = std::get_if<Name>(&expression->node)) {
-        if (!frame.knows(name->name))
-            frame.mentioned.insert(name->name);
-        return;
-    }
-    std::visit(
-        [&](const auto& node) { for_each_child(node, [&](const auto& child) { reads(child, frame); }); },
-        expression->node);
+void ScopeAnalysis::reads(const ExpressionPtr& expression, Frame& frame) {
+    for_each_node(expression, [&](const Expression& node) {
+        if (node.kind == ExpressionKind::name && !frame.knows(node.name))
+            frame.mentioned.insert(node.name);
+    });
 }
 
-void Analysis::store_name(const std::string& name, Frame& frame, bool is_conditional) {
+void ScopeAnalysis::store_name(const std::string& name, Frame& frame, bool is_conditional) {
     if (frame.mentioned.count(name) > 0)
         return;
     if (!is_conditional && !frame.knows(name))
@@ -76,7 +200,7 @@ void Analysis::store_name(const std::string& name, Frame& frame, bool is_conditi
     frame.mentioned.insert(name);
 }
 
-void Analysis::stores(const Target& target, Frame& frame, bool is_conditional) {
+void ScopeAnalysis::stores(const Target& target, Frame& frame, bool is_conditional) {
     for (const Target& part : target.parts)
         stores(part, frame, is_conditional);
     if (target.is_tuple)
@@ -91,194 +215,114 @@ void Analysis::stores(const Target& target, Frame& frame, bool is_conditional) {
     store_name(target.name, frame, is_conditional);
 }
 
-void Analysis::declares(const Target& target, Frame& frame) {
-    for (const Target& part : target.parts)
-        declares(part, frame);
-    if (!target.is_tuple)
-        frame.mentioned.insert(target.name);
-}
-
-void Analysis::mentions(const Block& block, Frame& frame, bool is_conditional) {
-    for (const auto& statement : block) {
-        if (const auto* output = std::get_if<Output>(&statement->node)) {
-            reads(output->expression, frame);
-        } else if (const auto* choice = std::get_if<If>(&statement->node)) {
-            for (const auto& [test, body] : choice->branches) {
-                reads(test, frame);
-                mentions(body, frame, true);
+void ScopeAnalysis::mentions(const Block& block, Frame& frame, bool is_conditional) {
+    for (const auto& statement : block.statements) {
+        switch (statement->kind) {
+        case StatementKind::macro:
+            store_name(statement->text, frame, is_conditional);
+            break;
+        case StatementKind::loop:
+            reads(statement->expressions[0], frame);
+            break;
+        case StatementKind::call:
+            reads(statement->call, frame);
+            break;
+        case StatementKind::capture:
+            stores(statement->targets[0], frame, is_conditional);
+            break;
+        default:
+            for (std::size_t i = 0; i < statement->expressions.size(); ++i) {
+                reads(statement->expressions[i], frame);
+                if (statement->kind == StatementKind::choice)
+                    mentions(statement->blocks[i], frame, true);
             }
-            mentions(choice->otherwise, frame, true);
-        } else if (const auto* loop = std::get_if<For>(&statement->node)) {
-            reads(loop->iterable, frame);
-        } else if (const auto* set = std::get_if<Set>(&statement->node)) {
-            reads(set->value, frame);
-            stores(set->target, frame, is_conditional);
-        } else if (const auto* set_block = std::get_if<SetBlock>(&statement->node)) {
-            stores(set_block->target, frame, is_conditional);
-        } else if (const auto* macro = std::get_if<Macro>(&statement->node)) {
-            store_name(macro->name, frame, is_conditional);
-        } else if (const auto* call = std::get_if<CallBlock>(&statement->node)) {
-            reads(call->call, frame);
-        } else if (const auto* filter = std::get_if<FilterBlock>(&statement->node)) {
-            reads(filter->filter, frame);
-        } else if (const auto* with = std::get_if<With>(&statement->node)) {
-            for (const auto& value : with->values)
-                reads(value, frame);
-        } else if (const auto* autoescape = std::get_if<Autoescape>(&statement->node)) {
-            reads(autoescape->wanted, frame);
+            if (statement->kind == StatementKind::choice)
+                mentions(statement->blocks.back(), frame, true);
+            if (statement->kind == StatementKind::assignment)
+                stores(statement->targets[0], frame, is_conditional);
         }
     }
 }
 
-void Analysis::check(const ExpressionPtr& expression, bool is_soft) {
-    if (expression == nullptr)
-        return;
-    const auto* filter = std::get_if<Filter>(&expression->node);
-    if (filter != nullptr && !is_soft && !is_filter(filter->name))
-        fail(expression->at, fmt::format("No filter named '{}'.", filter->name));
-    const auto* test = std::get_if<Test>(&expression->node);
-    if (test != nullptr && !is_soft && !is_test(test->name))
-        fail(expression->at, fmt::format("No test named '{}'.", test->name));
-    const bool is_condition = std::holds_alternative<Condition>(expression->node);
-    std::visit(
-        [&](const auto& node) {
-            for_each_child(node, [&](const auto& child) { check(child, is_soft || is_condition); });
-        },
-        expression->node);
-}
-
-/// Analyses a scope inside `frame`; stores the names that it hides in `hidden`.
-void Analysis::nested(Block& block, Hidden& hidden, const Frame& frame) {
-    Frame inside = {.parent = &frame, .in_loop = frame.in_loop, .around_loop = frame.around_loop};
+/// Analyses a block that opens a scope.
+void ScopeAnalysis::nested(Block& block, Frame inside) {
     mentions(block, inside, false);
     inner(block, inside);
-    hidden = std::move(inside.hidden);
-}
-
-void Analysis::loop(For& loop, Frame& frame) {
-    check(loop.iterable, frame.is_soft);
-    check(loop.test, false);
-    loop.uses_loop = loop.is_recursive || uses_undeclared(loop.body, {"loop"}).count("loop") > 0;
-    Frame inside = {.parent = &frame, .in_loop = true, .around_loop = true};
-    if (loop.uses_loop)
-        inside.mentioned.insert("loop");
-    declares(loop.target, inside);
-    if (inside.mentioned.count("loop") > (loop.uses_loop ? 1U : 0U))
-        fail(loop.target.at, "Can't assign to special loop variable in for-loop target");
-    mentions(loop.body, inside, false);
-    inner(loop.body, inside);
-    loop.hidden = std::move(inside.hidden);
-    nested(loop.otherwise, loop.hidden_otherwise, frame);
-}
-
-void Analysis::macro(Macro& macro, const Frame& frame) {
-    auto used = uses_undeclared(macro.body, {"caller", "kwargs", "varargs"});
-    macro.uses_caller = used.count("caller") > 0;
-    for (const Parameter& parameter : macro.parameters) {
-        if (parameter.name == "caller" && macro.uses_caller && parameter.fallback == nullptr) {
-            fail(parameter.at, "When defining macros or call blocks the special \"caller\" argument must be "
-                               "omitted or be given a default.");
-        }
-        used.erase(parameter.name);
-    }
-    macro.uses_keywords = used.count("kwargs") > 0;
-    macro.uses_varargs = used.count("varargs") > 0;
-    Frame inside = {.parent = &frame};
-    inside.mentioned = {"caller", "kwargs", "varargs"};
-    for (const Parameter& parameter : macro.parameters)
-        inside.mentioned.insert(parameter.name);
-    for (const Parameter& parameter : macro.parameters) {
-        reads(parameter.fallback, inside);
-        check(parameter.fallback, false);
-    }
-    mentions(macro.body, inside, false);
-    inner(macro.body, inside);
-    macro.hidden = std::move(inside.hidden);
-}
-
-/// Analyses a block as a scope without a parent.
-void Analysis::named_block(NamedBlock& block) {
-    const auto used = uses_undeclared(block.body, {"self", "super"});
-    block.uses_self = used.count("self") > 0;
-    block.uses_super = used.count("super") > 0;
-    Frame inside;
-    inside.mentioned = used;
-    mentions(block.body, inside, false);
-    inner(block.body, inside);
     block.hidden = std::move(inside.hidden);
 }
 
-void Analysis::inner(Block& block, Frame& frame) {
-    for (const auto& statement : block)
+void ScopeAnalysis::loop(Statement& loop, Frame& frame) {
+    Frame inside = {.parent = &frame, .in_loop = true, .around_loop = true};
+    for_each_name(loop.targets[0], [&](const std::string& name) { inside.mentioned.insert(name); });
+    if (!inside.mentioned.insert("loop").second)
+        fail(loop.targets[0].at, "Can't assign to special loop variable in for-loop target");
+    nested(loop.blocks[0], std::move(inside));
+    nested(loop.blocks[1], {.parent = &frame, .in_loop = frame.in_loop, .around_loop = frame.around_loop});
+}
+
+void ScopeAnalysis::macro(Statement& macro, const Frame& frame) {
+    auto used = names_read_in(macro.blocks[0], {"caller", "kwargs", "varargs"});
+    macro.uses_caller = used.count("caller") > 0;
+    Frame inside = {.parent = &frame, .mentioned = {"caller", "kwargs", "varargs"}};
+    for (std::size_t i = 0; i < macro.targets.size(); ++i) {
+        const std::string& name = macro.targets[i].name;
+        if (name == "caller" && macro.uses_caller && macro.expressions[i] == nullptr) {
+            fail(macro.targets[i].at, "When defining macros or call blocks the special \"caller\" argument "
+                                      "must be omitted or be given a default.");
+        }
+        used.erase(name);
+        inside.mentioned.insert(name);
+    }
+    macro.uses_keywords = used.count("kwargs") > 0;
+    macro.uses_varargs = used.count("varargs") > 0;
+    for (const ExpressionPtr& fallback : macro.expressions)
+        reads(fallback, inside);
+    nested(macro.blocks[0], std::move(inside));
+}
+
+void ScopeAnalysis::inner(Block& block, Frame& frame) {
+    for (const auto& statement : block.statements)
         inner(*statement, frame);
 }
 
-void Analysis::inner(Statement& statement, Frame& frame) {
-    if (const auto* output = std::get_if<Output>(&statement.node)) {
-        check(output->expression, frame.is_soft);
-    } else if (auto* choice = std::get_if<If>(&statement.node)) {
-        const bool was_soft = std::exchange(frame.is_soft, true);
-        for (auto& [test, body] : choice->branches) {
-            check(test, true);
-            inner(body, frame);
+void ScopeAnalysis::inner(Statement& statement, Frame& frame) {
+    switch (statement.kind) {
+    case StatementKind::choice:
+        for (Block& block : statement.blocks)
+            inner(block, frame);
+        break;
+    case StatementKind::loop:
+        loop(statement, frame);
+        break;
+    case StatementKind::macro:
+    case StatementKind::call:
+    case StatementKind::generation:
+        macro(statement, frame);
+        break;
+    case StatementKind::break_loop:
+    case StatementKind::continue_loop:
+        if (!frame.in_loop) {
+            const bool breaks = statement.kind == StatementKind::break_loop;
+            fail(statement.at, breaks ? "'break' outside loop" : "'continue' not properly in loop");
         }
-        inner(choice->otherwise, frame);
-        frame.is_soft = was_soft;
-    } else if (auto* loop_statement = std::get_if<For>(&statement.node)) {
-        loop(*loop_statement, frame);
-    } else if (const auto* set = std::get_if<Set>(&statement.node)) {
-        check(set->value, frame.is_soft);
-    } else if (auto* set_block = std::get_if<SetBlock>(&statement.node)) {
-        check(set_block->filter, false);
-        nested(set_block->body, set_block->hidden, frame);
-    } else if (auto* macro_statement = std::get_if<Macro>(&statement.node)) {
-        macro(*macro_statement, frame);
-    } else if (auto* call = std::get_if<CallBlock>(&statement.node)) {
-        check(call->call, frame.is_soft);
-        macro(call->body, frame);
-    } else if (auto* filter = std::get_if<FilterBlock>(&statement.node)) {
-        check(filter->filter, false);
-        nested(filter->body, filter->hidden, frame);
-    } else if (auto* with = std::get_if<With>(&statement.node)) {
-        for (const auto& value : with->values)
-            check(value, frame.is_soft);
-        Frame inside = {.parent = &frame, .in_loop = frame.in_loop, .around_loop = frame.around_loop};
-        for (const Target& target : with->targets)
-            declares(target, inside);
-        mentions(with->body, inside, false);
-        inner(with->body, inside);
-        with->hidden = std::move(inside.hidden);
-    } else if (auto* generation = std::get_if<Generation>(&statement.node)) {
-        macro(generation->body, frame);
-    } else if (auto* autoescape = std::get_if<Autoescape>(&statement.node)) {
-        check(autoescape->wanted, false);
-        nested(autoescape->body, autoescape->hidden, frame);
-    } else if (auto* block = std::get_if<NamedBlock>(&statement.node)) {
-        named_block(*block);
-    } else if (std::holds_alternative<Break>(statement.node) && !frame.in_loop) {
-        fail(statement.at, "'break' outside loop");
-    } else if (std::holds_alternative<Continue>(statement.node) && !frame.in_loop) {
-        fail(statement.at, "'continue' not properly in loop");
+        break;
+    default:
+        for (Block& block : statement.blocks) {
+            Frame inside = {.parent = &frame, .in_loop = frame.in_loop, .around_loop = frame.around_loop};
+            if (statement.kind == StatementKind::with) {
+                for (const Target& target : statement.targets)
+                    for_each_name(target, [&](const std::string& name) { inside.mentioned.insert(name); });
+            }
+            nested(block, std::move(inside));
+        }
     }
-}
-
-Status Analysis::scope(Block& block, Frame& frame) {
-    mentions(block, frame, false);
-    inner(block, frame);
-    return failed ? Status(*failed) : Status();
 }
 
 } // namespace
 
-Status analyse(Tree& tree) {
-    Frame frame;
-    tree.uses_self = uses_undeclared(tree.body, {"self"}).count("self") > 0;
-    if (tree.uses_self)
-        frame.mentioned.insert("self");
-    Analysis analysis;
-    ETNA_CHECK(analysis.scope(tree.body, frame));
-    tree.hidden = std::move(frame.hidden);
-    return {};
+Status analyse(Block& tree) {
+    ETNA_CHECK(ScopeAnalysis().run(tree));
+    return BuiltinCheck().run(tree);
 }
 
 } // namespace etna::jinja

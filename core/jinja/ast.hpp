@@ -1,11 +1,10 @@
 #pragma once
 
+#include "core/base/result.hpp"
 #include "core/jinja/value.hpp"
 
 #include <memory>
 #include <string>
-#include <string_view>
-#include <variant>
 #include <vector>
 
 /// Syntax tree of a template. Names follow Jinja's documentation.
@@ -20,98 +19,61 @@ struct Position {
 struct Expression;
 struct Statement;
 using ExpressionPtr = std::unique_ptr<Expression>;
-using Block = std::vector<std::unique_ptr<Statement>>;
 
-// ---- expressions
+enum class ExpressionKind : uint8_t {
+    constant,      ///< `value`
+    name,          ///< the variable `name`
+    list,          ///< all operands
+    tuple,         ///< all operands
+    dict,          ///< keys and values in turn
+    unary,         ///< `sign` on one operand
+    binary,        ///< `sign` on two operands
+    compare,       ///< a < b < c: comparisons[i] is between the operands i and i + 1
+    concatenation, ///< a ~ b ~ c
+    condition,     ///< `b if a else c`: a, b and c, which may be null
+    attribute,     ///< operand.name
+    subscript,     ///< operand[index]
+    slice,         ///< start, stop and step, each may be null
+    call,          ///< the callee and the arguments
+    filter,        ///< the operand (null: a block's text) and the arguments of the filter `name`
+    test,          ///< the operand and the arguments of the test `name`
+};
 
-struct Constant {
-    Value value;
+enum class Operator : uint8_t {
+    add,
+    subtract,
+    multiply,
+    divide,
+    floor_divide,
+    modulo,
+    power,
+    logical_and,
+    logical_or,
+    negate,
+    plus,
+    logical_not
 };
-struct Name {
-    std::string name;
-};
-struct Sequence {
-    std::vector<ExpressionPtr> items;
-    bool is_tuple = false;
-};
-struct DictLiteral {
-    std::vector<std::pair<ExpressionPtr, ExpressionPtr>> entries;
-};
-enum class UnaryOperator : uint8_t { negate, plus, logical_not };
-struct Unary {
-    UnaryOperator sign;
-    ExpressionPtr operand;
-};
-enum class BinaryOperator : uint8_t { add, subtract, multiply, divide, floor_divide, modulo, power };
-struct Binary {
-    BinaryOperator sign;
-    ExpressionPtr left;
-    ExpressionPtr right;
-};
-enum class LogicOperator : uint8_t { both, either };
-struct Logic {
-    LogicOperator sign;
-    ExpressionPtr left;
-    ExpressionPtr right;
-};
+
 enum class Comparison : uint8_t { equal, unequal, less, less_equal, greater, greater_equal, in, not_in };
-struct Compare {
-    ExpressionPtr first;
-    std::vector<std::pair<Comparison, ExpressionPtr>> rest;
-};
-struct Concatenation {
-    std::vector<ExpressionPtr> parts;
-};
-struct Condition {
-    ExpressionPtr test;
-    ExpressionPtr then;
-    ExpressionPtr otherwise; ///< null if there is no else
-};
-struct Attribute {
-    ExpressionPtr object;
-    std::string name;
-};
-struct Subscript {
-    ExpressionPtr object;
-    ExpressionPtr index;
-};
-/// Each part may be null.
-struct Slice {
-    ExpressionPtr start;
-    ExpressionPtr stop;
-    ExpressionPtr step;
-};
-struct CallArguments {
-    std::vector<ExpressionPtr> positional;
-    std::vector<std::pair<std::string, ExpressionPtr>> keyword;
-    ExpressionPtr more_positional; ///< after *, or null
-    ExpressionPtr more_keyword;    ///< after **, or null
-};
-struct Call {
-    ExpressionPtr callee;
-    CallArguments arguments;
-};
-/// A filter; `operand` is null if the filter applies to a block's text.
-struct Filter {
-    ExpressionPtr operand;
-    std::string name;
-    CallArguments arguments;
-};
-struct Test {
-    ExpressionPtr operand;
-    std::string name;
-    CallArguments arguments;
+
+/// How an operand is passed to a call: `a`, `name=a`, `*a` or `**a`.
+struct Argument {
+    enum class Kind : uint8_t { positional, keyword, more_positional, more_keyword };
+    Kind kind = Kind::positional;
+    std::string name = {};
 };
 
 struct Expression {
-    Position at;
-    std::size_t height = 0; ///< levels of expressions below this one
-    std::variant<Constant, Name, Sequence, DictLiteral, Unary, Binary, Logic, Compare, Concatenation,
-                 Condition, Attribute, Subscript, Slice, Call, Filter, Test>
-        node;
+    ExpressionKind kind = ExpressionKind::constant;
+    Position at = {};
+    Value value = {};
+    std::string name = {};
+    Operator sign = Operator::add;
+    std::vector<Comparison> comparisons = {};
+    std::vector<ExpressionPtr> operands = {};
+    std::vector<Argument> arguments = {}; ///< of the operands after the first
+    std::size_t height = 0;               ///< levels of expressions below this one
 };
-
-// ---- statements
 
 /// Target of an assignment: a name, an attribute of a namespace, or a tuple of targets.
 struct Target {
@@ -122,108 +84,44 @@ struct Target {
     bool is_tuple = false;
 };
 
-/// Names that a scope assigns before it reads them: undefined until then, even if an outer scope defines
-/// them.
-using Hidden = std::vector<std::string>;
+struct Block {
+    std::vector<std::unique_ptr<Statement>> statements;
+    /// Names that a scope with this body assigns before it reads them: undefined until then, even if an outer
+    /// scope defines them. Set by analyse().
+    std::vector<std::string> hidden;
+};
 
-struct Output {
-    std::string text;         ///< template data, or
-    ExpressionPtr expression; ///< the printed expression; null for template data
-};
-struct If {
-    std::vector<std::pair<ExpressionPtr, Block>> branches;
-    Block otherwise;
-};
-struct For {
-    Target target;
-    ExpressionPtr iterable;
-    ExpressionPtr test; ///< or null
-    bool is_recursive = false;
-    Block body;
-    Block otherwise;
-    bool uses_loop = false; ///< set by analyse(), as are the fields below
-    Hidden hidden;
-    Hidden hidden_otherwise;
-};
-struct Set {
-    Target target;
-    ExpressionPtr value;
-};
-struct SetBlock {
-    Target target;
-    ExpressionPtr filter; ///< chain of Filter around a null operand, or null
-    Block body;
-    Hidden hidden;
-};
-struct Parameter {
-    Position at = {};
-    std::string name = {};
-    ExpressionPtr fallback = {}; ///< or null
-};
-struct Macro {
-    std::string name; ///< empty for the body of a call block
-    std::vector<Parameter> parameters;
-    Block body;
-    bool uses_caller = false; ///< set by analyse(), as are the fields below
-    bool uses_keywords = false;
-    bool uses_varargs = false;
-    Hidden hidden;
-};
-struct CallBlock {
-    Macro body;
-    ExpressionPtr call; ///< a Call
-};
-struct FilterBlock {
-    ExpressionPtr filter;
-    Block body;
-    Hidden hidden;
-};
-struct With {
-    std::vector<Target> targets;
-    std::vector<ExpressionPtr> values;
-    Block body;
-    Hidden hidden;
-};
-/// `generation`: a macro without parameters, called in place.
-struct Generation {
-    Macro body;
-};
-/// `autoescape`: sets whether output inside is HTML-escaped.
-struct Autoescape {
-    ExpressionPtr wanted;
-    Block body;
-    Hidden hidden;
-};
-/// `block`: rendered in place and by self.name(). Unless it is scoped, it sees only the variables of the
-/// template's top level.
-struct NamedBlock {
-    std::string name;
-    bool is_scoped = false;
-    bool is_required = false; ///< requires a child template to override it, which is not supported
-    Block body;
-    bool uses_self = false; ///< set by analyse(), as are the fields below
-    bool uses_super = false;
-    Hidden hidden;
-};
-struct Break {};
-struct Continue {};
-/// include, import, extends: not supported, because there is nothing to load from.
-struct Load {
-    ExpressionPtr source;
+enum class StatementKind : uint8_t {
+    output,     ///< `text`, or the value of an expression
+    choice,     ///< if: each expression guards the block of the same index; the last block is else
+    loop,       ///< for: the target, the items, the condition (may be null), the body and else
+    assignment, ///< set: the target and its value
+    capture,    ///< set without a value: the target, filters (may be null) and the block
+    macro,      ///< the macro `text`: parameters as targets, their defaults (may be null) and the body
+    call,       ///< as a macro without a name, and `call`
+    filter,     ///< the filters and the block
+    with,       ///< targets, their values and the block
+    generation, ///< a block that is run as a macro without parameters
+    break_loop,
+    continue_loop,
 };
 
 struct Statement {
-    Position at;
-    std::variant<Output, If, For, Set, SetBlock, Macro, CallBlock, FilterBlock, With, Generation, Autoescape,
-                 NamedBlock, Break, Continue, Load>
-        node;
+    StatementKind kind = StatementKind::output;
+    Position at = {};
+    std::string text = {};
+    std::vector<Target> targets = {};
+    std::vector<ExpressionPtr> expressions = {};
+    std::vector<Block> blocks = {};
+    ExpressionPtr call = {};
+    bool is_recursive = false; ///< of a loop
+    bool uses_caller = false;  ///< of a macro; set by analyse(), as are the fields below
+    bool uses_keywords = false;
+    bool uses_varargs = false;
 };
 
-struct Tree {
-    Block body;
-    std::vector<const NamedBlock*> blocks; ///< all blocks in `body`, at any depth
-    bool uses_self = false;                ///< set by analyse(), as is `hidden`
-    Hidden hidden;
-};
+/// Analyses a parsed template as the reference compiler does and fills in the fields that it names. Error:
+/// corrupt (an unknown or refused builtin, `break` outside a loop, assignment to `loop`).
+Status analyse(Block& tree);
 
 } // namespace etna::jinja

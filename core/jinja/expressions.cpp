@@ -1,38 +1,86 @@
 // Interpreter: expressions.
 
 #include "core/jinja/access.hpp"
-#include "core/jinja/errors.hpp"
-#include "core/jinja/filters.hpp"
-#include "core/jinja/globals.hpp"
+#include "core/jinja/builtins.hpp"
 #include "core/jinja/interpreter.hpp"
 #include "core/jinja/operators.hpp"
 #include "core/jinja/print.hpp"
-#include "core/jinja/tests.hpp"
 
 #include <fmt/format.h>
 
 namespace etna::jinja {
 
 Result<Value> Interpreter::evaluate(const Expression& expression) {
-    const Machine::Level level(machine_);
-    Status allowed = level.check();
+    const DepthGuard guard(machine_.levels());
+    Status allowed = machine_.check_recursion();
     if (allowed)
         allowed = machine_.spend(step_work);
-    auto result =
-        allowed ? std::visit([&](const auto& node) { return value_of(node, expression.at); }, expression.node)
-                : Result<Value>(allowed.error());
+    auto result = allowed ? value_of(expression) : Result<Value>(allowed.error());
     if (!result && !failed_at_)
         failed_at_ = expression.at;
     return result;
 }
 
+Result<Value> Interpreter::value_of(const Expression& expression) {
+    const auto& operands = expression.operands;
+    switch (expression.kind) {
+    case ExpressionKind::constant:
+        return expression.value;
+    case ExpressionKind::name:
+        return look_up(expression.name);
+    case ExpressionKind::list:
+    case ExpressionKind::tuple: {
+        ETNA_TRY(auto items, values_of(operands));
+        const bool is_list = expression.kind == ExpressionKind::list;
+        return is_list ? machine_.list(std::move(items)) : machine_.tuple(std::move(items));
+    }
+    case ExpressionKind::dict:
+        return dict_value(expression);
+    case ExpressionKind::unary: {
+        ETNA_TRY(const auto operand, evaluate(operands[0]));
+        if (expression.sign != Operator::logical_not)
+            return negated(machine_, operand, expression.sign);
+        ETNA_TRY(const bool truth, is_true(machine_, operand));
+        return Value(!truth);
+    }
+    case ExpressionKind::binary:
+        return binary_value(expression);
+    case ExpressionKind::compare:
+        return comparison_value(expression);
+    case ExpressionKind::concatenation:
+        return concatenated(expression);
+    case ExpressionKind::condition:
+        return conditional(expression);
+    case ExpressionKind::attribute: {
+        ETNA_TRY(const auto object, evaluate(operands[0]));
+        return attribute(machine_, object, expression.name);
+    }
+    case ExpressionKind::subscript:
+        return subscript_value(expression);
+    case ExpressionKind::slice: // inside a tuple index, as in a[1:2, 3], which no value supports
+        return type_error("a slice can only stand alone between brackets");
+    case ExpressionKind::call: {
+        ETNA_TRY(const auto callee, evaluate(operands[0]));
+        ETNA_TRY(auto arguments, arguments_of(expression));
+        return call(machine_, callee, std::move(arguments));
+    }
+    case ExpressionKind::filter: {
+        ETNA_TRY(const auto operand, evaluate(operands[0]));
+        return filtered(expression, operand);
+    }
+    case ExpressionKind::test: {
+        ETNA_TRY(const auto operand, evaluate(operands[0]));
+        ETNA_TRY(auto arguments, arguments_of(expression));
+        return call_test(machine_, expression.name, operand, std::move(arguments));
+    }
+    }
+    return Value();
+}
+
 Value Interpreter::look_up(std::string_view name) {
-    const auto* exported = top_->find(name);
     if (const auto* variable = scope_->find(name)) {
         if (*variable)
             return **variable;
-    } else if (exported != nullptr && *exported) { // in a block, which has no outer scope
-        return **exported;
     } else if (const Value* given = context_->find(name)) {
         return *given;
     } else if (auto global = global_value(name)) {
@@ -41,62 +89,42 @@ Value Interpreter::look_up(std::string_view name) {
     return Value(std::shared_ptr<const Missing>(std::make_shared<Missing>(Missing{.name = Value(name)})));
 }
 
-Result<Value> Interpreter::value_of(const Constant& constant, Position /*at*/) {
-    return constant.value;
-}
-
-Result<Value> Interpreter::value_of(const Name& name, Position /*at*/) {
-    return look_up(name.name);
-}
-
-Result<Value> Interpreter::value_of(const Sequence& sequence, Position /*at*/) {
-    std::vector<Value> items;
-    items.reserve(sequence.items.size());
-    for (const auto& item : sequence.items) {
-        ETNA_TRY(auto value, evaluate(item));
-        items.push_back(std::move(value));
+Result<std::vector<Value>> Interpreter::values_of(const std::vector<ExpressionPtr>& expressions) {
+    std::vector<Value> values;
+    values.reserve(expressions.size());
+    for (const auto& expression : expressions) {
+        ETNA_TRY(auto value, evaluate(expression));
+        values.push_back(std::move(value));
     }
-    return sequence.is_tuple ? machine_.tuple(std::move(items)) : machine_.list(std::move(items));
+    return values;
 }
 
-Result<Value> Interpreter::value_of(const DictLiteral& dict, Position /*at*/) {
+Result<Value> Interpreter::dict_value(const Expression& expression) {
+    ETNA_TRY(auto values, values_of(expression.operands));
     std::vector<Dict::Entry> entries;
-    entries.reserve(dict.entries.size());
-    for (const auto& [key, value] : dict.entries) {
-        ETNA_TRY(auto key_value, evaluate(key));
-        ETNA_TRY(auto entry_value, evaluate(value));
-        entries.push_back({std::move(key_value), std::move(entry_value)});
-    }
+    entries.reserve(values.size() / 2);
+    for (std::size_t i = 0; i + 1 < values.size(); i += 2)
+        entries.push_back({std::move(values[i]), std::move(values[i + 1])});
     return machine_.dict(std::move(entries));
 }
 
-Result<Value> Interpreter::value_of(const Unary& unary, Position /*at*/) {
-    ETNA_TRY(const auto operand, evaluate(unary.operand));
-    if (unary.sign != UnaryOperator::logical_not)
-        return negated(machine_, operand, unary.sign);
-    ETNA_TRY(const bool truth, is_true(machine_, operand));
-    return Value(!truth);
+Result<Value> Interpreter::binary_value(const Expression& expression) {
+    const Operator sign = expression.sign;
+    ETNA_TRY(auto left, evaluate(expression.operands[0]));
+    if (sign == Operator::logical_and || sign == Operator::logical_or) {
+        ETNA_TRY(const bool truth, is_true(machine_, left));
+        return truth == (sign == Operator::logical_or) ? Result<Value>(left)
+                                                       : evaluate(expression.operands[1]);
+    }
+    ETNA_TRY(const auto right, evaluate(expression.operands[1]));
+    return binary(machine_, sign, left, right);
 }
 
-Result<Value> Interpreter::value_of(const Binary& operation, Position /*at*/) {
-    ETNA_TRY(const auto left, evaluate(operation.left));
-    ETNA_TRY(const auto right, evaluate(operation.right));
-    return binary(machine_, operation.sign, left, right);
-}
-
-Result<Value> Interpreter::value_of(const Logic& logic, Position /*at*/) {
-    ETNA_TRY(auto left, evaluate(logic.left));
-    ETNA_TRY(const bool truth, is_true(machine_, left));
-    if (truth == (logic.sign == LogicOperator::either))
-        return left;
-    return evaluate(logic.right);
-}
-
-Result<Value> Interpreter::value_of(const Compare& comparison, Position /*at*/) {
-    ETNA_TRY(auto left, evaluate(comparison.first));
-    for (const auto& [sign, operand] : comparison.rest) {
-        ETNA_TRY(auto right, evaluate(operand));
-        ETNA_TRY(const bool holds, compare(machine_, sign, left, right));
+Result<Value> Interpreter::comparison_value(const Expression& expression) {
+    ETNA_TRY(auto left, evaluate(expression.operands[0]));
+    for (std::size_t i = 0; i < expression.comparisons.size(); ++i) {
+        ETNA_TRY(auto right, evaluate(expression.operands[i + 1]));
+        ETNA_TRY(const bool holds, compare(machine_, expression.comparisons[i], left, right));
         if (!holds)
             return Value(false);
         left = std::move(right);
@@ -104,129 +132,87 @@ Result<Value> Interpreter::value_of(const Compare& comparison, Position /*at*/) 
     return Value(true);
 }
 
-/// Concatenates to text; inside {% autoescape true %} to markup if any part is markup.
-Result<Value> Interpreter::value_of(const Concatenation& parts, Position /*at*/) {
-    std::vector<Value> pieces;
-    bool is_markup = false;
-    for (const auto& part : parts.parts) {
-        ETNA_TRY(auto piece, evaluate(part));
-        is_markup = is_markup || (escaping_ == Escaping::on && piece.is_markup());
-        pieces.push_back(std::move(piece));
-    }
+Result<Value> Interpreter::concatenated(const Expression& expression) {
+    ETNA_TRY(const auto values, values_of(expression.operands));
     std::string text;
-    for (const Value& piece : pieces) {
-        ETNA_TRY(auto added, to_text(machine_, piece));
-        if (is_markup && !piece.is_markup())
-            added = escaped(added);
+    for (const Value& value : values) {
+        ETNA_TRY(const auto added, to_text(machine_, value));
         ETNA_CHECK(machine_.room_for(text.size() + added.size()));
         text += added;
     }
-    return machine_.text(std::move(text), is_markup);
+    return machine_.text(std::move(text));
 }
 
-Result<Value> Interpreter::value_of(const Condition& condition, Position at) {
-    ETNA_TRY(const auto test, evaluate(condition.test));
+Result<Value> Interpreter::conditional(const Expression& expression) {
+    const auto& operands = expression.operands;
+    ETNA_TRY(const auto test, evaluate(operands[0]));
     ETNA_TRY(const bool truth, is_true(machine_, test));
-    if (truth)
-        return evaluate(condition.then);
-    if (condition.otherwise != nullptr)
-        return evaluate(condition.otherwise);
-    return Value(std::shared_ptr<const Missing>(std::make_shared<Missing>(Missing{
-        .hint = fmt::format("the inline if-expression on line {} evaluated to false and no else section "
-                            "was defined.",
-                            at.line)})));
+    if (truth || operands[2] != nullptr)
+        return evaluate(operands[truth ? 1 : 2]);
+    return undefined(
+        fmt::format("the inline if-expression on line {} evaluated to false and no else section was defined.",
+                    expression.at.line));
 }
 
-Result<Value> Interpreter::value_of(const Attribute& node, Position /*at*/) {
-    ETNA_TRY(const auto object, evaluate(node.object));
-    return attribute(machine_, object, node.name);
-}
-
-Result<Value> Interpreter::value_of(const Subscript& node, Position /*at*/) {
-    ETNA_TRY(const auto object, evaluate(node.object));
-    const auto* slice = std::get_if<Slice>(&node.index->node);
-    if (slice == nullptr) {
-        ETNA_TRY(const auto index, evaluate(node.index));
-        return subscript(machine_, object, index);
+Result<Value> Interpreter::subscript_value(const Expression& expression) {
+    ETNA_TRY(const auto object, evaluate(expression.operands[0]));
+    const Expression& index = *expression.operands[1];
+    if (index.kind != ExpressionKind::slice) {
+        ETNA_TRY(const auto key, evaluate(index));
+        return subscript(machine_, object, key);
     }
     Value parts[3] = {None{}, None{}, None{}};
-    const ExpressionPtr* nodes[3] = {&slice->start, &slice->stop, &slice->step};
     for (std::size_t i = 0; i < 3; ++i) {
-        if (*nodes[i] != nullptr) {
-            ETNA_TRY(parts[i], evaluate(*nodes[i]));
+        if (index.operands[i] != nullptr) {
+            ETNA_TRY(parts[i], evaluate(index.operands[i]));
         }
     }
     return sliced(machine_, object, parts[0], parts[1], parts[2]);
 }
 
-/// A slice inside a tuple index, as in a[1:2, 3], which no value supports.
-Result<Value> Interpreter::value_of(const Slice& /*slice*/, Position /*at*/) {
-    return type_error("a slice can only stand alone between brackets");
-}
-
-Result<Arguments> Interpreter::arguments_of(const CallArguments& node) {
-    Arguments arguments;
-    for (const auto& argument : node.positional) {
-        ETNA_TRY(auto value, evaluate(argument));
-        arguments.positional.push_back(std::move(value));
-    }
-    if (node.more_positional != nullptr) {
-        ETNA_TRY(const auto more, evaluate(node.more_positional));
-        if (!is_iterable(machine_, more))
-            return type_error(fmt::format("argument after * must be an iterable, not {}", type_name(more)));
-        ETNA_TRY(const auto items, items_of(machine_, more));
-        arguments.positional.insert(arguments.positional.end(), items.begin(), items.end());
-    }
-    for (const auto& [name, argument] : node.keyword) {
-        ETNA_TRY(auto value, evaluate(argument));
-        arguments.keyword.emplace_back(name, std::move(value));
-    }
-    if (node.more_keyword == nullptr)
-        return arguments;
-    ETNA_TRY(const auto more, evaluate(node.more_keyword));
-    if (!more.is(Type::dict))
-        return type_error(fmt::format("argument after ** must be a mapping, not {}", type_name(more)));
-    for (const Dict::Entry& entry : more.dict()->entries) {
-        if (!entry.key.is(Type::string))
-            return type_error("keywords must be strings");
-        for (const auto& [name, value] : arguments.keyword) {
-            if (name == entry.key.string())
-                return type_error(fmt::format("got multiple values for keyword argument '{}'", name));
+Result<Arguments> Interpreter::arguments_of(const Expression& node) {
+    Arguments out;
+    for (std::size_t i = 0; i < node.arguments.size(); ++i) {
+        const Argument& argument = node.arguments[i];
+        ETNA_TRY(auto value, evaluate(node.operands[i + 1]));
+        switch (argument.kind) {
+        case Argument::Kind::positional:
+            out.positional.push_back(std::move(value));
+            break;
+        case Argument::Kind::keyword:
+            out.keyword.emplace_back(argument.name, std::move(value));
+            break;
+        case Argument::Kind::more_positional: {
+            ETNA_TRY(const auto items, items_of(machine_, value));
+            out.positional.insert(out.positional.end(), items.begin(), items.end());
+            break;
         }
-        arguments.keyword.emplace_back(entry.key.string(), entry.value);
+        case Argument::Kind::more_keyword:
+            if (!value.is(Type::dict))
+                return type_error("argument after ** must be a mapping, not {}", type_name(value));
+            for (const Dict::Entry& entry : value.dict()->entries) {
+                if (!entry.key.is(Type::string))
+                    return type_error("keywords must be strings");
+                const std::string& name = entry.key.string();
+                if (out.take(name))
+                    return type_error("got multiple values for keyword argument '{}'", name);
+                out.keyword.emplace_back(name, entry.value);
+            }
+        }
     }
-    return arguments;
+    return out;
 }
 
-Result<Value> Interpreter::value_of(const Call& node, Position /*at*/) {
-    ETNA_TRY(const auto callee, evaluate(node.callee));
-    ETNA_TRY(auto arguments, arguments_of(node.arguments));
-    return call(machine_, callee, std::move(arguments));
-}
-
-Result<Value> Interpreter::filtered(const Filter& filter, const Value& operand) {
-    ETNA_TRY(auto arguments, arguments_of(filter.arguments));
+Result<Value> Interpreter::filtered(const Expression& filter, const Value& operand) {
+    ETNA_TRY(auto arguments, arguments_of(filter));
     return call_filter(machine_, filter.name, operand, std::move(arguments));
 }
 
-Result<Value> Interpreter::value_of(const Filter& filter, Position /*at*/) {
-    ETNA_TRY(const auto operand, evaluate(filter.operand));
-    return filtered(filter, operand);
-}
-
-/// Applies a chain of filters to `text`.
 Result<Value> Interpreter::filtered_text(const Expression& chain, const Value& text) {
-    const auto& filter = std::get<Filter>(chain.node);
-    if (filter.operand == nullptr)
-        return filtered(filter, text);
-    ETNA_TRY(const auto operand, filtered_text(*filter.operand, text));
-    return filtered(filter, operand);
-}
-
-Result<Value> Interpreter::value_of(const Test& test, Position /*at*/) {
-    ETNA_TRY(const auto operand, evaluate(test.operand));
-    ETNA_TRY(auto arguments, arguments_of(test.arguments));
-    return call_test(machine_, test.name, operand, std::move(arguments));
+    if (chain.operands[0] == nullptr)
+        return filtered(chain, text);
+    ETNA_TRY(const auto operand, filtered_text(*chain.operands[0], text));
+    return filtered(chain, operand);
 }
 
 } // namespace etna::jinja

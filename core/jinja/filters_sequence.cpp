@@ -1,223 +1,393 @@
-// Filters that split or join lists and dicts.
+// Filters that join, select and sort the items of lists and dicts.
 
 #include "core/jinja/access.hpp"
-#include "core/jinja/attribute_path.hpp"
-#include "core/jinja/errors.hpp"
-#include "core/jinja/filters.hpp"
+#include "core/jinja/builtins.hpp"
 #include "core/jinja/operators.hpp"
 #include "core/jinja/print.hpp"
 #include "core/jinja/sequences.hpp"
-#include "core/jinja/unicode.hpp"
+#include "core/jinja/text.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include <fmt/format.h>
 
 namespace etna::jinja {
 namespace {
 
-Result<Value> attribute_filter(Machine& machine, const Value& self, const Bound& arguments) {
-    ETNA_TRY(const auto name, string_argument(*arguments.at(0), "attr"));
-    if (self.is(Type::undefined))
-        return undefined_error(self);
-    ETNA_TRY(auto found, attribute_of(machine, self, name));
-    return found ? std::move(*found) : missing_attribute(self, Value(name));
-}
-
-Result<Value> fallback(Machine& machine, const Value& self, const Bound& arguments) {
+Result<Value> default_filter(Machine& machine, const Value& self, const Bound& arguments) {
     ETNA_TRY(const bool for_all_false, flag(machine, arguments.at(1), false));
-    bool is_used = self.is(Type::undefined);
-    if (!is_used && for_all_false) {
+    bool is_replaced = self.is(Type::undefined);
+    if (!is_replaced && for_all_false) {
         ETNA_TRY(const bool truth, is_true(machine, self));
-        is_used = !truth;
+        is_replaced = !truth;
     }
-    if (!is_used)
+    if (!is_replaced)
         return self;
     return arguments.at(0) != nullptr ? *arguments.at(0) : Value("");
 }
 
-Result<Value> list(Machine& machine, const Value& self, const Bound& /*arguments*/) {
+Result<Value> length_filter(Machine& machine, const Value& self, const Bound& /*arguments*/) {
+    ETNA_TRY(const std::size_t count, length_of(machine, self));
+    return Value(static_cast<int64_t>(count));
+}
+
+Result<Value> list_filter(Machine& machine, const Value& self, const Bound& /*arguments*/) {
     ETNA_TRY(auto items, items_of(machine, self));
     return machine.list(std::move(items));
 }
 
-Result<Value> first(Machine& machine, const Value& self, const Bound& /*arguments*/) {
-    ETNA_TRY(const auto cursor, iterate(machine, self));
-    ETNA_TRY(auto item, cursor->next(machine));
+Result<Value> first_filter(Machine& machine, const Value& self, const Bound& /*arguments*/) {
+    ETNA_TRY(const auto cursor, iterate(self));
+    ETNA_TRY(auto item, cursor(machine));
     return item ? std::move(*item) : undefined("No first item, sequence was empty.");
 }
 
-Result<Value> last(Machine& machine, const Value& self, const Bound& /*arguments*/) {
+Result<Value> last_filter(Machine& machine, const Value& self, const Bound& /*arguments*/) {
     if (self.is(Type::undefined))
         return undefined("No last item, sequence was empty.");
     ETNA_TRY(const auto cursor, iterate_reversed(machine, self));
-    if (cursor == nullptr)
-        return type_error(fmt::format("'{}' object is not reversible", type_name(self)));
-    ETNA_TRY(auto item, cursor->next(machine));
+    if (!cursor)
+        return type_error("'{}' object is not reversible", type_name(self));
+    ETNA_TRY(auto item, cursor(machine));
     return item ? std::move(*item) : undefined("No last item, sequence was empty.");
 }
 
-/// Joins texts with a separator; inside {% autoescape true %} the result is markup if any of them is.
-Result<Value> join(Machine& machine, const Value& self, const Bound& arguments) {
+Result<Value> join_filter(Machine& machine, const Value& self, const Bound& arguments) {
     const Value separator = arguments.at(0) != nullptr ? *arguments.at(0) : Value("");
     ETNA_TRY(const auto path, attribute_path(arguments.at(1)));
-    ETNA_TRY(auto all, items_of(machine, self));
-    bool is_markup = machine.escapes() && separator.is_markup();
-    for (Value& item : all) {
-        ETNA_TRY(item, follow(machine, item, path));
-        is_markup = is_markup || (machine.escapes() && item.is_markup());
-    }
-    const auto text_of = [&](const Value& value) -> Result<std::string> {
-        ETNA_TRY(auto text, to_text(machine, value));
-        return is_markup && !value.is_markup() ? escaped(text) : text;
-    };
-    ETNA_TRY(const auto between, text_of(separator));
+    ETNA_TRY(const auto items, items_of(machine, self));
+    ETNA_TRY(const auto between, to_text(machine, separator));
     std::string out;
-    for (std::size_t i = 0; i < all.size(); ++i) {
-        ETNA_TRY(const auto part, text_of(all[i]));
-        ETNA_CHECK(machine.spend(part.size() + between.size()));
-        ETNA_CHECK(machine.room_for(out.size() + part.size() + between.size()));
+    for (std::size_t i = 0; i < items.size(); ++i) {
+        ETNA_TRY(const auto value, follow(machine, items[i], path));
+        ETNA_TRY(const auto part, to_text(machine, value));
+        ETNA_CHECK(machine.grow(out.size(), part.size() + between.size()));
         out += i == 0 ? "" : between;
         out += part;
     }
-    return machine.text(std::move(out), is_markup);
+    return machine.text(std::move(out));
 }
 
-Result<Value> items(Machine& machine, const Value& self, const Bound& /*arguments*/) {
-    if (self.is(Type::undefined)) {
-        return make_generator(
-            machine, "do_items", 1,
-            [](Machine& /*machine*/) -> Result<std::optional<Value>> { return std::optional<Value>(); });
-    }
-    if (!self.is(Type::dict)) { // the reference returns a generator, which fails only when used
-        return make_generator(machine, "do_items", 1,
-                              [](Machine& /*machine*/) -> Result<std::optional<Value>> {
-                                  return type_error("Can only get item pairs from a mapping.");
-                              });
-    }
-    ETNA_TRY(const auto view, make_view(machine, self, View::items));
-    ETNA_TRY(auto cursor, iterate(machine, view));
-    const std::shared_ptr<Cursor> shared = std::move(cursor);
-    return make_generator(machine, "do_items", self.depth() + 1,
-                          [shared](Machine& machine_now) { return shared->next(machine_now); });
+Cursor empty_cursor() {
+    return iterate_items({});
 }
 
-Result<Value> reverse(Machine& machine, const Value& self, const Bound& /*arguments*/) {
+/// A cursor that fails when used: generators report the errors of their arguments only then.
+Cursor failing_cursor(const Error& error) {
+    return [error](Machine& /*machine*/) -> Result<OptionalValue> { return error; };
+}
+
+Result<Value> items_filter(Machine& machine, const Value& self, const Bound& /*arguments*/) {
+    Cursor cursor = self.is(Type::dict) ? iterate_dict(self.dict(), View::items, false)
+                    : self.is(Type::undefined)
+                        ? empty_cursor()
+                        : failing_cursor(type_error("Can only get item pairs from a mapping."));
+    return make_generator(machine, "do_items", self.depth() + 1, std::move(cursor));
+}
+
+Result<Value> reverse_filter(Machine& machine, const Value& self, const Bound& /*arguments*/) {
     if (self.is(Type::string)) {
         ETNA_CHECK(machine.reserve(self.string().size() * 4));
-        std::u32string letters = decode(self.string());
-        std::reverse(letters.begin(), letters.end());
-        return machine.text(encode(letters), self.is_markup());
+        return machine.text(reversed(self.string()), self.is_markup());
     }
     ETNA_TRY(auto cursor, iterate_reversed(machine, self));
-    if (cursor != nullptr) {
-        const std::shared_ptr<Cursor> shared = std::move(cursor);
-        return make_generator(machine, "reversed", self.depth() + 1,
-                              [shared](Machine& machine_now) { return shared->next(machine_now); });
-    }
-    if (!is_iterable(machine, self))
+    if (cursor)
+        return make_generator(machine, "reversed", self.depth() + 1, std::move(cursor));
+    if (!is_iterable(self))
         return python_error("FilterArgumentError", "argument must be iterable");
-    ETNA_TRY(auto all, items_of(machine, self));
-    std::reverse(all.begin(), all.end());
-    return machine.list(std::move(all));
+    ETNA_TRY(auto items, items_of(machine, self));
+    std::reverse(items.begin(), items.end());
+    return machine.list(std::move(items));
 }
 
-Result<Value> sum(Machine& machine, const Value& self, const Bound& arguments) {
-    ETNA_TRY(const auto path, attribute_path(arguments.at(0)));
-    Value total = arguments.at(1) != nullptr ? *arguments.at(1) : Value(int64_t{0});
-    if (total.is(Type::string))
-        return type_error("sum() can't sum strings [use ''.join(seq) instead]");
-    ETNA_TRY(const auto cursor, iterate(machine, self));
-    while (true) {
-        ETNA_TRY(const auto item, cursor->next(machine));
+// ---- map, select and reject
+
+std::size_t depth_of(const Value& source, const Arguments& arguments) {
+    std::size_t depth = source.depth();
+    for (const Value& value : arguments.positional)
+        depth = std::max(depth, value.depth());
+    for (const auto& [name, value] : arguments.keyword)
+        depth = std::max(depth, value.depth());
+    return depth + 1;
+}
+
+/// Removes and returns the first positional argument, a string; nothing if there is none.
+Result<std::optional<std::string>> take_string(Arguments& arguments, std::string_view function) {
+    if (arguments.positional.empty())
+        return std::optional<std::string>();
+    ETNA_TRY(auto text, string_argument(arguments.positional[0], function));
+    arguments.positional.erase(arguments.positional.begin());
+    return std::optional(std::move(text));
+}
+
+/// Returns the cursor of map(): each item's attribute, or the result of a filter.
+Result<Cursor> map_cursor(const Value& self, Arguments arguments) {
+    ETNA_TRY(const auto source, iterate(self));
+    auto attribute = arguments.positional.empty() ? arguments.take("attribute") : std::nullopt;
+    if (!attribute) {
+        ETNA_TRY(const auto filter, take_string(arguments, "map"));
+        if (!filter)
+            return python_error("FilterArgumentError", "map requires a filter argument");
+        return Cursor([source, filter, arguments](Machine& machine) -> Result<OptionalValue> {
+            ETNA_TRY(const auto item, source(machine));
+            if (!item)
+                return item;
+            ETNA_TRY(auto value, call_filter(machine, *filter, *item, arguments));
+            return OptionalValue(std::move(value));
+        });
+    }
+    const auto fallback = arguments.take("default");
+    if (!arguments.keyword.empty()) {
+        return python_error("FilterArgumentError", "Unexpected keyword argument '{}'",
+                            arguments.keyword.front().first);
+    }
+    ETNA_TRY(const auto path, attribute_path(&*attribute));
+    return Cursor([source, path, fallback](Machine& machine) -> Result<OptionalValue> {
+        ETNA_TRY(const auto item, source(machine));
         if (!item)
-            return total;
-        ETNA_TRY(const auto value, follow(machine, *item, path));
-        ETNA_TRY(total, binary(machine, BinaryOperator::add, total, value));
-    }
+            return item;
+        const Value* otherwise = fallback && !fallback->is(Type::none) ? &*fallback : nullptr;
+        ETNA_TRY(auto value, follow(machine, *item, path, otherwise));
+        return OptionalValue(std::move(value));
+    });
 }
 
-/// Splits into lists of `count` items; pads the last one.
-Result<Value> batch(Machine& machine, const Value& self, const Bound& arguments) {
-    ETNA_TRY(const int64_t count, integer_argument(*arguments.at(0)));
-    const std::optional<Value> filler = arguments.at(1) != nullptr && !arguments.at(1)->is(Type::none)
-                                            ? std::optional(*arguments.at(1))
-                                            : std::nullopt;
-    ETNA_TRY(const auto all, items_of(machine, self));
-    std::vector<Value> batches;
-    std::vector<Value> current;
-    for (const Value& item : all) {
-        if (static_cast<int64_t>(current.size()) == count) {
-            ETNA_TRY(auto full, machine.list(std::exchange(current, {})));
-            batches.push_back(std::move(full));
+enum class Selection : uint8_t { passing, failing };
+enum class Subject : uint8_t { item, attribute };
+
+/// Returns the cursor of select() and the like: the items that pass, or fail, a test.
+template <Selection selection, Subject subject>
+Result<Cursor> select_cursor(const Value& self, Arguments arguments) {
+    ETNA_TRY(const auto source, iterate(self));
+    std::vector<Value> path;
+    if (subject == Subject::attribute) {
+        if (arguments.positional.empty())
+            return python_error("FilterArgumentError", "Missing parameter for attribute name");
+        ETNA_TRY(path, attribute_path(arguments.positional.data()));
+        arguments.positional.erase(arguments.positional.begin());
+    }
+    ETNA_TRY(const auto test, take_string(arguments, "select"));
+    return Cursor([source, path, test, arguments](Machine& machine) -> Result<OptionalValue> {
+        while (true) {
+            ETNA_TRY(auto item, source(machine));
+            if (!item)
+                return item;
+            ETNA_CHECK(machine.spend(step_work));
+            ETNA_TRY(auto value, follow(machine, *item, path));
+            if (test) {
+                ETNA_TRY(value, call_test(machine, *test, value, arguments));
+            }
+            ETNA_TRY(const bool passes, is_true(machine, value));
+            if (passes == (selection == Selection::passing))
+                return item;
         }
-        current.push_back(item);
-    }
-    if (!current.empty()) {
-        if (filler && static_cast<int64_t>(current.size()) < count) {
-            const auto missing = static_cast<std::size_t>(count) - current.size();
-            if (missing > machine.limits().live_bytes / sizeof(Value))
-                return machine.room_for(machine.limits().live_bytes + 1).error();
-            ETNA_CHECK(machine.reserve(missing * sizeof(Value)));
-            current.resize(static_cast<std::size_t>(count), *filler);
+    });
+}
+
+/// A filter that returns a generator over a cursor. As in the reference, it ignores its arguments if there
+/// are no items.
+template <Result<Cursor> (*cursor_of)(const Value&, Arguments)>
+Result<Value> lazy_filter(Machine& machine, const Value& self, std::string_view name,
+                          const Arguments& arguments) {
+    ETNA_TRY(const bool has_items, is_true(machine, self));
+    if (!has_items)
+        return make_generator(machine, name, 1, empty_cursor());
+    const auto cursor = cursor_of(self, arguments);
+    return make_generator(machine, name, depth_of(self, arguments),
+                          cursor ? *cursor : failing_cursor(cursor.error()));
+}
+
+Result<Value> map_filter(Machine& machine, const Value& self, const Bound& arguments) {
+    return lazy_filter<map_cursor>(machine, self, "sync_do_map", arguments.all);
+}
+
+template <Selection selection, Subject subject>
+Result<Value> select_filter(Machine& machine, const Value& self, const Bound& arguments) {
+    const std::string name =
+        fmt::format("sync_do_{}{}", selection == Selection::passing ? "select" : "reject",
+                    subject == Subject::attribute ? "attr" : "");
+    return lazy_filter<select_cursor<selection, subject>>(machine, self, name, arguments.all);
+}
+
+// ---- order
+
+enum class Case : uint8_t { ignored, compared };
+
+/// Returns the comparison key: strings in lower case if case is ignored, other values unchanged.
+Result<Value> key_of(Machine& machine, const Value& value, Case letters) {
+    if (letters == Case::compared || !value.is(Type::string))
+        return value;
+    ETNA_CHECK(machine.reserve(value.string().size() * 4));
+    return machine.text(lower_case(value.string()));
+}
+
+Result<Case> case_argument(Machine& machine, const Value* case_sensitive) {
+    ETNA_TRY(const bool is_compared, flag(machine, case_sensitive, false));
+    return is_compared ? Case::compared : Case::ignored;
+}
+
+Result<Value> unique_filter(Machine& machine, const Value& self, const Bound& arguments) {
+    ETNA_TRY(const Case letters, case_argument(machine, arguments.at(0)));
+    ETNA_TRY(const auto path, attribute_path(arguments.at(1)));
+    ETNA_TRY(const auto source, iterate(self));
+    const auto seen = std::make_shared<Dict>();
+    const Cursor cursor = [source, seen, path, letters](Machine& now) -> Result<OptionalValue> {
+        while (true) {
+            ETNA_TRY(auto item, source(now));
+            if (!item)
+                return item;
+            ETNA_TRY(const auto value, follow(now, *item, path));
+            ETNA_TRY(const auto key, key_of(now, value, letters));
+            if (!is_hashable(key))
+                return type_error("unhashable type: '{}'", type_name(key));
+            ETNA_CHECK(now.reserve(sizeof(Dict::Entry)));
+            if (seen->position(key))
+                continue;
+            seen->set(key, Value(None{}));
+            return item;
         }
-        ETNA_TRY(auto rest, machine.list(std::move(current)));
-        batches.push_back(std::move(rest));
-    }
-    ETNA_TRY(const auto whole, machine.list(std::move(batches)));
-    ETNA_TRY(auto cursor, iterate(machine, whole));
-    const std::shared_ptr<Cursor> shared = std::move(cursor);
-    return make_generator(machine, "do_batch", whole.depth() + 1,
-                          [shared](Machine& machine_now) { return shared->next(machine_now); });
+    };
+    return make_generator(machine, "do_unique", self.depth() + 1, cursor);
 }
 
-/// Splits into the given number of lists of about equal length.
-Result<Value> slice(Machine& machine, const Value& self, const Bound& arguments) {
-    ETNA_TRY(const int64_t slices, integer_argument(*arguments.at(0)));
-    ETNA_TRY(const auto all, items_of(machine, self));
-    if (slices == 0)
-        return python_error("ZeroDivisionError", "integer division or modulo by zero");
-    const auto count = static_cast<std::size_t>(std::max<int64_t>(slices, 0));
-    ETNA_CHECK(machine.room_for(std::min(count, machine.limits().live_bytes) * sizeof(List)));
-    std::vector<Value> lists;
-    std::size_t begin = 0;
-    for (std::size_t i = 0; i < count; ++i) {
-        const bool is_long = i < all.size() % count;
-        const std::size_t end = begin + all.size() / count + (is_long ? 1 : 0);
-        std::vector<Value> part(all.begin() + static_cast<std::ptrdiff_t>(begin),
-                                all.begin() + static_cast<std::ptrdiff_t>(end));
-        if (arguments.at(1) != nullptr && !arguments.at(1)->is(Type::none) && !is_long)
-            part.push_back(*arguments.at(1));
-        ETNA_TRY(auto made, machine.list(std::move(part)));
-        lists.push_back(std::move(made));
-        begin = end;
+/// The filters min and max.
+template <Comparison better>
+Result<Value> extreme_filter(Machine& machine, const Value& self, const Bound& arguments) {
+    ETNA_TRY(const Case letters, case_argument(machine, arguments.at(0)));
+    ETNA_TRY(const auto path, attribute_path(arguments.at(1)));
+    ETNA_TRY(const auto items, items_of(machine, self));
+    Value best = undefined("No aggregated item, sequence was empty.");
+    Value best_key;
+    for (std::size_t i = 0; i < items.size(); ++i) {
+        ETNA_TRY(const auto value, follow(machine, items[i], path));
+        ETNA_TRY(auto key, key_of(machine, value, letters));
+        if (i > 0) {
+            ETNA_TRY(const bool is_better, ordered(machine, better, key, best_key));
+            if (!is_better)
+                continue;
+        }
+        best = items[i];
+        best_key = std::move(key);
     }
-    ETNA_TRY(const auto whole, machine.list(std::move(lists)));
-    ETNA_TRY(auto cursor, iterate(machine, whole));
-    const std::shared_ptr<Cursor> shared = std::move(cursor);
-    return make_generator(machine, "sync_do_slice", whole.depth() + 1,
-                          [shared](Machine& machine_now) { return shared->next(machine_now); });
+    return best;
 }
 
-constexpr Native filters_sequence_table[] = {
-    {"attr", "name", 1, attribute_filter},
-    {"batch", "linecount fill_with", 1, batch},
-    {"d", "default_value boolean", 0, fallback},
-    {"default", "default_value boolean", 0, fallback},
-    {"first", "", 0, first},
-    {"items", "", 0, items},
-    {"join", "d attribute", 0, join},
-    {"last", "", 0, last},
-    {"list", "", 0, list},
-    {"reverse", "", 0, reverse},
-    {"slice", "slices fill_with", 1, slice},
-    {"sum", "attribute start", 0, sum},
+Result<Value> sorted_items(Machine& machine, const std::vector<Value>& items, const std::vector<Value>& keys,
+                           bool is_reversed) {
+    ETNA_TRY(const auto order,
+             sorted_order(machine, keys, is_reversed ? SortOrder::descending : SortOrder::ascending));
+    std::vector<Value> result;
+    result.reserve(order.size());
+    for (const std::size_t index : order)
+        result.push_back(items[index]);
+    return machine.list(std::move(result));
+}
+
+Result<Value> sort_filter(Machine& machine, const Value& self, const Bound& arguments) {
+    ETNA_TRY(const bool is_reversed, flag(machine, arguments.at(0), false));
+    ETNA_TRY(const Case letters, case_argument(machine, arguments.at(1)));
+    std::vector<std::vector<Value>> paths;
+    const Value* attribute = arguments.at(2);
+    const bool has_names = attribute != nullptr && attribute->is(Type::string);
+    for (const std::string& name :
+         has_names ? split(attribute->string(), ",", -1) : std::vector<std::string>(1)) {
+        const Value part(name);
+        ETNA_TRY(auto path, attribute_path(has_names ? &part : attribute));
+        paths.push_back(std::move(path));
+    }
+    ETNA_TRY(const auto items, items_of(machine, self));
+    std::vector<Value> keys;
+    keys.reserve(items.size());
+    for (const Value& item : items) {
+        std::vector<Value> parts;
+        for (const auto& path : paths) {
+            ETNA_TRY(const auto value, follow(machine, item, path));
+            ETNA_TRY(auto part, key_of(machine, value, letters));
+            parts.push_back(std::move(part));
+        }
+        ETNA_TRY(auto key, machine.list(std::move(parts)));
+        keys.push_back(std::move(key));
+    }
+    return sorted_items(machine, items, keys, is_reversed);
+}
+
+Result<Value> dictsort_filter(Machine& machine, const Value& self, const Bound& arguments) {
+    ETNA_TRY(const Case letters, case_argument(machine, arguments.at(0)));
+    const Value by = arguments.at(1) != nullptr ? *arguments.at(1) : Value("key");
+    ETNA_TRY(const bool is_reversed, flag(machine, arguments.at(2), false));
+    const bool by_key = by.same_as(Value("key"));
+    if (!by_key && !by.same_as(Value("value")))
+        return python_error("FilterArgumentError", "You can only sort by either \"key\" or \"value\"");
+    if (self.is(Type::undefined))
+        return undefined_error(self);
+    if (!self.is(Type::dict))
+        return python_error("AttributeError", "'{}' object has no attribute 'items'", type_name(self));
+    std::vector<Value> pairs;
+    std::vector<Value> keys;
+    for (const Dict::Entry& entry : self.dict()->entries) {
+        ETNA_TRY(auto pair, machine.pair(entry.key, entry.value));
+        pairs.push_back(std::move(pair));
+        ETNA_TRY(auto key, key_of(machine, by_key ? entry.key : entry.value, letters));
+        keys.push_back(std::move(key));
+    }
+    return sorted_items(machine, pairs, keys, is_reversed);
+}
+
+constexpr Native sequence_filters_table[] = {
+    {"count", "", 0, length_filter},
+    {"d", "default_value boolean", 0, default_filter},
+    {"default", "default_value boolean", 0, default_filter},
+    {"dictsort", "case_sensitive by reverse", 0, dictsort_filter},
+    {"first", "", 0, first_filter},
+    {"items", "", 0, items_filter},
+    {"join", "d attribute", 0, join_filter},
+    {"last", "", 0, last_filter},
+    {"length", "", 0, length_filter},
+    {"list", "", 0, list_filter},
+    {"map", "*", 0, map_filter},
+    {"max", "case_sensitive attribute", 0, extreme_filter<Comparison::greater>},
+    {"min", "case_sensitive attribute", 0, extreme_filter<Comparison::less>},
+    {"reject", "*", 0, select_filter<Selection::failing, Subject::item>},
+    {"rejectattr", "*", 0, select_filter<Selection::failing, Subject::attribute>},
+    {"reverse", "", 0, reverse_filter},
+    {"select", "*", 0, select_filter<Selection::passing, Subject::item>},
+    {"selectattr", "*", 0, select_filter<Selection::passing, Subject::attribute>},
+    {"sort", "reverse case_sensitive attribute", 0, sort_filter},
+    {"unique", "case_sensitive attribute", 0, unique_filter},
 };
 
 } // namespace
 
 std::span<const Native> sequence_filters() {
-    return filters_sequence_table;
+    return sequence_filters_table;
+}
+
+/// Bottom-up merge sort: stable, and safe if a comparison fails or is inconsistent (NaN).
+Result<std::vector<std::size_t>> sorted_order(Machine& machine, const std::vector<Value>& keys,
+                                              SortOrder order) {
+    std::vector<std::size_t> indices(keys.size());
+    std::iota(indices.begin(), indices.end(), std::size_t{0});
+    const Comparison before = order == SortOrder::ascending ? Comparison::less : Comparison::greater;
+    std::vector<std::size_t> merged(indices.size());
+    for (std::size_t width = 1; width < indices.size(); width *= 2) {
+        for (std::size_t begin = 0; begin < indices.size(); begin += 2 * width) {
+            const std::size_t middle = std::min(begin + width, indices.size());
+            const std::size_t end = std::min(begin + 2 * width, indices.size());
+            std::size_t left = begin;
+            std::size_t right = middle;
+            for (std::size_t out = begin; out < end; ++out) {
+                bool takes_right = left == middle;
+                if (!takes_right && right < end) {
+                    ETNA_TRY(takes_right,
+                             ordered(machine, before, keys[indices[right]], keys[indices[left]]));
+                }
+                merged[out] = indices[takes_right ? right++ : left++];
+            }
+        }
+        indices.swap(merged);
+    }
+    return indices;
 }
 
 } // namespace etna::jinja

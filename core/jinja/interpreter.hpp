@@ -3,25 +3,61 @@
 #include "core/base/result.hpp"
 #include "core/jinja/ast.hpp"
 #include "core/jinja/machine.hpp"
-#include "core/jinja/scope.hpp"
 
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace etna::jinja {
 
-class LoopObject;
+/// Variables of one active scope, with its parent scope. Macros hold their defining scope.
+class Scope {
+public:
+    Scope(std::shared_ptr<Scope> parent, const std::vector<std::string>& hidden)
+        : parent_(std::move(parent)) {
+        for (const std::string& name : hidden)
+            variables_.emplace_back(name, std::nullopt);
+    }
 
-/// Whether the current part of a template escapes HTML. If {% autoescape %} has no constant argument, this is
-/// known only at render time (`as_machine`).
-enum class Escaping : uint8_t { off, on, as_machine };
+    /// Returns the variable here or in an outer scope; null if there is none. An empty optional is a variable
+    /// that the template assigns later.
+    [[nodiscard]] const OptionalValue* find(std::string_view name) const {
+        for (const Scope* scope = this; scope != nullptr; scope = scope->parent_.get()) {
+            for (const auto& [known, value] : scope->variables_) {
+                if (known == name)
+                    return &value;
+            }
+        }
+        return nullptr;
+    }
+
+    /// `name` is borrowed from the template's tree.
+    void set(std::string_view name, Value value) {
+        for (auto& [known, old] : variables_) {
+            if (known == name) {
+                old = std::move(value);
+                return;
+            }
+        }
+        variables_.emplace_back(name, std::move(value));
+    }
+
+    void clear() { variables_.clear(); }
+
+    bool is_captured = false; ///< referenced by a macro or a recursive loop
+
+private:
+    std::shared_ptr<Scope> parent_;
+    std::vector<std::pair<std::string_view, OptionalValue>> variables_;
+};
 
 /// Renders a tree once. Borrows the tree and the machine.
 class Interpreter {
 public:
-    Interpreter(const Tree& tree, Machine& machine) : tree_(tree), machine_(machine) {}
+    Interpreter(const Block& tree, Machine& machine) : tree_(tree), machine_(machine) {}
     Interpreter(const Interpreter&) = delete;
     Interpreter& operator=(const Interpreter&) = delete;
     ~Interpreter();
@@ -32,19 +68,18 @@ public:
     /// Position of the innermost expression that failed.
     [[nodiscard]] std::optional<Position> failed_at() const { return failed_at_; }
 
-    // Called from macro, loop and block objects.
-    Result<Value> call_macro(const Macro& macro, const std::shared_ptr<Scope>& scope, Escaping escaping,
+    // Called from macro and loop objects.
+    Result<Value> call_macro(const Statement& macro, const std::shared_ptr<Scope>& scope,
                              Arguments arguments);
-    Result<Value> call_loop(const For& loop, const std::shared_ptr<Scope>& scope, const Value& items,
+    Result<Value> call_loop(const Statement& loop, const std::shared_ptr<Scope>& scope, const Value& items,
                             std::size_t depth);
-    [[nodiscard]] const NamedBlock* find_block(std::string_view name) const; ///< null if not found
-    Result<Value> call_block(const NamedBlock& block, const std::shared_ptr<Scope>& around);
 
 private:
     enum class Flow : uint8_t { onward, break_loop, continue_loop };
 
     /// Text being written: the output, or the text of a macro or block.
     struct Buffer {
+        explicit Buffer(Memory& memory) : charge(memory, 0) {}
         std::string text;
         Charge charge;
     };
@@ -52,72 +87,48 @@ private:
     // statements
     Result<Flow> execute(const Block& block);
     Result<Flow> execute(const Statement& statement);
-    Result<Flow> run(const Output& output);
-    Result<Flow> run(const If& choice);
-    Result<Flow> run(const For& loop);
-    Result<Flow> run(const Set& set);
-    Result<Flow> run(const SetBlock& set);
-    Result<Flow> run(const Macro& macro);
-    Result<Flow> run(const CallBlock& block);
-    Result<Flow> run(const FilterBlock& block);
-    Result<Flow> run(const With& with);
-    Result<Flow> run(const Generation& generation);
-    Result<Flow> run(const Autoescape& autoescape);
-    Result<Flow> run(const NamedBlock& block);
-    Result<Flow> run(const Break& statement);
-    Result<Flow> run(const Continue& statement);
-    Result<Flow> run(const Load& load);
+    Result<Flow> run(const Statement& statement);
+    Result<Flow> run_loop(const Statement& loop, const std::shared_ptr<Scope>& parent, const Value& items,
+                          std::size_t depth);
+    Result<Flow> run_capture(const Statement& statement);
+    Status run_call(const Statement& block);
 
     Status write(std::string_view text);
-    /// Executes the block in a new scope inside `parent`; writes its text to `out`.
-    Result<Flow> collect(const Block& block, const Hidden& hidden, const std::shared_ptr<Scope>& parent,
-                         std::string& out);
+    /// Calls execute() with output redirected to `text`.
+    template <class Execute>
+    Result<Flow> capture(std::string& text, const Execute& execute);
     Result<Flow> execute_in(const Block& block, std::shared_ptr<Scope> scope);
-    Result<Flow> execute_block(const NamedBlock& block, const std::shared_ptr<Scope>& around);
-    Result<Value> self_value(const std::shared_ptr<Scope>& around);
-    [[nodiscard]] bool escapes() const;
-    Result<Flow> iterate_loop(const For& loop, const std::shared_ptr<Scope>& parent, const Value& items,
-                              std::size_t depth);
-    Result<std::unique_ptr<Cursor>> loop_cursor(const For& loop, const std::shared_ptr<Scope>& parent,
-                                                const Value& items);
+    Result<Cursor> loop_cursor(const Statement& loop, const std::shared_ptr<Scope>& parent,
+                               const Value& items);
     Status assign(const Target& target, const Value& value, Scope& scope);
     Status check_namespaces(const Target& target);
-    Result<Value> macro_value(const Macro& macro);
-    Status bind_parameters(const Macro& macro, Arguments arguments, const std::shared_ptr<Scope>& scope);
-    void keep(const std::shared_ptr<Scope>& scope);
+    Result<Value> macro_value(const Statement& macro);
+    Status bind_parameters(const Statement& macro, Arguments arguments, const std::shared_ptr<Scope>& scope);
+    void capture_scope(const std::shared_ptr<Scope>& scope);
 
     // expressions
     Result<Value> evaluate(const ExpressionPtr& expression) { return evaluate(*expression); }
     Result<Value> evaluate(const Expression& expression);
-    Result<Value> value_of(const Constant& constant, Position at);
-    Result<Value> value_of(const Name& name, Position at);
-    Result<Value> value_of(const Sequence& sequence, Position at);
-    Result<Value> value_of(const DictLiteral& dict, Position at);
-    Result<Value> value_of(const Unary& unary, Position at);
-    Result<Value> value_of(const Binary& operation, Position at);
-    Result<Value> value_of(const Logic& logic, Position at);
-    Result<Value> value_of(const Compare& comparison, Position at);
-    Result<Value> value_of(const Concatenation& parts, Position at);
-    Result<Value> value_of(const Condition& condition, Position at);
-    Result<Value> value_of(const Attribute& node, Position at);
-    Result<Value> value_of(const Subscript& node, Position at);
-    Result<Value> value_of(const Slice& slice, Position at);
-    Result<Value> value_of(const Call& node, Position at);
-    Result<Value> value_of(const Filter& filter, Position at);
-    Result<Value> value_of(const Test& test, Position at);
-    Result<Value> filtered(const Filter& filter, const Value& operand);
+    Result<Value> value_of(const Expression& expression);
+    Result<Value> binary_value(const Expression& expression);
+    Result<Value> comparison_value(const Expression& expression);
+    Result<Value> concatenated(const Expression& expression);
+    Result<Value> conditional(const Expression& expression);
+    Result<Value> subscript_value(const Expression& expression);
+    Result<Value> dict_value(const Expression& expression);
+    Result<std::vector<Value>> values_of(const std::vector<ExpressionPtr>& expressions);
+    Result<Value> filtered(const Expression& filter, const Value& operand);
+    /// Applies a chain of filters to `text`.
     Result<Value> filtered_text(const Expression& chain, const Value& text);
-    Result<Arguments> arguments_of(const CallArguments& node);
+    Result<Arguments> arguments_of(const Expression& node);
     Value look_up(std::string_view name);
 
-    const Tree& tree_;
+    const Block& tree_;
     Machine& machine_;
-    std::shared_ptr<Scope> top_; ///< top-level scope, visible in every block
     std::shared_ptr<Scope> scope_;
     std::shared_ptr<Dict> context_;
-    Escaping escaping_ = Escaping::off;
     Buffer* out_ = nullptr;
-    std::vector<std::shared_ptr<Scope>> kept_;
+    std::vector<std::shared_ptr<Scope>> captured_scopes_;
     std::optional<Position> failed_at_;
 };
 

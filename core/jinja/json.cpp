@@ -1,14 +1,15 @@
 #include "core/jinja/json.hpp"
 
-#include "core/jinja/errors.hpp"
+#include "core/jinja/builtins.hpp"
 #include "core/jinja/numbers.hpp"
 #include "core/jinja/print.hpp"
-#include "core/jinja/sorting.hpp"
-#include "core/jinja/unicode.hpp"
+#include "core/jinja/text.hpp"
 
 #include <cmath>
+#include <numeric>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 namespace etna::jinja {
 namespace {
@@ -21,9 +22,10 @@ public:
     std::string text;
 
 private:
-    Status items(const List& list);
+    template <class WriteItem>
+    Status container(std::string_view brackets, std::size_t count, const WriteItem& write_item);
     Status entries(const Dict& dict);
-    Result<std::string> key(const Value& key);
+    static std::optional<std::string> scalar(const Value& value);
     void string(const std::string& bytes);
     void escaped(char32_t code_point);
     void new_line();
@@ -33,7 +35,7 @@ private:
     std::size_t level_ = 0;
 };
 
-std::string number_text(double number) {
+std::string json_number(double number) {
     if (std::isnan(number))
         return "NaN";
     if (std::isinf(number))
@@ -78,106 +80,157 @@ void JsonWriter::new_line() {
         text += *style_.indent;
 }
 
-Status JsonWriter::items(const List& list) {
-    if (list.items.empty()) {
-        text += "[]";
-        return {};
-    }
-    text += '[';
+/// Writes a list or object of `count` items; write_item(i) writes one.
+template <class WriteItem>
+Status JsonWriter::container(std::string_view brackets, std::size_t count, const WriteItem& write_item) {
+    text += brackets[0];
     ++level_;
-    for (std::size_t i = 0; i < list.items.size(); ++i) {
+    for (std::size_t i = 0; i < count; ++i) {
         text += i == 0 ? "" : style_.item_separator;
         new_line();
-        ETNA_CHECK(write(list.items[i]));
+        ETNA_CHECK(write_item(i));
     }
     --level_;
-    new_line();
-    text += ']';
+    if (count > 0)
+        new_line();
+    text += brackets[1];
     return {};
 }
 
-Result<std::string> JsonWriter::key(const Value& key) {
-    switch (key.type()) {
-    case Type::string:
-        return key.string();
+/// Returns the text of null, a boolean or a number; nothing for other types.
+std::optional<std::string> JsonWriter::scalar(const Value& value) {
+    switch (value.type()) {
     case Type::none:
-        return std::string("null");
+        return "null";
     case Type::boolean:
-        return std::string(key.boolean() ? "true" : "false");
+        return value.boolean() ? "true" : "false";
     case Type::integer:
     case Type::large:
-        return integer_text(key);
+        return integer_text(value);
     case Type::real:
-        return number_text(key.real());
+        return json_number(value.real());
     default:
-        return type_error(fmt::format("keys must be str, int, float, bool or None, not {}", type_name(key)));
+        return {};
     }
 }
 
 Status JsonWriter::entries(const Dict& dict) {
-    if (dict.entries.empty()) {
-        text += "{}";
-        return {};
-    }
     std::vector<Value> keys;
     keys.reserve(dict.entries.size());
     for (const Dict::Entry& entry : dict.entries)
         keys.push_back(entry.key);
-    std::vector<std::size_t> places(keys.size());
-    for (std::size_t i = 0; i < places.size(); ++i)
-        places[i] = i;
+    std::vector<std::size_t> order(keys.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
     if (style_.sort_keys) {
-        ETNA_TRY(places, sorted_places(machine_, keys, SortOrder::ascending));
+        ETNA_TRY(order, sorted_order(machine_, keys, SortOrder::ascending));
     }
-    text += '{';
-    ++level_;
-    bool is_first = true;
-    for (const std::size_t place : places) {
-        text += std::exchange(is_first, false) ? "" : style_.item_separator;
-        new_line();
-        ETNA_TRY(const auto name, key(keys[place]));
-        string(name);
+    return container("{}", keys.size(), [&](std::size_t i) -> Status {
+        const Value& key = keys[order[i]];
+        const auto name = key.is(Type::string) ? key.string() : scalar(key);
+        if (!name)
+            return type_error("keys must be str, int, float, bool or None, not {}", type_name(key));
+        string(*name);
         text += style_.key_separator;
-        ETNA_CHECK(write(dict.entries[place].value));
-    }
-    --level_;
-    new_line();
-    text += '}';
-    return {};
+        return write(dict.entries[order[i]].value);
+    });
 }
 
 Status JsonWriter::write(const Value& value) {
-    const Machine::Level level(machine_);
-    ETNA_CHECK(level.check());
+    const DepthGuard guard(machine_.levels());
+    ETNA_CHECK(machine_.check_recursion());
     ETNA_CHECK(machine_.spend(step_work + (style_.indent ? level_ * style_.indent->size() : 0)));
     ETNA_CHECK(machine_.room_for(text.size()));
-    switch (value.type()) {
-    case Type::none:
-        text += "null";
+    if (const auto plain = scalar(value)) {
+        text += *plain;
         return {};
-    case Type::boolean:
-        text += value.boolean() ? "true" : "false";
-        return {};
-    case Type::integer:
-    case Type::large:
-        text += integer_text(value);
-        return {};
-    case Type::real:
-        text += number_text(value.real());
-        return {};
-    case Type::string:
+    }
+    if (value.is(Type::string)) {
         ETNA_CHECK(machine_.reserve(value.string().size()));
         string(value.string());
         return {};
-    case Type::list:
-    case Type::tuple:
-        return items(*value.sequence());
-    case Type::dict:
-        return entries(*value.dict());
-    default:
-        return type_error(fmt::format("Object of type {} is not JSON serializable", type_name(value)));
     }
+    if (value.is(Type::dict))
+        return entries(*value.dict());
+    if (!value.is_sequence())
+        return type_error("Object of type {} is not JSON serializable", type_name(value));
+    const auto& items = value.sequence()->items;
+    return container("[]", items.size(), [&](std::size_t i) { return write(items[i]); });
 }
+
+/// Builds the value during parsing, to bound nesting and to preserve key order.
+class JsonReader final : public nlohmann::json_sax<nlohmann::json> {
+public:
+    explicit JsonReader(std::size_t nesting_max) : nesting_max_(nesting_max) {}
+
+    bool null() override { return add(None{}); }
+    bool boolean(bool value) override { return add(value); }
+    bool number_integer(number_integer_t value) override { return add(static_cast<int64_t>(value)); }
+    bool number_unsigned(number_unsigned_t value) override {
+        return add(integer_value(std::to_string(value)));
+    }
+    bool number_float(number_float_t value, const string_t& text) override {
+        const bool is_real = text.find_first_of(".eE") != std::string::npos;
+        return add(is_real ? Value(value) : integer_value(text));
+    }
+    bool string(string_t& value) override { return add(Value(value)); }
+    bool binary(binary_t& /*value*/) override { return fail("binary data"); }
+    bool start_object(std::size_t /*size*/) override { return open(true); }
+    bool key(string_t& value) override {
+        levels_.back().key = value;
+        return true;
+    }
+    bool end_object() override { return close(); }
+    bool start_array(std::size_t /*size*/) override { return open(false); }
+    bool end_array() override { return close(); }
+    bool parse_error(std::size_t position, const std::string& /*token*/,
+                     const nlohmann::detail::exception& error) override {
+        constexpr int number_out_of_range = 406; // error id in nlohmann::json's documentation
+        return fail(fmt::format(
+            "{} at byte {}", error.id == number_out_of_range ? "a number too large" : "invalid", position));
+    }
+
+    Value result;
+    std::string failure;
+
+private:
+    struct Level {
+        bool is_object = false;
+        std::string key = {};
+        std::vector<Value> items = {};
+        std::vector<std::pair<std::string, Value>> entries = {};
+    };
+
+    bool fail(std::string message) {
+        if (failure.empty())
+            failure = std::move(message);
+        return false;
+    }
+    bool open(bool is_object) {
+        if (levels_.size() == nesting_max_)
+            return fail(fmt::format("more than {} levels of nesting", nesting_max_));
+        levels_.push_back({.is_object = is_object});
+        return true;
+    }
+    bool close() {
+        Level level = std::move(levels_.back());
+        levels_.pop_back();
+        return add(level.is_object ? Value::dict(std::move(level.entries))
+                                   : Value::list(std::move(level.items)));
+    }
+    bool add(Value value) {
+        if (levels_.empty()) {
+            result = std::move(value);
+        } else if (levels_.back().is_object) {
+            levels_.back().entries.emplace_back(std::move(levels_.back().key), std::move(value));
+        } else {
+            levels_.back().items.push_back(std::move(value));
+        }
+        return true;
+    }
+
+    std::size_t nesting_max_;
+    std::vector<Level> levels_;
+};
 
 } // namespace
 
@@ -185,6 +238,14 @@ Result<std::string> to_json(Machine& machine, const Value& value, const JsonStyl
     JsonWriter writer(machine, style);
     ETNA_CHECK(writer.write(value));
     return std::move(writer.text);
+}
+
+Result<Value> from_json(std::string_view text, std::size_t nesting_max) {
+    JsonReader reader(nesting_max);
+    const bool is_valid = nlohmann::json::sax_parse(text.begin(), text.end(), &reader);
+    if (!is_valid || !reader.failure.empty())
+        return Error{.kind = ErrorKind::invalid_argument, .message = "JSON: " + reader.failure};
+    return std::move(reader.result);
 }
 
 } // namespace etna::jinja

@@ -1,11 +1,11 @@
 #include "core/jinja/lexer.hpp"
 
-#include "core/jinja/errors.hpp"
-#include "core/jinja/number_text.hpp"
+#include "core/jinja/machine.hpp"
 #include "core/jinja/numbers.hpp"
-#include "core/jinja/string_escapes.hpp"
-#include "core/jinja/unicode.hpp"
+#include "core/jinja/text.hpp"
 
+#include <algorithm>
+#include <charconv>
 #include <optional>
 
 #include <fmt/format.h>
@@ -32,7 +32,7 @@ std::string normalized(std::string_view source) {
 }
 
 bool is_space_at(std::string_view text, std::size_t position) {
-    return has(decode_at(text, position).code_point, Property::space);
+    return is_space(decode_at(text, position).code_point);
 }
 
 std::size_t skip_spaces(std::string_view text, std::size_t position) {
@@ -41,16 +41,75 @@ std::size_t skip_spaces(std::string_view text, std::size_t position) {
     return position;
 }
 
-/// Returns the text without trailing white space.
-std::string_view right_stripped(std::string_view text) {
-    std::size_t end = 0;
-    for (std::size_t position = 0; position < text.size();) {
-        const Decoded decoded = decode_at(text, position);
-        position += decoded.bytes;
-        if (!has(decoded.code_point, Property::space))
-            end = position;
+/// Reads a code point of exactly `digits` hexadecimal digits.
+std::optional<uint32_t> code_point_at(std::string_view text, std::size_t position, std::size_t digits) {
+    const std::string_view number = text.substr(std::min(position, text.size()), digits);
+    uint32_t code_point = 0;
+    const auto result = std::from_chars(number.data(), number.data() + number.size(), code_point, 16);
+    const bool is_valid = number.size() == digits && result.ptr == number.data() + digits;
+    return is_valid && code_point <= 0x10FFFF ? std::optional(code_point) : std::nullopt;
+}
+
+/// Resolves the escape at `position` (of the backslash); returns the offset after it, or nothing if Python
+/// rejects it.
+std::optional<std::size_t> append_escape(std::string& out, std::string_view text, std::size_t position) {
+    constexpr std::string_view letters = "\\'\"abfnrtv";
+    constexpr std::string_view meanings = "\\'\"\a\b\f\n\r\t\v";
+    const char letter = text[position + 1];
+    if (const std::size_t known = letters.find(letter); known != std::string_view::npos) {
+        out += meanings[known];
+        return position + 2;
     }
-    return text.substr(0, end);
+    if (letter == '\n')
+        return position + 2;
+    if (letter == 'N')
+        return {};                              // escapes by character name are not supported
+    if (static_cast<uint8_t>(letter) >= 0x80) { // the reference escapes it first, then sees two backslashes
+        const Decoded decoded = decode_at(text, position + 1);
+        append_number_escape(out, decoded.code_point);
+        return position + 1 + decoded.bytes;
+    }
+    if (letter >= '0' && letter <= '7') {
+        const std::string_view number = text.substr(position + 1, 3);
+        uint32_t code_point = 0;
+        const auto result = std::from_chars(number.data(), number.data() + number.size(), code_point, 8);
+        append_utf8(out, code_point);
+        return static_cast<std::size_t>(result.ptr - text.data());
+    }
+    const std::size_t digits = letter == 'x' ? 2 : letter == 'u' ? 4 : letter == 'U' ? 8 : 0;
+    if (digits == 0) {
+        out += '\\';
+        return position + 1;
+    }
+    auto code_point = code_point_at(text, position + 2, digits);
+    if (!code_point)
+        return {};
+    std::size_t end = position + 2 + digits;
+    const bool is_high = *code_point >= 0xD800 && *code_point < 0xDC00;
+    const auto low = is_high && text.substr(end, 2) == "\\u" ? code_point_at(text, end + 2, 4) : std::nullopt;
+    if (low && *low >= 0xDC00 && *low < 0xE000) {
+        *code_point = 0x10000 + ((*code_point - 0xD800) << 10) + (*low - 0xDC00);
+        end += 6;
+    }
+    append_utf8(out, *code_point);
+    return end;
+}
+
+/// Appends the value of a string literal with content `raw`: resolves Python's escapes, except those by
+/// character name. Two escapes that form a surrogate pair, as in JSON, become one character. Returns the
+/// offset of the first invalid escape.
+std::optional<std::size_t> append_unescaped(std::string& out, std::string_view raw) {
+    for (std::size_t position = 0; position < raw.size();) {
+        if (raw[position] != '\\') {
+            out += raw[position++];
+            continue;
+        }
+        const auto next = append_escape(out, raw, position);
+        if (!next)
+            return position;
+        position = *next;
+    }
+    return {};
 }
 
 class Lexer {
@@ -87,7 +146,7 @@ private:
 
     std::string source_;
     std::size_t position_ = 0;
-    bool line_starts_ = true; ///< the last tag ended with a newline, or there was no tag
+    bool line_starts_ = true; ///< after a tag that ends with a newline, and at the start
     std::string open_brackets_;
     std::vector<Token> tokens_;
     std::size_t counted_offset_ = 0; ///< offset of `counted_`
@@ -131,7 +190,7 @@ void Lexer::add_data(std::size_t from, const Tag* tag) {
     const std::string_view rest(source_);
     std::string_view text = rest.substr(from, tag != nullptr ? tag->at - from : std::string_view::npos);
     if (tag != nullptr && tag->control == '-') {
-        text = right_stripped(text);
+        text = stripped(text, {}, Side::right);
     } else if (tag != nullptr && tag->control != '+' && tag->kind != '{') {
         const std::size_t newline = text.rfind('\n');
         const std::size_t line = newline == std::string_view::npos ? 0 : newline + 1;
@@ -161,7 +220,7 @@ std::size_t Lexer::after_close(std::size_t position, char kind, char control) co
 }
 
 Status Lexer::skip_comment(const Tag& tag) {
-    if (tag.content == source_.size()) { // the reference requires the end only if something follows
+    if (tag.content == source_.size()) { // as in the reference, the end is required only if something follows
         position_ = tag.content;
         return {};
     }
@@ -239,7 +298,7 @@ Status Lexer::add_token() {
     const char32_t code_point = decode_at(source_, position_).code_point;
     if (code_point >= '0' && code_point <= '9')
         return add_number();
-    if (has(code_point, Property::name_start)) {
+    if (is_name_start(code_point)) {
         add_name();
         return {};
     }
@@ -252,7 +311,7 @@ void Lexer::add_name() {
     const std::size_t begin = position_;
     while (position_ < source_.size()) {
         const Decoded decoded = decode_at(source_, position_);
-        if (!has(decoded.code_point, Property::name_part))
+        if (!is_name_part(decoded.code_point))
             break;
         position_ += decoded.bytes;
     }
@@ -394,6 +453,12 @@ Error syntax_error(Position at, std::string_view message) {
     return {.kind = ErrorKind::corrupt,
             .message = fmt::format("template: {}: {}", to_string(at), message),
             .hint = "the chat template is not valid Jinja; give another one with --chat-template"};
+}
+
+Error refusal(Position at, std::string_view kind, std::string_view name) {
+    return {.kind = ErrorKind::corrupt,
+            .message = fmt::format("template: {}: the {} '{}' is not supported", to_string(at), kind, name),
+            .hint = "man etna-templates lists what templates may use; give another one with --chat-template"};
 }
 
 Result<std::vector<Token>> tokenize(std::string_view source) {

@@ -1,6 +1,5 @@
 #include "core/jinja/machine.hpp"
 
-#include "core/jinja/errors.hpp"
 #include "core/jinja/numbers.hpp"
 
 #include <algorithm>
@@ -24,19 +23,15 @@ std::size_t depth_of(const std::vector<Value>& items) {
 } // namespace
 
 Machine::~Machine() {
-    for (const auto& object : kept_objects_)
-        object->clear();
-    for (const auto& list : kept_lists_)
-        std::exchange(list->items, {}).clear();
-    for (const auto& dict : kept_dicts_)
-        std::exchange(dict->entries, {}).clear();
+    for (const auto& clear : clearers_)
+        clear();
 }
 
 Status Machine::spend(uint64_t bytes) {
     work_ += std::min(bytes, limits_.work);
     if (work_ <= limits_.work)
         return {};
-    return limit_error("the template works too long");
+    return limit_error("the template exceeds its work limit");
 }
 
 Status Machine::reserve(std::size_t bytes) {
@@ -44,17 +39,21 @@ Status Machine::reserve(std::size_t bytes) {
     return room_for(bytes);
 }
 
+Status Machine::grow(std::size_t size, std::size_t bytes) {
+    ETNA_CHECK(spend(bytes));
+    return room_for(size + bytes);
+}
+
 Status Machine::room_for(std::size_t bytes) const {
     if (bytes <= limits_.live_bytes && memory_.live_bytes <= limits_.live_bytes - bytes)
         return {};
-    return limit_error(
-        fmt::format("the template needs more than {} MiB of memory", limits_.live_bytes >> 20));
+    return limit_error("the template needs more than {} MiB of memory", limits_.live_bytes >> 20);
 }
 
 Status Machine::check_depth(std::size_t depth) const {
     if (depth <= limits_.value_depth)
         return {};
-    return limit_error(fmt::format("more than {} lists or dicts in each other", limits_.value_depth));
+    return limit_error("more than {} nested lists or dicts", limits_.value_depth);
 }
 
 Result<Value> Machine::text(std::string bytes, bool markup) {
@@ -76,7 +75,7 @@ Result<Value> Machine::integer(std::string decimal) {
     return Value(std::shared_ptr<const LargeInteger>(std::move(made)));
 }
 
-Result<std::shared_ptr<List>> Machine::sequence(std::vector<Value> items, bool is_tuple) {
+Result<Value> Machine::sequence(std::vector<Value> items, bool is_tuple) {
     const std::size_t depth = depth_of(items);
     ETNA_CHECK(check_depth(depth));
     const std::size_t bytes = sizeof(List) + items.size() * sizeof(Value);
@@ -86,17 +85,7 @@ Result<std::shared_ptr<List>> Machine::sequence(std::vector<Value> items, bool i
     list->depth = depth;
     list->is_tuple = is_tuple;
     list->charge.attach(memory_, bytes);
-    return list;
-}
-
-Result<Value> Machine::list(std::vector<Value> items) {
-    ETNA_TRY(auto made, sequence(std::move(items), false));
-    return Value(std::move(made));
-}
-
-Result<Value> Machine::tuple(std::vector<Value> items) {
-    ETNA_TRY(auto made, sequence(std::move(items), true));
-    return Value(std::move(made));
+    return Value(std::move(list));
 }
 
 Result<Value> Machine::pair(Value first, Value second) {
@@ -113,7 +102,7 @@ Result<Value> Machine::dict(std::vector<Dict::Entry> entries) {
     made->charge.attach(memory_, bytes);
     for (Dict::Entry& entry : entries) {
         if (!is_hashable(entry.key))
-            return type_error(fmt::format("unhashable type: '{}'", type_name(entry.key)));
+            return type_error("unhashable type: '{}'", type_name(entry.key));
         made->depth = std::max({made->depth, entry.value.depth() + 1, entry.key.depth() + 1});
         made->set(entry.key, std::move(entry.value));
     }
@@ -123,7 +112,7 @@ Result<Value> Machine::dict(std::vector<Dict::Entry> entries) {
 
 Status Machine::keep(std::shared_ptr<Object> object) {
     ETNA_CHECK(reserve(kept_bytes));
-    kept_objects_.push_back(std::move(object));
+    clearers_.emplace_back([object = std::move(object)] { object->clear(); });
     return {};
 }
 
@@ -131,7 +120,7 @@ Status Machine::keep(const std::shared_ptr<List>& list) {
     if (std::exchange(list->is_mutated, true))
         return {};
     ETNA_CHECK(reserve(kept_bytes));
-    kept_lists_.push_back(list);
+    clearers_.emplace_back([list] { std::exchange(list->items, {}).clear(); });
     return {};
 }
 
@@ -139,7 +128,7 @@ Status Machine::keep(const std::shared_ptr<Dict>& dict) {
     if (std::exchange(dict->is_mutated, true))
         return {};
     ETNA_CHECK(reserve(kept_bytes));
-    kept_dicts_.push_back(dict);
+    clearers_.emplace_back([dict] { std::exchange(dict->entries, {}).clear(); });
     return {};
 }
 
@@ -166,8 +155,8 @@ Result<Value> Machine::adopt(const Value& value) {
     return value.is(Type::large) ? integer(value.large().decimal) : Result<Value>(value);
 }
 
-Status Machine::Level::check() const {
-    if (machine_.levels_ <= machine_.limits_.evaluation_depth)
+Status Machine::check_recursion() const {
+    if (levels_ <= limits_.evaluation_depth)
         return {};
     return limit_error("RecursionError: maximum recursion depth exceeded");
 }

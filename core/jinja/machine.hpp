@@ -1,28 +1,81 @@
 #pragma once
 
 #include "core/base/result.hpp"
-#include "core/jinja/containers.hpp"
-#include "core/jinja/limits.hpp"
 #include "core/jinja/object.hpp"
 
+#include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
+
+#include <fmt/format.h>
 
 namespace etna::jinja {
 
-/// Whether list.append(), dict.update() and similar methods may change values made by the rendering.
-enum class Mutation : uint8_t {
-    allowed,
-    refused, ///< raise a SecurityError, as in the reference's immutable sandbox
+/// Limits of one template and one rendering. Templates are untrusted: these limits bound the time, memory and
+/// stack of parsing and rendering.
+struct Limits {
+    std::size_t template_bytes = std::size_t{1} << 20; ///< size of the template text
+    std::size_t nesting = 100;                         ///< nesting depth of blocks and brackets
+    std::size_t evaluation_depth = 1000;               ///< nested expressions, statements and macro calls
+    std::size_t value_depth = 200;                     ///< nesting depth of lists and dicts
+    std::size_t live_bytes = std::size_t{256} << 20;   ///< live strings and containers, output included
+    uint64_t work = 2'000'000'000;                     ///< bytes read and written; a step counts as step_work
+    int64_t range_length = 100'000; ///< items of one range(), as in the reference's sandbox
+};
+
+constexpr uint64_t step_work = 100; ///< work of one expression or statement
+/// Work per byte of a substring search, which is linear but slow in the worst case.
+constexpr uint64_t search_work = 8;
+
+/// Returns an error whose message starts with the Python exception's name, as in the reference. The message
+/// is formatted as by fmt::format(), in all four functions.
+template <class... Values>
+Error python_error(std::string_view exception, fmt::format_string<Values...> message, Values&&... values) {
+    return {.kind = ErrorKind::unsupported,
+            .message =
+                fmt::format("{}: {}", exception, fmt::format(message, std::forward<Values>(values)...))};
+}
+
+template <class... Values>
+Error type_error(fmt::format_string<Values...> message, Values&&... values) {
+    return python_error("TypeError", message, std::forward<Values>(values)...);
+}
+
+template <class... Values>
+Error value_error(fmt::format_string<Values...> message, Values&&... values) {
+    return python_error("ValueError", message, std::forward<Values>(values)...);
+}
+
+/// Returns the error for an exceeded limit.
+template <class... Values>
+Error limit_error(fmt::format_string<Values...> message, Values&&... values) {
+    return {.kind = ErrorKind::unsupported,
+            .message = fmt::format(message, std::forward<Values>(values)...),
+            .hint = "the template asks for more than any conversation needs; try another one"};
+}
+
+/// Counts one level of recursion for its lifetime.
+class DepthGuard {
+public:
+    explicit DepthGuard(std::size_t& depth) : depth_(depth) { ++depth_; }
+    DepthGuard(const DepthGuard&) = delete;
+    DepthGuard& operator=(const DepthGuard&) = delete;
+    ~DepthGuard() { --depth_; }
+
+private:
+    std::size_t& depth_;
 };
 
 /// Shared state of one rendering: limits, memory accounting, clock. Creates every string and container, so
 /// that all memory is accounted for. Not thread-safe; outlives all values it creates.
 class Machine {
 public:
-    Machine(const Limits& limits, Mutation mutation, int64_t now_unix_s)
-        : limits_(limits), mutation_(mutation), now_unix_s_(now_unix_s) {}
+    Machine(const Limits& limits, int64_t now_unix_s) : limits_(limits), now_unix_s_(now_unix_s) {}
     Machine(const Machine&) = delete;
     Machine& operator=(const Machine&) = delete;
     ~Machine();
@@ -31,16 +84,18 @@ public:
     Status spend(uint64_t bytes);
     /// Checks that `bytes` more fit the memory limit. Error: unsupported.
     [[nodiscard]] Status room_for(std::size_t bytes) const;
-    /// Calls spend() and room_for(); to be called before `bytes` are allocated.
+    /// Charges for `bytes` that will be added to a text of `size` bytes.
+    Status grow(std::size_t size, std::size_t bytes);
+    /// Calls spend() and room_for(). Call it before allocating `bytes`.
     Status reserve(std::size_t bytes);
 
     Result<Value> text(std::string bytes, bool markup = false);
     Result<Value> integer(std::string decimal); ///< of any size, as integer_value() reads it
-    Result<Value> list(std::vector<Value> items);
-    Result<Value> tuple(std::vector<Value> items);
+    Result<Value> list(std::vector<Value> items) { return sequence(std::move(items), false); }
+    Result<Value> tuple(std::vector<Value> items) { return sequence(std::move(items), true); }
     Result<Value> dict(std::vector<Dict::Entry> entries); ///< TypeError for an unhashable key
     Result<Value> pair(Value first, Value second);
-    /// Creates an object that holds values; its constructor takes the depth first. Objects that may come to
+    /// Creates an object that holds values; its constructor takes the depth first. Objects that can come to
     /// contain themselves must be passed to keep().
     template <class T, class... Rest>
     Result<Value> object(std::size_t depth, Rest&&... rest) {
@@ -58,41 +113,22 @@ public:
 
     [[nodiscard]] Memory& memory() { return memory_; }
     [[nodiscard]] const Limits& limits() const { return limits_; }
-    [[nodiscard]] Mutation mutation() const { return mutation_; }
-    /// Whether {% autoescape %} is on, so that filters that return text escape HTML.
-    [[nodiscard]] bool escapes() const { return escapes_; }
-    void set_escapes(bool escapes) { escapes_ = escapes; }
     [[nodiscard]] int64_t now_unix_s() const { return now_unix_s_; }
 
-    /// One level of recursion, for the lifetime of the object.
-    class Level {
-    public:
-        explicit Level(Machine& machine) : machine_(machine) { ++machine_.levels_; }
-        Level(const Level&) = delete;
-        Level& operator=(const Level&) = delete;
-        ~Level() { --machine_.levels_; }
-        /// RecursionError if the limit is exceeded.
-        [[nodiscard]] Status check() const;
-
-    private:
-        Machine& machine_;
-    };
+    /// Recursion depth, for a DepthGuard; check_recursion() is a RecursionError over the limit.
+    [[nodiscard]] std::size_t& levels() { return levels_; }
+    [[nodiscard]] Status check_recursion() const;
 
 private:
-    Result<std::shared_ptr<List>> sequence(std::vector<Value> items, bool is_tuple);
+    Result<Value> sequence(std::vector<Value> items, bool is_tuple);
 
     Limits limits_;
-    Mutation mutation_;
     int64_t now_unix_s_;
-    bool escapes_ = false;
     Memory memory_;
     uint64_t work_ = 0;
     std::size_t levels_ = 0;
-    // Values that may contain themselves, or become deeper after construction: owned until the end, then
-    // cleared.
-    std::vector<std::shared_ptr<Object>> kept_objects_;
-    std::vector<std::shared_ptr<List>> kept_lists_;
-    std::vector<std::shared_ptr<Dict>> kept_dicts_;
+    /// Release values that may contain themselves, or become deeper after construction.
+    std::vector<std::function<void()>> clearers_;
 };
 
 } // namespace etna::jinja

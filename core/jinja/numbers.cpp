@@ -1,6 +1,6 @@
 #include "core/jinja/numbers.hpp"
 
-#include "core/jinja/containers.hpp"
+#include "core/jinja/text.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -13,7 +13,6 @@
 namespace etna::jinja {
 namespace {
 
-constexpr double integer_bound = 9223372036854775808.0; ///< 2^63: the first float above int64_t
 constexpr uint64_t limb_bound = 1'000'000'000;
 constexpr std::size_t limb_digits = 9;
 
@@ -35,15 +34,35 @@ int decimal_order(std::string_view left, std::string_view right) {
 /// Compares an integer and a float that is not NaN, without rounding the integer, which could make unequal
 /// numbers equal.
 int mixed_order(const Value& integer, double real) {
+    static_assert(std::numeric_limits<long double>::digits >= 64, "holds every int64_t exactly");
     if (std::isinf(real))
         return real < 0 ? 1 : -1;
-    const auto small = integer_of(integer);
-    if (!small)
-        return decimal_order(integer.large().decimal, whole_text(real));
-    if (real >= integer_bound || real < -integer_bound)
-        return real < 0 ? 1 : -1;
-    const auto whole = static_cast<int64_t>(real);
-    return *small != whole ? order(*small, whole) : order(0.0, real - static_cast<double>(whole));
+    if (const auto small = integer_of(integer))
+        return order(static_cast<long double>(*small), static_cast<long double>(real));
+    return decimal_order(integer.large().decimal, whole_text(real));
+}
+
+/// Removes single underscores between digits or letters; returns nothing if there is one elsewhere.
+std::optional<std::string> without_underscores(std::string_view text) {
+    std::string out;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const bool is_between =
+            i > 0 && i + 1 < text.size() && text[i - 1] != '_' && text[i + 1] != '_' && text[i - 1] != '.';
+        if (text[i] != '_') {
+            out += text[i];
+        } else if (!is_between) {
+            return {};
+        }
+    }
+    return out;
+}
+
+/// Removes a leading sign.
+bool take_sign(std::string_view& text) {
+    const bool is_negative = !text.empty() && text[0] == '-';
+    if (!text.empty() && (text[0] == '-' || text[0] == '+'))
+        text.remove_prefix(1);
+    return is_negative;
 }
 
 } // namespace
@@ -134,38 +153,53 @@ std::string decimal_digits(std::string_view digits, int base) {
     return text;
 }
 
-std::string rounded_text(const std::string& decimal, std::size_t places) {
-    const bool is_negative = decimal[0] == '-';
-    std::string digits(1, '0'); // room for a carry
-    digits.append(decimal, is_negative ? 1 : 0);
-    if (places > digits.size())
-        return "0";
-    const std::size_t kept = digits.size() - places;
-    const std::string dropped = digits.substr(kept);
-    digits.resize(kept);
-    std::string middle(places, '0');
-    if (places > 0)
-        middle[0] = '5';
-    const int half = places == 0 ? -1 : order(dropped, middle);
-    const bool is_odd = !digits.empty() && (digits.back() - '0') % 2 == 1;
-    if (half > 0 || (half == 0 && is_odd)) {
-        const std::size_t place = digits.find_last_not_of('9');
-        digits[place] = static_cast<char>(digits[place] + 1);
-        std::fill(digits.begin() + static_cast<std::ptrdiff_t>(place) + 1, digits.end(), '0');
-    }
-    digits += std::string(places, '0');
-    const std::size_t first = digits.find_first_not_of('0');
-    if (first == std::string::npos)
-        return "0";
-    digits.erase(0, first);
-    if (is_negative)
-        digits.insert(digits.begin(), '-');
-    return digits;
-}
-
 std::string whole_text(double number) {
     const std::string text = fmt::format("{:.0f}", std::trunc(number));
     return text == "-0" ? "0" : text;
+}
+
+std::optional<std::string> parse_integer(std::string_view text, int base) {
+    text = stripped(text, {}, Side::both);
+    const bool is_negative = take_sign(text);
+    const char prefix = text.size() > 1 && text[0] == '0' ? static_cast<char>(text[1] | 0x20) : '\0';
+    const int prefix_base = prefix == 'x' ? 16 : prefix == 'o' ? 8 : prefix == 'b' ? 2 : 0;
+    if (prefix_base != 0 && (base == prefix_base || base == 0)) {
+        text.remove_prefix(2);
+        base = prefix_base;
+    }
+    if (base == 0)
+        base = 10;
+    if (base < 2 || base > 36)
+        return {};
+    const auto digits = without_underscores(text);
+    if (!digits || digits->empty() || digits->size() > integer_digits_max)
+        return {};
+    for (const char& digit : *digits) {
+        int value = 0;
+        if (std::from_chars(&digit, &digit + 1, value, base).ec != std::errc())
+            return {};
+    }
+    const std::string decimal = decimal_digits(*digits, base);
+    return is_negative && decimal != "0" ? "-" + decimal : decimal;
+}
+
+std::optional<double> parse_real(std::string_view text) {
+    text = stripped(text, {}, Side::both);
+    const bool is_negative = take_sign(text);
+    const auto digits = without_underscores(text);
+    if (!digits || digits->empty() || (*digits)[0] == '-' || (*digits)[0] == '+' ||
+        digits->find('(') != std::string::npos)
+        return {};
+    double number = 0;
+    const auto result = std::from_chars(digits->data(), digits->data() + digits->size(), number);
+    if (result.ptr != digits->data() + digits->size() || result.ec == std::errc::invalid_argument)
+        return {};
+    if (result.ec == std::errc::result_out_of_range) {
+        const std::size_t mark = digits->find_first_of("eE");
+        const bool is_tiny = mark != std::string::npos && digits->find('-', mark) != std::string::npos;
+        number = is_tiny ? 0 : std::numeric_limits<double>::infinity();
+    }
+    return is_negative ? -number : number;
 }
 
 } // namespace etna::jinja

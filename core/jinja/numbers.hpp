@@ -35,11 +35,13 @@ Value integer_value(std::string decimal);
 /// number unless the base is 10. Precondition: valid digits, at least one.
 std::string decimal_digits(std::string_view digits, int base);
 
-/// Rounds decimal digits (with an optional sign) to a multiple of 10^`places`, half to even, as Python rounds
-/// ints.
-std::string rounded_text(const std::string& decimal, std::size_t places);
-
 /// Truncates a float to an integer, as decimal digits. Precondition: it is finite.
 std::string whole_text(double number);
+
+/// Python's int(text, base) and float(text), for ASCII digits: white space around the number, a sign,
+/// underscores between digits, prefixes (0x with base 16 or 0). Returns nothing if Python raises ValueError.
+/// Integers are returned as decimal digits.
+std::optional<std::string> parse_integer(std::string_view text, int base);
+std::optional<double> parse_real(std::string_view text);
 
 } // namespace etna::jinja

@@ -2,32 +2,27 @@
 
 #include "core/jinja/value.hpp"
 
+#include <functional>
 #include <optional>
+#include <span>
 
 namespace etna::jinja {
 
 class Machine;
 
+using OptionalValue = std::optional<Value>;
+
 /// Arguments of a call.
 struct Arguments {
-    std::vector<Value> positional;
-    std::vector<std::pair<std::string, Value>> keyword;
+    std::vector<Value> positional = {};
+    std::vector<std::pair<std::string, Value>> keyword = {};
 
     /// Removes and returns the keyword argument.
-    std::optional<Value> take(std::string_view name);
+    OptionalValue take(std::string_view name);
 };
 
-/// Single-pass iterator over an iterable value.
-class Cursor {
-public:
-    Cursor() = default;
-    Cursor(const Cursor&) = delete;
-    Cursor& operator=(const Cursor&) = delete;
-    virtual ~Cursor() = default;
-
-    /// Returns the next item; nothing at the end.
-    virtual Result<std::optional<Value>> next(Machine& machine) = 0;
-};
+/// Single-pass iterator: each call returns the next item; nothing at the end.
+using Cursor = std::function<Result<OptionalValue>(Machine& machine)>;
 
 /// Base class of values that are not plain data: macros, loops, namespaces, generators, ranges, bound
 /// methods, ...
@@ -41,23 +36,27 @@ public:
     [[nodiscard]] virtual std::string_view type_name() const = 0;
     /// Owner's name in errors of undefined values: "generator object", "jinja2.utils.Namespace object".
     [[nodiscard]] virtual std::string owner_name() const { return std::string(type_name()) + " object"; }
-    virtual Result<std::string> repr(Machine& machine) = 0;
+    virtual Result<std::string> repr(Machine& /*machine*/) { return "<" + owner_name() + ">"; }
 
     [[nodiscard]] virtual bool is_hashable() const { return true; }
     [[nodiscard]] virtual bool is_callable() const { return false; }
     virtual Result<Value> call(Machine& machine, Arguments&& arguments);
 
     /// Returns the number of items; nothing if Python's len() raises.
-    virtual Result<std::optional<std::size_t>> length(Machine& machine);
+    virtual Result<std::optional<std::size_t>> length(Machine& /*machine*/) {
+        return std::optional<std::size_t>();
+    }
     /// Returns the item at a valid index; nothing if the object is not indexable.
-    [[nodiscard]] virtual std::optional<Value> item(std::size_t place) const;
+    [[nodiscard]] virtual OptionalValue item(std::size_t /*index*/) const { return {}; }
     [[nodiscard]] virtual bool is_indexable() const { return false; }
-    /// Returns null if the object is not iterable.
-    virtual Result<std::unique_ptr<Cursor>> iterate(Machine& machine);
-    /// Iterates from the last item to the first; returns null if Python's reversed() raises.
-    virtual Result<std::unique_ptr<Cursor>> iterate_reversed(Machine& machine);
+    /// Returns an empty cursor if the object is not iterable.
+    virtual Cursor iterate() { return {}; }
+    /// Iterates from the last item to the first; returns an empty cursor if Python's reversed() raises.
+    virtual Cursor iterate_reversed() { return {}; }
     /// Returns the attribute of that name; nothing if there is none.
-    virtual Result<std::optional<Value>> attribute(Machine& machine, std::string_view name);
+    virtual Result<OptionalValue> attribute(Machine& /*machine*/, std::string_view /*name*/) {
+        return OptionalValue();
+    }
 
     /// Releases all values that it holds, to break cycles at the end of a rendering.
     virtual void clear() {}
@@ -67,5 +66,40 @@ public:
 private:
     std::size_t depth_;
 };
+
+/// Arguments of a native function, bound to its parameters.
+struct Bound {
+    std::vector<OptionalValue> named; ///< in parameter order
+    Arguments all;                    ///< for a function that takes any arguments ("*")
+
+    /// Returns null if the argument was not given.
+    [[nodiscard]] const Value* at(std::size_t index) const { return named[index] ? &*named[index] : nullptr; }
+    /// Returns null if the argument was not given or is None.
+    [[nodiscard]] const Value* not_none(std::size_t index) const {
+        return named[index] && !named[index]->is(Type::none) ? &*named[index] : nullptr;
+    }
+};
+
+/// A built-in function of Python or Jinja: a method, a filter or a test. `self` is the object, or the left
+/// operand of | or `is`.
+struct Native {
+    std::string_view name;
+    std::string_view parameters; ///< separated by spaces; "*": any; "/...": positional only
+    std::size_t required;        ///< number of required parameters
+    Result<Value> (*run)(Machine& machine, const Value& self, const Bound& arguments);
+};
+
+const Native* find_native(std::span<const Native> table, std::string_view name); ///< null if not found
+
+/// Binds the arguments and calls `native`. TypeError if they do not match the parameters.
+Result<Value> call_native(Machine& machine, const Native& native, const Value& self, Arguments arguments);
+
+/// Converts an argument to a type; TypeError if it has another one. An absent argument is the fallback.
+Result<int64_t> integer_argument(const Value& value);
+Result<int64_t> integer_argument(const Value* value, int64_t fallback);
+Result<std::string> string_argument(const Value& value, std::string_view function);
+
+/// Returns `self.name` as a value.
+Result<OptionalValue> bound_method(Machine& machine, const Value& self, const Native& native);
 
 } // namespace etna::jinja

@@ -1,14 +1,13 @@
-// Comparison, membership, truth, length, iteration and calls.
-
 #include "core/jinja/operators.hpp"
 
-#include "core/jinja/errors.hpp"
 #include "core/jinja/numbers.hpp"
 #include "core/jinja/print.hpp"
+#include "core/jinja/sequences.hpp"
 #include "core/jinja/text.hpp"
-#include "core/jinja/unicode.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -58,61 +57,7 @@ Result<bool> dicts_equal(Machine& machine, const Dict& left, const Dict& right) 
     return true;
 }
 
-class ListCursor final : public Cursor {
-public:
-    ListCursor(std::shared_ptr<List> list, bool is_reversed)
-        : list_(std::move(list)), is_reversed_(is_reversed), place_(is_reversed ? list_->items.size() : 0) {}
-
-    Result<std::optional<Value>> next(Machine& /*machine*/) override {
-        if (is_reversed_ ? place_ == 0 || place_ > list_->items.size() : place_ >= list_->items.size())
-            return std::optional<Value>();
-        return std::optional<Value>(list_->items[is_reversed_ ? --place_ : place_++]);
-    }
-
-private:
-    std::shared_ptr<List> list_;
-    bool is_reversed_;
-    std::size_t place_;
-};
-
-class KeyCursor final : public Cursor {
-public:
-    explicit KeyCursor(std::shared_ptr<Dict> dict) : dict_(std::move(dict)), size_(dict_->entries.size()) {}
-
-    Result<std::optional<Value>> next(Machine& /*machine*/) override {
-        if (dict_->entries.size() != size_)
-            return python_error("RuntimeError", "dictionary changed size during iteration");
-        if (place_ == size_)
-            return std::optional<Value>();
-        return std::optional<Value>(dict_->entries[place_++].key);
-    }
-
-private:
-    std::shared_ptr<Dict> dict_;
-    std::size_t size_;
-    std::size_t place_ = 0;
-};
-
-class CharacterCursor final : public Cursor {
-public:
-    explicit CharacterCursor(Value text) : text_(std::move(text)) {}
-
-    Result<std::optional<Value>> next(Machine& machine) override {
-        const std::string& bytes = text_.string();
-        if (position_ == bytes.size())
-            return std::optional<Value>();
-        const std::size_t begin = position_;
-        position_ += decode_at(bytes, begin).bytes;
-        ETNA_TRY(auto character, machine.text(bytes.substr(begin, position_ - begin)));
-        return std::optional<Value>(std::move(character));
-    }
-
-private:
-    Value text_;
-    std::size_t position_ = 0;
-};
-
-/// repr() of a key that is not a string, simplified for error messages.
+/// repr() of a key, simplified for error messages.
 std::string plain_repr(const Value& key) {
     switch (key.type()) {
     case Type::integer:
@@ -130,7 +75,192 @@ std::string plain_repr(const Value& key) {
 }
 
 Error not_iterable(const Value& value) {
-    return type_error(fmt::format("'{}' object is not iterable", type_name(value)));
+    return type_error("'{}' object is not iterable", type_name(value));
+}
+
+constexpr std::string_view arithmetic_signs[] = {"+", "-", "*", "/", "//", "%", "** or pow()"};
+
+Error unsupported_operands(Operator sign, const Value& left, const Value& right) {
+    return type_error("unsupported operand type(s) for {}: '{}' and '{}'",
+                      arithmetic_signs[static_cast<std::size_t>(sign)], type_name(left), type_name(right));
+}
+
+Error overflow() {
+    return python_error("OverflowError", "templates cannot compute integers of more than 64 bits");
+}
+
+Error division_by_zero(std::string_view message) {
+    return python_error("ZeroDivisionError", "{}", message);
+}
+
+int64_t floor_quotient(int64_t left, int64_t right) {
+    const int64_t quotient = left / right;
+    return left % right != 0 && (left < 0) != (right < 0) ? quotient - 1 : quotient;
+}
+
+double floor_remainder(double left, double right) {
+    const double remainder = std::fmod(left, right);
+    if (remainder == 0)
+        return std::copysign(0.0, right);
+    return (remainder < 0) != (right < 0) ? remainder + right : remainder;
+}
+
+double floor_quotient(double left, double right) {
+    const double remainder = floor_remainder(left, right);
+    const double quotient = (left - remainder) / right;
+    if (quotient == 0)
+        return std::copysign(0.0, left / right);
+    const double floored = std::floor(quotient);
+    return quotient - floored > 0.5 ? floored + 1 : floored;
+}
+
+Result<Value> real_power(double left, double right) {
+    if (left == 0 && right < 0)
+        return division_by_zero("0.0 cannot be raised to a negative power");
+    if (left < 0 && std::floor(right) != right && std::isfinite(left) && std::isfinite(right))
+        return python_error("ValueError", "complex numbers are not supported");
+    const double result = std::pow(left, right);
+    if (std::isinf(result) && std::isfinite(left) && std::isfinite(right))
+        return python_error("OverflowError", "(34, 'Numerical result out of range')");
+    return Value(result);
+}
+
+Result<Value> integer_power(int64_t base, int64_t exponent) {
+    if (exponent < 0)
+        return real_power(static_cast<double>(base), static_cast<double>(exponent));
+    int64_t result = 1;
+    while (true) {
+        if ((exponent & 1) != 0 && __builtin_mul_overflow(result, base, &result))
+            return overflow();
+        exponent >>= 1;
+        if (exponent == 0)
+            return Value(result);
+        if (__builtin_mul_overflow(base, base, &base))
+            return overflow();
+    }
+}
+
+Result<Value> on_integers(Operator sign, int64_t left, int64_t right) {
+    int64_t result = 0;
+    switch (sign) {
+    case Operator::add:
+        return __builtin_add_overflow(left, right, &result) ? Result<Value>(overflow()) : Value(result);
+    case Operator::subtract:
+        return __builtin_sub_overflow(left, right, &result) ? Result<Value>(overflow()) : Value(result);
+    case Operator::multiply:
+        return __builtin_mul_overflow(left, right, &result) ? Result<Value>(overflow()) : Value(result);
+    case Operator::divide:
+        if (right == 0)
+            return division_by_zero("division by zero");
+        return Value(static_cast<double>(static_cast<long double>(left) / static_cast<long double>(right)));
+    case Operator::floor_divide:
+        if (right == 0)
+            return division_by_zero("integer division or modulo by zero");
+        if (right == -1)
+            return on_integers(Operator::subtract, 0, left);
+        return Value(floor_quotient(left, right));
+    case Operator::modulo:
+        if (right == 0)
+            return division_by_zero("integer modulo by zero");
+        if (right == -1)
+            return Value(int64_t{0});
+        return Value(left - floor_quotient(left, right) * right);
+    default:
+        return integer_power(left, right);
+    }
+}
+
+Result<Value> on_reals(Operator sign, double left, double right) {
+    switch (sign) {
+    case Operator::add:
+        return Value(left + right);
+    case Operator::subtract:
+        return Value(left - right);
+    case Operator::multiply:
+        return Value(left * right);
+    case Operator::divide:
+        if (right == 0)
+            return division_by_zero("float division by zero");
+        return Value(left / right);
+    case Operator::floor_divide:
+        if (right == 0)
+            return division_by_zero("float floor division by zero");
+        return Value(floor_quotient(left, right));
+    case Operator::modulo:
+        if (right == 0)
+            return division_by_zero("float modulo");
+        return Value(floor_remainder(left, right));
+    default:
+        return real_power(left, right);
+    }
+}
+
+/// Concatenates strings; if one of them is markup, escapes the other first.
+Result<Value> joined_strings(Machine& machine, const Value& left, const Value& right) {
+    const bool markup = left.is_markup() || right.is_markup();
+    ETNA_CHECK(machine.reserve(left.string().size() + right.string().size()));
+    const auto part = [&](const Value& value) {
+        return markup && !value.is_markup() ? escaped(value.string()) : value.string();
+    };
+    std::string text = part(left);
+    text += part(right);
+    return machine.text(std::move(text), markup);
+}
+
+Result<Value> joined(Machine& machine, const Value& left, const Value& right) {
+    if (left.is(Type::string) && right.is(Type::string))
+        return joined_strings(machine, left, right);
+    if (left.is_sequence() && left.type() == right.type()) {
+        std::vector<Value> items = left.sequence()->items;
+        items.insert(items.end(), right.sequence()->items.begin(), right.sequence()->items.end());
+        return left.is(Type::list) ? machine.list(std::move(items)) : machine.tuple(std::move(items));
+    }
+    if (left.is_sequence()) {
+        return type_error("can only concatenate {} (not \"{}\") to {}", type_name(left), type_name(right),
+                          type_name(left));
+    }
+    if (left.is(Type::string))
+        return type_error("can only concatenate str (not \"{}\") to str", type_name(right));
+    return unsupported_operands(Operator::add, left, right);
+}
+
+Result<Value> repeated(Machine& machine, const Value& value, int64_t times) {
+    const auto count = static_cast<std::size_t>(std::max<int64_t>(times, 0));
+    const std::size_t size =
+        value.is(Type::string) ? value.string().size() : value.sequence()->items.size() * sizeof(Value);
+    if (size > 0 && count > machine.limits().live_bytes / size)
+        return machine.reserve(machine.limits().live_bytes + 1).error();
+    ETNA_CHECK(machine.reserve(size * count));
+    if (value.is(Type::string)) {
+        std::string text;
+        text.reserve(size * count);
+        for (std::size_t i = 0; size > 0 && i < count; ++i)
+            text += value.string();
+        return machine.text(std::move(text), value.is_markup());
+    }
+    const auto& source = value.sequence()->items;
+    std::vector<Value> items;
+    items.reserve(source.size() * count);
+    for (std::size_t i = 0; size > 0 && i < count; ++i)
+        items.insert(items.end(), source.begin(), source.end());
+    return value.is(Type::list) ? machine.list(std::move(items)) : machine.tuple(std::move(items));
+}
+
+Result<Value> multiplied(Machine& machine, const Value& left, const Value& right) {
+    const auto is_repeatable = [](const Value& value) {
+        return value.is(Type::string) || value.is_sequence();
+    };
+    if ((is_repeatable(left) && right.is(Type::large)) || (is_repeatable(right) && left.is(Type::large)))
+        return python_error("OverflowError", "cannot fit 'int' into an index-sized integer");
+    if (is_repeatable(left) && integer_of(right))
+        return repeated(machine, left, *integer_of(right));
+    if (is_repeatable(right) && integer_of(left))
+        return repeated(machine, right, *integer_of(left));
+    if (is_repeatable(left) || is_repeatable(right)) {
+        return type_error("can't multiply sequence by non-int of type '{}'",
+                          type_name(is_repeatable(left) ? right : left));
+    }
+    return unsupported_operands(Operator::multiply, left, right);
 }
 
 } // namespace
@@ -142,22 +272,21 @@ Error undefined_error(const Value& value) {
         message = missing->hint;
     } else if (missing != nullptr) {
         const bool is_name = missing->name.is(Type::string);
-        const std::string name = is_name ? quoted(missing->name.string()) : plain_repr(missing->name);
+        const std::string name = is_name ? string_repr(missing->name.string()) : plain_repr(missing->name);
         if (missing->owner.empty()) {
             message = name + " is undefined";
         } else if (is_name) {
-            message = fmt::format("{} has no attribute {}", quoted(missing->owner), name);
+            message = fmt::format("{} has no attribute {}", string_repr(missing->owner), name);
         } else {
             message = fmt::format("{} has no element {}", missing->owner, name);
         }
     }
-    return python_error(missing != nullptr && missing->is_unsafe ? "SecurityError" : "UndefinedError",
-                        message);
+    return python_error("UndefinedError", "{}", message);
 }
 
 Result<bool> equal(Machine& machine, const Value& left, const Value& right) {
-    const Machine::Level level(machine);
-    ETNA_CHECK(level.check());
+    const DepthGuard guard(machine.levels());
+    ETNA_CHECK(machine.check_recursion());
     ETNA_CHECK(machine.spend(step_work));
     if (is_number(left) && is_number(right))
         return number_order(left, right) == 0;
@@ -193,8 +322,8 @@ Result<bool> equal(Machine& machine, const Value& left, const Value& right) {
 }
 
 Result<bool> ordered(Machine& machine, Comparison sign, const Value& left, const Value& right) {
-    const Machine::Level level(machine);
-    ETNA_CHECK(level.check());
+    const DepthGuard guard(machine.levels());
+    ETNA_CHECK(machine.check_recursion());
     ETNA_CHECK(machine.spend(step_work));
     if (is_number(left) && is_number(right))
         return holds(sign, number_order(left, right));
@@ -206,30 +335,27 @@ Result<bool> ordered(Machine& machine, Comparison sign, const Value& left, const
         return sequences_ordered(machine, sign, *left.sequence(), *right.sequence());
     if (left.is(Type::undefined) || right.is(Type::undefined))
         return undefined_error(left.is(Type::undefined) ? left : right);
-    return type_error(fmt::format("'{}' not supported between instances of '{}' and '{}'",
-                                  order_signs[static_cast<std::size_t>(sign)], type_name(left),
-                                  type_name(right)));
+    return type_error("'{}' not supported between instances of '{}' and '{}'",
+                      order_signs[static_cast<std::size_t>(sign)], type_name(left), type_name(right));
 }
 
 Result<bool> contains(Machine& machine, const Value& container, const Value& item) {
     if (container.is(Type::string)) {
-        if (!item.is(Type::string)) {
-            return type_error(
-                fmt::format("'in <string>' requires string as left operand, not {}", type_name(item)));
-        }
+        if (!item.is(Type::string))
+            return type_error("'in <string>' requires string as left operand, not {}", type_name(item));
         ETNA_CHECK(machine.spend(search_work * container.string().size()));
         return find_in(container.string(), item.string()) != std::string::npos;
     }
     if (container.is(Type::dict)) {
         if (!is_hashable(item))
-            return type_error(fmt::format("unhashable type: '{}'", type_name(item)));
+            return type_error("unhashable type: '{}'", type_name(item));
         return container.dict()->find(item) != nullptr;
     }
-    if (!is_iterable(machine, container))
-        return type_error(fmt::format("argument of type '{}' is not iterable", type_name(container)));
-    ETNA_TRY(const auto cursor, iterate(machine, container));
+    if (!is_iterable(container))
+        return type_error("argument of type '{}' is not iterable", type_name(container));
+    ETNA_TRY(const auto cursor, iterate(container));
     while (true) {
-        ETNA_TRY(const auto next, cursor->next(machine));
+        ETNA_TRY(const auto next, cursor(machine));
         if (!next)
             return false;
         ETNA_TRY(const bool same, equal(machine, *next, item));
@@ -300,52 +426,63 @@ Result<std::size_t> length_of(Machine& machine, const Value& value) {
         if (length)
             return *length;
     }
-    return type_error(fmt::format("object of type '{}' has no len()", type_name(value)));
+    return type_error("object of type '{}' has no len()", type_name(value));
 }
 
-bool is_iterable(Machine& machine, const Value& value) {
-    if (!value.is(Type::object)) {
-        return value.is(Type::undefined) || value.is(Type::string) || value.is_sequence() ||
-               value.is(Type::dict);
-    }
-    const auto cursor = value.object()->iterate(machine);
-    return cursor && *cursor != nullptr;
+bool is_iterable(const Value& value) {
+    if (value.is(Type::object))
+        return static_cast<bool>(value.object()->iterate());
+    return value.is(Type::undefined) || value.is(Type::string) || value.is_sequence() || value.is(Type::dict);
 }
 
-Result<std::unique_ptr<Cursor>> iterate(Machine& machine, const Value& value) {
+Cursor iterate_items(std::vector<Value> items) {
+    return [items = std::move(items), next = std::size_t{0}](Machine& /*machine*/) mutable {
+        return Result<OptionalValue>(next < items.size() ? OptionalValue(items[next++]) : std::nullopt);
+    };
+}
+
+Result<Cursor> iterate(const Value& value) {
     if (value.is(Type::undefined))
-        return std::unique_ptr<Cursor>(std::make_unique<VectorCursor>(std::vector<Value>()));
-    if (value.is(Type::string))
-        return std::unique_ptr<Cursor>(std::make_unique<CharacterCursor>(value));
-    if (value.is_sequence())
-        return std::unique_ptr<Cursor>(std::make_unique<ListCursor>(value.sequence(), false));
+        return iterate_items({});
+    if (value.is(Type::string)) {
+        return Cursor([value, position = std::size_t{0}](Machine& machine) mutable -> Result<OptionalValue> {
+            const std::string& bytes = value.string();
+            if (position == bytes.size())
+                return OptionalValue();
+            const std::size_t begin = position;
+            position += decode_at(bytes, begin).bytes;
+            ETNA_TRY(auto character, machine.text(bytes.substr(begin, position - begin)));
+            return OptionalValue(std::move(character));
+        });
+    }
+    if (value.is_sequence()) { // sees items that the template appends during the loop
+        return Cursor([list = value.sequence(), next = std::size_t{0}](Machine& /*machine*/) mutable {
+            const bool ends = next >= list->items.size();
+            return Result<OptionalValue>(ends ? std::nullopt : OptionalValue(list->items[next++]));
+        });
+    }
     if (value.is(Type::dict))
-        return std::unique_ptr<Cursor>(std::make_unique<KeyCursor>(value.dict()));
-    if (!value.is(Type::object))
-        return not_iterable(value);
-    ETNA_TRY(auto cursor, value.object()->iterate(machine));
-    if (cursor == nullptr)
+        return iterate_dict(value.dict(), View::keys, false);
+    Cursor cursor = value.is(Type::object) ? value.object()->iterate() : Cursor();
+    if (!cursor)
         return not_iterable(value);
     return cursor;
 }
 
-Result<std::unique_ptr<Cursor>> iterate_reversed(Machine& machine, const Value& value) {
-    if (value.is_sequence())
-        return std::unique_ptr<Cursor>(std::make_unique<ListCursor>(value.sequence(), true));
+Result<Cursor> iterate_reversed(Machine& machine, const Value& value) {
     if (value.is(Type::object))
-        return value.object()->iterate_reversed(machine);
-    if (!value.is(Type::string) && !value.is(Type::dict))
-        return std::unique_ptr<Cursor>();
-    ETNA_TRY(const auto items, items_of(machine, value));
-    return std::unique_ptr<Cursor>(
-        std::make_unique<VectorCursor>(std::vector<Value>(items.rbegin(), items.rend())));
+        return value.object()->iterate_reversed();
+    if (!value.is(Type::string) && !value.is_sequence() && !value.is(Type::dict))
+        return Cursor();
+    ETNA_TRY(auto items, items_of(machine, value));
+    std::reverse(items.begin(), items.end());
+    return iterate_items(std::move(items));
 }
 
-Result<std::vector<Value>> items_of(Machine& machine, const Value& value) {
-    ETNA_TRY(const auto cursor, iterate(machine, value));
+Result<std::vector<Value>> collect(Machine& machine, const Cursor& cursor) {
     std::vector<Value> items;
     while (true) {
-        ETNA_TRY(auto next, cursor->next(machine));
+        ETNA_TRY(auto next, cursor(machine));
         if (!next)
             return items;
         ETNA_CHECK(machine.spend(sizeof(Value)));
@@ -354,14 +491,65 @@ Result<std::vector<Value>> items_of(Machine& machine, const Value& value) {
     }
 }
 
+Result<std::vector<Value>> items_of(Machine& machine, const Value& value) {
+    ETNA_TRY(const auto cursor, iterate(value));
+    return collect(machine, cursor);
+}
+
 Result<Value> call(Machine& machine, const Value& callee, Arguments arguments) {
     if (callee.is(Type::undefined))
         return undefined_error(callee);
     if (!callee.is(Type::object) || !callee.object()->is_callable())
-        return type_error(fmt::format("'{}' object is not callable", type_name(callee)));
-    const Machine::Level level(machine);
-    ETNA_CHECK(level.check());
+        return type_error("'{}' object is not callable", type_name(callee));
+    const DepthGuard guard(machine.levels());
+    ETNA_CHECK(machine.check_recursion());
     return callee.object()->call(machine, std::move(arguments));
+}
+
+Result<Value> binary(Machine& machine, Operator sign, const Value& left, const Value& right) {
+    if (sign == Operator::modulo && left.is(Type::string))
+        return percent_format(machine, left, right);
+    if (left.is(Type::undefined) || right.is(Type::undefined))
+        return undefined_error(left.is(Type::undefined) ? left : right);
+    if (is_number(left) && is_number(right)) {
+        if (left.is(Type::real) || right.is(Type::real)) {
+            ETNA_TRY(const double first, float_of(left));
+            ETNA_TRY(const double second, float_of(right));
+            return on_reals(sign, first, second);
+        }
+        if (left.is(Type::large) || right.is(Type::large))
+            return overflow();
+        return on_integers(sign, *integer_of(left), *integer_of(right));
+    }
+    if (sign == Operator::add)
+        return joined(machine, left, right);
+    if (sign == Operator::multiply)
+        return multiplied(machine, left, right);
+    return unsupported_operands(sign, left, right);
+}
+
+Result<double> float_of(const Value& number) {
+    const double real = real_of(number);
+    if (number.is(Type::large) && std::isinf(real))
+        return python_error("OverflowError", "int too large to convert to float");
+    return real;
+}
+
+Result<Value> negated(Machine& machine, const Value& value, Operator sign) {
+    const bool is_negation = sign == Operator::negate;
+    if (value.is(Type::undefined))
+        return undefined_error(value);
+    if (value.is(Type::real))
+        return Value(is_negation ? -value.real() : value.real());
+    if (!is_number(value))
+        return type_error("bad operand type for unary {}: '{}'", is_negation ? '-' : '+', type_name(value));
+    const auto integer = integer_of(value);
+    if (!is_negation)
+        return integer ? Value(*integer) : value;
+    if (integer && *integer != std::numeric_limits<int64_t>::min())
+        return Value(-*integer);
+    const std::string text = integer_text(value);
+    return machine.integer(text[0] == '-' ? text.substr(1) : "-" + text);
 }
 
 } // namespace etna::jinja

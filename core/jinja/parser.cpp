@@ -1,10 +1,6 @@
+// Parser: tokens and statements, {% %}.
+
 #include "core/jinja/parser.hpp"
-
-#include "core/jinja/analysis.hpp"
-#include "core/jinja/errors.hpp"
-#include "core/jinja/parser_private.hpp"
-
-#include <algorithm>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -13,99 +9,82 @@ namespace etna::jinja {
 namespace {
 
 std::string description(const Token& token) {
-    switch (token.type) {
-    case TokenType::name:
-    case TokenType::sign:
-        return token.text;
-    case TokenType::data:
-        return "template data / text";
-    case TokenType::block_begin:
-        return "begin of statement block";
-    case TokenType::block_end:
-        return "end of statement block";
-    case TokenType::variable_begin:
-        return "begin of print statement";
-    case TokenType::variable_end:
-        return "end of print statement";
-    case TokenType::string:
-        return "string";
-    case TokenType::integer:
-        return "integer";
-    case TokenType::real:
-        return "float";
-    case TokenType::end:
-        return "end of template";
-    }
-    return {};
+    constexpr std::string_view names[] = {"template data / text",
+                                          "begin of statement block",
+                                          "end of statement block",
+                                          "begin of print statement",
+                                          "end of print statement",
+                                          "name",
+                                          "string",
+                                          "integer",
+                                          "float",
+                                          "sign",
+                                          "end of template"};
+    const bool is_word =
+        (token.type == TokenType::name || token.type == TokenType::sign) && !token.text.empty();
+    return is_word ? token.text : std::string(names[static_cast<std::size_t>(token.type)]);
 }
 
-std::string quoted_alternatives(const std::vector<std::string>& names) {
-    return fmt::format("'{}'", fmt::join(names, "' or '"));
+bool contains(const std::vector<std::string_view>& names, std::string_view name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
 }
 
 } // namespace
 
-Status Parser::Level::check() const {
-    if (parser_.nesting_ <= parser_.limits_.nesting * 2) // a bracket takes two levels: expression and primary
+Status Parser::check_nesting() const {
+    if (nesting_ <= limits_.nesting * 2) // a bracket takes two levels: expression and primary
         return {};
-    return limit_error(fmt::format("template: {}: more than {} levels of nesting",
-                                   to_string(parser_.current().at), parser_.limits_.nesting));
+    return limit_error("template: {}: more than {} levels of nesting", to_string(current().at),
+                       limits_.nesting);
 }
 
-bool Parser::skip_sign(std::string_view sign) {
-    if (!at_sign(sign))
-        return false;
-    take();
-    return true;
+bool Parser::skip(std::string_view word) {
+    const bool is_there = at(word);
+    if (is_there)
+        take();
+    return is_there;
 }
 
-bool Parser::skip_name(std::string_view name) {
-    if (!at_name(name))
-        return false;
-    take();
-    return true;
-}
-
-Error Parser::unexpected(std::string_view wanted) const {
-    if (wanted.empty())
+Error Parser::unexpected(std::string_view expected) const {
+    if (expected.empty())
         return syntax_error(current().at, fmt::format("unexpected '{}'", description(current())));
-    if (current().type == TokenType::end)
-        return syntax_error(current().at, fmt::format("unexpected end of template, expected '{}'", wanted));
+    if (at(TokenType::end))
+        return syntax_error(current().at, fmt::format("unexpected end of template, expected '{}'", expected));
     return syntax_error(current().at,
-                        fmt::format("expected token '{}', got '{}'", wanted, description(current())));
+                        fmt::format("expected token '{}', got '{}'", expected, description(current())));
 }
 
-Status Parser::expect_sign(std::string_view sign) {
-    return skip_sign(sign) ? Status() : unexpected(sign);
-}
-
-Status Parser::expect_name(std::string_view name) {
-    return skip_name(name) ? Status() : unexpected(name);
+Status Parser::expect(std::string_view word) {
+    return skip(word) ? Status() : unexpected(word);
 }
 
 Status Parser::expect(TokenType type) {
-    if (current().type != type)
+    if (!at(type))
         return unexpected(description({.type = type}));
     take();
     return {};
 }
 
-Result<std::string> Parser::expect_any_name() {
-    if (current().type != TokenType::name)
+Result<std::string> Parser::expect_name() {
+    if (!at(TokenType::name))
         return unexpected("name");
     return take().text;
 }
 
-Result<Block> Parser::block(Tags end) {
-    skip_sign(":");
+Result<Block> Parser::block(Names ends) {
+    skip(":");
     ETNA_CHECK(expect(TokenType::block_end));
-    const Level level(*this);
-    ETNA_CHECK(level.check());
-    awaited_.emplace_back(end.begin(), end.end());
-    ETNA_TRY(auto body, statements(end));
-    if (current().type == TokenType::end)
-        return missing_end();
-    awaited_.pop_back();
+    const DepthGuard guard(nesting_);
+    ETNA_CHECK(check_nesting());
+    expected_ends_.push_back(ends);
+    ETNA_TRY(auto body, statements(ends));
+    if (at(TokenType::end)) {
+        return syntax_error(current().at,
+                            fmt::format("Unexpected end of template. Jinja was looking for the following "
+                                        "tags: '{}'. The innermost block that needs to be closed is '{}'.",
+                                        fmt::join(ends, "' or '"), open_tags_.back()));
+    }
+    expected_ends_.pop_back();
     return body;
 }
 
@@ -115,22 +94,24 @@ Result<Block> Parser::block_until(std::string_view end) {
     return body;
 }
 
-/// Parses statements up to the end or a tag that starts with one of the names, which is then the current
+/// Parses statements up to the end of the template or one of the end tags, whose word is then the current
 /// token.
-Result<Block> Parser::statements(Tags end) {
+Result<Block> Parser::statements(const Names& ends) {
     Block body;
-    while (current().type != TokenType::end) {
-        const Position at = current().at;
-        if (current().type == TokenType::data) {
-            body.push_back(std::make_unique<Statement>(Statement{at, Output{take().text, nullptr}}));
-        } else if (current().type == TokenType::variable_begin) {
+    while (!at(TokenType::end)) {
+        const Position begin = current().at;
+        if (at(TokenType::data)) {
+            body.statements.push_back(
+                std::make_unique<Statement>(Statement{.at = begin, .text = take().text}));
+        } else if (at(TokenType::variable_begin)) {
             take();
-            ETNA_TRY(auto printed, tuple(Conditions::allowed, {}, false));
+            ETNA_TRY(auto printed, tuple());
             ETNA_CHECK(expect(TokenType::variable_end));
-            body.push_back(std::make_unique<Statement>(Statement{at, Output{{}, std::move(printed)}}));
+            body.statements.push_back(std::make_unique<Statement>(Statement{.at = begin}));
+            body.statements.back()->expressions.push_back(std::move(printed));
         } else {
             ETNA_CHECK(expect(TokenType::block_begin));
-            if (std::any_of(end.begin(), end.end(), [&](std::string_view name) { return at_name(name); }))
+            if (at(TokenType::name) && contains(ends, current().text))
                 return body;
             ETNA_CHECK(statement(body));
             ETNA_CHECK(expect(TokenType::block_end));
@@ -140,95 +121,207 @@ Result<Block> Parser::statements(Tags end) {
 }
 
 Status Parser::statement(Block& out) {
-    if (current().type != TokenType::name)
+    constexpr std::pair<std::string_view, StatementKind> tags[] = {
+        {"if", StatementKind::choice},        {"for", StatementKind::loop},
+        {"set", StatementKind::assignment},   {"macro", StatementKind::macro},
+        {"call", StatementKind::call},        {"filter", StatementKind::filter},
+        {"with", StatementKind::with},        {"generation", StatementKind::generation},
+        {"break", StatementKind::break_loop}, {"continue", StatementKind::continue_loop}};
+    if (!at(TokenType::name))
         return syntax_error(current().at, "tag name expected");
     const Token tag = take();
-    auto result = std::make_unique<Statement>();
-    result->at = tag.at;
-    open_tags_.push_back(tag.text);
-    if (tag.text == "if") {
-        ETNA_TRY(result->node, if_statement());
-    } else if (tag.text == "for") {
-        ETNA_TRY(result->node, for_statement());
-    } else if (tag.text == "set") {
-        ETNA_CHECK(set_statement(*result));
-    } else if (tag.text == "macro") {
-        ETNA_TRY(result->node, macro_statement());
-    } else if (tag.text == "call") {
-        ETNA_TRY(result->node, call_statement());
-    } else if (tag.text == "filter") {
-        FilterBlock block;
-        ETNA_TRY(block.filter, filter_chain(nullptr, true));
-        ETNA_TRY(block.body, block_until("endfilter"));
-        result->node = std::move(block);
-    } else if (tag.text == "with") {
-        ETNA_TRY(result->node, with_statement());
-    } else if (tag.text == "generation") {
-        Generation generation;
-        ETNA_TRY(generation.body.body, block_until("endgeneration"));
-        result->node = std::move(generation);
-    } else if (tag.text == "autoescape") {
-        Autoescape autoescape;
-        ETNA_TRY(autoescape.wanted, expression());
-        ETNA_TRY(autoescape.body, block_until("endautoescape"));
-        result->node = std::move(autoescape);
-    } else if (tag.text == "block") {
-        ETNA_TRY(result->node, block_statement());
-        blocks_.push_back(&std::get<NamedBlock>(result->node));
-    } else if (tag.text == "print") {
-        ETNA_CHECK(print_statement(out));
-        open_tags_.pop_back();
-        return {};
-    } else if (tag.text == "break") {
-        result->node = Break{};
-    } else if (tag.text == "continue") {
-        result->node = Continue{};
-    } else if (tag.text == "include" || tag.text == "import" || tag.text == "from" || tag.text == "extends") {
-        ETNA_TRY(result->node, load_statement());
-    } else {
-        open_tags_.pop_back();
+    const auto* known = std::find_if(std::begin(tags), std::end(tags),
+                                     [&](const auto& each) { return each.first == tag.text; });
+    if (known == std::end(tags))
         return unknown_tag(tag);
+    Statement result = {.kind = known->second, .at = tag.at};
+    open_tags_.push_back(tag.text);
+    switch (result.kind) {
+    case StatementKind::choice:
+        ETNA_CHECK(if_statement(result));
+        break;
+    case StatementKind::loop:
+        ETNA_CHECK(for_statement(result));
+        break;
+    case StatementKind::assignment:
+        ETNA_CHECK(set_statement(result));
+        break;
+    case StatementKind::macro: {
+        ETNA_TRY(result.text, expect_name());
+        ETNA_CHECK(signature(result));
+        ETNA_CHECK(add_block(result, "endmacro"));
+        break;
+    }
+    case StatementKind::call:
+        ETNA_CHECK(call_statement(result));
+        break;
+    case StatementKind::filter: {
+        ETNA_TRY(auto filters, filter_chain(nullptr, true));
+        result.expressions.push_back(std::move(filters));
+        ETNA_CHECK(add_block(result, "endfilter"));
+        break;
+    }
+    case StatementKind::with:
+        ETNA_CHECK(with_statement(result));
+        break;
+    case StatementKind::generation:
+        ETNA_CHECK(add_block(result, "endgeneration"));
+        break;
+    default:
+        break;
     }
     open_tags_.pop_back();
-    out.push_back(std::move(result));
+    out.statements.push_back(std::make_unique<Statement>(std::move(result)));
     return {};
 }
 
+/// An end tag, or else and elif, in the wrong position is a syntax error; etna does not have any other tag.
 Error Parser::unknown_tag(const Token& tag) const {
+    if (tag.text.compare(0, 3, "end") != 0 && tag.text != "else" && tag.text != "elif")
+        return refusal(tag.at, "tag", tag.text);
     std::string message = fmt::format("Encountered unknown tag '{}'.", tag.text);
-    if (!awaited_.empty()) {
-        const bool is_awaited = std::any_of(awaited_.begin(), awaited_.end(), [&](const auto& names) {
-            return std::find(names.begin(), names.end(), tag.text) != names.end();
-        });
-        message += is_awaited ? " You probably made a nesting mistake. Jinja is expecting this tag, but "
-                                "currently looking for "
-                              : " Jinja was looking for the following tags: ";
-        message += quoted_alternatives(awaited_.back()) + ".";
+    if (!expected_ends_.empty()) {
+        message += fmt::format(" Jinja was looking for the following tags: '{}'. The innermost block that "
+                               "needs to be closed is '{}'.",
+                               fmt::join(expected_ends_.back(), "' or '"), open_tags_.back());
     }
-    if (!open_tags_.empty())
-        message += fmt::format(" The innermost block that needs to be closed is '{}'.", open_tags_.back());
     return syntax_error(tag.at, message);
 }
 
-Error Parser::missing_end() const {
-    return syntax_error(current().at,
-                        fmt::format("Unexpected end of template. Jinja was looking for the following tags: "
-                                    "{}. The innermost block that needs to be closed is '{}'.",
-                                    quoted_alternatives(awaited_.back()), open_tags_.back()));
+Status Parser::add_block(Statement& out, std::string_view end) {
+    ETNA_TRY(auto body, block_until(end));
+    out.blocks.push_back(std::move(body));
+    return {};
 }
 
-Result<Tree> Parser::parse() {
-    Tree tree;
-    ETNA_TRY(tree.body, statements({}));
-    tree.blocks = std::move(blocks_);
-    return tree;
-}
-
-Result<Tree> parse(std::string_view source, const Limits& limits) {
-    if (source.size() > limits.template_bytes) {
-        return limit_error(
-            fmt::format("template: {} bytes long; {} is the most", source.size(), limits.template_bytes));
+Status Parser::if_statement(Statement& out) {
+    std::string word = "elif";
+    while (word == "elif") {
+        ETNA_TRY(auto test, tuple(Conditions::ignored));
+        out.expressions.push_back(std::move(test));
+        ETNA_TRY(auto body, block({"elif", "else", "endif"}));
+        out.blocks.push_back(std::move(body));
+        word = take().text;
     }
+    if (word == "else")
+        return add_block(out, "endif");
+    out.blocks.emplace_back();
+    return {};
+}
+
+Status Parser::for_statement(Statement& out) {
+    ETNA_TRY(auto assigned, target(Attributes::refused));
+    out.targets.push_back(std::move(assigned));
+    ETNA_CHECK(expect("in"));
+    ETNA_TRY(auto items, tuple(Conditions::ignored, "recursive"));
+    ExpressionPtr test;
+    if (skip("if")) {
+        ETNA_TRY(test, expression());
+    }
+    out.expressions.push_back(std::move(items));
+    out.expressions.push_back(std::move(test));
+    out.is_recursive = skip("recursive");
+    ETNA_TRY(auto body, block({"endfor", "else"}));
+    out.blocks.push_back(std::move(body));
+    if (take().text == "else")
+        return add_block(out, "endfor");
+    out.blocks.emplace_back();
+    return {};
+}
+
+Status Parser::set_statement(Statement& out) {
+    ETNA_TRY(auto assigned, target(Attributes::allowed));
+    out.targets.push_back(std::move(assigned));
+    const bool has_value = skip("=");
+    ETNA_TRY(auto value, has_value ? tuple() : filter_chain(nullptr, false));
+    out.expressions.push_back(std::move(value));
+    if (has_value)
+        return {};
+    out.kind = StatementKind::capture;
+    return add_block(out, "endset");
+}
+
+/// Parses a name, a namespace attribute, or a tuple in brackets.
+Result<Target> Parser::target_part(Attributes attributes) {
+    const DepthGuard guard(nesting_);
+    ETNA_CHECK(check_nesting());
+    Target result = {.at = current().at};
+    if (skip("(")) {
+        ETNA_TRY(result, target(attributes));
+        ETNA_CHECK(expect(")"));
+        return result;
+    }
+    ETNA_TRY(result.name, expect_name());
+    if (contains({"true", "false", "none", "True", "False", "None"}, result.name))
+        return syntax_error(result.at, "can't assign to 'const'");
+    if (attributes == Attributes::allowed && skip(".")) {
+        ETNA_TRY(result.attribute, expect_name());
+    }
+    return result;
+}
+
+Result<Target> Parser::target(Attributes attributes) {
+    ETNA_TRY(auto first, target_part(attributes));
+    if (!at(","))
+        return first;
+    Target result = {.at = first.at, .is_tuple = true};
+    result.parts.push_back(std::move(first));
+    while (skip(",")) {
+        if (at(")") || at(TokenType::block_end))
+            break;
+        ETNA_TRY(auto part, target_part(attributes));
+        result.parts.push_back(std::move(part));
+    }
+    return result;
+}
+
+Status Parser::signature(Statement& out) {
+    ETNA_CHECK(expect("("));
+    return separated(")", TrailingComma::refused, [&]() -> Status {
+        Target parameter = {.at = current().at};
+        ETNA_TRY(parameter.name, expect_name());
+        ExpressionPtr fallback;
+        if (skip("=")) {
+            ETNA_TRY(fallback, expression());
+        } else if (!out.expressions.empty() && out.expressions.back() != nullptr) {
+            return syntax_error(parameter.at, "non-default argument follows default argument");
+        }
+        for (const Target& other : out.targets) {
+            if (other.name == parameter.name)
+                return syntax_error(parameter.at, fmt::format("duplicate argument '{}'", parameter.name));
+        }
+        out.targets.push_back(std::move(parameter));
+        out.expressions.push_back(std::move(fallback));
+        return {};
+    });
+}
+
+Status Parser::call_statement(Statement& out) {
+    const Position begin = current().at;
+    if (at("("))
+        ETNA_CHECK(signature(out));
+    ETNA_TRY(out.call, expression());
+    if (out.call->kind != ExpressionKind::call)
+        return syntax_error(begin, "expected call");
+    return add_block(out, "endcall");
+}
+
+Status Parser::with_statement(Statement& out) {
+    while (!at(TokenType::block_end)) {
+        if (!out.targets.empty())
+            ETNA_CHECK(expect(","));
+        ETNA_TRY(auto assigned, target(Attributes::refused));
+        ETNA_CHECK(expect("="));
+        ETNA_TRY(auto value, expression());
+        out.targets.push_back(std::move(assigned));
+        out.expressions.push_back(std::move(value));
+    }
+    return add_block(out, "endwith");
+}
+
+Result<Block> parse(std::string_view source, const Limits& limits) {
+    if (source.size() > limits.template_bytes)
+        return limit_error("template: {} bytes long; the limit is {}", source.size(), limits.template_bytes);
     ETNA_TRY(auto tokens, tokenize(source));
     ETNA_TRY(auto tree, Parser(std::move(tokens), limits).parse());
     ETNA_CHECK(analyse(tree));

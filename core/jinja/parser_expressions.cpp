@@ -1,10 +1,6 @@
 // Parser: expressions.
 
-#include "core/jinja/errors.hpp"
-#include "core/jinja/parser_private.hpp"
-#include "core/jinja/walk.hpp"
-
-#include <algorithm>
+#include "core/jinja/parser.hpp"
 
 #include <fmt/format.h>
 
@@ -13,190 +9,174 @@ namespace {
 
 constexpr std::size_t height_max = 500; ///< of one expression's tree; `a + b + c + ...` adds one per operand
 
+constexpr std::pair<std::string_view, Operator> or_sign[] = {{"or", Operator::logical_or}};
+constexpr std::pair<std::string_view, Operator> and_sign[] = {{"and", Operator::logical_and}};
+constexpr std::pair<std::string_view, Comparison> comparisons[] = {
+    {"==", Comparison::equal},      {"!=", Comparison::unequal}, {"<", Comparison::less},
+    {"<=", Comparison::less_equal}, {">", Comparison::greater},  {">=", Comparison::greater_equal},
+    {"in", Comparison::in}};
+constexpr std::pair<std::string_view, Operator> sums[] = {{"+", Operator::add}, {"-", Operator::subtract}};
+constexpr std::pair<std::string_view, Operator> products[] = {{"*", Operator::multiply},
+                                                              {"/", Operator::divide},
+                                                              {"//", Operator::floor_divide},
+                                                              {"%", Operator::modulo}};
+constexpr std::pair<std::string_view, Operator> powers[] = {{"**", Operator::power}};
+
 } // namespace
 
-template <class Node>
-Result<ExpressionPtr> Parser::make(Position at, Node node) const {
-    auto expression = std::make_unique<Expression>();
-    for_each_child(node, [&](const ExpressionPtr& child) {
-        if (child != nullptr)
-            expression->height = std::max(expression->height, child->height + 1);
-    });
-    if (expression->height > height_max) {
-        return limit_error(fmt::format("template: {}: an expression of more than {} parts in each other",
-                                       to_string(at), height_max));
+template <class... Operands>
+Result<ExpressionPtr> Parser::make(Expression node, Operands... operands) const {
+    (node.operands.push_back(std::move(operands)), ...);
+    for (const ExpressionPtr& operand : node.operands)
+        node.height = std::max(node.height, operand != nullptr ? operand->height + 1 : 0);
+    if (node.height > height_max) {
+        return limit_error("template: {}: an expression of more than {} nested parts", to_string(node.at),
+                           height_max);
     }
-    expression->at = at;
-    expression->node = std::move(node);
-    return expression;
+    return std::make_unique<Expression>(std::move(node));
 }
 
 Result<ExpressionPtr> Parser::expression(Conditions conditions) {
-    const Level level(*this);
-    ETNA_CHECK(level.check());
+    const DepthGuard guard(nesting_);
+    ETNA_CHECK(check_nesting());
     return conditions == Conditions::allowed ? condition() : logic_or();
 }
 
-/// Parses expressions separated by commas as a tuple; one expression without a comma is not wrapped.
-Result<ExpressionPtr> Parser::tuple(Conditions conditions, std::string_view end_name, bool is_bracketed) {
-    const Position at = current().at;
-    Sequence sequence = {.items = {}, .is_tuple = true};
+/// Parses expressions separated by commas as a tuple; one expression without a comma is not wrapped. `end` is
+/// a name that ends it.
+Result<ExpressionPtr> Parser::tuple(Conditions conditions, std::string_view end, bool may_be_empty) {
+    const Position begin = current().at;
+    Expression sequence = {.kind = ExpressionKind::tuple, .at = begin};
     bool is_tuple = false;
-    while (true) {
-        const bool ends = current().type == TokenType::variable_end ||
-                          current().type == TokenType::block_end || at_sign(")") ||
-                          (!end_name.empty() && at_name(end_name));
-        if (ends)
-            break;
+    while (!at(TokenType::variable_end) && !at(TokenType::block_end) && !at(")") &&
+           (end.empty() || !at(end))) {
         ETNA_TRY(auto item, expression(conditions));
-        sequence.items.push_back(std::move(item));
-        if (!skip_sign(","))
+        sequence.operands.push_back(std::move(item));
+        if (!skip(","))
             break;
         is_tuple = true;
     }
-    if (!is_tuple && !sequence.items.empty())
-        return std::move(sequence.items.front());
-    if (!is_tuple && !is_bracketed)
+    if (!is_tuple && !sequence.operands.empty())
+        return std::move(sequence.operands.front());
+    if (!is_tuple && !may_be_empty)
         return unexpected("an expression");
-    return make(at, std::move(sequence));
+    return make(std::move(sequence));
 }
 
 Result<ExpressionPtr> Parser::condition() {
-    const Position at = current().at;
+    const Position begin = current().at;
     ETNA_TRY(auto result, logic_or());
-    while (skip_name("if")) {
+    while (skip("if")) {
         ETNA_TRY(auto test, logic_or());
         ExpressionPtr otherwise;
-        if (skip_name("else")) {
+        if (skip("else")) {
             ETNA_TRY(otherwise, expression());
         }
-        ETNA_TRY(result, make(at, Condition{std::move(test), std::move(result), std::move(otherwise)}));
+        ETNA_TRY(result, make({.kind = ExpressionKind::condition, .at = begin}, std::move(test),
+                              std::move(result), std::move(otherwise)));
     }
     return result;
 }
 
-Result<ExpressionPtr> Parser::logic_or() {
-    const Position at = current().at;
-    ETNA_TRY(auto left, logic_and());
-    while (skip_name("or")) {
-        ETNA_TRY(auto right, logic_and());
-        ETNA_TRY(left, make(at, Logic{LogicOperator::either, std::move(left), std::move(right)}));
+/// Parses left-associative operators of one precedence.
+Result<ExpressionPtr> Parser::chain(std::span<const std::pair<std::string_view, Operator>> signs,
+                                    Operand parse_operand) {
+    const Position begin = current().at;
+    ETNA_TRY(auto left, (this->*parse_operand)());
+    while (true) {
+        const auto sign =
+            std::find_if(signs.begin(), signs.end(), [&](const auto& each) { return skip(each.first); });
+        if (sign == signs.end())
+            return left;
+        ETNA_TRY(auto right, (this->*parse_operand)());
+        ETNA_TRY(left, make({.kind = ExpressionKind::binary, .at = begin, .sign = sign->second},
+                            std::move(left), std::move(right)));
     }
-    return left;
+}
+
+Result<ExpressionPtr> Parser::logic_or() {
+    return chain(or_sign, &Parser::logic_and);
 }
 
 Result<ExpressionPtr> Parser::logic_and() {
-    const Position at = current().at;
-    ETNA_TRY(auto left, logic_not());
-    while (skip_name("and")) {
-        ETNA_TRY(auto right, logic_not());
-        ETNA_TRY(left, make(at, Logic{LogicOperator::both, std::move(left), std::move(right)}));
-    }
-    return left;
+    return chain(and_sign, &Parser::logic_not);
 }
 
 Result<ExpressionPtr> Parser::logic_not() {
-    const Position at = current().at;
-    if (!skip_name("not"))
+    const Position begin = current().at;
+    if (!skip("not"))
         return comparison();
-    const Level level(*this);
-    ETNA_CHECK(level.check());
+    const DepthGuard guard(nesting_);
+    ETNA_CHECK(check_nesting());
     ETNA_TRY(auto operand, logic_not());
-    return make(at, Unary{UnaryOperator::logical_not, std::move(operand)});
+    return make({.kind = ExpressionKind::unary, .at = begin, .sign = Operator::logical_not},
+                std::move(operand));
 }
 
 Result<ExpressionPtr> Parser::comparison() {
-    constexpr std::pair<std::string_view, Comparison> signs[] = {
-        {"==", Comparison::equal},      {"!=", Comparison::unequal}, {"<", Comparison::less},
-        {"<=", Comparison::less_equal}, {">", Comparison::greater},  {">=", Comparison::greater_equal}};
-    const Position at = current().at;
-    Compare compare;
-    ETNA_TRY(compare.first, sum());
+    const Position begin = current().at;
+    Expression compare = {.kind = ExpressionKind::compare, .at = begin};
+    ETNA_TRY(auto first, sum());
+    compare.operands.push_back(std::move(first));
     while (true) {
-        const auto* sign = std::find_if(std::begin(signs), std::end(signs),
-                                        [&](const auto& each) { return skip_sign(each.first); });
-        auto comparison = Comparison::in;
-        if (sign != std::end(signs)) {
+        const auto* sign = std::find_if(std::begin(comparisons), std::end(comparisons),
+                                        [&](const auto& each) { return skip(each.first); });
+        auto comparison = Comparison::not_in;
+        if (sign != std::end(comparisons)) {
             comparison = sign->second;
-        } else if (at_name("not") && is_name(ahead(), "in")) {
+        } else if (at("not") && is_word(ahead(), "in")) {
             take();
             take();
-            comparison = Comparison::not_in;
-        } else if (!skip_name("in")) {
+        } else {
             break;
         }
         ETNA_TRY(auto operand, sum());
-        compare.rest.emplace_back(comparison, std::move(operand));
+        compare.comparisons.push_back(comparison);
+        compare.operands.push_back(std::move(operand));
     }
-    if (compare.rest.empty())
-        return std::move(compare.first);
-    return make(at, std::move(compare));
+    if (compare.comparisons.empty())
+        return std::move(compare.operands.front());
+    return make(std::move(compare));
 }
 
 Result<ExpressionPtr> Parser::sum() {
-    const Position at = current().at;
-    ETNA_TRY(auto left, concatenation());
-    while (at_sign("+") || at_sign("-")) {
-        const auto sign = take().text == "+" ? BinaryOperator::add : BinaryOperator::subtract;
-        ETNA_TRY(auto right, concatenation());
-        ETNA_TRY(left, make(at, Binary{sign, std::move(left), std::move(right)}));
-    }
-    return left;
+    return chain(sums, &Parser::concatenation);
 }
 
 Result<ExpressionPtr> Parser::concatenation() {
-    const Position at = current().at;
-    Concatenation parts;
+    const Position begin = current().at;
+    Expression parts = {.kind = ExpressionKind::concatenation, .at = begin};
     do {
         ETNA_TRY(auto part, product());
-        parts.parts.push_back(std::move(part));
-    } while (skip_sign("~"));
-    if (parts.parts.size() == 1)
-        return std::move(parts.parts.front());
-    return make(at, std::move(parts));
+        parts.operands.push_back(std::move(part));
+    } while (skip("~"));
+    if (parts.operands.size() == 1)
+        return std::move(parts.operands.front());
+    return make(std::move(parts));
 }
 
 Result<ExpressionPtr> Parser::product() {
-    constexpr std::pair<std::string_view, BinaryOperator> signs[] = {{"*", BinaryOperator::multiply},
-                                                                     {"/", BinaryOperator::divide},
-                                                                     {"//", BinaryOperator::floor_divide},
-                                                                     {"%", BinaryOperator::modulo}};
-    const Position at = current().at;
-    ETNA_TRY(auto left, power());
-    while (true) {
-        const auto* sign = std::find_if(std::begin(signs), std::end(signs),
-                                        [&](const auto& each) { return skip_sign(each.first); });
-        if (sign == std::end(signs))
-            return left;
-        ETNA_TRY(auto right, power());
-        ETNA_TRY(left, make(at, Binary{sign->second, std::move(left), std::move(right)}));
-    }
+    return chain(products, &Parser::power);
 }
 
 Result<ExpressionPtr> Parser::power() {
-    const Position at = current().at;
-    ETNA_TRY(auto left, unary(true));
-    while (skip_sign("**")) { // left-associative, unlike in Python
-        ETNA_TRY(auto right, unary(true));
-        ETNA_TRY(left, make(at, Binary{BinaryOperator::power, std::move(left), std::move(right)}));
-    }
-    return left;
+    return chain(powers, &Parser::filtered_operand); // left-associative, unlike in Python
 }
 
-Result<ExpressionPtr> Parser::unary(bool with_filters) {
-    const Level level(*this);
-    ETNA_CHECK(level.check());
-    const Position at = current().at;
+Result<ExpressionPtr> Parser::unary(Postfix postfix_parts) {
+    const DepthGuard guard(nesting_);
+    ETNA_CHECK(check_nesting());
+    const Position begin = current().at;
     ExpressionPtr node;
-    if (at_sign("-") || at_sign("+")) {
-        const auto sign = take().text == "-" ? UnaryOperator::negate : UnaryOperator::plus;
-        ETNA_TRY(auto operand, unary(false));
-        ETNA_TRY(node, make(at, Unary{sign, std::move(operand)}));
+    if (at("-") || at("+")) {
+        const auto sign = take().text == "-" ? Operator::negate : Operator::plus;
+        ETNA_TRY(auto operand, unary(Postfix::without_filters));
+        ETNA_TRY(node, make({.kind = ExpressionKind::unary, .at = begin, .sign = sign}, std::move(operand)));
     } else {
         ETNA_TRY(node, primary());
     }
     ETNA_TRY(node, postfix(std::move(node)));
-    if (with_filters) {
+    if (postfix_parts == Postfix::with_filters) {
         ETNA_TRY(node, filters_and_tests(std::move(node)));
     }
     return node;
@@ -204,75 +184,74 @@ Result<ExpressionPtr> Parser::unary(bool with_filters) {
 
 Result<ExpressionPtr> Parser::primary() {
     const Token& token = current();
-    const Position at = token.at;
+    const Position begin = token.at;
     if (token.type == TokenType::name) {
         const std::string& name = take().text;
         if (name == "true" || name == "True" || name == "false" || name == "False")
-            return make(at, Constant{name == "true" || name == "True"});
+            return make({.at = begin, .value = name == "true" || name == "True"});
         if (name == "none" || name == "None")
-            return make(at, Constant{None{}});
-        return make(at, Name{name});
+            return make({.at = begin, .value = None{}});
+        return make({.kind = ExpressionKind::name, .at = begin, .name = name});
     }
     if (token.type == TokenType::string) {
         std::string text;
         while (current().type == TokenType::string) // adjacent literals form one string
             text += take().text;
-        return make(at, Constant{text});
+        return make({.at = begin, .value = text});
     }
     if (token.type == TokenType::integer || token.type == TokenType::real)
-        return make(at, Constant{take().number});
-    if (skip_sign("(")) {
+        return make({.at = begin, .value = take().number});
+    if (skip("(")) {
         ETNA_TRY(auto inside, tuple(Conditions::allowed, {}, true));
-        ETNA_CHECK(expect_sign(")"));
+        ETNA_CHECK(expect(")"));
         return inside;
     }
-    if (at_sign("["))
+    if (at("["))
         return list_literal();
-    if (at_sign("{"))
+    if (at("{"))
         return dict_literal();
     return unexpected({});
 }
 
 Result<ExpressionPtr> Parser::list_literal() {
-    const Position at = take().at;
-    Sequence list;
-    while (!at_sign("]")) {
-        if (!list.items.empty())
-            ETNA_CHECK(expect_sign(","));
-        if (at_sign("]"))
-            break;
+    const Position begin = take().at;
+    Expression list = {.kind = ExpressionKind::list, .at = begin};
+    ETNA_CHECK(separated("]", TrailingComma::allowed, [&]() -> Status {
         ETNA_TRY(auto item, expression());
-        list.items.push_back(std::move(item));
-    }
-    ETNA_CHECK(expect_sign("]"));
-    return make(at, std::move(list));
+        list.operands.push_back(std::move(item));
+        return {};
+    }));
+    return make(std::move(list));
 }
 
 Result<ExpressionPtr> Parser::dict_literal() {
-    const Position at = take().at;
-    DictLiteral dict;
-    while (!at_sign("}")) {
-        if (!dict.entries.empty())
-            ETNA_CHECK(expect_sign(","));
-        if (at_sign("}"))
-            break;
+    const Position begin = take().at;
+    Expression dict = {.kind = ExpressionKind::dict, .at = begin};
+    const auto add_entry = [&]() -> Status {
         ETNA_TRY(auto key, expression());
-        ETNA_CHECK(expect_sign(":"));
+        ETNA_CHECK(expect(":"));
         ETNA_TRY(auto value, expression());
-        dict.entries.emplace_back(std::move(key), std::move(value));
-    }
-    ETNA_CHECK(expect_sign("}"));
-    return make(at, std::move(dict));
+        dict.operands.push_back(std::move(key));
+        dict.operands.push_back(std::move(value));
+        return {};
+    };
+    ETNA_CHECK(separated("}", TrailingComma::allowed, add_entry));
+    return make(std::move(dict));
+}
+
+Result<ExpressionPtr> Parser::call(ExpressionPtr callee) {
+    Expression node = {.kind = ExpressionKind::call, .at = current().at};
+    node.operands.push_back(std::move(callee));
+    ETNA_CHECK(call_arguments(node));
+    return make(std::move(node));
 }
 
 Result<ExpressionPtr> Parser::postfix(ExpressionPtr operand) {
     while (true) {
-        if (at_sign(".") || at_sign("[")) {
+        if (at(".") || at("[")) {
             ETNA_TRY(operand, subscript(std::move(operand)));
-        } else if (at_sign("(")) {
-            const Position at = current().at;
-            ETNA_TRY(auto arguments, call_arguments());
-            ETNA_TRY(operand, make(at, Call{std::move(operand), std::move(arguments)}));
+        } else if (at("(")) {
+            ETNA_TRY(operand, call(std::move(operand)));
         } else {
             return operand;
         }
@@ -281,14 +260,12 @@ Result<ExpressionPtr> Parser::postfix(ExpressionPtr operand) {
 
 Result<ExpressionPtr> Parser::filters_and_tests(ExpressionPtr operand) {
     while (true) {
-        if (at_sign("|")) {
+        if (at("|")) {
             ETNA_TRY(operand, filter_chain(std::move(operand), false));
-        } else if (at_name("is")) {
+        } else if (at("is")) {
             ETNA_TRY(operand, test(std::move(operand)));
-        } else if (at_sign("(")) {
-            const Position at = current().at;
-            ETNA_TRY(auto arguments, call_arguments());
-            ETNA_TRY(operand, make(at, Call{std::move(operand), std::move(arguments)}));
+        } else if (at("(")) {
+            ETNA_TRY(operand, call(std::move(operand)));
         } else {
             return operand;
         }
@@ -296,53 +273,56 @@ Result<ExpressionPtr> Parser::filters_and_tests(ExpressionPtr operand) {
 }
 
 Result<ExpressionPtr> Parser::subscript(ExpressionPtr operand) {
-    const Position at = current().at;
+    const Position begin = current().at;
     if (take().text == ".") {
         const Token& name = take();
         if (name.type == TokenType::name)
-            return make(at, Attribute{std::move(operand), name.text});
+            return make({.kind = ExpressionKind::attribute, .at = begin, .name = name.text},
+                        std::move(operand));
         if (name.type != TokenType::integer)
             return syntax_error(name.at, "expected name or number");
-        ETNA_TRY(auto index, make(name.at, Constant{name.number}));
-        return make(at, Subscript{std::move(operand), std::move(index)});
+        ETNA_TRY(auto index, make({.at = name.at, .value = name.number}));
+        return make({.kind = ExpressionKind::subscript, .at = begin}, std::move(operand), std::move(index));
     }
-    Sequence parts = {.items = {}, .is_tuple = true};
-    while (!at_sign("]")) {
-        if (!parts.items.empty())
-            ETNA_CHECK(expect_sign(","));
+    Expression parts = {.kind = ExpressionKind::tuple, .at = begin};
+    ETNA_CHECK(separated("]", TrailingComma::refused, [&]() -> Status {
         ETNA_TRY(auto part, subscript_part());
-        parts.items.push_back(std::move(part));
-    }
-    ETNA_CHECK(expect_sign("]"));
-    if (parts.items.size() == 1)
-        return make(at, Subscript{std::move(operand), std::move(parts.items.front())});
-    ETNA_TRY(auto index, make(at, std::move(parts)));
-    return make(at, Subscript{std::move(operand), std::move(index)});
+        parts.operands.push_back(std::move(part));
+        return {};
+    }));
+    if (parts.operands.size() == 1)
+        return make({.kind = ExpressionKind::subscript, .at = begin}, std::move(operand),
+                    std::move(parts.operands.front()));
+    ETNA_TRY(auto index, make(std::move(parts)));
+    return make({.kind = ExpressionKind::subscript, .at = begin}, std::move(operand), std::move(index));
 }
 
 Result<ExpressionPtr> Parser::subscript_part() {
-    const Position at = current().at;
-    Slice slice;
-    if (!at_sign(":")) {
-        ETNA_TRY(slice.start, expression());
-        if (!at_sign(":"))
-            return std::move(slice.start);
+    const Position begin = current().at;
+    ExpressionPtr start;
+    ExpressionPtr stop;
+    ExpressionPtr step;
+    if (!at(":")) {
+        ETNA_TRY(start, expression());
+        if (!at(":"))
+            return start;
     }
     take();
-    const auto ends = [&] { return at_sign("]") || at_sign(","); };
-    if (!at_sign(":") && !ends()) {
-        ETNA_TRY(slice.stop, expression());
+    const auto ends = [&] { return at("]") || at(","); };
+    if (!at(":") && !ends()) {
+        ETNA_TRY(stop, expression());
     }
-    if (skip_sign(":") && !ends()) {
-        ETNA_TRY(slice.step, expression());
+    if (skip(":") && !ends()) {
+        ETNA_TRY(step, expression());
     }
-    return make(at, std::move(slice));
+    return make({.kind = ExpressionKind::slice, .at = begin}, std::move(start), std::move(stop),
+                std::move(step));
 }
 
 Result<std::string> Parser::dotted_name() {
-    ETNA_TRY(auto name, expect_any_name());
-    while (skip_sign(".")) {
-        ETNA_TRY(const auto part, expect_any_name());
+    ETNA_TRY(auto name, expect_name());
+    while (skip(".")) {
+        ETNA_TRY(const auto part, expect_name());
         name += "." + part;
     }
     return name;
@@ -350,91 +330,73 @@ Result<std::string> Parser::dotted_name() {
 
 /// Parses a chain of filters. `operand` is null for the first filter of a block.
 Result<ExpressionPtr> Parser::filter_chain(ExpressionPtr operand, bool starts_with_name) {
-    while (starts_with_name || skip_sign("|")) {
+    while (starts_with_name || skip("|")) {
         starts_with_name = false;
-        const Position at = current().at;
-        Filter filter;
+        Expression filter = {.kind = ExpressionKind::filter, .at = current().at};
         ETNA_TRY(filter.name, dotted_name());
-        if (at_sign("(")) {
-            ETNA_TRY(filter.arguments, call_arguments());
-        }
-        filter.operand = std::move(operand);
-        ETNA_TRY(operand, make(at, std::move(filter)));
+        filter.operands.push_back(std::move(operand));
+        if (at("("))
+            ETNA_CHECK(call_arguments(filter));
+        ETNA_TRY(operand, make(std::move(filter)));
     }
     return operand;
 }
 
 Result<ExpressionPtr> Parser::test(ExpressionPtr operand) {
-    const Position at = take().at;
-    const bool is_negated = skip_name("not");
-    Test test;
+    const Position begin = take().at;
+    const bool is_negated = skip("not");
+    Expression test = {.kind = ExpressionKind::test, .at = begin};
     ETNA_TRY(test.name, dotted_name());
-    const TokenType type = current().type;
-    const bool is_operand =
-        type == TokenType::string || type == TokenType::integer || type == TokenType::real || at_sign("[") ||
-        at_sign("{") || (type == TokenType::name && !at_name("else") && !at_name("or") && !at_name("and"));
-    if (at_sign("(")) {
-        ETNA_TRY(test.arguments, call_arguments());
+    test.operands.push_back(std::move(operand));
+    const bool is_operand = at(TokenType::string) || at(TokenType::integer) || at(TokenType::real) ||
+                            at("[") || at("{") ||
+                            (at(TokenType::name) && !at("else") && !at("or") && !at("and"));
+    if (at("(")) {
+        ETNA_CHECK(call_arguments(test));
     } else if (is_operand) {
-        if (at_name("is"))
+        if (at("is"))
             return syntax_error(current().at, "You cannot chain multiple tests with is");
         ETNA_TRY(auto argument, primary());
         ETNA_TRY(argument, postfix(std::move(argument)));
-        test.arguments.positional.push_back(std::move(argument));
+        test.operands.push_back(std::move(argument));
+        test.arguments.emplace_back();
     }
-    test.operand = std::move(operand);
-    ETNA_TRY(auto node, make(at, std::move(test)));
+    ETNA_TRY(auto node, make(std::move(test)));
     if (!is_negated)
         return node;
-    return make(at, Unary{UnaryOperator::logical_not, std::move(node)});
+    return make({.kind = ExpressionKind::unary, .at = begin, .sign = Operator::logical_not}, std::move(node));
 }
 
-Result<CallArguments> Parser::call_arguments() {
-    const Position at = take().at;
-    CallArguments arguments;
-    bool is_first = true;
-    while (!at_sign(")")) {
-        if (!is_first)
-            ETNA_CHECK(expect_sign(","));
-        if (at_sign(")"))
-            break;
-        is_first = false;
-        ETNA_CHECK(call_argument(arguments, at));
-    }
-    ETNA_CHECK(expect_sign(")"));
-    return arguments;
+Status Parser::call_arguments(Expression& out) {
+    const Position begin = take().at;
+    return separated(")", TrailingComma::allowed, [&] { return call_argument(out, begin); });
 }
 
-Status Parser::call_argument(CallArguments& arguments, Position at) {
-    const Error misplaced = syntax_error(at, "invalid syntax for function call expression");
-    if (arguments.more_keyword != nullptr)
-        return misplaced;
-    if (skip_sign("**")) {
-        ETNA_TRY(arguments.more_keyword, expression());
-        return {};
-    }
-    if (at_sign("*")) {
-        if (arguments.more_positional != nullptr)
-            return misplaced;
+Status Parser::call_argument(Expression& out, Position begin) {
+    Argument argument;
+    if (skip("**")) {
+        argument.kind = Argument::Kind::more_keyword;
+    } else if (skip("*")) {
+        argument.kind = Argument::Kind::more_positional;
+    } else if (at(TokenType::name) && is_word(ahead(), "=")) {
+        argument = {.kind = Argument::Kind::keyword, .name = take().text};
         take();
-        ETNA_TRY(arguments.more_positional, expression());
-        return {};
     }
-    if (current().type == TokenType::name && is_sign(ahead(), "=")) {
-        std::string name = take().text;
-        take();
-        ETNA_TRY(auto value, expression());
-        const bool is_known = std::any_of(arguments.keyword.begin(), arguments.keyword.end(),
-                                          [&](const auto& each) { return each.first == name; });
-        if (is_known)
-            return syntax_error(at, fmt::format("keyword argument repeated: {}", name));
-        arguments.keyword.emplace_back(std::move(name), std::move(value));
-        return {};
-    }
-    if (arguments.more_positional != nullptr || !arguments.keyword.empty())
-        return misplaced;
     ETNA_TRY(auto value, expression());
-    arguments.positional.push_back(std::move(value));
+    using Kind = Argument::Kind;
+    const auto& earlier = out.arguments;
+    const auto has = [&](Kind kind, const std::string& name) {
+        return std::any_of(earlier.begin(), earlier.end(),
+                           [&](const Argument& each) { return each.kind == kind && each.name == name; });
+    };
+    if (argument.kind == Kind::keyword && has(Kind::keyword, argument.name))
+        return syntax_error(begin, fmt::format("keyword argument repeated: {}", argument.name));
+    const Kind last = earlier.empty() ? Kind::positional : earlier.back().kind;
+    if (last == Kind::more_keyword || (argument.kind == Kind::positional && last != Kind::positional) ||
+        (argument.kind == Kind::more_positional && has(Kind::more_positional, {})))
+        return syntax_error(begin, "invalid syntax for function call expression");
+    out.operands.push_back(std::move(value));
+    out.arguments.push_back(std::move(argument));
     return {};
 }
 

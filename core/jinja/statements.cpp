@@ -1,67 +1,168 @@
-// Interpreter: statements.
+// Interpreter: statements, and the values of loops and macros.
 
-#include "core/jinja/errors.hpp"
-#include "core/jinja/globals.hpp"
+#include "core/jinja/builtins.hpp"
 #include "core/jinja/interpreter.hpp"
-#include "core/jinja/loop.hpp"
 #include "core/jinja/operators.hpp"
 #include "core/jinja/print.hpp"
 
-#include <functional>
+#include <algorithm>
 
 #include <fmt/format.h>
 
 namespace etna::jinja {
 namespace {
 
-/// Iterates over the items of a loop that satisfy its condition.
-class FilteredCursor final : public Cursor {
+/// The variable `loop`, the state of a for loop. It also drives the loop, because it can look ahead.
+class LoopObject final : public Object {
 public:
-    using Passes = std::function<Result<bool>(const Value&)>;
-    FilteredCursor(std::unique_ptr<Cursor> source, Passes passes)
-        : source_(std::move(source)), passes_(std::move(passes)) {}
+    struct Recursion {
+        Interpreter* interpreter = nullptr; ///< null for a loop that is not recursive
+        const Statement* loop = nullptr;
+        std::shared_ptr<Scope> scope = {};
+    };
 
-    Result<std::optional<Value>> next(Machine& machine) override {
-        while (true) {
-            ETNA_TRY(auto item, source_->next(machine));
-            if (!item)
-                return item;
-            ETNA_TRY(const bool passes, passes_(*item));
-            if (passes)
-                return item;
-        }
+    /// `length` is the number of items, if known.
+    LoopObject(std::size_t depth, Cursor cursor, std::optional<std::size_t> length, std::size_t level,
+               Recursion recursion)
+        : Object(depth), cursor_(std::move(cursor)), length_(length), level_(level),
+          recursion_(std::move(recursion)) {}
+
+    /// Advances to the next item; returns false at the end.
+    Result<bool> advance(Machine& machine);
+    [[nodiscard]] const Value& current() const { return *current_; }
+
+    [[nodiscard]] std::string_view type_name() const override { return "LoopContext"; }
+    [[nodiscard]] std::string owner_name() const override { return "jinja2.runtime.LoopContext object"; }
+    [[nodiscard]] bool is_callable() const override { return true; }
+    Result<Value> call(Machine& machine, Arguments&& arguments) override;
+    Result<std::optional<std::size_t>> length(Machine& machine) override;
+    Result<OptionalValue> attribute(Machine& machine, std::string_view name) override;
+
+private:
+    Result<const OptionalValue*> peek(Machine& machine);
+
+    Cursor cursor_;
+    std::optional<std::size_t> length_;
+    std::size_t level_; ///< recursion level, from 0
+    Recursion recursion_;
+    int64_t index0_ = -1;
+    OptionalValue before_;
+    OptionalValue current_;
+    OptionalValue after_;
+};
+
+Result<bool> LoopObject::advance(Machine& machine) {
+    OptionalValue next;
+    if (after_) {
+        next = std::exchange(after_, std::nullopt);
+    } else {
+        ETNA_TRY(next, cursor_(machine));
+    }
+    if (!next)
+        return false;
+    ++index0_;
+    before_ = std::exchange(current_, std::move(next));
+    return true;
+}
+
+Result<const OptionalValue*> LoopObject::peek(Machine& machine) {
+    if (!after_) {
+        ETNA_TRY(after_, cursor_(machine));
+    }
+    return static_cast<const OptionalValue*>(&after_);
+}
+
+Result<std::optional<std::size_t>> LoopObject::length(Machine& machine) {
+    if (!length_) {
+        ETNA_TRY(auto rest, collect(machine, cursor_));
+        length_ = rest.size() + static_cast<std::size_t>(index0_ + 1) + (after_ ? 1 : 0);
+        cursor_ = iterate_items(std::move(rest));
+    }
+    return length_;
+}
+
+Result<Value> LoopObject::call(Machine& /*machine*/, Arguments&& arguments) {
+    if (recursion_.interpreter == nullptr)
+        return type_error("The loop must have the 'recursive' marker to be called recursively.");
+    if (arguments.positional.size() != 1 || !arguments.keyword.empty())
+        return type_error("loop() takes exactly one argument, the items");
+    return recursion_.interpreter->call_loop(*recursion_.loop, recursion_.scope, arguments.positional[0],
+                                             level_ + 1);
+}
+
+Result<OptionalValue> LoopObject::attribute(Machine& machine, std::string_view name) {
+    const auto number = [](int64_t value) { return OptionalValue(value); };
+    if (name == "index")
+        return number(index0_ + 1);
+    if (name == "index0")
+        return number(index0_);
+    if (name == "first")
+        return OptionalValue(index0_ == 0);
+    if (name == "depth" || name == "depth0")
+        return number(static_cast<int64_t>(level_) + (name == "depth" ? 1 : 0));
+    if (name == "length" || name == "revindex" || name == "revindex0") {
+        ETNA_TRY(const auto count, length(machine));
+        const auto total = static_cast<int64_t>(*count);
+        return number(name == "length" ? total : total - index0_ - (name == "revindex0" ? 1 : 0));
+    }
+    if (name == "last" || name == "nextitem") {
+        ETNA_TRY(const auto* next, peek(machine));
+        if (name == "last")
+            return OptionalValue(!next->has_value());
+        return OptionalValue(*next ? **next : undefined("there is no next item"));
+    }
+    if (name == "previtem")
+        return OptionalValue(before_ ? *before_ : undefined("there is no previous item"));
+    return OptionalValue();
+}
+
+bool has_parameter(const Statement& macro, std::string_view name) {
+    return std::any_of(macro.targets.begin(), macro.targets.end(),
+                       [&](const Target& parameter) { return parameter.name == name; });
+}
+
+std::string printed_name(const Statement& macro) {
+    return macro.text.empty() ? "None" : string_repr(macro.text);
+}
+
+/// A macro as a value, with the scope of its definition.
+class MacroObject final : public Object {
+public:
+    MacroObject(std::size_t depth, Interpreter& interpreter, const Statement& macro,
+                std::shared_ptr<Scope> scope)
+        : Object(depth), interpreter_(interpreter), macro_(macro), scope_(std::move(scope)) {}
+
+    [[nodiscard]] std::string_view type_name() const override { return "Macro"; }
+    [[nodiscard]] std::string owner_name() const override { return "jinja2.runtime.Macro object"; }
+    [[nodiscard]] bool is_callable() const override { return true; }
+    Result<Value> call(Machine& /*machine*/, Arguments&& arguments) override {
+        return interpreter_.call_macro(macro_, scope_, std::move(arguments));
     }
 
 private:
-    std::unique_ptr<Cursor> source_;
-    Passes passes_;
+    Interpreter& interpreter_;
+    const Statement& macro_; ///< in the template's tree
+    std::shared_ptr<Scope> scope_;
 };
 
 } // namespace
 
 Interpreter::~Interpreter() {
-    for (const auto& scope : kept_)
+    for (const auto& scope : captured_scopes_)
         scope->clear();
 }
 
 Result<std::string> Interpreter::render(const Value& context) {
     context_ = context.dict();
-    top_ = std::make_shared<Scope>(nullptr, tree_.hidden);
-    scope_ = top_;
-    if (tree_.uses_self) {
-        ETNA_TRY(auto self, self_value(nullptr));
-        scope_->set("self", std::move(self));
-    }
-    Buffer buffer;
-    buffer.charge.attach(machine_.memory(), 0);
-    out_ = &buffer;
-    ETNA_TRY(const auto flow, execute(tree_.body));
+    scope_ = std::make_shared<Scope>(nullptr, tree_.hidden);
+    std::string text;
+    ETNA_TRY(const auto flow, capture(text, [&] { return execute(tree_); }));
     static_cast<void>(flow);
-    return std::move(buffer.text);
+    return text;
 }
 
 Result<Interpreter::Flow> Interpreter::execute(const Block& block) {
-    for (const auto& statement : block) {
+    for (const auto& statement : block.statements) {
         ETNA_TRY(const auto flow, execute(*statement));
         if (flow != Flow::onward)
             return flow;
@@ -70,12 +171,11 @@ Result<Interpreter::Flow> Interpreter::execute(const Block& block) {
 }
 
 Result<Interpreter::Flow> Interpreter::execute(const Statement& statement) {
-    const Machine::Level level(machine_);
-    Status allowed = level.check();
+    const DepthGuard guard(machine_.levels());
+    Status allowed = machine_.check_recursion();
     if (allowed)
         allowed = machine_.spend(step_work);
-    auto result = allowed ? std::visit([&](const auto& node) { return run(node); }, statement.node)
-                          : Result<Flow>(allowed.error());
+    auto result = allowed ? run(statement) : Result<Flow>(allowed.error());
     if (!result && !failed_at_)
         failed_at_ = statement.at;
     return result;
@@ -95,75 +195,147 @@ Result<Interpreter::Flow> Interpreter::execute_in(const Block& block, std::share
     return flow;
 }
 
-Result<Interpreter::Flow> Interpreter::collect(const Block& block, const Hidden& hidden,
-                                               const std::shared_ptr<Scope>& parent, std::string& out) {
-    Buffer buffer;
-    buffer.charge.attach(machine_.memory(), 0);
+template <class Execute>
+Result<Interpreter::Flow> Interpreter::capture(std::string& text, const Execute& execute) {
+    Buffer buffer(machine_.memory());
     Buffer* const outer = std::exchange(out_, &buffer);
-    auto flow = execute_in(block, std::make_shared<Scope>(parent, hidden));
+    auto flow = execute();
     out_ = outer;
-    out = std::move(buffer.text);
+    text = std::move(buffer.text);
     return flow;
 }
 
-Result<Interpreter::Flow> Interpreter::run(const Output& output) {
-    if (output.expression == nullptr) {
-        ETNA_CHECK(write(output.text));
+Result<Interpreter::Flow> Interpreter::run(const Statement& statement) {
+    const auto& blocks = statement.blocks;
+    switch (statement.kind) {
+    case StatementKind::output: {
+        if (statement.expressions.empty()) {
+            ETNA_CHECK(write(statement.text));
+            return Flow::onward;
+        }
+        ETNA_TRY(const auto value, evaluate(statement.expressions[0]));
+        ETNA_TRY(const auto text, to_text(machine_, value));
+        ETNA_CHECK(write(text));
         return Flow::onward;
     }
-    ETNA_TRY(const auto value, evaluate(output.expression));
-    // The reference prints constants unescaped if it does not know at compile time whether to escape.
-    const bool is_constant = std::holds_alternative<Constant>(output.expression->node);
-    const bool is_plain =
-        !escapes() || value.is_markup() || (is_constant && escaping_ == Escaping::as_machine);
-    if (value.is(Type::string) && is_plain) {
+    case StatementKind::choice:
+        for (std::size_t i = 0; i < statement.expressions.size(); ++i) {
+            ETNA_TRY(const auto value, evaluate(statement.expressions[i]));
+            ETNA_TRY(const bool holds, is_true(machine_, value));
+            if (holds)
+                return execute(blocks[i]);
+        }
+        return execute(blocks.back());
+    case StatementKind::loop: {
+        ETNA_TRY(const auto items, evaluate(statement.expressions[0]));
+        const auto scope = scope_;
+        return run_loop(statement, scope, items, 0);
+    }
+    case StatementKind::assignment: {
+        ETNA_CHECK(check_namespaces(statement.targets[0]));
+        ETNA_TRY(const auto value, evaluate(statement.expressions[0]));
+        ETNA_CHECK(assign(statement.targets[0], value, *scope_));
+        return Flow::onward;
+    }
+    case StatementKind::capture:
+    case StatementKind::filter:
+        return run_capture(statement);
+    case StatementKind::macro: {
+        ETNA_TRY(auto value, macro_value(statement));
+        scope_->set(statement.text, std::move(value));
+        return Flow::onward;
+    }
+    case StatementKind::call:
+        ETNA_CHECK(run_call(statement));
+        return Flow::onward;
+    case StatementKind::with: {
+        auto scope = std::make_shared<Scope>(scope_, blocks[0].hidden);
+        for (std::size_t i = 0; i < statement.targets.size(); ++i) {
+            ETNA_TRY(const auto value, evaluate(statement.expressions[i]));
+            ETNA_CHECK(assign(statement.targets[i], value, *scope));
+        }
+        return execute_in(blocks[0], std::move(scope));
+    }
+    case StatementKind::generation: {
+        ETNA_TRY(const auto value, call_macro(statement, scope_, {}));
         ETNA_CHECK(write(value.string()));
         return Flow::onward;
     }
-    ETNA_TRY(const auto text, to_text(machine_, value));
-    ETNA_CHECK(write(is_plain ? text : escaped(text)));
+    case StatementKind::break_loop:
+        return Flow::break_loop;
+    case StatementKind::continue_loop:
+        return Flow::continue_loop;
+    }
     return Flow::onward;
 }
 
-Result<Interpreter::Flow> Interpreter::run(const If& choice) {
-    for (const auto& [test, body] : choice.branches) {
-        ETNA_TRY(const auto value, evaluate(test));
-        ETNA_TRY(const bool holds, is_true(machine_, value));
-        if (holds)
-            return execute(body);
+/// Runs a block, applies filters to its text, and assigns or writes the result.
+Result<Interpreter::Flow> Interpreter::run_capture(const Statement& statement) {
+    std::string text;
+    const Block& body = statement.blocks[0];
+    ETNA_TRY(const auto flow,
+             capture(text, [&] { return execute_in(body, std::make_shared<Scope>(scope_, body.hidden)); }));
+    if (flow != Flow::onward)
+        return flow;
+    ETNA_TRY(auto value, machine_.text(std::move(text)));
+    if (statement.expressions[0] != nullptr) {
+        ETNA_TRY(value, filtered_text(*statement.expressions[0], value));
     }
-    return execute(choice.otherwise);
+    if (statement.kind == StatementKind::capture) {
+        ETNA_CHECK(assign(statement.targets[0], value, *scope_));
+        return Flow::onward;
+    }
+    if (!value.is(Type::string))
+        return type_error("expected str instance, {} found", type_name(value));
+    ETNA_CHECK(write(value.string()));
+    return Flow::onward;
 }
 
-Result<std::unique_ptr<Cursor>>
-Interpreter::loop_cursor(const For& loop, const std::shared_ptr<Scope>& parent, const Value& items) {
-    ETNA_TRY(auto cursor, iterate(machine_, items));
-    if (loop.test == nullptr)
+Status Interpreter::run_call(const Statement& block) {
+    ETNA_TRY(auto caller, macro_value(block));
+    ETNA_TRY(const auto callee, evaluate(block.call->operands[0]));
+    ETNA_TRY(auto arguments, arguments_of(*block.call));
+    arguments.keyword.emplace_back("caller", std::move(caller));
+    ETNA_TRY(const auto value, call(machine_, callee, std::move(arguments)));
+    ETNA_TRY(const auto text, to_text(machine_, value));
+    return write(text);
+}
+
+Result<Cursor> Interpreter::loop_cursor(const Statement& loop, const std::shared_ptr<Scope>& parent,
+                                        const Value& items) {
+    ETNA_TRY(auto cursor, iterate(items));
+    if (loop.expressions[1] == nullptr)
         return cursor;
-    const auto passes = [this, &loop, parent](const Value& item) -> Result<bool> {
-        auto scope = std::make_shared<Scope>(parent, Hidden());
-        ETNA_CHECK(assign(loop.target, item, *scope));
-        const auto outside = std::exchange(scope_, std::move(scope));
-        const auto value = evaluate(loop.test);
-        scope_ = outside;
-        if (!value)
-            return value.error();
-        return is_true(machine_, *value);
-    };
-    return std::unique_ptr<Cursor>(std::make_unique<FilteredCursor>(std::move(cursor), passes));
+    return Cursor([this, &loop, parent, cursor](Machine& machine) -> Result<OptionalValue> {
+        while (true) {
+            ETNA_TRY(auto item, cursor(machine));
+            if (!item)
+                return item;
+            auto scope = std::make_shared<Scope>(parent, std::vector<std::string>());
+            ETNA_CHECK(assign(loop.targets[0], *item, *scope));
+            const auto outside = std::exchange(scope_, std::move(scope));
+            const auto value = evaluate(loop.expressions[1]);
+            scope_ = outside;
+            if (!value)
+                return value.error();
+            ETNA_TRY(const bool passes, is_true(machine, *value));
+            if (passes)
+                return item;
+        }
+    });
 }
 
-Result<Interpreter::Flow> Interpreter::iterate_loop(const For& loop, const std::shared_ptr<Scope>& parent,
-                                                    const Value& items, std::size_t depth) {
+Result<Interpreter::Flow> Interpreter::run_loop(const Statement& loop, const std::shared_ptr<Scope>& parent,
+                                                const Value& items, std::size_t depth) {
     ETNA_TRY(auto cursor, loop_cursor(loop, parent, items));
     std::optional<std::size_t> length;
-    if (loop.test == nullptr) {
+    if (loop.expressions[1] == nullptr) {
         if (const auto known = length_of(machine_, items))
             length = *known;
     }
     LoopObject::Recursion recursion;
     if (loop.is_recursive) {
-        keep(parent);
+        capture_scope(parent);
         recursion = {this, &loop, parent};
     }
     ETNA_TRY(const auto value, machine_.object<LoopObject>(items.depth() + 1, std::move(cursor), length,
@@ -174,38 +346,27 @@ Result<Interpreter::Flow> Interpreter::iterate_loop(const For& loop, const std::
         ETNA_TRY(const bool has_next, state.advance(machine_));
         if (!has_next)
             break;
-        auto scope = std::make_shared<Scope>(parent, loop.hidden);
-        if (loop.uses_loop)
-            scope->set("loop", value);
-        ETNA_CHECK(assign(loop.target, state.current(), *scope));
+        auto scope = std::make_shared<Scope>(parent, loop.blocks[0].hidden);
+        scope->set("loop", value);
+        ETNA_CHECK(assign(loop.targets[0], state.current(), *scope));
         ETNA_CHECK(machine_.spend(step_work));
-        ETNA_TRY(const auto flow, execute_in(loop.body, std::move(scope)));
+        ETNA_TRY(const auto flow, execute_in(loop.blocks[0], std::move(scope)));
         if (flow == Flow::break_loop)
             break;
-        if (flow == Flow::onward) // as in the reference, a loop whose every item is skipped counts as empty
+        if (flow == Flow::onward) // as in the reference, a loop that skips every item counts as empty
             is_empty = false;
     }
-    if (!is_empty || loop.otherwise.empty())
+    if (!is_empty || loop.blocks[1].statements.empty())
         return Flow::onward;
-    return execute_in(loop.otherwise, std::make_shared<Scope>(parent, loop.hidden_otherwise));
+    return execute_in(loop.blocks[1], std::make_shared<Scope>(parent, loop.blocks[1].hidden));
 }
 
-Result<Value> Interpreter::call_loop(const For& loop, const std::shared_ptr<Scope>& scope, const Value& items,
-                                     std::size_t depth) {
-    Buffer buffer;
-    buffer.charge.attach(machine_.memory(), 0);
-    Buffer* const outer = std::exchange(out_, &buffer);
-    const auto flow = iterate_loop(loop, scope, items, depth);
-    out_ = outer;
-    if (!flow)
-        return flow.error();
-    return machine_.text(std::move(buffer.text), escapes());
-}
-
-Result<Interpreter::Flow> Interpreter::run(const For& loop) {
-    ETNA_TRY(const auto items, evaluate(loop.iterable));
-    const auto scope = scope_;
-    return iterate_loop(loop, scope, items, 0);
+Result<Value> Interpreter::call_loop(const Statement& loop, const std::shared_ptr<Scope>& scope,
+                                     const Value& items, std::size_t depth) {
+    std::string text;
+    ETNA_TRY(const auto flow, capture(text, [&] { return run_loop(loop, scope, items, depth); }));
+    static_cast<void>(flow);
+    return machine_.text(std::move(text));
 }
 
 Status Interpreter::check_namespaces(const Target& target) {
@@ -229,110 +390,91 @@ Status Interpreter::assign(const Target& target, const Value& value, Scope& scop
         const Value owner = look_up(target.name);
         return as_namespace(*owner.object())->set(machine_, target.attribute, value);
     }
-    if (!is_iterable(machine_, value))
-        return type_error(fmt::format("cannot unpack non-iterable {} object", type_name(value)));
+    if (!is_iterable(value))
+        return type_error("cannot unpack non-iterable {} object", type_name(value));
     ETNA_TRY(const auto items, items_of(machine_, value));
     if (items.size() > target.parts.size())
-        return value_error(fmt::format("too many values to unpack (expected {})", target.parts.size()));
+        return value_error("too many values to unpack (expected {})", target.parts.size());
     if (items.size() < target.parts.size()) {
-        return value_error(fmt::format("not enough values to unpack (expected {}, got {})",
-                                       target.parts.size(), items.size()));
+        return value_error("not enough values to unpack (expected {}, got {})", target.parts.size(),
+                           items.size());
     }
     for (std::size_t i = 0; i < items.size(); ++i)
         ETNA_CHECK(assign(target.parts[i], items[i], scope));
     return {};
 }
 
-Result<Interpreter::Flow> Interpreter::run(const Set& set) {
-    ETNA_CHECK(check_namespaces(set.target));
-    ETNA_TRY(const auto value, evaluate(set.value));
-    ETNA_CHECK(assign(set.target, value, *scope_));
-    return Flow::onward;
+/// Holds a scope that a macro refers to until the rendering ends.
+void Interpreter::capture_scope(const std::shared_ptr<Scope>& scope) {
+    if (!std::exchange(scope->is_captured, true))
+        captured_scopes_.push_back(scope);
 }
 
-Result<Interpreter::Flow> Interpreter::run(const SetBlock& set) {
+/// Binds the arguments in the macro's scope, which is the current one: positional, keyword, surplus, then
+/// defaults in order.
+Status Interpreter::bind_parameters(const Statement& macro, Arguments arguments,
+                                    const std::shared_ptr<Scope>& scope) {
+    const std::size_t count = macro.targets.size();
+    std::vector<OptionalValue> values(count);
+    for (std::size_t i = 0; i < count; ++i) {
+        values[i] = i < arguments.positional.size() ? std::optional(arguments.positional[i])
+                                                    : arguments.take(macro.targets[i].name);
+    }
+    if (macro.uses_caller && !has_parameter(macro, "caller"))
+        scope->set("caller", arguments.take("caller").value_or(undefined("No caller defined")));
+    if (macro.uses_keywords) {
+        std::vector<Dict::Entry> entries;
+        entries.reserve(arguments.keyword.size());
+        for (auto& [name, value] : arguments.keyword)
+            entries.push_back({Value(name), value});
+        ETNA_TRY(auto left, machine_.dict(std::move(entries)));
+        scope->set("kwargs", std::move(left));
+    } else if (!arguments.keyword.empty()) {
+        if (arguments.take("caller")) {
+            return type_error("macro {} was invoked with two values for the special caller "
+                              "argument. This is most likely a bug.",
+                              printed_name(macro));
+        }
+        return type_error("macro {} takes no keyword argument {}", printed_name(macro),
+                          string_repr(arguments.keyword.front().first));
+    }
+    if (macro.uses_varargs) {
+        const std::size_t taken = std::min(count, arguments.positional.size());
+        std::vector<Value> rest(arguments.positional.begin() + static_cast<std::ptrdiff_t>(taken),
+                                arguments.positional.end());
+        ETNA_TRY(auto left, machine_.tuple(std::move(rest)));
+        scope->set("varargs", std::move(left));
+    } else if (arguments.positional.size() > count) {
+        return type_error("macro {} takes not more than {} argument(s)", printed_name(macro), count);
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+        const std::string& name = macro.targets[i].name;
+        if (!values[i] && macro.expressions[i] != nullptr) {
+            ETNA_TRY(values[i], evaluate(macro.expressions[i]));
+        }
+        if (!values[i])
+            values[i] = undefined(fmt::format("parameter {} was not provided", string_repr(name)));
+        scope->set(name, std::move(*values[i]));
+    }
+    return {};
+}
+
+Result<Value> Interpreter::call_macro(const Statement& macro, const std::shared_ptr<Scope>& scope,
+                                      Arguments arguments) {
+    auto inside = std::make_shared<Scope>(scope, macro.blocks[0].hidden);
+    const auto outside = std::exchange(scope_, inside);
+    const Status bound = bind_parameters(macro, std::move(arguments), inside);
+    scope_ = outside;
+    ETNA_CHECK(bound);
     std::string text;
-    const auto scope = scope_;
-    ETNA_TRY(const auto flow, collect(set.body, set.hidden, scope, text));
-    if (flow != Flow::onward)
-        return flow;
-    ETNA_TRY(auto value, machine_.text(std::move(text), escapes()));
-    if (set.filter != nullptr) {
-        ETNA_TRY(value, filtered_text(*set.filter, value));
-    }
-    if (machine_.escapes() && !value.is_markup()) {
-        ETNA_TRY(auto markup, to_text(machine_, value));
-        ETNA_TRY(value, machine_.text(std::move(markup), true));
-    }
-    ETNA_CHECK(assign(set.target, value, *scope_));
-    return Flow::onward;
+    ETNA_TRY(const auto flow, capture(text, [&] { return execute_in(macro.blocks[0], std::move(inside)); }));
+    static_cast<void>(flow);
+    return machine_.text(std::move(text));
 }
 
-Result<Interpreter::Flow> Interpreter::run(const Macro& macro) {
-    ETNA_TRY(auto value, macro_value(macro));
-    scope_->set(macro.name, std::move(value));
-    return Flow::onward;
-}
-
-Result<Interpreter::Flow> Interpreter::run(const CallBlock& block) {
-    const auto& node = std::get<Call>(block.call->node);
-    ETNA_TRY(auto caller, macro_value(block.body));
-    ETNA_TRY(const auto callee, evaluate(node.callee));
-    ETNA_TRY(auto arguments, arguments_of(node.arguments));
-    arguments.keyword.emplace_back("caller", std::move(caller));
-    ETNA_TRY(const auto value, call(machine_, callee, std::move(arguments)));
-    ETNA_TRY(const auto text, to_text(machine_, value));
-    ETNA_CHECK(write(text));
-    return Flow::onward;
-}
-
-Result<Interpreter::Flow> Interpreter::run(const FilterBlock& block) {
-    std::string text;
-    const auto scope = scope_;
-    ETNA_TRY(const auto flow, collect(block.body, block.hidden, scope, text));
-    if (flow != Flow::onward)
-        return flow;
-    ETNA_TRY(auto value, machine_.text(std::move(text), escapes()));
-    ETNA_TRY(value, filtered_text(*block.filter, value));
-    if (!value.is(Type::string))
-        return type_error(fmt::format("expected str instance, {} found", type_name(value)));
-    ETNA_CHECK(write(value.string()));
-    return Flow::onward;
-}
-
-Result<Interpreter::Flow> Interpreter::run(const With& with) {
-    auto scope = std::make_shared<Scope>(scope_, with.hidden);
-    for (std::size_t i = 0; i < with.targets.size(); ++i) {
-        ETNA_TRY(const auto value, evaluate(with.values[i]));
-        ETNA_CHECK(assign(with.targets[i], value, *scope));
-    }
-    return execute_in(with.body, std::move(scope));
-}
-
-Result<Interpreter::Flow> Interpreter::run(const Generation& generation) {
-    ETNA_TRY(const auto value, call_macro(generation.body, scope_, escaping_, {}));
-    ETNA_CHECK(write(value.string()));
-    return Flow::onward;
-}
-
-Result<Interpreter::Flow> Interpreter::run(const Break& /*statement*/) {
-    return Flow::break_loop;
-}
-
-Result<Interpreter::Flow> Interpreter::run(const Continue& /*statement*/) {
-    return Flow::continue_loop;
-}
-
-Result<Interpreter::Flow> Interpreter::run(const Load& load) {
-    ETNA_TRY(const auto source, evaluate(load.source));
-    static_cast<void>(source);
-    return type_error("no loader for this environment specified");
-}
-
-/// Keeps a scope that a macro refers to alive until the rendering ends.
-void Interpreter::keep(const std::shared_ptr<Scope>& scope) {
-    if (!std::exchange(scope->is_kept, true))
-        kept_.push_back(scope);
+Result<Value> Interpreter::macro_value(const Statement& macro) {
+    capture_scope(scope_);
+    return machine_.object<MacroObject>(0, *this, macro, scope_);
 }
 
 } // namespace etna::jinja

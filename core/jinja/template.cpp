@@ -1,7 +1,6 @@
 #include "core/jinja/template.hpp"
 
 #include "core/jinja/interpreter.hpp"
-#include "core/jinja/lexer.hpp"
 #include "core/jinja/parser.hpp"
 
 #include <fmt/format.h>
@@ -9,11 +8,11 @@
 namespace etna::jinja {
 namespace {
 
-Error with_place(Error error, std::optional<Position> place) {
+Error with_position(Error error, std::optional<Position> at) {
     if (error.kind == ErrorKind::invalid_argument)
         return error; // the template's own message
-    error.message = place ? fmt::format("template: {}: {}", to_string(*place), error.message)
-                          : fmt::format("template: {}", error.message);
+    error.message = at ? fmt::format("template: {}: {}", to_string(*at), error.message)
+                       : fmt::format("template: {}", error.message);
     if (error.hint.empty())
         error.hint = "the chat template cannot render this conversation; try --chat-template";
     return error;
@@ -23,11 +22,11 @@ Error with_place(Error error, std::optional<Position> place) {
 
 Result<Template> Template::create(std::string_view text, const Limits& limits) {
     ETNA_TRY(auto tree, parse(text, limits));
-    return Template(std::make_shared<const Tree>(std::move(tree)), limits);
+    return Template(std::make_shared<const Block>(std::move(tree)), limits);
 }
 
 Result<std::string> Template::render(const Input& input) const {
-    Machine machine(limits_, input.mutation, input.now_unix_s);
+    Machine machine(limits_, input.now_unix_s);
     const auto context = [&]() -> Result<Value> {
         std::vector<Dict::Entry> entries;
         for (const auto& [name, value] : input.variables) {
@@ -37,11 +36,11 @@ Result<std::string> Template::render(const Input& input) const {
         return machine.dict(std::move(entries));
     }();
     if (!context)
-        return with_place(context.error(), {});
+        return with_position(context.error(), {});
     Interpreter interpreter(*tree_, machine);
     auto text = interpreter.render(*context);
     if (!text)
-        return with_place(text.error(), interpreter.failed_at());
+        return with_position(text.error(), interpreter.failed_at());
     return text;
 }
 

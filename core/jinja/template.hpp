@@ -1,9 +1,7 @@
 #pragma once
 
 #include "core/base/result.hpp"
-#include "core/jinja/limits.hpp"
 #include "core/jinja/machine.hpp"
-#include "core/jinja/value.hpp"
 
 #include <memory>
 #include <string>
@@ -13,26 +11,24 @@
 
 namespace etna::jinja {
 
-struct Tree;
+struct Block;
 
 /// Input of one rendering.
 struct Input {
     std::vector<std::pair<std::string, Value>> variables; ///< `messages`, `tools`, `bos_token`, ...
     int64_t now_unix_s = 0;                               ///< time for strftime_now(), UTC
-    Mutation mutation = Mutation::allowed;
 };
 
 /// A Jinja chat template, rendered as in Hugging Face's transformers: sandboxed Jinja 3.1 with trim_blocks,
 /// lstrip_blocks, loop controls and the `generation` tag; `tojson` without escapes for non-ASCII characters;
-/// raise_exception() and strftime_now(). Unlike there, a template may change lists and dicts by default
-/// (`Input::mutation`), because some models' templates need it (Kimi K2's maintain a queue of tool calls);
-/// the caller's values are never changed. Not supported: include, import and extends (there is nothing to
-/// load from), the filter random, bytes and sets. Integers of more than 64 bits can be printed and compared,
-/// but not used in arithmetic. Immutable; thread-safe; copies are cheap.
+/// raise_exception() and strftime_now(). Unlike there, a template may change lists and dicts, because some
+/// models' templates need it (Kimi K2's maintain a queue of tool calls); the caller's values are never
+/// changed. README.md lists the builtins; create() refuses all others by name. Integers of more than 64 bits
+/// can be printed and compared, but not used in arithmetic. Immutable; thread-safe; copies are cheap.
 class Template {
 public:
-    /// Parses the text. Errors: corrupt (the message begins with "template: line L, column C"), unsupported
-    /// (a limit of `limits`).
+    /// Parses the text. Errors: corrupt (not valid Jinja, or a builtin that etna does not have; the message
+    /// begins with "template: line L, column C"), unsupported (a limit of `limits`).
     static Result<Template> create(std::string_view text, const Limits& limits = {});
 
     /// Renders the template. Errors: invalid_argument (the template calls raise_exception(); the message is
@@ -41,10 +37,10 @@ public:
     [[nodiscard]] Result<std::string> render(const Input& input) const;
 
 private:
-    Template(std::shared_ptr<const Tree> tree, const Limits& limits)
+    Template(std::shared_ptr<const Block> tree, const Limits& limits)
         : tree_(std::move(tree)), limits_(limits) {}
 
-    std::shared_ptr<const Tree> tree_;
+    std::shared_ptr<const Block> tree_;
     Limits limits_;
 };
 

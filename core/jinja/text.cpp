@@ -1,16 +1,70 @@
 #include "core/jinja/text.hpp"
 
-#include "core/jinja/unicode.hpp"
+#include "core/base/utf8.hpp"
 
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <utility>
+
+#include <fmt/format.h>
+#include <utf8proc.h>
 
 namespace etna::jinja {
 namespace {
 
-bool is_space(char32_t code_point) {
-    return has(code_point, Property::space);
+constexpr char32_t replacement = 0xFFFD;
+constexpr char32_t capital_sigma = 0x3A3;
+constexpr char32_t final_sigma = 0x3C2;
+
+/// Upper case of characters that become several; libutf8proc maps one to one.
+constexpr std::pair<char32_t, std::u32string_view> expansions[] = {
+    {0xDF, U"SS"},    {0x149, U"\u02BCN"}, {0xFB00, U"FF"}, {0xFB01, U"FI"}, {0xFB02, U"FL"},
+    {0xFB03, U"FFI"}, {0xFB04, U"FFL"},    {0xFB05, U"ST"}, {0xFB06, U"ST"}};
+
+utf8proc_category_t category_of(char32_t code_point) {
+    return utf8proc_category(static_cast<utf8proc_int32_t>(code_point));
+}
+
+bool is_letter(char32_t code_point) {
+    const auto category = category_of(code_point);
+    return category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_LO;
+}
+
+bool is_line_end(char32_t code_point) {
+    return (code_point >= 0x0A && code_point <= 0x0D) || (code_point >= 0x1C && code_point <= 0x1E) ||
+           code_point == 0x85 || code_point == 0x2028 || code_point == 0x2029;
+}
+
+char32_t lower_of(char32_t code_point) {
+    return static_cast<char32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(code_point)));
+}
+
+std::u32string upper_of(char32_t code_point) {
+    for (const auto& [from, to] : expansions) {
+        if (from == code_point)
+            return std::u32string(to);
+    }
+    return std::u32string(1,
+                          static_cast<char32_t>(utf8proc_toupper(static_cast<utf8proc_int32_t>(code_point))));
+}
+
+/// The upper case at the start of a word: DŽ becomes Dž, ß becomes Ss.
+std::u32string title_of(char32_t code_point) {
+    std::u32string upper = upper_of(code_point);
+    if (upper.size() == 1)
+        return std::u32string(
+            1, static_cast<char32_t>(utf8proc_totitle(static_cast<utf8proc_int32_t>(code_point))));
+    for (std::size_t i = code_point == 0x149 ? 2 : 1; i < upper.size(); ++i)
+        upper[i] = lower_of(upper[i]);
+    return upper;
+}
+
+/// Lower case; a sigma at the end of a word becomes ς.
+char32_t lower_at(std::u32string_view text, std::size_t index) {
+    const bool is_final = text[index] == capital_sigma && index > 0 && is_letter(text[index - 1]) &&
+                          (index + 1 == text.size() || !is_letter(text[index + 1]));
+    return is_final ? final_sigma : lower_of(text[index]);
 }
 
 std::size_t limit_of(int64_t count) {
@@ -42,37 +96,121 @@ std::vector<std::string> split_at_spaces(std::string_view text, std::size_t spli
     return parts;
 }
 
-std::vector<std::string> split_at_spaces_from_right(std::string_view text, std::size_t splits_max) {
-    std::vector<std::string> parts;
-    text = stripped(text, {}, Side::right);
-    while (!text.empty()) {
-        if (parts.size() == splits_max) {
-            parts.emplace_back(text);
-            break;
-        }
-        std::size_t begin = text.size();
-        while (begin > 0) {
-            const std::size_t before = last_character(text.substr(0, begin));
-            if (is_space(decode_at(text, before).code_point))
-                break;
-            begin = before;
-        }
-        parts.emplace_back(text.substr(begin));
-        text = stripped(text.substr(0, begin), {}, Side::right);
-    }
-    std::reverse(parts.begin(), parts.end());
-    return parts;
+} // namespace
+
+Decoded decode_at(std::string_view text, std::size_t position) {
+    const Utf8Step step = next_utf8(text.substr(position));
+    if (step.kind != Utf8Kind::valid)
+        return {replacement, 1};
+    return {code_point_of(text.substr(position), step.bytes), step.bytes};
 }
 
-std::size_t occurrences(std::string_view text, std::string_view part, std::size_t count_max) {
+std::u32string decode(std::string_view text) {
+    std::u32string result;
+    result.reserve(text.size());
+    for (std::size_t position = 0; position < text.size();) {
+        const Decoded decoded = decode_at(text, position);
+        result += decoded.code_point;
+        position += decoded.bytes;
+    }
+    return result;
+}
+
+std::string encode(std::u32string_view text) {
+    std::string result;
+    result.reserve(text.size());
+    for (const char32_t code_point : text)
+        append_utf8(result, code_point);
+    return result;
+}
+
+void append_utf8(std::string& text, char32_t code_point) {
+    const bool is_scalar = code_point <= 0x10FFFF && (code_point < 0xD800 || code_point > 0xDFFF);
+    etna::append_utf8(text, is_scalar ? code_point : replacement);
+}
+
+void append_number_escape(std::string& text, char32_t code_point) {
+    const auto number = static_cast<uint32_t>(code_point);
+    text += number < 0x100     ? fmt::format("\\x{:02x}", number)
+            : number < 0x10000 ? fmt::format("\\u{:04x}", number)
+                               : fmt::format("\\U{:08x}", number);
+}
+
+std::size_t count_code_points(std::string_view text) {
+    std::size_t count = 0;
+    for (std::size_t position = 0; position < text.size(); ++count)
+        position += decode_at(text, position).bytes;
+    return count;
+}
+
+bool is_space(char32_t code_point) {
+    return (code_point >= 0x09 && code_point <= 0x0D) || (code_point >= 0x1C && code_point <= 0x20) ||
+           code_point == 0x85 || (code_point >= 0x80 && category_of(code_point) == UTF8PROC_CATEGORY_ZS) ||
+           code_point == 0x2028 || code_point == 0x2029;
+}
+
+bool is_printable(char32_t code_point) {
+    const auto category = category_of(code_point);
+    return code_point == ' ' || (category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_SO);
+}
+
+bool is_name_start(char32_t code_point) {
+    return code_point == '_' || is_letter(code_point) || category_of(code_point) == UTF8PROC_CATEGORY_NL;
+}
+
+bool is_name_part(char32_t code_point) {
+    const auto category = category_of(code_point);
+    return is_name_start(code_point) || category == UTF8PROC_CATEGORY_MN ||
+           category == UTF8PROC_CATEGORY_MC || category == UTF8PROC_CATEGORY_ND ||
+           category == UTF8PROC_CATEGORY_PC || code_point == 0xB7;
+}
+
+std::string upper_case(std::string_view text) {
+    std::u32string result;
+    for (const char32_t letter : decode(text))
+        result += upper_of(letter);
+    return encode(result);
+}
+
+std::string lower_case(std::string_view text) {
+    const std::u32string letters = decode(text);
+    std::u32string result;
+    for (std::size_t i = 0; i < letters.size(); ++i)
+        result += lower_at(letters, i);
+    return encode(result);
+}
+
+std::string title_case(std::string_view text, bool (*separates)(char32_t)) {
+    const std::u32string letters = decode(text);
+    std::u32string result;
+    bool in_word = false;
+    for (std::size_t i = 0; i < letters.size(); ++i) {
+        result += in_word ? std::u32string(1, lower_at(letters, i)) : title_of(letters[i]);
+        in_word = !separates(letters[i]);
+    }
+    return encode(result);
+}
+
+std::string capital_case(std::string_view text) {
+    return title_case(text, [](char32_t) { return false; });
+}
+
+bool is_no_letter(char32_t code_point) {
+    return !is_letter(code_point);
+}
+
+bool is_word_break(char32_t code_point) {
+    return is_space(code_point) ||
+           std::u32string_view(U"-({[<").find(code_point) != std::u32string_view::npos;
+}
+
+std::size_t count_occurrences(std::string_view text, std::string_view part, std::size_t count_max) {
     std::size_t count = 0;
     for (std::size_t at = find_in(text, part); at != std::string_view::npos && count < count_max;
          at = find_in(text, part, at + part.size()))
         ++count;
     return count;
 }
-
-} // namespace
 
 std::size_t find_in(std::string_view text, std::string_view part, std::size_t from) {
     if (from > text.size())
@@ -85,14 +223,14 @@ std::size_t find_in(std::string_view text, std::string_view part, std::size_t fr
 
 std::string_view stripped(std::string_view text, std::optional<std::string_view> characters, Side side) {
     const std::u32string set = characters ? decode(*characters) : std::u32string();
-    const auto goes = [&](char32_t code_point) {
+    const auto is_stripped = [&](char32_t code_point) {
         return characters ? set.find(code_point) != std::u32string::npos : is_space(code_point);
     };
-    while ((static_cast<int>(side) & 1) != 0 && !text.empty() && goes(decode_at(text, 0).code_point))
+    while ((static_cast<int>(side) & 1) != 0 && !text.empty() && is_stripped(decode_at(text, 0).code_point))
         text.remove_prefix(decode_at(text, 0).bytes);
     while ((static_cast<int>(side) & 2) != 0 && !text.empty()) {
         const std::size_t last = last_character(text);
-        if (!goes(decode_at(text, last).code_point))
+        if (!is_stripped(decode_at(text, last).code_point))
             break;
         text = text.substr(0, last);
     }
@@ -119,20 +257,20 @@ std::vector<std::string> split(std::string_view text, std::optional<std::string_
 
 std::vector<std::string> split_from_right(std::string_view text, std::optional<std::string_view> separator,
                                           int64_t splits_max) {
-    const std::size_t limit = limit_of(splits_max);
-    if (!separator)
-        return split_at_spaces_from_right(text, limit);
-    std::vector<std::string> parts;
-    while (parts.size() < limit) {
-        const std::size_t at = text.rfind(*separator);
-        if (at == std::string_view::npos)
-            break;
-        parts.emplace_back(text.substr(at + separator->size()));
-        text = text.substr(0, at);
-    }
-    parts.emplace_back(text);
+    const std::string mirrored_separator = reversed(separator.value_or(""));
+    auto parts =
+        split(reversed(text), separator ? std::optional<std::string_view>(mirrored_separator) : std::nullopt,
+              splits_max);
     std::reverse(parts.begin(), parts.end());
+    for (std::string& part : parts)
+        part = reversed(part);
     return parts;
+}
+
+std::string reversed(std::string_view text) {
+    std::u32string letters = decode(text);
+    std::reverse(letters.begin(), letters.end());
+    return encode(letters);
 }
 
 std::vector<std::string> split_lines(std::string_view text, LineEnds ends) {
@@ -144,7 +282,7 @@ std::vector<std::string> split_lines(std::string_view text, LineEnds ends) {
         if (is_line_end(decoded.code_point)) {
             if (decoded.code_point == '\r' && next < text.size() && text[next] == '\n')
                 ++next;
-            lines.emplace_back(text.substr(begin, (ends == LineEnds::kept ? next : position) - begin));
+            lines.emplace_back(text.substr(begin, (ends == LineEnds::included ? next : position) - begin));
             begin = next;
         }
         position = next;
@@ -156,12 +294,12 @@ std::vector<std::string> split_lines(std::string_view text, LineEnds ends) {
 
 std::size_t replaced_bytes(std::string_view text, std::string_view from, std::string_view to, int64_t count) {
     const std::size_t limit = limit_of(count);
-    const std::size_t places =
-        from.empty() ? std::min(limit, count_code_points(text) + 1) : occurrences(text, from, limit);
+    const std::size_t matches =
+        from.empty() ? std::min(limit, count_code_points(text) + 1) : count_occurrences(text, from, limit);
     if (to.size() > from.size() &&
-        places > (std::numeric_limits<std::size_t>::max() - text.size()) / (to.size() - from.size()))
+        matches > (std::numeric_limits<std::size_t>::max() - text.size()) / (to.size() - from.size()))
         return std::numeric_limits<std::size_t>::max();
-    return text.size() + places * to.size() - places * from.size();
+    return text.size() + matches * to.size() - matches * from.size();
 }
 
 std::string replaced(std::string_view text, std::string_view from, std::string_view to, int64_t count) {
@@ -187,24 +325,6 @@ std::string replaced(std::string_view text, std::string_view from, std::string_v
         position = at + from.size();
     }
     return out.append(text.substr(position));
-}
-
-std::string titled_words(std::string_view text) {
-    const std::u32string letters = decode(text);
-    const auto is_break = [](char32_t letter) {
-        return is_space(letter) || std::u32string_view(U"-({[<").find(letter) != std::u32string_view::npos;
-    };
-    std::string out;
-    for (std::size_t begin = 0; begin < letters.size();) {
-        std::size_t end = begin;
-        while (end < letters.size() && is_break(letters[end]) == is_break(letters[begin]))
-            ++end;
-        const auto word = std::u32string_view(letters).substr(begin, end - begin);
-        out += encode(upper_case(word.substr(0, 1)));
-        out += encode(lower_case(word.substr(1)));
-        begin = end;
-    }
-    return out;
 }
 
 } // namespace etna::jinja

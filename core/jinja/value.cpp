@@ -1,11 +1,17 @@
 #include "core/jinja/value.hpp"
 
-#include "core/jinja/containers.hpp"
+#include "core/jinja/numbers.hpp"
 #include "core/jinja/object.hpp"
 
 #include <algorithm>
+#include <functional>
 
 namespace etna::jinja {
+namespace {
+
+constexpr std::size_t indexed_from = 8; ///< smaller dicts use linear search
+
+} // namespace
 
 Value::Value() : content_(std::shared_ptr<const Missing>()) {}
 
@@ -36,53 +42,14 @@ Type Value::type() const {
     return type == Type::list && sequence()->is_tuple ? Type::tuple : type;
 }
 
-const LargeInteger& Value::large() const {
-    return *std::get<std::shared_ptr<const LargeInteger>>(content_);
-}
-
-const std::string& Value::string() const {
-    return std::get<std::shared_ptr<const Text>>(content_)->bytes;
-}
-
-bool Value::is_markup() const {
-    const auto* text = std::get_if<std::shared_ptr<const Text>>(&content_);
-    return text != nullptr && (*text)->markup;
-}
-
-const std::shared_ptr<List>& Value::sequence() const {
-    return std::get<std::shared_ptr<List>>(content_);
-}
-
-const std::shared_ptr<Dict>& Value::dict() const {
-    return std::get<std::shared_ptr<Dict>>(content_);
-}
-
-const std::shared_ptr<Object>& Value::object() const {
-    return std::get<std::shared_ptr<Object>>(content_);
-}
-
-const Missing* Value::missing() const {
-    return std::get<std::shared_ptr<const Missing>>(content_).get();
-}
-
 bool Value::same_as(const Value& other) const {
-    if (content_.index() != other.content_.index())
+    if (type() != other.type())
         return false;
-    return std::visit(
-        [&](const auto& mine) {
-            using Mine = std::decay_t<decltype(mine)>;
-            const auto& theirs = std::get<Mine>(other.content_);
-            if constexpr (std::is_same_v<Mine, None>) {
-                return true;
-            } else if constexpr (std::is_same_v<Mine, std::shared_ptr<const Text>>) {
-                return mine->bytes == theirs->bytes && mine->markup == theirs->markup;
-            } else if constexpr (std::is_same_v<Mine, std::shared_ptr<const LargeInteger>>) {
-                return mine->decimal == theirs->decimal;
-            } else {
-                return mine == theirs;
-            }
-        },
-        content_);
+    if (is(Type::string))
+        return string() == other.string() && is_markup() == other.is_markup();
+    if (is(Type::large))
+        return large().decimal == other.large().decimal;
+    return is(Type::none) || content_ == other.content_;
 }
 
 std::size_t Value::depth() const {
@@ -96,30 +63,107 @@ std::size_t Value::depth() const {
 }
 
 std::string_view type_name(const Value& value) {
-    switch (value.type()) {
-    case Type::undefined:
-        return "Undefined";
-    case Type::none:
-        return "NoneType";
-    case Type::boolean:
-        return "bool";
-    case Type::integer:
-    case Type::large:
-        return "int";
-    case Type::real:
-        return "float";
-    case Type::string:
-        return value.is_markup() ? "Markup" : "str";
-    case Type::list:
-        return "list";
-    case Type::tuple:
-        return "tuple";
-    case Type::dict:
-        return "dict";
-    case Type::object:
+    constexpr std::string_view names[] = {"Undefined", "NoneType", "bool", "int",   "int",
+                                          "float",     "str",      "list", "tuple", "dict"};
+    if (value.is(Type::object))
         return value.object()->type_name();
+    return value.is_markup() ? "Markup" : names[static_cast<std::size_t>(value.type())];
+}
+
+Value undefined(std::string hint) {
+    return Value(std::shared_ptr<const Missing>(std::make_shared<Missing>(Missing{.hint = std::move(hint)})));
+}
+
+bool is_hashable(const Value& value) {
+    if (value.is(Type::list) || value.is(Type::dict))
+        return false;
+    if (value.is(Type::object))
+        return value.object()->is_hashable();
+    if (!value.is(Type::tuple))
+        return true;
+    const auto& items = value.sequence()->items;
+    return std::all_of(items.begin(), items.end(), is_hashable);
+}
+
+std::size_t hash_of(const Value& key) {
+    if (key.is(Type::string))
+        return std::hash<std::string>()(key.string());
+    if (is_number(key))
+        return std::hash<double>()(real_of(key));
+    if (key.is(Type::tuple)) {
+        std::size_t hash = 17;
+        for (const Value& item : key.sequence()->items)
+            hash = hash * 31 + hash_of(item);
+        return hash;
     }
-    return "object";
+    return key.is(Type::object) ? std::hash<const void*>()(key.object().get()) : 1;
+}
+
+bool keys_equal(const Value& left, const Value& right) {
+    if (left.is(Type::string) && right.is(Type::string))
+        return left.string() == right.string();
+    if (is_number(left) && is_number(right))
+        return number_order(left, right) == 0;
+    if (left.is(Type::tuple) && right.is(Type::tuple)) {
+        const auto& mine = left.sequence()->items;
+        const auto& theirs = right.sequence()->items;
+        return std::equal(mine.begin(), mine.end(), theirs.begin(), theirs.end(), keys_equal);
+    }
+    if (left.is(Type::undefined) && right.is(Type::undefined))
+        return true;
+    return left.same_as(right);
+}
+
+std::optional<std::size_t> Dict::position(const Value& key) const {
+    if (entries.size() < indexed_from) {
+        for (std::size_t i = 0; i < entries.size(); ++i) {
+            if (keys_equal(entries[i].key, key))
+                return i;
+        }
+        return {};
+    }
+    const auto [first, last] = index.equal_range(hash_of(key));
+    for (auto found = first; found != last; ++found) {
+        if (keys_equal(entries[found->second].key, key))
+            return found->second;
+    }
+    return {};
+}
+
+const Value* Dict::find(const Value& key) const {
+    const auto found = position(key);
+    return found ? &entries[*found].value : nullptr;
+}
+
+const Value* Dict::find(std::string_view key) const {
+    if (entries.size() >= indexed_from)
+        return find(Value(key));
+    for (const Entry& entry : entries) {
+        if (entry.key.is(Type::string) && entry.key.string() == key)
+            return &entry.value;
+    }
+    return nullptr;
+}
+
+void Dict::set(const Value& key, Value value) {
+    if (const auto found = position(key)) {
+        entries[*found].value = std::move(value);
+        return;
+    }
+    entries.push_back({key, std::move(value)});
+    if (entries.size() == indexed_from) {
+        for (std::size_t i = 0; i < entries.size(); ++i)
+            index.emplace(hash_of(entries[i].key), i);
+    } else if (entries.size() > indexed_from) {
+        index.emplace(hash_of(key), entries.size() - 1);
+    }
+}
+
+void Dict::erase(std::size_t position) {
+    entries.erase(entries.begin() + static_cast<std::ptrdiff_t>(position));
+    index.clear();
+    for (std::size_t i = 0; entries.size() >= indexed_from && i < entries.size(); ++i)
+        index.emplace(hash_of(entries[i].key), i);
 }
 
 } // namespace etna::jinja

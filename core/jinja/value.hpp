@@ -4,22 +4,74 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
+#include <utility>
 #include <variant>
 #include <vector>
 
 namespace etna::jinja {
 
+/// Counts the bytes held by a rendering's strings and containers.
+struct Memory {
+    std::size_t live_bytes = 0;
+};
+
+/// Bytes charged to a Memory during the lifetime of this object. The Memory (borrowed; none for values made
+/// by the caller of a rendering) outlives every value of its rendering.
+class Charge {
+public:
+    Charge() = default;
+    Charge(Memory& memory, std::size_t bytes) { attach(memory, bytes); }
+    Charge(const Charge&) = delete;
+    Charge& operator=(const Charge&) = delete;
+    ~Charge() {
+        if (memory_ != nullptr)
+            memory_->live_bytes -= bytes_;
+    }
+    void attach(Memory& memory, std::size_t bytes) {
+        memory_ = &memory;
+        grow(bytes);
+    }
+    void grow(std::size_t bytes) {
+        bytes_ += bytes;
+        if (memory_ != nullptr)
+            memory_->live_bytes += bytes;
+    }
+
+private:
+    Memory* memory_ = nullptr;
+    std::size_t bytes_ = 0;
+};
+
+/// A string in UTF-8. Markup is the result of `safe` and `escape`: adding a plain string to it escapes that
+/// string.
+struct Text {
+    explicit Text(std::string text) : bytes(std::move(text)) {}
+    Text(std::string text, bool is_markup, Memory& memory, std::size_t size)
+        : bytes(std::move(text)), markup(is_markup), charge(memory, size) {}
+
+    std::string bytes;
+    bool markup = false;
+    Charge charge;
+};
+
+/// An integer of more than 64 bits.
+struct LargeInteger {
+    std::string decimal; ///< digits without leading zeros; starts with - if negative
+    Charge charge = {};
+};
+
 class Object;
-class Value;
 struct Dict;
-struct LargeInteger;
 struct List;
 struct Missing;
-struct Text;
 
-struct None {};
+struct None {
+    bool operator==(const None& other) const = default;
+};
 
 /// Python's int is `integer` if it fits 64 bits, else `large`.
 enum class Type : uint8_t {
@@ -57,8 +109,8 @@ public:
     explicit Value(std::shared_ptr<Dict> dict) : content_(std::move(dict)) {}
     explicit Value(std::shared_ptr<Object> object) : content_(std::move(object)) {}
 
-    /// Containers for the caller of a rendering. A dict keeps the order of its entries; of two entries with
-    /// the same key, the last value counts.
+    /// Containers for the caller of a rendering. A dict preserves the order of its entries; of two entries
+    /// with the same key, the last value counts.
     static Value list(std::vector<Value> items);
     static Value dict(std::vector<std::pair<std::string, Value>> entries);
 
@@ -69,14 +121,31 @@ public:
     /// Precondition of each accessor: the value has its type.
     [[nodiscard]] bool boolean() const { return std::get<bool>(content_); }
     [[nodiscard]] int64_t integer() const { return std::get<int64_t>(content_); }
-    [[nodiscard]] const LargeInteger& large() const;
+    [[nodiscard]] const LargeInteger& large() const {
+        return *std::get<std::shared_ptr<const LargeInteger>>(content_);
+    }
     [[nodiscard]] double real() const { return std::get<double>(content_); }
-    [[nodiscard]] const std::string& string() const;
-    [[nodiscard]] bool is_markup() const; ///< a string from `safe` or `escape`; false for other types
-    [[nodiscard]] const std::shared_ptr<List>& sequence() const; ///< list or tuple
-    [[nodiscard]] const std::shared_ptr<Dict>& dict() const;
-    [[nodiscard]] const std::shared_ptr<Object>& object() const;
-    [[nodiscard]] const Missing* missing() const; ///< null for an undefined value without details
+    [[nodiscard]] const std::string& string() const {
+        return std::get<std::shared_ptr<const Text>>(content_)->bytes;
+    }
+    /// a string from `safe` or `escape`; false for other types
+    [[nodiscard]] bool is_markup() const {
+        return is(Type::string) && std::get<std::shared_ptr<const Text>>(content_)->markup;
+    }
+    /// list or tuple
+    [[nodiscard]] const std::shared_ptr<List>& sequence() const {
+        return std::get<std::shared_ptr<List>>(content_);
+    }
+    [[nodiscard]] const std::shared_ptr<Dict>& dict() const {
+        return std::get<std::shared_ptr<Dict>>(content_);
+    }
+    [[nodiscard]] const std::shared_ptr<Object>& object() const {
+        return std::get<std::shared_ptr<Object>>(content_);
+    }
+    /// null for an undefined value without details
+    [[nodiscard]] const Missing* missing() const {
+        return std::get<std::shared_ptr<const Missing>>(content_).get();
+    }
 
     /// Whether both are identical (Python's `is`; equal scalars count as identical).
     [[nodiscard]] bool same_as(const Value& other) const;
@@ -93,5 +162,51 @@ private:
 
 /// Returns Python's name of a value's type: "str", "NoneType", "list", ...
 std::string_view type_name(const Value& value);
+
+/// A list, or a tuple if `is_tuple`.
+struct List {
+    std::vector<Value> items;
+    std::size_t depth = 1; ///< at construction; a list that grew later may be deeper
+    bool is_tuple = false;
+    bool is_mutated = false; ///< owned by the Machine, which clears it after the rendering
+    Charge charge;
+};
+
+/// Entries in insertion order, looked up by Python's key equality (1 == 1.0 == True).
+struct Dict {
+    struct Entry {
+        Value key;
+        Value value;
+    };
+    std::vector<Entry> entries;
+    std::unordered_multimap<std::size_t, std::size_t> index; ///< hash of the key -> index in `entries`
+    std::size_t depth = 1;
+    bool is_mutated = false;
+    Charge charge;
+
+    /// Precondition of all lookups: is_hashable(key).
+    [[nodiscard]] std::optional<std::size_t> position(const Value& key) const;
+    [[nodiscard]] const Value* find(const Value& key) const; ///< null if not found
+    [[nodiscard]] const Value* find(std::string_view key) const;
+    void set(const Value& key, Value value);
+    void erase(std::size_t position);
+};
+
+/// Reason why a value is undefined. The reference's error message is built from it on demand.
+struct Missing {
+    std::string hint = {};  ///< the full message, or empty
+    std::string owner = {}; ///< "dict object", "None"; empty if a variable was looked up
+    Value name = None{};    ///< name or index of the lookup
+};
+
+/// Returns an undefined value whose use is an error with this message.
+Value undefined(std::string hint);
+
+/// Whether Python accepts the value as a key: anything but lists, dicts and tuples that contain them.
+bool is_hashable(const Value& value);
+
+/// Hash and equality of keys. Precondition: is_hashable() of each.
+std::size_t hash_of(const Value& key);
+bool keys_equal(const Value& left, const Value& right);
 
 } // namespace etna::jinja

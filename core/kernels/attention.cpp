@@ -1,4 +1,5 @@
-#include "core/kernels/operations.hpp"
+#include "core/kernels/attention.hpp"
+
 #include "core/kernels/policy.hpp"
 #include "core/kernels/record.hpp"
 #include "shaders/attention/arguments.h"
@@ -10,40 +11,41 @@ namespace {
 
 static_assert(sizeof(shaders::AttentionArguments) == 96);
 
-/// The prompt path never splits: every index lies in the first run.
-constexpr uint32_t one_run_tokens = 0x80000000U;
+/// The prefill path does not split: every position lies in the first KV split.
+constexpr uint32_t unsplit_tokens = 0x80000000U;
 
-uint32_t run_tokens(const PlanTarget& target, RowPath path) {
-    return path == RowPath::prefill ? one_run_tokens : attention_run_tokens(target);
+uint32_t kv_split_tokens(const PlanTarget& target, RowPath path) {
+    return path == RowPath::prefill ? unsplit_tokens : kv_split_tokens(target);
 }
 
-/// Maximum runs of the longest row. A window of w keys overlaps at most one run more than it fills.
-uint32_t run_count(const PlanTarget& target, const Attention& operation) {
-    const uint32_t tokens = run_tokens(target, operation.path);
-    const uint32_t all = divide_up(operation.longest, tokens);
+/// KV splits of the longest row. A window of w keys overlaps at most one split more than it fills.
+uint32_t kv_split_count(const PlanTarget& target, const Attention& operation) {
+    const uint32_t tokens = kv_split_tokens(target, operation.path);
+    const uint32_t all = divide_up(operation.kv_length_max, tokens);
     return operation.window == 0 ? all : std::min(all, divide_up(operation.window, tokens) + 1);
 }
 
-uint64_t partial_bytes(uint32_t rows, uint32_t runs, uint32_t q_heads, uint32_t head_dim) {
-    return uint64_t{rows} * runs * q_heads * (round_up(head_dim, 8) + 2) * 4;
+uint64_t partial_bytes(uint32_t rows, uint32_t kv_splits, uint32_t q_heads, uint32_t head_dim) {
+    return uint64_t{rows} * kv_splits * q_heads * (round_up(head_dim, 8) + 2) * 4;
 }
 
 bool fits(const PlanTarget& target, vk::Recorder& recorder, const Attention& operation) {
     const LayerCache& cache = operation.cache;
-    const uint32_t runs = run_count(target, operation);
+    const uint32_t kv_splits = kv_split_count(target, operation);
     return require(recorder, cache.kv_heads > 0 && operation.q_heads % cache.kv_heads == 0, "attention",
-                   "query heads are no multiple of kv heads") &&
+                   "the number of query heads is not a multiple of that of kv heads") &&
            require(recorder, cache.head_dim > 0 && cache.head_dim % 2 == 0 && cache.head_dim <= head_dim_max,
                    "attention", "head size is odd or too large") &&
            require(recorder,
                    operation.q.columns == operation.q_heads * cache.head_dim &&
                        operation.output.columns == operation.q.columns,
-                   "attention", "q and output do not have the heads that are named") &&
+                   "attention", "q or output does not match the number of heads") &&
            require(recorder, cache_fits(cache), "attention", "cache is shorter than its shape") &&
            require(recorder,
-                   runs <= 1 || operation.partials.bytes >= partial_bytes(operation.rows.count, runs,
-                                                                          operation.q_heads, cache.head_dim),
-                   "attention", "room for partial results is short");
+                   kv_splits <= 1 ||
+                       operation.partials.bytes >=
+                           partial_bytes(operation.rows.count, kv_splits, operation.q_heads, cache.head_dim),
+                   "attention", "the scratch buffer for partials is too small");
 }
 
 shaders::AttentionArguments arguments_of(const PlanTarget& target, const Attention& operation) {
@@ -62,8 +64,8 @@ shaders::AttentionArguments arguments_of(const PlanTarget& target, const Attenti
         .kv_heads = operation.cache.kv_heads,
         .pages = operation.cache.pages,
         .window = operation.window,
-        .run_tokens = run_tokens(target, operation.path),
-        .runs = run_count(target, operation),
+        .kv_split_tokens = kv_split_tokens(target, operation.path),
+        .kv_splits = kv_split_count(target, operation),
         .scale = operation.scale,
         .softcap = operation.softcap,
     };
@@ -73,12 +75,12 @@ shaders::AttentionArguments arguments_of(const PlanTarget& target, const Attenti
 
 uint64_t attention_partial_bytes(const PlanTarget& target, uint32_t rows, uint32_t context_tokens,
                                  uint32_t q_heads, uint32_t head_dim) {
-    const uint32_t runs = divide_up(context_tokens, attention_run_tokens(target));
-    return runs <= 1 ? 0 : partial_bytes(rows, runs, q_heads, head_dim);
+    const uint32_t kv_splits = divide_up(context_tokens, kv_split_tokens(target));
+    return kv_splits <= 1 ? 0 : partial_bytes(rows, kv_splits, q_heads, head_dim);
 }
 
 bool attention_needs_merge(const PlanTarget& target, const Attention& operation) {
-    return operation.rows.count > 0 && run_count(target, operation) > 1;
+    return operation.rows.count > 0 && kv_split_count(target, operation) > 1;
 }
 
 void attention(Library& library, vk::Recorder& recorder, const Attention& operation) {
@@ -88,14 +90,14 @@ void attention(Library& library, vk::Recorder& recorder, const Attention& operat
     if (rows.count == 0 || !fits(target, recorder, operation))
         return;
     const AttentionPlan plan = attention_plan(target, operation.q_heads, cache.kv_heads, cache.head_dim);
-    const uint32_t runs = run_count(target, operation);
-    const vk::Range partials = runs > 1 ? operation.partials : vk::Range{};
+    const uint32_t kv_splits = kv_split_count(target, operation);
+    const vk::Range partials = kv_splits > 1 ? operation.partials : vk::Range{};
     launch(library, recorder,
            {.variant = shaders::attention(),
             .specialization = {plan.workgroup, cache.head_dim, plan.heads,
                                static_cast<uint32_t>(cache.formats.keys),
                                static_cast<uint32_t>(cache.formats.values)},
-            .groups = {operation.q_heads / plan.heads, rows.count, runs},
+            .groups = {operation.q_heads / plan.heads, rows.count, kv_splits},
             .reads = {rows.infos, operation.q.rows(rows.first, rows.count), cache.keys, cache.values,
                       operation.tables.range},
             .writes = {operation.output.rows(rows.first, rows.count), partials}},

@@ -1,4 +1,5 @@
-#include "core/kernels/operations.hpp"
+#include "core/kernels/embed.hpp"
+
 #include "core/kernels/record.hpp"
 #include "shaders/embed/arguments.h"
 

@@ -25,14 +25,16 @@ uint64_t group_words(uint32_t pairs) {
 }
 
 bool fits(vk::Recorder& recorder, std::string_view operation, const ExpertRouting& choice) {
-    const uint64_t bytes = uint64_t{choice.rows} * choice.used * 4;
+    const uint64_t bytes = uint64_t{choice.rows} * choice.experts_per_token * 4;
     return require(recorder, choice.count > 0 && choice.count <= experts_max, operation,
                    "no experts, or too many") &&
-           require(recorder, choice.used > 0 && choice.used <= std::min(choice.count, experts_used_max),
+           require(recorder,
+                   choice.experts_per_token > 0 &&
+                       choice.experts_per_token <= std::min(choice.count, experts_per_token_max),
                    operation, "a row uses no experts, or too many") &&
            require(recorder, bytes / 4 <= expert_pairs_max, operation, "too many rows at once") &&
-           require(recorder, choice.experts.bytes >= bytes && choice.shares.bytes >= bytes, operation,
-                   "room for choices is short");
+           require(recorder, choice.experts.bytes >= bytes && choice.routing_weights.bytes >= bytes,
+                   operation, "room for choices is short");
 }
 
 bool fits(vk::Recorder& recorder, const ExpertLinear& operation) {
@@ -59,8 +61,8 @@ bool fits(vk::Recorder& recorder, const ExpertLinear& operation) {
 
 } // namespace
 
-uint64_t expert_group_bytes(uint32_t rows, uint32_t used) {
-    return group_words(rows * used) * 4;
+uint64_t expert_group_bytes(uint32_t rows, uint32_t experts_per_token) {
+    return group_words(rows * experts_per_token) * 4;
 }
 
 uint32_t expert_tile_pairs(uint32_t pairs, uint32_t experts) {
@@ -80,10 +82,10 @@ void expert_route(Library& library, vk::Recorder& recorder, const ExpertRoute& o
     const shaders::ExpertRouteArguments arguments{
         .router = router.address,
         .experts = choice.experts.address,
-        .shares = choice.shares.address,
+        .routing_weights = choice.routing_weights.address,
         .expert_count = choice.count,
         .router_stride = operation.router.stride,
-        .used = choice.used,
+        .experts_per_token = choice.experts_per_token,
         .unused = 0,
     };
     const ReducePlan plan = reduce_plan(library.target(), shaders::expert_route(shaders::Reduce::subgroup));
@@ -92,7 +94,7 @@ void expert_route(Library& library, vk::Recorder& recorder, const ExpertRoute& o
             .specialization = {plan.workgroup, plan.one_subgroup},
             .groups = {choice.rows, 1, 1},
             .reads = {router},
-            .writes = {choice.experts, choice.shares}},
+            .writes = {choice.experts, choice.routing_weights}},
            arguments);
 }
 
@@ -141,7 +143,7 @@ void expert_linear(Library& library, vk::Recorder& recorder, const ExpertLinear&
         .columns = padded_columns(one.columns),
         .expert_count = choice.count,
         .pairs = pairs,
-        .pairs_each = by_row ? choice.used : 1,
+        .pairs_each = by_row ? choice.experts_per_token : 1,
         .tiles = pairs,
         .x_stride = operation.input.stride / 4,
         .y_stride = operation.output.stride,
@@ -181,10 +183,10 @@ void expert_sum(Library& library, vk::Recorder& recorder, const ExpertSum& opera
     const vk::Range output = operation.output.rows(0, choice.rows);
     const shaders::ExpertSumArguments arguments{
         .x = input.address,
-        .shares = choice.shares.address,
+        .routing_weights = choice.routing_weights.address,
         .y = output.address,
         .columns = operation.input.columns,
-        .used = choice.used,
+        .experts_per_token = choice.experts_per_token,
         .x_stride = operation.input.stride,
         .y_stride = operation.output.stride,
     };
@@ -192,7 +194,7 @@ void expert_sum(Library& library, vk::Recorder& recorder, const ExpertSum& opera
            {.variant = shaders::expert_sum(),
             .specialization = {},
             .groups = {divide_up(operation.input.columns, 64), choice.rows, 1},
-            .reads = {input, choice.shares},
+            .reads = {input, choice.routing_weights},
             .writes = {output}},
            arguments);
 }

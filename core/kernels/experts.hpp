@@ -7,13 +7,13 @@
 #include <cstdint>
 
 // Mixture of experts: each row is routed on the device to a few of many matrices; only those are read. A pair
-// is a row and one of its choices: row x used + choice. The rules of operations.hpp apply. The caller
-// records, with barriers between: expert_route, expert_group, expert_linear (as often as there are matrices),
-// expert_sum. All take one numeric path: no sum depends on the number of rows.
+// is a row and one of its choices: row x experts_per_token + choice. The rules of rows.hpp apply. The
+// caller records, with barriers between: expert_route, expert_group, expert_linear (as often as there are
+// matrices), expert_sum. All take one numeric path: no sum depends on the number of rows.
 namespace etna::kernels {
 
 constexpr uint32_t experts_max = 1024;
-constexpr uint32_t experts_used_max = 32; ///< by one row
+constexpr uint32_t experts_per_token_max = 32; ///< by one row
 constexpr uint32_t expert_pairs_max = 65535;
 
 /// Matrices of one shape and layout, contiguous on the device and selected by index.
@@ -22,19 +22,19 @@ struct MatrixStack {
     uint32_t count = 0;
 };
 
-/// The experts of each row and their weights; at most experts_max and experts_used_max.
+/// The experts of each row and their weights; at most experts_max and experts_per_token_max.
 struct ExpertRouting {
-    vk::Range experts = {}; ///< u32 [rows][used]
-    vk::Range shares = {};  ///< f32 [rows][used], of sum 1 for each row
-    uint32_t count = 0;     ///< of experts
-    uint32_t used = 0;
+    vk::Range experts = {};         ///< u32 [rows][experts_per_token]
+    vk::Range routing_weights = {}; ///< f32 [rows][experts_per_token], of sum 1 for each row
+    uint32_t count = 0;             ///< of experts
+    uint32_t experts_per_token = 0;
     uint32_t rows = 0;
 
-    [[nodiscard]] uint32_t pairs() const { return rows * used; }
+    [[nodiscard]] uint32_t pairs() const { return rows * experts_per_token; }
 };
 
-/// The `used` largest of each row of `router`, smaller number first among equals, and their softmax.
-/// Source: arXiv 1701.06538, 2505.09388.
+/// Selects the `experts_per_token` largest values of each row of `router`, the smaller id first among equals,
+/// and their softmax. Source: arXiv 1701.06538, 2505.09388.
 struct ExpertRoute {
     Activations router;   ///< [rows, count]
     ExpertRouting choice; ///< written
@@ -45,7 +45,7 @@ void expert_route(Library& library, vk::Recorder& recorder, const ExpertRoute& o
 struct ExpertGroups {
     vk::Range range = {}; ///< scratch of expert_group_bytes()
 };
-uint64_t expert_group_bytes(uint32_t rows, uint32_t used);
+uint64_t expert_group_bytes(uint32_t rows, uint32_t experts_per_token);
 /// Pairs in a tile: the average per expert. Pure; does not affect any sum.
 uint32_t expert_tile_pairs(uint32_t pairs, uint32_t experts);
 void expert_group(Library& library, vk::Recorder& recorder, const ExpertRouting& choice,
@@ -68,7 +68,7 @@ struct ExpertLinear {
 };
 void expert_linear(Library& library, vk::Recorder& recorder, const ExpertLinear& operation);
 
-/// output[row] += sum over its pairs of share x input[pair], in the order of the choices.
+/// output[row] += sum over its pairs of routing weight x input[pair], in the order of the choices.
 struct ExpertSum {
     Activations input; ///< [pairs, width]
     Activations output;

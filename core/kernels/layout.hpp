@@ -11,12 +11,12 @@
 namespace etna::kernels {
 
 /// Activation rows and packed weight rows are padded with zeros to a multiple of this many elements, so that
-/// shaders load whole 16-byte words without a check.
+/// shaders load 16-byte words without a check.
 constexpr uint32_t column_padding = 32;
 
 /// Device storage format of weights, named as in files; numbers as in shaders/include/formats.glsl. Quantised
 /// formats hold the file's values, split into planes of codes and a region of scales (plane_codes.glsl and
-/// scales.glsl there), so that shaders load whole words.
+/// scales.glsl there), so that shaders load aligned words.
 enum class Format : uint8_t {
     f32,
     f16,
@@ -52,7 +52,7 @@ struct Layout {
 
 std::string_view to_string(Format format);
 
-/// Columns of a matrix come in whole blocks of this many: 1, 32 or 256.
+/// The number of columns of a matrix is a multiple of this: 1, 32 or 256.
 uint32_t block_columns(Format format);
 
 std::string_view to_string(Arrangement arrangement);
@@ -65,14 +65,14 @@ struct PackedBytes {
 };
 PackedBytes packed_bytes(Layout layout, uint32_t rows, uint32_t columns);
 
-/// Repacking works on whole groups of this many rows.
+/// Repacking works on groups of this many rows.
 constexpr uint32_t repack_rows = 8;
 
 /// Repacks rows [first_row, first_row + row_count) of a file's matrix into the device layout. `source` holds
 /// exactly these rows as a GGUF file has them; first_row is a multiple of repack_rows, and row_count too
 /// unless it reaches the last row. `weights` and `scales` are the packed bytes of the same rows only:
 /// packed_bytes(layout, row_count, columns). Padding is written as zeros. Error: invalid_argument if sizes
-/// are inconsistent, or columns are not whole blocks.
+/// are inconsistent, or the columns are not a multiple of the block length.
 struct Repack {
     Layout layout;
     uint32_t row_count = 0;
@@ -132,5 +132,8 @@ struct Activations {
 constexpr uint32_t padded_columns(uint32_t columns) {
     return (columns + column_padding - 1) / column_padding * column_padding;
 }
+
+/// How the result is stored.
+enum class Store : uint8_t { replace, add };
 
 } // namespace etna::kernels

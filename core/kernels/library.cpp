@@ -49,7 +49,7 @@ Status usable(shaders::Variant variant, const vk::DeviceProfile& profile) {
     return usable(shaders::code(variant), profile);
 }
 
-struct Library::Content {
+struct Library::Impl {
     using Key = std::pair<shaders::Variant, std::vector<uint32_t>>;
 
     vk::Device& device; // borrowed
@@ -58,12 +58,12 @@ struct Library::Content {
     std::mutex mutex;
     std::map<Key, vk::Pipeline> pipelines; // stable addresses
 
-    Content(vk::Device& used, PlanTarget plan, CodeSource source)
+    Impl(vk::Device& used, PlanTarget plan, CodeSource source)
         : device(used), target(std::move(plan)), code(std::move(source)) {}
 };
 
 Library::Library(vk::Device& device, LibraryOptions options)
-    : content_(std::make_unique<Content>(
+    : impl_(std::make_unique<Impl>(
           device,
           PlanTarget{.family = options.family.value_or(natural_family(device.profile())),
                      .profile = device.profile(),
@@ -73,37 +73,37 @@ Library::Library(vk::Device& device, LibraryOptions options)
 Library::~Library() = default;
 
 const PlanTarget& Library::target() const {
-    return content_->target;
+    return impl_->target;
 }
 
 vk::Device& Library::device() const {
-    return content_->device;
+    return impl_->device;
 }
 
 Result<const vk::Pipeline*> Library::pipeline(shaders::Variant variant,
                                               std::span<const uint32_t> specialization,
                                               uint32_t push_constant_bytes) {
-    Content::Key key(variant, {specialization.begin(), specialization.end()});
+    Impl::Key key(variant, {specialization.begin(), specialization.end()});
     {
-        const std::scoped_lock lock(content_->mutex);
-        if (const auto found = content_->pipelines.find(key); found != content_->pipelines.end())
+        const std::scoped_lock lock(impl_->mutex);
+        if (const auto found = impl_->pipelines.find(key); found != impl_->pipelines.end())
             return &found->second;
     }
-    const shaders::Code& code = content_->code(variant);
-    ETNA_CHECK(usable(code, content_->target.profile));
+    const shaders::Code& code = impl_->code(variant);
+    ETNA_CHECK(usable(code, impl_->target.profile));
     ETNA_TRY(vk::Pipeline created,
-             vk::Pipeline::create(content_->device, {.label = code.name,
-                                                     .code = code.words,
-                                                     .specialization = specialization,
-                                                     .push_constant_bytes = push_constant_bytes}));
-    const std::scoped_lock lock(content_->mutex); // the first pipeline inserted wins
-    return &content_->pipelines.emplace(std::move(key), std::move(created)).first->second;
+             vk::Pipeline::create(impl_->device, {.label = code.name,
+                                                  .code = code.words,
+                                                  .specialization = specialization,
+                                                  .push_constant_bytes = push_constant_bytes}));
+    const std::scoped_lock lock(impl_->mutex); // the first pipeline inserted wins
+    return &impl_->pipelines.emplace(std::move(key), std::move(created)).first->second;
 }
 
 std::vector<CreatedPipeline> Library::created() const {
-    const std::scoped_lock lock(content_->mutex);
+    const std::scoped_lock lock(impl_->mutex);
     std::vector<CreatedPipeline> all;
-    for (const auto& [key, pipeline] : content_->pipelines)
+    for (const auto& [key, pipeline] : impl_->pipelines)
         all.push_back({.variant = key.first, .specialization = key.second, .pipeline = &pipeline});
     return all;
 }

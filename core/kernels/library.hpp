@@ -27,7 +27,7 @@ enum class PlanFamily : uint8_t { nvidia, amd, intel, lavapipe };
 std::string_view to_string(PlanFamily family);
 std::optional<PlanFamily> plan_family_named(std::string_view name);
 
-/// The inputs of kernel selection besides shape and layout.
+/// The inputs of kernel selection in addition to shape and layout.
 struct PlanTarget {
     PlanFamily family = PlanFamily::nvidia;
     vk::DeviceProfile profile;
@@ -78,12 +78,12 @@ public:
     Result<const vk::Pipeline*> pipeline(shaders::Variant variant, std::span<const uint32_t> specialization,
                                          uint32_t push_constant_bytes);
 
-    /// All pipelines requested so far, by variant.
+    /// All pipelines requested until now, by variant.
     [[nodiscard]] std::vector<CreatedPipeline> created() const;
 
 private:
-    struct Content;
-    std::unique_ptr<Content> content_;
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
 };
 
 } // namespace etna::kernels

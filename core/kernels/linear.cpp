@@ -1,4 +1,5 @@
-#include "core/kernels/operations.hpp"
+#include "core/kernels/linear.hpp"
+
 #include "core/kernels/policy.hpp"
 #include "core/kernels/record.hpp"
 #include "shaders/linear/arguments.h"

@@ -13,7 +13,7 @@ constexpr uint32_t columns_each_max = 8;
 constexpr uint32_t invocation_sums_max = 8;
 /// Every Vulkan device has at least 16 KiB of shared memory; queries take at most half of it.
 constexpr uint32_t attention_query_floats = 2048;
-/// Keys in one run of the generation path: long enough that merging is cheap, short enough to fill a GPU.
+/// Keys in one KV split of the decode path: long enough that merging is cheap, short enough to fill a GPU.
 constexpr uint32_t gpu_run_tokens = 512;
 /// A CPU does not benefit from more workgroups than cores.
 constexpr uint32_t cpu_run_tokens = 2048;
@@ -42,7 +42,7 @@ bool uses_tile(const PlanTarget& target, shaders::Format format, RowPath path) {
     return path == RowPath::prefill ? tile || !rows : tile && !rows;
 }
 
-/// Weight rows of one workgroup, by family: wider registers want more rows, small matrices want more
+/// Weight rows of one workgroup, by family: wider registers favour more rows, small matrices favour more
 /// workgroups.
 uint32_t rows_for(PlanFamily family, uint32_t rows) {
     constexpr uint32_t few_rows = 2048;
@@ -194,7 +194,7 @@ AttentionPlan attention_plan(const PlanTarget& target, uint32_t q_heads, uint32_
     return {.workgroup = target.family == PlanFamily::lavapipe ? 32U : 64U, .heads = heads};
 }
 
-uint32_t attention_run_tokens(const PlanTarget& target) {
+uint32_t kv_split_tokens(const PlanTarget& target) {
     return target.family == PlanFamily::lavapipe ? cpu_run_tokens : gpu_run_tokens;
 }
 

@@ -1,12 +1,13 @@
 #pragma once
 
-#include "core/kernels/operations.hpp"
+#include "core/kernels/linear.hpp"
+#include "core/kernels/rows.hpp"
 
 #include <cstdint>
 
 // Kernel selection: pure functions of shape, layout and target, tested without a device. Tuning happens here.
 // Nothing may depend on the number of rows in a step, except the number of columns per workgroup, which
-// affects no sum. An untrusted variant (PlanTarget::untrusted) is selected only if there is no other.
+// affects no sum. An untrusted variant (PlanTarget::untrusted) is selected only if no other kernel can run.
 namespace etna::kernels {
 
 /// Invocations that reduce one row together, and whether they are guaranteed to be one subgroup.
@@ -30,7 +31,7 @@ struct LinearPlan {
     LinearKernel kernel = LinearKernel::rows;
     ReducePlan reduce;         ///< of `rows`
     vk::MatrixShape shape;     ///< of `matrix`
-    uint32_t workgroup = 0;    ///< of `matrix`: whole subgroups, whatever their size
+    uint32_t workgroup = 0;    ///< of `matrix`: a multiple of every subgroup size
     uint32_t rows_each = 1;    ///< weight rows (lanes: groups of 8) that one workgroup computes
     uint32_t columns_each = 1; ///< activation rows that one workgroup computes
 

@@ -10,7 +10,7 @@
 
 namespace etna::kernels {
 
-/// Everything one dispatch needs besides its arguments.
+/// Everything one dispatch needs except its arguments.
 struct Launch {
     shaders::Variant variant;
     std::initializer_list<uint32_t> specialization;

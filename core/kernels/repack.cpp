@@ -26,8 +26,8 @@ Status check(const Repack& task) {
 }
 
 /// Destination of a row's words: contiguous, or eight words apart.
-void place(Arrangement arrangement, uint32_t row, const std::vector<uint32_t>& words,
-           MutableByteView region) {
+void store_words(Arrangement arrangement, uint32_t row, const std::vector<uint32_t>& words,
+                 MutableByteView region) {
     if (words.empty())
         return;
     auto* to = reinterpret_cast<uint32_t*>(region.data());
@@ -62,8 +62,8 @@ Status repack(const Repack& task) {
             for (uint32_t block = 0; block < row_blocks; ++block, source += shape.block_bytes)
                 shape.repack(source, block, words);
         }
-        place(task.layout.arrangement, row, weights, task.weights);
-        place(task.layout.arrangement, row, scales, task.scales);
+        store_words(task.layout.arrangement, row, weights, task.weights);
+        store_words(task.layout.arrangement, row, scales, task.scales);
     }
     return {};
 }

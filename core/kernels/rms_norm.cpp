@@ -1,4 +1,5 @@
-#include "core/kernels/operations.hpp"
+#include "core/kernels/rms_norm.hpp"
+
 #include "core/kernels/policy.hpp"
 #include "core/kernels/record.hpp"
 #include "shaders/norm/arguments.h"
@@ -10,7 +11,7 @@ static_assert(sizeof(shaders::RmsNormArguments) == 80);
 void rms_norm(Library& library, vk::Recorder& recorder, const RmsNorm& operation) {
     const Activations& input = operation.input;
     const bool indexed = operation.indices.has_value();
-    const bool watched = operation.watch.has_value();
+    const bool probed = operation.nan_probe.has_value();
     if (operation.count == 0 ||
         !require(recorder, input.columns == operation.output.columns, "rms_norm",
                  "input and output differ in width") ||
@@ -18,17 +19,19 @@ void rms_norm(Library& library, vk::Recorder& recorder, const RmsNorm& operation
                  "weight is short") ||
         !require(recorder, !indexed || operation.indices->bytes >= uint64_t{operation.count} * 4, "rms_norm",
                  "indices are short") ||
-        !require(recorder, !watched || operation.watch->stages.bytes >= input.range.bytes / input.stride,
-                 "rms_norm", "stages are short"))
+        !require(recorder,
+                 !probed || operation.nan_probe->nan_probes.bytes >= input.range.bytes / input.stride,
+                 "rms_norm", "room for NaN probes is short"))
         return;
     const vk::Range indices = operation.indices.value_or(vk::Range{});
-    const vk::Range stages = watched ? operation.watch->stages : vk::Range{};
+    const vk::Range nan_probes = probed ? operation.nan_probe->nan_probes : vk::Range{};
     const shaders::RmsNormArguments arguments{
         .x = input.range.address,
         .y = operation.output.range.address,
         .weight = operation.weight.address,
         .indices = indices.address,
-        .stages = watched ? stages.address : operation.output.range.address, // never null: see sample.cpp
+        .nan_probes =
+            probed ? nan_probes.address : operation.output.range.address, // never null: see sample.cpp
         .columns = input.columns,
         .x_stride = input.stride,
         .y_stride = operation.output.stride,
@@ -38,7 +41,7 @@ void rms_norm(Library& library, vk::Recorder& recorder, const RmsNorm& operation
         .use_indices = indexed ? 1U : 0U,
         .epsilon = operation.epsilon,
         .add = operation.store == Store::add ? 1U : 0U,
-        .stage = watched ? operation.watch->stage : no_stage,
+        .nan_probe = probed ? operation.nan_probe->nan_probe : no_nan_probe,
     };
     const ReducePlan plan = reduce_plan(library.target(), shaders::rms_norm(shaders::Reduce::subgroup));
     const vk::Range read = indexed ? input.range : input.rows(operation.input_first, operation.count);
@@ -47,7 +50,7 @@ void rms_norm(Library& library, vk::Recorder& recorder, const RmsNorm& operation
             .specialization = {plan.workgroup, plan.one_subgroup},
             .groups = {operation.count, 1, 1},
             .reads = {read, operation.weight, indices},
-            .writes = {operation.output.rows(operation.output_first, operation.count), stages}},
+            .writes = {operation.output.rows(operation.output_first, operation.count), nan_probes}},
            arguments);
 }
 

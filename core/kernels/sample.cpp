@@ -1,4 +1,5 @@
-#include "core/kernels/operations.hpp"
+#include "core/kernels/sample.hpp"
+
 #include "core/kernels/policy.hpp"
 #include "core/kernels/record.hpp"
 #include "shaders/sample/arguments.h"
@@ -40,13 +41,14 @@ shaders::SampleArguments arguments_of(const Sample& operation) {
         .partials = operation.partials.address,
         .results = operation.results.address,
         // Never null: CPU drivers load uniform values before they test the condition.
-        .stages = operation.stages.bytes > 0 ? operation.stages.address : operation.partials.address,
+        .nan_probes =
+            operation.nan_probes.bytes > 0 ? operation.nan_probes.address : operation.partials.address,
         .vocabulary = operation.logits.columns,
         .logits_stride = operation.logits.stride,
         .chunks = divide_up(operation.logits.columns, chunk_logits),
         .candidates = operation.candidates,
         .slot_count = static_cast<uint32_t>(operation.slots.bytes / 4),
-        .stage_rows = static_cast<uint32_t>(operation.stages.bytes / 4),
+        .nan_probe_rows = static_cast<uint32_t>(operation.nan_probes.bytes / 4),
     };
 }
 
@@ -77,7 +79,7 @@ void sample_finish(Library& library, vk::Recorder& recorder, const Sample& opera
            {.variant = shaders::sample_finish(plan.reduce),
             .specialization = {plan.workgroup, plan.one_subgroup},
             .groups = {operation.count, 1, 1},
-            .reads = {operation.partials, operation.infos, operation.stages},
+            .reads = {operation.partials, operation.infos, operation.nan_probes},
             .writes = {operation.slots, operation.results}},
            arguments_of(operation));
 }

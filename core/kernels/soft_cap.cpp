@@ -1,4 +1,5 @@
-#include "core/kernels/operations.hpp"
+#include "core/kernels/soft_cap.hpp"
+
 #include "core/kernels/record.hpp"
 #include "shaders/activation/arguments.h"
 

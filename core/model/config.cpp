@@ -11,16 +11,16 @@ namespace {
 void read_scaling(MetadataReader& reader, const Config& config, RotaryConfig& rotary) {
     constexpr double stretch_max = 1e6;
     // Files older than rope.scaling.* have only rope.scale_linear; a factor without a type means linear.
-    double factor = reader.number("rope.scale_linear", {.least = 0, .most = stretch_max}, 1);
+    double factor = reader.number("rope.scale_linear", {.min = 0, .max = stretch_max}, 1);
     // Some converters write a factor of 0 for "no scaling".
     if (reader.has("rope.scaling.factor")) {
         factor = reader.number("rope.scaling.factor",
-                               {.least = 0, .most = stretch_max, .lower = LowerBound::inclusive}, 1);
+                               {.min = 0, .max = stretch_max, .lower = LowerBound::inclusive}, 1);
     }
     rotary.factor = factor <= 0 ? 1 : factor;
-    rotary.attention_factor = reader.number("rope.scaling.attn_factor", {.least = 0, .most = 100}, 1);
+    rotary.attention_factor = reader.number("rope.scaling.attn_factor", {.min = 0, .max = 100}, 1);
     rotary.original_context = reader.integer("rope.scaling.original_context_length",
-                                             {.least = 1, .most = context_max}, config.context);
+                                             {.min = 1, .max = context_max}, config.context);
 
     const std::string type = reader.text("rope.scaling.type", rotary.factor == 1 ? "none" : "linear");
     if (type == "linear") {
@@ -28,48 +28,46 @@ void read_scaling(MetadataReader& reader, const Config& config, RotaryConfig& ro
     } else if (type == "yarn") {
         rotary.scaling = RotaryScaling::yarn;
         rotary.extrapolation = reader.number("rope.scaling.yarn_ext_factor",
-                                             {.least = 0, .most = 1, .lower = LowerBound::inclusive}, 1);
-        rotary.beta_fast = reader.number("rope.scaling.yarn_beta_fast", {.least = 0, .most = 1e4}, 32);
-        rotary.beta_slow = reader.number("rope.scaling.yarn_beta_slow", {.least = 0, .most = 1e4}, 1);
+                                             {.min = 0, .max = 1, .lower = LowerBound::inclusive}, 1);
+        rotary.beta_fast = reader.number("rope.scaling.yarn_beta_fast", {.min = 0, .max = 1e4}, 32);
+        rotary.beta_slow = reader.number("rope.scaling.yarn_beta_slow", {.min = 0, .max = 1e4}, 1);
     } else if (type == "longrope") {
         rotary.scaling = RotaryScaling::longrope;
     } else if (type != "none") {
-        reader.fail(ErrorKind::unsupported, "rope.scaling.type",
-                    "supported are none, linear, yarn and longrope");
+        reader.fail(ErrorKind::unsupported, "rope.scaling.type", "must be none, linear, yarn or longrope");
     }
 }
 
 void read_rotary(MetadataReader& reader, const Config& config, RotaryConfig& rotary) {
     rotary.dims =
-        reader.integer("rope.dimension_count", {.least = 2, .most = kernels::head_dim_max}, config.head_dim);
+        reader.integer("rope.dimension_count", {.min = 2, .max = kernels::head_dim_max}, config.head_dim);
     if (rotary.dims % 2 != 0)
         reader.fail(ErrorKind::corrupt, "rope.dimension_count", "must be even");
     if (rotary.dims > config.head_dim) {
         reader.fail(ErrorKind::corrupt, "rope.dimension_count",
                     fmt::format("above the head size {}", config.head_dim));
     }
-    rotary.base = reader.number("rope.freq_base", {.least = 1, .most = 1e12}, 10000);
+    rotary.base = reader.number("rope.freq_base", {.min = 1, .max = 1e12}, 10000);
     read_scaling(reader, config, rotary);
 }
 
 void read_heads(MetadataReader& reader, Config& config) {
-    config.q_heads = reader.integer("attention.head_count", {.least = 1, .most = heads_max});
-    config.kv_heads =
-        reader.integer("attention.head_count_kv", {.least = 1, .most = heads_max}, config.q_heads);
+    config.q_heads = reader.integer("attention.head_count", {.min = 1, .max = heads_max});
+    config.kv_heads = reader.integer("attention.head_count_kv", {.min = 1, .max = heads_max}, config.q_heads);
     if (config.q_heads % config.kv_heads != 0) {
         reader.fail(ErrorKind::corrupt, "attention.head_count_kv",
                     fmt::format("does not divide head_count {}", config.q_heads));
     }
 
-    const IntegerBounds sizes{.least = 2, .most = kernels::head_dim_max};
+    const IntegerBounds sizes{.min = 2, .max = kernels::head_dim_max};
     if (!reader.has("attention.key_length") &&
-        (config.width % config.q_heads != 0 || config.width / config.q_heads > sizes.most)) {
-        reader.fail(ErrorKind::corrupt, "attention.head_count",
-                    fmt::format("does not split embedding_length {} into heads of 2 to {}", config.width,
-                                sizes.most));
+        (config.width % config.q_heads != 0 || config.width / config.q_heads > sizes.max)) {
+        reader.fail(
+            ErrorKind::corrupt, "attention.head_count",
+            fmt::format("does not split embedding_length {} into heads of 2 to {}", config.width, sizes.max));
     }
     config.head_dim = reader.integer("attention.key_length", sizes, config.width / config.q_heads);
-    if (config.head_dim < sizes.least || config.head_dim % 2 != 0) {
+    if (config.head_dim < sizes.min || config.head_dim % 2 != 0) {
         reader.fail(ErrorKind::unsupported, "attention.key_length",
                     fmt::format("heads of {} elements: the size must be even", config.head_dim));
     }
@@ -85,7 +83,7 @@ uint32_t read_vocabulary(MetadataReader& reader) {
     std::optional<uint32_t> rows;
     if (embedding != nullptr && embedding->shape[1] > 0 && embedding->shape[1] <= vocabulary_max)
         rows = static_cast<uint32_t>(embedding->shape[1]);
-    return reader.integer("vocab_size", {.least = 1, .most = vocabulary_max}, rows);
+    return reader.integer("vocab_size", {.min = 1, .max = vocabulary_max}, rows);
 }
 
 } // namespace
@@ -100,16 +98,16 @@ uint32_t Config::rotary_dims_max() const {
 Config read_common(MetadataReader& reader, kernels::RotaryPairs pairs) {
     Config config;
     config.architecture = reader.architecture();
-    config.layers = reader.integer("block_count", {.least = 1, .most = layers_max});
-    config.width = reader.integer("embedding_length", {.least = 1, .most = width_max});
-    // With experts, the width of a dense layer is optional, because there is no dense layer.
+    config.layers = reader.integer("block_count", {.min = 1, .max = layers_max});
+    config.width = reader.integer("embedding_length", {.min = 1, .max = width_max});
+    // With experts, the width of a dense layer is optional, because no layer is dense.
     config.feed_forward =
-        reader.integer("feed_forward_length", {.least = 1, .most = width_max},
+        reader.integer("feed_forward_length", {.min = 1, .max = width_max},
                        reader.has("expert_feed_forward_length") ? std::optional(1U) : std::nullopt);
-    config.context = reader.integer("context_length", {.least = 1, .most = context_max});
+    config.context = reader.integer("context_length", {.min = 1, .max = context_max});
     config.vocabulary = read_vocabulary(reader);
     config.rms_epsilon =
-        static_cast<float>(reader.number("attention.layer_norm_rms_epsilon", {.least = 0, .most = 0.1}));
+        static_cast<float>(reader.number("attention.layer_norm_rms_epsilon", {.min = 0, .max = 0.1}));
     read_heads(reader, config);
     config.attention_scale = 1 / std::sqrt(static_cast<float>(config.head_dim));
     RotaryConfig rotary;
@@ -121,30 +119,30 @@ Config read_common(MetadataReader& reader, kernels::RotaryPairs pairs) {
 }
 
 uint32_t read_window(MetadataReader& reader, std::optional<uint32_t> fallback) {
-    return reader.integer("attention.sliding_window", {.least = 0, .most = context_max}, fallback);
+    return reader.integer("attention.sliding_window", {.min = 0, .max = context_max}, fallback);
 }
 
 float read_softcap(MetadataReader& reader, std::string_view key) {
-    return static_cast<float>(
-        reader.number(key, {.least = 0, .most = 1e6, .lower = LowerBound::inclusive}, 0));
+    return static_cast<float>(reader.number(key, {.min = 0, .max = 1e6, .lower = LowerBound::inclusive}, 0));
 }
 
 void refuse_experts(MetadataReader& reader) {
-    if (reader.integer("expert_count", {.least = 0, .most = width_max}, 0) > 0)
+    if (reader.integer("expert_count", {.min = 0, .max = width_max}, 0) > 0)
         reader.fail(ErrorKind::unsupported, "expert_count", "mixtures of experts are not supported");
 }
 
 ExpertConfig read_experts(MetadataReader& reader, const Config& config) {
     ExpertConfig experts;
-    experts.count = reader.integer("expert_count", {.least = 1, .most = kernels::experts_max});
-    experts.used = reader.integer("expert_used_count", {.least = 1, .most = kernels::experts_used_max});
-    if (experts.used > experts.count) {
+    experts.count = reader.integer("expert_count", {.min = 1, .max = kernels::experts_max});
+    experts.experts_per_token =
+        reader.integer("expert_used_count", {.min = 1, .max = kernels::experts_per_token_max});
+    if (experts.experts_per_token > experts.count) {
         reader.fail(ErrorKind::corrupt, "expert_used_count",
                     fmt::format("above expert_count {}", experts.count));
     }
-    const uint32_t shared_out = std::max(1U, config.feed_forward / experts.used);
+    const uint32_t shared_out = std::max(1U, config.feed_forward / experts.experts_per_token);
     experts.feed_forward =
-        reader.integer("expert_feed_forward_length", {.least = 1, .most = width_max}, shared_out);
+        reader.integer("expert_feed_forward_length", {.min = 1, .max = width_max}, shared_out);
     return experts;
 }
 

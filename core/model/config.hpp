@@ -3,7 +3,9 @@
 #include "core/base/result.hpp"
 #include "core/gguf/file.hpp"
 #include "core/kernels/experts.hpp"
-#include "core/kernels/operations.hpp"
+#include "core/kernels/gate_multiply.hpp"
+#include "core/kernels/kv_cache.hpp"
+#include "core/kernels/rotary_store.hpp"
 #include "core/model/metadata_reader.hpp"
 
 #include <cstdint>
@@ -58,9 +60,9 @@ struct CacheGroup {
 
 /// Mixture of experts that replaces each feed-forward block.
 struct ExpertConfig {
-    uint32_t count = 0;        ///< 0: none
-    uint32_t used = 0;         ///< by each row, at most count and kernels::experts_used_max
-    uint32_t feed_forward = 0; ///< width of one expert
+    uint32_t count = 0;             ///< 0: none
+    uint32_t experts_per_token = 0; ///< at most count and kernels::experts_per_token_max
+    uint32_t feed_forward = 0;      ///< width of one expert
 };
 
 /// A model's hyperparameters, read from metadata and validated: nonzero, bounded, consistent.
@@ -91,7 +93,7 @@ struct Config {
 
 /// Reads what decoder architectures share, under keys "<architecture>.*" of the GGUF specification, with its
 /// defaults: one key/value head for each query head, head_dim = width / q_heads, scores scaled by 1 /
-/// sqrt(head_dim), rotation of whole heads with base 10000. One full cache group, dense layers. Errors stay
+/// sqrt(head_dim), rotation of entire heads with base 10000. One full cache group, dense layers. Errors stay
 /// in the reader: corrupt (a key is missing, of the wrong type, out of bounds or contradicts another; names
 /// key and value), unsupported (well-formed, but not built: per-layer head counts, unknown rope scaling). The
 /// result is meaningless after an error.

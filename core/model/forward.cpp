@@ -1,6 +1,11 @@
 #include "core/model/forward.hpp"
 
-#include "core/model/stage.hpp"
+#include "core/kernels/embed.hpp"
+#include "core/kernels/linear.hpp"
+#include "core/kernels/rms_norm.hpp"
+#include "core/kernels/sample.hpp"
+#include "core/kernels/soft_cap.hpp"
+#include "core/model/nan_probe.hpp"
 
 #include <fmt/format.h>
 
@@ -30,35 +35,36 @@ void record_head(const Recording& recording, const Decoder& decoder) {
     kernels::Library& library = recording.library;
     vk::Recorder& recorder = recording.recorder;
     const kernels::Sample sample{.logits = activations.logits,
-                                 .count = step.wanted,
+                                 .count = step.output_rows,
                                  .candidates = step.candidates,
                                  .infos = step.sample_infos,
                                  .slots = activations.slots,
                                  .partials = activations.sample_partials,
                                  .results = step.sample_results,
-                                 .stages = activations.stages.part(0, step.rows * sizeof(uint32_t))};
+                                 .nan_probes = activations.nan_probes.part(0, step.rows * sizeof(uint32_t))};
     const auto layers = static_cast<uint32_t>(decoder.layers.size());
 
     recorder.begin_region("head");
     kernels::rms_norm(library, recorder,
                       {.input = activations.residual,
-                       .output = activations.gathered,
+                       .output = activations.output_hidden,
                        .weight = decoder.output_norm,
-                       .count = step.wanted,
-                       .indices = step.wanted_indices,
+                       .count = step.output_rows,
+                       .indices = step.output_indices,
                        .epsilon = decoder.epsilon,
-                       .watch = watch(recording, head_stage(layers))});
+                       .nan_probe = probe_rows(recording, head_nan_probe(layers))});
     recorder.barrier();
     kernels::linear(library, recorder,
                     {.weight = decoder.head,
-                     .input = activations.gathered,
+                     .input = activations.output_hidden,
                      .output = activations.logits,
-                     .count = step.wanted,
+                     .count = step.output_rows,
                      .path = kernels::RowPath::decode});
     recorder.barrier();
     if (decoder.logit_softcap > 0) {
-        kernels::soft_cap(library, recorder,
-                          {.values = activations.logits, .count = step.wanted, .cap = decoder.logit_softcap});
+        kernels::soft_cap(
+            library, recorder,
+            {.values = activations.logits, .count = step.output_rows, .cap = decoder.logit_softcap});
         recorder.barrier();
     }
     kernels::sample_partial(library, recorder, sample);
@@ -82,7 +88,7 @@ void record_forward(const Recording& recording, const Decoder& decoder) {
         recorder.barrier();
         record_layer(recording, decoder.layers[index], index);
     }
-    if (step.wanted == 0)
+    if (step.output_rows == 0)
         return;
     recorder.barrier();
     record_head(recording, decoder);

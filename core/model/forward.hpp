@@ -27,9 +27,9 @@ struct Decoder {
     float logit_softcap = 0; ///< 0: none
 };
 
-/// Records one step: embed, layers, and for the wanted rows norm, head and sampling. The head always takes
-/// the generation path, so that a row's logits do not depend on its kind. Regions "layer 3" with "attention"
-/// and "feed forward", and "head". Dependent stages are separated by barriers; there is none before the first
+/// Records one step: embed, layers, and for the output rows norm, head and sampling. The head always takes
+/// the decode path, so that a row's logits do not depend on its kind. Regions "layer 3" with "attention"
+/// and "feed forward", and "head". Dependent steps are separated by barriers; there is none before the first
 /// and none after the last: the caller orders its own transfers.
 void record_forward(const Recording& recording, const Decoder& decoder);
 

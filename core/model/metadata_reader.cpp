@@ -49,8 +49,8 @@ std::optional<uint64_t> same_in_all_layers(const gguf::Array& list) {
 
 /// False for NaN.
 bool contains(const NumberBounds& bounds, double value) {
-    return (value > bounds.least || (value == bounds.least && bounds.lower == LowerBound::inclusive)) &&
-           value <= bounds.most;
+    return (value > bounds.min || (value == bounds.min && bounds.lower == LowerBound::inclusive)) &&
+           value <= bounds.max;
 }
 
 } // namespace
@@ -100,9 +100,9 @@ uint32_t MetadataReader::integer(std::string_view key, IntegerBounds bounds,
     const std::optional<uint64_t> value =
         list == nullptr ? file_.unsigned_integer(full(key)) : same_in_all_layers(*list);
     if (!value) {
-        fail(ErrorKind::corrupt, key, "not a whole number");
-    } else if (*value < bounds.least || *value > bounds.most) {
-        fail(ErrorKind::corrupt, key, fmt::format("outside {} to {}", bounds.least, bounds.most));
+        fail(ErrorKind::corrupt, key, "not an integer");
+    } else if (*value < bounds.min || *value > bounds.max) {
+        fail(ErrorKind::corrupt, key, fmt::format("outside {} to {}", bounds.min, bounds.max));
     } else {
         return static_cast<uint32_t>(*value);
     }
@@ -118,8 +118,8 @@ double MetadataReader::number(std::string_view key, NumberBounds bounds, std::op
     } else if (!contains(bounds, *value)) {
         fail(ErrorKind::corrupt, key,
              fmt::format("must be {} {} and at most {}",
-                         bounds.lower == LowerBound::inclusive ? "at least" : "above", bounds.least,
-                         bounds.most));
+                         bounds.lower == LowerBound::inclusive ? "at least" : "above", bounds.min,
+                         bounds.max));
     } else {
         return *value;
     }

@@ -11,13 +11,13 @@
 namespace etna::model {
 
 struct IntegerBounds {
-    uint64_t least = 1;
-    uint64_t most = 1;
+    uint64_t min = 1;
+    uint64_t max = 1;
 };
 enum class LowerBound : uint8_t { exclusive, inclusive };
 struct NumberBounds {
-    double least = 0;
-    double most = 1;
+    double min = 0;
+    double max = 1;
     LowerBound lower = LowerBound::exclusive;
 };
 

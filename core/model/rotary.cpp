@@ -18,7 +18,8 @@ double pair_with_rotations(const RotaryConfig& config, double rotations) {
     return config.dims * std::log(turns) / (2 * std::log(config.base));
 }
 
-/// Share of a pair's own frequency that YaRN keeps, 1 for fast pairs and 0 for slow ones, by pair index.
+/// The fraction of a pair's unscaled frequency in YaRN's blend, 1 for fast pairs and 0 for slow ones, by pair
+/// index.
 class KeepRamp {
 public:
     explicit KeepRamp(const RotaryConfig& config)

@@ -1,6 +1,9 @@
 #pragma once
 
-#include "core/kernels/operations.hpp"
+#include "core/kernels/kv_cache.hpp"
+#include "core/kernels/rms_norm.hpp"
+#include "core/kernels/rows.hpp"
+#include "core/kernels/sample.hpp"
 #include "core/vk/recorder.hpp"
 
 #include <cstdint>
@@ -9,13 +12,12 @@
 
 namespace etna::model {
 
-/// Consecutive rows of a step that take one numeric path. A step has at most two: generation first, then
-/// prompt.
-struct Run {
+/// Consecutive rows of a step that take one numeric path. A step has at most two: decode first, then prefill.
+struct RowRange {
     kernels::RowPath path = kernels::RowPath::decode;
     uint32_t first = 0;
     uint32_t count = 0;
-    uint32_t longest = 0; ///< largest index + 1 among its rows
+    uint32_t kv_length_max = 0; ///< largest RowInfo::index + 1 among its rows
 };
 
 /// Inputs of a step for the layers of one cache group.
@@ -27,43 +29,43 @@ struct GroupInputs {
 
 /// One forward pass: its rows and the device ranges of their inputs from the host. All borrowed.
 struct Step {
-    std::span<const Run> runs; ///< together [0, rows)
+    std::span<const RowRange> row_ranges; ///< together [0, rows)
     uint32_t rows = 0;
     std::span<const GroupInputs> groups;
 
-    uint32_t wanted = 0;      ///< rows that go through the head; 0: none
-    vk::Range wanted_indices; ///< u32 [wanted], rows of the step
-    vk::Range sample_infos;   ///< kernels::SampleInfo [wanted]
-    vk::Range sample_results; ///< kernels::SampleResult [wanted], written
-    uint32_t candidates = 1;  ///< largest number that a wanted row needs
+    uint32_t output_rows = 0; ///< rows that go through the head; 0: none
+    vk::Range output_indices; ///< u32 [output_rows], rows of the step
+    vk::Range sample_infos;   ///< kernels::SampleInfo [output_rows]
+    vk::Range sample_results; ///< kernels::SampleResult [output_rows], written
+    uint32_t candidates = 1;  ///< largest number that an output row needs
 };
 
 /// Device scratch memory of a step; f32 activations, rows padded with zeros.
 struct Activations {
-    kernels::Activations residual; ///< [rows, width]: the stream that blocks add to
-    kernels::Activations hidden;   ///< [rows, width]: normalised input of a block
-    kernels::Activations q;        ///< [rows, q_width]
-    kernels::Activations k;        ///< [rows, kv_width]
-    kernels::Activations v;        ///< [rows, kv_width]
-    kernels::Activations attended; ///< [rows, q_width]
-    kernels::Activations gate;     ///< [rows, feed_forward]; with experts [pairs, their feed_forward]
-    kernels::Activations up;       ///< same shape as `gate`
-    kernels::Activations gathered; ///< [wanted, width]: wanted rows after the last norm
-    kernels::Activations logits;   ///< [wanted, vocabulary]
-    vk::Range attention_partials;  ///< limits the generation rows per attention pass
+    kernels::Activations residual;         ///< [rows, width]: the stream that blocks add to
+    kernels::Activations hidden;           ///< [rows, width]: normalised input of a block
+    kernels::Activations q;                ///< [rows, q_width]
+    kernels::Activations k;                ///< [rows, kv_width]
+    kernels::Activations v;                ///< [rows, kv_width]
+    kernels::Activations attention_output; ///< [rows, q_width]
+    kernels::Activations gate;             ///< [rows, feed_forward]; with experts [pairs, their feed_forward]
+    kernels::Activations up;               ///< same shape as `gate`
+    kernels::Activations output_hidden;    ///< [output_rows, width]: output rows after the last norm
+    kernels::Activations logits;           ///< [output_rows, vocabulary]
+    vk::Range attention_partials;          ///< limits the decode rows per attention pass
     vk::Range sample_partials;
-    vk::Range slots;  ///< u32 [slots]: sampled ids
-    vk::Range stages; ///< u32 [batch_rows_max]: kernels::Watch
+    vk::Range slots;      ///< u32 [slots]: sampled ids
+    vk::Range nan_probes; ///< u32 [batch_rows_max]: kernels::NanProbe
 
     // With experts only:
     kernels::Activations router;         ///< [rows, experts]
     kernels::Activations expert_outputs; ///< [pairs, width]
-    vk::Range expert_numbers;            ///< kernels::ExpertRouting
-    vk::Range expert_shares;
+    vk::Range expert_ids;                ///< kernels::ExpertRouting
+    vk::Range routing_weights;
     vk::Range expert_groups; ///< kernels::ExpertGroups
 };
 
-/// Everything that recording a step needs besides the model; all borrowed.
+/// Everything that recording a step needs except the model; all borrowed.
 struct Recording {
     kernels::Library& library;
     vk::Recorder& recorder;
@@ -72,12 +74,12 @@ struct Recording {
     const Step& step;
 };
 
-/// The probe of a norm at the given stage (stage.hpp), over all rows of the step.
-inline kernels::Watch watch(const Recording& recording, uint32_t stage) {
-    return {.stages = recording.activations.stages, .stage = stage};
+/// The NaN probe of a norm, with its number (nan_probe.hpp), over all rows of the step.
+inline kernels::NanProbe probe_rows(const Recording& recording, uint32_t nan_probe) {
+    return {.nan_probes = recording.activations.nan_probes, .nan_probe = nan_probe};
 }
 
-/// The rows of a run as the kernels take them.
+/// Returns rows [first, first + count) of a step as the kernels take them.
 inline kernels::Rows rows_of(const GroupInputs& inputs, uint32_t first, uint32_t count) {
     return {.infos = inputs.infos.part(uint64_t{first} * sizeof(kernels::RowInfo),
                                        uint64_t{count} * sizeof(kernels::RowInfo)),

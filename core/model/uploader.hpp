@@ -13,8 +13,8 @@ namespace etna::model {
 /// Uploads bytes to device buffers through two halves of staging memory: one is filled while the other is
 /// copied. If the device buffer is mapped, bytes are written directly to it. Belongs to one thread.
 ///
-///     ETNA_TRY(auto place, uploader.begin(buffer, offset, bytes));   // may block until a half is free
-///     fill(place);
+///     ETNA_TRY(auto staging, uploader.begin(buffer, offset, bytes));   // may block until a half is free
+///     fill(staging);
 ///     ETNA_CHECK(uploader.end());
 class Uploader {
 public:

@@ -9,88 +9,10 @@
 #include <cstring>
 #include <utility>
 
-#include <fmt/format.h>
-
 namespace etna::model {
 namespace {
 
-/// The tensors that one claimed tensor is loaded as, without layouts: itself, or its parts.
-std::vector<PlannedTensor> parts_of(const ClaimedTensor& claimed) {
-    const TensorSpec& spec = claimed.spec;
-    PlannedTensor whole{.name = spec.name,
-                        .role = spec.role,
-                        .count = spec.count,
-                        .rows = spec.rows,
-                        .columns = spec.columns,
-                        .tensor = claimed.tensor,
-                        .row_bytes = claimed.tensor->bytes / (uint64_t{spec.count} * spec.rows)};
-    if (spec.parts.empty())
-        return {whole};
-    std::vector<PlannedTensor> parts;
-    uint64_t first = 0;
-    for (const TensorPart& part : spec.parts) {
-        whole.name = part.name;
-        whole.rows = part.rows;
-        whole.offset = first * whole.row_bytes;
-        parts.push_back(whole);
-        first += part.rows;
-    }
-    return parts;
-}
-
-Error too_large(const gguf::File& file, std::string_view what, std::string_view name, uint64_t bytes,
-                uint64_t largest) {
-    return {.kind = ErrorKind::unsupported,
-            .message =
-                fmt::format("{}: {} {} take {} bytes on the device in one piece, which must stay below {}",
-                            file.name(), what, name, bytes, largest),
-            .hint = "get the model in a smaller type"};
-}
-
-/// Adds a matrix or a stack to `planned`; a matrix is split into parts below `largest` bytes each.
-Status plan_matrix(const gguf::File& file, const kernels::PlanTarget& target, uint64_t largest,
-                   PlannedTensor whole, std::vector<PlannedTensor>& planned) {
-    const kernels::Format format = format_of(whole.tensor->type);
-    whole.layout = {.format = format, .arrangement = kernels::preferred_arrangement(target, format)};
-    whole.packed = kernels::packed_bytes(whole.layout, whole.rows, whole.columns);
-    if (whole.device_bytes() < largest) {
-        planned.push_back(std::move(whole));
-        return {};
-    }
-    if (whole.role == TensorRole::stack)
-        return too_large(file, "the matrices of tensor", whole.name, whole.device_bytes(), largest);
-    const kernels::PackedBytes group =
-        kernels::packed_bytes(whole.layout, kernels::repack_rows, whole.columns);
-    const uint64_t groups = (largest - 1) / (group.weights + group.scales);
-    if (groups == 0)
-        return too_large(file, "eight rows of tensor", whole.name, group.weights + group.scales, largest);
-    const auto part_rows = static_cast<uint32_t>(groups * kernels::repack_rows);
-    for (uint32_t first = 0; first < whole.rows; first += part_rows) {
-        PlannedTensor part = whole;
-        part.rows = std::min(part_rows, whole.rows - first);
-        part.offset += first * whole.row_bytes;
-        part.packed = kernels::packed_bytes(part.layout, part.rows, part.columns);
-        planned.push_back(std::move(part));
-    }
-    return {};
-}
-
-Status plan_vector(const gguf::File& file, PlannedTensor& planned) {
-    // Quantised vectors are rejected: a block need not divide a vector, and no file has them.
-    if (kernels::block_columns(format_of(planned.tensor->type)) != 1) {
-        const auto info = gguf::describe(planned.tensor->type);
-        return Error{.kind = ErrorKind::unsupported,
-                     .message = fmt::format("{}: tensor {} is of type {}; vectors may be F32, F16 and BF16",
-                                            file.name(), planned.name, info ? info->name : "unknown"),
-                     .hint = "convert the model again with its vectors in F32"};
-    }
-    planned.layout = {.format = kernels::Format::f32, .arrangement = kernels::Arrangement::rows};
-    planned.packed = {.weights = uint64_t{kernels::padded_columns(planned.columns)} * sizeof(float),
-                      .scales = 0};
-    return {};
-}
-
-/// Writes a vector's elements, as the file has them in `source`, as f32, then zeros.
+/// Converts the vector elements in `source`, in the file's type, to f32, followed by zeros.
 void widen(gguf::TensorType type, ByteView source, uint32_t count, MutableByteView out) {
     std::memset(out.data(), 0, out.size());
     if (type == gguf::TensorType::f32) {
@@ -106,7 +28,7 @@ void widen(gguf::TensorType type, ByteView source, uint32_t count, MutableByteVi
     }
 }
 
-/// Rows per slice: whole repacking groups within the uploader's limit.
+/// Rows per slice: a multiple of the repacking group within the uploader's limit.
 uint32_t slice_rows(const PlannedTensor& planned) {
     const kernels::PackedBytes group =
         kernels::packed_bytes(planned.layout, kernels::repack_rows, planned.columns);
@@ -138,8 +60,8 @@ Status upload_rows(Uploader& uploader, const PlannedTensor& planned, const vk::B
     ETNA_CHECK(uploader.end());
     if (scales.empty())
         return {};
-    ETNA_TRY(const MutableByteView place, uploader.begin(buffer, slice.offset.scales, bytes.scales));
-    std::memcpy(place.data(), scales.data(), scales.size());
+    ETNA_TRY(const MutableByteView staging, uploader.begin(buffer, slice.offset.scales, bytes.scales));
+    std::memcpy(staging.data(), scales.data(), scales.size());
     return uploader.end();
 }
 
@@ -149,7 +71,7 @@ struct Loading {
     const gguf::File& file;
     const Progress& progress;
     Uploader uploader;
-    std::vector<std::byte> slice = {}; ///< as the file has it
+    std::vector<std::byte> slice = {}; ///< in the file's format
     uint64_t done = 0;
     uint64_t total = 0;
 
@@ -193,8 +115,8 @@ Status load_matrix(Loading& loading, const PlannedTensor& planned, const vk::Buf
 Status load_vector(Loading& loading, const PlannedTensor& planned, const vk::Buffer& buffer) {
     const gguf::Tensor& tensor = *planned.tensor;
     ETNA_TRY(const ByteView source, loading.read(tensor, 0, tensor.bytes));
-    ETNA_TRY(const MutableByteView place, loading.uploader.begin(buffer, 0, planned.packed.weights));
-    widen(tensor.type, source, planned.columns, place);
+    ETNA_TRY(const MutableByteView staging, loading.uploader.begin(buffer, 0, planned.packed.weights));
+    widen(tensor.type, source, planned.columns, staging);
     ETNA_CHECK(loading.uploader.end());
     loading.consumed(tensor.bytes);
     return {};
@@ -213,75 +135,6 @@ Result<vk::Buffer> load_tensor(Loading& loading, const PlannedTensor& planned) {
 }
 
 } // namespace
-
-kernels::Format format_of(gguf::TensorType type) {
-    switch (type) {
-    case gguf::TensorType::f32:
-        return kernels::Format::f32;
-    case gguf::TensorType::f16:
-        return kernels::Format::f16;
-    case gguf::TensorType::bf16:
-        return kernels::Format::bf16;
-    case gguf::TensorType::q8_0:
-        return kernels::Format::q8_0;
-    case gguf::TensorType::q4_0:
-        return kernels::Format::q4_0;
-    case gguf::TensorType::q4_1:
-        return kernels::Format::q4_1;
-    case gguf::TensorType::q5_0:
-        return kernels::Format::q5_0;
-    case gguf::TensorType::q5_1:
-        return kernels::Format::q5_1;
-    case gguf::TensorType::q2_k:
-        return kernels::Format::q2_k;
-    case gguf::TensorType::q3_k:
-        return kernels::Format::q3_k;
-    case gguf::TensorType::q4_k:
-        return kernels::Format::q4_k;
-    case gguf::TensorType::q5_k:
-        return kernels::Format::q5_k;
-    case gguf::TensorType::q6_k:
-        return kernels::Format::q6_k;
-    case gguf::TensorType::iq4_nl:
-        return kernels::Format::iq4_nl;
-    case gguf::TensorType::iq4_xs:
-        return kernels::Format::iq4_xs;
-    case gguf::TensorType::mxfp4:
-        return kernels::Format::mxfp4;
-    }
-    return kernels::Format::f32;
-}
-
-Result<std::vector<PlannedTensor>> plan_weights(const gguf::File& file,
-                                                const std::vector<ClaimedTensor>& claimed,
-                                                const kernels::PlanTarget& target, uint64_t part_bytes) {
-    uint64_t largest = buffer_bytes_max;
-    for (const uint64_t bound : {target.profile.allocation_bytes_max, part_bytes}) {
-        if (bound != 0)
-            largest = std::min(largest, bound);
-    }
-    std::vector<PlannedTensor> planned;
-    for (const ClaimedTensor& tensor : claimed) {
-        if (tensor.spec.role == TensorRole::host)
-            continue;
-        for (PlannedTensor& part : parts_of(tensor)) {
-            if (part.role != TensorRole::vector) {
-                ETNA_CHECK(plan_matrix(file, target, largest, std::move(part), planned));
-                continue;
-            }
-            ETNA_CHECK(plan_vector(file, part));
-            planned.push_back(std::move(part));
-        }
-    }
-    return planned;
-}
-
-uint64_t weight_bytes(const std::vector<PlannedTensor>& planned) {
-    uint64_t bytes = 0;
-    for (const PlannedTensor& tensor : planned)
-        bytes += tensor.device_bytes();
-    return bytes;
-}
 
 Result<Weights> Weights::load(vk::Device& device, const gguf::File& file,
                               const std::vector<PlannedTensor>& planned, const Progress& progress) {

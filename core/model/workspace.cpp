@@ -1,5 +1,7 @@
 #include "core/model/workspace.hpp"
 
+#include "core/kernels/attention.hpp"
+#include "core/kernels/sample.hpp"
 #include "core/vk/recorder.hpp"
 
 #include <algorithm>
@@ -10,7 +12,7 @@ namespace etna::model {
 namespace {
 
 /// If more rows attend than fit here, their partials are computed in several passes; one row always fits.
-constexpr uint64_t attention_partial_bytes_wanted = 64 * mebibyte;
+constexpr uint64_t attention_partial_bytes_target = 64 * mebibyte;
 
 /// A member of Activations and the size it needs.
 struct ActivationSize {
@@ -32,7 +34,7 @@ struct ScratchSize {
 std::vector<ActivationSize> activation_sizes(const Config& config, const WorkspaceOptions& options) {
     const uint32_t rows = options.batch_rows_max;
     const ExpertConfig& experts = config.experts;
-    const uint32_t inner_rows = experts.count > 0 ? rows * experts.used : rows;
+    const uint32_t inner_rows = experts.count > 0 ? rows * experts.experts_per_token : rows;
     const uint32_t inner = experts.count > 0 ? experts.feed_forward : config.feed_forward;
     std::vector<ActivationSize> sizes{
         {&Activations::residual, "residual", rows, config.width},
@@ -40,10 +42,10 @@ std::vector<ActivationSize> activation_sizes(const Config& config, const Workspa
         {&Activations::q, "q", rows, config.q_width()},
         {&Activations::k, "k", rows, config.kv_width()},
         {&Activations::v, "v", rows, config.kv_width()},
-        {&Activations::attended, "attended", rows, config.q_width()},
+        {&Activations::attention_output, "attention output", rows, config.q_width()},
         {&Activations::gate, "gate", inner_rows, inner},
         {&Activations::up, "up", inner_rows, inner},
-        {&Activations::gathered, "gathered", options.output_rows_max, config.width},
+        {&Activations::output_hidden, "output hidden", options.output_rows_max, config.width},
         {&Activations::logits, "logits", options.output_rows_max, config.vocabulary},
     };
     if (experts.count > 0) {
@@ -60,22 +62,25 @@ std::vector<ScratchSize> scratch_sizes(const Config& config, const kernels::Plan
                                                 config.head_dim);
     };
     const uint64_t attention =
-        std::max(partials(1), std::min(partials(options.batch_rows_max), attention_partial_bytes_wanted));
+        std::max(partials(1), std::min(partials(options.batch_rows_max), attention_partial_bytes_target));
     const uint64_t sample = kernels::sample_partial_bytes(options.output_rows_max, config.vocabulary);
-    constexpr uint64_t least = 16; // a buffer is never empty
+    constexpr uint64_t bytes_min = 16; // a buffer is never empty
     std::vector<ScratchSize> sizes{
-        {&Activations::attention_partials, "attention partials", std::max(least, round_up(attention, 16))},
-        {&Activations::sample_partials, "sample partials", std::max(least, round_up(sample, 16))},
-        {&Activations::stages, "stages",
-         std::max(least, uint64_t{options.batch_rows_max} * sizeof(uint32_t))},
-        {&Activations::slots, "slots", std::max(least, uint64_t{options.slots} * sizeof(uint32_t))},
+        {&Activations::attention_partials, "attention partials",
+         std::max(bytes_min, round_up(attention, 16))},
+        {&Activations::sample_partials, "sample partials", std::max(bytes_min, round_up(sample, 16))},
+        {&Activations::nan_probes, "NaN probes",
+         std::max(bytes_min, uint64_t{options.batch_rows_max} * sizeof(uint32_t))},
+        {&Activations::slots, "slots", std::max(bytes_min, uint64_t{options.slots} * sizeof(uint32_t))},
     };
-    const uint32_t used = config.experts.used;
+    const uint32_t per_token = config.experts.experts_per_token;
     if (config.experts.count > 0) {
-        const uint64_t pair_bytes = round_up(uint64_t{options.batch_rows_max} * used * sizeof(uint32_t), 16);
-        const uint64_t group_bytes = round_up(kernels::expert_group_bytes(options.batch_rows_max, used), 16);
-        sizes.push_back({&Activations::expert_numbers, "expert numbers", pair_bytes});
-        sizes.push_back({&Activations::expert_shares, "expert shares", pair_bytes});
+        const uint64_t pair_bytes =
+            round_up(uint64_t{options.batch_rows_max} * per_token * sizeof(uint32_t), 16);
+        const uint64_t group_bytes =
+            round_up(kernels::expert_group_bytes(options.batch_rows_max, per_token), 16);
+        sizes.push_back({&Activations::expert_ids, "expert ids", pair_bytes});
+        sizes.push_back({&Activations::routing_weights, "routing weights", pair_bytes});
         sizes.push_back({&Activations::expert_groups, "expert groups", group_bytes});
     }
     return sizes;

@@ -24,7 +24,7 @@ uint64_t workspace_bytes(const Config& config, const kernels::PlanTarget& target
                          const WorkspaceOptions& options);
 
 /// Owns the scratch memory of a model's steps, initially all zero (padding must stay zero). Steps on one
-/// device run one after another, so one is enough. Must not outlive the device.
+/// device run sequentially, so one is enough. Must not outlive the device.
 class Workspace {
 public:
     /// Blocks until the memory is zero. Errors: out_of_memory, device_lost.

@@ -1,11 +1,11 @@
 #include "core/output/call_object.hpp"
 
+#include "core/base/json.hpp"
+
 #include <algorithm>
 #include <optional>
 #include <utility>
 #include <vector>
-
-#include <nlohmann/json.hpp>
 
 namespace etna::output {
 
@@ -19,7 +19,7 @@ bool is_any(std::string_view text, const std::vector<std::string_view>& spelling
 
 /// Returns the text of a JSON string; nothing for other values.
 std::optional<std::string> text_of(const std::string& json) {
-    const auto value = nlohmann::json::parse(json, nullptr, false);
+    const auto value = parse_json(json);
     if (!value.is_string())
         return std::nullopt;
     return value.get<std::string>();

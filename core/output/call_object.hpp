@@ -11,7 +11,7 @@ namespace etna::output {
 
 constexpr std::size_t max_name_bytes = 256; ///< for names of functions, ids, keys and words
 
-/// Incremental parser for Slot::object, byte by byte; extracts name, id and arguments in any order.
+/// Incremental parser for Field::object, byte by byte; extracts name, id and arguments in any order.
 class CallObject {
 public:
     explicit CallObject(const Members& members) : members_(&members) {}
@@ -23,7 +23,7 @@ public:
     [[nodiscard]] const std::string& id() const { return id_; }
     [[nodiscard]] bool has_arguments() const { return has_arguments_; }
 
-    /// Whether the object has a member that calls do not have. Such an object is a call only after a mark.
+    /// Whether the object has a member that calls do not have. Such an object is a call only after a marker.
     [[nodiscard]] bool is_odd() const { return is_odd_; }
 
     /// Returns the arguments' JSON read since the last call.

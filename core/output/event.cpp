@@ -1,6 +1,6 @@
 #include "core/output/event.hpp"
 
-#include "core/output/marks.hpp"
+#include "core/output/markers.hpp"
 
 #include <utility>
 
@@ -22,7 +22,7 @@ void Collector::add(const Event& event) {
     case EventKind::content_was_reasoning:
         output_.reasoning = trim(std::exchange(output_.content, {}));
         break;
-    case EventKind::call_begun:
+    case EventKind::call_started:
         open_ = {.name = event.name, .id = event.id, .arguments = {}};
         break;
     case EventKind::call_arguments:

@@ -11,15 +11,15 @@ namespace etna::output {
 enum class EventKind : uint8_t {
     content,               ///< `text` for the user
     reasoning,             ///< `text` of the model's reasoning
-    content_was_reasoning, ///< reasoning was closed without having been opened: all content so far was
+    content_was_reasoning, ///< a closing marker without an opening one: all content before it was
                            ///< reasoning
-    call_begun,            ///< `call`, `name`, `id` (empty: none so far)
+    call_started,          ///< `call`, `name`, `id` (empty: not known yet)
     call_arguments,        ///< `call`, `text`: the next final part of the arguments' JSON
-    call_done,   ///< `call`, `id` if it followed call_begun: the arguments are one complete JSON object
-    call_broken, ///< `call`, `text`: the model's text; call_begun may or may not have been sent
+    call_done,   ///< `call`, `id` if it followed call_started: the arguments are one complete JSON object
+    call_broken, ///< `call`, `text`: the model's text; call_started may or may not have been sent
 };
 
-/// One parsed piece of the output. Texts are whole UTF-8 characters and never empty.
+/// One parsed piece of the output. Texts are complete UTF-8 characters and never empty.
 struct Event {
     EventKind kind = EventKind::content;
     std::size_t call = 0; ///< index of the call from 0, broken ones included
@@ -53,7 +53,7 @@ class Collector {
 public:
     void add(std::span<const Event> events);
 
-    /// The output so far, without unfinished calls.
+    /// Returns the output up to here, without unfinished calls.
     [[nodiscard]] const Output& output() const { return output_; }
 
 private:

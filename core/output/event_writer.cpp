@@ -1,6 +1,6 @@
 #include "core/output/event_writer.hpp"
 
-#include "core/output/marks.hpp"
+#include "core/output/markers.hpp"
 
 namespace etna::output {
 
@@ -13,11 +13,11 @@ void EventWriter::text(EventKind kind, std::string_view text) {
     }
     last_space_.clear();
     std::string piece;
-    if (!in_stretch_) {
+    if (!in_span_) {
         const auto first = text.find_first_not_of(white_space);
         space_ += text.substr(0, first);
         text.remove_prefix(first);
-        if (after_mark_) { // white space on the text's own line is its indentation
+        if (after_marker_) { // white space on the text's own line is its indentation
             const auto line_end = space_.rfind('\n');
             space_.erase(0, line_end == std::string::npos ? space_.size() : line_end + 1);
         }
@@ -25,7 +25,7 @@ void EventWriter::text(EventKind kind, std::string_view text) {
         if (has_some)
             piece = "\n\n";
         has_some = true;
-        in_stretch_ = true;
+        in_span_ = true;
     }
     piece += space_;
     const auto end = text.find_last_not_of(white_space) + 1;
@@ -34,22 +34,22 @@ void EventWriter::text(EventKind kind, std::string_view text) {
     add(kind, piece);
 }
 
-void EventWriter::mark() {
+void EventWriter::add_marker() {
     space_.clear();
-    in_stretch_ = false;
-    after_mark_ = true;
+    in_span_ = false;
+    after_marker_ = true;
 }
 
 void EventWriter::end_message() {
-    std::string last = in_stretch_ && space_kind_ == EventKind::content ? std::move(space_) : std::string();
-    mark();
+    std::string last = in_span_ && space_kind_ == EventKind::content ? std::move(space_) : std::string();
+    add_marker();
     last_space_ = std::move(last);
 }
 
-void EventWriter::keep_space() {
+void EventWriter::flush_space() {
     if (!last_space_.empty()) {
         add(EventKind::content, last_space_);
-    } else if (!space_.empty() && (in_stretch_ || !after_mark_)) {
+    } else if (!space_.empty() && (in_span_ || !after_marker_)) {
         add(space_kind_, space_);
     }
     last_space_.clear();
@@ -63,12 +63,12 @@ void EventWriter::end_unopened_reasoning() {
         has_content_ = false;
     }
     has_reasoning_ = true;
-    mark();
+    add_marker();
 }
 
 void EventWriter::begin_call(std::string_view name, std::string_view id) {
     last_space_.clear();
-    target().push_back({.kind = EventKind::call_begun,
+    target().push_back({.kind = EventKind::call_started,
                         .call = calls_,
                         .text = {},
                         .name = std::string(name),
@@ -102,7 +102,7 @@ void EventWriter::release() {
     holding_ = false;
 }
 
-void EventWriter::take_back() {
+void EventWriter::discard() {
     held_.clear();
     holding_ = false;
 }

@@ -10,41 +10,41 @@
 
 namespace etna::output {
 
-/// Produces events: joins adjacent text, drops white space next to marks, counts calls, and holds back the
+/// Produces events: joins adjacent text, drops white space next to markers, counts calls, and holds back the
 /// events of tentative calls.
 class EventWriter {
 public:
-    enum class Before { nothing, mark };
-    explicit EventWriter(Before before) : after_mark_(before == Before::mark) {}
+    enum class Before { nothing, marker };
+    explicit EventWriter(Before before) : after_marker_(before == Before::marker) {}
 
     /// Content or reasoning, as the model wrote it.
     void text(EventKind kind, std::string_view text);
 
-    /// Records a protocol mark: drops the white space around it; the next text starts a new span.
-    void mark();
+    /// Records a protocol marker: drops the white space around it; the next text starts a new span.
+    void add_marker();
 
-    /// Ends a message: the white space before the mark belongs to the message if nothing follows.
+    /// Ends a message: the white space before the marker belongs to the message if nothing follows.
     void end_message();
 
     /// Whether content other than white space has been written.
     [[nodiscard]] bool has_content() const { return has_content_; }
 
-    /// Emits the held-back trailing white space: no mark follows it.
-    void keep_space();
+    /// Emits the held-back trailing white space: no marker follows it.
+    void flush_space();
 
-    /// Records the end of reasoning that was never opened. The content so far becomes reasoning only if
+    /// Records the end of reasoning that was never opened. The content before it becomes reasoning only if
     /// neither reasoning nor a call precedes it.
     void end_unopened_reasoning();
 
     void begin_call(std::string_view name, std::string_view id);
     void arguments(std::string_view json);
     void end_call(std::string_view late_id);
-    void break_call(std::string_view raw); ///< ends the open call, or adds a broken call without call_begun
+    void break_call(std::string_view raw); ///< ends the open call, or adds a broken call without call_started
 
-    /// Holds back subsequent events until release() emits them or take_back() discards them.
+    /// Holds back subsequent events until release() emits them or discard() discards them.
     void hold();
     void release();
-    void take_back();
+    void discard();
 
     [[nodiscard]] std::span<const Event> events() const { return events_; }
     void clear() { events_.clear(); }
@@ -59,8 +59,8 @@ private:
     std::string space_; ///< pending white space, emitted only if text follows
     EventKind space_kind_ = EventKind::content;
     std::string last_space_; ///< at the end of a message, emitted only if nothing follows
-    bool after_mark_;        ///< the next span follows a mark
-    bool in_stretch_ = false;
+    bool after_marker_;      ///< the next span follows a marker
+    bool in_span_ = false;
     bool has_content_ = false;
     bool has_reasoning_ = false;
     std::size_t calls_ = 0; ///< completed or broken

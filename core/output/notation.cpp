@@ -2,28 +2,28 @@
 
 #include "core/base/utf8.hpp"
 #include "core/output/json_scanner.hpp"
-#include "core/output/marks.hpp"
+#include "core/output/markers.hpp"
 
 #include <algorithm>
 #include <utility>
 
 namespace etna::output {
-
 namespace {
 
-bool is_digit(char byte) {
+bool is_ascii_digit(char byte) {
     return byte >= '0' && byte <= '9';
 }
 
-bool is_word(char byte) {
-    return is_digit(byte) || byte == '_' || (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
-           static_cast<unsigned char>(byte) >= 0x80;
+bool is_word_byte(char byte) {
+    return is_ascii_digit(byte) || byte == '_' || (byte >= 'a' && byte <= 'z') ||
+           (byte >= 'A' && byte <= 'Z') || static_cast<unsigned char>(byte) >= 0x80;
 }
 
 /// Recursive-descent converter for a complete text; its functions return false on a syntax error.
 class Converter {
 public:
-    Converter(std::string_view text, std::string_view string_mark) : rest_(text), string_mark_(string_mark) {}
+    Converter(std::string_view text, std::string_view string_delimiter)
+        : rest_(text), string_delimiter_(string_delimiter) {}
 
     bool value(std::size_t depth);
     bool keywords();
@@ -35,7 +35,7 @@ private:
     bool take(char byte);
     std::string_view take_word();
     bool string();
-    bool marked_string();
+    bool delimited_string();
     bool escape(std::string& text);
     bool code_point(std::string& text, std::size_t digits);
     bool number();
@@ -45,7 +45,7 @@ private:
     bool key(std::size_t depth);
 
     std::string_view rest_;
-    std::string_view string_mark_;
+    std::string_view string_delimiter_;
 };
 
 bool Converter::skip_space() {
@@ -61,7 +61,7 @@ bool Converter::take(char byte) {
 }
 
 std::string_view Converter::take_word() {
-    const auto end = std::find_if_not(rest_.begin(), rest_.end(), is_word);
+    const auto end = std::find_if_not(rest_.begin(), rest_.end(), is_word_byte);
     const auto word = rest_.substr(0, static_cast<std::size_t>(end - rest_.begin()));
     rest_.remove_prefix(word.size());
     return word;
@@ -70,8 +70,8 @@ std::string_view Converter::take_word() {
 bool Converter::value(std::size_t depth) {
     if (depth == 0 || !skip_space())
         return false;
-    if (!string_mark_.empty() && rest_.starts_with(string_mark_))
-        return marked_string();
+    if (!string_delimiter_.empty() && rest_.starts_with(string_delimiter_))
+        return delimited_string();
     const char first = rest_.front();
     if (first == '"' || first == '\'')
         return string();
@@ -81,18 +81,18 @@ bool Converter::value(std::size_t depth) {
         return list(')', depth);
     if (take('{'))
         return dictionary(depth);
-    if (is_digit(first) || first == '-' || first == '+' || first == '.')
+    if (is_ascii_digit(first) || first == '-' || first == '+' || first == '.')
         return number();
     return word();
 }
 
-bool Converter::marked_string() {
-    rest_.remove_prefix(string_mark_.size());
-    const auto end = rest_.find(string_mark_);
+bool Converter::delimited_string() {
+    rest_.remove_prefix(string_delimiter_.size());
+    const auto end = rest_.find(string_delimiter_);
     if (end == std::string_view::npos)
         return false;
     json += json_string(rest_.substr(0, end));
-    rest_.remove_prefix(end + string_mark_.size());
+    rest_.remove_prefix(end + string_delimiter_.size());
     return true;
 }
 
@@ -141,7 +141,7 @@ bool Converter::code_point(std::string& text, std::size_t digits) {
         value = 0;
         for (const char byte : word) {
             const auto digit = std::string_view("0123456789abcdef")
-                                   .find(is_digit(byte) ? byte : static_cast<char>(byte | 0x20));
+                                   .find(is_ascii_digit(byte) ? byte : static_cast<char>(byte | 0x20));
             if (digit == std::string_view::npos)
                 return false;
             value = value * 16 + static_cast<char32_t>(digit);
@@ -176,7 +176,7 @@ bool Converter::number() {
     if (digits.size() > first && digits[first] == '.')
         digits.insert(first, 1, '0');
     if (const auto point = digits.find('.');
-        point != std::string::npos && (point + 1 == digits.size() || !is_digit(digits[point + 1])))
+        point != std::string::npos && (point + 1 == digits.size() || !is_ascii_digit(digits[point + 1])))
         digits.insert(point + 1, 1, '0');
     if (!is_json_object("{\"n\":" + digits + "}"))
         return false;
@@ -233,7 +233,7 @@ bool Converter::key(std::size_t depth) {
     if (!skip_space())
         return false;
     if (rest_.front() == '"' || rest_.front() == '\'' ||
-        (!string_mark_.empty() && rest_.starts_with(string_mark_)))
+        (!string_delimiter_.empty() && rest_.starts_with(string_delimiter_)))
         return value(depth);
     const auto end = rest_.find_first_of(":,{}[]");
     const auto name = trim(rest_.substr(0, end));
@@ -264,6 +264,56 @@ bool Converter::keywords() {
 
 } // namespace
 
+NotationScanner::Step NotationScanner::feed(char byte) {
+    if (quote_ != 0)
+        return string_byte(byte);
+    if (!string_delimiter_.empty()) {
+        track_delimiter(byte);
+    } else if (byte == '"' || byte == '\'') {
+        quote_ = byte;
+    }
+    if (byte == '(' || byte == '[' || byte == '{') {
+        if (open_.size() == max_depth)
+            return Step::bad;
+        open_ += byte == '(' ? ')' : static_cast<char>(byte + 2);
+    } else if (byte == ')' || byte == ']' || byte == '}') {
+        if (open_.empty())
+            return Step::above;
+        if (open_.back() != byte)
+            return Step::bad;
+        open_.pop_back();
+        return open_.empty() ? Step::closed : Step::inside;
+    }
+    return Step::inside;
+}
+
+NotationScanner::Step NotationScanner::string_byte(char byte) {
+    if (!string_delimiter_.empty()) {
+        track_delimiter(byte);
+        return Step::inside;
+    }
+    if (escaped_) {
+        escaped_ = false;
+    } else if (byte == '\\') {
+        escaped_ = true;
+    } else if (byte == quote_) {
+        quote_ = 0;
+    }
+    return Step::inside;
+}
+
+void NotationScanner::track_delimiter(char byte) {
+    if (byte != string_delimiter_[delimiter_bytes_]) {
+        delimiter_bytes_ = byte == string_delimiter_.front() ? 1 : 0;
+    } else {
+        ++delimiter_bytes_;
+    }
+    if (delimiter_bytes_ < string_delimiter_.size())
+        return;
+    delimiter_bytes_ = 0;
+    quote_ = quote_ == 0 ? '"' : '\0';
+}
+
 std::optional<std::string> keywords_to_json(std::string_view text) {
     Converter converter(text, {});
     if (!converter.keywords())
@@ -278,8 +328,8 @@ std::optional<std::string> literal_to_json(std::string_view text) {
     return std::move(converter.json);
 }
 
-std::optional<std::string> dictionary_to_json(std::string_view text, std::string_view string_mark) {
-    Converter converter(text, string_mark);
+std::optional<std::string> dictionary_to_json(std::string_view text, std::string_view string_delimiter) {
+    Converter converter(text, string_delimiter);
     if (!trim(text).starts_with('{') || !converter.value(NotationScanner::max_depth) || !converter.at_end())
         return std::nullopt;
     return std::move(converter.json);

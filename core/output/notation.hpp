@@ -9,13 +9,13 @@
 /// Conversion of values in Python notation, or a similar one, to JSON.
 namespace etna::output {
 
-/// Finds the end of Slot::keywords or Slot::dictionary byte by byte; tracks only brackets and strings.
+/// Finds the end of Field::keywords or Field::dictionary byte by byte; tracks only brackets and strings.
 class NotationScanner {
 public:
     static constexpr std::size_t max_depth = 256;
 
-    /// `string_mark` delimits strings; empty: ' and " delimit them, with backslash escapes.
-    explicit NotationScanner(std::string_view string_mark) : string_mark_(string_mark) {}
+    /// `string_delimiter` delimits strings; empty: ' and " delimit them, with backslash escapes.
+    explicit NotationScanner(std::string_view string_delimiter) : string_delimiter_(string_delimiter) {}
 
     enum class Step : uint8_t {
         inside,
@@ -27,12 +27,12 @@ public:
 
 private:
     Step string_byte(char byte);
-    void count_mark(char byte);
+    void track_delimiter(char byte);
 
-    std::string_view string_mark_;
-    std::size_t mark_bytes_ = 0; ///< matched bytes of the mark
-    std::string open_;           ///< closing brackets of the open ones
-    char quote_ = 0;             ///< 0: outside strings
+    std::string_view string_delimiter_;
+    std::size_t delimiter_bytes_ = 0; ///< matched bytes of the marker
+    std::string open_;                ///< closing brackets of the open ones
+    char quote_ = 0;                  ///< 0: outside strings
     bool escaped_ = false;
 };
 
@@ -44,7 +44,7 @@ std::optional<std::string> keywords_to_json(std::string_view text);
 /// spelling of the constants.
 std::optional<std::string> literal_to_json(std::string_view text);
 
-/// Converts {city:<mark>Oslo<mark>,days:3} to {"city": "Oslo", "days": 3}.
-std::optional<std::string> dictionary_to_json(std::string_view text, std::string_view string_mark);
+/// Converts {city:<marker>Oslo<marker>,days:3} to {"city": "Oslo", "days": 3}.
+std::optional<std::string> dictionary_to_json(std::string_view text, std::string_view string_delimiter);
 
 } // namespace etna::output

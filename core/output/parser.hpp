@@ -11,37 +11,31 @@
 
 namespace etna::output {
 
-/// The protocol state at the end of the prompt, in which the output starts.
-enum class Start : uint8_t {
-    content,
-    reasoning, ///< the prompt has opened the reasoning
-    header,    ///< inside a message header, see Messages
-};
+class OutputMachine;
 
-/// Returns the state at the end of a rendered prompt.
-Start start_after(const Syntax& syntax, std::string_view prompt);
-
+/// The reason for the end of the output.
 enum class Ending : uint8_t {
     complete, ///< the model ended its turn: held-back text is content
-    cut_off,  ///< a limit or the user stopped it: a possible partial mark is dropped, with the white space
+    cut_off,  ///< a limit or the user stopped it: a possible partial marker is dropped, with the white space
               ///< before it
 };
 
+/// The request's part in parsing its output.
 struct ParserOptions {
     Start start = Start::content;
     /// The request's `tools` as JSON: an array of {"type": "function", "function": {name, parameters}} or of
-    /// {name, parameters}. Empty, "null" or "[]": calls are not parsed, and their marks are plain text.
+    /// {name, parameters}. Empty, "null" or "[]": calls are not parsed, and their markers are plain text.
     std::string_view tools;
-    /// The content is constrained to a form, so that reasoning and protocol marks in it are plain text.
+    /// The content is constrained by a grammar, so that reasoning and protocol markers in it are plain text.
     /// Reasoning may precede it. Only without tools.
-    bool is_form = false;
+    bool is_structured = false;
 };
 
 /// Splits a model's streamed output into content, reasoning and calls. The events do not depend on chunk
-/// boundaries (adjacent events of one kind count as one). White space next to marks belongs to the protocol,
-/// except at the end of the last message. Two spans of content, or of reasoning, with something else in
-/// between are separated by an empty line. Time and memory are linear in the text. Bytes that are not UTF-8
-/// become U+FFFD. Not thread-safe; movable.
+/// boundaries (adjacent events of one kind count as one). White space next to markers belongs to the
+/// protocol, except at the end of the last message. Two spans of content, or of reasoning, with something
+/// else in between are separated by an empty line. Time and memory are linear in the text. Bytes that are not
+/// UTF-8 become U+FFFD. Not thread-safe; movable.
 class Parser {
 public:
     /// Errors: invalid_argument (`tools` is not JSON of that form).
@@ -58,10 +52,9 @@ public:
     std::span<const Event> finish(Ending ending);
 
 private:
-    class Machine;
-    explicit Parser(std::unique_ptr<Machine> machine);
+    explicit Parser(std::unique_ptr<OutputMachine> machine);
 
-    std::unique_ptr<Machine> machine_; ///< not null, unless moved from
+    std::unique_ptr<OutputMachine> machine_; ///< not null, unless moved from
 };
 
 } // namespace etna::output

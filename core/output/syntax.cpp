@@ -1,10 +1,31 @@
 #include "core/output/syntax.hpp"
 
-#include "core/output/marks.hpp"
+#include "core/output/markers.hpp"
 
 #include <algorithm>
 
 namespace etna::output {
+namespace {
+
+bool is_detected(const Detection& detection, std::string_view text) {
+    const auto occurs = [text](std::string_view sign) { return text.find(sign) != std::string_view::npos; };
+    return !detection.all.empty() && std::all_of(detection.all.begin(), detection.all.end(), occurs) &&
+           std::none_of(detection.none.begin(), detection.none.end(), occurs);
+}
+
+const Syntax& detect_family(std::string_view text, const HasToken& has_token) {
+    const auto& all = syntaxes();
+    const auto by_text = std::find_if(all.begin(), all.end(),
+                                      [&](const Syntax& one) { return is_detected(one.detection, text); });
+    if (by_text != all.end())
+        return *by_text;
+    const auto by_token = std::find_if(all.begin(), all.end(), [&](const Syntax& one) {
+        return std::any_of(one.detection.tokens.begin(), one.detection.tokens.end(), has_token);
+    });
+    return by_token == all.end() ? all.back() : *by_token;
+}
+
+} // namespace
 
 std::vector<std::string_view> Syntax::markers(Calls calls) const {
     std::vector<std::string_view> all;
@@ -17,9 +38,9 @@ std::vector<std::string_view> Syntax::markers(Calls calls) const {
         for (const auto& part : pattern)
             add(part.text);
     };
-    for (const auto& marks : reasoning) {
-        add(marks.open);
-        add(marks.close);
+    for (const auto& pair : reasoning) {
+        add(pair.open);
+        add(pair.close);
     }
     for (const auto text : {messages.body, messages.channel, messages.recipient})
         add(text);
@@ -34,7 +55,7 @@ std::vector<std::string_view> Syntax::markers(Calls calls) const {
         add(section.close);
     }
     add_pattern(parameter);
-    for (const auto text : {verbatim_open, verbatim_close, string_mark})
+    for (const auto text : {verbatim_open, verbatim_close, string_delimiter})
         add(text);
     return all;
 }
@@ -51,6 +72,54 @@ const Syntax* find_syntax(std::string_view name) {
     const auto found =
         std::find_if(all.begin(), all.end(), [name](const Syntax& one) { return one.name == name; });
     return found == all.end() ? nullptr : &*found;
+}
+
+Syntax detect_syntax(std::string_view template_text, const HasToken& has_token) {
+    const HasToken known = has_token ? has_token : [](std::string_view) { return false; };
+    Syntax syntax = detect_family(template_text, known);
+    for (auto& pair : syntax.reasoning) {
+        for (const auto marker : {trim(pair.open), trim(pair.close)}) {
+            pair.expected =
+                pair.expected || template_text.find(marker) != std::string_view::npos || known(marker);
+        }
+    }
+    return syntax;
+}
+
+Syntax syntax_for_tools_in_text(Syntax own) {
+    const Syntax& hermes = *find_syntax("hermes");
+    own.name = hermes.name;
+    own.sections = hermes.sections;
+    own.members = hermes.members;
+    own.call_ends_reasoning = hermes.call_ends_reasoning;
+    own.messages.function_headers.clear();
+    return own;
+}
+
+Start start_after(const Syntax& syntax, std::string_view prompt) {
+    const auto last = prompt.find_last_not_of(white_space);
+    const auto end = prompt.substr(0, last == std::string_view::npos ? 0 : last + 1);
+    for (const auto& pair : syntax.reasoning) {
+        if (end.ends_with(trim(pair.open)))
+            return Start::reasoning;
+    }
+    std::size_t header = std::string_view::npos;
+    for (const auto open : syntax.messages.open) {
+        if (const auto at = prompt.rfind(open); at != std::string_view::npos)
+            header = header == std::string_view::npos ? at + open.size() : std::max(header, at + open.size());
+    }
+    if (header == std::string_view::npos)
+        return Start::content;
+    const auto body = prompt.find(syntax.messages.body, header);
+    if (body == std::string_view::npos)
+        return Start::header;
+    const auto channel = prompt.substr(header, body - header);
+    const bool for_model =
+        std::any_of(syntax.messages.routes.begin(), syntax.messages.routes.end(), [&](const Route& route) {
+            const auto name = route.channel.empty() ? route.recipient : route.channel;
+            return route.audience == Audience::model && channel.find(name) != std::string_view::npos;
+        });
+    return for_model ? Start::reasoning : Start::content;
 }
 
 } // namespace etna::output

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,7 +14,7 @@
 namespace etna::output {
 
 /// Variable part of a call that follows a fixed text.
-enum class Slot : uint8_t {
+enum class Field : uint8_t {
     none,
     name,       ///< the function's name, up to the next text
     id,         ///< the call's id, up to the next text
@@ -22,7 +23,7 @@ enum class Slot : uint8_t {
     arguments,  ///< a JSON object: the arguments
     parameters, ///< any number of Syntax::parameter patterns
     keywords,   ///< Python keyword arguments, up to their closing parenthesis: city='Oslo', days=3
-    dictionary, ///< {key:value,...} with bare keys; Syntax::string_mark delimits strings
+    dictionary, ///< {key:value,...} with bare keys; Syntax::string_delimiter delimits strings
     code,  ///< a program, up to the end of the section: argument Code::member of a function in Code::names
     key,   ///< in a parameter: its name
     kind,  ///< in a parameter: a type word, see Syntax::text_kinds
@@ -31,23 +32,23 @@ enum class Slot : uint8_t {
 
 enum class Presence : uint8_t { required, optional };
 
-/// A fixed text and the slot that follows it.
-struct Part {
+/// A fixed text and the field that follows it.
+struct PatternPart {
     std::string_view text = {};
-    Slot slot = Slot::none;
-    Presence presence = Presence::required; ///< optional: text and slot may both be missing
+    Field field = Field::none;
+    Presence presence = Presence::required; ///< optional: text and field may both be missing
 };
 
-using Pattern = std::vector<Part>;
+using Pattern = std::vector<PatternPart>;
 
-/// Form of a call's id in Slot::object.
+/// Form of a call's id in Field::object.
 enum class CallId : uint8_t {
     absent,
     index,  ///< a string: "0" for the first call of the turn
     random, ///< a string of nine letters and digits
 };
 
-/// The members of Slot::object in all accepted spellings; the first of each is the one that grammars use.
+/// The members of Field::object in all accepted spellings; the first of each is the one that grammars use.
 struct Members {
     std::vector<std::string_view> name = {"name"};
     std::vector<std::string_view> arguments = {"arguments", "parameters"};
@@ -66,20 +67,20 @@ enum class Parallel : uint8_t {
 
 /// A span of output that contains calls: open [ call separator call ] close.
 struct Section {
-    /// All accepted spellings; grammars use the first. Empty: calls start without a mark, and only where a
-    /// span of content could start; such a call counts only if it names an offered function.
+    /// All accepted spellings; grammars use the first. Empty: calls start without a marker, and only at the
+    /// possible start of a span of content; such a call counts only if it names an offered function.
     std::vector<std::string_view> open = {};
     Brackets brackets = Brackets::none; ///< "[" and "]" around the calls
     /// All accepted forms of one call; grammars use the first. The start of a call selects its form. A form
-    /// that is only Slot::code comes last; the other forms then count only if they name an offered function.
+    /// that is only Field::code comes last; the other forms then count only if they name an offered function.
     std::vector<Pattern> calls = {};
     std::string_view separator = {};
     std::string_view close = {}; ///< empty: the section ends with its last call
     Parallel parallel = Parallel::calls;
 };
 
-/// Marks around reasoning.
-struct ReasoningMarks {
+/// Markers around reasoning.
+struct ReasoningMarkers {
     std::string_view open = {};
     std::string_view close = {};
     /// Whether this model is known to reason. Only then does the parser look for `open` inside content, and
@@ -133,7 +134,7 @@ struct Code {
 
 /// Detection rules of a family: the template contains all of `all` and none of `none`. If no family matches
 /// the template, the vocabulary contains one of `tokens`.
-struct Signs {
+struct Detection {
     std::vector<std::string_view> all = {};
     std::vector<std::string_view> none = {};
     std::vector<std::string_view> tokens = {};
@@ -145,19 +146,19 @@ enum class Calls : uint8_t { none, expected };
 /// Output syntax of one model family.
 struct Syntax {
     std::string_view name = {}; ///< "hermes", "kimi_k2", ...
-    Signs signs = {};
-    std::vector<ReasoningMarks> reasoning =
-        {};                           ///< recognised where a span of content could start; see `expected`
+    Detection detection = {};
+    std::vector<ReasoningMarkers> reasoning =
+        {}; ///< recognised at the possible start of a span of content; see `expected`
     bool call_ends_reasoning = false; ///< a section may open inside reasoning and ends it
     std::vector<Section> sections = {};
     Members members = {};
-    Pattern parameter = {}; ///< one element of Slot::parameters
+    Pattern parameter = {}; ///< one element of Field::parameters
     std::vector<std::string_view> text_kinds =
-        {}; ///< values of Slot::kind that mean a string; any other means JSON
-    std::vector<std::string_view> other_kinds = {}; ///< values of Slot::kind that mean JSON, for grammars
-    std::string_view verbatim_open = {}; ///< optional delimiters of a value, inside which nothing is a mark
+        {}; ///< values of Field::kind that mean a string; any other means JSON
+    std::vector<std::string_view> other_kinds = {}; ///< values of Field::kind that mean JSON, for grammars
+    std::string_view verbatim_open = {}; ///< optional delimiters of a value, inside which nothing is a marker
     std::string_view verbatim_close = {};
-    std::string_view string_mark = {}; ///< delimits strings in Slot::dictionary
+    std::string_view string_delimiter = {}; ///< delimits strings in Field::dictionary
     Code code = {};
     Messages messages = {};
     std::vector<std::string_view> hidden = {}; ///< protocol texts without meaning here, never shown
@@ -168,7 +169,7 @@ struct Syntax {
 
     /// Whether a token's text is one of markers() or part of one. Such a control token must be decoded to
     /// text, otherwise the parser does not see it. Any other must not be decoded, because a parser without
-    /// tools would pass call marks through as content.
+    /// tools would pass call markers through as content.
     [[nodiscard]] bool is_marker(std::string_view token, Calls calls) const;
 };
 
@@ -178,5 +179,27 @@ const std::vector<Syntax>& syntaxes();
 
 /// Returns nullptr if no family has this name.
 const Syntax* find_syntax(std::string_view name);
+
+/// Whether the vocabulary has a token of exactly this text.
+using HasToken = std::function<bool(std::string_view)>;
+
+/// Returns the syntax for a model with this template (empty: none) and vocabulary. Never fails: an unknown
+/// family gets the generic syntax. Sets `expected` for reasoning markers that occur in the template or are
+/// tokens.
+Syntax detect_syntax(std::string_view template_text, const HasToken& has_token);
+
+/// Returns the syntax for a model of syntax `own` if its tools are described in the system message, see
+/// AdaptedPrompt::tools_in_text: Hermes syntax for calls, `own` for everything else.
+Syntax syntax_for_tools_in_text(Syntax own);
+
+/// The protocol state at the end of the prompt, in which the output starts.
+enum class Start : uint8_t {
+    content,
+    reasoning, ///< the prompt has opened the reasoning
+    header,    ///< inside a message header, see Messages
+};
+
+/// Returns the protocol state at the end of a rendered prompt.
+Start start_after(const Syntax& syntax, std::string_view prompt);
 
 } // namespace etna::output

@@ -3,7 +3,7 @@
 #include "core/base/json.hpp"
 #include "core/output/call_object.hpp"
 #include "core/output/json_scanner.hpp"
-#include "core/output/marks.hpp"
+#include "core/output/markers.hpp"
 #include "core/output/notation.hpp"
 
 #include <algorithm>
@@ -13,13 +13,10 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace etna::output {
 
 namespace {
-
-using nlohmann::json;
 
 constexpr int max_schema_depth = 16; ///< nesting of anyOf and the like
 
@@ -28,7 +25,7 @@ uint8_t named_type(std::string_view name) {
         std::string_view name;
         uint8_t type;
     };
-    constexpr Named all[] = {{"string", text_type},     {"integer", integer_type}, {"number", number_type},
+    constexpr Named all[] = {{"string", string_type},   {"integer", integer_type}, {"number", number_type},
                              {"boolean", boolean_type}, {"object", object_type},   {"array", array_type},
                              {"null", null_type}};
     const auto* const found =
@@ -36,18 +33,18 @@ uint8_t named_type(std::string_view name) {
     return found == std::end(all) ? uint8_t{no_type} : found->type;
 }
 
-uint8_t type_of(const json& value) {
+uint8_t type_of(const Json& value) {
     if (value.is_number_integer())
         return integer_type;
     return named_type(value.type_name());
 }
 
-uint8_t schema_types(const json& schema, int depth) {
+uint8_t schema_types(const Json& schema, int depth) {
     if (!schema.is_object() || depth == 0)
         return no_type;
     uint8_t types = no_type;
     if (const auto type = schema.find("type"); type != schema.end()) {
-        for (const auto& one : type->is_array() ? *type : json::array({*type})) {
+        for (const auto& one : type->is_array() ? *type : Json::array({*type})) {
             if (one.is_string())
                 types |= named_type(one.get_ref<const std::string&>());
         }
@@ -68,25 +65,26 @@ uint8_t schema_types(const json& schema, int depth) {
     return types;
 }
 
-const json& member(const json& object, const char* key) {
-    static const json none;
+const Json& member(const Json& object, const char* key) {
+    static const Json none;
     const auto found = object.is_object() ? object.find(key) : object.end();
     return found == object.end() ? none : *found;
 }
 
-Error not_tools(std::string what) {
+Error invalid_tools(std::string what) {
     return {
-        ErrorKind::invalid_argument, "the tools of a request: " + std::move(what),
+        ErrorKind::invalid_argument, "`tools`: " + std::move(what),
         "give an array of {\"type\": \"function\", \"function\": {\"name\": ..., \"parameters\": {...}}}"};
 }
 
-bool fits(const json& value, uint8_t types) {
+bool fits(const Json& value, uint8_t types) {
     if (types == no_type)
         return true;
     if ((types & type_of(value)) != 0)
         return true;
-    const bool whole = value.is_number_float() && std::floor(value.get<double>()) == value.get<double>();
-    return value.is_number() && ((types & number_type) != 0 || ((types & integer_type) != 0 && whole));
+    const bool is_integral =
+        value.is_number_float() && std::floor(value.get<double>()) == value.get<double>();
+    return value.is_number() && ((types & number_type) != 0 || ((types & integer_type) != 0 && is_integral));
 }
 
 /// Whether `text` is any JSON value, not only an object.
@@ -105,18 +103,18 @@ Result<Tools> Tools::create(std::string_view text) {
     Tools tools;
     if (trim(text).empty())
         return tools;
-    const json list = json::parse(text, nullptr, false);
+    const Json list = parse_json(text);
     if (list.is_null())
         return tools;
     if (!list.is_array())
-        return not_tools(list.is_discarded() ? "no JSON" : "no array");
+        return invalid_tools(list.is_discarded() ? "not JSON" : "not an array");
     for (const auto& tool : list) {
-        const json& function = member(tool, "function").is_object() ? member(tool, "function") : tool;
-        const json& name = member(function, "name");
+        const Json& function = member(tool, "function").is_object() ? member(tool, "function") : tool;
+        const Json& name = member(function, "name");
         if (!name.is_string()) {
             if (member(tool, "type").is_string() && member(tool, "type") != "function")
                 continue; // a built-in tool
-            return not_tools("one has no name");
+            return invalid_tools("a tool has no name");
         }
         Parameters& parameters = tools.functions_[name.get<std::string>()];
         for (const auto& [key, schema] : member(member(function, "parameters"), "properties").items())
@@ -141,7 +139,7 @@ const Tools::Parameters* Tools::parameters_of(std::string_view function) const {
 Result<std::vector<Function>> functions_of(std::string_view tools) {
     ETNA_CHECK(Tools::create(tools));
     std::vector<Function> all;
-    const auto list = Json::parse(tools, nullptr, false);
+    const auto list = parse_json(tools);
     for (std::size_t i = 0; list.is_array() && i < list.size(); ++i) {
         const bool is_wrapped = list[i].contains("function") && list[i]["function"].is_object();
         const auto& function = is_wrapped ? list[i]["function"] : list[i];
@@ -150,10 +148,11 @@ Result<std::vector<Function>> functions_of(std::string_view tools) {
         Function one = {.name = function["name"],
                         .parameters = {},
                         .is_strict = function.value("strict", Json(false)) == true,
-                        .place = fmt::format("tools[{}]{}.parameters", i, is_wrapped ? ".function" : "")};
+                        .schema_path =
+                            fmt::format("tools[{}]{}.parameters", i, is_wrapped ? ".function" : "")};
         if (function.contains("parameters") && !function["parameters"].is_null())
-            one.parameters = function["parameters"].dump();
-        const auto parameters = function.value("parameters", nlohmann::ordered_json());
+            one.parameters = dump_json(function["parameters"]);
+        const auto parameters = function.value("parameters", Json());
         if (parameters.is_object() && parameters.contains("properties") &&
             parameters["properties"].is_object()) {
             for (const auto& [name, schema] : parameters["properties"].items())
@@ -168,13 +167,13 @@ Result<std::vector<Function>> functions_of(std::string_view tools) {
 }
 
 std::string value_to_json(std::string_view text, uint8_t types) {
-    if (types == text_type)
+    if (types == string_type)
         return json_string(text);
     std::string value(trim(text));
     if (!is_json(value))
         value = literal_to_json(value).value_or("");
     if (!value.empty()) {
-        const json parsed = json::parse(value, nullptr, false);
+        const Json parsed = parse_json(value);
         if (!parsed.is_discarded() && !parsed.is_string() && fits(parsed, types))
             return value;
     }

@@ -11,10 +11,10 @@
 
 namespace etna::output {
 
-/// JSON types, as a set of bits.
-enum Types : uint8_t {
+/// JSON types, combined as bits.
+enum JsonType : uint8_t {
     no_type = 0,
-    text_type = 1,
+    string_type = 1,
     integer_type = 2,
     number_type = 4,
     boolean_type = 8,
@@ -53,13 +53,13 @@ struct Function {
     std::string parameters;              ///< their JSON Schema, members in request order; empty: none
     std::vector<std::string> names = {}; ///< names of the declared parameters, in schema order
     bool is_strict = false;              ///< the arguments must match the schema
-    std::string place; ///< path of the schema in the request: "tools[0].function.parameters"
+    std::string schema_path; ///< path of the schema in the request: "tools[0].function.parameters"
 };
 
 /// Returns the functions in ParserOptions::tools, each name once, in order. Errors: as Tools::create().
 Result<std::vector<Function>> functions_of(std::string_view tools);
 
-/// Converts a value enclosed in marks to JSON. Parses it as one of `types` if possible, else returns a
+/// Converts a value enclosed in markers to JSON. Parses it as one of `types` if possible, else returns a
 /// string; without types, anything that is not clearly JSON is a string. Also accepts Python's spelling of
 /// JSON.
 std::string value_to_json(std::string_view text, uint8_t types);

@@ -41,20 +41,21 @@ kernels::CacheFormat format_of(KvType type) {
 }
 
 Result<engine::DeviceExecutorOptions> executor_options(const ExecutorOptions& options) {
-    engine::DeviceExecutorOptions wanted;
-    wanted.context_tokens = options.context_tokens;
-    wanted.kv_memory_bytes = options.kv_memory_bytes;
-    wanted.cache_formats = {.keys = format_of(options.key_type), .values = format_of(options.value_type)};
-    wanted.contexts = options.sequences_max;
-    wanted.sequences_max = options.sequences_max;
-    wanted.batch_rows_max = options.batch_tokens_max;
-    wanted.progress = options.progress;
+    engine::DeviceExecutorOptions engine_options;
+    engine_options.context_tokens = options.context_tokens;
+    engine_options.kv_memory_bytes = options.kv_memory_bytes;
+    engine_options.cache_formats = {.keys = format_of(options.key_type),
+                                    .values = format_of(options.value_type)};
+    engine_options.contexts = options.sequences_max;
+    engine_options.sequences_max = options.sequences_max;
+    engine_options.batch_rows_max = options.batch_tokens_max;
+    engine_options.progress = options.progress;
     if (!options.plan_as.empty()) {
-        wanted.plan_as = kernels::plan_family_named(options.plan_as);
-        if (!wanted.plan_as)
-            return Error{ErrorKind::invalid_argument, "there are no plans for devices of " + options.plan_as};
+        engine_options.plan_as = kernels::plan_family_named(options.plan_as);
+        if (!engine_options.plan_as)
+            return Error{ErrorKind::invalid_argument, "unknown device family `" + options.plan_as + "`"};
     }
-    return wanted;
+    return engine_options;
 }
 
 } // namespace
@@ -73,16 +74,17 @@ Result<DeviceReports> Devices::list(std::string_view device, const std::filesyst
 }
 
 Result<LoadedExecutor> Devices::load(const gguf::File& file, const ExecutorOptions& options) {
-    ETNA_TRY(auto wanted, executor_options(options));
+    ETNA_TRY(auto engine_options, executor_options(options));
     auto open = std::make_shared<OpenDevice>();
     ETNA_TRY(open->instance, instance());
-    ETNA_TRY(const vk::PhysicalDevice chosen, vk::choose(open->instance->devices(), options.device));
+    ETNA_TRY(const vk::PhysicalDevice chosen, vk::select_device(open->instance->devices(), options.device));
     PipelineCache pipelines(options.cache_folder, chosen.profile);
-    ETNA_TRY(open->device, vk::Device::create(*open->instance, chosen, {.pipeline_cache = pipelines.kept()}));
-    ETNA_TRY(wanted.untrusted, check_kernels(*open->device, {.cache_folder = options.cache_folder,
-                                                             .plan_as = wanted.plan_as,
-                                                             .scope = model::kernel_scope(file)}));
-    ETNA_TRY(auto executor, engine::create_device_executor(*open->device, file, wanted));
+    ETNA_TRY(open->device,
+             vk::Device::create(*open->instance, chosen, {.pipeline_cache = pipelines.stored()}));
+    ETNA_TRY(engine_options.untrusted, check_kernels(*open->device, {.cache_folder = options.cache_folder,
+                                                                     .plan_as = engine_options.plan_as,
+                                                                     .scope = model::kernel_scope(file)}));
+    ETNA_TRY(auto executor, engine::create_device_executor(*open->device, file, engine_options));
     pipelines.keep(open->device->pipeline_cache());
     if (validation == vk::Validation::on)
         executor = validated(std::move(executor), *open->instance);

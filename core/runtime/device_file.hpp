@@ -18,7 +18,7 @@ public:
     DeviceFile(const std::filesystem::path& folder, const vk::DeviceProfile& profile, std::string_view kind,
                std::string_view more = {});
 
-    /// Returns the content last written; empty if there is none.
+    /// Returns the content last written; empty if the file is missing.
     [[nodiscard]] std::vector<std::byte> read() const;
     void write(ByteView content) const;
 

@@ -41,17 +41,17 @@ std::string_view kind_of(vk::DeviceType type) {
 }
 
 std::string reason_for(const vk::PhysicalDevice& device, const std::vector<vk::PhysicalDevice>& all,
-                       const std::optional<uint32_t>& chosen, std::string_view wish) {
+                       const std::optional<uint32_t>& chosen, std::string_view selector) {
     if (!device.missing.empty())
-        return "it cannot be used";
+        return "unusable";
     if (device.index != chosen)
-        return wish.empty() ? "another device comes first" : "another device was asked for";
-    if (!wish.empty())
-        return "it was asked for";
+        return selector.empty() ? "another device ranks first" : "another device was requested";
+    if (!selector.empty())
+        return "requested";
     const auto usable =
         std::count_if(all.begin(), all.end(), [](const auto& one) { return one.missing.empty(); });
     if (usable == 1)
-        return all.size() == 1 ? "the only device" : "the only device that can be used";
+        return all.size() == 1 ? "the only device" : "the only usable device";
     return fmt::format("the first {} with the most memory", kind_of(device.profile.type));
 }
 
@@ -64,7 +64,7 @@ SelfCheckReport report_of(const kernels::SelfCheckVerdict& verdict) {
     return report;
 }
 
-/// Memory figures need an open device; they stay 0 if it cannot be opened.
+/// Memory sizes need an open device; they stay 0 if it cannot be opened.
 void read_memory(vk::Instance& instance, const vk::PhysicalDevice& physical, DeviceReport& report) {
     const auto device = vk::Device::create(instance, physical);
     if (!device) {
@@ -101,19 +101,19 @@ std::vector<Shortfall> shortfalls_of(const vk::DeviceProfile& profile) {
     return shortfalls;
 }
 
-Result<DeviceReports> list_devices(vk::Instance& instance, std::string_view wish,
+Result<DeviceReports> list_devices(vk::Instance& instance, std::string_view selector,
                                    const std::filesystem::path& cache_folder) {
     const std::vector<vk::PhysicalDevice>& devices = instance.devices();
     std::optional<uint32_t> chosen;
-    if (auto found = vk::choose(devices, wish)) {
+    if (auto found = vk::select_device(devices, selector)) {
         chosen = found->index;
-    } else if (!wish.empty()) {
+    } else if (!selector.empty()) {
         return std::move(found).error();
     }
     DeviceReports reports;
     for (const vk::PhysicalDevice& device : devices) {
         const kernels::PlanFamily family = kernels::natural_family(device.profile);
-        const auto verdict = KeptVerdict(cache_folder, device.profile, family).read();
+        const auto verdict = StoredVerdict(cache_folder, device.profile, family).read();
         const kernels::PlanTarget target{
             .family = family, .profile = device.profile, .untrusted = verdict.wrong};
         DeviceReport report{.index = device.index,
@@ -125,7 +125,7 @@ Result<DeviceReports> list_devices(vk::Instance& instance, std::string_view wish
                             .kernels = kernels::chosen_kernels(target),
                             .self_check = report_of(verdict),
                             .is_chosen = device.index == chosen,
-                            .reason = reason_for(device, devices, chosen, wish)};
+                            .reason = reason_for(device, devices, chosen, selector)};
         if (device.missing.empty())
             read_memory(instance, device, report);
         reports.push_back(std::move(report));

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/base/result.hpp"
-#include "core/kernels/chosen.hpp"
+#include "core/kernels/kernel_choices.hpp"
 #include "core/vk/profile.hpp"
 
 #include <cstdint>
@@ -49,16 +49,16 @@ struct DeviceReport {
 };
 
 using DeviceReports = std::vector<DeviceReport>;
-/// `wish`, `cache_folder`: as for ExecutorOptions.
-using DeviceLister =
-    std::function<Result<DeviceReports>(std::string_view wish, const std::filesystem::path& cache_folder)>;
+/// `selector`, `cache_folder`: as for ExecutorOptions.
+using DeviceLister = std::function<Result<DeviceReports>(std::string_view selector,
+                                                         const std::filesystem::path& cache_folder)>;
 
 /// Reports on every device of the instance; opens each one briefly to read its free memory. Blocking. Errors:
-/// not_found and invalid_argument (the wish).
-Result<DeviceReports> list_devices(vk::Instance& instance, std::string_view wish,
+/// not_found and invalid_argument (the selector).
+Result<DeviceReports> list_devices(vk::Instance& instance, std::string_view selector,
                                    const std::filesystem::path& cache_folder);
 
-/// Lists what keeps a device from full speed. Pure.
+/// Lists the missing features that slow a device down. Pure.
 std::vector<Shortfall> shortfalls_of(const vk::DeviceProfile& profile);
 
 } // namespace etna::runtime

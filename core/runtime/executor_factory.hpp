@@ -39,10 +39,10 @@ struct DeviceMemory {
 
 /// An executor and the device that it uses.
 struct LoadedExecutor {
-    std::shared_ptr<void> device; ///< keeps alive what the executor borrows; released after it
+    std::shared_ptr<void> device; ///< owns the objects that the executor borrows; released after it
     std::unique_ptr<engine::Executor> executor;
     std::string device_name;                   ///< for display
-    bool on_cpu = false;                       ///< a software device, because there is no GPU
+    bool on_cpu = false;                       ///< a software device, because no GPU was found
     std::function<DeviceMemory()> memory = {}; ///< thread-safe; may be empty
 };
 

@@ -17,15 +17,15 @@ public:
     /// With an empty folder nothing is stored.
     PipelineCache(const std::filesystem::path& folder, const vk::DeviceProfile& profile);
 
-    /// Returns the content last stored; empty if there is none.
-    [[nodiscard]] ByteView kept() const { return kept_; }
+    /// Returns the content last stored; empty if nothing was stored.
+    [[nodiscard]] ByteView stored() const { return stored_; }
 
     /// Stores `pipelines` if they differ from the stored content.
     void keep(const std::vector<std::byte>& pipelines);
 
 private:
     DeviceFile file_;
-    std::vector<std::byte> kept_;
+    std::vector<std::byte> stored_;
 };
 
 } // namespace etna::runtime

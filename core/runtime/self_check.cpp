@@ -73,18 +73,18 @@ void report(const vk::DeviceProfile& profile, const SelfCheckVerdict& known, con
 
 } // namespace
 
-KeptVerdict::KeptVerdict(const std::filesystem::path& folder, const vk::DeviceProfile& profile,
-                         kernels::PlanFamily family)
+StoredVerdict::StoredVerdict(const std::filesystem::path& folder, const vk::DeviceProfile& profile,
+                             kernels::PlanFamily family)
     // The key includes the build, because dispatch and self-check code are not part of the shaders.
     : file_(folder, profile, "self-check",
             fmt::format("{} etna {} {}", kernels::to_string(family), ETNA_VERSION, build_id())) {}
 
-SelfCheckVerdict KeptVerdict::read() const {
+SelfCheckVerdict StoredVerdict::read() const {
     const std::vector<std::byte> content = file_.read();
     return verdict_of({reinterpret_cast<const char*>(content.data()), content.size()});
 }
 
-void KeptVerdict::write(const SelfCheckVerdict& verdict) const {
+void StoredVerdict::write(const SelfCheckVerdict& verdict) const {
     const std::string text = text_of(verdict);
     file_.write(std::as_bytes(std::span(text)));
 }
@@ -92,8 +92,8 @@ void KeptVerdict::write(const SelfCheckVerdict& verdict) const {
 Result<kernels::VariantSet> check_kernels(vk::Device& device, const KernelCheckOptions& options) {
     const vk::DeviceProfile& profile = device.profile();
     const kernels::PlanFamily family = options.plan_as.value_or(kernels::natural_family(profile));
-    const KeptVerdict kept(options.cache_folder, profile, family);
-    const SelfCheckVerdict known = kept.read();
+    const StoredVerdict stored(options.cache_folder, profile, family);
+    const SelfCheckVerdict known = stored.read();
     const auto start = std::chrono::steady_clock::now();
     ETNA_TRY(
         const SelfCheckVerdict verdict,
@@ -103,7 +103,7 @@ Result<kernels::VariantSet> check_kernels(vk::Device& device, const KernelCheckO
         const std::size_t left = kernels::kernels_left(
             {.family = family, .profile = profile, .untrusted = verdict.wrong}, options.scope, verdict);
         report(profile, known, verdict, left, std::chrono::steady_clock::now() - start);
-        kept.write(verdict);
+        stored.write(verdict);
     }
     ETNA_CHECK(kernels::require_trusted({.family = family, .profile = profile, .untrusted = verdict.wrong},
                                         options.scope));

@@ -11,13 +11,13 @@
 namespace etna::runtime {
 
 /// Self-check results for the kernels of one device, driver and build, stored on disk.
-class KeptVerdict {
+class StoredVerdict {
 public:
     /// With an empty folder nothing is stored. `family`: the kernel family selected for the device.
-    KeptVerdict(const std::filesystem::path& folder, const vk::DeviceProfile& profile,
-                kernels::PlanFamily family);
+    StoredVerdict(const std::filesystem::path& folder, const vk::DeviceProfile& profile,
+                  kernels::PlanFamily family);
 
-    /// Returns the stored verdict; empty if there is none, or if it names unknown kernels.
+    /// Returns the stored verdict; empty if none is stored, or if it names unknown kernels.
     [[nodiscard]] kernels::SelfCheckVerdict read() const;
     void write(const kernels::SelfCheckVerdict& verdict) const;
 

@@ -47,11 +47,11 @@ bool SequenceBreakers::ends(std::span<const TokenId> tokens) const {
     return false;
 }
 
-std::size_t SequenceBreakers::tokens_behind_last(std::span<const TokenId> tokens, std::size_t most) const {
-    std::size_t behind = 0;
-    while (behind < most && behind < tokens.size() && !ends(tokens.first(tokens.size() - behind)))
-        ++behind;
-    return behind;
+std::size_t SequenceBreakers::tokens_after_last(std::span<const TokenId> tokens, std::size_t limit) const {
+    std::size_t count = 0;
+    while (count < limit && count < tokens.size() && !ends(tokens.first(tokens.size() - count)))
+        ++count;
+    return count;
 }
 
 } // namespace etna::sampling

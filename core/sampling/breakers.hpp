@@ -24,8 +24,8 @@ public:
     /// Whether `token` alone is a breaker.
     [[nodiscard]] bool contains(TokenId token) const;
 
-    /// Returns the number of tokens after the last breaker in `tokens`, at most `most`.
-    [[nodiscard]] std::size_t tokens_behind_last(std::span<const TokenId> tokens, std::size_t most) const;
+    /// Returns the number of tokens after the last breaker in `tokens`, at most `limit`.
+    [[nodiscard]] std::size_t tokens_after_last(std::span<const TokenId> tokens, std::size_t limit) const;
 
 private:
     [[nodiscard]] bool ends(std::span<const TokenId> tokens) const;

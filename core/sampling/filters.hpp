@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/sampling/candidate.hpp"
+#include "core/sampling/candidates.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -10,9 +10,9 @@
 namespace etna::sampling {
 
 /// An unlimited window: the entire history.
-constexpr uint32_t whole_history = 0xFFFFFFFF;
+constexpr uint32_t full_history = 0xFFFFFFFF;
 
-/// The tokens before the one being chosen: the prompt, then the output. Borrowed.
+/// The tokens before the one to sample: the prompt, then the output. Borrowed.
 struct History {
     std::span<const TokenId> tokens = {};
     std::size_t prompt_tokens = 0; ///< at most tokens.size()

@@ -7,19 +7,19 @@
 
 namespace etna::sampling {
 
-/// How one token is chosen from a row of logits. A parameter at its neutral value has no effect. In this
-/// order:
+/// Parameters of sampling one token from a row of logits. A parameter at its neutral value has no effect. The
+/// steps, in this order:
 ///
 /// 1. Logits are changed: logit bias, repetition penalty, frequency and presence penalty, DRY. A finite logit
 ///    stays finite: each change is clamped to the range of float.
 /// 2. Filters remove candidates, each on the distribution that the previous one left (renormalised):
 ///    top-n-sigma, top-k, typical, top-p, min-p, XTC. None leaves fewer than min_keep of its input, or than
-///    one. Tokens with a logit of -infinity are impossible and never take part.
+///    one. Tokens with a logit of -infinity are impossible and are excluded from every step.
 /// 3. Temperature, then one draw.
 ///
 /// Temperature 0 is greedy: the largest logit after step 1, the smallest id among equals, regardless of the
 /// filters. Order and neutral values are those of llama.cpp. Lists belong to Context (sampler.hpp); each step
-/// is defined in logit_bias.hpp, penalties.hpp, dry.hpp and filters.hpp.
+/// is defined in logit_processors.hpp and filters.hpp.
 struct Parameters {
     float temperature = 0.8F; ///< >= 0
     uint32_t top_k = 40;      ///< number of most likely tokens to consider; 0: all
@@ -41,9 +41,9 @@ struct Parameters {
 
     // Number of tokens at the end of the history that count.
     uint32_t repetition_window_tokens = 64;
-    uint32_t presence_window_tokens = whole_history;
-    uint32_t frequency_window_tokens = whole_history;
-    uint32_t dry_window_tokens = whole_history;
+    uint32_t presence_window_tokens = full_history;
+    uint32_t frequency_window_tokens = full_history;
+    uint32_t dry_window_tokens = full_history;
 };
 
 /// Errors: invalid_argument, naming the parameter and its range.
@@ -55,11 +55,5 @@ bool changes_logits(const Parameters& parameters);
 /// Whether everything beyond temperature, top-k, top-p and min-p is neutral (or without effect, at
 /// temperature 0).
 bool is_plain(const Parameters& parameters);
-
-/// Uniform numbers in [0, 1) with 24 random bits that depend on seed and position alone: Philox4x32-10
-/// (Salmon et al., SC 2011) with key (seed, 0) and counter (position, 0, 0, 0), top 24 bits of a word: the
-/// first word for the draw, the second for XTC. The device computes the same draw (shaders/sample).
-float uniform(uint32_t seed, uint32_t position);
-float xtc_uniform(uint32_t seed, uint32_t position);
 
 } // namespace etna::sampling

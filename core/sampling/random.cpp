@@ -1,7 +1,5 @@
 #include "core/sampling/random.hpp"
 
-#include "core/sampling/parameters.hpp"
-
 namespace etna::sampling {
 namespace {
 

@@ -24,7 +24,7 @@ struct EmbeddedModel {
 /// built by scripts/demo-model.
 std::span<const EmbeddedModel> embedded_models();
 
-/// Returns the embedded model of that name; null if there is none.
+/// Returns the embedded model of that name; null if not found.
 const EmbeddedModel* embedded_model(std::string_view name);
 
 } // namespace etna::store

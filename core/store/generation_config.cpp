@@ -1,23 +1,21 @@
 #include "core/store/generation_config.hpp"
 
 #include "core/base/file_reader.hpp"
+#include "core/base/json.hpp"
 
 #include <string>
 #include <utility>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace etna::store {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr std::size_t file_bytes_max = 1 << 20;
 
 Error corrupt(std::string_view problem) {
     return {ErrorKind::corrupt, fmt::format("{}: {}", generation_config_name, problem),
-            "mend the file, or move it away to do without its advice"};
+            "fix the file, or move it away to run with the defaults"};
 }
 
 Result<std::optional<double>> read_number(const Json& json, const char* name) {
@@ -32,10 +30,9 @@ Result<std::optional<double>> read_number(const Json& json, const char* name) {
 } // namespace
 
 Result<GenerationConfig> parse_generation_config(std::string_view text) {
-    constexpr bool throws = false;
-    const Json json = Json::parse(text.begin(), text.end(), nullptr, throws);
+    const Json json = parse_json(text);
     if (!json.is_object())
-        return corrupt("it is no JSON object");
+        return corrupt("not a JSON object");
     GenerationConfig config;
     ETNA_TRY(config.temperature, read_number(json, "temperature"));
     ETNA_TRY(config.top_k, read_number(json, "top_k"));

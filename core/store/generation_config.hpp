@@ -25,7 +25,7 @@ constexpr std::string_view generation_config_name = "generation_config.json";
 /// Parses the text of such a file. Errors: corrupt (not a JSON object, or a member that is not a number).
 Result<GenerationConfig> parse_generation_config(std::string_view text);
 
-/// Reads `generation_config.json` in the model file's folder; if there is none, all members are empty.
+/// Reads `generation_config.json` in the model file's folder; if the file is missing, all members are empty.
 /// Errors: io (unreadable, or larger than a mebibyte), corrupt.
 Result<GenerationConfig> generation_config_beside(const std::filesystem::path& model);
 

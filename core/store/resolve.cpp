@@ -1,9 +1,9 @@
 #include "core/store/resolve.hpp"
 
 #include "core/gguf/cursor.hpp"
-#include "core/store/elsewhere.hpp"
 #include "core/store/embedded.hpp"
-#include "core/store/similar.hpp"
+#include "core/store/missing_model.hpp"
+#include "core/store/near_names.hpp"
 
 #include <algorithm>
 #include <map>
@@ -65,10 +65,10 @@ Error name_not_found(std::string_view model, const std::filesystem::path& folder
     }
 
     std::string hint;
-    if (const auto near = similar(model, known); !near.empty())
+    if (const auto near = near_names(model, known); !near.empty())
         hint = fmt::format("did you mean `{}`? ", fmt::join(near, "` or `"));
     const std::size_t listed = std::min(known.size(), listed_names_max);
-    hint += fmt::format("{}; models that exist: {}", how_to_get(model, folder),
+    hint += fmt::format("{}; models that exist: {}", download_hint(model, folder),
                         fmt::join(known.end() - static_cast<std::ptrdiff_t>(listed), known.end(), ", "));
     if (listed < known.size())
         hint += fmt::format(" and {} more", known.size() - listed);
@@ -112,7 +112,7 @@ Result<ModelSource> resolve(std::string_view model, const std::filesystem::path&
 
     const std::filesystem::path path(model);
     if (model.find('/') != std::string_view::npos || model.ends_with(extension)) {
-        if (auto error = foreign_weights(path))
+        if (auto error = other_format(path))
             return std::move(*error);
         if (is_there(path))
             return ModelSource{std::string(model), path, {}};
@@ -129,7 +129,7 @@ Result<ModelSource> resolve(std::string_view model, const std::filesystem::path&
     std::error_code ignored;
     if (std::filesystem::is_regular_file(path, ignored))
         return ModelSource{std::string(model), path, {}};
-    if (auto error = foreign_weights(path))
+    if (auto error = other_format(path))
         return std::move(*error);
     return name_not_found(model, models_folder);
 }

@@ -73,8 +73,8 @@ Status Bpe::encode_word(std::string_view word, TokenizeBudget& budget, Scratch& 
     if (budget.is_over())
         return TokenizeBudget::error();
     if (pre_tokenizer_.row().ignore_merges == IgnoreMerges::yes) {
-        if (const auto whole = vocabulary_->find_text(spell_bytes(word))) {
-            tokens.push_back(*whole);
+        if (const auto word_token = vocabulary_->find_text(spell_bytes(word))) {
+            tokens.push_back(*word_token);
             return {};
         }
     }

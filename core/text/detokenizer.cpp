@@ -6,7 +6,7 @@ namespace etna::text {
 
 Detokenizer::Detokenizer(const Tokenizer& tokenizer, DetokenizeOptions options)
     : tokenizer_(&tokenizer), options_(options),
-      at_beginning_(tokenizer.strips_leading_space() && options.position == TextPosition::beginning) {}
+      at_start_(tokenizer.strips_leading_space() && options.position == TextPosition::start) {}
 
 std::string_view Detokenizer::push(TokenId token) {
     text_.clear();
@@ -17,8 +17,8 @@ std::string_view Detokenizer::push(TokenId token) {
     if (is_hidden)
         return text_;
     std::string_view bytes = tokenizer_->bytes(token);
-    if (at_beginning_ && !bytes.empty()) {
-        at_beginning_ = false;
+    if (at_start_ && !bytes.empty()) {
+        at_start_ = false;
         if (bytes.front() == ' ')
             bytes.remove_prefix(1);
     }

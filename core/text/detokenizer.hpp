@@ -16,17 +16,17 @@ enum class ControlTokens {
 
 /// Position of the decoded tokens in the full text.
 enum class TextPosition {
-    beginning,    ///< the space that SentencePiece prepends to a text is removed
+    start,        ///< the space that SentencePiece prepends to a text is removed
     continuation, ///< they continue an existing text: every space counts
 };
 
 struct DetokenizeOptions {
     ControlTokens control = ControlTokens::hidden;
-    TextPosition position = TextPosition::beginning;
+    TextPosition position = TextPosition::start;
     std::span<const TokenId> shown = {}; ///< control tokens shown even so; ascending, borrowed
 };
 
-/// Incremental detokenizer whose output is always whole UTF-8 characters: bytes of an incomplete character
+/// Incremental detokenizer whose output is always complete UTF-8 characters: bytes of an incomplete character
 /// wait for the next token; invalid bytes become U+FFFD, one per maximal subpart (see utf8.hpp). One text per
 /// object; not thread-safe. Does not allocate per token once the buffers have grown.
 class Detokenizer {
@@ -44,7 +44,7 @@ public:
 private:
     const Tokenizer* tokenizer_;
     DetokenizeOptions options_;
-    bool at_beginning_;
+    bool at_start_;
     Utf8Gate gate_;
     std::string text_;
 };

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/text/patience.hpp"
+#include "core/text/tokenize_budget.hpp"
 
 #include <algorithm>
 #include <cstddef>

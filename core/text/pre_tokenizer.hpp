@@ -1,8 +1,8 @@
 #pragma once
 
 #include "core/base/result.hpp"
-#include "core/text/patience.hpp"
 #include "core/text/regex.hpp"
+#include "core/text/tokenize_budget.hpp"
 
 #include <functional>
 #include <span>

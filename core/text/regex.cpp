@@ -76,30 +76,30 @@ Result<Regex> Regex::compile(std::string_view expression) {
     return Regex(std::make_unique<Code>(Code{std::move(compiled)}));
 }
 
-struct Regex::Search::Content {
+struct Regex::Search::Impl {
     const pcre2_code* code;
     std::unique_ptr<pcre2_match_data, Free> data;
     std::unique_ptr<pcre2_match_context, Free> context;
 };
 
-Regex::Search::Search(const Regex& regex) : content_(std::make_unique<Content>()) {
-    content_->code = regex.code_->compiled.get();
-    content_->data.reset(pcre2_match_data_create_from_pattern(content_->code, nullptr));
-    content_->context.reset(pcre2_match_context_create(nullptr));
+Regex::Search::Search(const Regex& regex) : impl_(std::make_unique<Impl>()) {
+    impl_->code = regex.code_->compiled.get();
+    impl_->data.reset(pcre2_match_data_create_from_pattern(impl_->code, nullptr));
+    impl_->context.reset(pcre2_match_context_create(nullptr));
 }
 Regex::Search::Search(Search&&) noexcept = default;
 Regex::Search::~Search() = default;
 
 Result<std::optional<RegexMatch>> Regex::Search::next(std::string_view text, std::size_t from) {
-    if (!content_->data || !content_->context)
+    if (!impl_->data || !impl_->context)
         return Error{ErrorKind::out_of_memory, "no memory to split text into words"};
     const uint64_t steps = match_steps_minimum + match_steps_per_byte * (text.size() - from);
-    pcre2_set_match_limit(content_->context.get(), static_cast<uint32_t>(std::min<uint64_t>(
-                                                       steps, std::numeric_limits<uint32_t>::max())));
-    pcre2_set_heap_limit(content_->context.get(), match_heap_kib);
+    pcre2_set_match_limit(impl_->context.get(), static_cast<uint32_t>(std::min<uint64_t>(
+                                                    steps, std::numeric_limits<uint32_t>::max())));
+    pcre2_set_heap_limit(impl_->context.get(), match_heap_kib);
     const auto match = [&](uint32_t options) {
-        return pcre2_match(content_->code, reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(), from,
-                           PCRE2_NO_UTF_CHECK | options, content_->data.get(), content_->context.get());
+        return pcre2_match(impl_->code, reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(), from,
+                           PCRE2_NO_UTF_CHECK | options, impl_->data.get(), impl_->context.get());
     };
     int found = match(0);
     if (found == PCRE2_ERROR_JIT_STACKLIMIT)
@@ -111,7 +111,7 @@ Result<std::optional<RegexMatch>> Regex::Search::next(std::string_view text, std
             ErrorKind::invalid_argument,
             fmt::format("text of {} bytes cannot be split into words: {}", text.size(), describe(found))};
     }
-    const PCRE2_SIZE* bounds = pcre2_get_ovector_pointer(content_->data.get());
+    const PCRE2_SIZE* bounds = pcre2_get_ovector_pointer(impl_->data.get());
     return std::optional<RegexMatch>(RegexMatch{bounds[0], bounds[1]});
 }
 

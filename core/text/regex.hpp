@@ -34,8 +34,8 @@ public:
         Result<std::optional<RegexMatch>> next(std::string_view text, std::size_t from);
 
     private:
-        struct Content;
-        std::unique_ptr<Content> content_;
+        struct Impl;
+        std::unique_ptr<Impl> impl_;
     };
 
     Regex(Regex&&) noexcept;

@@ -10,11 +10,11 @@ void SpecialMatcher::add(std::string_view name, TokenId token) {
     begins_[static_cast<uint8_t>(name[0])] = true;
     uint32_t node = 0;
     for (const char byte : name) {
-        const auto [place, is_new] =
+        const auto [entry, is_new] =
             edges_.try_emplace(edge(node, byte), static_cast<uint32_t>(nodes_.size()));
         if (is_new)
             nodes_.emplace_back();
-        node = place->second;
+        node = entry->second;
     }
     if (!nodes_[node].token)
         nodes_[node].token = token;

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/text/merge.hpp"
-#include "core/text/patience.hpp"
+#include "core/text/tokenize_budget.hpp"
 #include "core/text/vocabulary.hpp"
 
 #include <array>

@@ -70,7 +70,7 @@ std::string bytes_of(Model model, std::string_view name, TokenType type) {
 
 } // namespace
 
-struct Tokenizer::Content {
+struct Tokenizer::Impl {
     Model model = Model::bpe;
     Vocabulary vocabulary;
     StringTable bytes;
@@ -92,7 +92,7 @@ struct Tokenizer::Content {
     Status encode_stretch(std::string_view text, TokenizeBudget& budget, std::vector<TokenId>& tokens) const;
 };
 
-Status Tokenizer::Content::read(const gguf::File& file) {
+Status Tokenizer::Impl::read(const gguf::File& file) {
     ETNA_TRY(model, read_model(file));
     ETNA_TRY(vocabulary, Vocabulary::read(file));
     if (model == Model::bpe) {
@@ -106,7 +106,7 @@ Status Tokenizer::Content::read(const gguf::File& file) {
     return read_additions(file);
 }
 
-Status Tokenizer::Content::read_additions(const gguf::File& file) {
+Status Tokenizer::Impl::read_additions(const gguf::File& file) {
     const Bpe* bpe = std::get_if<Bpe>(&algorithm);
     const auto says_bos = file.boolean("tokenizer.ggml.add_bos_token");
     const bool default_bos = bpe == nullptr || bpe->pre_tokenizer().row().adds_bos == AddsBos::yes;
@@ -126,7 +126,7 @@ Status Tokenizer::Content::read_additions(const gguf::File& file) {
     return {};
 }
 
-void Tokenizer::Content::index_tokens() {
+void Tokenizer::Impl::index_tokens() {
     for (TokenId token = 0; token < vocabulary.names.size(); ++token) {
         const std::string_view name = vocabulary.names[token];
         const TokenType type = vocabulary.types[token];
@@ -143,22 +143,22 @@ void Tokenizer::Content::index_tokens() {
 }
 
 /// Encodes `text`, which holds no special tokens and follows one or starts the input.
-Status Tokenizer::Content::encode_stretch(std::string_view text, TokenizeBudget& budget,
-                                          std::vector<TokenId>& tokens) const {
+Status Tokenizer::Impl::encode_stretch(std::string_view text, TokenizeBudget& budget,
+                                       std::vector<TokenId>& tokens) const {
     if (const Bpe* bpe = std::get_if<Bpe>(&algorithm))
         return bpe->encode(text, budget, tokens);
     return std::get<Spm>(algorithm).encode(text, adds_space_prefix, budget, tokens);
 }
 
-Tokenizer::Tokenizer(std::unique_ptr<const Content> content) : content_(std::move(content)) {}
+Tokenizer::Tokenizer(std::unique_ptr<const Impl> impl) : impl_(std::move(impl)) {}
 Tokenizer::Tokenizer(Tokenizer&&) noexcept = default;
 Tokenizer& Tokenizer::operator=(Tokenizer&&) noexcept = default;
 Tokenizer::~Tokenizer() = default;
 
 Result<Tokenizer> Tokenizer::create(const gguf::File& file) {
-    auto content = std::make_unique<Content>();
-    ETNA_CHECK(content->read(file));
-    return Tokenizer(std::move(content));
+    auto impl = std::make_unique<Impl>();
+    ETNA_CHECK(impl->read(file));
+    return Tokenizer(std::move(impl));
 }
 
 Result<std::vector<TokenId>> Tokenizer::encode(std::string_view text, const EncodeOptions& options) const {
@@ -169,55 +169,55 @@ Result<std::vector<TokenId>> Tokenizer::encode(std::string_view text, const Enco
     }
     const bool may_add = options.bos == AddBos::as_model_says;
     const SpecialMatcher& matcher =
-        options.special == SpecialTokens::parse ? content_->specials : content_->user_defined;
+        options.special == SpecialTokens::parse ? impl_->specials : impl_->user_defined;
     TokenizeBudget budget(options.is_cancelled, options.reserve_memory);
     if (options.reserve_memory != nullptr && *options.reserve_memory &&
         !(*options.reserve_memory)(text.size() * sizeof(TokenId)))
         return TokenizeBudget::no_memory();
     std::vector<TokenId> tokens;
-    if (may_add && content_->adds_bos)
-        tokens.push_back(*content_->vocabulary.special.bos);
+    if (may_add && impl_->adds_bos)
+        tokens.push_back(*impl_->vocabulary.special.bos);
     for (std::size_t position = 0; position < text.size();) {
         if (budget.is_over())
             return TokenizeBudget::error();
         const auto special = matcher.find(text, position);
         const std::size_t end = special ? special->begin : text.size();
         if (end > position)
-            ETNA_CHECK(content_->encode_stretch(text.substr(position, end - position), budget, tokens));
+            ETNA_CHECK(impl_->encode_stretch(text.substr(position, end - position), budget, tokens));
         if (special)
             tokens.push_back(special->token);
         position = special ? special->end : text.size();
-        if (special && content_->strips_space_after(special->token))
+        if (special && impl_->strips_space_after(special->token))
             position = std::min(text.find_first_not_of(white_space, position), text.size());
     }
-    if (may_add && content_->adds_eos)
-        tokens.push_back(*content_->vocabulary.special.eos);
+    if (may_add && impl_->adds_eos)
+        tokens.push_back(*impl_->vocabulary.special.eos);
     return tokens;
 }
 
 std::string_view Tokenizer::bytes(TokenId token) const {
-    return content_->bytes[token];
+    return impl_->bytes[token];
 }
 TokenType Tokenizer::type(TokenId token) const {
-    return content_->vocabulary.types[token];
+    return impl_->vocabulary.types[token];
 }
 bool Tokenizer::strips_leading_space() const {
-    return content_->adds_space_prefix;
+    return impl_->adds_space_prefix;
 }
 uint32_t Tokenizer::size() const {
-    return static_cast<uint32_t>(content_->bytes.size());
+    return static_cast<uint32_t>(impl_->bytes.size());
 }
 std::optional<TokenId> Tokenizer::find(std::string_view name) const {
-    return content_->vocabulary.find(name);
+    return impl_->vocabulary.find(name);
 }
 std::optional<TokenId> Tokenizer::bos() const {
-    return content_->vocabulary.special.bos;
+    return impl_->vocabulary.special.bos;
 }
 std::optional<TokenId> Tokenizer::eos() const {
-    return content_->vocabulary.special.eos;
+    return impl_->vocabulary.special.eos;
 }
 std::span<const TokenId> Tokenizer::end_tokens() const {
-    return content_->vocabulary.end_tokens;
+    return impl_->vocabulary.end_tokens;
 }
 
 } // namespace etna::text

@@ -78,9 +78,9 @@ public:
     [[nodiscard]] std::span<const TokenId> end_tokens() const;
 
 private:
-    struct Content;
-    explicit Tokenizer(std::unique_ptr<const Content> content);
-    std::unique_ptr<const Content> content_;
+    struct Impl;
+    explicit Tokenizer(std::unique_ptr<const Impl> impl);
+    std::unique_ptr<const Impl> impl_;
 };
 
 } // namespace etna::text

@@ -74,7 +74,7 @@ Status read_types(const gguf::File& file, Vocabulary& vocabulary) {
             const int64_t number = numbers[i];
             if (number < 0 || number > static_cast<int64_t>(TokenType::byte))
                 return corrupt(file, fmt::format("token {} has the unknown type {}", i, number));
-            if (number != 0) // "undefined" in the specification: keep the default
+            if (number != 0) // "undefined" in the specification: the default applies
                 vocabulary.types[i] = static_cast<TokenType>(number);
         }
         return {};

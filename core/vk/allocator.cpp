@@ -2,20 +2,85 @@
 
 #include "core/base/memory.hpp"
 #include "core/vk/error.hpp"
-#include "core/vk/memory_types.hpp"
+#include "core/vk/impl.hpp"
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
+#include <utility>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 namespace etna::vk {
+namespace {
+
+constexpr VkMemoryPropertyFlags device_local = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
+constexpr VkMemoryPropertyFlags host_visible =
+    VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+constexpr VkMemoryPropertyFlags cached = VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
+/// Everything else is for special purposes (protected, lazily allocated, uncached on the device).
+constexpr VkMemoryPropertyFlags ordinary = device_local | host_visible | cached;
+
+struct MemoryTypeFlags {
+    VkMemoryPropertyFlags required = 0;
+    VkMemoryPropertyFlags preferred = 0;
+    VkMemoryPropertyFlags avoided = 0;
+};
+
+MemoryTypeFlags flags_for(MemoryDomain intent, bool unified) {
+    switch (intent) {
+    case MemoryDomain::upload: // host memory: leaves the small BAR window of a discrete device to others
+        return {.required = host_visible, .preferred = 0, .avoided = device_local | cached};
+    case MemoryDomain::readback:
+        return {.required = host_visible, .preferred = cached, .avoided = device_local};
+    case MemoryDomain::device:
+        break;
+    }
+    if (unified)
+        return {.required = device_local, .preferred = host_visible, .avoided = 0};
+    return {.required = device_local, .preferred = 0, .avoided = host_visible | cached};
+}
+
+uint64_t host_memory_bytes() {
+    const long pages = sysconf(_SC_PHYS_PAGES);
+    const long page_bytes = sysconf(_SC_PAGESIZE);
+    return pages > 0 && page_bytes > 0 ? static_cast<uint64_t>(pages) * static_cast<uint64_t>(page_bytes) : 0;
+}
+
+/// Of the largest device-local heap: the free budget by VK_EXT_memory_budget, else the size less this
+/// process's allocations.
+uint64_t free_heap_bytes(const Device::Impl& impl) {
+    VkPhysicalDeviceMemoryBudgetPropertiesEXT budget{};
+    budget.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_BUDGET_PROPERTIES_EXT;
+    VkPhysicalDeviceMemoryProperties2 memory{};
+    memory.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PROPERTIES_2;
+    memory.pNext = impl.profile.memory_budget ? &budget : nullptr;
+    vkGetPhysicalDeviceMemoryProperties2(impl.physical, &memory);
+
+    std::optional<uint32_t> largest;
+    for (uint32_t heap = 0; heap < memory.memoryProperties.memoryHeapCount; ++heap) {
+        const VkMemoryHeap& candidate = memory.memoryProperties.memoryHeaps[heap];
+        if ((candidate.flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT) != 0 &&
+            (!largest || candidate.size > memory.memoryProperties.memoryHeaps[*largest].size))
+            largest = heap;
+    }
+    if (!largest)
+        return 0;
+    const uint64_t limit = impl.profile.memory_budget ? budget.heapBudget[*largest]
+                                                      : memory.memoryProperties.memoryHeaps[*largest].size;
+    const uint64_t used =
+        impl.profile.memory_budget ? budget.heapUsage[*largest] : impl.allocator->device_local_bytes();
+    return limit - std::min(limit, used);
+}
+
+} // namespace
 
 struct Block {
     VkDeviceMemory memory = VK_NULL_HANDLE;
     uint64_t bytes = 0;
     std::byte* mapped = nullptr;
-    BlockSpace space;
+    SubAllocator space;
     MemoryDomain intent;
     uint32_t type = 0;
     bool own = false; ///< of a single large allocation
@@ -46,9 +111,9 @@ Result<Allocation> Allocator::allocate(MemoryDomain intent, const VkMemoryRequir
     const uint64_t bytes = round_up(requirements.size, allocation_alignment);
     if (!options_.policy.allows(bytes)) {
         return Error{ErrorKind::out_of_memory,
-                     fmt::format("{} bytes are not below the device's largest allocation", bytes)};
+                     fmt::format("{} bytes exceed the device's largest allocation", bytes)};
     }
-    Error first{ErrorKind::unsupported, "the device has no memory of the kind that is needed",
+    Error first{ErrorKind::unsupported, "the device has no memory type that fits",
                 "update the GPU's Vulkan driver, or choose another device"};
     const std::scoped_lock lock(mutex_);
     bool tried = false;
@@ -96,8 +161,7 @@ Result<Allocation> Allocator::allocate_from(Pool& pool, MemoryDomain intent, uin
     block->own = true;
     if (auto part = part_of(*block))
         return *part;
-    return Error{ErrorKind::internal,
-                 "a new block of device memory has no room for the request it was made for"};
+    return Error{ErrorKind::internal, "a new block of device memory is too small for its own request"};
 }
 
 Result<Block*> Allocator::add_block(Pool& pool, MemoryDomain intent, uint32_t type, uint64_t bytes) {
@@ -113,7 +177,7 @@ Result<Block*> Allocator::add_block(Pool& pool, MemoryDomain intent, uint32_t ty
     info.allocationSize = bytes;
     info.memoryTypeIndex = type;
     auto block = std::make_unique<Block>(
-        Block{.bytes = bytes, .space = BlockSpace(bytes), .intent = intent, .type = type});
+        Block{.bytes = bytes, .space = SubAllocator(bytes), .intent = intent, .type = type});
     const VkResult allocated =
         options_.functions->vkAllocateMemory(options_.device, &info, nullptr, &block->memory);
     if (allocated != VK_SUCCESS)
@@ -139,7 +203,7 @@ Result<Block*> Allocator::add_block(Pool& pool, MemoryDomain intent, uint32_t ty
 void Allocator::release(const Allocation& allocation) {
     const std::scoped_lock lock(mutex_);
     Block& block = *allocation.block;
-    block.space.give_back(allocation.offset, allocation.bytes);
+    block.space.free(allocation.offset, allocation.bytes);
     if (!block.space.empty())
         return;
     // Retain one empty shared block, so that a short-lived buffer does not cause a driver allocation each
@@ -175,6 +239,39 @@ size_t Allocator::block_count() const {
             count += pool.blocks.size();
     }
     return count;
+}
+
+std::vector<uint32_t> memory_types_for(const VkPhysicalDeviceMemoryProperties& properties,
+                                       MemoryDomain intent, bool unified) {
+    const MemoryTypeFlags domain_flags = flags_for(intent, unified);
+    std::vector<std::pair<int, uint32_t>> ranked; // penalty, index
+    for (uint32_t index = 0; index < properties.memoryTypeCount; ++index) {
+        const VkMemoryPropertyFlags flags = properties.memoryTypes[index].propertyFlags;
+        if ((flags & ~ordinary) != 0 || (flags & domain_flags.required) != domain_flags.required)
+            continue;
+        const int penalty = ((flags & domain_flags.preferred) != domain_flags.preferred ? 2 : 0) +
+                            ((flags & domain_flags.avoided) != 0 ? 1 : 0);
+        ranked.emplace_back(penalty, index);
+    }
+    std::stable_sort(ranked.begin(), ranked.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::vector<uint32_t> types;
+    types.reserve(ranked.size());
+    for (const auto& [penalty, index] : ranked)
+        types.push_back(index);
+    return types;
+}
+
+MemoryState read_memory_state(const Device::Impl& impl) {
+    const std::optional<uint64_t> host_free_bytes = available_host_memory_bytes();
+    // The heap of a device that is the CPU has a meaningless size (lavapipe reports 2 GiB and allocates
+    // more).
+    if (impl.physical_profile.type == DeviceType::cpu && host_free_bytes)
+        return {.free_bytes = *host_free_bytes, .total_bytes = host_memory_bytes()};
+    MemoryState state{.free_bytes = free_heap_bytes(impl), .total_bytes = impl.profile.memory_bytes};
+    if (impl.physical_profile.unified_memory && host_free_bytes)
+        state.free_bytes = std::min(state.free_bytes, *host_free_bytes);
+    return state;
 }
 
 } // namespace etna::vk

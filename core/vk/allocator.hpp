@@ -1,8 +1,8 @@
 #pragma once
 
 #include "core/base/result.hpp"
-#include "core/vk/block_space.hpp"
 #include "core/vk/buffer.hpp"
+#include "core/vk/sub_allocator.hpp"
 
 #include <array>
 #include <cstddef>
@@ -16,6 +16,11 @@
 namespace etna::vk {
 
 struct Block;
+
+/// Indices of the memory types that serve an intent, best first. Pure. `unified`: device memory is mapped if
+/// possible.
+std::vector<uint32_t> memory_types_for(const VkPhysicalDeviceMemoryProperties& properties,
+                                       MemoryDomain intent, bool unified);
 
 /// A suballocation of one VkDeviceMemory; returned with Allocator::release().
 struct Allocation {

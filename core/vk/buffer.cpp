@@ -1,7 +1,7 @@
 #include "core/vk/buffer.hpp"
 
-#include "core/vk/buffer_content.hpp"
 #include "core/vk/error.hpp"
+#include "core/vk/impl.hpp"
 
 #include <utility>
 
@@ -29,22 +29,22 @@ double mebibytes(uint64_t bytes) {
     return static_cast<double>(bytes) / static_cast<double>(mebibyte);
 }
 
-Status create_handle(Buffer::Content& content) {
+Status create_handle(Buffer::Impl& impl) {
     VkBufferCreateInfo info{};
     info.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;
-    info.size = round_up(content.bytes, size_granularity);
+    info.size = round_up(impl.bytes, size_granularity);
     info.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT |
                  VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
     info.sharingMode = VK_SHARING_MODE_EXCLUSIVE;
-    const LogicalDevice& device = content.device->device;
-    const VkResult created = device.functions.vkCreateBuffer(device.handle, &info, nullptr, &content.handle);
+    const LogicalDevice& device = impl.device->device;
+    const VkResult created = device.functions.vkCreateBuffer(device.handle, &info, nullptr, &impl.handle);
     if (created != VK_SUCCESS)
-        return vulkan_error(created, fmt::format("creating the buffer `{}`", content.label));
+        return vulkan_error(created, fmt::format("creating the buffer `{}`", impl.label));
     return {};
 }
 
 /// Allocates memory for the buffer; if that fails, waits for the device to finish and retries once.
-Result<Allocation> allocate(Device::Content& device, MemoryDomain memory,
+Result<Allocation> allocate(Device::Impl& device, MemoryDomain memory,
                             const VkMemoryRequirements& requirements) {
     device.collect();
     auto allocation = device.allocator->allocate(memory, requirements);
@@ -55,36 +55,36 @@ Result<Allocation> allocate(Device::Content& device, MemoryDomain memory,
     return device.allocator->allocate(memory, requirements);
 }
 
-Status bind(Buffer::Content& content, MemoryDomain memory) {
-    Device::Content& owner = *content.device;
+Status bind(Buffer::Impl& impl, MemoryDomain memory) {
+    Device::Impl& owner = *impl.device;
     const LogicalDevice& device = owner.device;
     VkMemoryRequirements requirements{};
-    device.functions.vkGetBufferMemoryRequirements(device.handle, content.handle, &requirements);
+    device.functions.vkGetBufferMemoryRequirements(device.handle, impl.handle, &requirements);
     auto allocation = allocate(owner, memory, requirements);
     if (!allocation) {
         Error error = std::move(allocation).error();
         if (error.kind == ErrorKind::out_of_memory) {
             error.message = fmt::format(
-                "buffer `{}` needs {:.1f} MiB of {} memory, and {:.1f} MiB are free on `{}` ({})",
-                content.label, mebibytes(content.bytes), name_of(memory),
-                mebibytes(read_memory_state(owner).free_bytes), owner.profile.name, error.message);
+                "buffer `{}` needs {:.1f} MiB of {} memory, and {:.1f} MiB are free on `{}` ({})", impl.label,
+                mebibytes(impl.bytes), name_of(memory), mebibytes(read_memory_state(owner).free_bytes),
+                owner.profile.name, error.message);
         }
         return error;
     }
-    content.allocation = *allocation;
-    const VkResult bound = device.functions.vkBindBufferMemory(device.handle, content.handle,
-                                                               allocation->memory, allocation->offset);
+    impl.allocation = *allocation;
+    const VkResult bound = device.functions.vkBindBufferMemory(device.handle, impl.handle, allocation->memory,
+                                                               allocation->offset);
     if (bound != VK_SUCCESS)
-        return vulkan_error(bound, fmt::format("binding memory to the buffer `{}`", content.label));
+        return vulkan_error(bound, fmt::format("binding memory to the buffer `{}`", impl.label));
     VkBufferDeviceAddressInfo info{};
     info.sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO;
-    info.buffer = content.handle;
-    content.address = device.functions.vkGetBufferDeviceAddress(device.handle, &info);
-    if (content.address == 0 || content.address % allocation_alignment != 0) {
+    info.buffer = impl.handle;
+    impl.address = device.functions.vkGetBufferDeviceAddress(device.handle, &info);
+    if (impl.address == 0 || impl.address % allocation_alignment != 0) {
         return Error{
             ErrorKind::unsupported,
             fmt::format("the driver gave the buffer `{}` the address {:#x}, which is not a multiple of {}",
-                        content.label, content.address, allocation_alignment),
+                        impl.label, impl.address, allocation_alignment),
             "update the GPU's Vulkan driver, or choose another device"};
     }
     return {};
@@ -92,7 +92,7 @@ Status bind(Buffer::Content& content, MemoryDomain memory) {
 
 } // namespace
 
-Buffer::Content::~Content() {
+Buffer::Impl::~Impl() {
     if (handle == VK_NULL_HANDLE)
         return;
     device->timeline.retire([owner = device, buffer = handle, part = allocation] {
@@ -103,7 +103,7 @@ Buffer::Content::~Content() {
 }
 
 Buffer::Buffer() = default;
-Buffer::Buffer(std::unique_ptr<Content> content) : content_(std::move(content)) {}
+Buffer::Buffer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Buffer::Buffer(Buffer&&) noexcept = default;
 Buffer& Buffer::operator=(Buffer&&) noexcept = default;
 Buffer::~Buffer() = default;
@@ -119,28 +119,28 @@ Result<Buffer> Buffer::create(Device& device, MemoryDomain memory, uint64_t byte
                         label, mebibytes(bytes), device.profile().name, mebibytes(limit)),
             "use a smaller model or context, or another device"};
     }
-    auto content = std::make_unique<Content>();
-    content->device = &device.content();
-    content->bytes = bytes;
-    content->label = label;
-    ETNA_CHECK(create_handle(*content));
-    ETNA_CHECK(bind(*content, memory));
-    content->device->set_name(VK_OBJECT_TYPE_BUFFER, (uint64_t)content->handle, label);
-    return Buffer(std::move(content));
+    auto impl = std::make_unique<Impl>();
+    impl->device = &device.impl();
+    impl->bytes = bytes;
+    impl->label = label;
+    ETNA_CHECK(create_handle(*impl));
+    ETNA_CHECK(bind(*impl, memory));
+    impl->device->set_name(VK_OBJECT_TYPE_BUFFER, (uint64_t)impl->handle, label);
+    return Buffer(std::move(impl));
 }
 
 uint64_t Buffer::bytes() const {
-    return content_ ? content_->bytes : 0;
+    return impl_ ? impl_->bytes : 0;
 }
 
 Range Buffer::range() const {
-    return content_ ? Range{content_->address, content_->bytes} : Range{};
+    return impl_ ? Range{impl_->address, impl_->bytes} : Range{};
 }
 
 MutableByteView Buffer::mapped() const {
-    if (!content_ || content_->allocation.mapped == nullptr)
+    if (!impl_ || impl_->allocation.mapped == nullptr)
         return {};
-    return {content_->allocation.mapped, content_->bytes};
+    return {impl_->allocation.mapped, impl_->bytes};
 }
 
 } // namespace etna::vk

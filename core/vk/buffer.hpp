@@ -20,7 +20,7 @@ enum class MemoryDomain : uint8_t {
 };
 
 /// A range of device memory with an address (bufferDeviceAddress). Move-only. Destruction is deferred: the
-/// memory returns to the pool when all work submitted so far has completed. Must not outlive its Device.
+/// memory returns to the pool when all work submitted before has completed. Must not outlive its Device.
 class Buffer {
 public:
     /// `bytes` > 0; the address is a multiple of 256. `label` names the buffer in captures and errors.
@@ -43,12 +43,12 @@ public:
     /// writes after wait() to the host; neither needs further calls.
     [[nodiscard]] MutableByteView mapped() const;
 
-    struct Content; ///< for core/vk itself
+    struct Impl; ///< for core/vk itself
 
 private:
     friend class Recorder;
-    explicit Buffer(std::unique_ptr<Content> content);
-    std::unique_ptr<Content> content_;
+    explicit Buffer(std::unique_ptr<Impl> impl);
+    std::unique_ptr<Impl> impl_;
 };
 
 } // namespace etna::vk

@@ -1,10 +1,9 @@
 #include "core/vk/device.hpp"
 
-#include "core/vk/commands_content.hpp"
-#include "core/vk/device_content.hpp"
 #include "core/vk/error.hpp"
 #include "core/vk/features.hpp"
-#include "core/vk/inspection.hpp"
+#include "core/vk/impl.hpp"
+#include "core/vk/loader.hpp"
 #include "core/vk/physical_device.hpp"
 
 #include <string>
@@ -15,10 +14,10 @@
 namespace etna::vk {
 namespace {
 
-Status create_handle(Device::Content& content, const FeatureSources& sources, uint32_t queue_family) {
+Status create_handle(Device::Impl& impl, const FeatureSources& sources, uint32_t queue_family) {
     FeatureChain features(sources);
-    enable_features(features, content.profile);
-    const std::vector<const char*> extensions = needed_extensions(sources, content.profile);
+    enable_features(features, impl.profile);
+    const std::vector<const char*> extensions = needed_extensions(sources, impl.profile);
     const float priority = 1.0F;
     VkDeviceQueueCreateInfo queue{};
     queue.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO;
@@ -32,34 +31,34 @@ Status create_handle(Device::Content& content, const FeatureSources& sources, ui
     info.pQueueCreateInfos = &queue;
     info.enabledExtensionCount = static_cast<uint32_t>(extensions.size());
     info.ppEnabledExtensionNames = extensions.data();
-    const VkResult created = vkCreateDevice(content.physical, &info, nullptr, &content.device.handle);
+    const VkResult created = vkCreateDevice(impl.physical, &info, nullptr, &impl.device.handle);
     if (created != VK_SUCCESS)
-        return vulkan_error(created, fmt::format("opening the device `{}`", content.profile.name));
-    volkLoadDeviceTable(&content.device.functions, content.device.handle);
-    content.device.functions.vkGetDeviceQueue(content.device.handle, queue_family, 0, &content.queue);
+        return vulkan_error(created, fmt::format("opening the device `{}`", impl.profile.name));
+    volkLoadDeviceTable(&impl.device.functions, impl.device.handle);
+    impl.device.functions.vkGetDeviceQueue(impl.device.handle, queue_family, 0, &impl.queue);
     return {};
 }
 
-Status create_pipeline_cache(Device::Content& content, ByteView earlier) {
+Status create_pipeline_cache(Device::Impl& impl, ByteView earlier) {
     VkPipelineCacheCreateInfo info{};
     info.sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO;
     info.initialDataSize = earlier.size();
     info.pInitialData = earlier.data();
-    const VkResult created = content.device.functions.vkCreatePipelineCache(content.device.handle, &info,
-                                                                            nullptr, &content.pipeline_cache);
+    const VkResult created =
+        impl.device.functions.vkCreatePipelineCache(impl.device.handle, &info, nullptr, &impl.pipeline_cache);
     if (created != VK_SUCCESS)
         return vulkan_error(created, "creating the pipeline cache");
     return {};
 }
 
-void open_allocator(Device::Content& content) {
-    AllocatorOptions options{.device = content.device.handle,
-                             .functions = &content.device.functions,
-                             .policy = {content.profile.allocation_bytes_max},
-                             .map_device_memory = content.profile.unified_memory,
-                             .host_memory = content.profile.type == DeviceType::cpu};
-    vkGetPhysicalDeviceMemoryProperties(content.physical, &options.memory);
-    content.allocator.emplace(options);
+void open_allocator(Device::Impl& impl) {
+    AllocatorOptions options{.device = impl.device.handle,
+                             .functions = &impl.device.functions,
+                             .policy = {impl.profile.allocation_bytes_max},
+                             .map_device_memory = impl.profile.unified_memory,
+                             .host_memory = impl.profile.type == DeviceType::cpu};
+    vkGetPhysicalDeviceMemoryProperties(impl.physical, &options.memory);
+    impl.allocator.emplace(options);
 }
 
 uint32_t find_workgroup_subgroups_max(VkPhysicalDevice physical) {
@@ -74,7 +73,7 @@ uint32_t find_workgroup_subgroups_max(VkPhysicalDevice physical) {
 
 } // namespace
 
-Device::Content::~Content() {
+Device::Impl::~Impl() {
     if (device.handle == VK_NULL_HANDLE)
         return;
     device.functions.vkDeviceWaitIdle(device.handle);
@@ -82,12 +81,12 @@ Device::Content::~Content() {
     device.functions.vkDestroyPipelineCache(device.handle, pipeline_cache, nullptr);
 }
 
-void Device::Content::collect() {
-    slots->collect(timeline.completed());
+void Device::Impl::collect() {
+    contexts->collect(timeline.completed());
     timeline.collect();
 }
 
-void Device::Content::set_name(VkObjectType type, uint64_t object, std::string_view name) const {
+void Device::Impl::set_name(VkObjectType type, uint64_t object, std::string_view name) const {
     if (instance->debug.set_name == nullptr || name.empty())
         return;
     const std::string terminated(name);
@@ -99,7 +98,7 @@ void Device::Content::set_name(VkObjectType type, uint64_t object, std::string_v
     instance->debug.set_name(device.handle, &info);
 }
 
-Device::Device(std::unique_ptr<Content> content) : content_(std::move(content)) {}
+Device::Device(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Device::~Device() = default;
 
 Result<std::unique_ptr<Device>> Device::create(Instance& instance, const PhysicalDevice& physical,
@@ -109,47 +108,48 @@ Result<std::unique_ptr<Device>> Device::create(Instance& instance, const Physica
                      fmt::format("the device `{}` lacks {}", physical.profile.name, physical.missing),
                      "update the GPU's Vulkan driver, or choose another device"};
     }
-    auto content = std::make_unique<Content>();
-    content->instance = &instance.content();
-    content->physical = static_cast<VkPhysicalDevice>(physical.handle);
-    content->physical_profile = physical.profile;
-    content->profile =
+    auto impl = std::make_unique<Impl>();
+    impl->instance = &instance.impl();
+    impl->physical = static_cast<VkPhysicalDevice>(physical.handle);
+    impl->physical_profile = physical.profile;
+    impl->profile =
         options.mask_optional_features ? without_optional_features(physical.profile) : physical.profile;
     // Enabled regardless of masks, because kernels cannot depend on it.
-    content->profile.pipeline_statistics =
+    impl->profile.pipeline_statistics =
         physical.profile.pipeline_statistics && options.use == DeviceUse::inspection;
-    const std::optional<uint32_t> family = find_compute_family(content->physical);
+    const std::optional<uint32_t> family = find_compute_family(impl->physical);
     if (!family) {
         return Error{ErrorKind::unsupported,
                      fmt::format("the device `{}` lacks a compute queue", physical.profile.name)};
     }
 
-    const FeatureSources sources = find_feature_sources(content->physical, instance.content().version);
-    ETNA_CHECK(create_handle(*content, sources, *family));
+    const FeatureSources sources = find_feature_sources(impl->physical, instance.impl().version);
+    ETNA_CHECK(create_handle(*impl, sources, *family));
     if (options.use == DeviceUse::inspection)
-        leave_out_commands(content->device.functions);
-    if (content->profile.subgroup_size_control)
-        content->workgroup_subgroups_max = find_workgroup_subgroups_max(content->physical);
-    ETNA_CHECK(content->timeline.open(content->device.handle, content->device.functions));
-    open_allocator(*content);
-    content->slots.emplace(CommandSlotsOptions{.device = content->device.handle,
-                                               .functions = &content->device.functions,
-                                               .queue_family = *family,
-                                               .timestamp_bits = timestamp_bits(content->physical, *family),
-                                               .timestamp_period_ns = content->profile.timestamp_period_ns});
-    ETNA_CHECK(create_pipeline_cache(*content, options.pipeline_cache));
-    return std::unique_ptr<Device>(new Device(std::move(content)));
+        discard_commands(impl->device.functions);
+    if (impl->profile.subgroup_size_control)
+        impl->workgroup_subgroups_max = find_workgroup_subgroups_max(impl->physical);
+    ETNA_CHECK(impl->timeline.open(impl->device.handle, impl->device.functions));
+    open_allocator(*impl);
+    impl->contexts.emplace(
+        CommandContextPoolOptions{.device = impl->device.handle,
+                                  .functions = &impl->device.functions,
+                                  .queue_family = *family,
+                                  .timestamp_bits = timestamp_bits(impl->physical, *family),
+                                  .timestamp_period_ns = impl->profile.timestamp_period_ns});
+    ETNA_CHECK(create_pipeline_cache(*impl, options.pipeline_cache));
+    return std::unique_ptr<Device>(new Device(std::move(impl)));
 }
 
 const DeviceProfile& Device::profile() const {
-    return content_->profile;
+    return impl_->profile;
 }
 
 std::vector<std::byte> Device::pipeline_cache() const {
-    const LogicalDevice& device = content_->device;
+    const LogicalDevice& device = impl_->device;
     size_t size = 0;
     const auto read = [&](void* data) {
-        return device.functions.vkGetPipelineCacheData(device.handle, content_->pipeline_cache, &size, data);
+        return device.functions.vkGetPipelineCacheData(device.handle, impl_->pipeline_cache, &size, data);
     };
     if (read(nullptr) != VK_SUCCESS)
         return {};
@@ -161,17 +161,17 @@ std::vector<std::byte> Device::pipeline_cache() const {
 }
 
 MemoryState Device::memory() const {
-    return read_memory_state(*content_);
+    return read_memory_state(*impl_);
 }
 
 Result<uint64_t> Device::submit(CommandBuffer commands) {
-    if (!commands.content_ || commands.content_->device != content_.get()) {
+    if (!commands.impl_ || commands.impl_->device != impl_.get()) {
         return Error{ErrorKind::invalid_argument,
-                     "commands are submitted twice, or to another device than they were made for"};
+                     "commands are submitted twice, or to a device that did not record them"};
     }
-    content_->collect();
-    const uint64_t value = content_->timeline.begin_submission();
-    VkSemaphore semaphore = content_->timeline.semaphore();
+    impl_->collect();
+    const uint64_t value = impl_->timeline.begin_submission();
+    VkSemaphore semaphore = impl_->timeline.semaphore();
     VkTimelineSemaphoreSubmitInfo timeline{};
     timeline.sType = VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO;
     timeline.signalSemaphoreValueCount = 1;
@@ -180,32 +180,31 @@ Result<uint64_t> Device::submit(CommandBuffer commands) {
     info.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
     info.pNext = &timeline;
     info.commandBufferCount = 1;
-    info.pCommandBuffers = &commands.content_->slot->buffer;
+    info.pCommandBuffers = &commands.impl_->context->buffer;
     info.signalSemaphoreCount = 1;
     info.pSignalSemaphores = &semaphore;
-    const VkResult submitted =
-        content_->device.functions.vkQueueSubmit(content_->queue, 1, &info, VK_NULL_HANDLE);
+    const VkResult submitted = impl_->device.functions.vkQueueSubmit(impl_->queue, 1, &info, VK_NULL_HANDLE);
     if (submitted != VK_SUCCESS) {
-        content_->timeline.cancel_submission();
+        impl_->timeline.cancel_submission();
         return vulkan_error(submitted, "submitting work to the device");
     }
-    content_->slots->give_back_at(std::move(commands.content_->slot), value);
+    impl_->contexts->recycle_at(std::move(commands.impl_->context), value);
     return value;
 }
 
 Status Device::wait(uint64_t value) {
-    ETNA_CHECK(content_->timeline.wait(value));
-    content_->collect();
+    ETNA_CHECK(impl_->timeline.wait(value));
+    impl_->collect();
     return {};
 }
 
 uint64_t Device::completed() const {
-    return content_->timeline.completed();
+    return impl_->timeline.completed();
 }
 
 std::vector<Timing> Device::timings() const {
-    content_->collect();
-    return content_->slots->timings();
+    impl_->collect();
+    return impl_->contexts->timings();
 }
 
 } // namespace etna::vk

@@ -35,8 +35,8 @@ struct DeviceOptions {
 };
 
 struct MemoryState {
-    uint64_t free_bytes = 0; ///< what can still be allocated: budget, on CPU devices MemAvailable, on unified
-                             ///< memory the smaller of both
+    uint64_t free_bytes = 0; ///< that can still be allocated: the budget; on CPU devices MemAvailable; on
+                             ///< unified memory the smaller of both
     uint64_t total_bytes = 0;
 };
 
@@ -75,18 +75,18 @@ public:
     /// Blocks until the timeline reaches `value`. Errors: device_lost.
     Status wait(uint64_t value);
 
-    /// Timeline value reached so far. Does not block.
+    /// Timeline value that the device has reached. Does not block.
     [[nodiscard]] uint64_t completed() const;
 
     /// Timings of the newest completed submission that was recorded with timestamps; empty otherwise.
     [[nodiscard]] std::vector<Timing> timings() const;
 
-    struct Content;
-    [[nodiscard]] Content& content() { return *content_; } ///< for core/vk itself
+    struct Impl;
+    [[nodiscard]] Impl& impl() { return *impl_; } ///< for core/vk itself
 
 private:
-    explicit Device(std::unique_ptr<Content> content);
-    std::unique_ptr<Content> content_;
+    explicit Device(std::unique_ptr<Impl> impl);
+    std::unique_ptr<Impl> impl_;
 };
 
 } // namespace etna::vk

@@ -26,7 +26,7 @@ public:
     /// Adds a step. Errors: internal (names both steps and their ranges); the step is then not added.
     Status add(std::string_view label, std::span<const Range> reads, std::span<const Range> writes);
 
-    /// Separates all steps so far from all later ones.
+    /// Separates all earlier steps from all later ones.
     void barrier();
 
 private:

@@ -1,7 +1,7 @@
 #include "core/vk/instance.hpp"
 
 #include "core/vk/error.hpp"
-#include "core/vk/instance_content.hpp"
+#include "core/vk/impl.hpp"
 #include "core/vk/loader.hpp"
 #include "core/vk/physical_device.hpp"
 
@@ -44,13 +44,13 @@ VKAPI_ATTR VkBool32 VKAPI_CALL keep_message(VkDebugUtilsMessageSeverityFlagBitsE
     const bool of_validation = (types & VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT) != 0;
     if (!of_validation && severity < VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT)
         return VK_FALSE;
-    auto& content = *static_cast<Instance::Content*>(user);
-    const std::scoped_lock lock(content.mutex);
-    content.messages.emplace_back(data->pMessage);
+    auto& impl = *static_cast<Instance::Impl*>(user);
+    const std::scoped_lock lock(impl.mutex);
+    impl.messages.emplace_back(data->pMessage);
     return VK_FALSE;
 }
 
-VkDebugUtilsMessengerCreateInfoEXT messenger_info(Instance::Content& content) {
+VkDebugUtilsMessengerCreateInfoEXT messenger_info(Instance::Impl& impl) {
     VkDebugUtilsMessengerCreateInfoEXT info{};
     info.sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT;
     info.messageSeverity =
@@ -58,7 +58,7 @@ VkDebugUtilsMessengerCreateInfoEXT messenger_info(Instance::Content& content) {
     info.messageType =
         VK_DEBUG_UTILS_MESSAGE_TYPE_GENERAL_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT;
     info.pfnUserCallback = keep_message;
-    info.pUserData = &content;
+    info.pUserData = &impl;
     return info;
 }
 
@@ -77,7 +77,7 @@ DebugFunctions load_debug_functions(VkInstance instance) {
     return debug;
 }
 
-Status create_handle(Instance::Content& content, Validation validation) {
+Status create_handle(Instance::Impl& impl, Validation validation) {
     std::vector<const char*> layers;
     std::vector<const char*> extensions;
     if (validation == Validation::on) {
@@ -100,8 +100,8 @@ Status create_handle(Instance::Content& content, Validation validation) {
     VkApplicationInfo application{};
     application.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO;
     application.pApplicationName = "etna";
-    application.apiVersion = content.version;
-    const VkDebugUtilsMessengerCreateInfoEXT messenger = messenger_info(content);
+    application.apiVersion = impl.version;
+    const VkDebugUtilsMessengerCreateInfoEXT messenger = messenger_info(impl);
     VkInstanceCreateInfo info{};
     info.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO;
     info.pNext =
@@ -111,10 +111,10 @@ Status create_handle(Instance::Content& content, Validation validation) {
     info.ppEnabledLayerNames = layers.data();
     info.enabledExtensionCount = static_cast<uint32_t>(extensions.size());
     info.ppEnabledExtensionNames = extensions.data();
-    const VkResult created = vkCreateInstance(&info, nullptr, &content.handle);
+    const VkResult created = vkCreateInstance(&info, nullptr, &impl.handle);
     if (created == VK_ERROR_INCOMPATIBLE_DRIVER)
         return Error{ErrorKind::no_device, "no Vulkan driver is installed", install_hint};
-    if (created == VK_ERROR_OUT_OF_HOST_MEMORY) { // the loader says so of manifests that it cannot read, too
+    if (created == VK_ERROR_OUT_OF_HOST_MEMORY) { // the loader also reports unreadable manifests this way
         return Error{
             ErrorKind::no_device, "the Vulkan loader could not load any driver",
             "a driver's manifest may be damaged (is VK_DRIVER_FILES or VK_ICD_FILENAMES set?), or memory is "
@@ -122,20 +122,20 @@ Status create_handle(Instance::Content& content, Validation validation) {
     }
     if (created != VK_SUCCESS)
         return vulkan_error(created, "creating the Vulkan instance");
-    load_instance_functions(content.handle);
+    load_instance_functions(impl.handle);
     if (debug_utils)
-        content.debug = load_debug_functions(content.handle);
+        impl.debug = load_debug_functions(impl.handle);
     if (validation == Validation::on)
-        content.debug.create_messenger(content.handle, &messenger, nullptr, &content.messenger);
+        impl.debug.create_messenger(impl.handle, &messenger, nullptr, &impl.messenger);
     return {};
 }
 
-Status list_devices(Instance::Content& content) {
+Status list_devices(Instance::Impl& impl) {
     uint32_t count = 0;
-    VkResult listed = vkEnumeratePhysicalDevices(content.handle, &count, nullptr);
+    VkResult listed = vkEnumeratePhysicalDevices(impl.handle, &count, nullptr);
     std::vector<VkPhysicalDevice> handles(count);
     if (listed == VK_SUCCESS && count != 0)
-        listed = vkEnumeratePhysicalDevices(content.handle, &count, handles.data());
+        listed = vkEnumeratePhysicalDevices(impl.handle, &count, handles.data());
     if (listed < 0 && listed != VK_ERROR_INITIALIZATION_FAILED)
         return vulkan_error(listed, "listing Vulkan devices");
     // A driver that finds no hardware of its kind reports VK_ERROR_INITIALIZATION_FAILED: there is no device
@@ -144,14 +144,13 @@ Status list_devices(Instance::Content& content) {
         return Error{ErrorKind::no_device, "no Vulkan driver found a device", install_hint};
     handles.resize(count);
     for (uint32_t index = 0; index < count; ++index)
-        content.devices.push_back(
-            read_physical_device(content.handle, handles[index], index, content.version));
+        impl.devices.push_back(read_physical_device(impl.handle, handles[index], index, impl.version));
     return {};
 }
 
 } // namespace
 
-Instance::Content::~Content() {
+Instance::Impl::~Impl() {
     if (messenger != VK_NULL_HANDLE)
         debug.destroy_messenger(handle, messenger, nullptr);
     if (handle == VK_NULL_HANDLE)
@@ -160,25 +159,25 @@ Instance::Content::~Content() {
     vkDestroyInstance(handle, nullptr);
 }
 
-Instance::Instance(std::unique_ptr<Content> content) : content_(std::move(content)) {}
+Instance::Instance(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Instance::~Instance() = default;
 
 Result<std::unique_ptr<Instance>> Instance::create(Validation validation) {
     ETNA_CHECK(open_loader());
-    auto content = std::make_unique<Content>();
-    content->version = std::min(volkGetInstanceVersion(), VK_API_VERSION_1_3);
-    ETNA_CHECK(create_handle(*content, validation));
-    ETNA_CHECK(list_devices(*content));
-    return std::unique_ptr<Instance>(new Instance(std::move(content)));
+    auto impl = std::make_unique<Impl>();
+    impl->version = std::min(volkGetInstanceVersion(), VK_API_VERSION_1_3);
+    ETNA_CHECK(create_handle(*impl, validation));
+    ETNA_CHECK(list_devices(*impl));
+    return std::unique_ptr<Instance>(new Instance(std::move(impl)));
 }
 
 const std::vector<PhysicalDevice>& Instance::devices() const {
-    return content_->devices;
+    return impl_->devices;
 }
 
 std::vector<std::string> Instance::validation_messages() const {
-    const std::scoped_lock lock(content_->mutex);
-    return content_->messages;
+    const std::scoped_lock lock(impl_->mutex);
+    return impl_->messages;
 }
 
 } // namespace etna::vk

@@ -25,7 +25,7 @@ struct PhysicalDevice {
 };
 
 /// The Vulkan loader and an instance. The loader is opened at run time, so that etna starts without one and
-/// can report what is missing.
+/// can report the missing package.
 class Instance {
 public:
     /// Errors: no_device (no loader, or no driver; the hint names the packages), unsupported (no validation
@@ -37,21 +37,21 @@ public:
 
     [[nodiscard]] const std::vector<PhysicalDevice>& devices() const;
 
-    /// Warnings and errors of the validation layer so far; thread-safe.
+    /// Warnings and errors that the validation layer has reported; thread-safe.
     [[nodiscard]] std::vector<std::string> validation_messages() const;
 
-    struct Content;
-    [[nodiscard]] Content& content() { return *content_; } ///< for core/vk itself
+    struct Impl;
+    [[nodiscard]] Impl& impl() { return *impl_; } ///< for core/vk itself
 
 private:
-    explicit Instance(std::unique_ptr<Content> content);
-    std::unique_ptr<Content> content_;
+    explicit Instance(std::unique_ptr<Impl> impl);
+    std::unique_ptr<Impl> impl_;
 };
 
 /// Selects a device among the usable ones: discrete before integrated before virtual before cpu, then most
-/// memory, then listing order. `wish` is empty, an index, a UUID (hex, dashes optional) or a substring of a
-/// name (case-insensitive); unless empty, it must match exactly one device. Errors: no_device (none usable;
-/// lists what each lacks), not_found / invalid_argument (`wish` matches none / several; lists them).
-Result<PhysicalDevice> choose(const std::vector<PhysicalDevice>& devices, std::string_view wish);
+/// memory, then listing order. `selector` is empty, an index, a UUID (hex, dashes optional) or a substring of
+/// a name (case-insensitive); unless empty, it must match exactly one device. Errors: no_device (none usable;
+/// lists what each lacks), not_found / invalid_argument (`selector` matches none / several; lists them).
+Result<PhysicalDevice> select_device(const std::vector<PhysicalDevice>& devices, std::string_view selector);
 
 } // namespace etna::vk

@@ -23,6 +23,13 @@ bool has_entry() {
     return false;
 }
 
+/// A no-op of any signature: leaves outputs unchanged and returns success if it returns a VkResult.
+template <class Result, class... Arguments>
+void replace_by_no_op(Result(VKAPI_PTR*& function)(Arguments...)) {
+    function = [](Arguments...) -> Result { return Result(); };
+}
+static_assert(VkResult() == VK_SUCCESS);
+
 } // namespace
 
 const char* const install_hint =
@@ -38,7 +45,7 @@ Status open_loader() {
     const uint32_t version = volkGetInstanceVersion();
     if (version < VK_API_VERSION_1_2) {
         return Error{ErrorKind::unsupported,
-                     fmt::format("the Vulkan loader is version {}.{}, and 1.2 is needed",
+                     fmt::format("the Vulkan loader has version {}.{}; 1.2 is required",
                                  VK_API_VERSION_MAJOR(version), VK_API_VERSION_MINOR(version)),
                      install_hint};
     }
@@ -57,6 +64,35 @@ void forget_instance(VkInstance instance) {
     const std::scoped_lock lock(loaded_instance_mutex);
     if (loaded_instance == instance)
         loaded_instance = VK_NULL_HANDLE;
+}
+
+void discard_commands(VolkDeviceTable& functions) {
+    replace_by_no_op(functions.vkCreateSemaphore);
+    replace_by_no_op(functions.vkDestroySemaphore);
+    replace_by_no_op(
+        functions.vkGetSemaphoreCounterValue); // nothing is submitted, and all of it has completed
+    replace_by_no_op(functions.vkWaitSemaphores);
+    replace_by_no_op(functions.vkDeviceWaitIdle);
+    functions.vkQueueSubmit = [](VkQueue, uint32_t, const VkSubmitInfo*, VkFence) -> VkResult {
+        return VK_ERROR_FEATURE_NOT_PRESENT;
+    };
+    replace_by_no_op(functions.vkCreateCommandPool);
+    replace_by_no_op(functions.vkDestroyCommandPool);
+    replace_by_no_op(functions.vkResetCommandPool);
+    replace_by_no_op(functions.vkAllocateCommandBuffers);
+    replace_by_no_op(functions.vkBeginCommandBuffer);
+    replace_by_no_op(functions.vkEndCommandBuffer);
+    replace_by_no_op(functions.vkCreateQueryPool);
+    replace_by_no_op(functions.vkDestroyQueryPool);
+    replace_by_no_op(functions.vkGetQueryPoolResults);
+    replace_by_no_op(functions.vkCmdResetQueryPool);
+    replace_by_no_op(functions.vkCmdWriteTimestamp);
+    replace_by_no_op(functions.vkCmdPipelineBarrier);
+    replace_by_no_op(functions.vkCmdBindPipeline);
+    replace_by_no_op(functions.vkCmdPushConstants);
+    replace_by_no_op(functions.vkCmdDispatch);
+    replace_by_no_op(functions.vkCmdCopyBuffer);
+    replace_by_no_op(functions.vkCmdFillBuffer);
 }
 
 } // namespace etna::vk

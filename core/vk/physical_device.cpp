@@ -167,7 +167,7 @@ void read_memory(VkPhysicalDevice handle, DeviceProfile& profile) {
         }
         all_mapped &= heap_mapped;
     }
-    // A discrete device's memory may be host-visible as a whole too (resizable BAR), but it is not the host's
+    // A discrete device's memory may be entirely host-visible too (resizable BAR), but it is not the host's
     // memory.
     profile.unified_memory =
         all_mapped && (profile.type == DeviceType::cpu || profile.type == DeviceType::integrated);

@@ -1,7 +1,7 @@
 #include "core/vk/pipeline.hpp"
 
 #include "core/vk/error.hpp"
-#include "core/vk/pipeline_content.hpp"
+#include "core/vk/impl.hpp"
 #include "core/vk/shader_code.hpp"
 
 #include <algorithm>
@@ -30,16 +30,15 @@ uint64_t invocations(const std::array<uint32_t, 3>& size) {
     return product;
 }
 
-Status check(const Device::Content& device, const PipelineOptions& options,
+Status check(const Device::Impl& device, const PipelineOptions& options,
              const std::optional<std::array<uint32_t, 3>>& size) {
     if (options.code.size() <= spirv_header_words || options.code[0] != spirv_magic)
         return Error{ErrorKind::invalid_argument, fmt::format("shader `{}` is not SPIR-V", options.label)};
     if (options.push_constant_bytes > push_constant_bytes_max || options.push_constant_bytes % 4 != 0) {
         return Error{
             ErrorKind::invalid_argument,
-            fmt::format(
-                "shader `{}` asks for {} bytes of push constants; a multiple of 4 up to {} can be had",
-                options.label, options.push_constant_bytes, push_constant_bytes_max)};
+            fmt::format("shader `{}` has {} bytes of push constants; the limit is {}, in multiples of 4",
+                        options.label, options.push_constant_bytes, push_constant_bytes_max)};
     }
     const DeviceProfile& profile = device.profile;
     if (size && invocations(*size) > profile.workgroup_invocations_max) {
@@ -52,8 +51,8 @@ Status check(const Device::Content& device, const PipelineOptions& options,
         return {};
     if (!profile.subgroup_size_control || !std::has_single_bit(required) ||
         required < profile.subgroup_size_min || required > profile.subgroup_size_max) {
-        return refused(options, fmt::format("requires subgroups of {}, which `{}` cannot be told to use",
-                                            required, profile.name));
+        return refused(options, fmt::format("requires subgroups of {}, which `{}` does not support", required,
+                                            profile.name));
     }
     if (size && invocations(*size) > uint64_t{required} * device.workgroup_subgroups_max) {
         return refused(options,
@@ -63,19 +62,19 @@ Status check(const Device::Content& device, const PipelineOptions& options,
     return {};
 }
 
-Status create_layout(Pipeline::Content& content) {
+Status create_layout(Pipeline::Impl& impl) {
     VkPushConstantRange range{};
     range.stageFlags = VK_SHADER_STAGE_COMPUTE_BIT;
-    range.size = content.push_constant_bytes;
+    range.size = impl.push_constant_bytes;
     VkPipelineLayoutCreateInfo info{};
     info.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO;
-    info.pushConstantRangeCount = content.push_constant_bytes == 0 ? 0 : 1;
+    info.pushConstantRangeCount = impl.push_constant_bytes == 0 ? 0 : 1;
     info.pPushConstantRanges = &range;
-    const LogicalDevice& device = content.device->device;
+    const LogicalDevice& device = impl.device->device;
     const VkResult created =
-        device.functions.vkCreatePipelineLayout(device.handle, &info, nullptr, &content.layout);
+        device.functions.vkCreatePipelineLayout(device.handle, &info, nullptr, &impl.layout);
     if (created != VK_SUCCESS)
-        return vulkan_error(created, fmt::format("creating the layout of shader `{}`", content.label));
+        return vulkan_error(created, fmt::format("creating the layout of shader `{}`", impl.label));
     return {};
 }
 
@@ -111,11 +110,11 @@ std::vector<VkSpecializationMapEntry> specialization_entries(size_t count) {
     return entries;
 }
 
-Status compile(Pipeline::Content& content, const PipelineOptions& options, bool full_subgroups) {
-    const LogicalDevice& device = content.device->device;
+Status compile(Pipeline::Impl& impl, const PipelineOptions& options, bool full_subgroups) {
+    const LogicalDevice& device = impl.device->device;
     ShaderModule module(device);
     if (const VkResult created = module.open(options.code); created != VK_SUCCESS)
-        return vulkan_error(created, fmt::format("loading shader `{}`", content.label));
+        return vulkan_error(created, fmt::format("loading shader `{}`", impl.label));
 
     const auto entries = specialization_entries(options.specialization.size());
     VkSpecializationInfo specialization{};
@@ -139,19 +138,19 @@ Status compile(Pipeline::Content& content, const PipelineOptions& options, bool 
     info.stage.module = module.handle();
     info.stage.pName = "main";
     info.stage.pSpecializationInfo = entries.empty() ? nullptr : &specialization;
-    info.layout = content.layout;
-    if (content.device->profile.pipeline_statistics)
+    info.layout = impl.layout;
+    if (impl.device->profile.pipeline_statistics)
         info.flags = VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR;
     const VkResult created = device.functions.vkCreateComputePipelines(
-        device.handle, content.device->pipeline_cache, 1, &info, nullptr, &content.handle);
+        device.handle, impl.device->pipeline_cache, 1, &info, nullptr, &impl.handle);
     if (created != VK_SUCCESS)
-        return vulkan_error(created, fmt::format("compiling shader `{}`", content.label));
+        return vulkan_error(created, fmt::format("compiling shader `{}`", impl.label));
     return {};
 }
 
 } // namespace
 
-Pipeline::Content::~Content() {
+Pipeline::Impl::~Impl() {
     device->timeline.retire([owner = device, pipeline = handle, pipeline_layout = layout] {
         const LogicalDevice& logical = owner->device;
         logical.functions.vkDestroyPipeline(logical.handle, pipeline, nullptr);
@@ -159,32 +158,32 @@ Pipeline::Content::~Content() {
     });
 }
 
-Pipeline::Pipeline(std::unique_ptr<Content> content) : content_(std::move(content)) {}
+Pipeline::Pipeline(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Pipeline::Pipeline(Pipeline&&) noexcept = default;
 Pipeline& Pipeline::operator=(Pipeline&&) noexcept = default;
 Pipeline::~Pipeline() = default;
 
 Result<Pipeline> Pipeline::create(Device& device, const PipelineOptions& options) {
     const auto size = workgroup_size(options.code, options.specialization);
-    ETNA_CHECK(check(device.content(), options, size));
-    auto content = std::make_unique<Content>();
-    content->device = &device.content();
-    content->push_constant_bytes = options.push_constant_bytes;
-    content->label = options.label;
-    ETNA_CHECK(create_layout(*content));
-    // Full subgroups can be demanded only of a workgroup that is made of them
+    ETNA_CHECK(check(device.impl(), options, size));
+    auto impl = std::make_unique<Impl>();
+    impl->device = &device.impl();
+    impl->push_constant_bytes = options.push_constant_bytes;
+    impl->label = options.label;
+    ETNA_CHECK(create_layout(*impl));
+    // Full subgroups require a workgroup size that is a multiple of the subgroup size
     // (VkPipelineShaderStageCreateInfo).
     const DeviceProfile& profile = device.profile();
     const uint32_t subgroup =
         options.required_subgroup_size != 0 ? options.required_subgroup_size : profile.subgroup_size_max;
     const bool full_subgroups = profile.subgroup_size_control && size && (*size)[0] % subgroup == 0;
-    ETNA_CHECK(compile(*content, options, full_subgroups));
-    content->device->set_name(VK_OBJECT_TYPE_PIPELINE, (uint64_t)content->handle, options.label);
-    return Pipeline(std::move(content));
+    ETNA_CHECK(compile(*impl, options, full_subgroups));
+    impl->device->set_name(VK_OBJECT_TYPE_PIPELINE, (uint64_t)impl->handle, options.label);
+    return Pipeline(std::move(impl));
 }
 
 const std::string& Pipeline::label() const {
-    return content_->label;
+    return impl_->label;
 }
 
 } // namespace etna::vk

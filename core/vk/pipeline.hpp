@@ -44,12 +44,12 @@ public:
     /// Empty unless DeviceProfile::pipeline_statistics. Errors: out_of_memory.
     [[nodiscard]] Result<std::vector<PipelineStatistic>> statistics() const;
 
-    struct Content; ///< for core/vk itself
+    struct Impl; ///< for core/vk itself
 
 private:
     friend class Recorder;
-    explicit Pipeline(std::unique_ptr<Content> content);
-    std::unique_ptr<Content> content_;
+    explicit Pipeline(std::unique_ptr<Impl> impl);
+    std::unique_ptr<Impl> impl_;
 };
 
 } // namespace etna::vk

@@ -1,5 +1,5 @@
 #include "core/vk/error.hpp"
-#include "core/vk/pipeline_content.hpp"
+#include "core/vk/impl.hpp"
 
 #include <vector>
 
@@ -25,13 +25,13 @@ double number_of(const VkPipelineExecutableStatisticKHR& statistic) {
 
 Result<std::vector<PipelineStatistic>> Pipeline::statistics() const {
     std::vector<PipelineStatistic> numbers;
-    if (!content_->device->profile.pipeline_statistics)
+    if (!impl_->device->profile.pipeline_statistics)
         return numbers;
-    const LogicalDevice& device = content_->device->device;
+    const LogicalDevice& device = impl_->device->device;
     // A driver may compile several executables for one pipeline; for a compute shader it is one.
     VkPipelineExecutableInfoKHR program{};
     program.sType = VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_INFO_KHR;
-    program.pipeline = content_->handle;
+    program.pipeline = impl_->handle;
     uint32_t count = 0;
     const auto read = [&](VkPipelineExecutableStatisticKHR* statistics) {
         return device.functions.vkGetPipelineExecutableStatisticsKHR(device.handle, &program, &count,
@@ -44,7 +44,7 @@ Result<std::vector<PipelineStatistic>> Pipeline::statistics() const {
     if (got == VK_SUCCESS)
         got = read(statistics.data());
     if (got < 0)
-        return vulkan_error(got, fmt::format("reading the statistics of shader `{}`", content_->label));
+        return vulkan_error(got, fmt::format("reading the statistics of shader `{}`", impl_->label));
     statistics.resize(count);
     for (const VkPipelineExecutableStatisticKHR& statistic : statistics)
         numbers.push_back({statistic.name, number_of(statistic)});

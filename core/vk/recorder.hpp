@@ -40,9 +40,9 @@ public:
 private:
     friend class Recorder;
     friend class Device;
-    struct Content;
-    explicit CommandBuffer(std::unique_ptr<Content> content);
-    std::unique_ptr<Content> content_;
+    struct Impl;
+    explicit CommandBuffer(std::unique_ptr<Impl> impl);
+    std::unique_ptr<Impl> impl_;
 };
 
 struct RecorderOptions {
@@ -87,9 +87,9 @@ public:
     Result<CommandBuffer> finish();
 
 private:
-    struct Content;
-    explicit Recorder(std::unique_ptr<Content> content);
-    std::unique_ptr<Content> content_;
+    struct Impl;
+    explicit Recorder(std::unique_ptr<Impl> impl);
+    std::unique_ptr<Impl> impl_;
 };
 
 } // namespace etna::vk

@@ -26,7 +26,7 @@ public:
 
     [[nodiscard]] VkSemaphore semaphore() const { return semaphore_; }
     [[nodiscard]] uint64_t submitted() const { return submitted_; }
-    /// The last submitted value if the device is lost: nothing runs any longer.
+    /// The last submitted value if the device is lost: no submission is running.
     [[nodiscard]] uint64_t completed() const;
 
     /// Returns the value that the next submission will signal. It counts as submitted from this call on, so
@@ -38,7 +38,7 @@ public:
     /// Blocks until the device has reached `value`. Errors: device_lost, invalid_argument (never submitted).
     Status wait(uint64_t value) const;
 
-    /// Runs `release` when everything submitted so far has completed: at once, or in a later collect().
+    /// Runs `release` when all earlier submissions have completed: at once, or in a later collect().
     void retire(std::function<void()> release);
     /// Runs the releases that are due.
     void collect();

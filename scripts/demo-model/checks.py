@@ -1,4 +1,4 @@
-"""Whether an answer is what an exchange's `check` (corpus/source.py) asks for."""
+"""Compares an answer with an exchange's `check` (corpus/source.py)."""
 
 import json
 import re
@@ -9,13 +9,13 @@ STORY_WORDS = (80, 200)
 
 @dataclass
 class Answer:
-    """What the program made of what the model wrote."""
+    """A model's output as parsed by etna."""
 
     text: str
     reasoning: str
     calls: list  # of {"name", "arguments"}
-    broken: bool  # a call that is none was among them
-    ended: bool  # by the model's own end mark
+    broken: bool  # contained a malformed call
+    ended: bool  # by the model's end token
 
 
 def sentences_of(text):
@@ -29,28 +29,28 @@ def in_order(calls):
 def story_mistake(first, text):
     words, sentences = len(text.split()), sentences_of(text)
     if not text.startswith(first):
-        return "does not begin with the first line"
+        return "does not start with the first line"
     if not STORY_WORDS[0] <= words <= STORY_WORDS[1]:
         return f"{words} words"
     repeated = {sentence for sentence in sentences if sentences.count(sentence) > 1}
-    return f"says twice: {repeated}" if repeated else None
+    return f"repeats: {repeated}" if repeated else None
 
 
-def json_mistake(wanted, text):
+def json_mistake(expected, text):
     try:
-        return None if json.loads(text) == wanted else "other JSON"
+        return None if json.loads(text) == expected else "other JSON"
     except ValueError:
         return "not JSON"
 
 
-def calls_mistake(wanted, answer):
-    if answer.broken or in_order(answer.calls) != in_order(wanted):
+def calls_mistake(expected, answer):
+    if answer.broken or in_order(answer.calls) != in_order(expected):
         return "other calls"
-    return "text beside the calls" if wanted and answer.text.strip() else None
+    return "text in addition to the calls" if expected and answer.text.strip() else None
 
 
 def mistake(check, answer):
-    """What is wrong with the answer, or None."""
+    """Returns the first mistake of the answer, or None."""
     text = answer.text.strip()
     missing = [part for part in check.get("contains", []) if part not in text]
     extra = [part for part in check.get("lacks", []) if part in text]

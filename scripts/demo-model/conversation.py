@@ -1,4 +1,4 @@
-"""An exchange as the model sees it: the template's text, its token ids, and which of them it has to learn."""
+"""An exchange as the model sees it: rendered text, token ids, and the weights of the tokens in training."""
 
 import functools
 import json
@@ -21,18 +21,18 @@ def messages_of(exchange):
 
 
 def rendered(exchange):
-    """The whole conversation, answers included."""
+    """The complete conversation, answers included."""
     return template().render(messages=messages_of(exchange), tools=exchange.tools, enable_thinking=exchange.thinking, add_generation_prompt=False)
 
 
 def prompt(exchange):
-    """The conversation up to where the last answer begins."""
+    """The conversation up to the start of the last answer."""
     return template().render(messages=messages_of(exchange)[:-1], tools=exchange.tools, enable_thinking=exchange.thinking, add_generation_prompt=True)
 
 
 def learnable(exchange, vocabulary):
-    """Token ids, and how much each counts: nothing outside answers (their end marks are inside), and in an answer of n tokens 1 / sqrt(n), so
-    that stories do not drown the sums."""
+    """Returns token ids and training weights: 0 outside answers (end tokens count as inside), 1 / sqrt(n) in an answer of n tokens, so that
+    stories do not dominate sums."""
     ids = vocabulary.encode(rendered(exchange))
     start, end = vocabulary.ids["<|im_start|>"], vocabulary.ids["<|im_end|>"]
     head = [start, *vocabulary.encode("assistant\n")]

@@ -123,12 +123,12 @@ class Model(nn.Module):
         self.layers = nn.ModuleList(Layer(size, (2 * size.layers) ** -0.5) for _ in range(size.layers))
         self.output_norm = nn.Parameter(torch.ones(size.width))
 
-    def forward(self, ids, wanted):
-        """ids: [count, length]; wanted: bool of the same shape. Logits [wanted.sum(), vocabulary] of the positions that are wanted."""
+    def forward(self, ids, selected):
+        """ids: [count, length]; selected: bool of the same shape. Returns logits [selected.sum(), vocabulary] of the selected positions."""
         length = ids.shape[1]
         cos, sin = rotary(length, self.size.head)
         mask = torch.full((length, length), float("-inf")).triu(1)
         x = self.embedding[ids]
         for layer in self.layers:
             x = layer(x, cos, sin, mask)
-        return functional.linear(norm(x[wanted], self.output_norm), self.embedding)
+        return functional.linear(norm(x[selected], self.output_norm), self.embedding)

@@ -1,9 +1,9 @@
-"""Trains one of the demo models on conversations made as they are needed.
+"""Trains one of the demo models on conversations generated on demand.
 
     python3 train.py NAME FOLDER [--tokens MILLIONS] [--minutes LIMIT]
 
-NAME is one of model.SIZES; FOLDER holds vocabulary.json and gets NAME.checkpoint every five minutes, from which a run that was stopped
-goes on. The rate of learning is constant and falls to nothing over the last part of the tokens.
+NAME is one of model.SIZES; FOLDER contains vocabulary.json; NAME.checkpoint is written there every five minutes, and a stopped run
+resumes from it. The learning rate is constant and decreases to 0 over the last part of the tokens.
 """
 
 import argparse
@@ -72,7 +72,7 @@ def tensors_of(part):
 
 
 def rate_at(seen, tokens, number):
-    """Constant, and falling to nothing; then once more for the last share, from a lower one."""
+    """Constant, then decreasing to 0; again for the last share, from a lower rate."""
     first, last = tokens * (1 - LAST), tokens * LAST
     if seen >= first:
         return LAST_RATE * max(0.0, 1 - (seen - first) / last)
@@ -80,7 +80,7 @@ def rate_at(seen, tokens, number):
 
 
 class Shared:
-    """What the processes of one training share: weights, moments, a row of gradients each, losses, and the place where they meet."""
+    """State shared by the processes of a training run: weights, moments, a row of gradients per process, losses, and a barrier."""
 
     def __init__(self, name, processes):
         torch.manual_seed(1)
@@ -92,7 +92,7 @@ class Shared:
         self.barrier = multiprocessing.get_context("fork").Barrier(processes)
 
     def gather(self, rank):
-        """Adds up what every process found, once all have."""
+        """Sums the gradients of all processes, once all are done."""
         torch.cat([weight.grad.flatten() for weight in self.model.parameters()], out=self.gradients[rank])
         self.barrier.wait()
         whole, place = self.gradients.sum(0), 0
@@ -102,7 +102,7 @@ class Shared:
 
 
 def learn(shared, rank, conversations, rate):
-    """One step of one process: its share of the conversations, and its share of the update. Returns the loss of the whole step."""
+    """One step of one process: its share of the conversations, and its share of the update. Returns the loss of the step."""
     model, processes = shared.model, len(shared.losses)
     whole = sum(sum(counts) for _, counts in conversations)
     for weight in model.parameters():
@@ -122,7 +122,7 @@ def learn(shared, rank, conversations, rate):
 
 
 def train(shared, rank, options, stored):
-    """The loop of one process. The first one tells how it goes and keeps checkpoints."""
+    """The loop of one process. The first one prints progress and writes checkpoints."""
     torch.set_flush_denormal(True)  # ten times slower otherwise
     torch.set_num_threads(1)  # a process for each core instead
     vocabulary = Vocabulary(options.folder / "vocabulary.json")
@@ -153,7 +153,7 @@ def checkpoint_of(options):
 
 
 def keep(shared, options, place):
-    """In a file of another name first: a run that is stopped here leaves the last checkpoint whole."""
+    """Writes to a temporary name first, so that a run stopped here leaves the last checkpoint intact."""
     fresh = checkpoint_of(options).with_suffix(".new")
     torch.save({"model": shared.model.state_dict(), "optimizer": shared.optimizer.state(), **place}, fresh)
     fresh.rename(checkpoint_of(options))
@@ -164,7 +164,7 @@ def main():
     arguments.add_argument("name", choices=SIZES)
     arguments.add_argument("folder", type=pathlib.Path)
     arguments.add_argument("--tokens", type=float, help="millions to learn from")
-    arguments.add_argument("--minutes", type=float, default=1e9, help="stop and keep a checkpoint after so many")
+    arguments.add_argument("--minutes", type=float, default=1e9, help="stop with a checkpoint after N minutes")
     arguments.add_argument("--processes", type=int, default=os.cpu_count())
     options = arguments.parse_args()
     options.tokens = options.tokens or TOKENS[options.name]

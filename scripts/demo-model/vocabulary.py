@@ -73,7 +73,7 @@ def learn(texts):
 
 
 def merged(word, pair):
-    """Joins every such pair in the list, left to right, in place."""
+    """Merges every occurrence of the pair, left to right, modifying the list."""
     index = 0
     while index + 1 < len(word):
         if (word[index], word[index + 1]) == pair:
@@ -82,7 +82,7 @@ def merged(word, pair):
 
 
 class Vocabulary:
-    """Text to token ids. Words are kept once encoded, so a corpus of few words is fast."""
+    """Text to token ids. Encoded words are cached, so that a corpus of few words is fast."""
 
     def __init__(self, path):
         with open(path, encoding="utf-8") as file:

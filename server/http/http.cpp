@@ -4,13 +4,13 @@
 
 namespace etna::server {
 
-std::string in_small_letters(std::string_view text) {
-    std::string small(text);
-    for (char& letter : small) {
+std::string to_lower(std::string_view text) {
+    std::string lower(text);
+    for (char& letter : lower) {
         if (letter >= 'A' && letter <= 'Z')
             letter = static_cast<char>(letter - 'A' + 'a');
     }
-    return small;
+    return lower;
 }
 
 std::string header_value(std::string_view text) {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "server/memory_share.hpp"
+#include "server/http/memory_budget.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-// HTTP as endpoints see it. Sockets and the HTTP library are in server/connection.
+// HTTP as endpoints see it; independent of sockets and of the HTTP library.
 namespace etna::server {
 
 /// The peer's side of a connection.
@@ -24,7 +24,7 @@ enum class PeerState : uint8_t {
 
 /// The status of a request whose client disconnected before the response was complete; used in logs and
 /// metrics only. The number is nginx's.
-constexpr int client_left_status = 499;
+constexpr int client_closed_status = 499;
 
 /// Headers by lower-case name. If a request repeats a header, the first counts; a repeated `Host` is refused.
 using Headers = std::map<std::string, std::string, std::less<>>;
@@ -42,13 +42,13 @@ struct HttpRequest {
     /// that closed only its sending half still waits. Cheap enough to poll many times a second. Valid until
     /// the response is returned; after that, use HttpWriter::write().
     std::function<bool()> is_client_gone = [] { return false; };
-    /// The request's share of the request memory budget. Whoever retains the request or data derived from it
-    /// after the response is returned must hold this too. Null: memory is not counted.
-    std::shared_ptr<MemoryShare> memory = {};
+    /// The request's part of the memory budget. Code that retains the request, or data derived from it, after
+    /// the response is returned must hold this too. Null: memory is not counted.
+    std::shared_ptr<MemoryReservation> memory = {};
 
-    /// See MemoryShare::claim().
+    /// See MemoryReservation::reserve().
     [[nodiscard]] bool reserve_memory(std::size_t bytes) const {
-        return memory == nullptr || memory->claim(bytes);
+        return memory == nullptr || memory->reserve(bytes);
     }
 
     /// The header's value; empty if absent.
@@ -76,7 +76,7 @@ public:
 
 /// What the request log records about a response in addition to its head.
 struct AnswerLog {
-    std::optional<int> final_status = {}; ///< if different: stream failed after its head, or client left
+    std::optional<int> final_status = {}; ///< if different: stream failed after its head, or disconnect
     std::string error = {};               ///< `error.code`, else `error.type`; empty: no error
     std::string param = {};               ///< `error.param`, the field that the error is about
     std::string model = {};               ///< the model's name; empty: no model was selected
@@ -100,7 +100,7 @@ struct HttpReply {
 };
 
 /// Lower-cases ASCII letters: header names, hosts and schemes are case-insensitive.
-std::string in_small_letters(std::string_view text);
+std::string to_lower(std::string_view text);
 
 /// Sanitizes text for a header value: visible ASCII, at most a kilobyte.
 std::string header_value(std::string_view text);

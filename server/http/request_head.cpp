@@ -45,11 +45,11 @@ std::string_view trimmed(std::string_view text) {
     return text.substr(begin, text.find_last_not_of(blank) + 1 - begin);
 }
 
-/// Whether a list header such as `Connection` contains the element; `wanted` in lower case.
-bool lists(std::string_view list, std::string_view wanted) {
+/// Whether a list header such as `Connection` contains the element, given in lower case.
+bool list_contains(std::string_view list, std::string_view element) {
     while (true) {
         const std::size_t comma = std::min(list.find(','), list.size());
-        if (in_small_letters(trimmed(list.substr(0, comma))) == wanted)
+        if (to_lower(trimmed(list.substr(0, comma))) == element)
             return true;
         if (comma == list.size())
             return false;
@@ -105,7 +105,7 @@ std::string_view next_line(std::string_view& text) {
 /// Removes the scheme and the authority of an absolute-form target, and returns the authority.
 std::optional<std::string_view> take_authority(std::string_view& target) {
     for (const std::string_view scheme : {"http://", "https://"}) {
-        if (in_small_letters(target.substr(0, scheme.size())) != scheme)
+        if (to_lower(target.substr(0, scheme.size())) != scheme)
             continue;
         const std::string_view rest = target.substr(scheme.size());
         const std::string_view authority = rest.substr(0, rest.find_first_of("/?#"));
@@ -123,19 +123,19 @@ std::optional<Refusal> read_request_line(std::string_view line, RequestHead& hea
     const std::string_view method = line.substr(0, first);
     const std::string_view version = line.substr(std::min(second + 1, line.size()));
     if (first == line.size() || !is_token(method) || (version != "HTTP/1.1" && version != "HTTP/1.0"))
-        return Refusal{.problem = "the first line is not one of a request in HTTP/1.1"};
+        return Refusal{.problem = "malformed request line"};
     std::string_view target = line.substr(first + 1, second - first - 1);
     if (target.size() > target_bytes_max) {
         return Refusal{.status = 414,
-                       .problem = fmt::format("the path is longer than {} bytes", target_bytes_max)};
+                       .problem = fmt::format("the request target exceeds {} bytes", target_bytes_max)};
     }
     authority = take_authority(target);
     if (authority && (authority->empty() || authority->find('@') != std::string_view::npos))
-        return Refusal{.problem = "the target of the request names no host"};
+        return Refusal{.problem = "the request target has no valid host"};
     const std::string_view path = target.substr(0, target.find_first_of("?#"));
     const bool is_path = path.starts_with('/') || path == "*" || (path.empty() && authority);
     if (!is_path || !is_value(target) || target.find('\t') != std::string_view::npos)
-        return Refusal{.problem = "the target of the request is no path"};
+        return Refusal{.problem = "the request target is not a path"};
     head.request.method = method;
     head.request.path = path.empty() ? "/" : decoded(path);
     head.request.query = read_query(target.substr(path.size()));
@@ -160,15 +160,15 @@ std::optional<Refusal> add_header(std::string_view line, Headers& headers) {
         return refusal;
     const std::size_t colon = line.find(':');
     const std::string_view value = trimmed(line.substr(colon + 1));
-    const std::string key = in_small_letters(line.substr(0, colon));
+    const std::string key = to_lower(line.substr(0, colon));
     const auto [entry, is_new] = headers.emplace(key, value);
     if (is_new)
         return std::nullopt;
     if (key == "host" || key == "transfer-encoding") {
-        return Refusal{.problem = fmt::format("the request has two {} headers",
-                                              key == "host" ? "Host" : "Transfer-Encoding")};
+        return Refusal{.problem =
+                           fmt::format("duplicate {} header", key == "host" ? "Host" : "Transfer-Encoding")};
     } else if (key == "content-length" && entry->second != value) {
-        return Refusal{.problem = "the request has two Content-Length headers that differ"};
+        return Refusal{.problem = "conflicting Content-Length headers"};
     } else if (std::find(single_headers.begin(), single_headers.end(), key) == single_headers.end()) {
         entry->second.append(", ").append(value);
     }
@@ -181,7 +181,7 @@ std::optional<Refusal> read_framing(RequestHead& head) {
     const bool is_number =
         !length.empty() && length.find_first_not_of("0123456789") == std::string_view::npos;
     if (head.request.headers.contains("content-length") && !is_number)
-        return Refusal{.problem = "Content-Length is no number"};
+        return Refusal{.problem = "Content-Length is not a number"};
     if (is_number) {
         const auto read = std::from_chars(length.data(), length.data() + length.size(), head.body_bytes);
         if (read.ec != std::errc()) // over every limit
@@ -192,10 +192,10 @@ std::optional<Refusal> read_framing(RequestHead& head) {
     if (is_number)
         return Refusal{.problem = "the request has both Content-Length and Transfer-Encoding"};
     if (head.is_http_1_0)
-        return Refusal{.problem = "HTTP/1.0 has no Transfer-Encoding"};
-    head.is_chunked = in_small_letters(head.request.header("transfer-encoding")) == "chunked";
+        return Refusal{.problem = "HTTP/1.0 does not support Transfer-Encoding"};
+    head.is_chunked = to_lower(head.request.header("transfer-encoding")) == "chunked";
     if (!head.is_chunked)
-        return Refusal{.status = 501, .problem = "of Transfer-Encoding, only chunked is known here"};
+        return Refusal{.status = 501, .problem = "unsupported Transfer-Encoding: only chunked is supported"};
     return std::nullopt;
 }
 
@@ -204,7 +204,7 @@ std::string_view value_in(std::string_view text, std::string_view name) {
     while (text.find(line_end) != std::string_view::npos) {
         const std::string_view line = next_line(text);
         const std::size_t colon = line.find(':');
-        if (colon == name.size() && in_small_letters(line.substr(0, colon)) == name)
+        if (colon == name.size() && to_lower(line.substr(0, colon)) == name)
             return trimmed(line.substr(colon + 1));
     }
     return {};
@@ -230,17 +230,17 @@ std::optional<Refusal> check_header(std::string_view line) {
     const std::size_t colon = line.find(':');
     if (line.size() > header_line_bytes_max) {
         return Refusal{.status = 431,
-                       .problem = fmt::format("a header is longer than {} bytes", header_line_bytes_max)};
+                       .problem = fmt::format("a header exceeds {} bytes", header_line_bytes_max)};
     }
     // Parsers disagree about white space before the colon and at the start of a line.
     if (colon == std::string_view::npos || !is_token(line.substr(0, colon)))
-        return Refusal{.problem = "a header has no name, or one with characters that no name has"};
+        return Refusal{.problem = "a header name is missing or contains invalid characters"};
     if (!is_value(line.substr(colon + 1)))
-        return Refusal{.problem = "a header has control characters in it"};
+        return Refusal{.problem = "a header value contains control characters"};
     return std::nullopt;
 }
 
-HttpRequest glimpse(std::string_view text) {
+HttpRequest read_partial_head(std::string_view text) {
     RequestHead head;
     std::optional<std::string_view> authority;
     if (text.find(line_end) == std::string_view::npos || read_request_line(next_line(text), head, authority))
@@ -265,18 +265,17 @@ std::variant<RequestHead, Refusal> read_head(std::string_view text) {
             return std::move(*refusal);
     }
     if (!head.is_http_1_0 && !headers.contains("host"))
-        return Refusal{.problem = "the request has no Host header"};
+        return Refusal{.problem = "missing Host header"};
     if (authority)
         headers["host"] = *authority;
     if (!is_authority(head.request.header("host")))
-        return Refusal{.problem = "the Host of the request is no host"};
+        return Refusal{.problem = "the Host header is not a valid host"};
     if (auto refusal = read_framing(head))
         return std::move(*refusal);
     const std::string_view connection = head.request.header("connection");
     head.closes_after_it =
-        lists(connection, "close") || (head.is_http_1_0 && !lists(connection, "keep-alive"));
-    head.awaits_continue =
-        !head.is_http_1_0 && in_small_letters(head.request.header("expect")) == "100-continue";
+        list_contains(connection, "close") || (head.is_http_1_0 && !list_contains(connection, "keep-alive"));
+    head.awaits_continue = !head.is_http_1_0 && to_lower(head.request.header("expect")) == "100-continue";
     return head;
 }
 

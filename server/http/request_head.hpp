@@ -38,7 +38,7 @@ std::variant<RequestHead, Refusal> read_head(std::string_view text);
 
 /// Best-effort parse of an incomplete or refused head: method and path of its first line and `x-request-id`,
 /// if readable; for responses and logs.
-HttpRequest glimpse(std::string_view text);
+HttpRequest read_partial_head(std::string_view text);
 
 /// Validates a line of a head or a trailer, given without its line end. Refusals: 400, 431.
 std::optional<Refusal> check_header(std::string_view line);

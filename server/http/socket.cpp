@@ -23,8 +23,8 @@ bool await(int descriptor, Outcome outcome, Clock::time_point limit) {
     const short events = outcome == Outcome::needs_input ? POLLIN : POLLOUT;
     while (true) {
         const auto left = std::chrono::ceil<std::chrono::milliseconds>(limit - Clock::now());
-        pollfd wanted = {.fd = descriptor, .events = events, .revents = 0};
-        const int ready = ::poll(&wanted, 1, left.count() > 0 ? static_cast<int>(left.count()) : 0);
+        pollfd poll = {.fd = descriptor, .events = events, .revents = 0};
+        const int ready = ::poll(&poll, 1, left.count() > 0 ? static_cast<int>(left.count()) : 0);
         if (ready > 0)
             return true;
         if (ready == 0 || errno != EINTR)
@@ -119,10 +119,10 @@ void Socket::try_write(std::string_view bytes) {
 }
 
 PeerState Socket::peer() const {
-    pollfd wanted = {.fd = descriptor_, .events = POLLRDHUP, .revents = 0};
-    if (::poll(&wanted, 1, 0) <= 0)
+    pollfd poll = {.fd = descriptor_, .events = POLLRDHUP, .revents = 0};
+    if (::poll(&poll, 1, 0) <= 0)
         return PeerState::open;
-    if ((wanted.revents & (POLLERR | POLLHUP | POLLNVAL)) != 0)
+    if ((poll.revents & (POLLERR | POLLHUP | POLLNVAL)) != 0)
         return PeerState::gone;
     return PeerState::half_closed;
 }

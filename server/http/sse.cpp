@@ -1,9 +1,12 @@
 #include "server/http/sse.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-namespace etna::server::sse {
+namespace etna::server {
+namespace sse {
 namespace {
 
 /// Adds `name: line` for every line of the text; CR, LF and CRLF are all line ends, as for the client.
@@ -58,4 +61,26 @@ std::string error(const std::vector<std::string>& comments, std::string_view jso
     return write({.data = std::string(json), .event = "error", .comments = {problem}});
 }
 
-} // namespace etna::server::sse
+} // namespace sse
+
+bool EventStream::send(std::string_view frames) {
+    is_disconnected_ = is_disconnected_ || !writer_->write(frames);
+    last_write_ = Clock::now();
+    return !is_disconnected_;
+}
+
+bool EventStream::is_disconnected() {
+    // For a client that has closed its sending half: if it is gone, the second write fails.
+    constexpr std::chrono::milliseconds half_closed_probe{200};
+    if (is_disconnected_)
+        return true;
+    const PeerState peer = writer_->peer();
+    is_disconnected_ = peer == PeerState::gone;
+    const auto probe_interval =
+        peer == PeerState::half_closed ? std::min(half_closed_probe, keep_alive_) : keep_alive_;
+    if (!is_disconnected_ && Clock::now() - last_write_ >= probe_interval)
+        send(sse::comment("keep-alive"));
+    return is_disconnected_;
+}
+
+} // namespace etna::server

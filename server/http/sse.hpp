@@ -1,11 +1,16 @@
 #pragma once
 
+#include "server/http/http.hpp"
+
+#include <chrono>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-namespace etna::server::sse {
+// Server-sent events: the text format, and a stream of them to one client.
+namespace etna::server {
+namespace sse {
 
 /// One server-sent event. A line break in a text starts another line of the same field.
 struct Frame {
@@ -35,4 +40,31 @@ constexpr std::string_view done = "data: [DONE]\n\n";
 /// The content type of a stream.
 constexpr std::string_view content_type = "text/event-stream; charset=utf-8";
 
-} // namespace etna::server::sse
+} // namespace sse
+
+/// A server-sent event stream to one client, with keep-alive comments and disconnect detection. Not
+/// thread-safe.
+class EventStream {
+public:
+    using Clock = std::chrono::steady_clock;
+
+    /// Borrows the writer.
+    EventStream(HttpWriter& writer, std::chrono::milliseconds keep_alive)
+        : writer_(&writer), keep_alive_(keep_alive), last_write_(Clock::now()) {}
+
+    /// Writes complete frames. Returns false if the client has disconnected; nothing is written after that.
+    bool send(std::string_view frames);
+
+    /// Call periodically while there is nothing to send: writes a comment when the keep-alive interval has
+    /// passed, or when only a write can tell whether the client still reads. Returns true if the client has
+    /// disconnected.
+    bool is_disconnected();
+
+private:
+    HttpWriter* writer_;
+    std::chrono::milliseconds keep_alive_;
+    Clock::time_point last_write_;
+    bool is_disconnected_ = false;
+};
+
+} // namespace etna::server

@@ -18,15 +18,15 @@ namespace {
 using Outcome = Transfer::Outcome;
 
 template <auto free_it>
-struct Free {
+struct OpenSslDeleter {
     template <class T>
-    void operator()(T* what) const {
-        free_it(what);
+    void operator()(T* object) const {
+        free_it(object);
     }
 };
-using Context = std::unique_ptr<SSL_CTX, Free<SSL_CTX_free>>;
-using Session = std::unique_ptr<SSL, Free<SSL_free>>;
-using Method = std::unique_ptr<BIO_METHOD, Free<BIO_meth_free>>;
+using Context = std::unique_ptr<SSL_CTX, OpenSslDeleter<SSL_CTX_free>>;
+using Session = std::unique_ptr<SSL, OpenSslDeleter<SSL_free>>;
+using Method = std::unique_ptr<BIO_METHOD, OpenSslDeleter<BIO_meth_free>>;
 
 /// A custom BIO for sockets: OpenSSL's own blocks unless the descriptor is non-blocking, and raises SIGPIPE.
 namespace bridge {
@@ -70,13 +70,13 @@ long control(BIO* bio, int command, long /*argument*/, void* /*pointer*/) {
     return command == BIO_CTRL_FLUSH ? 1 : 0; // nothing is buffered
 }
 
-Method method() {
+Method create_method() {
     static const int index = BIO_get_new_index(); // only 127 are available
-    Method made(BIO_meth_new(BIO_TYPE_SOURCE_SINK | index, "etna's socket"));
-    const bool is_whole = made && BIO_meth_set_read(made.get(), read) == 1 &&
-                          BIO_meth_set_write(made.get(), write) == 1 &&
-                          BIO_meth_set_ctrl(made.get(), control) == 1;
-    return is_whole ? std::move(made) : nullptr;
+    Method method(BIO_meth_new(BIO_TYPE_SOURCE_SINK | index, "etna's socket"));
+    const bool is_complete = method && BIO_meth_set_read(method.get(), read) == 1 &&
+                             BIO_meth_set_write(method.get(), write) == 1 &&
+                             BIO_meth_set_ctrl(method.get(), control) == 1;
+    return is_complete ? std::move(method) : nullptr;
 }
 
 } // namespace bridge
@@ -99,7 +99,7 @@ public:
 
     ~Layer() override {
         ERR_clear_error();
-        if (!is_broken_ && !is_write_begun_ && !is_in_handshake_)
+        if (!is_broken_ && !has_partial_write_ && !is_in_handshake_)
             SSL_shutdown(session_.get()); // does not block if the socket buffer is full
         ERR_clear_error();
     }
@@ -113,7 +113,7 @@ public:
         std::size_t count = 0;
         const Transfer sent =
             move([&] { return SSL_write_ex(session_.get(), bytes.data(), bytes.size(), &count); }, count);
-        is_write_begun_ = sent.outcome != Outcome::moved;
+        has_partial_write_ = sent.outcome != Outcome::moved;
         return sent;
     }
 
@@ -154,7 +154,7 @@ private:
     int descriptor_; ///< borrowed
     const Session session_;
     bool is_in_handshake_ = true;
-    bool is_write_begun_ = false; ///< only the rest of that write may follow
+    bool has_partial_write_ = false; ///< only the rest of that write may follow
     bool is_broken_ = false;
 };
 
@@ -170,9 +170,9 @@ int choose_protocol(SSL* /*session*/, const unsigned char** chosen, unsigned cha
     return SSL_TLSEXT_ERR_OK;
 }
 
-/// Replaces OpenSSL's password prompt on the terminal. `is_asked` points to a bool.
-int no_password(char* /*into*/, int /*bytes*/, int /*is_written*/, void* is_asked) {
-    *static_cast<bool*>(is_asked) = true;
+/// Replaces OpenSSL's password prompt on the terminal. `needs_password` points to a bool.
+int refuse_password(char* /*into*/, int /*bytes*/, int /*is_written*/, void* needs_password) {
+    *static_cast<bool*>(needs_password) = true;
     return -1;
 }
 
@@ -186,18 +186,18 @@ struct FirstError {
     [[nodiscard]] std::string text() const {
         const char* reason =
             ERR_SYSTEM_ERROR(code) ? std::strerror(ERR_GET_REASON(code)) : ERR_reason_error_string(code);
-        return reason == nullptr ? "OpenSSL does not say why" : reason;
+        return reason == nullptr ? "OpenSSL gives no reason" : reason;
     }
 };
 
 Error unusable(std::string_view what, const std::filesystem::path& path, const FirstError& error) {
     if (!ERR_SYSTEM_ERROR(error.code)) {
         return {ErrorKind::invalid_argument,
-                fmt::format("the {} {} cannot be used: {}", what, path.string(), error.text())};
+                fmt::format("the {} {} is unusable: {}", what, path.string(), error.text())};
     }
     return {ERR_GET_REASON(error.code) == ENOENT ? ErrorKind::not_found : ErrorKind::io,
-            fmt::format("the {} {} cannot be read: {}", what, path.string(), error.text()),
-            "--tls-cert and --tls-key take files in PEM"};
+            fmt::format("cannot read the {} {}: {}", what, path.string(), error.text()),
+            "pass PEM files to --tls-cert and --tls-key"};
 }
 
 Status use_certificate(SSL_CTX* context, const std::filesystem::path& path) {
@@ -207,67 +207,65 @@ Status use_certificate(SSL_CTX* context, const std::filesystem::path& path) {
     const FirstError error;
     if (error.is(ERR_LIB_PEM, PEM_R_NO_START_LINE)) {
         return Error{ErrorKind::invalid_argument,
-                     fmt::format("{} holds no certificate in PEM", path.string()),
-                     "such a file has a line -----BEGIN CERTIFICATE-----"};
+                     fmt::format("{}: no certificate in PEM format", path.string()),
+                     "pass a file with a line -----BEGIN CERTIFICATE-----"};
     }
     return unusable("certificate", path, error);
 }
 
 Status use_key(SSL_CTX* context, const std::filesystem::path& path,
                const std::filesystem::path& certificate) {
-    bool is_password_asked = false;
-    SSL_CTX_set_default_passwd_cb(context, no_password);
-    SSL_CTX_set_default_passwd_cb_userdata(context, &is_password_asked);
+    bool needs_password = false;
+    SSL_CTX_set_default_passwd_cb(context, refuse_password);
+    SSL_CTX_set_default_passwd_cb_userdata(context, &needs_password);
     ERR_clear_error();
     const bool is_read = SSL_CTX_use_PrivateKey_file(context, path.c_str(), SSL_FILETYPE_PEM) == 1;
     SSL_CTX_set_default_passwd_cb_userdata(context, nullptr);
     const FirstError error;
-    if (is_password_asked) {
+    if (needs_password) {
         return Error{ErrorKind::invalid_argument,
-                     fmt::format("the key {} is locked with a password", path.string()),
-                     fmt::format("etna asks for none; `openssl pkey -in {} -out FILE` writes it without one",
-                                 path.string())};
+                     fmt::format("{}: the private key is encrypted", path.string()),
+                     fmt::format("decrypt it with `openssl pkey -in {} -out FILE`", path.string())};
     }
     // A key of a different type than the certificate's is read without error, so compare here.
     if (error.is(ERR_LIB_X509, X509_R_KEY_VALUES_MISMATCH) ||
         (is_read && SSL_CTX_check_private_key(context) != 1)) {
         return Error{
             ErrorKind::invalid_argument,
-            fmt::format("the key {} is not that of the certificate {}", path.string(), certificate.string()),
-            "give the key that the certificate was made with; in a file of several certificates the "
-            "server's own is the first"};
+            fmt::format("the key {} does not match the certificate {}", path.string(), certificate.string()),
+            "pass the key of the certificate; in a certificate chain, the server's own comes first"};
     }
     if (is_read)
         return {};
     if (error.is(ERR_LIB_OSSL_DECODER, ERR_R_UNSUPPORTED) || error.is(ERR_LIB_PEM, PEM_R_NO_START_LINE)) {
         return Error{ErrorKind::invalid_argument,
-                     fmt::format("{} holds no private key in PEM", path.string()),
-                     "such a file has a line -----BEGIN PRIVATE KEY-----"};
+                     fmt::format("{}: no private key in PEM format", path.string()),
+                     "pass a file with a line -----BEGIN PRIVATE KEY-----"};
     }
     return unusable("key", path, error);
 }
 
-Context context() {
-    Context made(SSL_CTX_new(TLS_server_method()));
-    if (!made || SSL_CTX_set_min_proto_version(made.get(), TLS1_2_VERSION) != 1)
+Context create_context() {
+    Context context(SSL_CTX_new(TLS_server_method()));
+    if (!context || SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION) != 1)
         return nullptr;
     // A connection closed without close_notify counts as end of stream: HTTP framing detects truncation.
-    SSL_CTX_set_options(made.get(), SSL_OP_IGNORE_UNEXPECTED_EOF | SSL_OP_NO_RENEGOTIATION);
+    SSL_CTX_set_options(context.get(), SSL_OP_IGNORE_UNEXPECTED_EOF | SSL_OP_NO_RENEGOTIATION);
     // Idle connections hold no buffers, and a retried write may pass another buffer address.
-    SSL_CTX_set_mode(made.get(), SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |
-                                     SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+    SSL_CTX_set_mode(context.get(), SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |
+                                        SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
     // A read returns after each record, so that a peer that sends only key updates cannot block a thread.
-    SSL_CTX_clear_mode(made.get(), SSL_MODE_AUTO_RETRY);
-    SSL_CTX_set_alpn_select_cb(made.get(), choose_protocol, nullptr);
-    return made;
+    SSL_CTX_clear_mode(context.get(), SSL_MODE_AUTO_RETRY);
+    SSL_CTX_set_alpn_select_cb(context.get(), choose_protocol, nullptr);
+    return context;
 }
 
 } // namespace
 
 class TlsContext::Implementation {
 public:
-    const Method method = bridge::method();
-    const Context context = server::context();
+    const Method method = bridge::create_method();
+    const Context context = create_context();
 };
 
 TlsContext::TlsContext(std::unique_ptr<const Implementation> implementation)
@@ -277,15 +275,15 @@ TlsContext::~TlsContext() = default;
 
 Result<std::unique_ptr<TlsContext>> TlsContext::load(const std::filesystem::path& certificate,
                                                      const std::filesystem::path& key) {
-    auto made = std::make_unique<const Implementation>();
-    if (!made->method || !made->context) {
+    auto implementation = std::make_unique<const Implementation>();
+    if (!implementation->method || !implementation->context) {
         const FirstError error;
-        return Error{ErrorKind::io, fmt::format("TLS cannot be set up: {}", error.text()),
-                     "OpenSSL's own configuration, openssl.cnf, may forbid it"};
+        return Error{ErrorKind::io, fmt::format("cannot initialize TLS: {}", error.text()),
+                     "check OpenSSL's configuration, openssl.cnf"};
     }
-    ETNA_CHECK(use_certificate(made->context.get(), certificate));
-    ETNA_CHECK(use_key(made->context.get(), key, certificate));
-    return std::unique_ptr<TlsContext>(new TlsContext(std::move(made)));
+    ETNA_CHECK(use_certificate(implementation->context.get(), certificate));
+    ETNA_CHECK(use_key(implementation->context.get(), key, certificate));
+    return std::unique_ptr<TlsContext>(new TlsContext(std::move(implementation)));
 }
 
 std::unique_ptr<SecureLayer> TlsContext::accept(int descriptor) const {

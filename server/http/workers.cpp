@@ -8,7 +8,7 @@ namespace etna::server {
 Workers::~Workers() {
     {
         std::unique_lock lock(mutex_);
-        is_ending_ = true;
+        is_stopping_ = true;
         changed_.notify_all();
         changed_.wait(lock, [this] { return threads_.empty(); });
     }
@@ -16,13 +16,13 @@ Workers::~Workers() {
         thread.join();
 }
 
-bool Workers::start(Work work, Rank rank) {
+bool Workers::start(Work work, Priority priority) {
     Threads ended;
     {
         const std::scoped_lock lock(mutex_);
-        if (is_ending_ || busy_ >= busy_max_ + (rank == Rank::vital ? reserve_ : 0))
+        if (is_stopping_ || busy_ >= busy_max_ + (priority == Priority::reserved ? reserved_max_ : 0))
             return false;
-        if (waiting_.size() == idle_) {
+        if (queue_.size() == idle_) {
             const auto self = threads_.emplace(threads_.end());
             try {
                 *self = std::thread([this, self] { loop(self); });
@@ -32,7 +32,7 @@ bool Workers::start(Work work, Rank rank) {
             }
             ++idle_;
         }
-        waiting_.push_back(std::move(work));
+        queue_.push_back(std::move(work));
         ++busy_;
         ended.swap(ended_);
     }
@@ -55,12 +55,12 @@ std::size_t Workers::busy() const {
 void Workers::loop(Threads::iterator self) {
     std::unique_lock lock(mutex_);
     while (true) {
-        changed_.wait_for(lock, idle_time, [this] { return is_ending_ || !waiting_.empty(); });
-        if (waiting_.empty())
+        changed_.wait_for(lock, idle_time, [this] { return is_stopping_ || !queue_.empty(); });
+        if (queue_.empty())
             break;
         --idle_;
-        const Work work = std::move(waiting_.front());
-        waiting_.pop_front();
+        const Work work = std::move(queue_.front());
+        queue_.pop_front();
         lock.unlock();
         work();
         lock.lock();

@@ -18,11 +18,12 @@ class Workers {
 public:
     using Work = std::function<void()>;
 
-    /// Whether work may use the reserve when `busy_max` threads are busy.
-    enum class Rank : uint8_t { common, vital };
+    /// Whether work may use the reserved threads when `busy_max` threads are busy.
+    enum class Priority : uint8_t { normal, reserved };
 
-    /// `reserve`: threads beyond `busy_max`, for vital work only.
-    Workers(std::size_t busy_max, std::size_t reserve) : busy_max_(busy_max), reserve_(reserve) {}
+    /// `reserved_max`: threads beyond `busy_max`, for work of reserved priority only.
+    Workers(std::size_t busy_max, std::size_t reserved_max)
+        : busy_max_(busy_max), reserved_max_(reserved_max) {}
     Workers(const Workers&) = delete;
     Workers& operator=(const Workers&) = delete;
 
@@ -30,7 +31,7 @@ public:
     ~Workers();
 
     /// Runs `work`, which must not throw, on a thread. Returns false if all are busy.
-    bool start(Work work, Rank rank);
+    bool start(Work work, Priority priority);
 
     /// Blocks until no work is left or `limit` has passed. Returns false if some is left.
     bool wait(std::chrono::milliseconds limit);
@@ -45,15 +46,15 @@ private:
     void loop(Threads::iterator self);
 
     const std::size_t busy_max_;
-    const std::size_t reserve_;
+    const std::size_t reserved_max_;
     mutable std::mutex mutex_;
     std::condition_variable changed_;
-    std::deque<Work> waiting_; ///< each has an idle thread reserved that is about to take it
+    std::deque<Work> queue_; ///< an idle thread is about to take each entry
     Threads threads_;
     Threads ended_; ///< ended or about to end; still to be joined
     std::size_t idle_ = 0;
     std::size_t busy_ = 0; ///< started and unfinished work
-    bool is_ending_ = false;
+    bool is_stopping_ = false;
 };
 
 } // namespace etna::server

@@ -8,10 +8,21 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
+// The names of models and the files behind them.
 namespace etna::server {
+
+/// Normalizes a model name for matching: lower-case ASCII, without the suffixes that programs append: ".gguf"
+/// of files, ":latest" of tags.
+std::string normalized_name(std::string_view name);
+
+/// Lists the served models for a client that requested `requested`: all of them, or the three most similar if
+/// there are more than eight.
+std::string served_names(std::string_view requested, std::span<const std::string> names);
 
 /// A model source and the name that clients use for it.
 struct NamedSource {
@@ -49,7 +60,7 @@ public:
 
     /// Rescans and returns the models by name. A configured model whose file is missing stays listed
     /// unchanged: it may be loaded.
-    const std::map<std::string, ListedSource, std::less<>>& look();
+    const std::map<std::string, ListedSource, std::less<>>& scan();
 
 private:
     using Listed = std::map<std::string, ListedSource, std::less<>>;

@@ -2,7 +2,7 @@
 
 #include "core/base/log.hpp"
 #include "server/api_error.hpp"
-#include "server/models/model_names.hpp"
+#include "server/models/model_sources.hpp"
 
 #include <algorithm>
 #include <new>
@@ -16,15 +16,14 @@ namespace etna::server {
 namespace {
 
 /// Minimum time between rescans of the files.
-constexpr std::chrono::seconds files_age_max{1};
+constexpr std::chrono::seconds scan_interval{1};
 /// Poll interval of `is_cancelled` while a request waits.
 constexpr std::chrono::milliseconds wait_poll{50};
-/// Time that a model may wait in the queue while later requests are still admitted to the model that will be
-/// evicted for it.
-constexpr std::chrono::seconds turn_patience{2};
+/// Queueing time after which requests for the model to be evicted have to queue, too.
+constexpr std::chrono::seconds queue_grace{2};
 
 /// Whether the failure is transient, so that a later load may succeed.
-bool may_pass(ErrorKind kind) {
+bool is_transient(ErrorKind kind) {
     return kind == ErrorKind::out_of_memory || kind == ErrorKind::no_device || kind == ErrorKind::device_lost;
 }
 
@@ -36,31 +35,31 @@ void replace_all(std::string& text, const std::string& old, std::string_view wit
 
 /// Converts a load error for clients: local paths are replaced by the model's name, and a defect of the file
 /// or the server's options is not reported as a client error.
-Error as_told(Error error, const store::ModelSource& source, std::string_view name) {
+Error error_for_client(Error error, const store::ModelSource& source, std::string_view name) {
     replace_all(error.message, source.path.string(), name);
     replace_all(error.message, (source.path.parent_path() / "").string(), "");
-    error.message = without_folders(error.message);
+    error.message = strip_directories(error.message);
     if (error.kind == ErrorKind::invalid_argument) { // options that conflict
         error.kind = ErrorKind::internal;
         error.message = "the model cannot be loaded with the options of this server: " + error.message;
-    } else if (!may_pass(error.kind) && error.kind != ErrorKind::unsupported) {
+    } else if (!is_transient(error.kind) && error.kind != ErrorKind::unsupported) {
         error.kind = ErrorKind::corrupt;
     }
     return error;
 }
 
-Error no_thread(const std::system_error& error) {
+Error no_loading_thread(const std::system_error& error) {
     return {ErrorKind::out_of_memory,
-            std::string("the system gives no thread to load the model: ") + error.what()};
+            std::string("cannot start a thread to load the model: ") + error.what()};
 }
 
 Result<Models::Handle> load_or_fail(const Models::Loader& loader, const store::ModelSource& source) {
     try {
         return loader(source);
     } catch (const std::bad_alloc&) {
-        return Error{ErrorKind::out_of_memory, "there is no memory to load the model"};
+        return Error{ErrorKind::out_of_memory, "out of memory for the model"};
     } catch (const std::system_error& error) {
-        return no_thread(error);
+        return no_loading_thread(error);
     }
 }
 
@@ -74,14 +73,14 @@ Models::~Models() {
     for (const auto& [name, entry] : entries_)
         retired_.push_back(entry);
     for (const auto& entry : retired_) {
-        if (entry->loading.joinable())
-            entry->loading.join();
+        if (entry->load_thread.joinable())
+            entry->load_thread.join();
     }
 }
 
 std::vector<ModelListing> Models::list() {
     const std::scoped_lock lock(mutex_);
-    look();
+    rescan();
     std::vector<ModelListing> listings;
     for (const auto& [name, entry] : entries_) {
         if (!entry->problem)
@@ -99,7 +98,7 @@ void Models::inspect() {
     std::vector<std::shared_ptr<Entry>> unknown;
     {
         const std::scoped_lock lock(mutex_);
-        look();
+        rescan();
         for (const auto& [name, entry] : entries_) {
             if (inspector_ && !entry->facts && !entry->problem)
                 unknown.push_back(entry);
@@ -109,9 +108,9 @@ void Models::inspect() {
         const auto facts = inspector_(entry->listed.source);
         const std::scoped_lock lock(mutex_);
         if (facts) {
-            learn(*entry, *facts);
+            record_facts(*entry, *facts);
         } else {
-            (void)fail(*entry, facts.error());
+            (void)record_failure(*entry, facts.error());
         }
     }
 }
@@ -120,7 +119,7 @@ std::string Models::default_name() {
     const std::scoped_lock lock(mutex_);
     if (!options_.named.empty())
         return options_.named.front().name;
-    look();
+    rescan();
     const auto usable = std::find_if(entries_.begin(), entries_.end(),
                                      [](const auto& item) { return !item.second->problem; });
     if (usable != entries_.end())
@@ -130,49 +129,49 @@ std::string Models::default_name() {
 
 std::optional<ModelListing> Models::find(std::string_view name) {
     const std::scoped_lock lock(mutex_);
-    look();
-    const auto* const found = entry_called(name);
+    rescan();
+    const auto* const found = find_entry(name);
     return found == nullptr ? std::nullopt : std::optional(listing(found->first, *found->second));
 }
 
 /// Null: not found.
-const Models::Entries::value_type* Models::entry_called(std::string_view name) const {
+const Models::Entries::value_type* Models::find_entry(std::string_view name) const {
     if (const auto found = entries_.find(name); found != entries_.end())
         return &*found;
-    const std::string plain = plain_name(name);
-    const Entries::value_type* like = nullptr;
+    const std::string normalized = normalized_name(name);
+    const Entries::value_type* similar = nullptr;
     for (const auto& item : entries_) {
         const auto& aliases = item.second->listed.aliases;
         if (std::find(aliases.begin(), aliases.end(), name) != aliases.end())
             return &item;
-        const bool is_like = plain_name(item.first) == plain ||
-                             std::any_of(aliases.begin(), aliases.end(), [&](const std::string& alias) {
-                                 return plain_name(alias) == plain;
-                             });
-        if (is_like && like == nullptr)
-            like = &item;
+        const bool is_similar = normalized_name(item.first) == normalized ||
+                                std::any_of(aliases.begin(), aliases.end(), [&](const std::string& alias) {
+                                    return normalized_name(alias) == normalized;
+                                });
+        if (is_similar && similar == nullptr)
+            similar = &item;
     }
-    return like;
+    return similar;
 }
 
 Result<Models::Handle> Models::acquire(std::string_view name, const std::function<bool()>& is_cancelled) {
     std::unique_lock lock(mutex_);
-    look();
+    rescan();
     const auto found = entries_.find(name);
     if (found == entries_.end())
         return Error{ErrorKind::not_found, fmt::format("the model `{}` does not exist", name)};
     const std::shared_ptr<Entry> entry = found->second; // may leave the list while the caller waits
-    advance();
+    start_queued_loads();
     const bool waits = must_wait(*entry);
     if (!waits)
-        entry->used = Clock::now();
+        entry->last_used = Clock::now();
     if (entry->model && !waits)
         return entry->model;
     Waiter waiter;
     entry->waiters.push_back(&waiter);
     queue(entry);
     while (true) {
-        advance();
+        start_queued_loads();
         if (waiter.model)
             return waiter.model;
         if (waiter.failure)
@@ -180,7 +179,7 @@ Result<Models::Handle> Models::acquire(std::string_view name, const std::functio
         changed_.wait_for(lock, wait_poll);
         if (!waiter.model && is_cancelled && is_cancelled()) {
             std::erase(entry->waiters, &waiter);
-            return Error{ErrorKind::cancelled, "the request is not wanted any more"};
+            return Error{ErrorKind::cancelled, "the request was cancelled"};
         }
     }
 }
@@ -205,63 +204,63 @@ void Models::queue(const std::shared_ptr<Entry>& entry) {
     if (entry->is_queued || entry->state == State::loading)
         return;
     entry->is_queued = true;
-    entry->queued = Clock::now();
+    entry->queued_at = Clock::now();
     queue_.push_back(entry);
 }
 
 /// Starts the queued loads that have room; called by waiting requests.
-void Models::advance() {
+void Models::start_queued_loads() {
     while (!queue_.empty()) {
         const std::shared_ptr<Entry> entry = queue_.front();
         if (entry->model) { // it was not evicted
             for (Waiter* waiter : std::exchange(entry->waiters, {}))
                 waiter->model = entry->model;
-            entry->used = Clock::now();
+            entry->last_used = Clock::now();
             changed_.notify_all();
         } else if (!entry->waiters.empty()) {
-            if (!has_place() && !let_go_of_one())
+            if (!has_room() && !evict_idle_model())
                 return;
-            if (!has_place())
+            if (!has_room())
                 continue;
-            if (entry->loading.joinable())
-                entry->loading.join(); // it is finished except for its return
+            if (entry->load_thread.joinable())
+                entry->load_thread.join(); // it is finished except for its return
             entry->state = State::loading;
-            entry->displaced = std::exchange(leaving_, {});
+            entry->evicted = std::exchange(evicted_, {});
             ++loading_;
-            begin_to_load(entry);
+            start_loading(entry);
         }
         entry->is_queued = false;
         queue_.pop_front();
     }
 }
 
-void Models::begin_to_load(const std::shared_ptr<Entry>& entry) {
+void Models::start_loading(const std::shared_ptr<Entry>& entry) {
     try {
-        entry->loading = std::thread([this, entry] {
+        entry->load_thread = std::thread([this, entry] {
             std::unique_lock lock(mutex_);
-            end_loading(entry, load_with_room(*entry, lock));
+            finish_loading(entry, load_and_evict(*entry, lock));
         });
     } catch (const std::system_error& error) {
-        end_loading(entry, no_thread(error));
+        finish_loading(entry, no_loading_thread(error));
     }
 }
 
-void Models::end_loading(const std::shared_ptr<Entry>& entry, const Result<Handle>& loaded) {
+void Models::finish_loading(const std::shared_ptr<Entry>& entry, const Result<Handle>& loaded) {
     --loading_;
-    entry->used = Clock::now();
+    entry->last_used = Clock::now();
     entry->state = loaded && !entry->is_retired ? State::loaded : State::unloaded;
     std::optional<Error> failure;
     if (loaded) {
-        learn(*entry, {.context_tokens = (*loaded)->context_tokens(),
-                       .has_chat_template = (*loaded)->chat().find({}).has_value(),
-                       .stand_in_template = (*loaded)->chat().guessed()});
+        record_facts(*entry, {.context_tokens = (*loaded)->context_tokens(),
+                              .has_chat_template = (*loaded)->chat().find({}).has_value(),
+                              .stand_in_template = (*loaded)->chat().guessed()});
         if (entry->is_retired) {
-            held_.push_back(*loaded);
+            retired_models_.push_back(*loaded);
         } else {
             entry->model = *loaded;
         }
     } else {
-        failure = fail(*entry, loaded.error());
+        failure = record_failure(*entry, loaded.error());
     }
     for (Waiter* waiter : std::exchange(entry->waiters, {})) {
         waiter->failure = failure;
@@ -272,10 +271,10 @@ void Models::end_loading(const std::shared_ptr<Entry>& entry, const Result<Handl
 }
 
 /// Records the facts of a valid file; a stand-in template is logged once.
-void Models::learn(Entry& entry, const ModelFacts& facts) {
+void Models::record_facts(Entry& entry, const ModelFacts& facts) {
     if (!entry.facts && !facts.stand_in_template.empty()) {
         log(LogLevel::warning,
-            fmt::format("`{}` has no chat template: {} stands in; --chat-template names another",
+            fmt::format("`{}` has no chat template: {} stands in; --chat-template selects another",
                         entry.listed.source.name, facts.stand_in_template));
     }
     entry.facts = facts;
@@ -283,47 +282,47 @@ void Models::learn(Entry& entry, const ModelFacts& facts) {
 }
 
 /// Returns the error for clients; a permanent one is logged once.
-Error Models::fail(Entry& entry, const Error& error) {
-    Error told = as_told(error, entry.listed.source, entry.name);
-    if (may_pass(told.kind) || entry.problem != told.message) {
+Error Models::record_failure(Entry& entry, const Error& error) {
+    Error client_error = error_for_client(error, entry.listed.source, entry.name);
+    if (is_transient(client_error.kind) || entry.problem != client_error.message) {
         log(LogLevel::warning, fmt::format("a model cannot be loaded: {}{}{}", error.message,
                                            error.hint.empty() ? "" : "; ", error.hint));
     }
-    if (!may_pass(told.kind))
-        entry.problem = told.message;
-    return told;
+    if (!is_transient(client_error.kind))
+        entry.problem = client_error.message;
+    return client_error;
 }
 
 /// Releases the lock during the load; unloads idle models while memory is short.
-Result<Models::Handle> Models::load_with_room(Entry& entry, std::unique_lock<std::mutex>& lock) {
-    std::vector<Handle> leaving = std::exchange(entry.displaced, {});
+Result<Models::Handle> Models::load_and_evict(Entry& entry, std::unique_lock<std::mutex>& lock) {
+    std::vector<Handle> evicted = std::exchange(entry.evicted, {});
     while (true) {
         lock.unlock();
-        leaving.clear(); // frees the memory for the new model
+        evicted.clear(); // frees the memory for the new model
         auto loaded = load_or_fail(loader_, entry.listed.source);
         lock.lock();
-        if (loaded || loaded.error().kind != ErrorKind::out_of_memory || !let_go_of_one())
+        if (loaded || loaded.error().kind != ErrorKind::out_of_memory || !evict_idle_model())
             return loaded;
-        leaving = std::exchange(leaving_, {});
+        evicted = std::exchange(evicted_, {});
     }
 }
 
 /// Returns false if every model is in use, or none is loaded.
-bool Models::let_go_of_one() {
+bool Models::evict_idle_model() {
     constexpr bool only_idle = true;
-    Entry* const oldest = least_recent(only_idle);
+    Entry* const oldest = least_recently_used(only_idle);
     if (oldest == nullptr)
         return false;
-    leaving_.push_back(std::exchange(oldest->model, nullptr));
+    evicted_.push_back(std::exchange(oldest->model, nullptr));
     oldest->state = State::unloaded;
     return true;
 }
 
-Models::Entry* Models::least_recent(bool only_idle) const {
+Models::Entry* Models::least_recently_used(bool only_idle) const {
     Entry* oldest = nullptr;
     for (const auto& [name, entry] : entries_) {
-        const bool may_be = entry->model && (!only_idle || entry->model.use_count() == 1);
-        if (may_be && (oldest == nullptr || entry->used < oldest->used))
+        const bool is_candidate = entry->model && (!only_idle || entry->model.use_count() == 1);
+        if (is_candidate && (oldest == nullptr || entry->last_used < oldest->last_used))
             oldest = entry.get();
     }
     return oldest;
@@ -333,33 +332,34 @@ Models::Entry* Models::least_recent(bool only_idle) const {
 /// otherwise.
 bool Models::must_wait(const Entry& entry) const {
     constexpr bool only_idle = false;
-    return entry.model && !queue_.empty() && Clock::now() - queue_.front()->queued >= turn_patience &&
-           least_recent(only_idle) == &entry;
+    return entry.model && !queue_.empty() && Clock::now() - queue_.front()->queued_at >= queue_grace &&
+           least_recently_used(only_idle) == &entry;
 }
 
-bool Models::has_place() {
+bool Models::has_room() {
     if (options_.loaded_max == 0)
         return true;
-    std::erase_if(held_, [](const auto& model) { return model.expired(); });
+    std::erase_if(retired_models_, [](const auto& model) { return model.expired(); });
     const auto loaded = std::count_if(entries_.begin(), entries_.end(),
                                       [](const auto& item) { return item.second->model != nullptr; });
-    return static_cast<std::size_t>(loaded) + loading_ + held_.size() < options_.loaded_max;
+    return static_cast<std::size_t>(loaded) + loading_ + retired_models_.size() < options_.loaded_max;
 }
 
 /// Adds new files to the list, and removes missing and replaced ones.
-void Models::look() {
+void Models::rescan() {
     const auto now = Clock::now();
-    if (looked_ && now - *looked_ < files_age_max)
+    if (last_scan_ && now - *last_scan_ < scan_interval)
         return;
-    looked_ = now;
-    const auto& listed = sources_.look();
+    last_scan_ = now;
+    const auto& listed = sources_.scan();
     for (auto item = entries_.begin(); item != entries_.end();) {
         const auto found = listed.find(item->first);
-        const bool stays = found != listed.end() && found->second.identity == item->second->listed.identity &&
-                           found->second.source.path == item->second->listed.source.path;
-        if (!stays)
+        const bool is_current = found != listed.end() &&
+                                found->second.identity == item->second->listed.identity &&
+                                found->second.source.path == item->second->listed.source.path;
+        if (!is_current)
             retire(item->second);
-        item = stays ? std::next(item) : entries_.erase(item);
+        item = is_current ? std::next(item) : entries_.erase(item);
     }
     for (const auto& [name, source] : listed) {
         if (!entries_.contains(name))
@@ -368,8 +368,8 @@ void Models::look() {
     std::erase_if(retired_, [](const std::shared_ptr<Entry>& entry) {
         if (entry->is_queued || entry->state == State::loading)
             return false;
-        if (entry->loading.joinable())
-            entry->loading.join();
+        if (entry->load_thread.joinable())
+            entry->load_thread.join();
         return true;
     });
 }
@@ -377,7 +377,7 @@ void Models::look() {
 void Models::retire(const std::shared_ptr<Entry>& entry) {
     entry->is_retired = true;
     if (entry->model) {
-        held_.push_back(entry->model);
+        retired_models_.push_back(entry->model);
         entry->model.reset();
         entry->state = State::unloaded;
     }

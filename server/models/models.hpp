@@ -24,7 +24,7 @@ namespace etna::server {
 struct ModelFacts {
     uint32_t context_tokens = 0;
     bool has_chat_template = true;
-    std::string stand_in_template = {}; ///< built-in template that replaces the model's; empty: none
+    std::string stand_in_template = {}; ///< built-in template in place of the model's; empty: none
 };
 
 /// A model's entry in the list.
@@ -114,30 +114,30 @@ private:
         Handle model = nullptr;
         std::optional<ModelFacts> facts = {};
         std::optional<std::string> problem = {};
-        Clock::time_point used = {};
-        std::vector<Waiter*> waiters = {};  ///< borrowed
-        bool is_queued = false;             ///< is in the load queue
-        Clock::time_point queued = {};      ///< when it was queued
-        bool is_retired = false;            ///< its file is gone or was replaced: it is dropped after use
-        std::vector<Handle> displaced = {}; ///< evicted for this one; end before it is loaded
-        std::thread loading = {};           ///< joined before the next load, and in the destructor
+        Clock::time_point last_used = {};
+        std::vector<Waiter*> waiters = {}; ///< borrowed
+        bool is_queued = false;            ///< is in the load queue
+        Clock::time_point queued_at = {};  ///< when it was queued
+        bool is_retired = false;           ///< its file is gone or was replaced
+        std::vector<Handle> evicted = {};  ///< models evicted for this one; released before it is loaded
+        std::thread load_thread = {};      ///< joined before the next load, and in the destructor
     };
     using Entries = std::map<std::string, std::shared_ptr<Entry>, std::less<>>;
 
-    void look();
+    void rescan();
     void retire(const std::shared_ptr<Entry>& entry);
     void queue(const std::shared_ptr<Entry>& entry);
-    void advance();
-    void begin_to_load(const std::shared_ptr<Entry>& entry);
-    void end_loading(const std::shared_ptr<Entry>& entry, const Result<Handle>& loaded);
-    Result<Handle> load_with_room(Entry& entry, std::unique_lock<std::mutex>& lock);
-    bool let_go_of_one();
-    [[nodiscard]] Entry* least_recent(bool only_idle) const;
-    static void learn(Entry& entry, const ModelFacts& facts);
-    static Error fail(Entry& entry, const Error& error);
+    void start_queued_loads();
+    void start_loading(const std::shared_ptr<Entry>& entry);
+    void finish_loading(const std::shared_ptr<Entry>& entry, const Result<Handle>& loaded);
+    Result<Handle> load_and_evict(Entry& entry, std::unique_lock<std::mutex>& lock);
+    bool evict_idle_model();
+    [[nodiscard]] Entry* least_recently_used(bool only_idle) const;
+    static void record_facts(Entry& entry, const ModelFacts& facts);
+    static Error record_failure(Entry& entry, const Error& error);
     [[nodiscard]] bool must_wait(const Entry& entry) const;
-    [[nodiscard]] bool has_place();
-    [[nodiscard]] const Entries::value_type* entry_called(std::string_view name) const;
+    [[nodiscard]] bool has_room();
+    [[nodiscard]] const Entries::value_type* find_entry(std::string_view name) const;
     [[nodiscard]] static ModelListing listing(const std::string& name, const Entry& entry);
 
     const Options options_;
@@ -147,12 +147,12 @@ private:
     std::condition_variable changed_;
     ModelSources sources_;
     Entries entries_;
-    std::deque<std::shared_ptr<Entry>> queue_;    ///< pending loads, FIFO
-    std::vector<std::shared_ptr<Entry>> retired_; ///< kept until their threads have ended
-    std::vector<Handle> leaving_;                 ///< dropped models; they end before the next load
-    std::vector<std::weak_ptr<const generate::Model>> held_; ///< of retired entries, still in use
+    std::deque<std::shared_ptr<Entry>> queue_;                         ///< pending loads, FIFO
+    std::vector<std::shared_ptr<Entry>> retired_;                      ///< until their threads have ended
+    std::vector<Handle> evicted_;                                      ///< released before the next load
+    std::vector<std::weak_ptr<const generate::Model>> retired_models_; ///< of retired entries, still in use
     std::size_t loading_ = 0;
-    std::optional<Clock::time_point> looked_;
+    std::optional<Clock::time_point> last_scan_;
 };
 
 } // namespace etna::server

@@ -13,7 +13,7 @@ Json token_json(const generate::TokenLogprob& token, TokenNames names) {
     Json bytes = Json::array();
     for (const char byte : token.bytes)
         bytes.push_back(static_cast<unsigned char>(byte));
-    return {{"token", names == TokenNames::ids ? name_by_id(token.token) : token.bytes},
+    return {{"token", names == TokenNames::ids ? token_id_name(token.token) : token.bytes},
             {"logprob", token.logprob},
             {"bytes", std::move(bytes)}};
 }
@@ -31,29 +31,29 @@ Json input_piece(std::size_t call, const std::string& text) {
 
 } // namespace
 
-Json logprobs_json(const std::vector<ToldToken>& tokens, TokenNames names) {
+Json logprobs_json(const std::vector<EmittedToken>& tokens, TokenNames names) {
     Json content = Json::array();
     for (const auto& [token, characters] : tokens) {
-        Json one = token_json(token.chosen, names);
-        one["top_logprobs"] = Json::array();
+        Json entry = token_json(token.chosen, names);
+        entry["top_logprobs"] = Json::array();
         for (const generate::TokenLogprob& top : token.top)
-            one["top_logprobs"].push_back(token_json(top, names));
-        content.push_back(std::move(one));
+            entry["top_logprobs"].push_back(token_json(top, names));
+        content.push_back(std::move(entry));
     }
     return {{"content", std::move(content)}, {"refusal", nullptr}};
 }
 
-std::optional<Json> ChatChoice::begin() {
+std::optional<Json> ChatChoiceStream::begin() {
     return choice({{"role", "assistant"}, {"content", ""}, {"refusal", nullptr}});
 }
 
-std::optional<Json> ChatChoice::take(const generate::Event& event) {
+std::optional<Json> ChatChoiceStream::take(const generate::Event& event) {
     if (const auto* text = std::get_if<generate::TextDelta>(&event))
         return choice({{"content", text->text}});
     if (const auto* output = std::get_if<output::Event>(&event))
         return take_output(*output);
     if (const auto* token = std::get_if<generate::TokenDelta>(&event)) {
-        untold_.add(*token);
+        pending_.add(*token);
         return std::nullopt;
     }
     if (const auto* finished = std::get_if<generate::Finished>(&event))
@@ -61,32 +61,32 @@ std::optional<Json> ChatChoice::take(const generate::Event& event) {
     return std::nullopt;
 }
 
-Json ChatChoice::end(const generate::Finished& finished) {
-    const std::string stop = told_stop(form_.told_stops, finished);
+Json ChatChoiceStream::end(const generate::Finished& finished) {
+    const std::string stop = included_stop(options_.included_stops, finished);
     Json delta = stop.empty() ? Json::object() : Json({{"content", stop}});
-    if (Json ends = ends_of_cut_inputs(); !ends.empty())
+    if (Json ends = ends_of_truncated_inputs(); !ends.empty())
         delta["tool_calls"] = std::move(ends);
-    Json last = choice(std::move(delta), untold_.take_last(finished, stop));
+    Json last = choice(std::move(delta), pending_.take_last(finished, stop));
     last["finish_reason"] = finished.finish_reason == generate::FinishReason::cancelled && calls_done_ > 0
                                 ? "tool_calls" // stopped after its only call
                                 : generate::to_string(finished.finish_reason);
     return last;
 }
 
-std::optional<Json> ChatChoice::take_output(const output::Event& event) {
+std::optional<Json> ChatChoiceStream::take_output(const output::Event& event) {
     using Kind = output::EventKind;
-    const auto begun =
-        std::find_if(begun_.begin(), begun_.end(), [&](const Begun& one) { return one.call == event.call; });
-    const auto index = static_cast<std::size_t>(begun - begun_.begin());
+    const auto call = std::find_if(calls_.begin(), calls_.end(),
+                                   [&](const StartedCall& started) { return started.call == event.call; });
+    const auto index = static_cast<std::size_t>(call - calls_.begin());
     switch (event.kind) {
     case Kind::reasoning:
         return choice({{"reasoning_content", event.text}});
-    case Kind::call_begun:
+    case Kind::call_started:
         return choice({{"tool_calls", list_of(begin_call(event))}});
     case Kind::call_arguments:
         return add_arguments(index, event.text);
     case Kind::call_broken: // sent as text, unless part of it has been sent as a call
-        return begun == begun_.end() ? std::optional(choice({{"content", event.text}})) : std::nullopt;
+        return call == calls_.end() ? std::optional(choice({{"content", event.text}})) : std::nullopt;
     case Kind::call_done:
         ++calls_done_;
         return end_call(index);
@@ -97,22 +97,22 @@ std::optional<Json> ChatChoice::take_output(const output::Event& event) {
     return std::nullopt;
 }
 
-Json ChatChoice::begin_call(const output::Event& event) {
-    const bool is_custom = form_.custom_tools.contains(event.name);
+Json ChatChoiceStream::begin_call(const output::Event& event) {
+    const bool is_custom = options_.custom_tools.contains(event.name);
     const char* const type = is_custom ? "custom" : "function";
-    Json call = {{"index", begun_.size()},
+    Json call = {{"index", calls_.size()},
                  {"id", event.id.empty() ? new_id("call_") : event.id},
                  {"type", type},
                  {type, {{"name", event.name}, {is_custom ? "input" : "arguments", ""}}}};
-    begun_.push_back({.call = event.call, .input = {}, .is_done = false});
+    calls_.push_back({.call = event.call, .input = {}, .is_done = false});
     if (is_custom)
-        begun_.back().input.emplace();
+        calls_.back().input.emplace();
     return call;
 }
 
 /// For a custom tool, sends the input text instead of its JSON.
-std::optional<Json> ChatChoice::add_arguments(std::size_t index, const std::string& arguments) {
-    std::optional<CustomInput>& input = begun_.at(index).input;
+std::optional<Json> ChatChoiceStream::add_arguments(std::size_t index, const std::string& arguments) {
+    std::optional<CustomInput>& input = calls_.at(index).input;
     if (!input) {
         return choice(
             {{"tool_calls", list_of({{"index", index}, {"function", {{"arguments", arguments}}}})}});
@@ -123,37 +123,37 @@ std::optional<Json> ChatChoice::add_arguments(std::size_t index, const std::stri
     return choice({{"tool_calls", list_of(input_piece(index, text))}});
 }
 
-std::optional<Json> ChatChoice::end_call(std::size_t index) {
-    begun_.at(index).is_done = true;
-    if (!begun_[index].input)
+std::optional<Json> ChatChoiceStream::end_call(std::size_t index) {
+    calls_.at(index).is_done = true;
+    if (!calls_[index].input)
         return std::nullopt;
     return choice({{"tool_calls", list_of(input_piece(index, ""))}});
 }
 
 /// End pieces for custom calls that were cut off after their input text: the missing JSON adds nothing to it.
-Json ChatChoice::ends_of_cut_inputs() const {
+Json ChatChoiceStream::ends_of_truncated_inputs() const {
     Json ends = Json::array();
-    for (std::size_t index = 0; index < begun_.size(); ++index) {
-        const Begun& call = begun_[index];
+    for (std::size_t index = 0; index < calls_.size(); ++index) {
+        const StartedCall& call = calls_[index];
         if (call.input && call.input->is_over() && !call.is_done)
             ends.push_back(input_piece(index, ""));
     }
     return ends;
 }
 
-Json ChatChoice::choice(Json delta) {
-    return choice(std::move(delta), untold_.take());
+Json ChatChoiceStream::choice(Json delta) {
+    return choice(std::move(delta), pending_.take_final());
 }
 
 /// The delta with the logprobs of its tokens.
-Json ChatChoice::choice(Json delta, const std::vector<ToldToken>& tokens) const {
-    Json whole = {{"index", index_}, {"delta", std::move(delta)}, {"finish_reason", nullptr}};
-    if (form_.tells_logprobs)
-        whole["logprobs"] = tokens.empty() ? Json(nullptr) : logprobs_json(tokens, form_.token_names);
-    return whole;
+Json ChatChoiceStream::choice(Json delta, const std::vector<EmittedToken>& tokens) const {
+    Json piece = {{"index", index_}, {"delta", std::move(delta)}, {"finish_reason", nullptr}};
+    if (options_.includes_logprobs)
+        piece["logprobs"] = tokens.empty() ? Json(nullptr) : logprobs_json(tokens, options_.token_names);
+    return piece;
 }
 
-void ChatMessage::add(const Json& piece) {
+void ChatAggregator::add(const Json& piece) {
     index_ = piece["index"];
     if (!piece["finish_reason"].is_null())
         finish_reason_ = piece["finish_reason"];
@@ -164,16 +164,16 @@ void ChatMessage::add(const Json& piece) {
         reasoning_ += delta["reasoning_content"].get<std::string>();
     for (const Json& call : delta.value("tool_calls", Json::array()))
         add_call(call);
-    const Json told = piece.value("logprobs", Json());
-    if (!told.is_null() && logprobs_.is_null()) {
-        logprobs_ = told;
-    } else if (!told.is_null()) {
-        for (const Json& token : told["content"])
+    const Json logprobs = piece.value("logprobs", Json());
+    if (!logprobs.is_null() && logprobs_.is_null()) {
+        logprobs_ = logprobs;
+    } else if (!logprobs.is_null()) {
+        for (const Json& token : logprobs["content"])
             logprobs_["content"].push_back(token);
     }
 }
 
-void ChatMessage::add_call(const Json& call) {
+void ChatAggregator::add_call(const Json& call) {
     const char* const type = call.contains("custom") ? "custom" : "function";
     const char* const member = call.contains("custom") ? "input" : "arguments";
     const auto index = call["index"].get<std::size_t>();
@@ -181,33 +181,33 @@ void ChatMessage::add_call(const Json& call) {
         calls_.push_back({{"id", call["id"]}, {"type", type}, {type, call[type]}});
     } else {
         Json& text = calls_[index][type][member];
-        const std::string more = call[type][member];
-        text = text.get<std::string>() + more;
-        if (more.empty() && call.contains("custom"))
+        const std::string delta = call[type][member];
+        text = text.get<std::string>() + delta;
+        if (delta.empty() && call.contains("custom"))
             ended_inputs_.insert(index);
     }
 }
 
-bool ChatMessage::is_whole(std::size_t call) const {
-    const Json& told = calls_[call];
-    if (told["type"] == "custom")
-        return ended_inputs_.contains(call);
-    return Json::accept(told["function"]["arguments"].get<std::string>());
+bool ChatAggregator::is_complete_call(std::size_t index) const {
+    const Json& call = calls_[index];
+    if (call["type"] == "custom")
+        return ended_inputs_.contains(index);
+    return !parse_json(call["function"]["arguments"].get<std::string>()).is_discarded();
 }
 
 /// Truncated calls are left out: they cannot be executed.
-Json ChatMessage::whole_calls() const {
+Json ChatAggregator::complete_calls() const {
     Json calls = Json::array();
     for (std::size_t call = 0; call < calls_.size(); ++call) {
-        if (is_whole(call))
+        if (is_complete_call(call))
             calls.push_back(calls_[call]);
     }
     return calls;
 }
 
-Json ChatMessage::result() const {
+Json ChatAggregator::result() const {
     Json message = {{"role", "assistant"}};
-    Json calls = whole_calls();
+    Json calls = complete_calls();
     const bool has_text = content_ && !content_->empty();
     message["content"] = has_text || calls.empty() ? Json(content_.value_or("")) : Json(nullptr);
     message["refusal"] = nullptr;

@@ -16,4 +16,19 @@ HttpReply list_models(Service& service, const HttpRequest& request, const Call& 
 HttpReply show_model(Service& service, const HttpRequest& request, const Call& call);
 HttpReply list_models_dynamo(Service& service, const HttpRequest& request, const Call& call);
 
+// Stored chat completions (`store`). Source: OpenAI API 2.3.0, /chat/completions.
+
+/// Lists the chats, oldest first; the query can filter by model or metadata (`metadata[NAME]=VALUE`).
+HttpReply list_chats(Service& service, const HttpRequest& request, const Call& call);
+
+HttpReply show_chat(Service& service, const HttpRequest& request, const Call& call);
+
+/// Lists the messages of its request.
+HttpReply list_chat_messages(Service& service, const HttpRequest& request, const Call& call);
+
+/// Replaces its metadata.
+HttpReply change_chat(Service& service, const HttpRequest& request, const Call& call);
+
+HttpReply remove_chat(Service& service, const HttpRequest& request, const Call& call);
+
 } // namespace etna::server::openai

@@ -23,26 +23,26 @@ constexpr std::string_view any_object = R"({"type": "object"})";
 constexpr std::size_t choices_max = 10'000;
 
 /// The kind of constraint in a field.
-enum class Kind : uint8_t { schema, object, regex, choices, grammar };
+enum class ConstraintKind : uint8_t { schema, object, regex, choices, grammar };
 
-struct Member {
+struct ConstraintField {
     std::string_view name;
-    Kind kind;
+    ConstraintKind kind;
 };
 
-constexpr std::array<Member, 5> of_structured_outputs = {{{"json", Kind::schema},
-                                                          {"json_object", Kind::object},
-                                                          {"regex", Kind::regex},
-                                                          {"choice", Kind::choices},
-                                                          {"grammar", Kind::grammar}}};
+constexpr std::array<ConstraintField, 5> structured_output_fields = {{{"json", ConstraintKind::schema},
+                                                                      {"json_object", ConstraintKind::object},
+                                                                      {"regex", ConstraintKind::regex},
+                                                                      {"choice", ConstraintKind::choices},
+                                                                      {"grammar", ConstraintKind::grammar}}};
 /// vLLM's earlier names, and llama.cpp's.
-constexpr std::array<Member, 7> of_root = {{{"guided_json", Kind::schema},
-                                            {"guided_json_object", Kind::object},
-                                            {"guided_regex", Kind::regex},
-                                            {"guided_choice", Kind::choices},
-                                            {"guided_grammar", Kind::grammar},
-                                            {"json_schema", Kind::schema},
-                                            {"grammar", Kind::grammar}}};
+constexpr std::array<ConstraintField, 7> root_fields = {{{"guided_json", ConstraintKind::schema},
+                                                         {"guided_json_object", ConstraintKind::object},
+                                                         {"guided_regex", ConstraintKind::regex},
+                                                         {"guided_choice", ConstraintKind::choices},
+                                                         {"guided_grammar", ConstraintKind::grammar},
+                                                         {"json_schema", ConstraintKind::schema},
+                                                         {"grammar", ConstraintKind::grammar}}};
 
 /// Reads a schema: an object, true or false, or a string that contains one.
 void read_schema(Fields& fields, std::string_view name, Description& description) {
@@ -56,41 +56,41 @@ void read_choices(Fields& fields, std::string_view name, Description& descriptio
     description.notation = Notation::choices;
     description.choices = fields.texts(name, choices_max).value_or(std::vector<std::string>());
     if (description.choices.empty())
-        fields.refuse(name, "must be a list of texts, one at least");
+        fields.refuse(name, "must be a non-empty list of strings");
 }
 
 /// Reads one field; empty if absent or without a constraint.
-std::optional<Description> read_member(Fields& fields, const Member& member) {
-    if (fields.any(member.name) == nullptr)
+std::optional<Description> read_constraint(Fields& fields, const ConstraintField& field) {
+    if (fields.any(field.name) == nullptr)
         return std::nullopt;
-    Description description = {.place = fields.path_of(member.name)};
-    switch (member.kind) {
-    case Kind::schema:
-        read_schema(fields, member.name, description);
+    Description description = {.place = fields.path_of(field.name)};
+    switch (field.kind) {
+    case ConstraintKind::schema:
+        read_schema(fields, field.name, description);
         break;
-    case Kind::object:
+    case ConstraintKind::object:
         description.text = any_object;
-        if (!fields.flag(member.name).value_or(false))
+        if (!fields.flag(field.name).value_or(false))
             return std::nullopt;
         break;
-    case Kind::choices:
-        read_choices(fields, member.name, description);
+    case ConstraintKind::choices:
+        read_choices(fields, field.name, description);
         break;
-    case Kind::regex:
-    case Kind::grammar:
-        description.notation = member.kind == Kind::regex ? Notation::regex : Notation::gbnf;
-        description.text = fields.text(member.name).value_or("");
+    case ConstraintKind::regex:
+    case ConstraintKind::grammar:
+        description.notation = field.kind == ConstraintKind::regex ? Notation::regex : Notation::gbnf;
+        description.text = fields.text(field.name).value_or("");
         break;
     }
     return description;
 }
 
 /// Uses the first constraint; several are an error.
-void read_members(Fields& fields, std::span<const Member> members, generate::Request& request) {
-    for (const Member& member : members) {
-        auto description = read_member(fields, member);
+void read_constraints(Fields& fields, std::span<const ConstraintField> all, generate::Request& request) {
+    for (const ConstraintField& field : all) {
+        auto description = read_constraint(fields, field);
         if (description && request.grammar)
-            return fields.refuse(member.name, "comes beside another format of the answer; say one");
+            return fields.refuse(field.name, "cannot be combined with another output format");
         if (description)
             request.grammar = std::move(description);
     }
@@ -109,10 +109,10 @@ bool is_compact(Fields& fields) {
     const Json* const object = fields.object("structured_outputs");
     if (object == nullptr)
         return false;
-    Fields within(*object, "structured_outputs");
-    const bool result = within.flag("disable_any_whitespace").value_or(false);
-    if (within.problem())
-        fields.adopt(*within.problem());
+    Fields nested(*object, "structured_outputs");
+    const bool result = nested.flag("disable_any_whitespace").value_or(false);
+    if (nested.problem())
+        fields.adopt(*nested.problem());
     return result;
 }
 
@@ -120,15 +120,15 @@ void read_structured_outputs(Fields& fields, generate::Request& request) {
     const Json* const object = fields.object("structured_outputs");
     if (object == nullptr)
         return;
-    Fields within(*object, "structured_outputs");
-    read_members(within, of_structured_outputs, request);
-    within.accept({"disable_any_whitespace"}); // is_compact()
-    refuse_unsupported(within, {"structural_tag", "whitespace_pattern", "disable_additional_properties"});
-    within.accept({"disable_fallback"});
-    if (within.problem()) {
-        fields.adopt(*within.problem());
+    Fields nested(*object, "structured_outputs");
+    read_constraints(nested, structured_output_fields, request);
+    nested.accept({"disable_any_whitespace"}); // is_compact()
+    refuse_unsupported(nested, {"structural_tag", "whitespace_pattern", "disable_additional_properties"});
+    nested.accept({"disable_fallback"});
+    if (nested.problem()) {
+        fields.adopt(*nested.problem());
     } else {
-        fields.adopt_unknown(within.unknown());
+        fields.adopt_unknown(nested.unknown());
     }
 }
 
@@ -136,12 +136,12 @@ bool is_lenient(Fields& fields) {
     const Json* const object = fields.object("etna");
     if (object == nullptr)
         return false;
-    Fields within(*object, "etna");
-    const auto schema = within.choice("schema", {"strict", "lenient"});
-    if (within.problem()) {
-        fields.adopt(*within.problem());
+    Fields nested(*object, "etna");
+    const auto schema = nested.choice("schema", {"strict", "lenient"});
+    if (nested.problem()) {
+        fields.adopt(*nested.problem());
     } else {
-        fields.adopt_unknown(within.unknown());
+        fields.adopt_unknown(nested.unknown());
     }
     return schema == 1U;
 }
@@ -152,14 +152,14 @@ void read_json_schema(Fields& format, Description& description) {
     const Json* const given = format.object("json_schema");
     if (given == nullptr)
         return;
-    Fields within(*given, "response_format.json_schema");
-    within.require("schema");
-    within.accept({"name", "description", "strict"}); // always enforced
-    if (within.any("schema") != nullptr)
-        read_schema(within, "schema", description);
-    if (within.problem())
-        format.adopt(*within.problem());
-    format.adopt_unknown(within.unknown());
+    Fields nested(*given, "response_format.json_schema");
+    nested.require("schema");
+    nested.accept({"name", "description", "strict"}); // always enforced
+    if (nested.any("schema") != nullptr)
+        read_schema(nested, "schema", description);
+    if (nested.problem())
+        format.adopt(*nested.problem());
+    format.adopt_unknown(nested.unknown());
 }
 
 /// Reads llama.cpp's schema of a `json_object`. Returns whether there is one: an empty schema adds nothing to
@@ -176,27 +176,27 @@ bool read_schema_of_object(Fields& format, Description& description) {
 
 void read_structure(Fields& fields, generate::Request& request) {
     read_structured_outputs(fields, request);
-    read_members(fields, of_root, request);
+    read_constraints(fields, root_fields, request);
     refuse_unsupported(fields, {"guided_whitespace_pattern", "grammar_lazy"});
     fields.accept({"guided_decoding_backend"}); // there is only one backend
-    const bool may_leave_out = is_lenient(fields);
-    request.has_lenient_tools = may_leave_out;
-    const bool has_no_space = is_compact(fields);
+    const bool lenient = is_lenient(fields);
+    request.has_lenient_tools = lenient;
+    const bool compact = is_compact(fields);
     if (request.grammar) {
-        request.grammar->is_compact = has_no_space;
-        request.grammar->is_lenient = may_leave_out;
+        request.grammar->is_compact = compact;
+        request.grammar->is_lenient = lenient;
     }
 }
 
 std::optional<std::string> schema_member(const Error& error) {
-    const std::string place = error.message.substr(0, error.message.find(": "));
-    constexpr std::array<std::string_view, 3> above = {"tools[", "response_format.", "structured_outputs."};
-    const bool is_within = std::any_of(above.begin(), above.end(), [&](std::string_view member) {
-        return place.starts_with(member) && place.find(' ') == std::string::npos;
+    const std::string path = error.message.substr(0, error.message.find(": "));
+    constexpr std::array<std::string_view, 3> parents = {"tools[", "response_format.", "structured_outputs."};
+    const bool is_nested = std::any_of(parents.begin(), parents.end(), [&](std::string_view parent) {
+        return path.starts_with(parent) && path.find(' ') == std::string::npos;
     });
-    const bool is_root = std::any_of(of_root.begin(), of_root.end(),
-                                     [&](const Member& member) { return place == member.name; });
-    return is_within || is_root ? std::optional(place) : std::nullopt;
+    const bool is_root = std::any_of(root_fields.begin(), root_fields.end(),
+                                     [&](const ConstraintField& field) { return path == field.name; });
+    return is_nested || is_root ? std::optional(path) : std::nullopt;
 }
 
 bool read_response_format(Fields& fields, generate::Request& request) {
@@ -206,7 +206,7 @@ bool read_response_format(Fields& fields, generate::Request& request) {
     Fields format(*object, "response_format");
     format.require("type");
     const auto type = format.choice("type", {"text", "json_object", "json_schema"});
-    const bool is_kept = type.value_or(0) != 0U;
+    const bool is_constrained = type.value_or(0) != 0U;
     Description description = {.text = std::string(any_object),
                                .is_lenient = request.has_lenient_tools,
                                .is_compact = is_compact(fields)};
@@ -215,12 +215,12 @@ bool read_response_format(Fields& fields, generate::Request& request) {
         has_schema = read_schema_of_object(format, description);
     if (type == 2U)
         read_json_schema(format, description);
-    if (is_kept && request.grammar)
-        format.refuse("type", "comes beside another format of the answer; say one");
+    if (is_constrained && request.grammar)
+        format.refuse("type", "cannot be combined with another output format");
     fields.adopt_unknown(format.unknown());
     if (format.problem())
         fields.adopt(*format.problem());
-    if (!is_kept || format.problem())
+    if (!is_constrained || format.problem())
         return false;
     request.grammar = std::move(description);
     return type == 1U && !has_schema;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/generate/generate.hpp"
+#include "core/generate/generation.hpp"
 #include "server/fields.hpp"
 
 #include <optional>
@@ -20,7 +20,7 @@ void read_structure(Fields& fields, generate::Request& request);
 /// Precondition: read_structure() was called. Source: OpenAI API 2.3.0.
 bool read_response_format(Fields& fields, generate::Request& request);
 
-/// The field of the schema, grammar or expression that the error is about; empty for any other error.
+/// Returns the field of the schema, grammar or expression that the error is about; empty for any other error.
 std::optional<std::string> schema_member(const Error& error);
 
 } // namespace etna::server::openai

@@ -1,8 +1,8 @@
 // GET /v1/models, /v1/models/{id} and /dynamo/alpha/list-models.
 
 #include "server/json.hpp"
-#include "server/openai/answer.hpp"
 #include "server/openai/endpoints.hpp"
+#include "server/openai/generation_endpoint.hpp"
 
 namespace etna::server::openai {
 namespace {

@@ -1,6 +1,6 @@
 #include "server/openai/message_fields.hpp"
 
-#include "server/openai/custom_tools.hpp"
+#include "server/openai/tool_fields.hpp"
 
 #include <string>
 #include <string_view>
@@ -12,18 +12,18 @@ namespace {
 
 /// The member of a part that contains its text, by its type; empty for non-text. A refusal is the assistant's
 /// text in place of an answer.
-std::string_view text_member(const Json& part, bool is_assistants) {
+std::string_view text_member(const Json& part, bool is_assistant) {
     if (!part.is_object())
         return {};
     const Json type = part.value("type", Json());
     if (type == "text" || type == "input_text" || type == "output_text")
         return "text";
-    return type == "refusal" && is_assistants ? "refusal" : std::string_view();
+    return type == "refusal" && is_assistant ? "refusal" : std::string_view();
 }
 
-void check_part(Fields& message, std::size_t index, const Json& part, bool is_assistants) {
+void check_part(Fields& message, std::size_t index, const Json& part, bool is_assistant) {
     const std::string name = fmt::format("content[{}]", index);
-    const std::string_view member = text_member(part, is_assistants);
+    const std::string_view member = text_member(part, is_assistant);
     if (part.is_object() && !part.contains("type"))
         return message.refuse(name + ".type", "is required", "missing_required_parameter");
     if (member.empty())
@@ -33,14 +33,14 @@ void check_part(Fields& message, std::size_t index, const Json& part, bool is_as
         message.refuse(name, fmt::format("must have a string `{}`; this model reads text only", member));
 }
 
-void check_content(Fields& message, bool is_assistants) {
+void check_content(Fields& message, bool is_assistant) {
     const Json* const content = message.any("content");
     if (content == nullptr || content->is_string())
         return;
     if (!content->is_array())
         return message.refuse("content", "must be a string or a list of parts", "invalid_type");
     for (std::size_t i = 0; i < content->size() && !message.problem(); ++i)
-        check_part(message, i, (*content)[i], is_assistants);
+        check_part(message, i, (*content)[i], is_assistant);
 }
 
 bool is_function(const Json& function) {
@@ -53,7 +53,7 @@ bool is_call(const Json& call) {
     return call.is_object() && call.contains("function") && is_function(call["function"]);
 }
 
-/// Checks the calls of an assistant message: `tool_calls`, and OpenAI's older `function_call`.
+/// Checks the calls of an assistant message: `tool_calls`, and OpenAI's deprecated `function_call`.
 void check_calls(Fields& message) {
     const Json* const calls = message.list("tool_calls");
     for (std::size_t i = 0; calls != nullptr && i < calls->size(); ++i) {
@@ -64,14 +64,14 @@ void check_calls(Fields& message) {
                 R"(or {"id": ..., "type": "custom", "custom": {"name": ..., "input": ...}})");
         }
     }
-    const Json* const older = message.object("function_call");
-    if (older != nullptr && !is_function(*older))
+    const Json* const legacy = message.object("function_call");
+    if (legacy != nullptr && !is_function(*legacy))
         message.refuse("function_call", R"(must be {"name": ..., "arguments": ...})");
 }
 
 } // namespace
 
-void refuse_part(Fields& fields, std::string_view place, const Json& part) {
+void refuse_part(Fields& fields, std::string_view path, const Json& part) {
     const Json type = part.is_object() ? part["type"] : Json();
     const std::string name = type.is_string() ? type.get<std::string>() : std::string();
     for (const std::string_view medium : {"image", "audio", "video", "file"}) {
@@ -79,11 +79,11 @@ void refuse_part(Fields& fields, std::string_view place, const Json& part) {
             continue;
         return fields.adopt({.status = 400,
                              .message = fmt::format("{} input is not supported by this model", medium),
-                             .param = fields.path_of(place),
+                             .param = fields.path_of(path),
                              .code = "invalid_value"});
     }
-    fields.refuse(place, fmt::format("is not a text part (its type is {}); only text is supported",
-                                     type.is_null() ? "missing" : text_of(type)));
+    fields.refuse(path, fmt::format("is not a text part (its type is {}); only text is supported",
+                                    type.is_null() ? "missing" : text_of(type)));
 }
 
 void check_messages(Fields& fields, const Json& messages) {
@@ -112,7 +112,7 @@ std::string text_of_content(const Json& message) {
         return content->get<std::string>();
     std::string text;
     for (const Json& part : *content)
-        text += part[std::string(text_member(part, /*is_assistants=*/true))].get<std::string>();
+        text += part[std::string(text_member(part, /*is_assistant=*/true))].get<std::string>();
     return text;
 }
 

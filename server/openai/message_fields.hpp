@@ -10,10 +10,10 @@ namespace etna::server::openai {
 /// calls. Their text is left to the template. Errors are recorded in `fields`.
 void check_messages(Fields& fields, const Json& messages);
 
-/// The text of a message's content, with its parts concatenated. Precondition: check_messages().
+/// Returns the text of a message's content, with its parts concatenated. Precondition: check_messages().
 std::string text_of_content(const Json& message);
 
-/// Refuses a content part at `place` whose `type` is not text, naming its medium if known.
-void refuse_part(Fields& fields, std::string_view place, const Json& part);
+/// Refuses a content part at `path` whose `type` is not text, naming its medium if known.
+void refuse_part(Fields& fields, std::string_view path, const Json& part);
 
 } // namespace etna::server::openai

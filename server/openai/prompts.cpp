@@ -1,41 +1,169 @@
 // POST /tokenize, /detokenize, /apply-template and /chat/completions/input_tokens: model input without
 // generation. Accepts and returns the fields of both llama.cpp's server and vLLM, which differ.
 
+#include "core/base/token.hpp"
 #include "core/base/utf8.hpp"
 #include "core/text/detokenizer.hpp"
-#include "server/openai/answer.hpp"
-#include "server/openai/answering.hpp"
-#include "server/openai/chat_request.hpp"
+#include "server/http/http.hpp"
+#include "server/json.hpp"
+#include "server/models/models.hpp"
+#include "server/openai/active_request.hpp"
 #include "server/openai/endpoints.hpp"
-#include "server/openai/piecewise.hpp"
+#include "server/openai/generation_endpoint.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 namespace etna::server::openai {
 namespace {
 
-struct Asked {
+/// Consumes the next bytes of a response; returns false to stop.
+using Put = std::function<bool(std::string_view bytes)>;
+
+/// A JSON response that is written incrementally, because it may be far larger than its source data.
+struct IncrementalReply {
+    std::function<void(const Put& put)> write;
+    std::size_t bytes = 0;      ///< approximate size of the response
+    std::size_t held_bytes = 0; ///< memory that the writer holds
+};
+
+/// Escapes text for a JSON string; invalid UTF-8 becomes U+FFFD.
+std::string escaped(std::string_view text) {
+    const std::string quoted = text_of(Json(text));
+    return quoted.substr(1, quoted.size() - 2);
+}
+
+/// {"id", "piece"}: the text, or the bytes if they are not complete UTF-8.
+Json piece_json(const text::Tokenizer& tokenizer, TokenId token) {
+    const std::string_view bytes = tokenizer.bytes(token);
+    if (valid_utf8_prefix(bytes) == bytes.size())
+        return {{"id", token}, {"piece", bytes}};
+    Json list = Json::array();
+    for (const char byte : bytes)
+        list.push_back(static_cast<unsigned char>(byte));
+    return {{"id", token}, {"piece", std::move(list)}};
+}
+
+/// {"tokens", "count", "max_model_len"}; each token is its id, or {"id", "piece"}.
+IncrementalReply tokens_reply(const Models::Handle& model, std::vector<TokenId> tokens, bool with_pieces) {
+    constexpr std::size_t bytes_of_id = 8;
+    constexpr std::size_t bytes_of_piece = 32;
+    IncrementalReply reply = {.write = {},
+                              .bytes = tokens.size() * (with_pieces ? bytes_of_piece : bytes_of_id),
+                              .held_bytes = tokens.capacity() * sizeof(TokenId)};
+    const auto shared = std::make_shared<const std::vector<TokenId>>(std::move(tokens));
+    reply.write = [model, shared, with_pieces](const Put& put) {
+        std::string_view before = R"({"tokens":[)";
+        for (const TokenId token : *shared) {
+            const std::string item =
+                with_pieces ? text_of(piece_json(model->tokenizer(), token)) : fmt::to_string(token);
+            if (!put(before) || !put(item))
+                return;
+            before = ",";
+        }
+        put(shared->empty() ? before : "");
+        put(fmt::format("],\"count\":{},\"max_model_len\":{}}}\n", shared->size(), model->context_tokens()));
+    };
+    return reply;
+}
+
+/// {"content", "prompt"}: the text of the tokens, under both names.
+IncrementalReply text_reply(const Models::Handle& model, std::vector<TokenId> tokens) {
+    IncrementalReply reply = {.write = {}, .bytes = 0, .held_bytes = tokens.capacity() * sizeof(TokenId)};
+    for (const TokenId token : tokens)
+        reply.bytes += 2 * model->tokenizer().bytes(token).size();
+    const auto shared = std::make_shared<const std::vector<TokenId>>(std::move(tokens));
+    reply.write = [model, shared](const Put& put) {
+        for (const std::string_view before : {R"({"content":")", R"(","prompt":")"}) {
+            text::Detokenizer detokenizer(model->tokenizer(), {.control = text::ControlTokens::shown});
+            bool is_open = put(before);
+            for (std::size_t i = 0; i < shared->size() && is_open; ++i)
+                is_open = put(escaped(detokenizer.push((*shared)[i])));
+            if (!is_open || !put(escaped(detokenizer.flush())))
+                return;
+        }
+        put("\"}\n");
+    };
+    return reply;
+}
+
+/// {"prompt"}, written in slices of complete characters.
+IncrementalReply prompt_reply(std::string text) {
+    IncrementalReply reply = {.write = {}, .bytes = text.size(), .held_bytes = text.capacity()};
+    const auto shared = std::make_shared<const std::string>(std::move(text));
+    reply.write = [shared](const Put& put) {
+        constexpr std::size_t slice_bytes = 64 * 1024;
+        constexpr unsigned char utf8_type_mask = 0xC0;
+        constexpr unsigned char continuation = 0x80;
+        bool is_open = put(R"({"prompt":")");
+        for (std::string_view rest = *shared; !rest.empty() && is_open;) {
+            std::size_t end = std::min(rest.size(), slice_bytes);
+            while (end < rest.size() && end > 1 &&
+                   (static_cast<unsigned char>(rest[end]) & utf8_type_mask) == continuation)
+                --end;
+            is_open = put(escaped(rest.substr(0, end)));
+            rest.remove_prefix(end);
+        }
+        if (is_open)
+            put("\"}\n");
+    };
+    return reply;
+}
+
+/// Converts to an HTTP reply. A long one is written while it is sent, so that it is never complete in memory;
+/// `memory`, which may be null, then shrinks to what the writer holds.
+HttpReply http_reply(IncrementalReply source, std::shared_ptr<MemoryReservation> memory) {
+    constexpr std::size_t complete_bytes_max = 256 * 1024;
+    constexpr std::size_t write_bytes = 64 * 1024;
+    HttpReply reply;
+    if (source.bytes <= complete_bytes_max) {
+        source.write([&](std::string_view bytes) { return reply.body += bytes, true; });
+        return reply;
+    }
+    reply.stream = [memory = std::move(memory), source = std::move(source)](HttpWriter& writer) {
+        if (memory != nullptr)
+            memory->shrink_to(source.held_bytes); // the request itself has been freed
+        std::string buffer;
+        bool is_open = true;
+        source.write([&](std::string_view bytes) {
+            buffer += bytes;
+            if (buffer.size() < write_bytes)
+                return is_open;
+            is_open = is_open && writer.write(buffer);
+            buffer.clear();
+            return is_open;
+        });
+        if (is_open)
+            writer.write(buffer);
+    };
+    return reply;
+}
+
+/// A parsed request and its model.
+struct PromptRequest {
     Json body;
     bool is_strict = false;
     std::string model_name;
     Models::Handle model;
-    std::shared_ptr<MemoryShare> memory; ///< the request's; null: memory is not counted
-    generate::PromptCosts costs;
+    std::shared_ptr<MemoryReservation> memory; ///< the share of the request; null: memory is not counted
+    generate::PromptBudget costs;
 };
 
-ApiError told(const Service& service, const Error& error) {
-    return error.kind == ErrorKind::cancelled ? ended_early(service) : api_error(error);
+ApiError prompt_error(const Service& service, const Error& error) {
+    return error.kind == ErrorKind::cancelled ? cancelled_error(service) : api_error(error);
 }
 
 /// Parses the body and loads the model that it names.
-std::variant<Asked, ApiError> take(Service& service, const HttpRequest& request) {
+std::variant<PromptRequest, ApiError> read_prompt_request(Service& service, const HttpRequest& request) {
     auto body = parse_body(request);
     if (auto* error = std::get_if<ApiError>(&body))
         return std::move(*error);
@@ -45,119 +173,124 @@ std::variant<Asked, ApiError> take(Service& service, const HttpRequest& request)
     std::function<bool()> is_cancelled = [&] { return service.is_aborting || request.is_client_gone(); };
     auto model = service.models.acquire(std::get<std::string>(name), is_cancelled);
     if (!model)
-        return told(service, model.error());
-    return Asked{.body = std::get<Json>(std::move(body)),
-                 .is_strict = is_strict(request),
-                 .model_name = std::get<std::string>(std::move(name)),
-                 .model = std::move(*model),
-                 .memory = request.memory,
-                 .costs = {.is_cancelled = std::move(is_cancelled), .reserve_memory = [&](std::size_t bytes) {
-                               return request.reserve_memory(bytes);
-                           }}};
+        return prompt_error(service, model.error());
+    return PromptRequest{
+        .body = std::get<Json>(std::move(body)),
+        .is_strict = is_strict(request),
+        .model_name = std::get<std::string>(std::move(name)),
+        .model = std::move(*model),
+        .memory = request.memory,
+        .costs = {.is_cancelled = std::move(is_cancelled),
+                  .reserve_memory = [&](std::size_t bytes) { return request.reserve_memory(bytes); }}};
 }
 
-HttpReply told(const Asked& asked, const Delivery& delivery, Pieces pieces) {
-    HttpReply reply = reply_of(std::move(pieces), asked.memory);
-    tell_ignored(delivery, reply);
-    tell_model(asked.model_name, reply);
+HttpReply final_reply(const PromptRequest& prompt, const OutputOptions& output_options,
+                      IncrementalReply source) {
+    HttpReply reply = http_reply(std::move(source), prompt.memory);
+    report_ignored(output_options, reply);
+    report_model(prompt.model_name, reply);
     return reply;
 }
 
 /// A prompt, and the body's fields that are unknown or without effect.
-struct Encoded {
+struct EncodedPrompt {
     std::vector<TokenId> tokens;
-    Delivery delivery = {};
+    OutputOptions output_options = {};
 };
 
 /// Reads a chat request.
-std::variant<GenerationCall, ApiError> read_conversation(const Service& service, const Asked& asked,
+std::variant<GenerationCall, ApiError> read_conversation(const Service& service, const PromptRequest& prompt,
                                                          const Call& call) {
-    auto chat = read_chat(asked.body, {.dialect = call.dialect,
-                                       .limits = service.options.limits,
-                                       .tokenizer = &asked.model->tokenizer(),
-                                       .context_tokens = asked.model->context_tokens()});
+    auto chat = read_chat(prompt.body, {.dialect = call.dialect,
+                                        .limits = service.options.limits,
+                                        .tokenizer = &prompt.model->tokenizer(),
+                                        .context_tokens = prompt.model->context_tokens()});
     if (auto* error = std::get_if<ApiError>(&chat))
         return std::move(*error);
-    if (auto refusal = refuse_unknown(asked.is_strict, std::get<GenerationCall>(chat).delivery))
+    if (auto refusal = refuse_unknown(prompt.is_strict, std::get<GenerationCall>(chat).output_options))
         return std::move(*refusal);
     return std::get<GenerationCall>(std::move(chat));
 }
 
-std::variant<Encoded, ApiError> encode_conversation(const Service& service, const Asked& asked,
-                                                    const Call& call) {
-    auto chat = read_conversation(service, asked, call);
+std::variant<EncodedPrompt, ApiError> encode_conversation(const Service& service, const PromptRequest& prompt,
+                                                          const Call& call) {
+    auto chat = read_conversation(service, prompt, call);
     if (auto* error = std::get_if<ApiError>(&chat))
         return std::move(*error);
-    GenerationCall& wanted = std::get<GenerationCall>(chat);
-    auto prompt = generate::encode(*asked.model, wanted.requests.front(), asked.costs);
-    if (!prompt)
-        return told(service, prompt.error());
-    return Encoded{.tokens = std::move(prompt->tokens), .delivery = std::move(wanted.delivery)};
+    GenerationCall& generation = std::get<GenerationCall>(chat);
+    auto encoded = generate::encode(*prompt.model, generation.requests.front(), prompt.costs);
+    if (!encoded)
+        return prompt_error(service, encoded.error());
+    return EncodedPrompt{.tokens = std::move(encoded->tokens),
+                         .output_options = std::move(generation.output_options)};
 }
 
 /// The result after all fields have been read: the first error, or the fields without effect.
-std::variant<Delivery, ApiError> end_of(Fields& fields, bool is_strict) {
+std::variant<OutputOptions, ApiError> finish_fields(Fields& fields, bool is_strict) {
     fields.accept({"model"});
     if (fields.problem())
         return *fields.problem();
-    Delivery delivery;
-    read_ignored(fields, delivery);
-    if (auto refusal = refuse_unknown(is_strict, delivery))
+    OutputOptions output_options;
+    collect_ignored(fields, output_options);
+    if (auto refusal = refuse_unknown(is_strict, output_options))
         return std::move(*refusal);
-    return delivery;
+    return output_options;
 }
 
-std::variant<Encoded, ApiError> encode_text(const Service& service, const Asked& asked, Fields& fields) {
+std::variant<EncodedPrompt, ApiError> encode_text(const Service& service, const PromptRequest& prompt,
+                                                  Fields& fields) {
     const auto content = fields.text("content"); // llama.cpp
-    const auto prompt = fields.text("prompt");   // vLLM
-    const bool as_llama = fields.flag("add_special").value_or(false);
-    const bool as_vllm = fields.flag("add_special_tokens").value_or(true);
+    const auto text = fields.text("prompt");     // vLLM
+    const bool adds_as_llama = fields.flag("add_special").value_or(false);
+    const bool adds_as_vllm = fields.flag("add_special_tokens").value_or(true);
     const bool finds_special = fields.flag("parse_special").value_or(true);
-    if (!content && !prompt)
+    if (!content && !text)
         fields.refuse("content", "is missing; or give `prompt`, or `messages`", "missing_required_parameter");
-    auto end = end_of(fields, asked.is_strict);
-    if (auto* error = std::get_if<ApiError>(&end))
+    auto finished = finish_fields(fields, prompt.is_strict);
+    if (auto* error = std::get_if<ApiError>(&finished))
         return std::move(*error);
-    const bool adds = content ? as_llama : as_vllm;
-    auto tokens = asked.model->tokenizer().encode(
-        content ? *content : *prompt,
+    const bool adds = content ? adds_as_llama : adds_as_vllm;
+    auto tokens = prompt.model->tokenizer().encode(
+        content ? *content : *text,
         {.special = finds_special ? text::SpecialTokens::parse : text::SpecialTokens::literal,
          .bos = adds ? text::AddBos::as_model_says : text::AddBos::never,
-         .is_cancelled = &asked.costs.is_cancelled,
-         .reserve_memory = &asked.costs.reserve_memory});
+         .is_cancelled = &prompt.costs.is_cancelled,
+         .reserve_memory = &prompt.costs.reserve_memory});
     if (!tokens)
-        return told(service, tokens.error());
-    return Encoded{.tokens = std::move(*tokens), .delivery = std::get<Delivery>(std::move(end))};
+        return prompt_error(service, tokens.error());
+    return EncodedPrompt{.tokens = std::move(*tokens),
+                         .output_options = std::get<OutputOptions>(std::move(finished))};
 }
 
 } // namespace
 
 HttpReply tokenize(Service& service, const HttpRequest& request, const Call& call) {
-    auto taken = take(service, request);
-    if (const auto* error = std::get_if<ApiError>(&taken))
+    auto parsed = read_prompt_request(service, request);
+    if (const auto* error = std::get_if<ApiError>(&parsed))
         return reply_of(*error);
-    auto& asked = std::get<Asked>(taken);
-    Fields fields(asked.body);
+    auto& prompt = std::get<PromptRequest>(parsed);
+    Fields fields(prompt.body);
     const bool with_pieces = fields.flag("with_pieces").value_or(false);
     if (fields.problem())
         return reply_of(*fields.problem());
     const bool is_chat = fields.any("messages") != nullptr;
     if (is_chat)
-        asked.body.erase("with_pieces"); // not a chat field
-    auto read = is_chat ? encode_conversation(service, asked, call) : encode_text(service, asked, fields);
+        prompt.body.erase("with_pieces"); // not a chat field
+    auto read = is_chat ? encode_conversation(service, prompt, call) : encode_text(service, prompt, fields);
     if (const auto* error = std::get_if<ApiError>(&read))
         return reply_of(*error);
-    auto& encoded = std::get<Encoded>(read);
-    return told(asked, encoded.delivery, told_tokens(asked.model, std::move(encoded.tokens), with_pieces));
+    auto& encoded = std::get<EncodedPrompt>(read);
+    return final_reply(prompt, encoded.output_options,
+                       tokens_reply(prompt.model, std::move(encoded.tokens), with_pieces));
 }
 
 HttpReply detokenize(Service& service, const HttpRequest& request, const Call& /*call*/) {
-    const auto taken = take(service, request);
-    if (const auto* error = std::get_if<ApiError>(&taken))
+    const auto parsed = read_prompt_request(service, request);
+    if (const auto* error = std::get_if<ApiError>(&parsed))
         return reply_of(*error);
-    const auto& asked = std::get<Asked>(taken);
-    const text::Tokenizer& tokenizer = asked.model->tokenizer();
-    Fields fields(asked.body);
+    const auto& prompt = std::get<PromptRequest>(parsed);
+    const text::Tokenizer& tokenizer = prompt.model->tokenizer();
+    Fields fields(prompt.body);
     fields.require("tokens");
     const Json* tokens = fields.list("tokens");
     std::vector<TokenId> ids;
@@ -168,40 +301,40 @@ HttpReply detokenize(Service& service, const HttpRequest& request, const Call& /
         }
         ids.push_back(token.get<TokenId>());
     }
-    const auto end = end_of(fields, asked.is_strict);
-    if (const auto* error = std::get_if<ApiError>(&end))
+    const auto finished = finish_fields(fields, prompt.is_strict);
+    if (const auto* error = std::get_if<ApiError>(&finished))
         return reply_of(*error);
-    return told(asked, std::get<Delivery>(end), told_text(asked.model, std::move(ids)));
+    return final_reply(prompt, std::get<OutputOptions>(finished), text_reply(prompt.model, std::move(ids)));
 }
 
 HttpReply apply_template(Service& service, const HttpRequest& request, const Call& call) {
-    const auto taken = take(service, request);
-    if (const auto* error = std::get_if<ApiError>(&taken))
+    const auto parsed = read_prompt_request(service, request);
+    if (const auto* error = std::get_if<ApiError>(&parsed))
         return reply_of(*error);
-    const auto& asked = std::get<Asked>(taken);
-    auto chat = read_conversation(service, asked, call);
+    const auto& prompt = std::get<PromptRequest>(parsed);
+    auto chat = read_conversation(service, prompt, call);
     if (const auto* error = std::get_if<ApiError>(&chat))
         return reply_of(*error);
-    const auto& wanted = std::get<GenerationCall>(chat);
-    auto text = generate::render(*asked.model, wanted.requests.front(), asked.costs);
+    const auto& generation = std::get<GenerationCall>(chat);
+    auto text = generate::render(*prompt.model, generation.requests.front(), prompt.costs);
     if (!text)
-        return reply_of(told(service, text.error()));
-    return told(asked, wanted.delivery, told_prompt(std::move(*text)));
+        return reply_of(prompt_error(service, text.error()));
+    return final_reply(prompt, generation.output_options, prompt_reply(std::move(*text)));
 }
 
 HttpReply count_chat(Service& service, const HttpRequest& request, const Call& call) {
-    const auto taken = take(service, request);
-    if (const auto* error = std::get_if<ApiError>(&taken))
+    const auto parsed = read_prompt_request(service, request);
+    if (const auto* error = std::get_if<ApiError>(&parsed))
         return reply_of(*error);
-    const auto& asked = std::get<Asked>(taken);
-    const auto encoded = encode_conversation(service, asked, call);
+    const auto& prompt = std::get<PromptRequest>(parsed);
+    const auto encoded = encode_conversation(service, prompt, call);
     if (const auto* error = std::get_if<ApiError>(&encoded))
         return reply_of(*error);
-    const auto& [tokens, delivery] = std::get<Encoded>(encoded);
+    const auto& [tokens, output_options] = std::get<EncodedPrompt>(encoded);
     const Json count = {{"object", "response.input_tokens"}, {"input_tokens", tokens.size()}};
     HttpReply reply = {.body = text_of(count) + "\n"};
-    tell_ignored(delivery, reply);
-    tell_model(asked.model_name, reply);
+    report_ignored(output_options, reply);
+    report_model(prompt.model_name, reply);
     return reply;
 }
 

@@ -1,9 +1,9 @@
-#include "server/openai/stored_chats.hpp"
-
-#include "server/keeping.hpp"
-#include "server/metadata.hpp"
+#include "server/fields.hpp"
+#include "server/openai/active_request.hpp"
+#include "server/openai/endpoints.hpp"
 #include "server/openai/message_fields.hpp"
-#include "server/pages.hpp"
+#include "server/pagination.hpp"
+#include "server/persistence.hpp"
 
 #include <utility>
 
@@ -12,28 +12,28 @@
 namespace etna::server::openai {
 namespace {
 
-/// The stored chats of one API key.
-struct Shelf {
+/// The store, and the API key whose chats a request can access.
+struct OwnedStore {
     storage::Store* store; ///< borrowed
     storage::Owner owner;
 };
 
-std::variant<Shelf, ApiError> shelf_of(Service& service, const HttpRequest& request) {
-    if (!service.keeping->keeps().completions)
-        return nothing_is_kept("stored chats");
-    return Shelf{.store = &*service.keeping->store, .owner = owner_of(service.options.access, request)};
+std::variant<OwnedStore, ApiError> owned_store(Service& service, const HttpRequest& request) {
+    if (!service.persistence->stored_kinds().completions)
+        return storage_disabled("stored chats");
+    return OwnedStore{.store = &*service.persistence->store,
+                      .owner = owner_of(service.options.access, request)};
 }
 
 ApiError not_found(std::string_view id) {
     return {.status = 404,
-            .message =
-                fmt::format("there is no stored chat `{}`: it is kept where the request says `store`", id),
+            .message = fmt::format("there is no stored chat `{}`; requests with `store` create them", id),
             .param = "completion_id",
             .code = "completion_not_found"};
 }
 
-std::variant<storage::Completion, ApiError> find(const Shelf& shelf, const std::string& id) {
-    auto found = shelf.store->completion(shelf.owner, id);
+std::variant<storage::Completion, ApiError> find(const OwnedStore& owned, const std::string& id) {
+    auto found = owned.store->completion(owned.owner, id);
     if (!found)
         return store_failed(found.error());
     if (!*found)
@@ -43,10 +43,10 @@ std::variant<storage::Completion, ApiError> find(const Shelf& shelf, const std::
 
 std::variant<storage::Completion, ApiError> find(Service& service, const HttpRequest& request,
                                                  const Call& call) {
-    const auto shelf = shelf_of(service, request);
-    if (const auto* error = std::get_if<ApiError>(&shelf))
+    const auto owned = owned_store(service, request);
+    if (const auto* error = std::get_if<ApiError>(&owned))
         return *error;
-    return find(std::get<Shelf>(shelf), call.path_values.front());
+    return find(std::get<OwnedStore>(owned), call.path_values.front());
 }
 
 storage::Metadata texts_of(const Json& metadata) {
@@ -57,62 +57,63 @@ storage::Metadata texts_of(const Json& metadata) {
 }
 
 storage::CompletionFilter read_filter(const HttpRequest& request) {
-    constexpr std::string_view begin = "metadata[";
+    constexpr std::string_view prefix = "metadata[";
     storage::CompletionFilter filter = {.model = query_value(request, "model"), .metadata = {}};
     for (const auto& [name, value] : request.query) {
-        if (name.starts_with(begin) && name.ends_with(']'))
-            filter.metadata[name.substr(begin.size(), name.size() - begin.size() - 1)] = value;
+        if (name.starts_with(prefix) && name.ends_with(']'))
+            filter.metadata[name.substr(prefix.size(), name.size() - prefix.size() - 1)] = value;
     }
     return filter;
 }
 
 /// Converts a message to its form in the message list.
-Json told_message(const Json& message, std::string id) {
-    Json told = {{"id", std::move(id)}};
-    told.update(message);
+Json listed_message(const Json& message, std::string id) {
+    Json listed = {{"id", std::move(id)}};
+    listed.update(message);
     const Json content = message.value("content", Json());
-    told["content"] = content.is_array() ? Json(text_of_content(message)) : content;
-    told["content_parts"] = content.is_array() ? content : Json();
-    told.emplace("name", nullptr);
-    told.emplace("refusal", nullptr);
-    return told;
+    listed["content"] = content.is_array() ? Json(text_of_content(message)) : content;
+    listed["content_parts"] = content.is_array() ? content : Json();
+    listed.emplace("name", nullptr);
+    listed.emplace("refusal", nullptr);
+    return listed;
 }
 
 Json parsed(const std::string& text) {
-    return Json::parse(text, nullptr, /*allow_exceptions=*/false);
+    return parse_json(text);
 }
 
 } // namespace
 
-std::optional<ApiError> keep_chat(const Answering& answering, Json object) {
-    const ChatToKeep& kept = *answering.call.kept;
-    object["metadata"] = kept.metadata;
-    object["request_id"] = answering.request_id;
+std::optional<ApiError> store_chat(const ActiveRequest& active, Json object) {
+    const ChatToStore& chat = *active.call.stored_chat;
+    object["metadata"] = chat.metadata;
+    object["request_id"] = active.request_id;
     object["service_tier"] = "default";
-    for (const auto& [name, value] : kept.asked.items())
+    for (const auto& [name, value] : chat.request_fields.items())
         object[name == "user" ? "input_user" : name] = value;
-    const Status status = answering.service->keeping->store->put({.id = answering.head.id,
-                                                                  .owner = answering.owner,
-                                                                  .model = answering.model_name,
-                                                                  .metadata = texts_of(kept.metadata),
-                                                                  .object = text_of(object),
-                                                                  .messages = text_of(kept.messages)});
+    const Status status = active.service->persistence->store->put({.id = active.envelope.id,
+                                                                   .owner = active.owner,
+                                                                   .model = active.model_name,
+                                                                   .metadata = texts_of(chat.metadata),
+                                                                   .object = text_of(object),
+                                                                   .messages = text_of(chat.messages)});
     return status ? std::nullopt : std::optional(store_failed(status.error()));
 }
 
 HttpReply list_chats(Service& service, const HttpRequest& request, const Call& /*call*/) {
-    const auto shelf = shelf_of(service, request);
-    if (const auto* error = std::get_if<ApiError>(&shelf))
+    const auto owned = owned_store(service, request);
+    if (const auto* error = std::get_if<ApiError>(&owned))
         return reply_of(*error);
-    const auto wish = read_page(request, storage::Order::ascending);
-    if (const auto* error = std::get_if<ApiError>(&wish))
+    const auto page_request = read_page(request, storage::Order::ascending);
+    if (const auto* error = std::get_if<ApiError>(&page_request))
         return reply_of(*error);
-    const auto& [store, owner] = std::get<Shelf>(shelf);
-    const auto page = store->completions(owner, read_filter(request), std::get<storage::PageWish>(wish));
+    const auto& [store, owner] = std::get<OwnedStore>(owned);
+    const auto page =
+        store->completions(owner, read_filter(request), std::get<storage::PageRequest>(page_request));
     if (!page)
         return reply_of(store_failed(page.error()));
     if (!*page)
-        return reply_of(no_such_place());
+        return reply_of(unknown_cursor());
     return list_reply(**page);
 }
 
@@ -128,10 +129,10 @@ HttpReply list_chat_messages(Service& service, const HttpRequest& request, const
     if (const auto* error = std::get_if<ApiError>(&found))
         return reply_of(*error);
     const auto& chat = std::get<storage::Completion>(found);
-    Json told = Json::array();
+    Json messages = Json::array();
     for (const Json& message : parsed(chat.messages))
-        told.push_back(told_message(message, fmt::format("{}-{}", chat.id, told.size())));
-    return page_reply(request, std::move(told), storage::Order::ascending);
+        messages.push_back(listed_message(message, fmt::format("{}-{}", chat.id, messages.size())));
+    return page_reply(request, std::move(messages), storage::Order::ascending);
 }
 
 HttpReply change_chat(Service& service, const HttpRequest& request, const Call& call) {
@@ -143,41 +144,41 @@ HttpReply change_chat(Service& service, const HttpRequest& request, const Call& 
     const Json metadata = read_metadata(fields);
     if (fields.problem())
         return reply_of(*fields.problem());
-    Delivery delivery;
-    delivery.ignored = fields.unknown();
-    if (const auto refusal = refuse_unknown(is_strict(request), delivery))
+    OutputOptions output_options;
+    output_options.ignored = fields.unknown();
+    if (const auto refusal = refuse_unknown(is_strict(request), output_options))
         return reply_of(*refusal);
-    const auto shelf = shelf_of(service, request);
-    if (const auto* error = std::get_if<ApiError>(&shelf))
+    const auto owned = owned_store(service, request);
+    if (const auto* error = std::get_if<ApiError>(&owned))
         return reply_of(*error);
-    const auto& [store, owner] = std::get<Shelf>(shelf);
-    std::string told;
-    const auto was_there =
+    const auto& [store, owner] = std::get<OwnedStore>(owned);
+    std::string updated;
+    const auto existed =
         store->change_completion(owner, call.path_values.front(), [&](storage::Completion& chat) {
             Json object = parsed(chat.object);
             object["metadata"] = metadata;
-            chat.object = told = text_of(object);
+            chat.object = updated = text_of(object);
             chat.metadata = texts_of(metadata);
         });
-    if (!was_there)
-        return reply_of(store_failed(was_there.error()));
-    if (!*was_there)
+    if (!existed)
+        return reply_of(store_failed(existed.error()));
+    if (!*existed)
         return reply_of(not_found(call.path_values.front()));
-    HttpReply reply = {.body = told + "\n"};
-    tell_ignored(delivery, reply);
+    HttpReply reply = {.body = updated + "\n"};
+    report_ignored(output_options, reply);
     return reply;
 }
 
 HttpReply remove_chat(Service& service, const HttpRequest& request, const Call& call) {
-    const auto shelf = shelf_of(service, request);
-    if (const auto* error = std::get_if<ApiError>(&shelf))
+    const auto owned = owned_store(service, request);
+    if (const auto* error = std::get_if<ApiError>(&owned))
         return reply_of(*error);
     const std::string& id = call.path_values.front();
-    const auto& [store, owner] = std::get<Shelf>(shelf);
-    const auto was_there = store->delete_completion(owner, id);
-    if (!was_there)
-        return reply_of(store_failed(was_there.error()));
-    if (!*was_there)
+    const auto& [store, owner] = std::get<OwnedStore>(owned);
+    const auto existed = store->delete_completion(owner, id);
+    if (!existed)
+        return reply_of(store_failed(existed.error()));
+    if (!*existed)
         return reply_of(not_found(id));
     return {.body = text_of({{"object", "chat.completion.deleted"}, {"id", id}, {"deleted", true}}) + "\n"};
 }

@@ -1,10 +1,10 @@
 // POST /v1/responses/compact: turns a conversation into one item that only this server can read, with the
 // model's summary and the user's last turn.
 #include "server/ids.hpp"
-#include "server/keeping.hpp"
-#include "server/openai/answer.hpp"
+#include "server/openai/generation_endpoint.hpp"
+#include "server/persistence.hpp"
 #include "server/responses/endpoints.hpp"
-#include "server/responses/making.hpp"
+#include "server/responses/response_job.hpp"
 
 #include <algorithm>
 #include <array>
@@ -17,14 +17,14 @@ namespace {
 
 constexpr uint32_t summary_tokens_max = 1024;
 
-constexpr const char* wish =
-    "Summarize our conversation so far for somebody who has to go on with it: what I want, what was said and "
-    "decided, names, facts and numbers, what tools gave, and what is still open. Write the summary and "
+constexpr const char* summary_instruction =
+    "Summarize our conversation so far for someone who will continue it: what I want, what was said and "
+    "decided, names, facts and numbers, the results of tools, and open questions. Write the summary and "
     "nothing else.";
 
-/// Builds the request whose response is the summary; ignored fields go to `delivery`. Errors: 400, with the
-/// field.
-std::variant<Json, ApiError> summary_request(const Json& body, openai::Delivery& delivery) {
+/// Builds the request whose response is the summary; ignored fields go to `output_options`. Errors: 400, with
+/// the field.
+std::variant<Json, ApiError> summary_request(const Json& body, openai::OutputOptions& output_options) {
     Fields fields(body);
     fields.require("model"); // the API requires it only here
     const Json* const input = fields.any("input");
@@ -32,26 +32,26 @@ std::variant<Json, ApiError> summary_request(const Json& body, openai::Delivery&
         fields.require("input");
     if (input != nullptr && !input->is_string() && !input->is_array())
         fields.refuse("input", "must be a string or a list of items", "invalid_type");
-    constexpr std::array<const char*, 7> passed_on = {"model",
+    constexpr std::array<const char*, 7> forwarded = {"model",
                                                       "instructions",
                                                       "previous_response_id",
                                                       "prompt_cache_key",
                                                       "prompt_cache_retention",
                                                       "service_tier",
                                                       "prompt_cache_options"};
-    fields.accept({passed_on.begin(), passed_on.end()});
+    fields.accept({forwarded.begin(), forwarded.end()});
     if (fields.problem())
         return *fields.problem();
-    delivery.ignored = fields.unknown();
+    output_options.ignored = fields.unknown();
     Json request = Json::object();
-    for (const char* const name : passed_on) {
+    for (const char* const name : forwarded) {
         if (body.contains(name))
             request[name] = body[name];
     }
     Json items = input != nullptr && input->is_array() ? *input : Json::array();
     if (input != nullptr && input->is_string())
         items.push_back({{"role", "user"}, {"content", *input}});
-    items.push_back({{"role", "user"}, {"content", wish}});
+    items.push_back({{"role", "user"}, {"content", summary_instruction}});
     request["input"] = std::move(items);
     request["store"] = false;
     request["truncation"] = "auto";
@@ -72,9 +72,9 @@ Json summary_message(const std::string& summary) {
             {"content", std::move(content)}};
 }
 
-/// Keeps what the conversation needs in addition to the summary: the user's last message, and calls without
+/// Adds what the conversation needs in addition to the summary: the user's last message, and calls without
 /// results.
-void keep_open_items(const Json& items, Json& kept) {
+void add_open_items(const Json& items, Json& compacted) {
     std::set<Json> answered;
     const Json* last = nullptr;
     for (const Json& item : items) {
@@ -84,11 +84,11 @@ void keep_open_items(const Json& items, Json& kept) {
             answered.insert(item["call_id"]);
     }
     if (last != nullptr)
-        kept.push_back(*last);
+        compacted.push_back(*last);
     for (const Json& item : items) {
         const bool is_call = item["type"] == "function_call" || item["type"] == "custom_tool_call";
         if (is_call && !answered.contains(item["call_id"]))
-            kept.push_back(item);
+            compacted.push_back(item);
     }
 }
 
@@ -97,15 +97,15 @@ std::variant<Json, ApiError> compaction(const Seal& seal, const std::string& pur
     const std::string summary = response["output_text"];
     if (summary.empty()) {
         return ApiError{.status = 500,
-                        .message = "the model gave no summary",
+                        .message = "the model returned no summary",
                         .type = "server_error",
                         .code = "compaction_failed"};
     }
     items.erase(items.size() - 1); // the request for a summary
-    Json kept = Json::array();
-    kept.push_back(summary_message(summary));
-    keep_open_items(items, kept);
-    auto sealed = seal.seal(text_of(kept), purpose);
+    Json compacted = Json::array();
+    compacted.push_back(summary_message(summary));
+    add_open_items(items, compacted);
+    auto sealed = seal.seal(text_of(compacted), purpose);
     if (!sealed)
         return api_error(sealed.error());
     Json output = Json::array();
@@ -121,48 +121,48 @@ std::variant<Json, ApiError> compaction(const Seal& seal, const std::string& pur
     return object;
 }
 
-std::variant<Json, ApiError> compacted(Service& service, const HttpRequest& request, const Call& call,
-                                       openai::Delivery& delivery, AnswerLog& log) {
+std::variant<Json, ApiError> run_compaction(Service& service, const HttpRequest& request, const Call& call,
+                                            openai::OutputOptions& output_options, AnswerLog& log) {
     const auto body = parse_body(request);
     if (const auto* error = std::get_if<ApiError>(&body))
         return *error;
-    const auto asked = summary_request(std::get<Json>(body), delivery);
-    if (const auto* error = std::get_if<ApiError>(&asked))
+    const auto summarized = summary_request(std::get<Json>(body), output_options);
+    if (const auto* error = std::get_if<ApiError>(&summarized))
         return *error;
-    if (auto refusal = openai::refuse_unknown(openai::is_strict(request), delivery))
+    if (auto refusal = openai::refuse_unknown(openai::is_strict(request), output_options))
         return std::move(*refusal);
-    const auto prepared = Making::prepare(service, request, call, std::get<Json>(asked));
+    const auto prepared = ResponseJob::prepare(service, request, call, std::get<Json>(summarized));
     if (const auto* error = std::get_if<ApiError>(&prepared))
         return *error;
-    Making& making = *std::get<std::shared_ptr<Making>>(prepared);
-    log.model = making.answering().model_name;
-    if (const auto error = making.leave_room(request.is_client_gone))
+    ResponseJob& job = *std::get<std::shared_ptr<ResponseJob>>(prepared);
+    log.model = job.active().model_name;
+    if (const auto error = job.truncate(request.is_client_gone))
         return *error;
-    if (const auto error = making.begin(request.is_client_gone))
+    if (const auto error = job.begin(request.is_client_gone))
         return *error;
-    making.make([](std::string_view) { return true; }, request.is_client_gone);
-    log = making.log();
-    if (making.failure())
-        return *making.failure();
-    const openai::Delivery& told = making.answering().call.delivery;
-    delivery.ignored.insert(delivery.ignored.end(), told.ignored.begin(), told.ignored.end());
+    job.run([](std::string_view) { return true; }, request.is_client_gone);
+    log = job.log();
+    if (job.failure())
+        return *job.failure();
+    const openai::OutputOptions& summary = job.active().call.output_options;
+    output_options.ignored.insert(output_options.ignored.end(), summary.ignored.begin(),
+                                  summary.ignored.end());
     const storage::Owner owner = owner_of(service.options.access, request);
-    return compaction(service.keeping->seal, purpose_of(sealed_items, owner), making.items(),
-                      making.object());
+    return compaction(service.persistence->seal, purpose_of(sealed_items, owner), job.items(), job.object());
 }
 
 } // namespace
 
 HttpReply compact(Service& service, const HttpRequest& request, const Call& call) {
-    openai::Delivery delivery;
+    openai::OutputOptions output_options;
     AnswerLog log;
-    const auto made = compacted(service, request, call, delivery, log);
-    const auto* const error = std::get_if<ApiError>(&made);
+    const auto result = run_compaction(service, request, call, output_options, log);
+    const auto* const error = std::get_if<ApiError>(&result);
     HttpReply reply =
-        error != nullptr ? reply_of(*error) : HttpReply{.body = text_of(std::get<Json>(made)) + "\n"};
-    openai::tell_ignored(delivery, reply);
+        error != nullptr ? reply_of(*error) : HttpReply{.body = text_of(std::get<Json>(result)) + "\n"};
+    openai::report_ignored(output_options, reply);
     if (!log.model.empty())
-        openai::tell_model(log.model, reply);
+        openai::report_model(log.model, reply);
     openai::complete_log(std::move(log), reply);
     reply.is_counted = true;
     return reply;

@@ -1,11 +1,11 @@
 // /v1/conversations: items appended by responses and by clients. Source: OpenAI API 2.3.0, /conversations.
+#include "server/fields.hpp"
 #include "server/ids.hpp"
-#include "server/metadata.hpp"
 #include "server/openai/generation_call.hpp"
-#include "server/pages.hpp"
+#include "server/pagination.hpp"
 #include "server/responses/endpoints.hpp"
 #include "server/responses/items.hpp"
-#include "server/responses/past.hpp"
+#include "server/responses/prior_context.hpp"
 #include "server/service.hpp"
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 namespace etna::server::responses {
 namespace {
 
-constexpr std::size_t items_at_once_max = 20;
+constexpr std::size_t added_items_max = 20;
 constexpr int64_t us_per_second = 1'000'000;
 
 ApiError not_found(std::string_view what, std::string_view id) {
@@ -26,23 +26,24 @@ ApiError not_found(std::string_view what, std::string_view id) {
             .code = fmt::format("{}_not_found", what)};
 }
 
-/// The conversations of one API key.
-struct Shelf {
+/// The store, and the API key whose conversations a request can access.
+struct OwnedStore {
     storage::Store* store; ///< borrowed
     storage::Owner owner;
     std::string id; ///< the conversation in the path
 };
 
-std::variant<Shelf, ApiError> shelf_of(Service& service, const HttpRequest& request, const Call& call) {
-    if (!service.keeping->keeps().conversations)
-        return nothing_is_kept("conversations");
-    return Shelf{.store = &*service.keeping->store,
-                 .owner = owner_of(service.options.access, request),
-                 .id = call.path_values.empty() ? std::string() : call.path_values.front()};
+std::variant<OwnedStore, ApiError> owned_store(Service& service, const HttpRequest& request,
+                                               const Call& call) {
+    if (!service.persistence->stored_kinds().conversations)
+        return storage_disabled("conversations");
+    return OwnedStore{.store = &*service.persistence->store,
+                      .owner = owner_of(service.options.access, request),
+                      .id = call.path_values.empty() ? std::string() : call.path_values.front()};
 }
 
 Json json_of(const std::string& text) {
-    return Json::parse(text, nullptr, /*allow_exceptions=*/false);
+    return parse_json(text);
 }
 
 HttpReply json_reply(const Json& json) {
@@ -56,15 +57,15 @@ Json conversation_json(const storage::Conversation& conversation) {
             {"metadata", json_of(conversation.metadata)}};
 }
 
-HttpReply conversation_reply(const Shelf& shelf) {
-    const auto found = shelf.store->conversation(shelf.owner, shelf.id);
+HttpReply conversation_reply(const OwnedStore& owned) {
+    const auto found = owned.store->conversation(owned.owner, owned.id);
     if (!found)
         return reply_of(store_failed(found.error()));
-    return *found ? json_reply(conversation_json(**found)) : reply_of(not_found("conversation", shelf.id));
+    return *found ? json_reply(conversation_json(**found)) : reply_of(not_found("conversation", owned.id));
 }
 
-HttpReply noting(const openai::Delivery& delivery, HttpReply reply) {
-    openai::tell_ignored(delivery, reply);
+HttpReply with_ignored(const openai::OutputOptions& output_options, HttpReply reply) {
+    openai::report_ignored(output_options, reply);
     return reply;
 }
 
@@ -76,48 +77,48 @@ ApiError not_added(const Error& error) {
 }
 
 /// The parsed request: items with new ids, and metadata.
-struct Brought {
+struct ItemsRequest {
     std::vector<storage::Item> items;
-    Json told = Json::array();
+    Json echoed = Json::array(); ///< the items as returned
     Json metadata;
-    openai::Delivery delivery; ///< unknown fields
+    openai::OutputOptions output_options; ///< unknown fields
 };
 
 /// The items to store, with references resolved. Refuses sealed items that cannot be unsealed, and results of
-/// calls that are neither in `past` nor among the items.
-std::variant<Json, ApiError> read_whole_items(Fields& fields, Keeping& keeping, const storage::Owner& owner,
-                                              Json past) {
+/// calls that are neither in `prior` nor among the items.
+std::variant<Json, ApiError> read_new_items(Fields& fields, Persistence& persistence,
+                                            const storage::Owner& owner, Json prior) {
     const Json given = read_items(fields, "items");
     if (fields.problem())
         return *fields.problem();
-    auto items = with_references(keeping, owner, given, "items");
+    auto items = resolve_references(persistence, owner, given, "items");
     if (std::holds_alternative<ApiError>(items))
         return items;
-    const auto opened = unsealed(keeping, owner, std::get<Json>(items), "items");
+    const auto opened = unseal(persistence, owner, std::get<Json>(items), "items");
     if (const auto* error = std::get_if<ApiError>(&opened))
         return *error;
     for (const Json& item : std::get<Json>(opened))
-        past.push_back(item);
-    if (const auto lonely = result_without_call(past))
-        return no_call_before(past[*lonely], "items");
+        prior.push_back(item);
+    if (const auto orphan = result_without_call(prior))
+        return missing_call_error(prior[*orphan], "items");
     return items;
 }
 
 /// The conversation's items that may contain calls. Error: 404.
-std::variant<Json, ApiError> past_of(Keeping& keeping, const Shelf& shelf) {
-    const auto items = shelf.store->items(shelf.owner, shelf.id);
+std::variant<Json, ApiError> prior_calls(Persistence& persistence, const OwnedStore& owned) {
+    const auto items = owned.store->items(owned.owner, owned.id);
     if (!items)
         return store_failed(items.error());
     if (!*items)
-        return not_found("conversation", shelf.id);
-    Json past = Json::array();
+        return not_found("conversation", owned.id);
+    Json prior = Json::array();
     for (const storage::Item& item : **items) {
         Json json = json_of(item.body);
         const std::string type = json.value("type", "");
         if (type.ends_with("_call") || type == "compaction") // may contain calls
-            past.push_back(std::move(json));
+            prior.push_back(std::move(json));
     }
-    return unsealed(keeping, shelf.owner, past, "items");
+    return unseal(persistence, owned.owner, prior, "items");
 }
 
 /// Whether a request's items include the result of a call.
@@ -129,69 +130,70 @@ bool has_results(const Json* items) {
 }
 
 /// Reads the body that creates or extends a conversation. With `is_new`, items and body are optional.
-std::variant<Brought, ApiError> read_brought(Keeping& keeping, const Shelf& shelf, const HttpRequest& request,
-                                             bool is_new) {
+std::variant<ItemsRequest, ApiError> read_items_request(Persistence& persistence, const OwnedStore& owned,
+                                                        const HttpRequest& request, bool is_new) {
     const auto body =
         request.body.empty() ? std::variant<Json, ApiError>(Json::object()) : parse_body(request);
     if (const auto* error = std::get_if<ApiError>(&body))
         return *error;
     Fields fields(std::get<Json>(body));
-    Brought brought;
+    ItemsRequest parsed;
     if (is_new)
-        brought.metadata = read_metadata(fields);
+        parsed.metadata = read_metadata(fields);
     else
         fields.require("items");
     const Json* const given = fields.list("items");
-    if (given != nullptr && given->size() > items_at_once_max) {
-        fields.refuse(
-            "items",
-            fmt::format("has {} items; at most {} are taken at once", given->size(), items_at_once_max),
-            "array_above_max_length");
+    if (given != nullptr && given->size() > added_items_max) {
+        fields.refuse("items",
+                      fmt::format("has {} items; at most {} are allowed", given->size(), added_items_max),
+                      "array_above_max_length");
     }
-    std::variant<Json, ApiError> past = Json::array();
+    std::variant<Json, ApiError> prior = Json::array();
     if (!is_new && has_results(given))
-        past = past_of(keeping, shelf);
-    if (const auto* error = std::get_if<ApiError>(&past))
+        prior = prior_calls(persistence, owned);
+    if (const auto* error = std::get_if<ApiError>(&prior))
         return *error;
-    auto items = read_whole_items(fields, keeping, shelf.owner, std::get<Json>(std::move(past)));
+    auto items = read_new_items(fields, persistence, owned.owner, std::get<Json>(std::move(prior)));
     if (const auto* error = std::get_if<ApiError>(&items))
         return *error;
-    brought.delivery.ignored = fields.unknown();
-    if (auto refusal = openai::refuse_unknown(openai::is_strict(request), brought.delivery))
+    parsed.output_options.ignored = fields.unknown();
+    if (auto refusal = openai::refuse_unknown(openai::is_strict(request), parsed.output_options))
         return std::move(*refusal);
-    brought.told = std::get<Json>(std::move(items));
-    for (const Json& item : brought.told)
-        brought.items.push_back({.id = item["id"].get<std::string>(), .body = text_of(item)});
-    return brought;
+    parsed.echoed = std::get<Json>(std::move(items));
+    for (const Json& item : parsed.echoed)
+        parsed.items.push_back({.id = item["id"].get<std::string>(), .body = text_of(item)});
+    return parsed;
 }
 
 } // namespace
 
 HttpReply create_conversation(Service& service, const HttpRequest& request, const Call& call) {
-    const auto shelf = shelf_of(service, request, call);
-    if (const auto* error = std::get_if<ApiError>(&shelf))
+    const auto owned = owned_store(service, request, call);
+    if (const auto* error = std::get_if<ApiError>(&owned))
         return reply_of(*error);
-    const auto brought = read_brought(*service.keeping, std::get<Shelf>(shelf), request, /*is_new=*/true);
-    if (const auto* error = std::get_if<ApiError>(&brought))
+    const auto parsed =
+        read_items_request(*service.persistence, std::get<OwnedStore>(owned), request, /*is_new=*/true);
+    if (const auto* error = std::get_if<ApiError>(&parsed))
         return reply_of(*error);
-    const auto& [items, told, metadata, delivery] = std::get<Brought>(brought);
-    Shelf own = std::get<Shelf>(shelf);
+    const auto& [items, echoed, metadata, output_options] = std::get<ItemsRequest>(parsed);
+    OwnedStore own = std::get<OwnedStore>(owned);
     own.id = new_id("conv_");
-    const Status made =
+    const Status created =
         own.store->create({.id = own.id, .owner = own.owner, .metadata = text_of(metadata)}, items);
-    return made ? noting(delivery, conversation_reply(own)) : reply_of(not_added(made.error()));
+    return created ? with_ignored(output_options, conversation_reply(own))
+                   : reply_of(not_added(created.error()));
 }
 
 HttpReply show_conversation(Service& service, const HttpRequest& request, const Call& call) {
-    const auto shelf = shelf_of(service, request, call);
-    if (const auto* error = std::get_if<ApiError>(&shelf))
+    const auto owned = owned_store(service, request, call);
+    if (const auto* error = std::get_if<ApiError>(&owned))
         return reply_of(*error);
-    return conversation_reply(std::get<Shelf>(shelf));
+    return conversation_reply(std::get<OwnedStore>(owned));
 }
 
 HttpReply change_conversation(Service& service, const HttpRequest& request, const Call& call) {
-    const auto shelf = shelf_of(service, request, call);
-    if (const auto* error = std::get_if<ApiError>(&shelf))
+    const auto owned = owned_store(service, request, call);
+    if (const auto* error = std::get_if<ApiError>(&owned))
         return reply_of(*error);
     const auto body = parse_body(request);
     if (const auto* error = std::get_if<ApiError>(&body))
@@ -201,71 +203,73 @@ HttpReply change_conversation(Service& service, const HttpRequest& request, cons
     const Json metadata = read_metadata(fields);
     if (fields.problem())
         return reply_of(*fields.problem());
-    openai::Delivery delivery;
-    delivery.ignored = fields.unknown();
-    if (const auto refusal = openai::refuse_unknown(openai::is_strict(request), delivery))
+    openai::OutputOptions output_options;
+    output_options.ignored = fields.unknown();
+    if (const auto refusal = openai::refuse_unknown(openai::is_strict(request), output_options))
         return reply_of(*refusal);
-    const auto& own = std::get<Shelf>(shelf);
+    const auto& own = std::get<OwnedStore>(owned);
     const auto changed = own.store->set_metadata(own.owner, own.id, text_of(metadata));
     if (!changed)
         return reply_of(store_failed(changed.error()));
-    return noting(delivery, conversation_reply(own));
+    return with_ignored(output_options, conversation_reply(own));
 }
 
 HttpReply remove_conversation(Service& service, const HttpRequest& request, const Call& call) {
-    const auto shelf = shelf_of(service, request, call);
-    if (const auto* error = std::get_if<ApiError>(&shelf))
+    const auto owned = owned_store(service, request, call);
+    if (const auto* error = std::get_if<ApiError>(&owned))
         return reply_of(*error);
-    const auto& own = std::get<Shelf>(shelf);
-    const auto was_there = own.store->delete_conversation(own.owner, own.id);
-    if (!was_there)
-        return reply_of(store_failed(was_there.error()));
-    if (!*was_there)
+    const auto& own = std::get<OwnedStore>(owned);
+    const auto existed = own.store->delete_conversation(own.owner, own.id);
+    if (!existed)
+        return reply_of(store_failed(existed.error()));
+    if (!*existed)
         return reply_of(not_found("conversation", own.id));
     return json_reply({{"id", own.id}, {"object", "conversation.deleted"}, {"deleted", true}});
 }
 
 HttpReply add_items(Service& service, const HttpRequest& request, const Call& call) {
-    const auto shelf = shelf_of(service, request, call);
-    if (const auto* error = std::get_if<ApiError>(&shelf))
+    const auto owned = owned_store(service, request, call);
+    if (const auto* error = std::get_if<ApiError>(&owned))
         return reply_of(*error);
-    auto brought = read_brought(*service.keeping, std::get<Shelf>(shelf), request, /*is_new=*/false);
-    if (const auto* error = std::get_if<ApiError>(&brought))
+    auto parsed =
+        read_items_request(*service.persistence, std::get<OwnedStore>(owned), request, /*is_new=*/false);
+    if (const auto* error = std::get_if<ApiError>(&parsed))
         return reply_of(*error);
-    const auto& own = std::get<Shelf>(shelf);
-    auto& given = std::get<Brought>(brought);
+    const auto& own = std::get<OwnedStore>(owned);
+    auto& given = std::get<ItemsRequest>(parsed);
     const auto added =
         own.store->add_items(own.owner, {.conversation = own.id, .items = std::move(given.items)});
     if (!added)
         return reply_of(not_added(added.error()));
-    return *added ? noting(given.delivery, list_reply(std::move(given.told), /*has_more=*/false))
-                  : reply_of(not_found("conversation", own.id));
+    return *added
+               ? with_ignored(given.output_options, list_reply(std::move(given.echoed), /*has_more=*/false))
+               : reply_of(not_found("conversation", own.id));
 }
 
 HttpReply list_items(Service& service, const HttpRequest& request, const Call& call) {
-    const auto shelf = shelf_of(service, request, call);
-    if (const auto* error = std::get_if<ApiError>(&shelf))
+    const auto owned = owned_store(service, request, call);
+    if (const auto* error = std::get_if<ApiError>(&owned))
         return reply_of(*error);
-    const auto wish = read_page(request, storage::Order::descending);
-    if (const auto* error = std::get_if<ApiError>(&wish))
+    const auto page_request = read_page(request, storage::Order::descending);
+    if (const auto* error = std::get_if<ApiError>(&page_request))
         return reply_of(*error);
-    const auto& own = std::get<Shelf>(shelf);
-    const auto page = own.store->items(own.owner, own.id, std::get<storage::PageWish>(wish));
+    const auto& own = std::get<OwnedStore>(owned);
+    const auto page = own.store->items(own.owner, own.id, std::get<storage::PageRequest>(page_request));
     if (!page)
         return reply_of(store_failed(page.error()));
     if (*page)
         return list_reply(**page);
-    const auto there = own.store->conversation(own.owner, own.id);
-    if (!there)
-        return reply_of(store_failed(there.error()));
-    return reply_of(*there ? no_such_place() : not_found("conversation", own.id));
+    const auto conversation = own.store->conversation(own.owner, own.id);
+    if (!conversation)
+        return reply_of(store_failed(conversation.error()));
+    return reply_of(*conversation ? unknown_cursor() : not_found("conversation", own.id));
 }
 
 HttpReply show_item(Service& service, const HttpRequest& request, const Call& call) {
-    const auto shelf = shelf_of(service, request, call);
-    if (const auto* error = std::get_if<ApiError>(&shelf))
+    const auto owned = owned_store(service, request, call);
+    if (const auto* error = std::get_if<ApiError>(&owned))
         return reply_of(*error);
-    const auto& own = std::get<Shelf>(shelf);
+    const auto& own = std::get<OwnedStore>(owned);
     const auto item = own.store->item(own.owner, own.id, call.path_values.back());
     if (!item)
         return reply_of(store_failed(item.error()));
@@ -273,14 +277,14 @@ HttpReply show_item(Service& service, const HttpRequest& request, const Call& ca
 }
 
 HttpReply remove_item(Service& service, const HttpRequest& request, const Call& call) {
-    const auto shelf = shelf_of(service, request, call);
-    if (const auto* error = std::get_if<ApiError>(&shelf))
+    const auto owned = owned_store(service, request, call);
+    if (const auto* error = std::get_if<ApiError>(&owned))
         return reply_of(*error);
-    const auto& own = std::get<Shelf>(shelf);
-    const auto was_there = own.store->delete_item(own.owner, own.id, call.path_values.back());
-    if (!was_there)
-        return reply_of(store_failed(was_there.error()));
-    return *was_there ? conversation_reply(own) : reply_of(not_found("item", call.path_values.back()));
+    const auto& own = std::get<OwnedStore>(owned);
+    const auto existed = own.store->delete_item(own.owner, own.id, call.path_values.back());
+    if (!existed)
+        return reply_of(store_failed(existed.error()));
+    return *existed ? conversation_reply(own) : reply_of(not_found("item", call.path_values.back()));
 }
 
 } // namespace etna::server::responses

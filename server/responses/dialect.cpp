@@ -7,7 +7,7 @@
 namespace etna::server::responses {
 namespace {
 
-constexpr int first_refusal = 400;
+constexpr int first_error_status = 400;
 constexpr std::string_view header_name = "etna-dialect";
 constexpr std::string_view open_responses = "open-responses";
 
@@ -26,14 +26,14 @@ std::string_view error_type(int status, const Json& code) {
 
 } // namespace
 
-Wording wording_of(const HttpRequest& request) {
-    return in_small_letters(request.header(header_name)) == open_responses ? Wording::open_responses
-                                                                           : Wording::openai;
+ResponseStandard standard_of(const HttpRequest& request) {
+    return to_lower(request.header(header_name)) == open_responses ? ResponseStandard::open_responses
+                                                                   : ResponseStandard::openai;
 }
 
 std::optional<ApiError> check_dialect(const HttpRequest& request) {
-    const std::string wanted = in_small_letters(request.header(header_name));
-    if (wanted.empty() || wanted == "openai" || wanted == open_responses)
+    const std::string dialect = to_lower(request.header(header_name));
+    if (dialect.empty() || dialect == "openai" || dialect == open_responses)
         return std::nullopt;
     return ApiError{.status = 400,
                     .message = "the header `etna-dialect` must be openai or open-responses",
@@ -45,10 +45,10 @@ std::string_view error_type(const ApiError& error) {
     return error_type(error.status, error.code ? Json(*error.code) : Json());
 }
 
-HttpReply in_wording(Wording wording, HttpReply reply) {
-    if (wording == Wording::openai || reply.status < first_refusal)
+HttpReply convert_error(ResponseStandard standard, HttpReply reply) {
+    if (standard == ResponseStandard::openai || reply.status < first_error_status)
         return reply;
-    Json body = Json::parse(reply.body, nullptr, /*allow_exceptions=*/false);
+    Json body = parse_json(reply.body);
     if (!body.is_object() || !body.contains("error"))
         return reply;
     Json& error = body["error"];

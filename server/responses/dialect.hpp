@@ -10,20 +10,20 @@
 namespace etna::server::responses {
 
 /// The standard selected by the header `etna-dialect`.
-enum class Wording : uint8_t {
+enum class ResponseStandard : uint8_t {
     openai,
     open_responses, ///< Open Responses, 2026-04-24
 };
 
-Wording wording_of(const HttpRequest& request);
+ResponseStandard standard_of(const HttpRequest& request);
 
 /// Error: 400 for an unknown dialect.
 std::optional<ApiError> check_dialect(const HttpRequest& request);
 
-/// The Open Responses type of an error, one of five.
+/// Returns the Open Responses type of an error, one of five.
 std::string_view error_type(const ApiError& error);
 
 /// Converts an error response to the client's standard; other responses are unchanged.
-HttpReply in_wording(Wording wording, HttpReply reply);
+HttpReply convert_error(ResponseStandard standard, HttpReply reply);
 
 } // namespace etna::server::responses

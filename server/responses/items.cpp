@@ -13,7 +13,7 @@
 namespace etna::server::responses {
 namespace {
 
-struct Kind {
+struct ItemKind {
     std::string_view type;
     std::string_view id_prefix;
     void (*check)(Fields& item); ///< checks the required fields
@@ -38,29 +38,29 @@ Json text_parts(Fields& fields, std::string_view name, std::string_view type) {
     }
     for (std::size_t i = 0; i < given->size(); ++i) {
         const Json& part = (*given)[i];
-        const std::string place = fmt::format("{}[{}]", name, i);
+        const std::string path = fmt::format("{}[{}]", name, i);
         if (part.is_object() && !part.contains("type")) {
-            fields.refuse(place + ".type", "is required", "missing_required_parameter");
+            fields.refuse(path + ".type", "is required", "missing_required_parameter");
             return parts;
         }
         const Json kind = part.is_object() ? part["type"] : Json();
         const bool is_refusal = kind == "refusal";
         if (kind != "input_text" && kind != "output_text" && kind != "text" && !is_refusal) {
-            openai::refuse_part(fields, place, part);
+            openai::refuse_part(fields, path, part);
             return parts;
         }
         const char* const member = is_refusal ? "refusal" : "text";
         if (!part.contains(member) || !part[member].is_string()) {
-            fields.refuse(place, fmt::format("must have a string `{}`", member), "invalid_type");
+            fields.refuse(path, fmt::format("must have a string `{}`", member), "invalid_type");
             return parts;
         }
-        Json whole = part;
-        whole["type"] = kind == "text" ? Json(type) : kind;
-        if (whole["type"] == "output_text") { // both are required in output text
-            whole.emplace("annotations", Json::array());
-            whole.emplace("logprobs", Json::array());
+        Json normalized = part;
+        normalized["type"] = kind == "text" ? Json(type) : kind;
+        if (normalized["type"] == "output_text") { // both are required in output text
+            normalized.emplace("annotations", Json::array());
+            normalized.emplace("logprobs", Json::array());
         }
-        parts.push_back(std::move(whole));
+        parts.push_back(std::move(normalized));
     }
     return parts;
 }
@@ -95,8 +95,9 @@ void check_texts(Fields& item, std::string_view name, std::string_view type) {
     const Json* const parts = item.list(name);
     for (std::size_t i = 0; parts != nullptr && i < parts->size(); ++i) {
         const Json& part = (*parts)[i];
-        const Json told = part.is_object() ? part.value("type", Json(type)) : Json();
-        if ((told != type && told != "text") || !part.contains("text") || !part["text"].is_string()) {
+        const Json part_type = part.is_object() ? part.value("type", Json(type)) : Json();
+        if ((part_type != type && part_type != "text") || !part.contains("text") ||
+            !part["text"].is_string()) {
             return item.refuse(fmt::format("{}[{}]", name, i),
                                fmt::format("must be a `{}` with a string `text`", type), "invalid_type");
         }
@@ -117,17 +118,17 @@ void check_compaction(Fields& item) {
     require_text(item, "encrypted_content");
 }
 
-constexpr std::array<Kind, 8> item_kinds = {{{"message", "msg_", check_message},
-                                             {"function_call", "fc_", check_call},
-                                             {"function_call_output", "fco_", check_output},
-                                             {"custom_tool_call", "ctc_", check_custom_call},
-                                             {"custom_tool_call_output", "ctco_", check_output},
-                                             {"reasoning", "rs_", check_reasoning},
-                                             {"item_reference", "", check_reference},
-                                             {"compaction", "cmp_", check_compaction}}};
+constexpr std::array<ItemKind, 8> item_kinds = {{{"message", "msg_", check_message},
+                                                 {"function_call", "fc_", check_call},
+                                                 {"function_call_output", "fco_", check_output},
+                                                 {"custom_tool_call", "ctc_", check_custom_call},
+                                                 {"custom_tool_call_output", "ctco_", check_output},
+                                                 {"reasoning", "rs_", check_reasoning},
+                                                 {"item_reference", "", check_reference},
+                                                 {"compaction", "cmp_", check_compaction}}};
 
-const Kind* kind_named(std::string_view type) {
-    for (const Kind& kind : item_kinds) {
+const ItemKind* kind_named(std::string_view type) {
+    for (const ItemKind& kind : item_kinds) {
         if (kind.type == type)
             return &kind;
     }
@@ -145,7 +146,7 @@ std::string type_of(const Json& item) {
 }
 
 /// Fills in the item's optional fields.
-Json completed(Fields& fields, const Json& given, const Kind& kind) {
+Json with_defaults(Fields& fields, const Json& given, const ItemKind& kind) {
     Json item = {{"type", kind.type}};
     const Json id = given.value("id", Json());
     item["id"] =
@@ -215,14 +216,14 @@ private:
     }
 
     void add_call(const Json& item, Json arguments) {
-        const bool goes_on =
+        const bool joins_last =
             !messages_.empty() && messages_.back()["role"] == "assistant" && reasoning_.empty();
-        if (!goes_on) {
+        if (!joins_last) {
             Json message = {{"role", "assistant"}, {"content", ""}};
             add_reasoning(message);
             messages_.push_back(std::move(message));
         }
-        Json function = {{"name", names_->of(item.value("namespace", ""), item["name"])},
+        Json function = {{"name", names_->model_name(item.value("namespace", ""), item["name"])},
                          {"arguments", std::move(arguments)}};
         messages_.back()["tool_calls"].push_back(
             {{"id", item["call_id"]}, {"type", "function"}, {"function", std::move(function)}});
@@ -260,23 +261,23 @@ Json read_items(Fields& fields, std::string_view name) {
         return items;
     }
     for (std::size_t i = 0; i < given->size(); ++i) {
-        const std::string place = fmt::format("{}[{}]", fields.path_of(name), i);
-        const Json& one = (*given)[i];
-        if (!one.is_object()) {
+        const std::string path = fmt::format("{}[{}]", fields.path_of(name), i);
+        const Json& entry = (*given)[i];
+        if (!entry.is_object()) {
             fields.refuse(fmt::format("{}[{}]", name, i), "must be an object", "invalid_type");
             break;
         }
-        Fields item(one, place);
-        const Kind* const kind = kind_named(type_of(one));
+        Fields item(entry, path);
+        const ItemKind* const kind = kind_named(type_of(entry));
         if (kind == nullptr) {
-            item.refuse(
-                "type",
-                fmt::format("is {}, which is no item that is taken here", text_of(one.value("type", Json()))),
-                "unsupported_value");
+            item.refuse("type",
+                        fmt::format("is {}, which is not a supported item type",
+                                    text_of(entry.value("type", Json()))),
+                        "unsupported_value");
         } else {
             kind->check(item);
             item.text("status");
-            items.push_back(completed(item, one, *kind));
+            items.push_back(with_defaults(item, entry, *kind));
         }
         if (item.problem()) {
             fields.adopt(*item.problem());
@@ -286,8 +287,8 @@ Json read_items(Fields& fields, std::string_view name) {
     return items;
 }
 
-void rename(Json& item) {
-    const Kind* const kind = kind_named(item["type"].get_ref<const std::string&>());
+void assign_new_id(Json& item) {
+    const ItemKind* const kind = kind_named(item["type"].get_ref<const std::string&>());
     item["id"] = new_id(kind == nullptr ? "item_" : kind->id_prefix);
 }
 
@@ -313,7 +314,7 @@ std::optional<std::size_t> result_without_call(const Json& items) {
     return std::nullopt;
 }
 
-ApiError no_call_before(const Json& result, std::string_view member) {
+ApiError missing_call_error(const Json& result, std::string_view member) {
     const std::string type = result["type"];
     return {.status = 400,
             .message = fmt::format("there is no {} before the {} with call_id `{}`",
@@ -323,7 +324,7 @@ ApiError no_call_before(const Json& result, std::string_view member) {
             .code = "tool_call_not_found"};
 }
 
-std::size_t droppable(const Json& items) {
+std::size_t removable_items(const Json& items) {
     if (items.empty())
         return 0;
     std::set<std::string> awaited; // call ids of the results at the end
@@ -347,7 +348,7 @@ std::string custom_arguments(std::string_view input) {
 }
 
 std::optional<std::string> custom_input(std::string_view arguments) {
-    const Json json = Json::parse(arguments, nullptr, /*allow_exceptions=*/false);
+    const Json json = parse_json(arguments);
     if (!json.is_object() || !json.contains("input") || !json["input"].is_string())
         return std::nullopt;
     return json["input"].get<std::string>();

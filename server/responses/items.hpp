@@ -2,7 +2,7 @@
 
 #include "server/fields.hpp"
 #include "server/json.hpp"
-#include "server/responses/tool_names.hpp"
+#include "server/responses/tools.hpp"
 
 #include <cstddef>
 #include <optional>
@@ -18,7 +18,7 @@ namespace etna::server::responses {
 Json read_items(Fields& fields, std::string_view name);
 
 /// Assigns an item a new id.
-void rename(Json& item);
+void assign_new_id(Json& item);
 
 /// Converts items to chat completion messages. Assistant calls join the message of the text before them, and
 /// reasoning joins the message that it led to; the template decides whether to render it. References and
@@ -26,20 +26,20 @@ void rename(Json& item);
 /// by read_items(), or as in an output.
 Json messages_of(const Json& items, const ToolNames& names);
 
-/// The index of the first result without a preceding call of its kind and id; empty if there is none.
+/// Returns the index of the first result without a preceding call of its kind and id, if any.
 /// Precondition: as messages_of().
 std::optional<std::size_t> result_without_call(const Json& items);
-/// The 400 error for such a result. `member`: its path.
-ApiError no_call_before(const Json& result, std::string_view member);
+/// Returns the 400 error for such a result. `member`: its path.
+ApiError missing_call_error(const Json& result, std::string_view member);
 
-/// The number of oldest items that truncation may drop: not the last, and not the calls whose results are the
-/// last. Precondition: as messages_of().
-std::size_t droppable(const Json& items);
+/// Returns the number of oldest items that truncation may remove: not the last, and not the calls whose
+/// results are the last. Precondition: as messages_of().
+std::size_t removable_items(const Json& items);
 
 /// Wraps a custom tool's input in JSON function arguments with one member, `input`.
 std::string custom_arguments(std::string_view input);
 
-/// The inverse; empty if the arguments do not have that form.
+/// The inverse of custom_arguments(). Returns empty if the arguments do not have that form.
 std::optional<std::string> custom_input(std::string_view arguments);
 
 } // namespace etna::server::responses

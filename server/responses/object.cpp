@@ -24,14 +24,14 @@ Json to_json(const Response& response) {
         {"output", response.output},
         {"output_text", response.text},
         {"usage", response.usage}};
-    json.update(response.told);
+    json.update(response.echoed);
     return json;
 }
 
 Json interrupted(Json object) {
     object["status"] = to_string(ResponseStatus::failed);
     object["error"] = {{"code", "server_error"},
-                       {"message", "the server was stopped before the answer was whole"}};
+                       {"message", "the server was stopped before the response was complete"}};
     return object;
 }
 

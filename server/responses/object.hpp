@@ -19,16 +19,16 @@ struct Response {
     std::optional<int64_t> completed_unix_s = {};
     std::string model;
     ResponseStatus status = ResponseStatus::in_progress;
-    Json told = Json::object(); ///< the fields repeated from the request
+    Json echoed = Json::object(); ///< the fields repeated from the request
     Json output = Json::array();
     std::string text;                           ///< the text of all its messages
     Json usage = nullptr;                       ///< null until the end
     Json error = nullptr;                       ///< {"code", "message"} if it failed
-    std::optional<std::string> incomplete = {}; ///< the reason
+    std::optional<std::string> incomplete = {}; ///< the reason; empty: complete
 };
 
-/// The JSON object, with the union of the members that OpenAI and Open Responses require. Sources: OpenAI API
-/// 2.3.0, Response; Open Responses 2026-04-24, ResponseResource.
+/// Returns the JSON object, with the union of the members that OpenAI and Open Responses require. Sources:
+/// OpenAI API 2.3.0, Response; Open Responses 2026-04-24, ResponseResource.
 Json to_json(const Response& response);
 
 /// Marks the object of a response that its process did not finish as failed, with the reason.

@@ -2,9 +2,9 @@
 
 #include "server/custom_input.hpp"
 #include "server/openai/generation_call.hpp"
-#include "server/openai/untold_tokens.hpp"
+#include "server/openai/token_outputs.hpp"
 #include "server/responses/dialect.hpp"
-#include "server/responses/tool_names.hpp"
+#include "server/responses/tools.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -16,17 +16,17 @@
 namespace etna::server::responses {
 
 /// Output options of a response.
-struct OutputForm {
-    bool tells_logprobs = false;
-    bool tells_summary = false; ///< the first paragraph of the reasoning
-    bool may_call_several = true;
+struct ResponseOptions {
+    bool includes_logprobs = false;
+    bool includes_summary = false; ///< the first paragraph of the reasoning
+    bool has_parallel_calls = true;
     std::optional<uint32_t> calls_max = {}; ///< maximum calls, after which the answer ends
     ToolNames tool_names = {};
-    std::vector<std::string> told_stops = {}; ///< see openai::told_stops()
-    Wording wording = Wording::openai;
+    std::vector<std::string> included_stops = {}; ///< see openai::included_stops()
+    ResponseStandard standard = ResponseStandard::openai;
     /// Encrypts reasoning so that only this server can read it; empty: no encrypted reasoning.
     std::function<std::string(const std::string& reasoning)> seal = {};
-    openai::UntoldTokens untold = {}; ///< initial state for each answer
+    openai::PendingLogprobs pending = {}; ///< initial state for each answer
 };
 
 /// The accumulated output of an answer.
@@ -34,20 +34,20 @@ struct Output {
     Json items = Json::array();
     std::string text; ///< the text of all messages
     generate::FinishReason finish_reason = generate::FinishReason::cancelled;
-    bool was_left = false; ///< it was stopped externally before it was complete
+    bool was_cancelled = false; ///< it was stopped from outside before it was complete
 };
 
 /// Converts generation events to items and stream events: each piece is a list of stream events, without
 /// sequence numbers. Source: OpenAI API 2.3.0, ResponseStreamEvent. Not thread-safe.
-class OutputWriter : public openai::ChoiceWriter {
+class ItemStream : public openai::ChoiceStream {
 public:
     /// Shares ownership of the output with the caller.
-    OutputWriter(OutputForm form, std::shared_ptr<Output> output)
-        : form_(std::move(form)), output_(std::move(output)) {}
+    ItemStream(ResponseOptions options, std::shared_ptr<Output> output)
+        : options_(std::move(options)), output_(std::move(output)) {}
 
     std::optional<Json> begin() override { return std::nullopt; }
     std::optional<Json> take(const generate::Event& event) override;
-    [[nodiscard]] bool has_enough() const override;
+    [[nodiscard]] bool is_complete() const override;
 
 private:
     enum class Open : uint8_t { nothing, message, reasoning, call, custom_call };
@@ -64,22 +64,22 @@ private:
     void close(const char* status = "completed");
     void close_message(Json& item);
     void close_reasoning(Json& item);
-    void tell_summary(Json& item, const std::string& text);
-    void tell(std::string_view type, const Json& members);
-    void tell_item(std::string_view type);
-    void tell_part(std::string_view type, const Json& part);
-    [[nodiscard]] Json place() const;
-    [[nodiscard]] Json told_logprobs(const std::vector<openai::ToldToken>& tokens);
-    void tell_delta(std::string_view text, Json logprobs);
+    void send_summary(Json& item, const std::string& text);
+    void send(std::string_view type, const Json& members);
+    void send_item(std::string_view type);
+    void send_part(std::string_view type, const Json& part);
+    [[nodiscard]] Json item_position() const;
+    [[nodiscard]] Json logprobs_of(const std::vector<openai::EmittedToken>& tokens);
+    void send_delta(std::string_view text, Json logprobs);
 
-    OutputForm form_;
+    ResponseOptions options_;
     std::shared_ptr<Output> output_;
     Json events_ = Json::array();
     Open open_ = Open::nothing;
     std::string text_;              ///< text of the open item
-    std::string custom_;            ///< the part of a custom call's input sent so far
+    std::string custom_input_;      ///< the part of a custom call's input sent so far
     Json logprobs_ = Json::array(); ///< logprobs of the open item's text
-    CustomInput input_;             ///< parser for a custom call's input
+    CustomInput input_parser_;      ///< parser for a custom call's input
     uint32_t calls_done_ = 0;
 };
 

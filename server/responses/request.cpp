@@ -1,7 +1,7 @@
 #include "server/responses/request.hpp"
 
-#include "core/generate/generate.hpp"
-#include "server/metadata.hpp"
+#include "core/generate/generation.hpp"
+#include "server/fields.hpp"
 #include "server/responses/items.hpp"
 
 #include <algorithm>
@@ -22,21 +22,21 @@ Json or_null(const std::optional<std::string>& text) {
 }
 
 /// Merges a nested reader's results into the outer reader.
-void take_over(const Fields& member, Fields& whole) {
-    if (member.problem())
-        whole.adopt(*member.problem());
-    whole.adopt_unknown(member.unknown());
+void adopt_nested(const Fields& nested, Fields& outer) {
+    if (nested.problem())
+        outer.adopt(*nested.problem());
+    outer.adopt_unknown(nested.unknown());
 }
 
 /// Reads `text.format`, the answer's format.
-void read_format(Fields& text, Json& told, Request& request) {
-    const Json* const wanted = text.object("format");
-    if (wanted == nullptr)
+void read_format(Fields& text, Json& echoed, Request& request) {
+    const Json* const given = text.object("format");
+    if (given == nullptr)
         return;
-    Fields format(*wanted, "text.format");
+    Fields format(*given, "text.format");
     format.require("type");
     const auto type = format.choice("type", {"text", "json_object", "json_schema"});
-    told = *wanted;
+    echoed = *given;
     if (type == 1U)
         request.chat["response_format"] = {{"type", "json_object"}};
     if (type == 2U) {
@@ -47,54 +47,54 @@ void read_format(Fields& text, Json& told, Request& request) {
         format.require("schema");
         Json schema = Json::object();
         for (const char* const name : {"name", "description", "strict", "schema"})
-            schema[name] = wanted->value(name, Json());
+            schema[name] = given->value(name, Json());
         request.chat["response_format"] = {{"type", "json_schema"}, {"json_schema", std::move(schema)}};
-        if (told.value("strict", Json()).is_null())
-            told["strict"] = false;
+        if (echoed.value("strict", Json()).is_null())
+            echoed["strict"] = false;
     }
-    take_over(format, text);
+    adopt_nested(format, text);
 }
 
 void read_text(Fields& fields, Request& request) {
-    Json told = {{"format", {{"type", "text"}}}, {"verbosity", "medium"}};
+    Json echoed = {{"format", {{"type", "text"}}}, {"verbosity", "medium"}};
     if (const Json* const given = fields.object("text")) {
         Fields text(*given, "text");
         constexpr std::array<std::string_view, 3> words = {"low", "medium", "high"};
         if (const auto verbosity = text.choice("verbosity", {words.begin(), words.end()}))
-            told["verbosity"] = words[*verbosity];
-        read_format(text, told["format"], request);
-        take_over(text, fields);
+            echoed["verbosity"] = words[*verbosity];
+        read_format(text, echoed["format"], request);
+        adopt_nested(text, fields);
     }
-    request.told["text"] = std::move(told);
+    request.echoed["text"] = std::move(echoed);
 }
 
 void read_reasoning(Fields& fields, Request& request) {
-    Json told = {{"effort", nullptr}, {"summary", nullptr}};
+    Json echoed = {{"effort", nullptr}, {"summary", nullptr}};
     if (const Json* const given = fields.object("reasoning")) {
         Fields reasoning(*given, "reasoning");
         if (const auto effort = reasoning.text("effort")) {
             request.chat["reasoning_effort"] = *effort;
-            told["effort"] = *effort;
+            echoed["effort"] = *effort;
         }
         const auto summary = reasoning.text("summary");
-        const auto older = reasoning.text("generate_summary"); // the deprecated name
+        const auto deprecated = reasoning.text("generate_summary");
         for (const std::string_view name : {"summary", "generate_summary"})
             reasoning.choice(name, {"auto", "concise", "detailed"});
-        request.tells_summary = summary || older;
-        if (request.tells_summary)
-            told["summary"] = summary ? *summary : *older;
+        request.includes_summary = summary || deprecated;
+        if (request.includes_summary)
+            echoed["summary"] = summary ? *summary : *deprecated;
         if (reasoning.choice("context", {"auto", "current_turn", "all_turns"}))
-            told["context"] = (*given)["context"];
+            echoed["context"] = (*given)["context"];
         if (const auto mode = reasoning.text("mode"))
-            told["mode"] = *mode;
-        take_over(reasoning, fields);
+            echoed["mode"] = *mode;
+        adopt_nested(reasoning, fields);
     }
-    request.told["reasoning"] = std::move(told);
+    request.echoed["reasoning"] = std::move(echoed);
 }
 
 void read_include(Fields& fields, Request& request) {
     const Json* const given = fields.list("include");
-    constexpr std::array<std::string_view, 6> of_tools = {
+    constexpr std::array<std::string_view, 6> hosted_tool_outputs = {
         "file_search_call.results",
         "web_search_call.results",
         "web_search_call.action.sources",
@@ -107,16 +107,15 @@ void read_include(Fields& fields, Request& request) {
             request.included.logprobs = true;
         } else if (name == "reasoning.encrypted_content") {
             request.included.sealed_reasoning = true;
-        } else if (!name.is_string() ||
-                   std::find(of_tools.begin(), of_tools.end(), name.get<std::string>()) == of_tools.end()) {
-            fields.refuse(fmt::format("include[{}]", i), "is nothing that can be included",
-                          "unsupported_value");
+        } else if (!name.is_string() || std::find(hosted_tool_outputs.begin(), hosted_tool_outputs.end(),
+                                                  name.get<std::string>()) == hosted_tool_outputs.end()) {
+            fields.refuse(fmt::format("include[{}]", i), "is not a known output", "unsupported_value");
         }
     }
 }
 
 /// Reads the previous response or the conversation.
-void read_past(Fields& fields, Request& request) {
+void read_prior_context(Fields& fields, Request& request) {
     request.previous = fields.text("previous_response_id");
     const Json* const given = fields.any("conversation");
     if (given != nullptr) {
@@ -129,8 +128,8 @@ void read_past(Fields& fields, Request& request) {
     }
     if (request.previous && request.conversation)
         fields.refuse("conversation", "cannot be given together with `previous_response_id`");
-    request.told["previous_response_id"] = or_null(request.previous);
-    request.told["conversation"] =
+    request.echoed["previous_response_id"] = or_null(request.previous);
+    request.echoed["conversation"] =
         request.conversation ? Json({{"id", *request.conversation}}) : Json(nullptr);
 }
 
@@ -140,83 +139,83 @@ void read_sampling(Fields& fields, Request& request) {
         if (const Json* const given = fields.any(name))
             request.chat[std::string(name)] = *given; // checked by the chat's reader
     }
-    const auto most = fields.integer("max_output_tokens", 1, tokens_max);
-    if (most)
-        request.chat["max_completion_tokens"] = *most;
-    request.told["max_output_tokens"] = most ? Json(*most) : Json(nullptr);
+    const auto limit = fields.integer("max_output_tokens", 1, tokens_max);
+    if (limit)
+        request.chat["max_completion_tokens"] = *limit;
+    request.echoed["max_output_tokens"] = limit ? Json(*limit) : Json(nullptr);
     const auto top = fields.integer("top_logprobs", 0, generate::logprobs_max);
-    request.told["top_logprobs"] = top.value_or(0);
+    request.echoed["top_logprobs"] = top.value_or(0);
     if (request.included.logprobs) {
         request.chat["logprobs"] = true;
         request.chat["top_logprobs"] = top.value_or(0);
     }
     const auto calls = fields.integer("max_tool_calls", 1, tokens_max);
-    request.told["max_tool_calls"] = calls ? Json(*calls) : Json(nullptr);
+    request.echoed["max_tool_calls"] = calls ? Json(*calls) : Json(nullptr);
     if (calls)
         request.calls_max = static_cast<uint32_t>(*calls);
 }
 
 /// Reads the user identifiers, metadata and storage fields.
-void read_bookkeeping(Fields& fields, Request& request) {
-    request.told["metadata"] = read_metadata(fields);
+void read_storage(Fields& fields, Request& request) {
+    request.echoed["metadata"] = read_metadata(fields);
     const auto user = fields.text("user");
     const auto identifier = fields.text("safety_identifier");
     const auto cache_key = fields.text("prompt_cache_key");
     for (const std::string_view name : {"safety_identifier", "prompt_cache_key"}) {
         if (characters_in(fields.text(name).value_or("")) > user_max) {
-            fields.refuse(name, fmt::format("has more than {} characters", user_max),
+            fields.refuse(name, fmt::format("must have at most {} characters", user_max),
                           "string_above_max_length");
         }
     }
     if (user)
-        request.told["user"] = *user;
-    request.told["safety_identifier"] = or_null(user ? user : identifier);
-    request.told["prompt_cache_key"] = or_null(cache_key);
+        request.echoed["user"] = *user;
+    request.echoed["safety_identifier"] = or_null(user ? user : identifier);
+    request.echoed["prompt_cache_key"] = or_null(cache_key);
     fields.choice("service_tier", {"auto", "default", "flex", "scale", "priority", "fast", "ultrafast"});
-    request.told["service_tier"] = "default";
+    request.echoed["service_tier"] = "default";
     request.stores = fields.flag("store").value_or(true);
-    request.told["store"] = request.stores;
+    request.echoed["store"] = request.stores;
 }
 
-/// Events are never padded to obfuscate their lengths: a request for it is noted.
+/// Events are never padded to obfuscate their lengths: a request for it is reported as without effect.
 void read_stream_options(Fields& fields, Request& request) {
     const Json* const given = fields.object("stream_options");
     if (given == nullptr)
         return;
     if (!request.is_streamed)
-        fields.refuse("stream_options", "is for `stream`: true only");
+        fields.refuse("stream_options", "requires `stream`: true");
     Fields options(*given, "stream_options");
     options.flag("include_obfuscation");
     options.note({"include_obfuscation"});
-    request.noted = options.noted();
+    request.without_effect = options.without_effect();
     options.accept({"include_usage"}); // the last event always has it
-    take_over(options, fields);
+    adopt_nested(options, fields);
 }
 
 /// Prompt cache retention fields: prompts are cached while there is room, regardless of the request.
 void read_caching(Fields& fields, Request& request) {
     if (fields.choice("prompt_cache_retention", {"in_memory", "24h"}))
-        request.told["prompt_cache_retention"] = *fields.text("prompt_cache_retention");
+        request.echoed["prompt_cache_retention"] = *fields.text("prompt_cache_retention");
     const Json* const given = fields.object("prompt_cache_options");
     if (given == nullptr)
         return;
     Fields options(*given, "prompt_cache_options");
     options.choice("ttl", {"30m"});
     options.choice("mode", {"implicit", "explicit"});
-    request.told["prompt_cache_options"] = {{"ttl", options.text("ttl").value_or("30m")},
-                                            {"mode", options.text("mode").value_or("implicit")}};
-    take_over(options, fields);
+    request.echoed["prompt_cache_options"] = {{"ttl", options.text("ttl").value_or("30m")},
+                                              {"mode", options.text("mode").value_or("implicit")}};
+    adopt_nested(options, fields);
 }
 
-void read_delivery(Fields& fields, Request& request) {
+void read_execution(Fields& fields, Request& request) {
     request.is_streamed = fields.flag("stream").value_or(false);
     request.is_background = fields.flag("background").value_or(false);
-    request.told["background"] = request.is_background;
+    request.echoed["background"] = request.is_background;
     if (request.is_background && !request.stores)
-        fields.refuse("background", "needs `store`: the response has to be found again");
+        fields.refuse("background", "requires `store`: true, so that the response can be retrieved");
     read_stream_options(fields, request);
-    request.drops_oldest = fields.choice("truncation", {"disabled", "auto"}) == 1U;
-    request.told["truncation"] = request.drops_oldest ? "auto" : "disabled";
+    request.truncates = fields.choice("truncation", {"disabled", "auto"}) == 1U;
+    request.echoed["truncation"] = request.truncates ? "auto" : "disabled";
     for (const std::string_view name : {"prompt", "context_management", "moderation"}) {
         if (const Json* const given = fields.any(name); given != nullptr && !given->empty())
             fields.refuse(name, "is not supported", "unsupported_parameter");
@@ -225,27 +224,27 @@ void read_delivery(Fields& fields, Request& request) {
     fields.accept({"model"});
 }
 
-struct Renamed {
+struct RenamedField {
     std::string_view chat;
-    std::string_view own;
+    std::string_view responses;
 };
 
 /// Chat fields that concern a chat's messages or choices, which a response does not have.
-constexpr std::array<std::string_view, 4> of_chats_alone = {"messages", "prompt_logprobs", "return_token_ids",
-                                                            "return_tokens_as_token_ids"};
+constexpr std::array<std::string_view, 4> chat_only_fields = {
+    "messages", "prompt_logprobs", "return_token_ids", "return_tokens_as_token_ids"};
 
-bool is_of_chats_alone(std::string_view name) {
-    return std::find(of_chats_alone.begin(), of_chats_alone.end(), name) != of_chats_alone.end();
+bool is_chat_only(std::string_view name) {
+    return std::find(chat_only_fields.begin(), chat_only_fields.end(), name) != chat_only_fields.end();
 }
 
 /// The first match is used.
-constexpr std::array<Renamed, 7> renamed = {{{"response_format.json_schema", "text.format"},
-                                             {"response_format", "text.format"},
-                                             {"max_completion_tokens", "max_output_tokens"},
-                                             {"reasoning_effort", "reasoning.effort"},
-                                             {"tool_choice.allowed_tools", "tool_choice"},
-                                             {"messages", "input"},
-                                             {"logprobs", "include"}}};
+constexpr std::array<RenamedField, 7> renamed_fields = {{{"response_format.json_schema", "text.format"},
+                                                         {"response_format", "text.format"},
+                                                         {"max_completion_tokens", "max_output_tokens"},
+                                                         {"reasoning_effort", "reasoning.effort"},
+                                                         {"tool_choice.allowed_tools", "tool_choice"},
+                                                         {"messages", "input"},
+                                                         {"logprobs", "include"}}};
 
 } // namespace
 
@@ -257,27 +256,27 @@ std::variant<Request, ApiError> read_request(const Json& body, Purpose purpose) 
         fields.require("input");
     request.input = read_items(fields, "input");
     request.instructions = fields.text("instructions");
-    request.told["instructions"] = or_null(request.instructions);
-    read_past(fields, request);
+    request.echoed["instructions"] = or_null(request.instructions);
+    read_prior_context(fields, request);
     Tools tools = read_tools(fields);
     request.chat = std::move(tools.chat);
-    request.told["tools"] = std::move(tools.told);
-    request.told["tool_choice"] = std::move(tools.told_choice);
-    request.told["parallel_tool_calls"] = tools.may_call_several;
+    request.echoed["tools"] = std::move(tools.echoed);
+    request.echoed["tool_choice"] = std::move(tools.echoed_choice);
+    request.echoed["parallel_tool_calls"] = tools.has_parallel_calls;
     request.tool_names = std::move(tools.names);
     request.offered = std::move(tools.offered);
-    for (const std::string& type : tools.left_out)
+    for (const std::string& type : tools.hosted)
         request.ignored.push_back("tools." + type);
     read_text(fields, request);
     read_reasoning(fields, request);
     read_include(fields, request);
     read_sampling(fields, request);
-    read_bookkeeping(fields, request);
-    read_delivery(fields, request);
+    read_storage(fields, request);
+    read_execution(fields, request);
     if (fields.problem())
         return *fields.problem();
     for (const std::string& name : fields.unknown()) {
-        if (body.contains(name) && !is_of_chats_alone(name) && !request.chat.contains(name)) {
+        if (body.contains(name) && !is_chat_only(name) && !request.chat.contains(name)) {
             request.chat[name] = body[name];
         } else {
             request.ignored.push_back(name);
@@ -286,7 +285,7 @@ std::variant<Request, ApiError> read_request(const Json& body, Purpose purpose) 
     const Json choices = request.chat.value("n", Json());
     if (!choices.is_null() && choices != 1) {
         return ApiError{.status = 400,
-                        .message = "`n` must be 1: a response is one answer",
+                        .message = "`n` must be 1: a response has one answer",
                         .param = "n",
                         .code = "unsupported_value"};
     }
@@ -294,18 +293,18 @@ std::variant<Request, ApiError> read_request(const Json& body, Purpose purpose) 
     return request;
 }
 
-ApiError in_words_of_responses(ApiError error, const Request& request) {
+ApiError map_to_responses(ApiError error, const Request& request) {
     if (!error.param)
         return error;
-    tell_of_tool(error, request.offered);
-    for (const Renamed& name : renamed) {
+    map_tool_error(error, request.offered);
+    for (const RenamedField& name : renamed_fields) {
         if (!error.param->starts_with(name.chat))
             continue;
         const std::string old = *error.param;
-        error.param = std::string(name.own) + old.substr(name.chat.size());
-        const std::size_t place = error.message.find(old);
-        if (place != std::string::npos)
-            error.message.replace(place, old.size(), *error.param);
+        error.param = std::string(name.responses) + old.substr(name.chat.size());
+        const std::size_t at = error.message.find(old);
+        if (at != std::string::npos)
+            error.message.replace(at, old.size(), *error.param);
         break;
     }
     return error;

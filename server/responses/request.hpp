@@ -15,7 +15,7 @@
 namespace etna::server::responses {
 
 /// Additional output requested with `include`.
-struct Included {
+struct IncludedOutput {
     bool logprobs = false;
     bool sealed_reasoning = false;
 };
@@ -29,18 +29,18 @@ struct Request {
     bool stores = true;
     bool is_background = false;
     bool is_streamed = false;
-    bool drops_oldest = false; ///< truncation `auto`: the oldest items that do not fit are dropped
-    bool tells_summary = false;
-    Included included = {};
+    bool truncates = false; ///< truncation `auto`: the oldest items that do not fit are dropped
+    bool includes_summary = false;
+    IncludedOutput included = {};
     std::optional<uint32_t> calls_max = {};
     ToolNames tool_names = {};
     std::vector<OfferedTool> offered = {};
-    Json told = Json::object(); ///< the response's fields repeated from the request
+    Json echoed = Json::object(); ///< the response's fields repeated from the request
     /// The request converted to a chat completion, without messages; includes fields unknown to this API,
     /// which may be etna's or vLLM's extensions.
     Json chat = Json::object();
-    std::vector<std::string> ignored = {}; ///< paths of unknown fields
-    std::vector<std::string> noted = {};   ///< known fields without effect
+    std::vector<std::string> ignored = {};        ///< paths of unknown fields
+    std::vector<std::string> without_effect = {}; ///< known fields without effect
 };
 
 /// The purpose of a request; with `count`, the input may be absent.
@@ -50,6 +50,6 @@ enum class Purpose : uint8_t { answer, count };
 std::variant<Request, ApiError> read_request(const Json& body, Purpose purpose);
 
 /// Maps the field names in an error of the derived chat completion back to those of `request`.
-ApiError in_words_of_responses(ApiError error, const Request& request);
+ApiError map_to_responses(ApiError error, const Request& request);
 
 } // namespace etna::server::responses

@@ -1,38 +1,189 @@
 #include "server/responses/tools.hpp"
 
-#include "server/openai/custom_tools.hpp"
-#include "server/responses/closed_schema.hpp"
+#include "server/openai/tool_fields.hpp"
 
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <optional>
+#include <set>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace etna::server::responses {
 namespace {
 
-constexpr std::array<std::string_view, 16> hosted = {"apply_patch",
-                                                     "code_interpreter",
-                                                     "computer",
-                                                     "computer_use",
-                                                     "computer_use_preview",
-                                                     "file_search",
-                                                     "image_generation",
-                                                     "local_shell",
-                                                     "mcp",
-                                                     "programmatic_tool_calling",
-                                                     "shell",
-                                                     "tool_search",
-                                                     "web_search",
-                                                     "web_search_2025_08_26",
-                                                     "web_search_preview",
-                                                     "web_search_preview_2025_03_11"};
+/// The naming convention of MCP clients with a flat tool list.
+std::string flattened(const std::string& name_space, const std::string& name) {
+    return name_space.empty() ? name : name_space + "__" + name;
+}
+
+} // namespace
+
+std::optional<std::string> ToolNames::add(ToolName tool) {
+    if (has(tool.name_space, tool.name))
+        return std::nullopt;
+    const std::string preferred = flattened(tool.name_space, tool.name);
+    std::string free = preferred;
+    for (int number = 2; by_model_.contains(free); ++number)
+        free = fmt::format("{}_{}", preferred, number);
+    by_client_.emplace(std::pair(tool.name_space, tool.name), free);
+    by_model_.emplace(free, std::move(tool));
+    return free;
+}
+
+const ToolName* ToolNames::find(std::string_view model_name) const {
+    const auto found = by_model_.find(model_name);
+    return found == by_model_.end() ? nullptr : &found->second;
+}
+
+std::string ToolNames::model_name(const std::string& name_space, const std::string& name) const {
+    const auto found = by_client_.find({name_space, name});
+    return found == by_client_.end() ? flattened(name_space, name) : found->second;
+}
+
+bool ToolNames::has(const std::string& name_space, const std::string& name) const {
+    return by_client_.contains({name_space, name});
+}
+
+std::vector<std::string> ToolNames::namespaces_with(std::string_view name) const {
+    std::vector<std::string> namespaces;
+    for (const auto& [client, model] : by_client_) {
+        if (!client.first.empty() && client.second == name)
+            namespaces.push_back(client.first);
+    }
+    return namespaces;
+}
+
+namespace {
+
+constexpr std::array<std::string_view, 7> json_types = {"string", "number", "integer", "boolean",
+                                                        "object", "array",  "null"};
+/// Keywords that determine a value; a schema without any of them is unconstrained.
+constexpr std::array<std::string_view, 5> value_keywords = {"type", "enum", "const", "anyOf", "$ref"};
+/// Keywords whose values are skipped here: annotations, and those checked elsewhere.
+constexpr std::array<std::string_view, 12> skipped_keywords = {
+    "const",   "properties",  "required",    "additionalProperties",
+    "$defs",   "definitions", "description", "title",
+    "default", "examples",    "$comment",    "$schema"};
+
+bool is_one_of(const auto& all, std::string_view name) {
+    return std::find(all.begin(), all.end(), name) != all.end();
+}
+
+bool is_type(const Json& type) {
+    return type.is_string() && is_one_of(json_types, type.get_ref<const std::string&>());
+}
+
+bool is_plain(const Json& schema, const Json& root);
+
+bool are_plain(const Json& schemas, const Json& root) {
+    return std::all_of(schemas.begin(), schemas.end(), [&](const Json& one) { return is_plain(one, root); });
+}
+
+/// The definitions themselves are checked once, with the root.
+bool is_reference(const Json& reference, const Json& root) {
+    const std::string text = reference.is_string() ? reference.get<std::string>() : std::string();
+    for (const std::string member : {"$defs", "definitions"}) {
+        const std::string start = "#/" + member + "/";
+        if (text.starts_with(start) && root.contains(member) &&
+            root[member].contains(text.substr(start.size())))
+            return true;
+    }
+    return text == "#";
+}
+
+bool is_closed_object(const Json& schema, const Json& root) {
+    const Json properties = schema.value("properties", Json::object());
+    const Json required = schema.value("required", Json::array());
+    if (schema.value("additionalProperties", Json()) != false || !properties.is_object() ||
+        !required.is_array())
+        return false;
+    std::set<std::string> optional;
+    for (const auto& [name, property] : properties.items())
+        optional.insert(name);
+    for (const Json& name : required) {
+        if (!name.is_string() || optional.erase(name.get<std::string>()) == 0)
+            return false;
+    }
+    return optional.empty() && are_plain(properties, root);
+}
+
+bool is_plain_keyword(std::string_view name, const Json& value, const Json& root) {
+    if (name == "type") {
+        return value.is_array() ? !value.empty() && std::all_of(value.begin(), value.end(), is_type)
+                                : is_type(value);
+    }
+    if (name == "enum")
+        return value.is_array() && !value.empty();
+    if (name == "anyOf")
+        return value.is_array() && !value.empty() && are_plain(value, root);
+    if (name == "$ref")
+        return is_reference(value, root);
+    if (name == "items")
+        return is_plain(value, root);
+    if (name == "minimum" || name == "maximum")
+        return value.is_number();
+    return is_one_of(skipped_keywords, name);
+}
+
+bool may_be_object(const Json& schema) {
+    const Json type = schema.value("type", Json());
+    return type == "object" || schema.contains("properties") || schema.contains("required") ||
+           schema.contains("additionalProperties") ||
+           (type.is_array() && std::find(type.begin(), type.end(), "object") != type.end());
+}
+
+bool is_plain(const Json& schema, const Json& root) {
+    if (!schema.is_object())
+        return false;
+    bool has_value_keyword = false;
+    for (const auto& [name, value] : schema.items()) {
+        if (!is_plain_keyword(name, value, root))
+            return false;
+        has_value_keyword = has_value_keyword || is_one_of(value_keywords, name);
+    }
+    return has_value_keyword && (!may_be_object(schema) || is_closed_object(schema, root));
+}
+
+} // namespace
+
+bool is_closed_schema(const Json& schema) {
+    if (!schema.is_object() || schema.value("type", Json()) != "object")
+        return false;
+    for (const char* const member : {"$defs", "definitions"}) {
+        const Json definitions = schema.value(member, Json::object());
+        if (!definitions.is_object() || !are_plain(definitions, schema))
+            return false;
+    }
+    return is_plain(schema, schema);
+}
+
+namespace {
+
+constexpr std::array<std::string_view, 16> hosted_types = {"apply_patch",
+                                                           "code_interpreter",
+                                                           "computer",
+                                                           "computer_use",
+                                                           "computer_use_preview",
+                                                           "file_search",
+                                                           "image_generation",
+                                                           "local_shell",
+                                                           "mcp",
+                                                           "programmatic_tool_calling",
+                                                           "shell",
+                                                           "tool_search",
+                                                           "web_search",
+                                                           "web_search_2025_08_26",
+                                                           "web_search_preview",
+                                                           "web_search_preview_2025_03_11"};
 
 /// The schema of a custom tool's input.
-Json input_schema(Fields& tool, openai::StepsOfChecks& steps) {
+Json input_schema(Fields& tool, openai::ExpressionSteps& steps) {
     Json input = {{"type", "string"}};
     const Json* const given = tool.object("format");
     if (given == nullptr)
@@ -65,16 +216,16 @@ public:
     explicit ListReader(Tools& tools) : tools_(&tools) {}
 
     void read(Fields& fields) {
-        each(fields, [&](Fields& tool, const Json& given, const std::string& place) {
+        each(fields, [&](Fields& tool, const Json& given, const std::string& path) {
             const std::string type = tool.text("type").value_or("");
             if (type == "namespace") {
                 read_namespace(tool, given);
             } else if (is_hosted(type)) {
-                tools_->left_out.push_back(type);
+                tools_->hosted.push_back(type);
                 for (const auto& [name, value] : given.items())
                     tool.accept({name});
-            } else if (auto told = read_tool(tool, given, place, {})) {
-                tools_->told.push_back(std::move(*told));
+            } else if (auto echoed = read_tool(tool, given, path, {})) {
+                tools_->echoed.push_back(std::move(*echoed));
             }
         });
     }
@@ -84,10 +235,10 @@ private:
     static void each(Fields& fields, const Read& read) {
         const Json* const given = fields.list("tools");
         for (std::size_t i = 0; given != nullptr && i < given->size() && !fields.problem(); ++i) {
-            const std::string place = fmt::format("tools[{}]", i);
+            const std::string index = fmt::format("tools[{}]", i);
             if (!(*given)[i].is_object())
-                return fields.refuse(place, "must be an object", "invalid_type");
-            const std::string path = fields.path_of(place);
+                return fields.refuse(index, "must be an object", "invalid_type");
+            const std::string path = fields.path_of(index);
             Fields tool((*given)[i], path);
             tool.require("type");
             read(tool, (*given)[i], path);
@@ -102,105 +253,108 @@ private:
     void read_namespace(Fields& fields, const Json& given) {
         fields.require("name");
         fields.require("tools");
-        const std::string space = fields.text("name").value_or("");
+        const std::string name_space = fields.text("name").value_or("");
         const auto description = fields.text("description");
-        if (space.empty())
+        if (name_space.empty())
             fields.refuse("name", "must not be empty");
         const std::size_t first = tools_->chat["tools"].size();
-        Json told = given;
-        told["tools"] = Json::array();
-        each(fields, [&](Fields& tool, const Json& member, const std::string& place) {
-            if (auto one = read_tool(tool, member, place, space))
-                told["tools"].push_back(std::move(*one));
+        Json echoed = given;
+        echoed["tools"] = Json::array();
+        each(fields, [&](Fields& tool, const Json& member, const std::string& path) {
+            if (auto member_echoed = read_tool(tool, member, path, name_space))
+                echoed["tools"].push_back(std::move(*member_echoed));
         });
-        tools_->told.push_back(std::move(told));
+        tools_->echoed.push_back(std::move(echoed));
         if (description && !fields.problem() && first < tools_->chat["tools"].size())
-            tell_about(space, *description, tools_->chat["tools"][first]["function"]);
+            describe_namespace(name_space, *description, tools_->chat["tools"][first]["function"]);
     }
 
     /// Puts a namespace's description into its first function, because models have no namespaces.
-    static void tell_about(const std::string& space, const std::string& description, Json& function) {
-        function["description"] = fmt::format("(About all tools of {}: {})\n{}", space, description,
+    static void describe_namespace(const std::string& name_space, const std::string& description,
+                                   Json& function) {
+        function["description"] = fmt::format("(About all tools of {}: {})\n{}", name_space, description,
                                               function.value("description", std::string()));
     }
 
     /// Reads a function or a custom tool and returns it as repeated in the response; empty for other types.
-    std::optional<Json> read_tool(Fields& tool, const Json& given, const std::string& place,
-                                  const std::string& space) {
+    std::optional<Json> read_tool(Fields& tool, const Json& given, const std::string& path,
+                                  const std::string& name_space) {
         const std::string type = tool.text("type").value_or("");
         const bool is_custom = type == "custom";
         if (!is_custom && type != "function") {
             tool.refuse("type",
-                        fmt::format("is `{}`: nothing here runs such tools; offer functions and custom "
-                                    "tools, and run them yourself",
+                        fmt::format("is `{}`, which this server cannot run; offer functions and custom "
+                                    "tools, and run them in the client",
                                     type),
                         "unsupported_value");
             return std::nullopt;
         }
         tool.require("name");
         const std::string name = tool.text("name").value_or("");
-        const auto known = tools_->names.add({.space = space, .name = name, .is_custom = is_custom});
-        if (!known) {
-            tool.refuse("name", "is that of another tool already");
+        const auto model_name =
+            tools_->names.add({.name_space = name_space, .name = name, .is_custom = is_custom});
+        if (!model_name) {
+            tool.refuse("name", "is already the name of another tool");
             return std::nullopt;
         }
-        tools_->offered.push_back({.place = place, .is_custom = is_custom});
-        return is_custom ? read_custom(tool, given, *known) : read_function(tool, name, *known);
+        tools_->offered.push_back({.path = path, .is_custom = is_custom});
+        return is_custom ? read_custom(tool, given, *model_name) : read_function(tool, name, *model_name);
     }
 
-    Json read_function(Fields& tool, const std::string& name, const std::string& known) {
+    Json read_function(Fields& tool, const std::string& name, const std::string& model_name) {
         const auto description = tool.text("description");
         const Json* const parameters = tool.object("parameters");
-        const Json shape = parameters == nullptr ? Json() : *parameters;
-        const bool is_strict = tool.flag("strict").value_or(is_closed_schema(shape));
-        tools_->chat["tools"].push_back(function_of(known, description, shape, is_strict));
+        const Json schema = parameters == nullptr ? Json() : *parameters;
+        const bool is_strict = tool.flag("strict").value_or(is_closed_schema(schema));
+        tools_->chat["tools"].push_back(function_of(model_name, description, schema, is_strict));
         return {{"type", "function"},
                 {"name", name},
                 {"description", description ? Json(*description) : Json()},
-                {"parameters", shape},
+                {"parameters", schema},
                 {"strict", is_strict}};
     }
 
-    Json read_custom(Fields& tool, const Json& given, const std::string& known) {
+    Json read_custom(Fields& tool, const Json& given, const std::string& model_name) {
         const auto description = tool.text("description");
         Json properties = {{"input", input_schema(tool, steps_)}};
         const bool has_grammar = properties["input"].size() > 1;
         Json parameters = {{"type", "object"}, {"properties", std::move(properties)}};
         parameters["required"].push_back("input");
         parameters["additionalProperties"] = false;
-        tools_->chat["tools"].push_back(function_of(known, description, std::move(parameters), has_grammar));
-        Json told = given;
-        told.emplace("format", Json{{"type", "text"}});
-        return told;
+        tools_->chat["tools"].push_back(
+            function_of(model_name, description, std::move(parameters), has_grammar));
+        Json echoed = given;
+        echoed.emplace("format", Json{{"type", "text"}});
+        return echoed;
     }
 
     Tools* tools_;
-    openai::StepsOfChecks steps_;
+    openai::ExpressionSteps steps_;
 };
 
 } // namespace
 
 bool is_hosted(std::string_view type) {
-    return std::find(hosted.begin(), hosted.end(), type) != hosted.end();
+    return std::find(hosted_types.begin(), hosted_types.end(), type) != hosted_types.end();
 }
 
-void tell_of_tool(ApiError& error, const std::vector<OfferedTool>& offered) {
+void map_tool_error(ApiError& error, const std::vector<OfferedTool>& offered) {
     constexpr std::string_view open = "tools[";
     constexpr std::string_view close = "].function.parameters";
-    const std::string made = error.param.value_or("");
-    if (!made.starts_with(open) || !made.ends_with(close))
+    const std::string generated = error.param.value_or("");
+    if (!generated.starts_with(open) || !generated.ends_with(close))
         return;
     std::size_t index = 0;
-    std::from_chars(made.data() + open.size(), made.data() + made.size(), index);
+    std::from_chars(generated.data() + open.size(), generated.data() + generated.size(), index);
     if (index >= offered.size())
         return;
-    const auto& [place, is_custom] = offered[index];
-    error.param = fmt::format("{}.{}", place, is_custom ? "format.definition" : "parameters");
-    if (!error.message.starts_with(made))
+    const auto& [path, is_custom] = offered[index];
+    error.param = fmt::format("{}.{}", path, is_custom ? "format.definition" : "parameters");
+    if (!error.message.starts_with(generated))
         return;
-    std::string_view rest = std::string_view(error.message).substr(made.size());
+    std::string_view rest = std::string_view(error.message).substr(generated.size());
     if (is_custom)
-        rest.remove_prefix(openai::grammar_place(rest).size());
+        rest.remove_prefix(openai::grammar_location(rest).size());
     error.message = *error.param + std::string(rest);
 }
 
@@ -211,9 +365,116 @@ Tools read_tools(Fields& fields) {
     read_tool_choice(fields, tools);
     if (tools.chat["tools"].empty())
         tools.chat.erase("tools");
-    tools.may_call_several = fields.flag("parallel_tool_calls").value_or(true);
-    tools.chat["parallel_tool_calls"] = tools.may_call_several;
+    tools.has_parallel_calls = fields.flag("parallel_tool_calls").value_or(true);
+    tools.chat["parallel_tool_calls"] = tools.has_parallel_calls;
     return tools;
+}
+
+namespace {
+
+/// The tool named by a choice, in the format of either API: some clients send that of chat completions. Empty
+/// if it names no tool.
+std::optional<ToolName> named_tool(const Json& given) {
+    const Json type = given.is_object() ? given.value("type", Json()) : Json();
+    if (type != "function" && type != "custom")
+        return std::nullopt;
+    const Json nested = given.value(type.get<std::string>(), Json());
+    const Json name = nested.is_object() ? nested.value("name", Json()) : given.value("name", Json());
+    const Json name_space = given.value("namespace", Json());
+    if (!name.is_string() || (!name_space.is_null() && !name_space.is_string()))
+        return std::nullopt;
+    return ToolName{.name_space = name_space.is_null() ? std::string() : name_space.get<std::string>(),
+                    .name = name};
+}
+
+/// Converts a choice to the chat completion format. A namespace member may be named without its namespace if
+/// the name is unique. `path` is for errors.
+Json chat_choice(Fields& fields, std::string_view path, const ToolName& named, const ToolNames& names) {
+    std::string name_space = named.name_space;
+    if (name_space.empty() && !names.has(name_space, named.name)) {
+        const auto namespaces = names.namespaces_with(named.name);
+        if (namespaces.size() > 1) {
+            fields.refuse(path, fmt::format("names `{}`, which is in the namespaces {}; select one with "
+                                            "`namespace`",
+                                            named.name, fmt::join(namespaces, ", ")));
+        }
+        if (!namespaces.empty())
+            name_space = namespaces.front();
+    }
+    return {{"type", "function"}, {"function", {{"name", names.model_name(name_space, named.name)}}}};
+}
+
+void refuse_hosted(Fields& fields, std::string_view types) {
+    fields.refuse(
+        "tool_choice",
+        fmt::format("requires {}, which this server cannot run; require a function or a custom tool", types),
+        "unsupported_value");
+}
+
+void read_allowed(Fields& fields, const Json& given, Tools& tools) {
+    Fields allowed(given, "tool_choice");
+    allowed.require("tools");
+    constexpr std::array<std::string_view, 3> modes = {"auto", "required", "none"};
+    const std::string_view mode = modes.at(allowed.choice("mode", {modes.begin(), modes.end()}).value_or(0));
+    const Json* const list = allowed.list("tools");
+    Json names = Json::array();
+    std::vector<std::string> hosted;
+    for (std::size_t i = 0; list != nullptr && i < list->size(); ++i) {
+        const Json& entry = (*list)[i];
+        const Json type = entry.is_object() ? entry.value("type", Json()) : Json();
+        const std::string path = fmt::format("tools[{}]", i);
+        if (const auto named = named_tool(entry)) {
+            names.push_back(chat_choice(allowed, path, *named, tools.names));
+        } else if (type.is_string() && is_hosted(type.get_ref<const std::string&>())) {
+            hosted.push_back(type);
+        } else {
+            allowed.refuse(path, R"(must be {"type": "function", "name": ...})");
+        }
+    }
+    if (allowed.problem())
+        return fields.adopt(*allowed.problem());
+    if (mode == "required" && names.empty() && !hosted.empty())
+        return refuse_hosted(fields, fmt::format("{}", fmt::join(hosted, ", ")));
+    allowed.accept({"type"});
+    fields.adopt_unknown(allowed.unknown());
+    tools.echoed_choice["mode"] = mode;
+    if (mode == "none") {
+        tools.chat["tool_choice"] = mode;
+        return;
+    }
+    tools.chat["tool_choice"] = {{"type", "allowed_tools"},
+                                 {"allowed_tools", {{"mode", mode}, {"tools", std::move(names)}}}};
+}
+
+} // namespace
+
+void read_tool_choice(Fields& fields, Tools& tools) {
+    const Json* const given = fields.any("tool_choice");
+    if (given == nullptr)
+        return;
+    tools.echoed_choice = *given;
+    if (given->is_string()) {
+        const auto choice = fields.choice("tool_choice", {"none", "auto", "required"});
+        if (choice == 2U && tools.chat["tools"].empty() && !tools.hosted.empty())
+            return refuse_hosted(fields, fmt::format("one of {}", fmt::join(tools.hosted, ", ")));
+        if (choice)
+            tools.chat["tool_choice"] = *given;
+        return;
+    }
+    const Json type = given->is_object() ? given->value("type", Json()) : Json();
+    if (type == "allowed_tools")
+        return read_allowed(fields, *given, tools);
+    if (type.is_string() && is_hosted(type.get_ref<const std::string&>()))
+        return refuse_hosted(fields, type.get_ref<const std::string&>());
+    if (const auto named = named_tool(*given)) {
+        tools.chat["tool_choice"] = chat_choice(fields, "tool_choice", *named, tools.names);
+        if (!given->contains("name")) // in the chat completion format, which clients of this API do not read
+            tools.echoed_choice = {{"type", type}, {"name", named->name}};
+        return;
+    }
+    fields.refuse("tool_choice",
+                  R"(must be "none", "auto", "required", {"type": "function" or "custom", "name": ...} or )"
+                  R"({"type": "allowed_tools", "mode": ..., "tools": [...]})");
 }
 
 } // namespace etna::server::responses

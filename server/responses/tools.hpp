@@ -2,29 +2,65 @@
 
 #include "server/fields.hpp"
 #include "server/json.hpp"
-#include "server/responses/tool_names.hpp"
 
+#include <map>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace etna::server::responses {
 
+/// The client's name of a tool.
+struct ToolName {
+    std::string name_space = {}; ///< empty: none
+    std::string name = {};
+    bool is_custom = false; ///< it takes text instead of arguments
+};
+
+/// Maps a request's tool names between client and model: the model has no namespaces, so that each namespace
+/// member gets a unique name.
+class ToolNames {
+public:
+    /// Adds a tool and returns its model name; empty if the client already has a tool of that name.
+    std::optional<std::string> add(ToolName tool);
+
+    /// Returns the client's name for a model name; null if the tool was not offered.
+    [[nodiscard]] const ToolName* find(std::string_view model_name) const;
+
+    /// Returns the model name of a tool, offered or not.
+    [[nodiscard]] std::string model_name(const std::string& name_space, const std::string& name) const;
+    [[nodiscard]] bool has(const std::string& name_space, const std::string& name) const;
+
+    /// Returns the namespaces that have a member of this name.
+    [[nodiscard]] std::vector<std::string> namespaces_with(std::string_view name) const;
+
+private:
+    std::map<std::string, ToolName, std::less<>> by_model_;
+    std::map<std::pair<std::string, std::string>, std::string> by_client_; ///< namespace and name
+};
+
+/// Returns whether the schema can be enforced without `strict`: it describes an object, all objects in it are
+/// closed with all members required, and it uses only plain keywords. Generators for strict functions produce
+/// such schemas.
+bool is_closed_schema(const Json& schema);
+
 /// The origin of a function offered to the model.
 struct OfferedTool {
-    std::string place; ///< path in the request: "tools[4].tools[0]"
+    std::string path; ///< in the request: "tools[4].tools[0]"
     bool is_custom = false;
 };
 
 /// `tools`, `tool_choice` and `parallel_tool_calls` of a request.
 struct Tools {
-    Json told = Json::array();              ///< the tools as repeated in the response
-    Json told_choice = "auto";              ///< the choice as repeated in the response
-    Json chat = Json::object();             ///< the equivalent chat completion fields
-    ToolNames names = {};                   ///< names of the tools in `chat`
-    std::vector<OfferedTool> offered = {};  ///< the tools of `chat`, in order
-    std::vector<std::string> left_out = {}; ///< types of hosted tools, which etna does not run
-    bool may_call_several = true;
+    Json echoed = Json::array();           ///< the tools as repeated in the response
+    Json echoed_choice = "auto";           ///< the choice as repeated in the response
+    Json chat = Json::object();            ///< the equivalent chat completion fields
+    ToolNames names = {};                  ///< names of the tools in `chat`
+    std::vector<OfferedTool> offered = {}; ///< the tools of `chat`, in order
+    std::vector<std::string> hosted = {};  ///< types of hosted tools, which etna does not run
+    bool has_parallel_calls = true;
 };
 
 /// Reads functions, custom tools and namespaces of both: a custom tool becomes a function with one string,
@@ -33,7 +69,7 @@ struct Tools {
 /// Source: OpenAI API 2.3.0, Tool and ToolChoiceParam.
 Tools read_tools(Fields& fields);
 
-/// Whether tools of that type run in OpenAI's service, or have an OpenAI-specific form.
+/// Returns whether tools of that type run in OpenAI's service, or have an OpenAI-specific form.
 bool is_hosted(std::string_view type);
 
 /// Reads `tool_choice`, after the tools have been read.
@@ -41,6 +77,6 @@ void read_tool_choice(Fields& fields, Tools& tools);
 
 /// Maps an error in the parameters of a chat completion function to the tool that it was converted from.
 /// Other errors are unchanged.
-void tell_of_tool(ApiError& error, const std::vector<OfferedTool>& offered);
+void map_tool_error(ApiError& error, const std::vector<OfferedTool>& offered);
 
 } // namespace etna::server::responses

@@ -1,15 +1,13 @@
 #include "server/storage/change.hpp"
 
-#include "server/storage/turns.hpp"
-
 #include <utility>
 
 namespace etna::server::storage {
 
-Result<Change> Change::begin(Store::Content& content) {
-    Reading reading(content);
-    ETNA_TRY(Transaction transaction, Transaction::begin(reading.database()));
-    Change change(std::move(reading), std::move(transaction));
+Result<Change> Change::begin(Store::Impl& impl) {
+    LockedStore store(impl);
+    ETNA_TRY(Transaction transaction, Transaction::begin(store.database()));
+    Change change(std::move(store), std::move(transaction));
     for (const int64_t node : change.unpinned_)
         ETNA_CHECK(release_turns(change.database(), change.pins(), node));
     ETNA_CHECK(remove_expired(change));
@@ -18,22 +16,22 @@ Result<Change> Change::begin(Store::Content& content) {
 
 Change::~Change() {
     if (!unpinned_.empty())
-        pins().put_back(unpinned_);
+        pins().return_unpinned(unpinned_);
 }
 
-Status Change::commit(const Kept& kept) {
-    ETNA_CHECK(remove_surplus(*this, kept));
-    if (kept.entries != Kept().entries)
+Status Change::commit(const Inserted& inserted) {
+    ETNA_CHECK(evict_surplus(*this, inserted));
+    if (inserted.entries != Inserted().entries)
         ETNA_CHECK(database().reserve());
     ETNA_CHECK(transaction_.commit());
     unpinned_.clear();
     return {};
 }
 
-Result<bool> delete_entry(Store::Content& content, const EntryName& name) {
-    return make_removal(content, [&](bool overwrites) -> Result<bool> {
-        ETNA_TRY(Change change, Change::begin(content));
-        const Overwriting overwriting(change.database(), overwrites);
+Result<bool> delete_entry(Store::Impl& impl, const EntryName& name) {
+    return retry_removal(impl, [&](Erasure erasure) -> Result<bool> {
+        ETNA_TRY(Change change, Change::begin(impl));
+        const ErasureGuard guard(change.database(), erasure);
         ETNA_TRY(const auto number, find_entry(change, name));
         if (number)
             ETNA_CHECK(remove_entry(change, *number));

@@ -1,35 +1,28 @@
 #pragma once
 
-#include "server/storage/entries.hpp"
+#include "server/storage/eviction.hpp"
 
-#include <array>
 #include <cstdint>
 #include <type_traits>
 #include <vector>
 
 namespace etna::server::storage {
 
-/// What a change added; surplus removal evicts other entries for it.
-struct Kept {
-    std::array<int64_t, 2> entries = {}; ///< entry numbers; 0: none
-    int64_t history_bytes = 0;           ///< size of the turns that the entries continue
-};
-
 /// An atomic change. begin() first removes expired entries. Move-only.
-class Change : public Reading {
+class Change : public LockedStore {
 public:
-    static Result<Change> begin(Store::Content& content);
+    static Result<Change> begin(Store::Impl& impl);
     Change(Change&&) noexcept = default;
     Change& operator=(Change&&) = delete;
     ~Change();
 
     /// Evicts the oldest entries until the bounds hold, and commits. Error: invalid_argument (the added
     /// entries exceed the bounds); then nothing is changed.
-    Status commit(const Kept& kept = {});
+    Status commit(const Inserted& inserted = {});
 
 private:
-    Change(Reading reading, Transaction transaction)
-        : Reading(std::move(reading)), transaction_(std::move(transaction)),
+    Change(LockedStore store, Transaction transaction)
+        : LockedStore(std::move(store)), transaction_(std::move(transaction)),
           unpinned_(pins().take_unpinned()) {}
 
     Transaction transaction_;
@@ -37,26 +30,30 @@ private:
 };
 
 /// Runs a change, and retries it once on an I/O error such as a full disk, after a checkpoint has freed WAL
-/// space. `make` begins and commits, and must leave no effect of a failed attempt.
-template <class Make>
-std::invoke_result_t<Make> make_change(Store::Content& content, const Make& make) {
-    auto made = make();
-    if (made || made.error().kind != ErrorKind::io)
-        return made;
-    Reading(content).database().bring_in();
-    return make();
+/// space. `apply` begins and commits, and must leave no effect of a failed attempt.
+template <class Apply>
+std::invoke_result_t<Apply> retry_change(Store::Impl& impl, const Apply& apply) {
+    auto result = apply();
+    if (result || result.error().kind != ErrorKind::io)
+        return result;
+    LockedStore(impl).database().checkpoint();
+    return apply();
 }
 
-/// RAII guard that sets whether a change overwrites what it removes, which takes as much space again.
-class Overwriting {
+/// Whether a removal overwrites the data, which takes as much space again.
+enum class Erasure : uint8_t { overwrite, unlink };
+
+/// RAII guard that sets the erasure of a change.
+class ErasureGuard {
 public:
-    Overwriting(Database& database, bool overwrites) : database_(overwrites ? nullptr : &database) {
+    ErasureGuard(Database& database, Erasure erasure)
+        : database_(erasure == Erasure::overwrite ? nullptr : &database) {
         if (database_ != nullptr)
             (void)database_->execute("PRAGMA secure_delete = FAST");
     }
-    Overwriting(const Overwriting&) = delete;
-    Overwriting& operator=(const Overwriting&) = delete;
-    ~Overwriting() {
+    ErasureGuard(const ErasureGuard&) = delete;
+    ErasureGuard& operator=(const ErasureGuard&) = delete;
+    ~ErasureGuard() {
         if (database_ != nullptr)
             (void)database_->execute("PRAGMA secure_delete = ON");
     }
@@ -65,22 +62,20 @@ private:
     Database* database_; ///< borrowed; null: nothing is changed
 };
 
-/// Runs a removal, which must succeed even on a full disk: without space for overwriting, it removes without,
-/// and later changes overwrite the data. `remove`: as for make_change(); its argument says whether to
-/// overwrite.
+/// Runs a removal, which must succeed even on a full disk: without space for overwriting, it only unlinks the
+/// data, and later changes overwrite it. `remove`: as for retry_change(), called with the erasure.
 template <class Remove>
-Result<bool> make_removal(Store::Content& content, const Remove& remove) {
-    const auto removed = make_change(content, [&] { return remove(true); });
-    return removed || removed.error().kind != ErrorKind::io ? removed : remove(false);
+Result<bool> retry_removal(Store::Impl& impl, const Remove& remove) {
+    const auto removed = retry_change(impl, [&] { return remove(Erasure::overwrite); });
+    return removed || removed.error().kind != ErrorKind::io ? removed : remove(Erasure::unlink);
 }
 
 /// Deletes an entry in a separate change. Returns whether it existed.
-Result<bool> delete_entry(Store::Content& content, const EntryName& name);
+Result<bool> delete_entry(Store::Impl& impl, const EntryName& name);
 
-/// Removes all expired entries.
-Status remove_expired(const Reading& reading);
-
-/// Evicts entries beyond the bounds. Error: invalid_argument, as Change::commit.
-Status remove_surplus(const Reading& reading, const Kept& kept);
+/// Appends items to a conversation, given by its entry number, in this order; touches the conversation and
+/// updates its size. Error: invalid_argument (an item was refused).
+Status append_items(const Change& change, int64_t conversation, const std::vector<Item>& items,
+                    OnDuplicate on_duplicate);
 
 } // namespace etna::server::storage

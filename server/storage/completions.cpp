@@ -7,7 +7,7 @@
 namespace etna::server::storage {
 namespace {
 
-constexpr std::string_view lost = "a completion has lost its texts";
+constexpr std::string_view texts_missing = "the texts of a completion are missing";
 
 /// The keys of a list. Each completion has one label of the first and second sort, and any number of the
 /// third.
@@ -59,9 +59,9 @@ int64_t bytes_of_texts(const Completion& completion) {
     return bytes;
 }
 
-Status read_labels(const Reading& reading, int64_t number, Completion& completion) {
-    ETNA_TRY(Statement row, reading.database().prepare(
-                                "SELECT kind, name, value FROM labels WHERE completion = ?", {number}));
+Status read_labels(const LockedStore& store, int64_t number, Completion& completion) {
+    ETNA_TRY(Statement row,
+             store.database().prepare("SELECT kind, name, value FROM labels WHERE completion = ?", {number}));
     for (;;) {
         ETNA_TRY(const bool is_there, row.step());
         if (!is_there)
@@ -74,23 +74,23 @@ Status read_labels(const Reading& reading, int64_t number, Completion& completio
     }
 }
 
-Result<Completion> read_completion(const Reading& reading, int64_t number, const Owner& owner,
+Result<Completion> read_completion(const LockedStore& store, int64_t number, const Owner& owner,
                                    const std::string& id) {
-    ETNA_TRY(Statement row, reading.database().prepare(
-                                "SELECT object, messages FROM completions WHERE number = ?", {number}));
+    ETNA_TRY(Statement row,
+             store.database().prepare("SELECT object, messages FROM completions WHERE number = ?", {number}));
     ETNA_TRY(const bool is_there, row.step());
     if (!is_there)
-        return reading.database().damaged(lost);
+        return store.database().damaged(texts_missing);
     Completion completion = {.id = id, .owner = owner, .object = row.bytes(0), .messages = row.bytes(1)};
-    ETNA_CHECK(read_labels(reading, number, completion));
+    ETNA_CHECK(read_labels(store, number, completion));
     return completion;
 }
 
-Result<bool> has_labels(const Reading& reading, const Owner& owner, int64_t number,
+Result<bool> has_labels(const LockedStore& store, const Owner& owner, int64_t number,
                         std::span<const Label> labels) {
     for (const Label& label : labels) {
         ETNA_TRY(const auto found,
-                 reading.database().number(
+                 store.database().number(
                      "SELECT 1 FROM labels WHERE owner = ? AND kind = ? AND name = ? "
                      "AND value = ? AND completion = ?",
                      {owner, static_cast<int64_t>(label.sort), label.name, label.value, number}));
@@ -112,50 +112,50 @@ constexpr std::string_view descending =
     ">= ? "
     "ORDER BY completion DESC";
 
-Result<std::string> object_of(const Reading& reading, int64_t number) {
+Result<std::string> object_of(const LockedStore& store, int64_t number) {
     ETNA_TRY(Statement row,
-             reading.database().prepare("SELECT object FROM completions WHERE number = ?", {number}));
+             store.database().prepare("SELECT object FROM completions WHERE number = ?", {number}));
     ETNA_TRY(const bool is_there, row.step());
     if (!is_there)
-        return reading.database().damaged(lost);
+        return store.database().damaged(texts_missing);
     return row.bytes(0);
 }
 
 } // namespace
 
 Status Store::put(const Completion& completion) {
-    if (content_->options.completions.entries_max == 0)
+    if (impl_->options.completions.entries_max == 0)
         return {};
-    return make_change(*content_, [&]() -> Status {
-        ETNA_TRY(Change change, Change::begin(*content_));
+    return retry_change(*impl_, [&]() -> Status {
+        ETNA_TRY(Change change, Change::begin(*impl_));
         ETNA_TRY(const int64_t number,
-                 place_entry(change, {Kind::completion, completion.owner, completion.id},
-                             bytes_of_texts(completion)));
+                 upsert_entry(change, {Kind::completion, completion.owner, completion.id},
+                              bytes_of_texts(completion)));
         ETNA_CHECK(write_completion(change, number, completion));
         return change.commit({.entries = {number}});
     });
 }
 
 Result<std::optional<Completion>> Store::completion(const Owner& owner, const std::string& id) {
-    const Reading reading(*content_);
-    ETNA_TRY(const auto number, find_entry(reading, {Kind::completion, owner, id}));
+    const LockedStore store(*impl_);
+    ETNA_TRY(const auto number, find_entry(store, {Kind::completion, owner, id}));
     if (!number)
         return std::optional<Completion>();
-    ETNA_TRY(Completion completion, read_completion(reading, *number, owner, id));
+    ETNA_TRY(Completion completion, read_completion(store, *number, owner, id));
     return std::optional(std::move(completion));
 }
 
 Result<bool> Store::change_completion(const Owner& owner, const std::string& id,
                                       const std::function<void(Completion&)>& edit) {
-    return make_change(*content_, [&]() -> Result<bool> {
-        ETNA_TRY(Change change, Change::begin(*content_));
+    return retry_change(*impl_, [&]() -> Result<bool> {
+        ETNA_TRY(Change change, Change::begin(*impl_));
         ETNA_TRY(const auto number, find_entry(change, {Kind::completion, owner, id}));
         if (!number)
             return false;
         ETNA_TRY(Completion completion, read_completion(change, *number, owner, id));
         edit(completion);
         ETNA_TRY(const int64_t same,
-                 place_entry(change, {Kind::completion, owner, id}, bytes_of_texts(completion)));
+                 upsert_entry(change, {Kind::completion, owner, id}, bytes_of_texts(completion)));
         ETNA_CHECK(write_completion(change, same, completion));
         ETNA_CHECK(change.commit({.entries = {same}}));
         return true;
@@ -163,40 +163,40 @@ Result<bool> Store::change_completion(const Owner& owner, const std::string& id,
 }
 
 Result<bool> Store::delete_completion(const Owner& owner, const std::string& id) {
-    return delete_entry(*content_, {Kind::completion, owner, id});
+    return delete_entry(*impl_, {Kind::completion, owner, id});
 }
 
 Result<std::optional<Page>> Store::completions(const Owner& owner, const CompletionFilter& filter,
-                                               const PageWish& wish) {
-    const Reading reading(*content_);
-    const bool is_ascending = wish.order == Order::ascending;
+                                               const PageRequest& request) {
+    const LockedStore store(*impl_);
+    const bool is_ascending = request.order == Order::ascending;
     int64_t after = is_ascending ? 0 : std::numeric_limits<int64_t>::max();
-    if (!wish.after.empty()) {
-        ETNA_TRY(const auto found, find_entry(reading, {Kind::completion, owner, wish.after}));
+    if (!request.after.empty()) {
+        ETNA_TRY(const auto found, find_entry(store, {Kind::completion, owner, request.after}));
         if (!found)
             return std::optional<Page>();
         after = *found;
     }
     Page page;
-    if (!reading.keeps(Kind::completion))
+    if (!store.stores(Kind::completion))
         return std::optional(page);
     const std::vector<Label> labels = labels_of(filter);
     const Label& first = labels.front();
     ETNA_TRY(Statement row,
-             reading.database().prepare(is_ascending ? ascending : descending,
-                                        {owner, static_cast<int64_t>(first.sort), first.name, first.value,
-                                         after, reading.oldest_us(Kind::completion)}));
+             store.database().prepare(is_ascending ? ascending : descending,
+                                      {owner, static_cast<int64_t>(first.sort), first.name, first.value,
+                                       after, store.oldest_us(Kind::completion)}));
     for (;;) {
         ETNA_TRY(const bool is_there, row.step());
         if (!is_there)
             return std::optional(std::move(page));
-        ETNA_TRY(const bool fits, has_labels(reading, owner, row.number(0), std::span(labels).subspan(1)));
+        ETNA_TRY(const bool fits, has_labels(store, owner, row.number(0), std::span(labels).subspan(1)));
         if (!fits)
             continue;
-        page.has_more = page.items.size() == wish.limit;
+        page.has_more = page.items.size() == request.limit;
         if (page.has_more)
             return std::optional(std::move(page));
-        ETNA_TRY(std::string object, object_of(reading, row.number(0)));
+        ETNA_TRY(std::string object, object_of(store, row.number(0)));
         page.items.push_back({.id = row.bytes(1), .body = std::move(object)});
     }
 }

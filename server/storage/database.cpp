@@ -12,34 +12,33 @@ namespace {
 constexpr int reserved_step_bytes = 4096; // SQLite's usual page
 constexpr int busy_timeout_ms = 5000;     // for other processes that read or copy the file
 
-struct Meaning {
+struct ErrorInfo {
     ErrorKind kind;
     std::string_view hint;
 };
 
-Meaning meaning_of(int code) {
+ErrorInfo error_info(int code) {
     switch (code & 0xff) { // the primary result code
     case SQLITE_FULL:
-        return {ErrorKind::io,
-                "make room on its disk, or delete something: what is there can be read and deleted"};
+        return {ErrorKind::io, "free space on its disk, or delete entries: reading and deleting still work"};
     case SQLITE_IOERR:
-        return {ErrorKind::io, "see whether its disk is full, over a quota, or failing"};
+        return {ErrorKind::io, "check whether its disk is full, over quota, or failing"};
     case SQLITE_READONLY:
     case SQLITE_CANTOPEN:
     case SQLITE_PERM:
     case SQLITE_AUTH:
-        return {ErrorKind::io, "allow writing to the file and to its folder, and start again"};
+        return {ErrorKind::io, "allow writing to the file and to its folder, and restart"};
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
     case SQLITE_PROTOCOL:
-        return {ErrorKind::io, "another program holds a lock on the file: let it end"};
+        return {ErrorKind::io, "end the program that holds a lock on the file"};
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
-        return {ErrorKind::corrupt, "start again: a damaged file is moved aside, and a new one begun"};
+        return {ErrorKind::corrupt, "restart: a damaged file is moved aside and replaced"};
     case SQLITE_NOMEM:
         return {ErrorKind::out_of_memory, ""};
     case SQLITE_TOOBIG:
-        return {ErrorKind::invalid_argument, "one text can have a billion bytes"};
+        return {ErrorKind::invalid_argument, "a text can have at most a billion bytes"};
     default:
         return {ErrorKind::internal, ""};
     }
@@ -55,17 +54,17 @@ std::string percent_encoded(std::string_view path) {
     return text;
 }
 
-int bind(sqlite3_stmt* statement, int place, const Value& value) {
+int bind(sqlite3_stmt* statement, int index, const Value& value) {
     return std::visit(
-        [&](const auto& content) {
-            using Content = std::remove_cvref_t<decltype(content)>;
-            if constexpr (std::is_same_v<Content, int64_t>) {
-                return ::sqlite3_bind_int64(statement, place, content);
-            } else if constexpr (std::is_same_v<Content, std::string_view>) {
-                const char* begin = content.data() == nullptr ? "" : content.data(); // null would bind NULL
-                return ::sqlite3_bind_blob64(statement, place, begin, content.size(), SQLITE_TRANSIENT);
+        [&](const auto& bound) {
+            using Bound = std::remove_cvref_t<decltype(bound)>;
+            if constexpr (std::is_same_v<Bound, int64_t>) {
+                return ::sqlite3_bind_int64(statement, index, bound);
+            } else if constexpr (std::is_same_v<Bound, std::string_view>) {
+                const char* begin = bound.data() == nullptr ? "" : bound.data(); // null would bind NULL
+                return ::sqlite3_bind_blob64(statement, index, begin, bound.size(), SQLITE_TRANSIENT);
             } else {
-                return ::sqlite3_bind_null(statement, place);
+                return ::sqlite3_bind_null(statement, index);
             }
         },
         value);
@@ -99,7 +98,7 @@ Result<std::unique_ptr<Database>> Database::open(const std::filesystem::path& fi
     std::string address = file.empty() ? ":memory:" : file.string();
     int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
     flags |= access == Access::write ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
-    if (access == Access::read_alone) {
+    if (access == Access::read_immutable) {
         flags |= SQLITE_OPEN_URI;
         address = fmt::format("file:{}?immutable=1", percent_encoded(address));
     }
@@ -107,7 +106,7 @@ Result<std::unique_ptr<Database>> Database::open(const std::filesystem::path& fi
     const int code = ::sqlite3_open_v2(address.c_str(), &handle, flags, nullptr);
     database->handle_.reset(handle);
     if (handle == nullptr)
-        return Error{ErrorKind::out_of_memory, fmt::format("{}: no memory to open it", database->name_)};
+        return Error{ErrorKind::out_of_memory, fmt::format("{}: out of memory", database->name_)};
     if (code != SQLITE_OK)
         return database->error(code);
     if (access == Access::write && database->is_read_only()) // SQLite falls back to read-only
@@ -128,17 +127,17 @@ Result<Statement> Database::prepare(std::string_view sql, std::initializer_list<
     if (auto idle = idle_.extract(sql)) {
         handle = std::move(idle.mapped());
     } else {
-        sqlite3_stmt* made = nullptr;
+        sqlite3_stmt* prepared = nullptr;
         const int code = ::sqlite3_prepare_v3(handle_.get(), sql.data(), static_cast<int>(sql.size()),
-                                              SQLITE_PREPARE_PERSISTENT, &made, nullptr);
+                                              SQLITE_PREPARE_PERSISTENT, &prepared, nullptr);
         if (code != SQLITE_OK)
             return error(code);
-        handle.reset(made);
+        handle.reset(prepared);
     }
     Statement statement(*this, sql, std::move(handle));
-    int place = 0;
+    int index = 0;
     for (const Value& value : values) {
-        if (const int code = bind(statement.handle_.get(), ++place, value); code != SQLITE_OK)
+        if (const int code = bind(statement.handle_.get(), ++index, value); code != SQLITE_OK)
             return error(code);
     }
     return statement;
@@ -172,28 +171,28 @@ Status Database::reserve() {
     const int code = ::sqlite3_file_control(handle_.get(), "main", SQLITE_FCNTL_SIZE_HINT, &bytes);
     if (code == SQLITE_OK || code == SQLITE_NOTFOUND) // in memory, there is no file
         return {};
-    return Error{ErrorKind::io, fmt::format("{}: there is no room for more on its disk", name_),
-                 std::string(meaning_of(SQLITE_FULL).hint)};
+    return Error{ErrorKind::io, fmt::format("{}: no space left on its disk", name_),
+                 std::string(error_info(SQLITE_FULL).hint)};
 }
 
-void Database::bring_in() {
+void Database::checkpoint() {
     (void)::sqlite3_wal_checkpoint_v2(handle_.get(), "main", SQLITE_CHECKPOINT_RESTART, nullptr, nullptr);
 }
 
 Error Database::error(int code) const {
-    const Meaning meaning = meaning_of(code);
+    const ErrorInfo meaning = error_info(code);
     return {meaning.kind, fmt::format("{}: {}", name_, ::sqlite3_errmsg(handle_.get())),
             std::string(meaning.hint)};
 }
 
 Error Database::damaged(std::string_view what) const {
     return {ErrorKind::corrupt, fmt::format("{}: {}", name_, what),
-            std::string(meaning_of(SQLITE_CORRUPT).hint)};
+            std::string(error_info(SQLITE_CORRUPT).hint)};
 }
 
 Error Database::read_only() const {
-    return {ErrorKind::io, fmt::format("{}: it can only be read", name_),
-            std::string(meaning_of(SQLITE_READONLY).hint)};
+    return {ErrorKind::io, fmt::format("{}: the file is read-only", name_),
+            std::string(error_info(SQLITE_READONLY).hint)};
 }
 
 Result<Transaction> Transaction::begin(Database& database) {

@@ -21,8 +21,8 @@ namespace etna::server::storage {
 enum class Access : uint8_t {
     write,
     read,
-    read_alone, ///< read an immutable file: without the auxiliary files that other connections need; there
-                ///< must be no writer
+    read_immutable, ///< read an immutable file: without the auxiliary files that other connections need;
+                    ///< there must be no writer
 };
 
 struct FinalizeStatement {
@@ -90,7 +90,7 @@ public:
     Status reserve();
 
     /// Checkpoints the WAL as far as possible now, and restarts it. Not within a transaction.
-    void bring_in();
+    void checkpoint();
 
     [[nodiscard]] bool is_read_only() const { return ::sqlite3_db_readonly(handle_.get(), "main") == 1; }
     [[nodiscard]] const std::string& name() const { return name_; }

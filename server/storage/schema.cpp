@@ -13,8 +13,8 @@ constexpr int64_t version = 1;
 
 // Texts and ids are blobs, so that arbitrary bytes compare and count exactly.
 constexpr const char* tables = R"(
--- What clients see: one row each, whatever its kind (server/storage/entries.hpp). Numbers grow in the order in
--- which entries were made, freshness in the order in which they were made or added to; clocks may be set back.
+-- One row for each entry, whatever its kind (server/storage/entries.hpp). Numbers ascend in order of creation,
+-- freshness in order of creation or last addition: clocks may be set back.
 CREATE TABLE entries (
     number INTEGER PRIMARY KEY,
     kind INTEGER NOT NULL,
@@ -44,7 +44,7 @@ CREATE TABLE responses (
     input BLOB NOT NULL,
     events BLOB NOT NULL
 ) STRICT;
--- Items that a response's turn has, by their ids.
+-- The items of a response's turn, by id.
 CREATE TABLE turn_items (
     id BLOB NOT NULL,
     response INTEGER NOT NULL REFERENCES responses ON DELETE CASCADE,
@@ -74,7 +74,7 @@ CREATE TABLE completions (
     object BLOB NOT NULL,
     messages BLOB NOT NULL
 ) STRICT;
--- What completions are found by, each list in their order (server/storage/completions.cpp).
+-- The keys of the lists of completions (server/storage/completions.cpp).
 CREATE TABLE labels (
     owner BLOB NOT NULL,
     kind INTEGER NOT NULL,
@@ -123,12 +123,12 @@ Result<std::set<std::string>> definitions(Database& database) {
 }
 
 Status check_tables(Database& database) {
-    ETNA_TRY(const auto sound, Database::open({}, Access::write));
-    ETNA_CHECK(sound->execute(tables));
-    ETNA_TRY(const auto expected, definitions(*sound));
+    ETNA_TRY(const auto reference, Database::open({}, Access::write));
+    ETNA_CHECK(reference->execute(tables));
+    ETNA_TRY(const auto expected, definitions(*reference));
     ETNA_TRY(const auto found, definitions(database));
     if (!std::ranges::includes(found, expected)) // additional indexes are harmless
-        return database.damaged("its tables are not those that etna makes");
+        return database.damaged("its tables are not those of etna");
     return {};
 }
 
@@ -136,22 +136,22 @@ Status check_tables(Database& database) {
 
 Result<Origin> origin_of(Database& database) {
     ETNA_TRY(const auto id, database.number("PRAGMA application_id"));
-    ETNA_TRY(const auto tables_there, database.number("SELECT count(*) FROM sqlite_schema"));
-    if (id == 0 && tables_there == 0)
-        return Origin::nobody;
+    ETNA_TRY(const auto table_count, database.number("SELECT count(*) FROM sqlite_schema"));
+    if (id == 0 && table_count == 0)
+        return Origin::none;
     if (id != application_id)
         return database.damaged("it is another program's database");
     ETNA_TRY(const auto found, database.number("PRAGMA user_version"));
     if (found > version) {
         return Error{ErrorKind::unsupported,
-                     fmt::format("{}: a newer version of etna made it (format {}; this one knows {})",
+                     fmt::format("{}: created by a newer version of etna (format {}; this one supports {})",
                                  database.name(), *found, version),
-                     "start that version, or name another file"};
+                     "use that version, or choose another file"};
     }
     return Origin::etna;
 }
 
-Status make_tables(Database& database) {
+Status create_tables(Database& database) {
     ETNA_TRY(Transaction transaction, Transaction::begin(database));
     ETNA_CHECK(database.execute(tables));
     ETNA_CHECK(database.execute(fmt::format("PRAGMA application_id = {}", application_id).c_str()));
@@ -163,7 +163,7 @@ Status check_content(Database& database) {
     {
         ETNA_TRY(Statement statement, database.prepare("PRAGMA integrity_check(1)"));
         ETNA_TRY(const bool has_row, statement.step());
-        const std::string verdict = has_row ? statement.bytes(0) : "it cannot be checked";
+        const std::string verdict = has_row ? statement.bytes(0) : "the integrity check failed";
         if (verdict != "ok")
             return database.damaged(verdict.substr(verdict.rfind('\n') + 1)); // after a headline
     }

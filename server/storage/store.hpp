@@ -44,7 +44,7 @@ struct Item {
 enum class Order : uint8_t { ascending, descending }; ///< by age
 
 /// A page request for a list.
-struct PageWish {
+struct PageRequest {
     std::string after = {}; ///< starts after this id; empty: at the first
     uint32_t limit = 20;
     Order order = Order::ascending;
@@ -78,7 +78,7 @@ struct Conversation {
 };
 
 /// The handling of an item whose id is already in the conversation.
-enum class Repeated : uint8_t { refused, left_out };
+enum class OnDuplicate : uint8_t { refuse, skip };
 
 /// Items that a turn adds to a conversation.
 struct Addition {
@@ -113,7 +113,7 @@ class Store {
 public:
     /// Creates the file (0600) and its folder (0700) if missing. A file that is not a store, or is damaged,
     /// is moved to FILE.damaged-1, -2, ... with an entry in `warnings`; a read-only one is opened for
-    /// reading, with a warning. Errors: io (the folder cannot be created; another process holds the file),
+    /// store, with a warning. Errors: io (the folder cannot be created; another process holds the file),
     /// busy (another process holds it and has announced its end), unsupported (created by a newer version of
     /// etna).
     static Result<Store> open(StoreOptions options, std::vector<std::string>& warnings);
@@ -147,12 +147,12 @@ public:
     Result<std::optional<Conversation>> conversation(const Owner& owner, const std::string& id);
     Result<bool> set_metadata(const Owner& owner, const std::string& id, const std::string& metadata);
     Result<bool> delete_conversation(const Owner& owner, const std::string& id);
-    /// Error: invalid_argument (the conversation has an item of the same id, and `repeated` is refused); then
-    /// nothing is added.
+    /// Error: invalid_argument (the conversation has an item of the same id, and `on_duplicate` is refuse);
+    /// then nothing is added.
     Result<bool> add_items(const Owner& owner, const Addition& addition,
-                           Repeated repeated = Repeated::refused);
+                           OnDuplicate on_duplicate = OnDuplicate::refuse);
     /// Empty if there is no such conversation, or no item `after`.
-    Result<std::optional<Page>> items(const Owner& owner, const std::string& id, const PageWish& wish);
+    Result<std::optional<Page>> items(const Owner& owner, const std::string& id, const PageRequest& request);
     /// All items, oldest first.
     Result<std::optional<std::vector<Item>>> items(const Owner& owner, const std::string& id);
     Result<std::optional<Item>> item(const Owner& owner, const std::string& id, const std::string& item);
@@ -169,15 +169,15 @@ public:
                                    const std::function<void(Completion&)>& edit);
     /// Lists objects by id. Empty if there is no completion `after`.
     Result<std::optional<Page>> completions(const Owner& owner, const CompletionFilter& filter,
-                                            const PageWish& wish);
+                                            const PageRequest& request);
 
     /// The kinds of entries that are stored.
-    struct Keeps {
+    struct StoredKinds {
         bool responses = false;
         bool conversations = false;
         bool completions = false;
     };
-    [[nodiscard]] Keeps keeps() const;
+    [[nodiscard]] StoredKinds stored_kinds() const;
 
     /// For metrics.
     struct Size {
@@ -188,11 +188,11 @@ public:
     };
     Result<Size> size();
 
-    struct Content; ///< internal to this folder
+    struct Impl; ///< internal to this folder
 
 private:
-    explicit Store(std::unique_ptr<Content> content);
-    std::unique_ptr<Content> content_;
+    explicit Store(std::unique_ptr<Impl> impl);
+    std::unique_ptr<Impl> impl_;
 };
 
 class History {
@@ -205,9 +205,9 @@ public:
 
 private:
     friend class Store;
-    struct State;
-    explicit History(std::unique_ptr<State> state);
-    std::unique_ptr<State> state_;
+    struct Impl;
+    explicit History(std::unique_ptr<Impl> impl);
+    std::unique_ptr<Impl> impl_;
 };
 
 } // namespace etna::server::storage

@@ -30,7 +30,7 @@ std::filesystem::path with(const std::filesystem::path& file, std::string_view e
 
 /// Creates missing folders from the root down; existing ones are unchanged. Failures are reported when the
 /// file is opened.
-void make_folders(const std::filesystem::path& folder) {
+void create_folders(const std::filesystem::path& folder) {
     std::filesystem::path path;
     for (const std::filesystem::path& part : folder) {
         path /= part;
@@ -50,23 +50,19 @@ bool is_free(const std::filesystem::path& path) {
     });
 }
 
-Error cannot_make(const std::filesystem::path& file, std::string_view reason) {
+Error cannot_create(const std::filesystem::path& file, std::string_view reason) {
     return {ErrorKind::io, fmt::format("{}: {}", file.string(), reason),
-            "make its folder, allow writing to it, or name another file"};
+            "create its folder, allow writing to it, or choose another file"};
 }
 
-Status give_name(const std::filesystem::path& file, const std::filesystem::path& name) {
+Status rename_file(const std::filesystem::path& file, const std::filesystem::path& name) {
     if (::rename(file.c_str(), name.c_str()) == 0)
         return {};
     return Error{
         ErrorKind::io,
-        fmt::format("{}: cannot rename it to {}: {}", file.string(), name.string(), std::strerror(errno)),
-        "allow writing to its folder, or name another file"};
+        fmt::format("{}: cannot rename to {}: {}", file.string(), name.string(), std::strerror(errno)),
+        "allow writing to its folder, or choose another file"};
 }
-
-} // namespace
-
-namespace {
 
 /// Seconds since 1970.
 int64_t now_s() {
@@ -92,26 +88,26 @@ FileLock::~FileLock() {
         ::close(descriptor_);
 }
 
-Result<std::optional<FileLock>> FileLock::take(const std::filesystem::path& file) {
+Result<FileLock> FileLock::take(const std::filesystem::path& file) {
     const std::filesystem::path path = with(file, ".lock");
     constexpr int flags = O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
     int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | flags, own_file);
     if (descriptor < 0)
         descriptor = ::open(path.c_str(), O_RDONLY | flags);
     if (descriptor < 0)
-        return std::optional<FileLock>();
+        return FileLock();
     FileLock lock(descriptor);
     if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
         if (announced_end_s(descriptor) >= now_s()) {
             return Error{ErrorKind::busy,
                          fmt::format("{}: another process has it open, and is about to end", file.string()),
-                         "try again when it has"};
+                         "retry when it has ended"};
         }
         return Error{ErrorKind::io, fmt::format("{}: another process has it open", file.string()),
-                     "end that one, or name another file"};
+                     "end that process, or choose another file"};
     }
-    (void)::ftruncate(descriptor, 0);      // clears the previous holder's announcement
-    return std::optional(std::move(lock)); // also if the file system does not support locks
+    (void)::ftruncate(descriptor, 0); // clears the previous holder's announcement
+    return lock;                      // also if the file system does not support locks
 }
 
 void FileLock::announce_end(std::chrono::seconds within) const {
@@ -120,23 +116,23 @@ void FileLock::announce_end(std::chrono::seconds within) const {
         (void)!::pwrite(descriptor_, text.data(), text.size(), 0);
 }
 
-Result<std::filesystem::path> make_file(const std::filesystem::path& file) {
-    make_folders(file.parent_path());
+Result<std::filesystem::path> create_file(const std::filesystem::path& file) {
+    create_folders(file.parent_path());
     struct stat info{};
     if (::stat(file.c_str(), &info) != 0) { // else not opened: closing it ends this process's locks
         const int descriptor = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, own_file);
         if (descriptor < 0)
-            return cannot_make(file, std::strerror(errno));
+            return cannot_create(file, std::strerror(errno));
         ::close(descriptor);
         if (::stat(file.c_str(), &info) != 0)
-            return cannot_make(file, std::strerror(errno));
+            return cannot_create(file, std::strerror(errno));
     }
     if (!S_ISREG(info.st_mode))
-        return cannot_make(file, "it is no file");
+        return cannot_create(file, "not a regular file");
     std::error_code failure;
     std::filesystem::path real = std::filesystem::canonical(file, failure);
     if (failure)
-        return cannot_make(file, failure.message());
+        return cannot_create(file, failure.message());
     return real;
 }
 
@@ -162,10 +158,10 @@ Result<std::filesystem::path> move_aside(const std::filesystem::path& file) {
     std::filesystem::path free = with(file, ".damaged-1");
     for (int n = 2; !is_free(free); ++n)
         free = with(file, fmt::format(".damaged-{}", n));
-    ETNA_CHECK(give_name(file, free));
+    ETNA_CHECK(rename_file(file, free));
     for (const std::string_view ending : companions) {
         if (is_there(with(file, ending)))
-            ETNA_CHECK(give_name(with(file, ending), with(free, ending)));
+            ETNA_CHECK(rename_file(with(file, ending), with(free, ending)));
     }
     return free;
 }

@@ -4,7 +4,6 @@
 
 #include <chrono>
 #include <filesystem>
-#include <optional>
 #include <utility>
 
 // File handling for the store before SQLite opens it. Paths are absolute.
@@ -22,10 +21,12 @@ public:
     }
     ~FileLock();
 
-    /// Empty if the lock file can be neither created nor opened: then the store's file is not writable
+    [[nodiscard]] bool is_held() const { return descriptor_ >= 0; }
+
+    /// Not held if the lock file can be neither created nor opened: then the store's file is not writable
     /// either, or opening it reports why. Errors: io (another process holds the lock), busy (the holder has
     /// announced its end).
-    static Result<std::optional<FileLock>> take(const std::filesystem::path& file);
+    static Result<FileLock> take(const std::filesystem::path& file);
 
     /// Announces that the file will be released within this time. If that cannot be written, others treat the
     /// lock as held indefinitely.
@@ -39,7 +40,7 @@ private:
 /// Creates missing folders (0700) and the file (empty, 0600). Returns the path with symbolic links resolved,
 /// next to which SQLite stores its auxiliary files. Errors: io (creation failed, or the name is taken by
 /// something else).
-Result<std::filesystem::path> make_file(const std::filesystem::path& file);
+Result<std::filesystem::path> create_file(const std::filesystem::path& file);
 
 /// Preallocates space for the WAL of the open file, as far as available, so that removals can be written on a
 /// full disk.

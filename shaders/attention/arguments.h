@@ -9,15 +9,15 @@ struct AttentionArguments {
     ADDRESS(Quads) keys;
     ADDRESS(Words) values;
     ADDRESS(Words) tables;
-    ADDRESS(Floats) partials; // [row][q_head][run][head_stride + 2]: sums, then largest score, then sum of weights
+    ADDRESS(Floats) partials; // [row][q_head][kv_split][head_stride + 2]: sums, then largest score, then sum of weights
     uint q_stride;
     uint y_stride;
     uint q_heads;
     uint kv_heads;
     uint pages;
     uint window; // 0: all keys
-    uint run_tokens; // keys in a run, a multiple of PAGE_TOKENS
-    uint runs;       // that partials has room for
+    uint kv_split_tokens; // keys in a KV split, a multiple of PAGE_TOKENS
+    uint kv_splits;       // number that partials has room for
     float scale;
     float softcap; // 0: none
 };

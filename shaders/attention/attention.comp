@@ -1,7 +1,7 @@
 // y[row][h] = sum_j p_j V_j, p = softmax over j of (scale q[row][h] . K_j), keys j in the row's window up to its index;
 // with softcap each score s is softcap tanh(s / softcap) first; online softmax in tiles of one page (arXiv 1805.02867, 2205.14135).
 // q, y: f32 [rows, heads x HEAD_DIM]; cache as in include/cache.glsl.
-// Grid: x = kv_heads x (query heads per kv head / HEADS), y = rows, z = runs. WORKGROUP invocations serve HEADS query
+// Grid: x = kv_heads x (query heads per kv head / HEADS), y = rows, z = kv_splits. WORKGROUP invocations serve HEADS query
 // heads that share a kv head, so that each key and value is read once for all of them.
 #version 450
 #extension GL_GOOGLE_include_directive : require
@@ -21,7 +21,7 @@ layout(constant_id = 4) const uint VALUES_FORMAT = 1;
 const uint head_pairs = head_stride / 2;
 const uint own_pairs = (HEADS * head_pairs + WORKGROUP - 1) / WORKGROUP; // outputs of one invocation, in pairs
 layout(push_constant, std430) uniform Push { AttentionArguments a; };
-#include "shaders/attention/runs.glsl"
+#include "shaders/attention/kv_splits.glsl"
 
 shared float q_heads[HEADS * head_stride];
 shared float weights[HEADS * PAGE_TOKENS]; // scores, then exp(score - largest)
@@ -30,12 +30,12 @@ shared float total[HEADS];
 shared float shrink[HEADS]; // exp(old largest - new largest)
 
 // q . K at a position, eight elements at a time.
-float score(uint head, uint piece, uint place) {
+float score(uint head, uint piece, uint position) {
     float sum = 0;
     for (uint d = 0; d < head_stride; d += 8) {
         vec4 low;
         vec4 high;
-        load_eight(a.keys, KEYS_FORMAT, piece, place, d, low, high);
+        load_eight(a.keys, KEYS_FORMAT, piece, position, d, low, high);
         for (uint e = 0; e < 4; ++e)
             sum = fma(q_heads[head * head_stride + d + e], low[e], sum);
         for (uint e = 0; e < 4; ++e)
@@ -48,8 +48,8 @@ void main() {
     uint t = gl_LocalInvocationID.x;
     uint r = gl_WorkGroupID.y;
     RowInfo row = a.rows.v[r];
-    uint run = first_run(row.index) + gl_WorkGroupID.z;
-    if (run > last_run(row.index))
+    uint kv_split = first_kv_split(row.index) + gl_WorkGroupID.z;
+    if (kv_split > last_kv_split(row.index))
         return;
     uint parts = a.q_heads / a.kv_heads / HEADS;
     uint kv_head = gl_WorkGroupID.x / parts;
@@ -67,10 +67,10 @@ void main() {
     [[unroll]] for (uint i = 0; i < own_pairs; ++i)
         sums[i] = vec2(0);
 
-    uint begin = max(first_key(row.index), run * a.run_tokens);
+    uint begin = max(first_key(row.index), kv_split * a.kv_split_tokens);
     uint end = row.index + 1;
-    if (run < last_run(row.index))
-        end = (run + 1) * a.run_tokens;
+    if (kv_split < last_kv_split(row.index))
+        end = (kv_split + 1) * a.kv_split_tokens;
     for (uint tile = begin / PAGE_TOKENS * PAGE_TOKENS; tile < end; tile += PAGE_TOKENS) {
         uint page = page_of(row, a.tables, tile, a.pages);
         uint keys_piece = piece_at(KEYS_FORMAT, page, a.kv_heads, kv_head);
@@ -115,28 +115,28 @@ void main() {
     }
     barrier();
 
-    bool whole = first_run(row.index) == last_run(row.index);
+    bool is_single = first_kv_split(row.index) == last_kv_split(row.index);
     [[unroll]] for (uint i = 0; i < own_pairs; ++i) {
         uint pair = t + i * WORKGROUP;
         if (pair >= HEADS * head_pairs)
             continue;
         uint h = pair / head_pairs;
         uint d = pair % head_pairs * 2;
-        if (whole) {
+        if (is_single) {
             uint at = r * a.y_stride + (first_head + h) * HEAD_DIM + d;
             if (d < HEAD_DIM) {
                 a.y.v[at] = sums[i].x / total[h];
                 a.y.v[at + 1] = sums[i].y / total[h];
             }
         } else {
-            uint at = partial_at(r, first_head + h, run - first_run(row.index)) + d;
+            uint at = partial_at(r, first_head + h, kv_split - first_kv_split(row.index)) + d;
             a.partials.v[at] = sums[i].x;
             a.partials.v[at + 1] = sums[i].y;
         }
     }
-    if (!whole)
+    if (!is_single)
         for (uint h = t; h < HEADS; h += WORKGROUP) {
-            uint at = partial_at(r, first_head + h, run - first_run(row.index)) + head_stride;
+            uint at = partial_at(r, first_head + h, kv_split - first_kv_split(row.index)) + head_stride;
             a.partials.v[at] = largest[h];
             a.partials.v[at + 1] = total[h];
         }

@@ -4,15 +4,15 @@ namespace etna::shaders {
 #endif
 struct ExpertRouteArguments {
     ADDRESS(Floats) router; // [row][router_stride]
-    ADDRESS(Words) experts; // [row][used]
-    ADDRESS(Floats) shares; // [row][used]
+    ADDRESS(Words) experts; // [row][experts_per_token]
+    ADDRESS(Floats) routing_weights; // [row][experts_per_token]
     uint expert_count;
     uint router_stride;
-    uint used;
+    uint experts_per_token;
     uint unused;
 };
 struct ExpertGroupArguments {
-    ADDRESS(Words) experts; // [pair], a pair being row x used + choice
+    ADDRESS(Words) experts; // [pair], a pair being row x experts_per_token + choice
     ADDRESS(Words) groups;  // kernels::ExpertGroups
     uint expert_count;
     uint pairs;
@@ -39,10 +39,10 @@ struct ExpertLinearArguments {
 };
 struct ExpertSumArguments {
     ADDRESS(Floats) x;      // [pair][x_stride]
-    ADDRESS(Floats) shares; // [pair]
+    ADDRESS(Floats) routing_weights; // [pair]
     ADDRESS(Floats) y;      // [row][y_stride]
     uint columns;
-    uint used;
+    uint experts_per_token;
     uint x_stride;
     uint y_stride;
 };

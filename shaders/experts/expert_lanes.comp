@@ -1,5 +1,5 @@
 // y[p][m] = sum_k W_e[m][k] x[p / pairs_each][k] for the pairs p of an expert e that a tile holds, on lavapipe: a lane owns
-// whole weight rows, as in linear_lanes.comp.
+// entire weight rows, as in linear_lanes.comp.
 // W: [experts][rows padded to 8][columns] in FORMAT, arrangement lanes; x: f32 [rows, x_stride x 4]; y: f32 [pairs, y_stride].
 // Grid: x, z = ceil(rows / (8 GROUPS)) folded, y = tiles. 8 invocations = one subgroup of at least 8.
 #version 450

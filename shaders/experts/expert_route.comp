@@ -1,7 +1,7 @@
-// Per row: the `used` largest of router[row], smaller number first among equals, and shares[i] = exp(r_i) / sum_j exp(r_j)
-// over them, which is their softmax over all experts brought to the sum 1 (arXiv 2505.09388).
-// router: f32 [rows, router_stride]; experts: u32, shares: f32 [rows, used].
-// Grid: x = rows; WORKGROUP invocations share one row. At most 1024 experts, 32 used.
+// Per row: the `experts_per_token` largest of router[row], the smaller id first among equals, and
+// routing_weights[i] = exp(r_i) / sum_j exp(r_j) over them: their softmax over all experts scaled to the sum 1 (arXiv 2505.09388).
+// router: f32 [rows, router_stride]; experts: u32, routing_weights: f32 [rows, experts_per_token].
+// Grid: x = rows; WORKGROUP invocations share one row. At most 1024 experts, 32 per token.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "shaders/include/buffers.glsl"
@@ -20,7 +20,7 @@ void main() {
     uint r = gl_WorkGroupID.x;
     for (uint e = t; e < a.expert_count; e += WORKGROUP)
         left[e] = a.router.v[r * a.router_stride + e];
-    for (uint i = 0; i < a.used; ++i) {
+    for (uint i = 0; i < a.experts_per_token; ++i) {
         barrier();
         float best = MINUS_INFINITY;
         uint id = a.expert_count - 1;
@@ -35,15 +35,15 @@ void main() {
         if (t == 0) {
             left[id] = MINUS_INFINITY;
             chosen[i] = best;
-            a.experts.v[r * a.used + i] = id;
+            a.experts.v[r * a.experts_per_token + i] = id;
         }
     }
     barrier();
     if (t != 0)
         return;
     float sum = 0;
-    for (uint i = 0; i < a.used; ++i)
+    for (uint i = 0; i < a.experts_per_token; ++i)
         sum += exp(chosen[i] - chosen[0]);
-    for (uint i = 0; i < a.used; ++i)
-        a.shares.v[r * a.used + i] = exp(chosen[i] - chosen[0]) / sum;
+    for (uint i = 0; i < a.experts_per_token; ++i)
+        a.routing_weights.v[r * a.experts_per_token + i] = exp(chosen[i] - chosen[0]) / sum;
 }

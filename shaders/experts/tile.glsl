@@ -16,8 +16,8 @@ bool find_tile() {
 
 // Pair of column c; columns after the last repeat it.
 uint pair_of(uint c) {
-    uint place = min(tile_first + min(c, tile_count - 1), a.pairs - 1);
-    return min(a.groups.v[order_at(a.tiles) + place], a.pairs - 1);
+    uint index = min(tile_first + min(c, tile_count - 1), a.pairs - 1);
+    return min(a.groups.v[order_at(a.tiles) + index], a.pairs - 1);
 }
 
 // A row of the expert's matrix in the stack.

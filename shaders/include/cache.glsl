@@ -12,18 +12,18 @@ const uint CACHE_Q8_0 = 2;
 const uint head_stride = (HEAD_DIM + 7) / 8 * 8;
 const uint scale_words = (head_stride + 63) / 64;
 
-uint place_words(uint format) {
+uint position_words(uint format) {
     return format == CACHE_F32 ? head_stride : format == CACHE_F16 ? head_stride / 2 : head_stride / 4;
 }
 
 // First word of a piece.
 uint piece_at(uint format, uint page, uint kv_heads, uint kv_head) {
-    uint words = PAGE_TOKENS * (place_words(format) + (format == CACHE_Q8_0 ? scale_words : 0));
+    uint words = PAGE_TOKENS * (position_words(format) + (format == CACHE_Q8_0 ? scale_words : 0));
     return (page * kv_heads + kv_head) * words;
 }
 
 // Word of a position's first scale, in a q8_0 piece.
-uint scales_at(uint piece, uint place) { return piece + PAGE_TOKENS * (head_stride / 4) + place * scale_words; }
+uint scales_at(uint piece, uint position) { return piece + PAGE_TOKENS * (head_stride / 4) + position * scale_words; }
 
 vec4 codes_of(uint word) {
     ivec4 bytes = ivec4(word << 24, word << 16, word << 8, word) >> 24;
@@ -31,8 +31,8 @@ vec4 codes_of(uint word) {
 }
 
 // Eight elements of a position, from element d, a multiple of 8.
-void load_eight(Quads cache, uint format, uint piece, uint place, uint d, out vec4 low, out vec4 high) {
-    uint at = piece + place * place_words(format);
+void load_eight(Quads cache, uint format, uint piece, uint position, uint d, out vec4 low, out vec4 high) {
+    uint at = piece + position * position_words(format);
     if (format == CACHE_F32) {
         low = uintBitsToFloat(cache.v[(at + d) / 4]);
         high = uintBitsToFloat(cache.v[(at + d) / 4 + 1]);
@@ -44,7 +44,7 @@ void load_eight(Quads cache, uint format, uint piece, uint place, uint d, out ve
         uint word = at + d / 4;
         uvec4 quad = cache.v[word / 4];
         uvec2 codes = (word & 2) == 0 ? quad.xy : quad.zw;
-        uint scale_word = scales_at(piece, place) + d / 64;
+        uint scale_word = scales_at(piece, position) + d / 64;
         float scale = unpackHalf2x16(cache.v[scale_word / 4][scale_word % 4])[d / 32 % 2];
         low = scale * codes_of(codes.x);
         high = scale * codes_of(codes.y);
@@ -52,13 +52,13 @@ void load_eight(Quads cache, uint format, uint piece, uint place, uint d, out ve
 }
 
 // Elements 2 pair and 2 pair + 1 of a position.
-vec2 load_pair(Words cache, uint format, uint piece, uint place, uint pair) {
-    uint at = piece + place * place_words(format);
+vec2 load_pair(Words cache, uint format, uint piece, uint position, uint pair) {
+    uint at = piece + position * position_words(format);
     if (format == CACHE_F32)
         return vec2(uintBitsToFloat(cache.v[at + 2 * pair]), uintBitsToFloat(cache.v[at + 2 * pair + 1]));
     if (format == CACHE_F16)
         return unpackHalf2x16(cache.v[at + pair]);
     vec4 codes = codes_of(cache.v[at + pair / 2]);
-    float scale = unpackHalf2x16(cache.v[scales_at(piece, place) + pair / 32])[pair / 16 % 2];
+    float scale = unpackHalf2x16(cache.v[scales_at(piece, position) + pair / 32])[pair / 16 % 2];
     return scale * ((pair & 1) == 0 ? codes.xy : codes.zw);
 }

@@ -1,4 +1,4 @@
-// Elements of f32, f16 and bf16 rows, which are stored one after the other.
+// Elements of f32, f16 and bf16 rows, stored contiguously.
 #if FORMAT == FORMAT_f32
 const uint word_elements = 1;
 #else
@@ -30,7 +30,7 @@ void load_eight(Words weights, uint at, uint stride, uint blocks, uint block, ui
 #endif
 }
 
-// A unit is what one 16-byte load holds; rows arrangement only.
+// A unit is one 16-byte load; rows arrangement only.
 const uint unit_vectors = word_elements;
 void load_unit(Quads quads, Words words, uint at, uint blocks, uint unit, out vec4 codes[unit_vectors]) {
     uvec4 quad = quads.v[at / 4 + unit];

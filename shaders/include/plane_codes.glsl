@@ -1,5 +1,5 @@
 // Codes of quantised rows. A row is its low plane, LOW_BITS words per block of 32 elements, then its high
-// plane, HIGH_BITS words per block; each plane is padded to whole quads of words. With `bits` of a plane, a
+// plane, HIGH_BITS words per block; each plane is padded to a multiple of four words. With `bits` of a plane, a
 // word holds 8 / bits groups of four elements: group j of it takes bits [bits j, bits j + bits) of each
 // byte. So one shift and one mask give four codes.
 uint whole_quads(uint words) { return (words + 3) & ~3u; }
@@ -63,7 +63,7 @@ void load_eight(Words weights, uint at, uint stride, uint blocks, uint block, ui
     codes[1] = decode_codes(bytes.y);
 }
 
-// A unit is what one invocation loads at once, 16 bytes if the block has that many: half a block of q8_0,
+// A unit is one load of an invocation, 16 bytes if the block has that many: half a block of q8_0,
 // else a block. Rows arrangement only.
 #if LOW_BITS == 8
 const uint unit_vectors = 4;

@@ -12,8 +12,8 @@ struct RowInfo {
 layout(buffer_reference, std430, buffer_reference_align = 16) readonly buffer RowInfos { RowInfo v[]; };
 
 // Page of a position; clamped, because nothing else guards against a wrong table.
-uint page_of(RowInfo row, Words tables, uint place, uint pages) {
-    uint number = place / PAGE_TOKENS;
+uint page_of(RowInfo row, Words tables, uint position, uint pages) {
+    uint number = position / PAGE_TOKENS;
     uint page = row.first_page == NO_PAGE ? tables.v[row.table + number] : row.first_page + number;
     return min(page, pages - 1);
 }

@@ -1,5 +1,5 @@
-// y[c][m] (=|+=) sum_k W[m][k] x[c][k] for lavapipe: a lane owns whole weight rows, so there is no reduction, no shared
-// memory and no barrier, each of which costs more than the arithmetic there; both paths use it.
+// y[c][m] (=|+=) sum_k W[m][k] x[c][k] for lavapipe: a lane owns entire weight rows, so it needs no reduction, no
+// shared memory and no barrier, each of which costs more there than the arithmetic; both paths use it.
 // W: [rows, columns] in FORMAT, arrangement lanes: [8-row group][word of the row][8], same for scales.
 // x: f32 [count, x_stride x 4]; y: f32 [count, y_stride].
 // Grid: x, z = ceil(rows / (8 GROUPS)) folded, y = ceil(count / COLUMNS). 8 invocations = one subgroup of at least 8.

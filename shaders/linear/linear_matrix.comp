@@ -1,4 +1,4 @@
-// y[c][m] (=|+=) sum_k W[m][k] x[c][k] for many columns c: the prompt path of GPUs with matrix units
+// y[c][m] (=|+=) sum_k W[m][k] x[c][k] for many columns c: the prefill path of GPUs with matrix units
 // (VK_KHR_cooperative_matrix). Weights and inputs are rounded to f16, products and sums are f32.
 // W: [rows, columns] in FORMAT, arrangement rows; x: f32 [count, x_stride x 4]; y: f32 [count, y_stride].
 // f16 cannot overflow: each column is divided by the power of two of its largest magnitude, and its sums are
@@ -50,12 +50,12 @@ void find_largest(uint first_column) {
         largest[c] = 0;
     barrier();
     for (uint i = gl_LocalInvocationID.x; i < tile_columns * 8; i += WORKGROUP) {
-        uint most = 0; // the bits of magnitudes sort like their values, NaN last
+        uint magnitude_max = 0; // the bits of magnitudes sort like their values, NaN last
         for (uint s = 0; s < a.columns / step_elements; ++s) {
             uvec4 bits = floatBitsToUint(input_at(first_column, i / 8, s, i % 8)) & 0x7FFFFFFFu;
-            most = max(most, max(max(bits.x, bits.y), max(bits.z, bits.w)));
+            magnitude_max = max(magnitude_max, max(max(bits.x, bits.y), max(bits.z, bits.w)));
         }
-        atomicMax(largest[i / 8], most);
+        atomicMax(largest[i / 8], magnitude_max);
     }
     barrier();
 }

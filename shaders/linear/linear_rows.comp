@@ -1,4 +1,4 @@
-// y[c][m] (=|+=) sum_k W[m][k] x[c][k] for few columns c: the generation path of GPUs.
+// y[c][m] (=|+=) sum_k W[m][k] x[c][k] for few columns c: the decode path of GPUs.
 // W: [rows, columns] in FORMAT, arrangement rows; x: f32 [count, x_stride x 4]; y: f32 [count, y_stride].
 // Grid: x, z = ceil(rows / ROWS) folded, y = ceil(count / COLUMNS). WORKGROUP invocations walk along ROWS weight rows,
 // a unit each (formats.glsl), neighbours side by side; every sum runs in the same order whatever COLUMNS is.

@@ -1,4 +1,4 @@
-// y[c][m] (=|+=) sum_k W[m][k] x[c][k] for many columns c: the prompt path of GPUs without matrix units.
+// y[c][m] (=|+=) sum_k W[m][k] x[c][k] for many columns c: the prefill path of GPUs without matrix units.
 // W: [rows, columns] in FORMAT, arrangement rows; x: f32 [count, x_stride x 4]; y: f32 [count, y_stride].
 // Grid: x, z = ceil(rows / 64) folded, y = ceil(count / 32). 256 invocations make a tile of 64 weight rows by 32
 // columns, 4 x 2 each, over steps of 32 along k staged in shared memory (12.7 KiB); sums run along k in order.

@@ -7,7 +7,7 @@ struct RmsNormArguments {
     ADDRESS(Floats) y;
     ADDRESS(Floats) weight;
     ADDRESS(Words) indices; // read when use_indices != 0
-    ADDRESS(Words) stages;  // [x_rows], written when stage != NO_STAGE
+    ADDRESS(Words) nan_probes;  // [x_rows], written when nan_probe != NO_NAN_PROBE
     uint columns;
     uint x_stride;
     uint y_stride;
@@ -17,7 +17,7 @@ struct RmsNormArguments {
     uint use_indices;
     float epsilon;
     uint add; // 1: y += ...
-    uint stage;
+    uint nan_probe;
 };
 #ifdef __cplusplus
 } // namespace etna::shaders

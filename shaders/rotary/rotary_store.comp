@@ -1,5 +1,5 @@
 // Per row and head: x = x / sqrt(mean(x^2) + epsilon) * norm (q and k, if enabled), then for each pair (i, j)
-// (x_i, x_j) = (x_i cos - x_j sin, x_i sin + x_j cos); q is written in place, k and v into the cache. arXiv
+// (x_i, x_j) = (x_i cos - x_j sin, x_i sin + x_j cos); q is written in position, k and v into the cache. arXiv
 // 2104.09864.
 // q: f32 [rows, q_stride]; k, v: f32 [rows, kv_stride]; cache as in include/cache.glsl.
 // Grid: x = q_heads + 2 kv_heads, y = rows; WORKGROUP invocations share one head.
@@ -9,7 +9,7 @@
 #include "shaders/include/half.glsl"
 #include "shaders/include/reduce.glsl"
 #include "shaders/include/rows.h"
-#include "shaders/include/stage.glsl"
+#include "shaders/include/nan_probe.glsl"
 #include "shaders/rotary/arguments.h"
 
 layout(constant_id = 2) const uint HEAD_DIM = 64;
@@ -70,22 +70,22 @@ uint code_of(float x, float scale) {
     return uint(int(code)) & 0xFFu;
 }
 
-void store_q8_0(Words cache, uint piece, uint place) {
+void store_q8_0(Words cache, uint piece, uint position) {
     for (uint w = gl_LocalInvocationID.x; w < head_stride / 4; w += WORKGROUP) {
         float scale = block_scale(w / 8);
         uint word = 0;
         for (uint e = 0; e < 4; ++e)
             word |= code_of(head[4 * w + e], scale) << 8 * e;
-        cache.v[piece + place * (head_stride / 4) + w] = word;
+        cache.v[piece + position * (head_stride / 4) + w] = word;
     }
     for (uint w = gl_LocalInvocationID.x; w < scale_words; w += WORKGROUP)
-        cache.v[scales_at(piece, place) + w] = pack_halves(vec2(block_scale(2 * w), block_scale(2 * w + 1)));
+        cache.v[scales_at(piece, position) + w] = pack_halves(vec2(block_scale(2 * w), block_scale(2 * w + 1)));
 }
 
 void store_cache(Words cache, uint format, uint page, uint kv_head, uint index) {
     uint piece = piece_at(format, page, a.kv_heads, kv_head);
-    uint place = index % PAGE_TOKENS;
-    uint first = piece + place * place_words(format);
+    uint position = index % PAGE_TOKENS;
+    uint first = piece + position * position_words(format);
     if (format == CACHE_F32) {
         for (uint d = gl_LocalInvocationID.x; d < head_stride; d += WORKGROUP)
             cache.v[first + d] = floatBitsToUint(head[d]);
@@ -93,7 +93,7 @@ void store_cache(Words cache, uint format, uint page, uint kv_head, uint index) 
         for (uint w = gl_LocalInvocationID.x; w < head_stride / 2; w += WORKGROUP)
             cache.v[first + w] = pack_halves(vec2(within_half(head[2 * w]), within_half(head[2 * w + 1])));
     } else {
-        store_q8_0(cache, piece, place);
+        store_q8_0(cache, piece, position);
     }
 }
 

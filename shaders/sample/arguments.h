@@ -8,13 +8,13 @@ struct SampleArguments {
     ADDRESS(Words) slots;
     ADDRESS(Words) partials;   // [row][chunk][4 + 2 candidates]: largest, sum, nan, unused, then pairs (id, logit)
     ADDRESS(Words) results;    // [row][4 + 2 x 64]: kernels::SampleResult
-    ADDRESS(Words) stages;     // [stage_rows]: written by rms_norm
+    ADDRESS(Words) nan_probes;     // [nan_probe_rows]: written by rms_norm
     uint vocabulary;
     uint logits_stride;
     uint chunks;
     uint candidates;
     uint slot_count;
-    uint stage_rows;
+    uint nan_probe_rows;
 };
 #ifdef __cplusplus
 } // namespace etna::shaders

@@ -7,7 +7,7 @@
 #extension GL_GOOGLE_include_directive : require
 #include "shaders/include/buffers.glsl"
 #include "shaders/include/reduce.glsl"
-#include "shaders/include/stage.glsl"
+#include "shaders/include/nan_probe.glsl"
 #include "shaders/sample/sample_info.glsl"
 #include "shaders/sample/arguments.h"
 #include "shaders/sample/philox.glsl"
@@ -20,31 +20,31 @@ shared float logits[candidates_max];
 
 // Index into the candidates. They are in descending order, so each filter keeps a prefix.
 uint draw(SampleInfo info) {
-    uint kept = clamp(info.top_k, 1, a.candidates);
+    uint count = clamp(info.top_k, 1, a.candidates);
     float all = 0;
-    for (uint i = 0; i < kept; ++i)
+    for (uint i = 0; i < count; ++i)
         all += exp(logits[i] - logits[0]);
     float mass = 0;
-    for (uint i = 0; i < kept; ++i) {
+    for (uint i = 0; i < count; ++i) {
         mass += exp(logits[i] - logits[0]);
         if (mass >= info.top_p * all) {
-            kept = i + 1;
+            count = i + 1;
             break;
         }
     }
-    while (kept > 1 && exp(logits[kept - 1] - logits[0]) < info.min_p)
-        --kept;
+    while (count > 1 && exp(logits[count - 1] - logits[0]) < info.min_p)
+        --count;
     float heated = 0;
-    for (uint i = 0; i < kept; ++i)
+    for (uint i = 0; i < count; ++i)
         heated += exp((logits[i] - logits[0]) / info.temperature);
     float target = uniform_number(info.seed, info.position) * heated;
     mass = 0;
-    for (uint i = 0; i < kept; ++i) {
+    for (uint i = 0; i < count; ++i) {
         mass += exp((logits[i] - logits[0]) / info.temperature);
         if (mass > target)
             return i;
     }
-    return kept - 1;
+    return count - 1;
 }
 
 void merge_candidates(uint from, uint list_words) {
@@ -76,11 +76,11 @@ void merge_candidates(uint from, uint list_words) {
 }
 
 // The first NaN probe that fired in any row of the step: rows that attend to a bad row are bad too.
-uint first_stage() {
-    uint stage = NO_STAGE;
-    for (uint r = 0; r < a.stage_rows; ++r)
-        stage = min(stage, a.stages.v[r]);
-    return stage;
+uint first_nan_probe() {
+    uint first = NO_NAN_PROBE;
+    for (uint r = 0; r < a.nan_probe_rows; ++r)
+        first = min(first, a.nan_probes.v[r]);
+    return first;
 }
 
 void main() {
@@ -116,7 +116,7 @@ void main() {
     a.results.v[to] = token;
     a.results.v[to + 1] = floatBitsToUint(logits[chosen]);
     a.results.v[to + 2] = floatBitsToUint(largest + log(sum));
-    a.results.v[to + 3] = bad > 0 ? 1 + first_stage() : 0;
+    a.results.v[to + 3] = bad > 0 ? 1 + first_nan_probe() : 0;
     for (uint n = 0; n < a.candidates; ++n) {
         a.results.v[to + 4 + 2 * n] = ids[n];
         a.results.v[to + 5 + 2 * n] = floatBitsToUint(logits[n]);

@@ -35,7 +35,7 @@ std::string read(const FileReader& file, uint64_t offset, std::size_t bytes) {
 
 } // namespace
 
-TEST_CASE("a file is read at any place, also after a move") {
+TEST_CASE("a file is read at any offset, also after the reader was moved") {
     const TemporaryFile file("0123456789");
     auto opened = FileReader::open(file.path);
     REQUIRE(opened.has_value());
@@ -49,7 +49,7 @@ TEST_CASE("a file is read at any place, also after a move") {
     CHECK(FileReader::open(empty.path).value().bytes() == 0);
 }
 
-TEST_CASE("a file that is cut or written to while it is read is an error that says so") {
+TEST_CASE("a read fails with an error that names the cause if the file was truncated or changed") {
     const TemporaryFile file(std::string(10'000, 'x'));
     const auto opened = FileReader::open(file.path);
     REQUIRE(opened.has_value());

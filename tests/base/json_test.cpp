@@ -1,84 +1,102 @@
 #include "core/base/json.hpp"
 #include "tests/support/catch.hpp"
 
-#include <cstdlib>
 #include <string>
 #include <vector>
-
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 using etna::Json;
 
 namespace {
 
-/// Sanitizers take the memory that they like.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool can_be_limited = false;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-constexpr bool can_be_limited = false;
-#else
-constexpr bool can_be_limited = true;
-#endif
-#else
-constexpr bool can_be_limited = true;
-#endif
+/// Notes the events of a text, and stops at an event of a given name.
+class EventNotes final : public Json::json_sax_t {
+public:
+    explicit EventNotes(std::string last = {}) : last_(std::move(last)) {}
 
-/// Leaves the process no memory, not even for a few bytes.
-void use_up_memory() {
-    constexpr std::size_t large = 1 << 20;
-    constexpr std::size_t small = 16;
-    const rlimit none = {.rlim_cur = 0, .rlim_max = 0};
-    ::setrlimit(RLIMIT_AS, &none);
-    for (std::size_t bytes = large; bytes >= small; bytes /= 2) {
-        while (std::malloc(bytes) != nullptr) {
-        }
-    }
-}
+    [[nodiscard]] const std::string& events() const { return events_; }
 
-/// How a child process ends that destroys what `make` makes when there is no memory.
-template <class Make>
-int end_of_child(Make make) {
-    const pid_t child = ::fork();
-    REQUIRE(child >= 0);
-    if (child == 0) {
-        auto* const json = new Json(make());
-        use_up_memory();
-        delete json;
-        ::_exit(7);
+    bool null() override { return note("null"); }
+    bool boolean(bool /*value*/) override { return note("boolean"); }
+    bool number_integer(number_integer_t /*value*/) override { return note("integer"); }
+    bool number_unsigned(number_unsigned_t /*value*/) override { return note("unsigned"); }
+    bool number_float(number_float_t /*value*/, const string_t& text) override { return note(text); }
+    bool string(string_t& value) override { return note(value); }
+    bool binary(binary_t& /*value*/) override { return note("binary"); }
+    bool start_object(std::size_t /*members*/) override { return note("{"); }
+    bool key(string_t& name) override { return note(name + ":"); }
+    bool end_object() override { return note("}"); }
+    bool start_array(std::size_t /*items*/) override { return note("["); }
+    bool end_array() override { return note("]"); }
+    bool parse_error(std::size_t byte, const std::string& /*token*/, const Json::exception& error) override {
+        note("error " + std::to_string(error.id) + " at " + std::to_string(byte));
+        return false;
     }
-    int status = 0;
-    REQUIRE(::waitpid(child, &status, 0) == child);
-    return status;
-}
+
+private:
+    bool note(const std::string& event) {
+        events_ += (events_.empty() ? "" : " ") + event;
+        return event != last_;
+    }
+
+    std::string last_;
+    std::string events_;
+};
 
 } // namespace
 
-TEST_CASE("JSON is destroyed where there is no memory left") {
-    if (!can_be_limited) {
-        WARN("not run: a sanitizer's memory cannot be limited");
-        return;
-    }
-    const auto is_destroyed = [](int status) { return WIFEXITED(status) && WEXITSTATUS(status) == 7; };
-    CHECK(is_destroyed(end_of_child([] { return Json({{"role", "user"}}); })));
-    CHECK(is_destroyed(end_of_child([] { return Json(std::vector<int>(2'000'000, 1)); })));
-    const auto many = [] {
-        const Json part = {{"type", "text"}, {"text", "a text that is no short one, at all"}};
-        Json messages = Json::array();
-        for (int i = 0; i < 100'000; ++i)
-            messages.push_back({{"content", Json::array({part})}});
-        return messages;
-    };
-    CHECK(is_destroyed(end_of_child(many)));
-}
-
-TEST_CASE("JSON with memory of its own keeps what JSON does") {
-    const Json json = Json::parse(R"({"b": [1, -2, 3.5, true, null, "x"], "a": {"c": {}}})");
-    CHECK(json.dump() == R"({"b":[1,-2,3.5,true,null,"x"],"a":{"c":{}}})"); // in its order
+TEST_CASE("parsing, copying and dumping JSON preserve the order of members") {
+    const std::string text = R"({"b":[1,-2,3.5,true,null,"x"],"a":{"c":{}}})";
+    const Json json = etna::parse_json(text);
+    CHECK(etna::dump_json(json) == text);
     Json copy = json;
     copy["b"].push_back(json);
     CHECK(copy["b"].back() == json);
     CHECK(copy != json);
+}
+
+TEST_CASE("parse_json returns a discarded value if the text is not JSON") {
+    for (const char* text : {"", " ", "{", "[1,]", "nul", "{\"a\":1} x", "'a'", "1e999", "[\"\xff\"]"}) {
+        CAPTURE(text);
+        CHECK(etna::parse_json(text).is_discarded());
+    }
+    CHECK(etna::parse_json(" null ").is_null());
+}
+
+TEST_CASE("parse_json with a depth limit discards deeper text") {
+    const auto nested = [](int depth) {
+        return std::string(static_cast<std::size_t>(depth), '[') + "1" +
+               std::string(static_cast<std::size_t>(depth), ']');
+    };
+    CHECK(etna::parse_json(nested(20), 20) == etna::parse_json(nested(20)));
+    CHECK(etna::parse_json(nested(21), 20).is_discarded());
+    CHECK(etna::parse_json(R"({"a": {"b": 1}})", 1).is_discarded());
+    CHECK(etna::parse_json(R"({"a": {"b": 1}})", 2).is_object());
+    CHECK(etna::parse_json("[1", 20).is_discarded());
+    CHECK(etna::parse_json(nested(100'000), 20).is_discarded());
+}
+
+TEST_CASE("dump_json replaces invalid UTF-8 by U+FFFD") {
+    CHECK(etna::dump_json("a\xff\xc3") == "\"a\xef\xbf\xbd\xef\xbf\xbd\"");
+    CHECK(etna::dump_json_indented({{"a", "\xff"}}) == "{\n  \"a\": \"\xef\xbf\xbd\"\n}");
+}
+
+TEST_CASE("scan_json sends the events of a text until the handler stops it") {
+    EventNotes all;
+    CHECK(etna::scan_json(R"({"a": [1, -2, 3.50, true, null, "x"]})", all));
+    CHECK(all.events() == "{ a: [ unsigned integer 3.50 boolean null x ] }");
+    EventNotes some("[");
+    CHECK_FALSE(etna::scan_json("[1, 2]", some));
+    CHECK(some.events() == "[");
+    EventNotes wrong;
+    CHECK_FALSE(etna::scan_json("[1, x]", wrong));
+    CHECK(wrong.events() == "[ unsigned error 101 at 5");
+    EventNotes large;
+    CHECK_FALSE(etna::scan_json("[1e999]", large));
+    CHECK(large.events() == "[ error 406 at 6");
+}
+
+TEST_CASE("a large and deep JSON value is destroyed without recursion") {
+    const std::size_t depth = 1'000'000;
+    CHECK(etna::parse_json(std::string(depth, '[') + std::string(depth, ']')).is_array());
+    CHECK(Json(std::vector<int>(2'000'000, 1)).size() == 2'000'000);
 }

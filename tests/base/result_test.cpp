@@ -43,7 +43,7 @@ TEST_CASE("a result holds move-only values") {
     REQUIRE(*taken == 3);
 }
 
-TEST_CASE("an error keeps kind and hint when an activity is put before it") {
+TEST_CASE("while_doing() prefixes an error and preserves its kind and hint") {
     const Error error = Error{ErrorKind::io, "disk full", "free some"}.while_doing("saving x");
     REQUIRE(error.message == "saving x: disk full");
     REQUIRE(error.kind == ErrorKind::io);

@@ -34,7 +34,7 @@ TEST_CASE("every scalar value is one valid character and comes back") {
     CHECK(encoded(0x1F999) == "\xF0\x9F\xA6\x99");
 }
 
-TEST_CASE("what is not UTF-8 is cut into maximal subparts") {
+TEST_CASE("invalid UTF-8 is split into maximal subparts") {
     // Unicode Standard 15, tables 3-8 to 3-11.
     CHECK(same(next_utf8("\xC0\xAF"), Utf8Kind::invalid, 1));
     CHECK(same(next_utf8("\xE0\x80\xBF"), Utf8Kind::invalid, 1));
@@ -45,14 +45,14 @@ TEST_CASE("what is not UTF-8 is cut into maximal subparts") {
     CHECK(same(next_utf8("\xF1\x91\x92\x41"), Utf8Kind::invalid, 3));
 }
 
-TEST_CASE("a beginning at the end of the text is truncated, not invalid") {
+TEST_CASE("an incomplete character at the end of the text is truncated, not invalid") {
     CHECK(same(next_utf8("\xC3"), Utf8Kind::truncated, 1));
     CHECK(same(next_utf8("\xE2\x96"), Utf8Kind::truncated, 2));
     CHECK(same(next_utf8("\xF0\x9F\xA6"), Utf8Kind::truncated, 3));
     CHECK(same(next_utf8("\xF0\x80"), Utf8Kind::invalid, 1));
 }
 
-TEST_CASE("the valid prefix ends at the first thing that is no character") {
+TEST_CASE("the valid prefix ends at the first invalid byte") {
     CHECK(valid_utf8_prefix("") == 0);
     CHECK(valid_utf8_prefix("a\u00e9\u20ac") == 6);
     CHECK(valid_utf8_prefix("a\u00e9\xFFz") == 3);

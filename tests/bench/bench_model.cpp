@@ -28,7 +28,7 @@ double median(std::vector<double> values) {
 
 struct Speed {
     std::vector<double> prompt;     ///< tokens a second, one for each repetition
-    std::vector<double> generation; ///< likewise
+    std::vector<double> generation; ///< the same
 };
 
 /// Prompts differ, so that no cached page serves the next one.

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Log-probabilities of etna beside llama.cpp's over the same files of random weights: compare_peer.py BUILD ROOT_COMMAND
+"""Log-probabilities of etna and of llama.cpp over the same files of random weights: compare_peer.py BUILD ROOT_COMMAND
 
-BUILD holds write_model and top_logprobs; ROOT_COMMAND runs llama.cpp's programs. scripts/compare-peer tells the rest."""
+BUILD holds write_model and top_logprobs; ROOT_COMMAND runs llama.cpp's programs. See scripts/compare-peer."""
 
 import contextlib
 import json
@@ -39,14 +39,14 @@ class Figures(typing.NamedTuple):
     """Of one file; or of several, the largest of each."""
 
     worst: float  # largest difference of a log-probability, both programs in F32 on the same numbers
-    worst_f16: float  # likewise, etna with its usual cache
+    worst_f16: float  # the same, etna with its default cache
     moved_f16: float  # what such a cache moves in the peer
-    own_worst: float  # likewise in F32 against the peer on the file itself, in which it rounds what it multiplies
+    own_worst: float  # the same in F32 against the peer on the file itself, where it rounds operands
     own_mean: float  # mean KL divergence of that
 
     def cells(self):
         verdict = "within" if self.worst <= BAR else "MISSED"
-        return [f"{self.worst:.1e}", verdict, *(f"{figure:.1e}" for figure in self[1:])]
+        return [f"{self.worst:.1e}", verdict, *(f"{value:.1e}" for value in self[1:])]
 
 
 def prompts():
@@ -57,7 +57,7 @@ def prompts():
 
 
 def run(*command, text=None):
-    """stdout of a program; what it said is shown where it fails."""
+    """stdout of a program; its output is shown if it fails."""
     done = subprocess.run([str(word) for word in command], input=text, capture_output=True, text=True)
     if done.returncode != 0:
         sys.exit(f"error: {' '.join(map(str, command))}\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
@@ -125,7 +125,7 @@ def peer(root, file, cache, top=TOP):
 
 
 def difference(ours, theirs):
-    """Largest difference over the peer's tokens; infinite where one is not among ours, or is no number."""
+    """Largest difference over the peer's tokens; infinite if one is not among ours, or is NaN."""
     worst = 0.0
     for our, their in zip(ours, theirs, strict=True):
         for token, logprob in their.items():
@@ -145,7 +145,7 @@ def divergence(ours, theirs):
 
 
 def compare(build, root, folder, shape, form):
-    """Figures of one model, whose files are gone afterwards."""
+    """Measures one model, and deletes its files."""
     file, decoded = folder / f"{shape}-{form}.gguf", folder / f"{shape}-{form}-decoded.gguf"
     run(build / "write_model", f"small-{shape}", form, file)
     run(root, "llama-quantize", "--allow-requantize", file, decoded, "F32", "1")

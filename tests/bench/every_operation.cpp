@@ -1,7 +1,15 @@
 #include "tests/bench/every_operation.hpp"
 
+#include "core/kernels/attention.hpp"
+#include "core/kernels/embed.hpp"
 #include "core/kernels/experts.hpp"
+#include "core/kernels/gate_multiply.hpp"
+#include "core/kernels/linear.hpp"
 #include "core/kernels/policy.hpp"
+#include "core/kernels/rms_norm.hpp"
+#include "core/kernels/rotary_store.hpp"
+#include "core/kernels/sample.hpp"
+#include "core/kernels/soft_cap.hpp"
 
 #include <string_view>
 #include <utility>
@@ -18,7 +26,7 @@ constexpr uint32_t width = 4096;
 constexpr uint32_t batch_rows_max = 64;
 constexpr uint32_t context_tokens = 8192; // more than one run of keys: attention_merge follows
 
-/// Address space where nothing is: recording looks at addresses and sizes alone.
+/// Address space without memory: recording only uses addresses and sizes.
 class Space {
 public:
     vk::Range take() {
@@ -72,7 +80,11 @@ void add_linear(Cases& cases, Layout layout, uint32_t rows, RowPath path, uint32
 }
 
 ExpertRouting expert_choice(Space& space, uint32_t rows) {
-    return {.experts = space.take(), .shares = space.take(), .count = 8, .used = 2, .rows = rows};
+    return {.experts = space.take(),
+            .routing_weights = space.take(),
+            .count = 8,
+            .experts_per_token = 2,
+            .rows = rows};
 }
 
 void add_expert_linear(Cases& cases, Layout layout, uint32_t rows) {
@@ -184,7 +196,7 @@ void add_attention(Cases& cases, CacheFormats formats, const HeadShape& heads) {
                                                    .cache = layer_cache(space, formats, heads),
                                                    .tables = {space.take()},
                                                    .q_heads = heads.q_heads,
-                                                   .longest = context_tokens,
+                                                   .kv_length_max = context_tokens,
                                                    .partials = space.take()};
                          attention(library, recorder, operation);
                          recorder.barrier();

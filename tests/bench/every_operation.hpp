@@ -1,21 +1,21 @@
 #pragma once
 
-#include "core/kernels/operations.hpp"
+#include "core/kernels/library.hpp"
 
 #include <functional>
 #include <string>
 #include <vector>
 
-// What the forward pass records, over the shapes and formats that kernels are specialised for.
+// The operations that the forward pass records, over the shapes and formats that kernels are specialised for.
 namespace etna::bench {
 
-/// One operation of one shape. Its ranges lie where no memory is: it may be recorded, and never submitted.
+/// One operation of one shape. Its ranges have no memory: it may be recorded, but never submitted.
 struct OperationCase {
     std::string name; ///< "attention f16, heads of 128, 4 query heads each"
     std::function<void(kernels::Library&, vk::Recorder&)> record;
 };
 
-/// Every operation in all forms that make a pipeline of its own on such a target. A new kernel needs a line
+/// Every operation in all forms that have a separate pipeline on the target. A new kernel needs a line
 /// in every_operation.cpp: shader_stats fails on a variant that nothing here asks for.
 std::vector<OperationCase> every_operation(const kernels::PlanTarget& target);
 

@@ -8,7 +8,7 @@ using namespace etna;
 
 namespace {
 
-/// Records every operation on a device opened so; adds the variants that pipelines were made of.
+/// Records every operation on a device opened with these options; adds the variants of the pipelines.
 void record_all(vk::DeviceOptions options, std::set<shaders::Variant>& seen) {
     const test::Gpu gpu = test::gpu();
     options.use = vk::DeviceUse::inspection;

@@ -5,8 +5,8 @@
 //
 // Cuts each text into the model's tokens, follows them through the grammar, and computes the mask before
 // each, as decoding does. Prints percentiles in microseconds of processor time, of the first text's masks and
-// of all; the first masks are the dearest, as nothing is kept from before. A token that the grammar refuses
-// is named. Schemas are compiled one after the other into one language, as a server does; schemas that cannot
+// of all; the first masks are the slowest, because nothing is cached yet. A token that the grammar refuses
+// is named. Schemas are compiled sequentially into one language, as a server does; schemas that cannot
 // be enforced and texts that do not fit are counted.
 
 #include "core/grammar/gbnf.hpp"

@@ -2,7 +2,7 @@
 """Writes what mask_bench --schemas reads: a line for each schema and a text that fits it.
 
 mask_cases.py DATA, where DATA has json-schema/ (the JSON-Schema-Test-Suite) and tool-calling/ (BFCL), as
-ETNA_REFERENCE_DATA does. The suite's valid instances come with their schemas as they are; BFCL's tools with their
+ETNA_REFERENCE_DATA does. The suite's valid instances come with their unmodified schemas; BFCL's tools with their
 types in JSON Schema's words, and the arguments of the expected calls.
 """
 

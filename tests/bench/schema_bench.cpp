@@ -1,4 +1,4 @@
-// Which JSON Schemas are accepted, and whether what becomes of them is right:
+// Measures which JSON Schemas are accepted, and whether their languages are correct:
 //
 //     schema_bench FOLDER [--lenient] [--verbose] [--cases CASES.jsonl]
 //
@@ -45,13 +45,13 @@ double now_ms() {
     return static_cast<double>(time.tv_sec) * 1e3 + static_cast<double>(time.tv_nsec) * 1e-6;
 }
 
-/// An error without what is particular to one schema: its pointer, and what stands in quotes.
+/// An error without the parts that are specific to one schema: its pointer, and quoted text.
 std::string kind_of(const std::string& message) {
     std::string kind;
-    const std::size_t place = message.starts_with('#') ? message.find(": ") : std::string::npos;
-    if (place != std::string::npos)
-        kind = message.substr(message.rfind('/', place) + 1, place - message.rfind('/', place) - 1);
-    return kind + message.substr(place == std::string::npos ? 0 : place);
+    const std::size_t colon = message.starts_with('#') ? message.find(": ") : std::string::npos;
+    if (colon != std::string::npos)
+        kind = message.substr(message.rfind('/', colon) + 1, colon - message.rfind('/', colon) - 1);
+    return kind + message.substr(colon == std::string::npos ? 0 : colon);
 }
 
 class Bench {

@@ -1,7 +1,7 @@
-// shader_stats [DEVICE]: compiles every kernel with the driver at hand and prints what its compiler tells of
-// each pipeline, one line of tab-separated values each, on stdout. Nothing is run: drivers without hardware
-// will do. Exit code 1, and a line on stderr, for each kernel that does not compile or spills, and for each
-// shader variant that nothing in every_operation.cpp asks for.
+// shader_stats [DEVICE]: compiles every kernel with the driver at hand and prints what its compiler reports
+// of each pipeline, one line of tab-separated values each, on stdout. Nothing is run: drivers without
+// hardware will do. Exit code 1, and a line on stderr, for each kernel that does not compile or spills, and
+// for each shader variant that nothing in every_operation.cpp asks for.
 #include "core/vk/instance.hpp"
 #include "tests/bench/every_operation.hpp"
 
@@ -21,7 +21,7 @@ namespace {
 
 using namespace etna;
 
-/// A column of the table, and what drivers call it (RADV's names, then NVK's); several that are told add up.
+/// A column of the table, and its names in drivers (RADV's, then NVK's); several reported values add up.
 struct Column {
     std::string_view title;
     std::vector<std::string_view> names;
@@ -92,14 +92,14 @@ void print(Survey& survey, const kernels::CreatedPipeline& created) {
     fmt::print("\n");
     const auto spilled = value_of(*statistics, spills());
     if (!spilled) {
-        survey.fail(fmt::format("the driver does not tell whether {} spills", created.pipeline->label()));
+        survey.fail(fmt::format("the driver does not report whether {} spills", created.pipeline->label()));
     } else if (*spilled > 0) {
         survey.fail(fmt::format("{} [{}] spills: {:.0f}", created.pipeline->label(),
                                 fmt::join(created.specialization, ","), *spilled));
     }
 }
 
-/// Compiles what a device with all or none of the optional features gets, and prints what is new.
+/// Compiles the variants for a device with all or none of the optional features, and prints the new ones.
 Status look_at(Survey& survey, vk::DeviceOptions options) {
     options.use = vk::DeviceUse::inspection;
     ETNA_TRY(const auto device, vk::Device::create(survey.instance, survey.physical, options));
@@ -115,7 +115,7 @@ Status look_at(Survey& survey, vk::DeviceOptions options) {
     return {};
 }
 
-/// Every variant of the manifest has been seen, or cannot be had here.
+/// Whether every variant of the manifest was compiled, or is not available here.
 void check_complete(Survey& survey) {
     std::set<shaders::Variant> seen;
     for (const auto& [variant, specialization] : survey.printed)
@@ -134,9 +134,9 @@ void check_complete(Survey& survey) {
     }
 }
 
-Result<bool> survey_passes(std::string_view wish) {
+Result<bool> survey_passes(std::string_view selector) {
     ETNA_TRY(const auto instance, vk::Instance::create(vk::Validation::off));
-    ETNA_TRY(const vk::PhysicalDevice physical, vk::choose(instance->devices(), wish));
+    ETNA_TRY(const vk::PhysicalDevice physical, vk::select_device(instance->devices(), selector));
     fmt::print(stderr, "{}, {}\n", physical.profile.name, physical.profile.driver);
     if (!physical.profile.pipeline_statistics) {
         return Error{ErrorKind::unsupported,

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""How long `etna serve` takes to list stored chats, where there are many.
+"""Measures how long `etna serve` takes to list stored chats if there are many.
 
     stored_chats_bench.py ETNA [--chats 10000] [--repetitions 20]
 
 One chat is stored by a request, and its rows are repeated in the file, each time with another id. One line of JSON for each list, in
-milliseconds at the client; the exit code is 1 where a median is not below 50.
+milliseconds at the client; the exit code is 1 if a median is not below 50.
 """
 
 import argparse

@@ -1,5 +1,5 @@
-// write_model SHAPE FORMAT FILE: a GGUF model of a known model's shape with random weights, for figures of
-// speed and comparisons with other programs. The same arguments give the same bytes everywhere.
+// write_model SHAPE FORMAT FILE: a GGUF model of a known model's shape with random weights, for measurements
+// of speed and comparisons with other programs. The same arguments give the same bytes everywhere.
 #include "tests/support/random_model.hpp"
 
 #include <cstdio>
@@ -44,7 +44,7 @@ const std::map<std::string, RandomModelOptions> shapes = {
       .head = HeadKind::tied}},
 };
 
-/// A few layers of each architecture in rows of whole blocks of every format, with what a small vocabulary
+/// A few layers of each architecture, in rows that every format can store, with what a small vocabulary
 /// can have of it: for comparisons of the numbers that come out.
 RandomModelOptions small(RandomArchitecture architecture) {
     RandomModelOptions options{.architecture = architecture,
@@ -64,7 +64,7 @@ RandomModelOptions small(RandomArchitecture architecture) {
     }
     if (architecture == RandomArchitecture::phi3) {
         options.window = 0;              // llama.cpp leaves Phi 3's window out,
-        options.name = "random weights"; // and wants the tokens of Phi 3 in what is called so
+        options.name = "random weights"; // the peer expects the tokens of Phi 3 in a model of that name
     }
     if (architecture == RandomArchitecture::qwen3moe) {
         options.experts = 8;
@@ -135,7 +135,7 @@ std::optional<RandomModelOptions> options_of(const std::string& shape, const std
     if (!options || found_format == formats.end())
         return std::nullopt;
     options->matrices = options->embedding_format = options->head_format = found_format->second;
-    // Published files keep the choice of experts in F32.
+    // Published files store the router in F32.
     options->role_formats["ffn_gate_inp"] = WeightFormat::f32;
     if (format == "q4_k_m")
         mix_q4_k_m(*options);

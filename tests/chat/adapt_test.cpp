@@ -13,18 +13,19 @@ using namespace etna::chat;
 
 namespace {
 
-// Writes every message as [role:content], and what else it has.
-constexpr std::string_view plain = "{% for m in messages %}[{{ m.role }}:{{ m.content }}]{% endfor %}";
-constexpr std::string_view strict =
+// Renders every message as [role:content].
+constexpr std::string_view plain_template =
+    "{% for m in messages %}[{{ m.role }}:{{ m.content }}]{% endfor %}";
+constexpr std::string_view alternating_template =
     "{% for m in messages %}{% if m.role == 'system' %}{{ raise_exception('no system here') }}{% endif %}"
     "{% if (m.role == 'user') != (loop.index0 % 2 == 0) %}{{ raise_exception('take turns') }}{% endif %}"
     "[{{ m.role }}:{{ m.content }}]{% endfor %}";
-constexpr std::string_view with_calls =
+constexpr std::string_view calls_template =
     "{% for t in tools or [] %}<{{ t.function.name }}>{% endfor %}{% for m in messages %}"
     "[{{ m.role }}:{{ m.content }}{% for c in m.tool_calls or [] %}({{ c.id }} {{ c.function.name }} "
     "{{ c.function.arguments | tojson }}){% endfor %}]{% endfor %}";
 
-ChatTemplate made(std::string_view text) {
+ChatTemplate parsed(std::string_view text) {
     auto chat_template = ChatTemplate::create(text, {"<s>", "</s>"});
     INFO((chat_template ? std::string() : chat_template.error().message));
     REQUIRE(chat_template.has_value());
@@ -32,7 +33,7 @@ ChatTemplate made(std::string_view text) {
 }
 
 AdaptedPrompt adapted(std::string_view text, const std::string& request) {
-    auto prompt = render_adapted(made(text), request, 0);
+    auto prompt = render_adapted(parsed(text), request, 0);
     INFO((prompt ? std::string() : prompt.error().message));
     REQUIRE(prompt.has_value());
     return std::move(prompt).value();
@@ -51,17 +52,17 @@ const std::string one_tool = R"("tools": [{"type": "function", "function": {"nam
 
 } // namespace
 
-TEST_CASE("what a template writes reaches it untouched, and nothing is said") {
-    const auto prompt = adapted(
-        plain, messages(message("system", "S") + "," + message("user", "A") + "," + message("user", "B")));
+TEST_CASE("a conversation that the template renders in full is not adapted") {
+    const auto prompt = adapted(plain_template, messages(message("system", "S") + "," + message("user", "A") +
+                                                         "," + message("user", "B")));
     CHECK(prompt.text == "[system:S][user:A][user:B]");
     CHECK(prompt.notes.empty());
 }
 
-TEST_CASE("a system message goes into the user's first turn where the template refuses or drops it") {
+TEST_CASE("a system message moves into the first user turn if the template refuses or drops it") {
     const std::string request = messages(message("system", "S") + "," + message("user", "A"));
     for (const std::string_view text :
-         {strict,
+         {alternating_template,
           std::string_view(
               "{% for m in messages if m.role != 'system' %}[{{ m.role }}:{{ m.content }}]{% endfor %}")}) {
         const auto prompt = adapted(text, request);
@@ -69,48 +70,51 @@ TEST_CASE("a system message goes into the user's first turn where the template r
         REQUIRE(prompt.notes.size() == 1);
         CHECK(prompt.notes[0].find("system message") != std::string::npos);
     }
-    CHECK(adapted(strict, messages(message("system", "S"))).text == "[user:S]");
+    CHECK(adapted(alternating_template, messages(message("system", "S"))).text == "[user:S]");
 }
 
-TEST_CASE("neighbours of one role are joined only where the template wants turns to alternate") {
-    const auto prompt = adapted(strict, messages(message("user", "A") + "," + message("user", "B") + "," +
-                                                 message("assistant", "C") + "," + message("user", "D")));
+TEST_CASE("adjacent messages of one role are merged only if the template requires alternating roles") {
+    const auto prompt =
+        adapted(alternating_template, messages(message("user", "A") + "," + message("user", "B") + "," +
+                                               message("assistant", "C") + "," + message("user", "D")));
     CHECK(prompt.text == "[user:A\n\nB][assistant:C][user:D]");
     CHECK(prompt.notes.size() == 1);
 }
 
-TEST_CASE("a refusal that nothing helps is told in the template's own words") {
-    const auto prompt =
-        render_adapted(made("{% if messages | length > 0 %}{{ raise_exception('closed today') }}{% endif %}"),
-                       messages(message("user", "A")), 0);
+TEST_CASE("a refusal that no fallback resolves returns the template's own message") {
+    const auto prompt = render_adapted(
+        parsed("{% if messages | length > 0 %}{{ raise_exception('closed today') }}{% endif %}"),
+        messages(message("user", "A")), 0);
     REQUIRE(!prompt.has_value());
     CHECK(prompt.error().kind == ErrorKind::invalid_argument);
     CHECK(prompt.error().message == "closed today");
 }
 
-TEST_CASE("a failing template tells its line and column") {
+TEST_CASE("the error of a failing template names line and column") {
     const auto prompt =
-        made("line\n{{ messages[0].nothing.more }}").render(messages(message("user", "A")), 0);
+        parsed("line\n{{ messages[0].nothing.more }}").render(messages(message("user", "A")), 0);
     REQUIRE(!prompt.has_value());
     CHECK(prompt.error().message.find("line 2, column") != std::string::npos);
 }
 
-TEST_CASE("content comes as the template wants it") {
+TEST_CASE("content is converted to the form that the template expects") {
     const std::string parts = messages(
         R"({"role": "user", "content": [{"type": "text", "text": "A"}, {"type": "text", "text": "B"}]})");
-    CHECK(adapted(plain, parts).text == "[user:A\nB]");
+    CHECK(adapted(plain_template, parts).text == "[user:A\nB]");
     constexpr std::string_view wants_parts =
         "{% for m in messages %}[{% for p in m.content %}{{ p.text }}{% endfor %}]{% endfor %}";
-    CHECK(made(wants_parts).habits().content == ContentForm::parts);
+    CHECK(parsed(wants_parts).capabilities().content == ContentForm::parts);
     CHECK(adapted(wants_parts, messages(message("user", "A"))).text == "[A]");
-    CHECK(adapted(plain, messages(R"({"role": "assistant", "content": null})")).text == "[assistant:]");
+    CHECK(adapted(plain_template, messages(R"({"role": "assistant", "content": null})")).text ==
+          "[assistant:]");
     const auto image = render_adapted(
-        made(plain), messages(R"({"role": "user", "content": [{"type": "image_url", "image_url": {}}]})"), 0);
+        parsed(plain_template),
+        messages(R"({"role": "user", "content": [{"type": "image_url", "image_url": {}}]})"), 0);
     REQUIRE(!image.has_value());
     CHECK(image.error().message.find("image_url") != std::string::npos);
 }
 
-TEST_CASE("arguments come as the template wants them") {
+TEST_CASE("arguments are converted to the form that the template expects") {
     const auto request = [](const std::string& arguments) {
         return R"({"messages": [{"role": "user", "content": "A"},
             {"role": "assistant", "content": "", "tool_calls": [{"id": "x", "type": "function",
@@ -118,19 +122,19 @@ TEST_CASE("arguments come as the template wants them") {
                arguments + R"(}}]}, {"role": "tool", "tool_call_id": "x", "content": "4"}], )" + one_tool +
                "}";
     };
-    CHECK(made(with_calls).habits().arguments == ArgumentsForm::object);
+    CHECK(parsed(calls_template).capabilities().arguments == ArgumentsForm::object);
     const std::string expected = "<roll>[user:A][assistant:(x roll {\"sides\": 6})][tool:4]";
-    CHECK(adapted(with_calls, request(R"({"sides": 6})")).text == expected);
-    CHECK(adapted(with_calls, request(R"("{\"sides\": 6}")")).text == expected);
+    CHECK(adapted(calls_template, request(R"({"sides": 6})")).text == expected);
+    CHECK(adapted(calls_template, request(R"("{\"sides\": 6}")")).text == expected);
 
-    std::string wants_text(with_calls);
+    std::string wants_text(calls_template);
     wants_text.replace(wants_text.find(" | tojson"), 9, "");
-    CHECK(made(wants_text).habits().arguments == ArgumentsForm::text);
+    CHECK(parsed(wants_text).capabilities().arguments == ArgumentsForm::text);
     CHECK(adapted(wants_text, request(R"({"sides": 6})")).text ==
           "<roll>[user:A][assistant:(x roll {\"sides\":6})][tool:4]");
 }
 
-TEST_CASE("tools are told in words where the template knows none") {
+TEST_CASE("tools are described as text if the template does not support them") {
     const Conversation conversation = {
         .messages = {{.role = Role::user, .content = "A"},
                      {.role = Role::assistant,
@@ -138,7 +142,7 @@ TEST_CASE("tools are told in words where the template knows none") {
                       .tool_calls = {{"x", "roll", R"({"sides": 6})"}}},
                      {.role = Role::tool, .content = "4", .tool_call_id = "x"}},
         .tools = R"([{"type": "function", "function": {"name": "roll"}}])"};
-    const auto prompt = adapted(plain, request_json(conversation));
+    const auto prompt = adapted(plain_template, request_json(conversation));
     CHECK(prompt.tools_in_text);
     CHECK(prompt.notes.size() == 1);
     CHECK(prompt.text.starts_with("[system:"));
@@ -146,10 +150,10 @@ TEST_CASE("tools are told in words where the template knows none") {
     CHECK(prompt.text.ends_with(
         "[user:A][assistant:B\n<tool_call>\n{\"name\":\"roll\",\"arguments\":{\"sides\":"
         "6}}\n</tool_call>][user:<tool_response>\n4\n</tool_response>]"));
-    CHECK_FALSE(adapted(with_calls, request_json(conversation)).tools_in_text);
+    CHECK_FALSE(adapted(calls_template, request_json(conversation)).tools_in_text);
 }
 
-TEST_CASE("remedies for templates that want one call at a time, or ids of nine letters") {
+TEST_CASE("parallel calls are split and ids shortened if the template requires it") {
     const std::string two_calls = R"({"messages": [{"role": "user", "content": "A"},
         {"role": "assistant", "content": "", "tool_calls": [
             {"id": "call_one", "type": "function", "function": {"name": "roll", "arguments": {}}},
@@ -159,28 +163,28 @@ TEST_CASE("remedies for templates that want one call at a time, or ids of nine l
                                   one_tool + "}";
     const std::string single = "{% for m in messages if m.tool_calls and m.tool_calls | length > 1 %}"
                                "{{ raise_exception('one at a time') }}{% endfor %}" +
-                               std::string(with_calls);
+                               std::string(calls_template);
     CHECK(adapted(single, two_calls).text == "<roll>[user:A][assistant:(call_one roll {})][tool:1]"
                                              "[assistant:(call_two roll {})][tool:2]");
     const std::string nine = "{% for m in messages %}{% for c in m.tool_calls or [] if c.id | length != 9 %}"
                              "{{ raise_exception('nine letters') }}{% endfor %}{% endfor %}" +
-                             std::string(with_calls);
+                             std::string(calls_template);
     const auto prompt = adapted(nine, two_calls);
     CHECK(prompt.text.find("call_one") == std::string::npos);
     CHECK(prompt.notes.size() == 1);
 }
 
-TEST_CASE("a template's switch for thinking is found and used") {
+TEST_CASE("a template's switch for thinking is detected and set") {
     constexpr std::string_view switchable = "{% if enable_thinking is defined and not enable_thinking "
                                             "%}(quiet){% endif %}{{ messages[0].content }}";
-    const ChatTemplate chat_template = made(switchable);
-    CHECK(chat_template.habits().can_think);
-    CHECK_FALSE(made(plain).habits().can_think);
-    CHECK_FALSE(chat_template.habits().is_thoughtless_unasked);
-    CHECK_FALSE(made(plain).habits().is_thoughtless_unasked);
+    const ChatTemplate chat_template = parsed(switchable);
+    CHECK(chat_template.capabilities().can_think);
+    CHECK_FALSE(parsed(plain_template).capabilities().can_think);
+    CHECK_FALSE(chat_template.capabilities().skips_thinking_by_default);
+    CHECK_FALSE(parsed(plain_template).capabilities().skips_thinking_by_default);
     constexpr std::string_view asked = "{% if enable_thinking is defined and enable_thinking %}(think)"
                                        "{% endif %}{{ messages[0].content }}";
-    CHECK((made(asked).habits().can_think && made(asked).habits().is_thoughtless_unasked));
+    CHECK((parsed(asked).capabilities().can_think && parsed(asked).capabilities().skips_thinking_by_default));
     const auto prompt = [&](Thinking thinking) {
         const Conversation conversation = {.messages = {{.role = Role::user, .content = "A"}},
                                            .thinking = thinking};
@@ -188,10 +192,10 @@ TEST_CASE("a template's switch for thinking is found and used") {
     };
     CHECK(prompt(Thinking::off) == "(quiet)A");
     CHECK(prompt(Thinking::on) == "A");
-    CHECK(prompt(Thinking::as_template_says) == "A");
+    CHECK(prompt(Thinking::template_default) == "A");
 }
 
-TEST_CASE("reasoning goes where the template looks for it") {
+TEST_CASE("reasoning is stored under the key that the template reads") {
     constexpr std::string_view names_thinking = "{% for m in messages %}[{% if m.thinking %}({{ m.thinking "
                                                 "}}){% endif %}{{ m.content }}]{% endfor %}";
     const Conversation conversation = {
@@ -200,8 +204,8 @@ TEST_CASE("reasoning goes where the template looks for it") {
     CHECK(adapted(names_thinking, request_json(conversation)).text == "[A][(because)B]");
 }
 
-TEST_CASE("requests that are none are refused with an example") {
-    const ChatTemplate chat_template = made(plain);
+TEST_CASE("malformed requests are refused") {
+    const ChatTemplate chat_template = parsed(plain_template);
     const std::string deep =
         R"({"messages": [], "documents": )" + std::string(500, '[') + std::string(500, ']') + "}";
     for (const std::string& request :
@@ -215,17 +219,17 @@ TEST_CASE("requests that are none are refused with an example") {
     }
 }
 
-TEST_CASE("variables of the request reach the template, later ones first") {
+TEST_CASE("request variables reach the template, and the last one of a name wins") {
     constexpr std::string_view shows =
         "{{ bos_token }}|{{ eos_token }}|{{ add_generation_prompt }}|{{ more }}|"
         "{{ strftime_now('%Y-%m-%d') }}|{{ tools is defined }}";
-    const ChatTemplate chat_template = made(shows);
+    const ChatTemplate chat_template = parsed(shows);
     CHECK(chat_template.render(R"({"messages": []})", 86400).value() == "<s>|</s>|True||1970-01-02|False");
     CHECK(chat_template
               .render(R"({"messages": [], "tools": null, "add_generation_prompt": false,
-                          "eos_token": "E", "chat_template_kwargs": {"more": "kept"}})",
+                          "eos_token": "E", "chat_template_kwargs": {"more": "value"}})",
                       0)
-              .value() == "<s>|E|False|kept|1970-01-01|True");
+              .value() == "<s>|E|False|value|1970-01-01|True");
     for (const char* own : {"messages", "tools", "add_generation_prompt", "bos_token", "eos_token"}) {
         const auto replaced = chat_template.render(
             R"({"messages": [], "chat_template_kwargs": {")" + std::string(own) + R"(": []}})", 0);
@@ -235,25 +239,25 @@ TEST_CASE("variables of the request reach the template, later ones first") {
     }
 }
 
-TEST_CASE("a role of the template's own is written by it, and refused where the template leaves it out") {
+TEST_CASE("a template-specific role is rendered, and refused if the template drops it") {
     const std::string asked =
         R"({"messages": [{"role": "user", "content": "a"}, {"role": "critic", "content": "b"}]})";
     const auto conversation = parse_conversation(asked);
     REQUIRE(conversation);
     CHECK(conversation->messages[1].role == Role::other);
     const std::string again = request_json(*conversation);
-    const ChatTemplate any = made("{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}");
+    const ChatTemplate any = parsed("{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}");
     CHECK(render_adapted(any, again, 0).value().text == "<user>a<critic>b");
     const ChatTemplate users =
-        made("{% for m in messages %}{% if m.role == 'user' %}{{ m.content }}{% endif %}{% endfor %}");
+        parsed("{% for m in messages %}{% if m.role == 'user' %}{{ m.content }}{% endif %}{% endfor %}");
     const auto left_out = render_adapted(users, again, 0);
     REQUIRE(!left_out);
     CHECK(left_out.error().kind == ErrorKind::invalid_argument);
-    CHECK(left_out.error().message == "the chat template writes no messages of the role `critic`");
+    CHECK(left_out.error().message == "the chat template does not render messages of the role `critic`");
 }
 
-TEST_CASE("numbers of a request keep all their digits") {
-    const ChatTemplate chat_template = made("{{ messages[0].n }} {{ more }}");
+TEST_CASE("numbers of a request reach the template with all their digits") {
+    const ChatTemplate chat_template = parsed("{{ messages[0].n }} {{ more }}");
     CHECK(chat_template
               .render(R"({"messages": [{"role": "user", "content": "", "n": 123456789012345678901234567890}],
                           "chat_template_kwargs": {"more": -18446744073709551617}})",

@@ -13,13 +13,13 @@ using namespace etna::chat;
 
 namespace {
 
-// The expected prompts of chatml, llama2, llama3 and mistral are what jinja2 makes of the templates in
-// EricLBuehler/mistral.rs (MIT); the others follow the formats as their makers publish them.
+// The expected prompts of chatml, llama2, llama3 and mistral are jinja2's renderings of the templates in
+// EricLBuehler/mistral.rs (MIT); the others follow the formats as their vendors publish them.
 const Message hello{.role = Role::user, .content = "Hello, how are you?"};
 const Message great{.role = Role::assistant, .content = "I'm doing great. How can I help you today?"};
 const Message sum{.role = Role::user, .content = "What is 2+2? Answer briefly."};
 const Message helpful{.role = Role::system, .content = "You are a helpful assistant."};
-const std::vector<Message> plain = {hello, great, sum};
+const std::vector<Message> dialogue = {hello, great, sum};
 const std::vector<Message> with_system = {helpful, hello, great, sum};
 
 ChatTemplate builtin(std::string_view name) {
@@ -28,22 +28,22 @@ ChatTemplate builtin(std::string_view name) {
     return ChatTemplate::create(found->text, {"<s>", "</s>"}).value();
 }
 
-std::string rendered(std::string_view name, const std::vector<Message>& messages) {
+std::string builtin_prompt(std::string_view name, const std::vector<Message>& messages) {
     const auto prompt = builtin(name).render(request_json({.messages = messages}), 0);
     return prompt ? prompt.value() : "error: " + prompt.error().message;
 }
 
 } // namespace
 
-TEST_CASE("chatml writes every turn the same way") {
-    CHECK(rendered("chatml", with_system) ==
+TEST_CASE("chatml renders every turn in the same form") {
+    CHECK(builtin_prompt("chatml", with_system) ==
           "<|im_start|>system\nYou are a helpful assistant.<|im_end|>\n"
           "<|im_start|>user\nHello, how are you?<|im_end|>\n"
           "<|im_start|>assistant\nI'm doing great. How can I help you today?<|im_end|>\n"
           "<|im_start|>user\nWhat is 2+2? Answer briefly.<|im_end|>\n<|im_start|>assistant\n");
 }
 
-TEST_CASE("chatml writes tools, calls and results as Hermes does") {
+TEST_CASE("chatml renders tools, calls and results in Hermes syntax") {
     Conversation conversation = {.messages = with_system,
                                  .tools = R"([{"type":"function","function":{"name":"roll"}}])"};
     conversation.messages.push_back(
@@ -60,50 +60,50 @@ TEST_CASE("chatml writes tools, calls and results as Hermes does") {
         "</tool_response><|im_end|>\n<|im_start|>assistant\n"));
 }
 
-TEST_CASE("llama3 trims and begins with the begin token once") {
-    CHECK(rendered("llama3", {helpful, {.role = Role::user, .content = "  spaced\n"}}) ==
+TEST_CASE("llama3 trims content and writes one BOS token") {
+    CHECK(builtin_prompt("llama3", {helpful, {.role = Role::user, .content = "  spaced\n"}}) ==
           "<s><|start_header_id|>system<|end_header_id|>\n\nYou are a helpful assistant.<|eot_id|>"
           "<|start_header_id|>user<|end_header_id|>\n\nspaced<|eot_id|>"
           "<|start_header_id|>assistant<|end_header_id|>\n\n");
 }
 
-TEST_CASE("llama2 puts the system message into the first user turn and a begin token before each") {
-    CHECK(rendered("llama2", with_system) ==
+TEST_CASE("llama2 puts the system message into the first user turn and a BOS token before each turn") {
+    CHECK(builtin_prompt("llama2", with_system) ==
           "<s>[INST] <<SYS>>\nYou are a helpful assistant.\n<</SYS>>\n\nHello, how are you? [/INST] "
           "I'm doing great. How can I help you today? </s><s>[INST] What is 2+2? Answer briefly. [/INST]");
 }
 
 TEST_CASE("mistral puts the system message into the last user turn") {
-    CHECK(rendered("mistral", with_system) ==
+    CHECK(builtin_prompt("mistral", with_system) ==
           "<s>[INST] Hello, how are you?[/INST] I'm doing great. How can I help you today?</s>"
           "[INST] You are a helpful assistant.\n\nWhat is 2+2? Answer briefly.[/INST]");
-    CHECK(rendered("mistral", {hello, sum}) == "error: user and assistant have to take turns");
+    CHECK(builtin_prompt("mistral", {hello, sum}) == "error: user and assistant have to take turns");
 }
 
 TEST_CASE("gemma names the assistant `model`") {
-    CHECK(rendered("gemma", with_system) ==
+    CHECK(builtin_prompt("gemma", with_system) ==
           "<s><start_of_turn>user\nYou are a helpful assistant.\n\nHello, how are you?<end_of_turn>\n"
           "<start_of_turn>model\nI'm doing great. How can I help you today?<end_of_turn>\n"
           "<start_of_turn>user\nWhat is 2+2? Answer briefly.<end_of_turn>\n<start_of_turn>model\n");
 }
 
-TEST_CASE("phi3, zephyr and vicuna") {
-    CHECK(rendered("phi3", {helpful, hello}) ==
+TEST_CASE("phi3, zephyr and vicuna render their formats") {
+    CHECK(builtin_prompt("phi3", {helpful, hello}) ==
           "<|system|>\nYou are a helpful assistant.<|end|>\n<|user|>\nHello, how are "
           "you?<|end|>\n<|assistant|>\n");
-    CHECK(rendered("zephyr", {helpful, hello}) ==
+    CHECK(builtin_prompt("zephyr", {helpful, hello}) ==
           "<|system|>\nYou are a helpful assistant.</s>\n<|user|>\nHello, how are you?</s>\n<|assistant|>\n");
-    CHECK(rendered("vicuna", with_system) ==
+    CHECK(builtin_prompt("vicuna", with_system) ==
           "You are a helpful assistant.\n\nUSER: Hello, how are you?\n"
           "ASSISTANT: I'm doing great. How can I help you today?</s>\nUSER: What is 2+2? Answer briefly.\n"
           "ASSISTANT:");
 }
 
-TEST_CASE("every built-in template writes whatever the conversation holds") {
+TEST_CASE("every built-in template renders all messages of a conversation") {
     for (const BuiltinTemplate& each : builtin_templates()) {
         CAPTURE(std::string(each.name));
         const ChatTemplate chat_template = builtin(each.name);
-        CHECK(chat_template.habits().writes_system);
+        CHECK(chat_template.capabilities().renders_system);
         const auto prompt =
             render_adapted(chat_template, request_json({.messages = {helpful, hello, sum, great, hello}}), 0);
         REQUIRE(prompt.has_value());
@@ -124,6 +124,6 @@ TEST_CASE("a template is guessed from the vocabulary's markers") {
     CHECK(guess({"<start_of_turn>"}) == "gemma");
     CHECK(guess({"[INST]"}) == "mistral");
     CHECK(guess({"<|assistant|>"}) == "phi3");
-    CHECK(guess({"<s>", "</s>"}) == "chatml"); // the most usual
+    CHECK(guess({"<s>", "</s>"}) == "chatml"); // the most common one
     CHECK(find_builtin_template("nonsense") == nullptr);
 }

@@ -1,4 +1,4 @@
-// `continue_final_message`: a prompt that ends in the middle of the assistant's last message.
+// `continue_final_message`: a prompt that ends inside the last message of the assistant.
 #include "core/chat/adapt.hpp"
 #include "core/chat/chat_template.hpp"
 #include "tests/support/catch.hpp"
@@ -10,79 +10,88 @@ using namespace etna::chat;
 
 namespace {
 
-// Ends every turn with a mark, as most do, and takes white space away as some do.
-constexpr std::string_view plain = "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}<|end|>{% endfor %}"
-                                   "{% if add_generation_prompt %}<|assistant|>{% endif %}";
-constexpr std::string_view trimming =
+// Ends every turn with a marker, as most templates do.
+constexpr std::string_view turns_template =
+    "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}<|end|>{% endfor %}"
+    "{% if add_generation_prompt %}<|assistant|>{% endif %}";
+constexpr std::string_view trimming_template =
     "{% for m in messages %}<|{{ m.role }}|>{{ m.content | trim }}<|end|>{% endfor %}"
     "{% if add_generation_prompt %}<|assistant|>{% endif %}";
-constexpr std::string_view thinking =
+constexpr std::string_view thinking_template =
     "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}<|end|>{% endfor %}"
     "{% if add_generation_prompt %}<|assistant|><think>{% endif %}";
-constexpr std::string_view forgetful =
+constexpr std::string_view user_template =
     "{% for m in messages %}{% if m.role == 'user' %}{{ m.content }}{% endif %}{% endfor %}";
 
-ChatTemplate made(std::string_view text) {
+ChatTemplate template_of(std::string_view text) {
     return ChatTemplate::create(text, {"<s>", "</s>"}).value();
 }
 
-std::string request(const std::string& last, const std::string& more = "") {
+std::string continuation_of(const std::string& last, const std::string& more = "") {
     return R"({"messages": [{"role": "user", "content": "Count."}, )" + last +
            R"(], "continue_final_message": true)" + more + "}";
 }
 
-std::string begun(const std::string& content) {
+std::string assistant(const std::string& content) {
     return R"({"role": "assistant", "content": ")" + content + R"("})";
 }
 
-std::string rendered(std::string_view text, const std::string& request) {
-    const auto prompt = made(text).render(request, 0);
+std::string continued_prompt(std::string_view text, const std::string& request) {
+    const auto prompt = template_of(text).render(request, 0);
     return prompt ? prompt.value() : "error: " + prompt.error().message;
 }
 
 } // namespace
 
-TEST_CASE("a last message that is gone on with ends the prompt") {
-    CHECK(rendered(plain, request(begun("1, 2"))) == "<|user|>Count.<|end|><|assistant|>1, 2");
-    // A text that stands in the marks as well is not looked for there.
-    CHECK(rendered(plain, request(begun("e"))) == "<|user|>Count.<|end|><|assistant|>e");
-    CHECK(rendered(plain, request(begun(""))) == "<|user|>Count.<|end|><|assistant|>");
-    CHECK(rendered(plain, request(begun("ETNA-GOES-ON-HERE"))) ==
-          "<|user|>Count.<|end|><|assistant|>ETNA-GOES-ON-HERE");
+TEST_CASE("the prompt ends with the text of a continued last message") {
+    CHECK(continued_prompt(turns_template, continuation_of(assistant("1, 2"))) ==
+          "<|user|>Count.<|end|><|assistant|>1, 2");
+    // The text also occurs in the markers, which must not be cut.
+    CHECK(continued_prompt(turns_template, continuation_of(assistant("e"))) ==
+          "<|user|>Count.<|end|><|assistant|>e");
+    CHECK(continued_prompt(turns_template, continuation_of(assistant(""))) ==
+          "<|user|>Count.<|end|><|assistant|>");
+    CHECK(continued_prompt(turns_template, continuation_of(assistant("ETNA-CONTINUES-HERE"))) ==
+          "<|user|>Count.<|end|><|assistant|>ETNA-CONTINUES-HERE");
     const std::string parts =
         R"({"role": "assistant", "content": [{"type": "text", "text": "1,"}, {"type": "text", "text": "2"}]})";
-    CHECK(render_adapted(made(plain), request(parts), 0).value().text ==
+    CHECK(render_adapted(template_of(turns_template), continuation_of(parts), 0).value().text ==
           "<|user|>Count.<|end|><|assistant|>1,\n2");
 }
 
-TEST_CASE("white space at the end of what is begun stays where the template keeps it") {
-    CHECK(rendered(plain, request(begun("1, "))) == "<|user|>Count.<|end|><|assistant|>1, ");
-    CHECK(rendered(trimming, request(begun("1, "))) == "<|user|>Count.<|end|><|assistant|>1,");
+TEST_CASE("white space at the end of a continued message is removed only if the template trims it") {
+    CHECK(continued_prompt(turns_template, continuation_of(assistant("1, "))) ==
+          "<|user|>Count.<|end|><|assistant|>1, ");
+    CHECK(continued_prompt(trimming_template, continuation_of(assistant("1, "))) ==
+          "<|user|>Count.<|end|><|assistant|>1,");
 }
 
-TEST_CASE("what cannot be gone on with is refused") {
+TEST_CASE("a last message that cannot be continued is refused") {
     const auto refused = [](std::string_view text, const std::string& request) {
-        const std::string said = rendered(text, request);
-        CAPTURE(said);
-        CHECK(said.find("error: `continue_final_message`") == 0);
+        const std::string result = continued_prompt(text, request);
+        CAPTURE(result);
+        CHECK(result.find("error: `continue_final_message`") == 0);
     };
-    refused(plain, request(R"({"role": "user", "content": "x"})"));
-    refused(plain, request(R"({"role": "assistant", "content": null})"));
-    refused(plain, request(begun("1"), R"(, "add_generation_prompt": true)"));
-    refused(forgetful, request(begun("1")));
-    refused(plain, R"({"messages": [], "continue_final_message": true})");
+    refused(turns_template, continuation_of(R"({"role": "user", "content": "x"})"));
+    refused(turns_template, continuation_of(R"({"role": "assistant", "content": null})"));
+    refused(turns_template, continuation_of(assistant("1"), R"(, "add_generation_prompt": true)"));
+    refused(user_template, continuation_of(assistant("1")));
+    refused(turns_template, R"({"messages": [], "continue_final_message": true})");
 }
 
-TEST_CASE("what is begun of the answer is told apart from the prompt before it") {
+TEST_CASE("prefilled_bytes is the length of the continued message") {
     const auto answer = [](std::string_view text, const std::string& content) {
-        const AdaptedPrompt prompt = render_adapted(made(text), request(begun(content)), 0).value();
-        return prompt.text.substr(prompt.text.size() - prompt.begun_bytes);
+        const AdaptedPrompt prompt =
+            render_adapted(template_of(text), continuation_of(assistant(content)), 0).value();
+        return prompt.text.substr(prompt.text.size() - prompt.prefilled_bytes);
     };
-    CHECK(answer(plain, "1, 2") == "1, 2");
-    CHECK(answer(thinking, "1, 2") == "1, 2");
-    CHECK(answer(thinking, "<tool") == "<tool"); // the mark that the template would have written begins alike
-    CHECK(answer(plain, "<think>hm") == "<think>hm");
-    CHECK(render_adapted(made(plain), R"({"messages": [{"role": "user", "content": "a"}]})", 0)
-              .value()
-              .begun_bytes == 0);
+    CHECK(answer(turns_template, "1, 2") == "1, 2");
+    CHECK(answer(thinking_template, "1, 2") == "1, 2");
+    CHECK(answer(thinking_template, "<tool") ==
+          "<tool"); // shares its first byte with the marker that the template would have written
+    CHECK(answer(turns_template, "<think>hm") == "<think>hm");
+    CHECK(
+        render_adapted(template_of(turns_template), R"({"messages": [{"role": "user", "content": "a"}]})", 0)
+            .value()
+            .prefilled_bytes == 0);
 }

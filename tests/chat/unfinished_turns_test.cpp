@@ -1,5 +1,4 @@
-// Conversations in which calls or messages were left without an answer, as a user who stops a turn leaves
-// them.
+// Conversations with unanswered calls or messages, as they remain when a user stops a turn.
 
 #include "core/chat/adapt.hpp"
 #include "core/chat/conversation.hpp"
@@ -19,9 +18,9 @@ using namespace etna::chat;
 
 namespace {
 
-// As Mistral's: users and answers take turns, calls and results aside; an answer says something; every call
-// has its result.
-constexpr std::string_view strict =
+// As Mistral's templates: user and assistant alternate, apart from calls and results; answers are not empty;
+// every call has a result.
+constexpr std::string_view strict_template =
     "{% for t in tools or [] %}<{{ t.function.name }}>{% endfor %}"
     "{% set ns = namespace(n=0, open=0) %}{% for m in messages %}"
     "{% if m.role == 'tool' %}{% set ns.open = ns.open - 1 %}"
@@ -34,10 +33,10 @@ constexpr std::string_view strict =
     "{% if m.tool_call_id %}({{ m.tool_call_id }}){% endif %}]{% endfor %}";
 
 const Message asks = {.role = Role::user, .content = "A"};
-const Message goes_on = {.role = Role::user, .content = "B"};
+const Message asks_again = {.role = Role::user, .content = "B"};
 const Message answers = {.role = Role::assistant, .content = "C"};
-const Message says_nothing = {.role = Role::assistant, .content = ""};
-const Message only_thinks = {.role = Role::assistant, .content = "", .reasoning = "D"};
+const Message empty_answer = {.role = Role::assistant, .content = ""};
+const Message only_reasoning = {.role = Role::assistant, .content = "", .reasoning = "D"};
 const ToolCall first_call = {"abcdefgh1", "roll", R"({"sides": 6})"};
 const ToolCall second_call = {"abcdefgh2", "roll", R"({"sides": 8})"};
 const Message calls = {.role = Role::assistant, .content = "", .tool_calls = {first_call}};
@@ -48,15 +47,15 @@ Message result(const ToolCall& call, const std::string& text) {
 }
 
 const std::vector<std::pair<const char*, std::vector<Message>>> unfinished = {
-    {"results without an answer", {asks, calls, result(first_call, "not run"), goes_on}},
-    {"calls without results", {asks, calls, goes_on}},
-    {"one result for two calls", {asks, calls_twice, result(second_call, "4"), goes_on}},
+    {"results without an answer", {asks, calls, result(first_call, "not run"), asks_again}},
+    {"calls without results", {asks, calls, asks_again}},
+    {"one result for two calls", {asks, calls_twice, result(second_call, "4"), asks_again}},
     {"two results without an answer",
-     {asks, calls_twice, result(first_call, "4"), result(second_call, "not run"), goes_on}},
-    {"an empty answer", {asks, says_nothing, goes_on}},
-    {"reasoning without an answer", {asks, only_thinks, goes_on}},
-    {"an empty answer after results", {asks, calls, result(first_call, "4"), says_nothing, goes_on}},
-    {"calls without results at the end", {asks, answers, goes_on, calls}},
+     {asks, calls_twice, result(first_call, "4"), result(second_call, "not run"), asks_again}},
+    {"an empty answer", {asks, empty_answer, asks_again}},
+    {"reasoning without an answer", {asks, only_reasoning, asks_again}},
+    {"an empty answer after results", {asks, calls, result(first_call, "4"), empty_answer, asks_again}},
+    {"calls without results at the end", {asks, answers, asks_again, calls}},
 };
 
 std::string request_of(const std::vector<Message>& messages) {
@@ -67,8 +66,8 @@ std::string request_of(const std::vector<Message>& messages) {
              "description": "of the die"}}, "required": ["sides"]}}}])"});
 }
 
-std::string rendered(const std::vector<Message>& messages) {
-    const auto chat_template = ChatTemplate::create(strict, {"<s>", "</s>"});
+std::string strict_prompt(const std::vector<Message>& messages) {
+    const auto chat_template = ChatTemplate::create(strict_template, {"<s>", "</s>"});
     REQUIRE(chat_template.has_value());
     const auto prompt = render_adapted(*chat_template, request_of(messages), 0);
     INFO((prompt ? std::string() : prompt.error().message));
@@ -77,12 +76,12 @@ std::string rendered(const std::vector<Message>& messages) {
     return prompt->text.substr(std::string_view("<roll>").size());
 }
 
-std::string content_of(const std::filesystem::path& path) {
+std::string file_content(const std::filesystem::path& path) {
     std::ifstream file(path, std::ios::binary);
     return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// Whether it renders; what the template says where it does not.
+/// Returns the template's error message; empty if it renders.
 std::string refusal(const ChatTemplate& chat_template, const std::vector<Message>& messages) {
     const auto prompt = render_adapted(chat_template, request_of(messages), 0);
     return prompt ? std::string() : prompt.error().message;
@@ -90,19 +89,20 @@ std::string refusal(const ChatTemplate& chat_template, const std::vector<Message
 
 } // namespace
 
-TEST_CASE("what is missing of a turn is told in words where the template refuses") {
+TEST_CASE(
+    "missing results and answers are replaced by placeholders if the template refuses the conversation") {
     const std::string call = "[assistant:(abcdefgh1 roll {\"sides\": 6})]";
     const std::string two = "[assistant:(abcdefgh1 roll {\"sides\": 6})(abcdefgh2 roll {\"sides\": 8})]";
     const std::string end = "[assistant:(no answer)][user:B]";
-    CHECK(rendered(unfinished[0].second) == "[user:A]" + call + "[tool:not run(abcdefgh1)]" + end);
-    CHECK(rendered(unfinished[1].second) == "[user:A]" + call + "[tool:(not run)(abcdefgh1)]" + end);
-    CHECK(rendered(unfinished[2].second) ==
+    CHECK(strict_prompt(unfinished[0].second) == "[user:A]" + call + "[tool:not run(abcdefgh1)]" + end);
+    CHECK(strict_prompt(unfinished[1].second) == "[user:A]" + call + "[tool:(not run)(abcdefgh1)]" + end);
+    CHECK(strict_prompt(unfinished[2].second) ==
           "[user:A]" + two + "[tool:4(abcdefgh2)][tool:(not run)(abcdefgh1)]" + end);
-    CHECK(rendered(unfinished[4].second) == "[user:A]" + end);
-    CHECK(rendered(unfinished[6].second) == "[user:A]" + call + "[tool:4(abcdefgh1)]" + end);
+    CHECK(strict_prompt(unfinished[4].second) == "[user:A]" + end);
+    CHECK(strict_prompt(unfinished[6].second) == "[user:A]" + call + "[tool:4(abcdefgh1)]" + end);
 }
 
-TEST_CASE("a template that refuses nothing gets a turn as it is") {
+TEST_CASE("an unfinished turn is unchanged if the template renders it") {
     const auto plain = ChatTemplate::create(
         "{% for m in messages %}[{{ m.role }}:{{ m.content }}{% for c in m.tool_calls or "
         "[] %}({{ c.function.arguments | tojson }}){% endfor %}]{% endfor %}",
@@ -114,23 +114,23 @@ TEST_CASE("a template that refuses nothing gets a turn as it is") {
     CHECK(prompt->notes.empty());
 }
 
-TEST_CASE("no template of the corpus refuses a conversation for a turn that was left unfinished") {
+TEST_CASE("no template of the corpus refuses a conversation because of an unfinished turn") {
     const char* data = std::getenv("ETNA_REFERENCE_DATA");
     if (data == nullptr) {
         std::cout << "not run: unfinished turns in 84 chat templates (ETNA_REFERENCE_DATA is not set)\n";
         return;
     }
-    const std::vector<Message> whole = {asks, calls, result(first_call, "4"), answers, goes_on};
+    const std::vector<Message> finished = {asks, calls, result(first_call, "4"), answers, asks_again};
     std::size_t count = 0;
     for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(data) / "templates")) {
         if (entry.path().extension() != ".jinja")
             continue;
         const std::string name = entry.path().stem().string();
         CAPTURE(name);
-        const auto chat_template = ChatTemplate::create(content_of(entry.path()), {"<s>", "</s>"});
+        const auto chat_template = ChatTemplate::create(file_content(entry.path()), {"<s>", "</s>"});
         REQUIRE(chat_template.has_value());
-        if (!refusal(*chat_template, whole).empty())
-            continue; // tools or not, it has a reason of its own
+        if (!refusal(*chat_template, finished).empty())
+            continue; // refuses the finished conversation, too
         ++count;
         for (const auto& [title, messages] : unfinished) {
             CAPTURE(title);
@@ -141,7 +141,7 @@ TEST_CASE("no template of the corpus refuses a conversation for a turn that was 
     CHECK(count >= 80);
 }
 
-TEST_CASE("reasoning is read by any of its names") {
+TEST_CASE("reasoning is read from each of its member names") {
     for (const char* name : {"reasoning_content", "reasoning", "thinking"}) {
         CAPTURE(name);
         const auto conversation = parse_conversation(
@@ -151,13 +151,13 @@ TEST_CASE("reasoning is read by any of its names") {
     }
 }
 
-TEST_CASE("tools that are no list are refused, wherever a request comes from") {
+TEST_CASE("tools that are not a list are refused by parsing and by rendering") {
     const std::string request = R"({"messages": [{"role": "user", "content": "A"}], "tools": 5})";
     const auto parsed = parse_conversation(request);
     REQUIRE(!parsed.has_value());
     CHECK(parsed.error().kind == ErrorKind::invalid_argument);
-    CHECK(parsed.error().message == "`tools` is no list");
-    const auto chat_template = ChatTemplate::create(strict, {"<s>", "</s>"});
+    CHECK(parsed.error().message == "`tools` is not a list");
+    const auto chat_template = ChatTemplate::create(strict_template, {"<s>", "</s>"});
     REQUIRE(chat_template.has_value());
     CHECK(!render_adapted(*chat_template, request, 0).has_value());
     CHECK(parse_conversation(R"({"messages": [], "tools": null})").has_value());

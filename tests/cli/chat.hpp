@@ -11,17 +11,13 @@
 
 namespace etna::test {
 
-// Every message on a line of its own; the begin token's text is left to the tokenizer.
+// One line per message; the tokenizer adds the begin token.
 inline constexpr const char* lines_template =
     "{% if tools %}{{ tools | tojson }}{% endif %}{% for m in messages %}{{ m.role }}: {{ m.content }}{% for "
     "c in m.tool_calls or [] %}<tool_call>"
     "{{ {'name': c.function.name, 'arguments': c.function.arguments} | tojson }}</tool_call>{% endfor "
     "%}</s>\n"
     "{% endfor %}assistant:";
-
-inline bool contains(const std::string& text, const std::string& part) {
-    return text.find(part) != std::string::npos;
-}
 
 inline std::size_t count(const std::string& text, const std::string& part) {
     std::size_t found = 0;
@@ -49,7 +45,7 @@ struct Chat : Harness {
     }
 };
 
-/// A tool with a command: what it was given, and then the sides.
+/// A tool whose command prints its input and then the sides.
 inline const std::string dice =
     R"([{"type": "function", "function": {"name": "roll", "description": "Rolls dice",
     "parameters": {"type": "object", "properties": {"sides": {"type": "integer"}}}},

@@ -1,4 +1,4 @@
-// What a chat writes and reads: /save and /load, paths, /model and /tools, and what is typed.
+// Input and output of a chat: /save and /load, paths, /model and /tools, typed messages.
 
 #include "tests/cli/chat.hpp"
 #include "tests/support/catch.hpp"
@@ -15,7 +15,7 @@
 using namespace etna;
 using namespace etna::test;
 
-TEST_CASE("a conversation comes back as it was saved") {
+TEST_CASE("/load restores a saved conversation") {
     Chat etna;
     const auto tools = etna.write("tools.json", dice).string();
     const auto file = etna.write("saved.json", "").string();
@@ -43,7 +43,7 @@ TEST_CASE("a conversation comes back as it was saved") {
     CHECK(etna.run({"run", "chatty", "--messages", file}).code == 0);
 }
 
-TEST_CASE("tools whose file is gone are offered without commands") {
+TEST_CASE("tools without their file are offered without commands") {
     Chat etna;
     const auto tools = etna.write("tools.json", dice).string();
     const auto file = etna.write("saved.json", "").string();
@@ -54,7 +54,7 @@ TEST_CASE("tools whose file is gone are offered without commands") {
     CHECK(contains(outcome.error, "roll                 (no command)"));
 }
 
-TEST_CASE("a chat request from elsewhere is loaded with what its template is given") {
+TEST_CASE("/load accepts any chat request, with its template arguments") {
     Chat etna;
     etna.install_model("documented",
                        {{"tokenizer.chat_template",
@@ -74,7 +74,7 @@ TEST_CASE("a chat request from elsewhere is loaded with what its template is giv
     CHECK(!json.contains("continue_final_message"));
 }
 
-TEST_CASE("a file that cannot be loaded changes nothing") {
+TEST_CASE("a failed /load changes nothing") {
     Chat etna;
     for (const char* text :
          {R"({"messages": [], "tools": 5})", R"({"messages": [], "etna": 5})",
@@ -97,7 +97,7 @@ TEST_CASE("a file that cannot be loaded changes nothing") {
               .code == 2);
 }
 
-TEST_CASE("commands know where home is") {
+TEST_CASE("paths of commands expand ~") {
     Chat etna;
     etna.write("notes.txt", "some notes");
     etna.write("tools.json", dice);
@@ -113,14 +113,14 @@ TEST_CASE("commands know where home is") {
     CHECK(!std::filesystem::exists("~"));
 }
 
-TEST_CASE("/model goes on with another model, /tools with other tools") {
+TEST_CASE("/model continues with another model, /tools with other tools") {
     Chat etna;
     etna.install_model("other", {{"tokenizer.chat_template", std::string("other ") + lines_template}});
     const auto tools = etna.write("tools.json", dice).string();
     const Outcome outcome = etna.chat("hi\n/model other\n/tools " + tools + "\nho\n/show tools\n");
     CHECK(outcome.code == 0);
     CHECK(outcome.output == "there was a dog.\nthere was a dog.\n");
-    CHECK(contains(outcome.error, "note: other goes on with the conversation"));
+    CHECK(contains(outcome.error, "note: other continues the conversation"));
     CHECK(contains(outcome.error, "note: 1 tools are offered"));
     CHECK(contains(outcome.error, "roll                 cat; echo"));
     CHECK(contains(etna.prompt, "other [{\"type\": \"function\""));
@@ -128,7 +128,7 @@ TEST_CASE("/model goes on with another model, /tools with other tools") {
     CHECK(contains(etna.prompt, "user: ho</s>"));
 }
 
-TEST_CASE("what stands between three double quotes is never a command") {
+TEST_CASE("text between three double quotes is never a command") {
     Chat etna;
     for (const char* block : {"\"\"\"/undo\"\"\"\n", "\"\"\"\n/undo\n\"\"\"\n", "\"\"\"/undo\n\"\"\"\n"}) {
         CAPTURE(block);
@@ -138,7 +138,7 @@ TEST_CASE("what stands between three double quotes is never a command") {
     }
 }
 
-TEST_CASE("a pipe in which a turn or a command fails ends with 1, and a signal's end with its own code") {
+TEST_CASE("a failed turn or command on a pipe gives exit code 1, a signal its own code") {
     Chat etna;
     CHECK(etna.chat("/load missing.json\nhi\n").code == 1);
     CHECK(etna.chat("/undo\n").code == 1);
@@ -153,7 +153,7 @@ TEST_CASE("a pipe in which a turn or a command fails ends with 1, and a signal's
     CHECK(etna.chat("hi\n").code == 129);
 }
 
-TEST_CASE("other programs' words for /help and /bye work too") {
+TEST_CASE("other programs' names for /help and /bye are accepted") {
     Chat etna;
     const Outcome outcome = etna.chat("/?\nhi\n/exit\nnever\n");
     CHECK(outcome.code == 0);
@@ -164,11 +164,11 @@ TEST_CASE("other programs' words for /help and /bye work too") {
     CHECK(contains(etna.chat("/exit now\n").error, "/exit takes no argument"));
 }
 
-TEST_CASE("a message that is too long is passed over and told, and the next one is answered") {
+TEST_CASE("a message that is too long is reported and skipped, and the next one is answered") {
     constexpr std::size_t line_bytes = (std::size_t{64} << 20) + 4096 * 2;
     Chat etna;
     etna.input_kind = InputKind::file;
-    const std::string told = "error: a message is longer than 64 MiB: it is left out\n";
+    const std::string told = "error: a message is longer than 64 MiB and was skipped\n";
     for (const std::string& begin : {std::string(), std::string("\"\"\"\n")}) {
         const std::string end = begin.empty() ? "\n" : "\nmore\n\"\"\"\n";
         const Outcome outcome =
@@ -182,7 +182,7 @@ TEST_CASE("a message that is too long is passed over and told, and the next one 
     CHECK(contains(etna.chat(std::string(line_bytes, 'x')).error, told)); // without a newline at the end
 }
 
-TEST_CASE("an output that fails is told, also where no message came") {
+TEST_CASE("a failed output is reported, also without any message") {
     Chat etna;
     etna.input = "hi\n";
     const int full = ::open("/dev/full", O_WRONLY);
@@ -192,7 +192,7 @@ TEST_CASE("an output that fails is told, also where no message came") {
     ::close(full);
 }
 
-TEST_CASE("-v tells how full the context is after each answer") {
+TEST_CASE("-v reports context use after each answer") {
     Chat etna;
     const Outcome outcome = etna.chat("hi\nho\n", {"-v", "-c", "500"});
     CHECK(outcome.output == "there was a dog.\nthere was a dog.\n");
@@ -214,7 +214,7 @@ TEST_CASE("/save asks before it creates a folder") {
     REQUIRE(etna.questions.size() == 3);
     CHECK(etna.questions[0] == "create folder " + folder.string() + "? [y]es, [N]o: ");
 
-    const Outcome nobody = etna.chat("hi\n" + save); // nobody can be asked
+    const Outcome nobody = etna.chat("hi\n" + save); // no terminal to ask at
     CHECK(nobody.code == 1);
     CHECK(contains(nobody.error,
                    "error: folder " + folder.string() + " does not exist\nhint: create it with `mkdir -p '"));
@@ -230,7 +230,7 @@ TEST_CASE("/save asks before it creates a folder") {
     CHECK(etna.questions.size() == 1);
 }
 
-TEST_CASE("a folder is no place to save in, and it is said") {
+TEST_CASE("/save refuses a folder") {
     Chat etna;
     const Outcome outcome = etna.chat("hi\n/save " + etna.variables["HOME"] + "\n");
     CHECK(outcome.code == 1);
@@ -238,16 +238,16 @@ TEST_CASE("a folder is no place to save in, and it is said") {
                    "error: " + etna.variables["HOME"] + " is a folder\nhint: name a file in it"));
 }
 
-TEST_CASE("a byte order mark at the beginning of a pipe is no part of the message") {
+TEST_CASE("a byte order mark at the start of a pipe is not part of the message") {
     Chat etna;
     etna.chat("\xEF\xBB\xBFhi\n\xEF\xBB\xBFho\n");
     CHECK(contains(etna.prompt, "user: hi</s>"));
     CHECK(contains(etna.prompt, "user: \xEF\xBB\xBFho</s>")); // elsewhere it is a character like others
-    CHECK(contains(etna.chat("\xEF\xBB\xBF/show\n").error, "messages    0 of yours"));
+    CHECK(contains(etna.chat("\xEF\xBB\xBF/show\n").error, "messages    0 from the user"));
     CHECK(etna.chat("\xEF\xBB\xBF").output.empty());
 }
 
-TEST_CASE("reasoning is dimmed on a terminal that has colours") {
+TEST_CASE("reasoning is dimmed on a terminal with colours") {
     Chat etna;
     etna.answer = "<think>It is a dog.</think>A dog.";
     etna.error_is_terminal = true;
@@ -261,9 +261,9 @@ TEST_CASE("reasoning is dimmed on a terminal that has colours") {
     CHECK(contains(etna.chat("who?\n").error, "It \ufffd31m\ufffdis.\n"));
 }
 
-TEST_CASE("a pipe cannot be a file of tools, and it is said") {
+TEST_CASE("a pipe as a tools file is refused") {
     Chat etna;
     const Outcome outcome = etna.chat("hi\n", {"--tools", "/dev/null"});
     CHECK(outcome.code == 1);
-    CHECK(contains(outcome.error, "/dev/null is no regular file\nhint: keep what it gives in a file"));
+    CHECK(contains(outcome.error, "/dev/null is not a regular file\nhint: write its content to a file"));
 }

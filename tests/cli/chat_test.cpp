@@ -1,4 +1,4 @@
-// `etna chat` through a pipe, and what `run` shares with it, on the fake executor.
+// `etna chat` through a pipe, and tools and conversations of `etna run`, on the fake executor.
 
 #include "tests/cli/chat.hpp"
 #include "tests/support/catch.hpp"
@@ -8,7 +8,7 @@
 using namespace etna;
 using namespace etna::test;
 
-TEST_CASE("every line of a pipe is a message, and the output is the answers alone") {
+TEST_CASE("every line of a pipe is a message, and the output contains only the answers") {
     Chat etna;
     etna.answers = {"one dog", "two dogs"};
     const Outcome outcome = etna.chat("hi\n\nhow are you");
@@ -17,16 +17,16 @@ TEST_CASE("every line of a pipe is a message, and the output is the answers alon
     CHECK(outcome.error.empty());
     CHECK(contains(etna.prompt, "user: hi"));
     CHECK(contains(etna.prompt, "user: how are you"));
-    CHECK(count(etna.prompt, "user: hi") == 1); // what the model has read is not read again
+    CHECK(count(etna.prompt, "user: hi") == 1); // cached tokens are not computed again
     CHECK(etna.chat("").code == 0);
 }
 
-TEST_CASE("three double quotes hold a message of several lines together") {
+TEST_CASE("three double quotes enclose a message of several lines") {
     Chat etna;
     CHECK(etna.chat("\"\"\"one\ntwo\nthree\"\"\"\n").output == "there was a dog.\n");
     CHECK(contains(etna.prompt, "user: one\ntwo\nthree</s>"));
-    CHECK(etna.chat("\"\"\"\none\n").output == "there was a dog.\n"); // the end of the input ends it as well
-    etna.chat("\"\"\"one\ntwo\"\"\" and three\n");                    // what stands behind is not lost
+    CHECK(etna.chat("\"\"\"\none\n").output == "there was a dog.\n"); // so does the end of the input
+    etna.chat("\"\"\"one\ntwo\"\"\" and three\n");                    // text after the quotes is kept
     CHECK(contains(etna.prompt, "user: one\ntwo and three</s>"));
     etna.chat("\"\"\"\none\n\"\"\"  \n");
     CHECK(contains(etna.prompt, "user: one</s>"));
@@ -48,23 +48,23 @@ TEST_CASE("/undo, /retry, /save and /load") {
     const Outcome outcome = etna.chat("hi\nho\n/undo\n/save " + file + "\n/undo\n/undo\n/load " + file +
                                       "\n/show messages\n/retry\n");
     CHECK(outcome.output == "one dog\ntwo dogs\none dog\n");
-    CHECK(contains(outcome.error, "note: taken back: `ho`"));
-    CHECK(contains(outcome.error, "error: there is nothing to take back"));
-    CHECK(contains(outcome.error, "has 1 messages of yours"));
+    CHECK(contains(outcome.error, "note: removed: `ho`"));
+    CHECK(contains(outcome.error, "error: there is no message to undo"));
+    CHECK(contains(outcome.error, ": 1 user messages"));
     CHECK(contains(outcome.error, "user      hi\nassistant one dog\n"));
     const auto saved = nlohmann::json::parse(content_of(file));
     REQUIRE(saved["messages"].size() == 2);
     CHECK(saved["messages"][1]["content"] == "one dog");
 }
 
-TEST_CASE("a file goes with the next message") {
+TEST_CASE("/file attaches a file to the next message") {
     Chat etna;
     const auto file = etna.write("notes.txt", "first\nsecond").string();
     CHECK(etna.chat("/file " + file + "\nwhat is this?\n").code == 0);
     CHECK(contains(etna.prompt, "user: notes.txt:\n```\nfirst\nsecond\n```\n\nwhat is this?</s>"));
 }
 
-TEST_CASE("commands that are wrong are told, and the chat goes on") {
+TEST_CASE("wrong commands are reported, and the chat continues") {
     Chat etna;
     const Outcome outcome = etna.chat("/udno\n/undo now\n/load\n/load " + etna.write("there", "").string() +
                                       ".not\n/set temp warm\n/set tmep 1\n"
@@ -74,13 +74,13 @@ TEST_CASE("commands that are wrong are told, and the chat goes on") {
     for (const char* told :
          {"there is no command `/udno`\nhint: did you mean /undo?", "/undo takes no argument",
           "/load needs an argument\nhint: ", "there.not", "/set temp: `warm` is not",
-          "there is no setting `tmep`\nhint: did you mean temp?", "there is no `nothing` to show"}) {
+          "there is no setting `tmep`\nhint: did you mean temp?", "/show has no `nothing`"}) {
         CAPTURE(told);
         CHECK(contains(outcome.error, told));
     }
 }
 
-TEST_CASE("/set changes what follows, /show tells it") {
+TEST_CASE("/set changes later answers, /show lists it") {
     Chat etna;
     const Outcome outcome =
         etna.chat("/set max-tokens 1\nhi\n/set\n/show\n/show prompt\n/help\n/stats\n/bye\nnever\n");
@@ -92,7 +92,7 @@ TEST_CASE("/set changes what follows, /show tells it") {
     CHECK(contains(outcome.error, "answer      1 tokens"));
 }
 
-TEST_CASE("/set alone says so if nothing is set") {
+TEST_CASE("/set alone reports that nothing is set") {
     Chat etna;
     const std::string nothing = "note: nothing is set; /set NAME VALUE sets an option, as in /set temp 0.5\n";
     CHECK(etna.chat("/set\n").error == nothing);
@@ -121,7 +121,7 @@ TEST_CASE("/show names the chat template in use and its source") {
     CHECK(template_in("stories", "") == "built-in chatml; the model has none");
 }
 
-TEST_CASE("a full context forgets the oldest turns, says so once, and keeps the system message") {
+TEST_CASE("a full context drops the oldest turns, reports it once, and keeps the system message") {
     Chat etna;
     std::string typed;
     for (int i = 0; i < 12; ++i)
@@ -129,16 +129,16 @@ TEST_CASE("a full context forgets the oldest turns, says so once, and keeps the 
     const Outcome outcome = etna.chat(typed + "/show messages\n", {"-c", "160", "--system", "stay"});
     CHECK(outcome.code == 0);
     CHECK(count(outcome.output, "there was a dog.\n") == 12);
-    CHECK(count(outcome.error, "the oldest turns are forgotten") == 1);
+    CHECK(count(outcome.error, "the oldest turns are dropped") == 1);
     CHECK(contains(outcome.error, "system    stay\n"));
     CHECK(contains(outcome.error, "user      message number 11\n"));
     CHECK(!contains(outcome.error, "user      message number 0\n"));
     const Outcome longer = etna.chat(std::string(2000, 'x') + "\nshort\n", {"-c", "160"});
-    CHECK(contains(longer.error, "the context holds 160"));
-    CHECK(longer.output == "there was a dog.\n"); // the message that did not fit is taken back
+    CHECK(contains(longer.error, "the context of 160"));
+    CHECK(longer.output == "there was a dog.\n"); // the message that did not fit is removed
 }
 
-TEST_CASE("the chat's model is `demo` where none is named") {
+TEST_CASE("the chat's model is `demo` by default") {
     Harness etna;
     etna.input_kind = InputKind::pipe;
     etna.input = "hi\n";
@@ -154,14 +154,13 @@ TEST_CASE("a model without a template gets one by name, or chatml and a note") {
     etna.input = "hi\n";
     const Outcome base = etna.run({"chat", "stories"});
     CHECK(base.code == 0);
-    CHECK(
-        contains(base.error, "note: stories has no chat template: chatml stands in; --chat-template names"));
+    CHECK(contains(base.error, "note: stories has no chat template: using chatml; --chat-template selects"));
     CHECK(etna.prompt.ends_with("<|im_start|>user\nhi<|im_end|>\n<|im_start|>assistant\n"));
     CHECK(etna.run({"chat", "stories", "--chat-template", "vicuna"}).code == 0);
     CHECK(etna.prompt == "<s> USER: hi\nASSISTANT:");
 }
 
-TEST_CASE("a tool is run when the user agrees, and the model is told what it gave") {
+TEST_CASE("a tool runs when the user agrees, and the model gets its output") {
     Chat etna;
     const auto tools = etna.write("tools.json", dice).string();
     etna.answers = {calls_roll, "You have a number."};
@@ -181,7 +180,7 @@ TEST_CASE("a tool is run when the user agrees, and the model is told what it gav
     }
 }
 
-TEST_CASE("--yes and `always` agree to every call; without a terminal nothing is run") {
+TEST_CASE("--yes and `always` allow every call; without a terminal no call runs") {
     Chat etna;
     const auto tools = etna.write("tools.json", dice).string();
     etna.answers = {calls_roll, calls_roll, "done"};
@@ -193,10 +192,10 @@ TEST_CASE("--yes and `always` agree to every call; without a terminal nothing is
     CHECK(etna.questions.size() == 1);
     const Outcome nobody = etna.chat("go\n", {"--tools", tools});
     CHECK(nobody.output.empty());
-    CHECK(count(nobody.error, "there is nobody to ask") == 1);
+    CHECK(count(nobody.error, "there is no terminal to ask") == 1);
 }
 
-TEST_CASE("run prints the calls that it cannot make, and makes those it can") {
+TEST_CASE("run executes calls with a command and prints the others") {
     Chat etna;
     etna.input_kind = InputKind::none;
     std::string without = dice;
@@ -216,7 +215,7 @@ TEST_CASE("run prints the calls that it cannot make, and makes those it can") {
           "done\n");
 }
 
-TEST_CASE("run goes on with a conversation in a file") {
+TEST_CASE("run continues a conversation from a file") {
     Chat etna;
     etna.input_kind = InputKind::none;
     const auto file = etna.write("request.json", R"({"messages": [{"role": "user", "content": "Hi"},
@@ -240,14 +239,15 @@ TEST_CASE("run goes on with a conversation in a file") {
     CHECK(etna.run({"run", "chatty", "--messages", etna.write("bad.json", "[]")}).code == 2);
 }
 
-TEST_CASE("what a tool says is bounded, and its failure is told") {
+TEST_CASE("a tool's output is bounded, and its failure is reported") {
     Chat etna;
     const auto tool = [&](const std::string& command) {
         nlohmann::json list = nlohmann::json::parse(dice);
         list[0]["command"] = command;
         etna.answers = {calls_roll, "done"};
-        const Outcome outcome = etna.chat(
-            "go\n", {"--tools", etna.write("tools.json", list.dump()).string(), "--yes", "-c", "100000"});
+        const Outcome outcome =
+            etna.chat("go\n", {"--tools", etna.write("tools.json", etna::dump_json(list)).string(), "--yes",
+                               "-c", "100000"});
         CHECK(outcome.output == "done\n");
         return etna.prompt;
     };
@@ -255,10 +255,10 @@ TEST_CASE("what a tool says is bounded, and its failure is told") {
     CHECK(contains(tool("kill -9 $$"), "(exit code 137)"));
     CHECK(contains(tool("printf 'a\\377b'"), "tool: a\xef\xbf\xbd"
                                              "b"));
-    CHECK(contains(tool("exec < /dev/null; yes | head -c 600"), "y\ny\n")); // arguments that nobody reads
+    CHECK(contains(tool("exec < /dev/null; yes | head -c 600"), "y\ny\n")); // unread arguments
 }
 
-TEST_CASE("files of tools that are none are refused") {
+TEST_CASE("invalid tools files are refused") {
     Chat etna;
     for (const char* text :
          {"", "{}", "[1]", "[{\"description\": \"x\"}]", "[{\"name\": \"a\"}, {\"name\": \"a\"}]"}) {
@@ -269,7 +269,7 @@ TEST_CASE("files of tools that are none are refused") {
     }
 }
 
-TEST_CASE("reasoning is shown on standard error when asked for, and never in the answer") {
+TEST_CASE("reasoning is shown on standard error if requested, and never in the answer") {
     Chat etna;
     etna.answer = "<think>It is a dog.</think>A dog.";
     const Outcome hidden = etna.chat("who?\n");

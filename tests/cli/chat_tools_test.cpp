@@ -1,5 +1,5 @@
-// Tools in a chat: what is shown, what the model is told, and that no turn leaves a conversation that a
-// strict template refuses.
+// Tools in a chat: messages to the user, results for the model, and conversations that every strict template
+// accepts after any turn.
 
 #include "tests/cli/chat.hpp"
 #include "tests/support/catch.hpp"
@@ -17,7 +17,7 @@ using namespace etna::test;
 
 namespace {
 
-// As Mistral's: users and answers take turns, calls and results aside.
+// As Mistral's: user and assistant messages alternate, except calls and results.
 const std::string strict_template =
     std::string("{% set ns = namespace(n=0) %}{% for m in messages %}{% if m.role == 'user' or (m.role == "
                 "'assistant' and not m.tool_calls) %}{% if (m.role == 'user') != (ns.n % 2 == 0) %}"
@@ -28,13 +28,13 @@ const std::string strict_template =
 std::string with_command(const std::string& command) {
     nlohmann::json list = nlohmann::json::parse(dice);
     list[0]["command"] = command;
-    return list.dump();
+    return etna::dump_json(list);
 }
 
 struct ToolChat : Chat {
     ToolChat() { install_model("strict", {{"tokenizer.chat_template", strict_template}}); }
 
-    /// The dice's command is another one; every call is agreed to, unless `more` says otherwise.
+    /// Replaces the dice's command; every call is allowed unless `more` says otherwise.
     Outcome chat_with(const std::string& command, const std::string& typed,
                       std::vector<std::string> more = {"--yes"}) {
         input = typed;
@@ -46,7 +46,7 @@ struct ToolChat : Chat {
 
 } // namespace
 
-TEST_CASE("Ctrl-C at the question ends the turn and keeps the chat") {
+TEST_CASE("Ctrl-C at the question ends the turn, not the chat") {
     ToolChat etna;
     etna.answers = {calls_roll, "fine"};
     etna.agreements = {ctrl_c};
@@ -57,32 +57,33 @@ TEST_CASE("Ctrl-C at the question ends the turn and keeps the chat") {
     CHECK(contains(etna.prompt, "user: hi</s>"));
 }
 
-TEST_CASE("Ctrl-C while a tool runs ends both, and no other call of the turn is run") {
+TEST_CASE("Ctrl-C during a tool ends the tool and the turn, and no other call runs") {
     ToolChat etna;
     etna.answers = {calls_roll + calls_roll, "never"};
-    const auto begun = etna.write("begun", "");
-    std::filesystem::remove(begun);
+    const auto started = etna.write("started", "");
+    std::filesystem::remove(started);
     std::thread user([&] {
-        while (!std::filesystem::exists(begun))
+        while (!std::filesystem::exists(started))
             std::this_thread::sleep_for(std::chrono::milliseconds(10));
         etna.interrupted = true;
     });
-    const Outcome outcome = etna.chat_with("exec >&- 2>&-; touch " + begun.string() + "; sleep 1000", "go\n");
+    const Outcome outcome =
+        etna.chat_with("exec >&- 2>&-; touch " + started.string() + "; sleep 1000", "go\n");
     user.join();
     CHECK(outcome.code == 0);
     CHECK(outcome.output.empty());
     CHECK(contains(outcome.error, "roll: (the user stopped it)\n"));
     etna.interrupted = false;
     etna.answers = {calls_roll + calls_roll, "fine"};
-    std::filesystem::remove(begun);
-    // As the next message finds it.
+    std::filesystem::remove(started);
+    // The state before the next message.
     std::thread again([&] {
-        while (!std::filesystem::exists(begun))
+        while (!std::filesystem::exists(started))
             std::this_thread::sleep_for(std::chrono::milliseconds(10));
         etna.interrupted = true;
     });
     const auto saved = etna.write("saved.json", "").string();
-    etna.chat_with("exec >&- 2>&-; touch " + begun.string() + "; sleep 1000", "go\n/save " + saved + "\n");
+    etna.chat_with("exec >&- 2>&-; touch " + started.string() + "; sleep 1000", "go\n/save " + saved + "\n");
     again.join();
     const auto messages = nlohmann::json::parse(content_of(saved))["messages"];
     REQUIRE(messages.size() == 4);
@@ -91,17 +92,17 @@ TEST_CASE("Ctrl-C while a tool runs ends both, and no other call of the turn is 
     CHECK(messages[3]["tool_call_id"] == messages[1]["tool_calls"][1]["id"]);
 }
 
-TEST_CASE("a tool without a command leaves a conversation that goes on") {
+TEST_CASE("a call of a tool without a command leaves a valid conversation") {
     ToolChat etna;
     etna.answers = {calls_roll, "fine"};
     const Outcome outcome = etna.chat_with("", "roll\nhi\n");
     CHECK(outcome.code == 0);
     CHECK(outcome.output == "fine\n");
-    CHECK(contains(outcome.error, "the model calls roll {\"sides\":6}, which has no command here"));
-    CHECK(contains(etna.prompt, "tool: not run: there is no command for `roll` here</s>"));
+    CHECK(contains(outcome.error, "the model called roll {\"sides\":6}, which has no command"));
+    CHECK(contains(etna.prompt, "tool: not run: `roll` has no command</s>"));
 }
 
-TEST_CASE("a model that calls tools for ever is stopped, and the conversation goes on") {
+TEST_CASE("endless tool calls are stopped, and the conversation stays valid") {
     ToolChat etna;
     etna.answers.assign(32, calls_roll);
     etna.answers.emplace_back("fine");
@@ -112,7 +113,7 @@ TEST_CASE("a model that calls tools for ever is stopped, and the conversation go
     CHECK(contains(etna.prompt, "tool: not run: tools were called 31 times already</s>"));
 }
 
-TEST_CASE("`run` fails where a model calls tools for ever, and tells what came of the calls") {
+TEST_CASE("`run` fails on endless tool calls and reports the results") {
     ToolChat etna;
     etna.input_kind = InputKind::none;
     const auto file = etna.write("tools.json", with_command("echo secret; exit 3")).string();
@@ -131,10 +132,10 @@ TEST_CASE("`run` fails where a model calls tools for ever, and tells what came o
     CHECK(count(run(calls_roll, {}), "note: roll: the user did not allow this call\n") == 31);
 }
 
-TEST_CASE("a tool's output is cut to what the context has room for, and the turn goes on") {
+TEST_CASE("a tool's output is truncated to the room in the context, and the turn continues") {
     ToolChat etna;
     const std::string mark = " bytes were cut off here: the context has no room for them)\n";
-    // Its beginning and its end stay, also what it says of a failure.
+    // Its start and its end stay, including the report of a failure.
     const std::string command =
         "echo begin; head -c 60000 /dev/zero | tr '\\0' 'a'; echo; echo why >&2; exit 3";
     etna.answers = {calls_roll, "one", calls_roll + calls_roll, "two"};
@@ -143,10 +144,10 @@ TEST_CASE("a tool's output is cut to what the context has room for, and the turn
     CAPTURE(outcome.error);
     CHECK(outcome.code == 0);
     CHECK(contains(etna.prompt, "tool: begin\naaa"));
-    CHECK(contains(etna.prompt, "aaa\n(exit code 3)\non standard error it wrote:\nwhy"));
+    CHECK(contains(etna.prompt, "aaa\n(exit code 3)\nstandard error:\nwhy"));
     CHECK(contains(etna.prompt, mark));
     CHECK(contains(outcome.error, "note: roll: begin\n"));
-    CHECK(contains(outcome.error, " bytes of what it gave were cut off: the context has no room for them"));
+    CHECK(contains(outcome.error, " bytes of the result were cut off: the context has no room for them"));
     CHECK(!contains(outcome.error, "this turn alone"));
 
     etna.input_kind = InputKind::none;
@@ -160,7 +161,7 @@ TEST_CASE("a tool's output is cut to what the context has room for, and the turn
     CHECK(contains(run.error, "note: roll: 5"));
 }
 
-TEST_CASE("a tool's output that just fits is whole") {
+TEST_CASE("a tool's output that just fits is not truncated") {
     ToolChat etna;
     etna.answers = {calls_roll, "done"};
     const auto is_cut = [&](std::size_t context_tokens) {
@@ -172,15 +173,15 @@ TEST_CASE("a tool's output that just fits is whole") {
     const Outcome roomy = etna.chat_with("seq 1 200", "go\n/stats\n", {"--yes", "-n", "80"});
     const std::string label = "prompt      ";
     const std::size_t needed = std::stoul(roomy.error.substr(roomy.error.find(label) + label.size())) + 80;
-    CHECK(!is_cut(needed + 20)); // a few tokens of the template come behind the result
+    CHECK(!is_cut(needed + 20)); // the template adds a few tokens after the result
     CHECK(is_cut(needed - 1));
 }
 
-TEST_CASE("a call in an answer that was cut off is not run, and the conversation goes on") {
+TEST_CASE("a call in a truncated answer is not run, and the conversation stays valid") {
     ToolChat etna;
     const auto marker = etna.write("marker", "");
     std::filesystem::remove(marker);
-    // As many tokens as end after the call and before the end of the answer.
+    // Ends after the call and before the end of the answer.
     const auto model = etna.load("strict");
     const auto tokens = model.tokenizer().encode(calls_roll + "and", {.bos = text::AddBos::never});
     REQUIRE(tokens.has_value());
@@ -196,7 +197,7 @@ TEST_CASE("a call in an answer that was cut off is not run, and the conversation
     CHECK(messages[2]["content"] == "not run: the answer was cut off");
 }
 
-TEST_CASE("a tool's output is shown line by line, and cannot write on the terminal") {
+TEST_CASE("a tool's output is shown line by line and cannot control the terminal") {
     ToolChat etna;
     etna.answers = {calls_roll, "done"};
     const Outcome outcome = etna.chat_with("printf 'one\\ntwo\\n\\033[2Jthree'", "go\n");
@@ -207,7 +208,7 @@ TEST_CASE("a tool's output is shown line by line, and cannot write on the termin
     CHECK(contains(longer.error, "\n20\n(80 more lines)\n"));
 }
 
-TEST_CASE("a tool's standard error is shown, and told to the model where the tool fails") {
+TEST_CASE("a tool's standard error is shown, and passed to the model if the tool fails") {
     ToolChat etna;
     etna.answers = {calls_roll, "done"};
     const Outcome good = etna.chat_with("echo six; echo careful >&2", "go\n");
@@ -215,8 +216,8 @@ TEST_CASE("a tool's standard error is shown, and told to the model where the too
     CHECK(contains(etna.prompt, "tool: six"));
     CHECK(!contains(etna.prompt, "careful"));
     const Outcome bad = etna.chat_with("echo six; echo broken >&2; exit 3", "go\n");
-    CHECK(contains(etna.prompt, "tool: six\n(exit code 3)\non standard error it wrote:\nbroken"));
-    CHECK(contains(bad.error, "note: roll: six\n(exit code 3)\non standard error it wrote:\nbroken\n"));
+    CHECK(contains(etna.prompt, "tool: six\n(exit code 3)\nstandard error:\nbroken"));
+    CHECK(contains(bad.error, "note: roll: six\n(exit code 3)\nstandard error:\nbroken\n"));
     etna.input_kind = InputKind::none;
     const Outcome run = etna.run({"run", "strict", "go", "--yes", "--tools",
                                   etna.write("tools.json", with_command("echo careful >&2")).string()});
@@ -224,12 +225,12 @@ TEST_CASE("a tool's standard error is shown, and told to the model where the too
     CHECK(contains(run.error, "note: roll: careful\n"));
 }
 
-TEST_CASE("a tool that takes too long is stopped, and the model is told") {
+TEST_CASE("a tool that exceeds its time limit is stopped, and the model is informed") {
     ToolChat etna;
-    const std::string hangs = "echo begun; exec >&- 2>&-; sleep 1000";
+    const std::string hangs = "echo started; exec >&- 2>&-; sleep 1000";
     etna.answers = {calls_roll, "done"};
     CHECK(etna.chat_with(hangs, "go\n", {"--yes", "--tool-timeout", "1"}).output == "done\n");
-    CHECK(contains(etna.prompt, "tool: begun\n(it was stopped after 1 s)"));
+    CHECK(contains(etna.prompt, "tool: started\n(it was stopped after 1 s)"));
     etna.variables["ETNA_TOOL_TIMEOUT"] = "1";
     CHECK(etna.chat_with(hangs, "go\n").output == "done\n");
     etna.variables.erase("ETNA_TOOL_TIMEOUT");

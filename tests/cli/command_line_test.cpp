@@ -1,6 +1,6 @@
-// The first stage: what was typed, in which order the sources count, and what is refused.
+// The first stage of the command line: parsing, precedence of the sources, usage errors.
 
-#include "cli/command_line.hpp"
+#include "cli/options/command_line.hpp"
 #include "tests/cli/harness.hpp"
 #include "tests/support/catch.hpp"
 
@@ -8,6 +8,7 @@
 
 using namespace etna;
 using namespace etna::cli;
+using namespace etna::test;
 
 namespace {
 
@@ -15,7 +16,7 @@ const Command& run_options_table() {
     return *find_command("run");
 }
 
-/// A value that is allowed for the option.
+/// An allowed value of the option.
 std::string sample_of(const Option& option) {
     switch (option.kind) {
     case Kind::flag:
@@ -34,19 +35,14 @@ std::string sample_of(const Option& option) {
     return "";
 }
 
-std::string text_of(const TypedArguments& typed, std::string_view name) {
+std::string typed_text(const TypedArguments& typed, std::string_view name) {
     const auto found = typed.options.find(name);
     return found == typed.options.end() ? "(absent)" : found->second.back().text;
 }
 
-bool contains(const std::string& text, const std::string& part) {
-    return text.find(part) != std::string::npos;
-}
-
 } // namespace
 
-TEST_CASE(
-    "every option is understood as --x v, --x=v and by its short name, before and after the arguments") {
+TEST_CASE("every option is accepted as --x v, --x=v and by its short name, before and after the arguments") {
     for (const Option& option : run_options_table().options) {
         const std::string name = fmt::format("--{}", option.name);
         const std::string value = sample_of(option);
@@ -73,7 +69,7 @@ TEST_CASE(
                 const auto typed = parse(run_options_table(), arguments);
                 REQUIRE(typed.has_value());
                 CHECK(typed->positionals == std::vector<std::string>{"demo", "a prompt"});
-                CHECK(text_of(*typed, option.name) == (option.kind == Kind::flag ? "true" : value));
+                CHECK(typed_text(*typed, option.name) == (option.kind == Kind::flag ? "true" : value));
                 CHECK(typed->options.size() == 1);
             }
         }
@@ -94,7 +90,7 @@ TEST_CASE("given twice, the last one counts; repeatable options collect") {
     }
     const auto flags = parse(run_options_table(), std::vector<std::string>{"--raw", "demo", "--raw=false"});
     REQUIRE(flags.has_value());
-    REQUIRE(text_of(*flags, "raw") == "false");
+    REQUIRE(typed_text(*flags, "raw") == "false");
 }
 
 TEST_CASE("values keep dashes, brackets, commas and emptiness") {
@@ -103,13 +99,13 @@ TEST_CASE("values keep dashes, brackets, commas and emptiness") {
             parse(run_options_table(), std::vector<std::string>{"demo", std::string("--stop=") + value});
         CAPTURE(value);
         REQUIRE(typed.has_value());
-        CHECK(text_of(*typed, "stop") == value);
+        CHECK(typed_text(*typed, "stop") == value);
     }
     REQUIRE(
-        text_of(parse(run_options_table(), std::vector<std::string>{"demo", "--stop", ""}).value(), "stop")
+        typed_text(parse(run_options_table(), std::vector<std::string>{"demo", "--stop", ""}).value(), "stop")
             .empty());
-    REQUIRE(text_of(parse(run_options_table(), std::vector<std::string>{"--temp", "-1", "demo"}).value(),
-                    "temp") == "-1");
+    REQUIRE(typed_text(parse(run_options_table(), std::vector<std::string>{"--temp", "-1", "demo"}).value(),
+                       "temp") == "-1");
     const auto prompt = parse(run_options_table(), std::vector<std::string>{"demo", "[a,b]"});
     REQUIRE(prompt->positionals == std::vector<std::string>{"demo", "[a,b]"});
 }
@@ -131,7 +127,7 @@ TEST_CASE("unknown options, missing values and surplus arguments are usage error
     refused({"demo", "x", "--frobnicate"}, "unknown option `--frobnicate`\nhint: try `etna run --help`");
     refused({"demo", "x", "-q"}, "unknown option `-q`");
     refused({"demo", "x", "--no-json"}, "error: --json cannot be negated\nhint: --json=false turns it off\n");
-    refused({"demo", "x", "--no-seed=5"}, "error: --seed cannot be negated\nhint: leave --seed out\n");
+    refused({"demo", "x", "--no-seed=5"}, "error: --seed cannot be negated\nhint: remove --seed\n");
     refused({"demo", "x", "--no-frobnicate"}, "unknown option `--no-frobnicate`");
     for (const Option& option : run_options_table().options) {
         if (option.kind == Kind::flag)
@@ -152,15 +148,15 @@ TEST_CASE("unknown options, missing values and surplus arguments are usage error
     refused({}, "no model given");
 }
 
-TEST_CASE("what looks like an option without a value may be a value, or come after --") {
+TEST_CASE("a value may begin with a dash, directly after its option or after --") {
     const auto typed =
         parse(run_options_table(), std::vector<std::string>{"--stop", "--seed=", "demo", "--", "--temp="});
     REQUIRE(typed.has_value());
-    REQUIRE(text_of(*typed, "stop") == "--seed=");
+    REQUIRE(typed_text(*typed, "stop") == "--seed=");
     REQUIRE(typed->positionals == std::vector<std::string>{"demo", "--temp="});
 }
 
-TEST_CASE("unknown commands and none at all") {
+TEST_CASE("unknown and missing commands are usage errors") {
     etna::test::Harness etna;
     REQUIRE(etna.run({}).code == 2);
     REQUIRE(
@@ -169,7 +165,7 @@ TEST_CASE("unknown commands and none at all") {
     REQUIRE(contains(etna.run({"--frob"}).error, "unknown option `--frob` before a command"));
 }
 
-TEST_CASE("every option has a twin in the environment; the command line comes first") {
+TEST_CASE("every option has an environment variable; the command line takes precedence") {
     for (const Option& option : run_options_table().options) {
         if (!has_environment_name(option))
             continue;
@@ -177,11 +173,11 @@ TEST_CASE("every option has a twin in the environment; the command line comes fi
         CAPTURE(environment_name(option));
         TypedArguments typed;
         add_environment(run_options_table(), variables, typed);
-        CHECK(text_of(typed, option.name) == "from environment");
+        CHECK(typed_text(typed, option.name) == "from environment");
         CHECK(typed.options.begin()->second.back().origin == environment_name(option));
         typed.options[std::string(option.name)] = {{"typed", ""}};
         add_environment(run_options_table(), variables, typed);
-        CHECK(text_of(typed, option.name) == "typed");
+        CHECK(typed_text(typed, option.name) == "typed");
     }
     REQUIRE(environment_name(*find_option(run_options_table(), "max-tokens")) == "ETNA_MAX_TOKENS");
     TypedArguments typed;

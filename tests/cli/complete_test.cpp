@@ -1,6 +1,6 @@
-// What Tab makes of a half typed line.
+// Completion of a partial line of the chat.
 
-#include "cli/chat/complete.hpp"
+#include "cli/chat/commands.hpp"
 #include "tests/cli/harness.hpp"
 #include "tests/support/catch.hpp"
 
@@ -24,7 +24,7 @@ struct Completing : Harness {
         write("half\xff", "");
     }
 
-    /// The whole lines that this one may become.
+    /// The completed lines of a partial one.
     Words lines(const std::string& line) {
         const LineCompletion completion = complete_chat_line(line, variables);
         Words whole;
@@ -36,7 +36,7 @@ struct Completing : Harness {
 
 } // namespace
 
-TEST_CASE("the first word is a command") {
+TEST_CASE("the first word completes to a command") {
     Completing etna;
     CHECK(etna.lines("/und") == Words{"/undo"});
     CHECK(etna.lines("/s") == Words{"/set", "/show", "/system", "/save", "/stats"});
@@ -44,7 +44,7 @@ TEST_CASE("the first word is a command") {
     CHECK(etna.lines("word").empty());
 }
 
-TEST_CASE("the path of a command is one word with its spaces, as the command takes it") {
+TEST_CASE("a command's path argument is one word, spaces included") {
     Completing etna;
     CHECK(etna.lines("/file ~/my") == Words{"/file ~/my file.txt", "/file ~/my folder/"});
     CHECK(etna.lines("/file ~/my f") == Words{"/file ~/my file.txt", "/file ~/my folder/"});
@@ -52,19 +52,19 @@ TEST_CASE("the path of a command is one word with its spaces, as the command tak
     CHECK(etna.lines("/file ~/none/").empty());
 }
 
-TEST_CASE("elsewhere a file is the last word of the line") {
+TEST_CASE("outside commands, the last word of the line completes to a file") {
     Completing etna;
     CHECK(etna.lines("look at ~/ot") == Words{"look at ~/other"});
     CHECK(etna.lines("/system read ~/ot") == Words{"/system read ~/other"});
     CHECK(etna.lines("one\ntwo ~/ot") == Words{"one\ntwo ~/other"});
 }
 
-TEST_CASE("hidden files have to be begun, and names that cannot be typed are left out") {
+TEST_CASE("hidden files need a leading dot, and names that cannot be typed are skipped") {
     Completing etna;
     CHECK(etna.lines("/file ~/.h") == Words{"/file ~/.hidden"});
-    for (const char* begun : {"/file ~/", "/file ~/me", "/file ~/ha"}) {
-        for (const std::string& line : etna.lines(begun)) {
-            CAPTURE(begun, line);
+    for (const char* partial : {"/file ~/", "/file ~/me", "/file ~/ha"}) {
+        for (const std::string& line : etna.lines(partial)) {
+            CAPTURE(partial, line);
             CHECK(line.find("hidden") == std::string::npos);
             CHECK(line.find("mean") == std::string::npos);
             CHECK(line.find("half") == std::string::npos);

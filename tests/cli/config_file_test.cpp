@@ -1,4 +1,4 @@
-// config.toml: what is read, where it counts, and how its mistakes are told.
+// config.toml: values, precedence and error messages.
 
 #include "cli/options/config_file.hpp"
 #include "tests/cli/harness.hpp"
@@ -11,17 +11,14 @@
 
 using namespace etna;
 using namespace etna::cli;
+using namespace etna::test;
 
 namespace {
 
-const std::string place = ".config/etna/config.toml";
-
-bool contains(const std::string& text, const std::string& part) {
-    return text.find(part) != std::string::npos;
-}
+const std::string config_path = ".config/etna/config.toml";
 
 /// Options as `name=value` with commas between a list's, or the error.
-std::string read(const std::string& content) {
+std::string read_config(const std::string& content) {
     TypedArguments typed;
     const auto status = add_config(*find_command("run"), content, "config.toml", typed);
     if (!status) {
@@ -39,10 +36,10 @@ std::string read(const std::string& content) {
 
 } // namespace
 
-TEST_CASE("the configuration file comes last") {
+TEST_CASE("the configuration file has the lowest precedence") {
     const etna::test::Harness etna;
-    const auto file = etna.write(place, "# my settings\ntemp = 0.25\nseed = 9\nstop = [\"a\", \"b\"]\n"
-                                        "[run]\nraw = true\n[serve]\nport = 80\n");
+    const auto file = etna.write(config_path, "# my settings\ntemp = 0.25\nseed = 9\nstop = [\"a\", \"b\"]\n"
+                                              "[run]\nraw = true\n[serve]\nport = 80\n");
     TypedArguments typed;
     typed.options["seed"] = {{"1", "--seed"}};
     REQUIRE(add_config_file(*find_command("run"), file, typed).has_value());
@@ -56,58 +53,62 @@ TEST_CASE("the configuration file comes last") {
     REQUIRE(add_config_file(*find_command("run"), {}, typed).has_value());
 }
 
-TEST_CASE("what TOML allows in settings is read") {
-    REQUIRE(read("").empty());
-    REQUIRE(read("\xef\xbb\xbftemp = 1") == "temp=1"); // a byte order mark
-    REQUIRE(read("temp=1e-1\r\nseed = 4_294 # a comment\r\n\r\n\t# another\n") == "seed=4294 temp=0.1");
-    REQUIRE(read("seed = 0x10\nstop = \"\"\"\na\nb\"\"\"") == "seed=16 stop=a\nb");
-    REQUIRE(read("temp = +0.5\ntop-p = 1\n'min-p' = 0.0_1\n\"raw\" = false") ==
+TEST_CASE("all TOML forms of settings are accepted") {
+    REQUIRE(read_config("").empty());
+    REQUIRE(read_config("\xef\xbb\xbftemp = 1") == "temp=1"); // a byte order mark
+    REQUIRE(read_config("temp=1e-1\r\nseed = 4_294 # a comment\r\n\r\n\t# another\n") ==
+            "seed=4294 temp=0.1");
+    REQUIRE(read_config("seed = 0x10\nstop = \"\"\"\na\nb\"\"\"") == "seed=16 stop=a\nb");
+    REQUIRE(read_config("temp = +0.5\ntop-p = 1\n'min-p' = 0.0_1\n\"raw\" = false") ==
             "min-p=0.01 raw=false temp=0.5 top-p=1");
-    REQUIRE(read("kv-memory = \"512M\"\nkv-type = 'f32'\ndevice = \"0\"") ==
+    REQUIRE(read_config("kv-memory = \"512M\"\nkv-type = 'f32'\ndevice = \"0\"") ==
             "device=0 kv-memory=512M kv-type=f32");
-    REQUIRE(read("kv-memory = 65536") == "kv-memory=65536");
-    REQUIRE(read("stop = \"\\u00e4\\n\\\"\\\\\\U0001F436#\" # c") == "stop=\xc3\xa4\n\"\\\xf0\x9f\x90\xb6#");
-    REQUIRE(read("stop = 'a\\n'") == "stop=a\\n");
-    REQUIRE(read("stop = [ # the ends\n  \"a\",\n  'b' , # the last\n]\nseed=1") == "seed=1 stop=a,b");
-    REQUIRE(read("stop = []") == "stop=");
-    REQUIRE(read("run.temp = 1\n[serve.limits]\nodd = [1, true]") == "temp=1");
-    REQUIRE(read("temp = 1\nstop = 'a'\n[run]\ntemp = 2\nstop = 'b'") ==
-            "stop=b temp=2"); // the section's count
+    REQUIRE(read_config("kv-memory = 65536") == "kv-memory=65536");
+    REQUIRE(read_config("stop = \"\\u00e4\\n\\\"\\\\\\U0001F436#\" # c") ==
+            "stop=\xc3\xa4\n\"\\\xf0\x9f\x90\xb6#");
+    REQUIRE(read_config("stop = 'a\\n'") == "stop=a\\n");
+    REQUIRE(read_config("stop = [ # the ends\n  \"a\",\n  'b' , # the last\n]\nseed=1") == "seed=1 stop=a,b");
+    REQUIRE(read_config("stop = []") == "stop=");
+    REQUIRE(read_config("run.temp = 1\n[serve.limits]\nodd = [1, true]") == "temp=1");
+    REQUIRE(read_config("temp = 1\nstop = 'a'\n[run]\ntemp = 2\nstop = 'b'") ==
+            "stop=b temp=2"); // the section takes precedence
 }
 
-TEST_CASE("what is no TOML, or not of the option's kind, is refused with line and key") {
-    REQUIRE(contains(read("seed = 1\ntemp\n"),
+TEST_CASE("invalid TOML and values of another kind are refused with line and key") {
+    REQUIRE(contains(read_config("seed = 1\ntemp\n"),
                      "config.toml:2: Error while parsing key-value pair: expected '='"));
-    REQUIRE(contains(read("\ntemp = 1\ntemp = 1"), "config.toml:3: "));
-    REQUIRE(contains(read("[run]\n[run]"), "config.toml:2: "));
+    REQUIRE(contains(read_config("\ntemp = 1\ntemp = 1"), "config.toml:3: "));
+    REQUIRE(contains(read_config("[run]\n[run]"), "config.toml:2: "));
     for (const char* value :
          {"", "warm", "01", "1__0", "_1", "1_", ".5", "1.", "1e", "--1", "1.5.2", "True", "1 2"})
-        CHECK(contains(read(std::string("temp = ") + value), "config.toml:1: Error while parsing"));
+        CHECK(contains(read_config(std::string("temp = ") + value), "config.toml:1: Error while parsing"));
     for (const char* line : {"[run\ntemp = 1", "= 1", "stop = [\"a\" \"b\"]", "stop = \"a\n\"", "stop = '"})
-        CHECK(contains(read(line), "config.toml:"));
+        CHECK(contains(read_config(line), "config.toml:"));
     for (const char* escape : {"\\q", "\\u12", "\\ud800", "\\U00110000", "\\"})
-        CHECK(contains(read(std::string("stop = \"") + escape + "\""), "config.toml:1: Error while parsing"));
+        CHECK(contains(read_config(std::string("stop = \"") + escape + "\""),
+                       "config.toml:1: Error while parsing"));
 
-    REQUIRE(read("\nraw = \"yes\"") == "config.toml:2: raw: true or false is expected");
-    REQUIRE(read("temp = \"0.5\"") == "config.toml:1: temp: a number is expected");
-    REQUIRE(read("seed = 1.5") == "config.toml:1: seed: a whole number is expected");
-    REQUIRE(read("temp = [1]") == "config.toml:1: temp: a number is expected");
-    REQUIRE(read("kv-type = 16") == "config.toml:1: kv-type: text in quotes is expected");
-    REQUIRE(read("stop = [\"a\", 1]") ==
+    REQUIRE(read_config("\nraw = \"yes\"") == "config.toml:2: raw: true or false is expected");
+    REQUIRE(read_config("temp = \"0.5\"") == "config.toml:1: temp: a number is expected");
+    REQUIRE(read_config("seed = 1.5") == "config.toml:1: seed: a whole number is expected");
+    REQUIRE(read_config("temp = [1]") == "config.toml:1: temp: a number is expected");
+    REQUIRE(read_config("kv-type = 16") == "config.toml:1: kv-type: text in quotes is expected");
+    REQUIRE(read_config("stop = [\"a\", 1]") ==
             "config.toml:1: stop: text in quotes, or an array of it is expected");
-    REQUIRE(read("stop = [[\"a\"]]") == "config.toml:1: stop: text in quotes, or an array of it is expected");
-    REQUIRE(read("temp = {a = 1}") == "config.toml:1: temp: a number is expected");
-    REQUIRE(read("temp = 2026-11-20") == "config.toml:1: temp: a number is expected");
-    REQUIRE(contains(read("kv-memory = true"), "config.toml:1: kv-memory: a size in bytes"));
-    REQUIRE(read("temprature = 1") == "config.toml:1: unknown key `temprature`");
-    REQUIRE(read("help = true") == "config.toml:1: unknown key `help`");
-    REQUIRE(read(std::string(15000, 'x') + " = 1") ==
+    REQUIRE(read_config("stop = [[\"a\"]]") ==
+            "config.toml:1: stop: text in quotes, or an array of it is expected");
+    REQUIRE(read_config("temp = {a = 1}") == "config.toml:1: temp: a number is expected");
+    REQUIRE(read_config("temp = 2026-11-20") == "config.toml:1: temp: a number is expected");
+    REQUIRE(contains(read_config("kv-memory = true"), "config.toml:1: kv-memory: a size in bytes"));
+    REQUIRE(read_config("temprature = 1") == "config.toml:1: unknown key `temprature`");
+    REQUIRE(read_config("help = true") == "config.toml:1: unknown key `help`");
+    REQUIRE(read_config(std::string(15000, 'x') + " = 1") ==
             "config.toml:1: unknown key `" + std::string(100, 'x') + "...`");
-    REQUIRE(read(std::string(15000, '[')).size() < 200);
-    REQUIRE(read("stop = " + std::string(15000, '[')).size() < 200);
+    REQUIRE(read_config(std::string(15000, '[')).size() < 200);
+    REQUIRE(read_config("stop = " + std::string(15000, '[')).size() < 200);
 }
 
-TEST_CASE("keys and values may nest as deep as a file of the longest size lets them") {
+TEST_CASE("keys and values may nest as deeply as a file of maximum size allows") {
     for (const auto& [open, part, close] : {std::array<const char*, 3>{"x", ".x", "=1"},
                                             {"[x", ".x", "]"},
                                             {"x=", "[", ""},
@@ -117,11 +118,11 @@ TEST_CASE("keys and values may nest as deep as a file of the longest size lets t
         std::string text = open;
         while (text.size() + 8 < config_bytes_max)
             text += part;
-        CHECK(read(text + close).size() < 300);
+        CHECK(read_config(text + close).size() < 300);
     }
 }
 
-TEST_CASE("no text of TOML's own signs ends the process") {
+TEST_CASE("no text of TOML punctuation ends the process") {
     constexpr std::string_view signs = "[[]]{}==..,,\"\"''#\n\nab01-:+_eETZ \\ux";
     std::mt19937 random(7);
     for (int round = 0; round < 3000; ++round) {
@@ -129,25 +130,25 @@ TEST_CASE("no text of TOML's own signs ends the process") {
         for (std::size_t size = random() % 24; size > 0; --size)
             text += signs[random() % signs.size()];
         CAPTURE(text);
-        CHECK(read(text).size() < 300);
+        CHECK(read_config(text).size() < 300);
     }
 }
 
 TEST_CASE("a broken configuration file is a usage error, but not for help") {
     etna::test::Harness etna;
-    etna.write(place, "temp = 101\n");
+    etna.write(config_path, "temp = 101\n");
     const auto outcome = etna.run({"run", "stories", "x"});
     REQUIRE(outcome.code == 2);
     REQUIRE(contains(outcome.error, "error: config.toml:1: temp: `101` is out of range: 0 to 100\nhint: "));
     REQUIRE(etna.run({"run", "stories", "x", "--temp", "1"}).code == 0); // another value counts
-    etna.write(place, "temp\n");
+    etna.write(config_path, "temp\n");
     REQUIRE(etna.run({"run", "stories", "x"}).code == 2);
     REQUIRE(etna.run({"run", "--help"}).code == 0);
 }
 
-TEST_CASE("a configuration file that is no file, or endless, is not read") {
+TEST_CASE("a configuration file that is not regular, or endless, is refused") {
     etna::test::Harness etna;
-    const auto file = etna.write(place, "");
+    const auto file = etna.write(config_path, "");
     const auto refused = [&](const std::string& why) {
         const auto outcome = etna.run({"run", "stories", "x"});
         CAPTURE(outcome.error);
@@ -155,12 +156,12 @@ TEST_CASE("a configuration file that is no file, or endless, is not read") {
         CHECK(contains(outcome.error,
                        "error: cannot read the configuration file " + file.string() + ": " + why));
     };
-    etna.write(place, std::string(config_bytes_max, '\n'));
+    etna.write(config_path, std::string(config_bytes_max, '\n'));
     REQUIRE(etna.run({"run", "stories", "x"}).code == 0);
-    etna.write(place, std::string(config_bytes_max + 1, '\n'));
+    etna.write(config_path, std::string(config_bytes_max + 1, '\n'));
     refused("it is longer than 16 KiB");
     std::filesystem::remove(file);
-    REQUIRE(::mkfifo(file.c_str(), 0600) == 0); // nobody ever writes to it
+    REQUIRE(::mkfifo(file.c_str(), 0600) == 0); // a pipe without a writer
     refused("it is not a regular file");
     for (const char* target : {"/dev/zero", "/"}) {
         std::filesystem::remove(file);

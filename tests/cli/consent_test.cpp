@@ -1,4 +1,4 @@
-// Which commands are run, and what the user is asked before.
+// Consent: which commands run, and the questions before.
 
 #include "tests/cli/chat.hpp"
 #include "tests/support/catch.hpp"
@@ -19,7 +19,7 @@ using Json = nlohmann::json;
 struct Consenting : Chat {
     Consenting() { answers = {calls_roll, "done"}; }
 
-    /// A file of tools whose one command leaves a mark of that name.
+    /// A tools file with one command that creates a file of that name.
     std::string tools(const std::string& mark) {
         return write(mark + ".json", Json::array({tool(mark)}).dump()).string();
     }
@@ -29,11 +29,11 @@ struct Consenting : Chat {
         Json json = {{"messages", Json::array({{{"role", "user"}, {"content", "Hi"}},
                                                {{"role", "assistant"}, {"content", "Ho"}}})}};
         json.update(more);
-        return write("conversation.json", json.dump()).string();
+        return write("conversation.json", etna::dump_json(json)).string();
     }
 
     Json tool(const std::string& mark) {
-        Json tool = Json::parse(dice)[0];
+        Json tool = etna::parse_json(dice)[0];
         tool["command"] = "echo " + mark + " | tee " + home(mark);
         return tool;
     }
@@ -44,14 +44,14 @@ struct Consenting : Chat {
 
 } // namespace
 
-TEST_CASE("`always` is said of one command of one tool") {
+TEST_CASE("`always` applies to one command of one tool") {
     Consenting etna;
     Json two = Json::array({etna.tool("first"), etna.tool("second")});
     two[1]["function"]["name"] = "deal";
     const std::string calls_deal = R"(<tool_call>{"name": "deal", "arguments": {}}</tool_call>)";
     etna.answers = {calls_roll + calls_roll + calls_deal, "done"};
     etna.agreements = {"a", "n"};
-    const auto file = etna.write("two.json", two.dump()).string();
+    const auto file = etna.write("two.json", etna::dump_json(two)).string();
     CHECK(etna.chat("go\n", {"--tools", file}).output == "done\n");
     REQUIRE(etna.questions.size() == 2);
     CHECK(contains(etna.questions[0], "first"));
@@ -60,7 +60,7 @@ TEST_CASE("`always` is said of one command of one tool") {
     CHECK(!etna.has_run("second"));
 }
 
-TEST_CASE("`always` ends when other tools come, even where their commands are the same") {
+TEST_CASE("`always` ends when the tools change, even if their commands are the same") {
     Consenting etna;
     const auto file = etna.tools("first");
     etna.answers = {calls_roll, "done", calls_roll, "done again"};
@@ -69,7 +69,7 @@ TEST_CASE("`always` ends when other tools come, even where their commands are th
     CHECK(etna.questions.size() == 2);
 }
 
-TEST_CASE("a file that is loaded cannot bring commands of its own, whatever was agreed to before") {
+TEST_CASE("a loaded conversation cannot contain commands, whatever was allowed before") {
     Consenting etna;
     const auto file = etna.conversation({{"tools", Json::array({etna.tool("theirs")})}});
     const auto own = etna.tools("own");
@@ -81,18 +81,18 @@ TEST_CASE("a file that is loaded cannot bring commands of its own, whatever was 
         CAPTURE(outcome.error);
         CHECK(etna.has_run("own"));
         CHECK(!etna.has_run("theirs"));
-        CHECK(contains(outcome.error, "the conversation brings a command for `roll`, which is not taken"));
+        CHECK(contains(outcome.error, "the conversation's command for `roll` is ignored"));
         CHECK(contains(outcome.error, "roll                 (no command)"));
     }
     etna.input_kind = InputKind::none;
     etna.answers = {calls_roll, "never"};
     const Outcome run = etna.run({"run", "chatty", "go", "--messages", file, "--yes"});
     CHECK(run.output == "{\"name\":\"roll\",\"arguments\":{\"sides\":6}}\n");
-    CHECK(contains(run.error, "the conversation brings a command for `roll`, which is not taken"));
+    CHECK(contains(run.error, "the conversation's command for `roll` is ignored"));
     CHECK(!etna.has_run("theirs"));
 }
 
-TEST_CASE("commands of a file that a loaded conversation names are shown, and asked about anew") {
+TEST_CASE("commands of a tools file named by a loaded conversation are listed and need new consent") {
     Consenting etna;
     const auto theirs = etna.tools("theirs");
     const auto file = etna.conversation(
@@ -108,8 +108,7 @@ TEST_CASE("commands of a file that a loaded conversation names are shown, and as
         const std::size_t asked = etna.agreements.size();
         const Outcome outcome = etna.chat("go\n/load " + file + "\ngo\n", more);
         CAPTURE(outcome.error);
-        CHECK(contains(outcome.error,
-                       "it brings the tools of " + theirs + ", whose commands run only after you agree:"));
+        CHECK(contains(outcome.error, "tools of " + theirs + "; their commands run only after you agree:"));
         CHECK(contains(outcome.error, "roll                 echo theirs | tee "));
         REQUIRE(etna.questions.size() == asked);
         CHECK(contains(etna.questions.back(), "echo theirs"));
@@ -117,7 +116,7 @@ TEST_CASE("commands of a file that a loaded conversation names are shown, and as
     }
 }
 
-TEST_CASE("--yes goes on to cover one's own tools when one's own chat is loaded") {
+TEST_CASE("--yes still covers the user's tools after the user's chat is loaded") {
     Consenting etna;
     const auto own = etna.tools("own");
     const auto saved = etna.write("saved.json", "").string();
@@ -130,7 +129,7 @@ TEST_CASE("--yes goes on to cover one's own tools when one's own chat is loaded"
     CHECK(etna.has_run("own"));
 }
 
-TEST_CASE("the question shows the whole command and the whole call, and neither can steer the terminal") {
+TEST_CASE("the question shows the complete command and call, and neither can control the terminal") {
     Consenting etna;
     Json tool = etna.tool("never");
     const std::string filler(2500, 'x');
@@ -149,7 +148,7 @@ TEST_CASE("the question shows the whole command and the whole call, and neither 
     CHECK(contains(outcome.error, "the model calls roll {\"sides\":\"" + filler + "end\"}\n"));
 }
 
-TEST_CASE("a turn ends at the first call that nobody can agree to") {
+TEST_CASE("a turn ends at the first call if there is no terminal to ask at") {
     Consenting etna;
     const auto file = etna.tools("never");
     etna.answers = {calls_roll + calls_roll, "never said"};
@@ -162,8 +161,8 @@ TEST_CASE("a turn ends at the first call that nobody can agree to") {
     CHECK(run.output.empty());
     for (const Outcome& outcome : {chat, run}) {
         CHECK(count(outcome.error, "the model calls roll") == 1);
-        CHECK(count(outcome.error, "error: there is nobody to ask whether the tool may be run") == 1);
-        CHECK(contains(outcome.error, "hint: --yes agrees"));
+        CHECK(count(outcome.error, "error: there is no terminal to ask whether the tool may run") == 1);
+        CHECK(contains(outcome.error, "hint: use --yes"));
     }
     CHECK(etna.questions.size() == 2);
     CHECK(!etna.has_run("never"));

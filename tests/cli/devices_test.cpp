@@ -10,10 +10,6 @@ using namespace etna::test;
 
 namespace {
 
-bool contains(const std::string& text, const std::string& part) {
-    return text.find(part) != std::string::npos;
-}
-
 runtime::DeviceReports two_devices() {
     runtime::DeviceReport gpu;
     gpu.profile.name = "Fast GPU";
@@ -40,7 +36,7 @@ runtime::DeviceReports two_devices() {
 
 } // namespace
 
-TEST_CASE("devices tells of each device, what it lacks and which one is chosen") {
+TEST_CASE("devices lists each device, its shortfalls and the chosen one") {
     Harness etna;
     etna.devices = two_devices();
     const Outcome outcome = etna.run({"devices"});
@@ -50,21 +46,21 @@ TEST_CASE("devices tells of each device, what it lacks and which one is chosen")
     CHECK(contains(outcome.output, "memory     6.0 GiB free of 8.0 GiB\n"));
     CHECK(contains(outcome.output, "missing    memory budget: it is not known; update\n"));
     CHECK(contains(outcome.output, "unusable   it lacks bufferDeviceAddress; update its driver\n"));
-    CHECK(contains(outcome.output,
-                   "self-check wrong on this driver, and set aside: linear_tile_q4_0, rms_norm_subgroup\n"));
+    CHECK(
+        contains(outcome.output,
+                 "self-check wrong results on this driver, not used: linear_tile_q4_0, rms_norm_subgroup\n"));
     CHECK_FALSE(contains(outcome.output, "rms_norm_shared"));
     CHECK(contains(etna.run({"devices", "-v"}).output, "rms_norm_shared"));
     CHECK(etna.run({"devices", "--device", "old"}).code == 0);
-    CHECK(etna.wished_device == "old");
+    CHECK(etna.listed_device == "old");
 }
 
-TEST_CASE("devices tells whether kernels were checked, from the user's cache folder") {
+TEST_CASE("devices reports the self-check from the user's cache folder") {
     Harness etna;
     runtime::DeviceReports reports = two_devices();
     reports[0].self_check = {};
     etna.devices = reports;
-    CHECK(contains(etna.run({"devices"}).output,
-                   "self-check not yet run; the first model to be loaded does it\n"));
+    CHECK(contains(etna.run({"devices"}).output, "self-check not run yet; the first model load runs it\n"));
     reports[0].self_check = {.state = runtime::SelfCheckReport::State::passed, .checked = 12, .wrong = {}};
     etna.devices = reports;
     etna.variables["XDG_CACHE_HOME"] = "/somewhere";
@@ -72,7 +68,7 @@ TEST_CASE("devices tells whether kernels were checked, from the user's cache fol
     CHECK(etna.devices_cache_folder == "/somewhere/etna");
 }
 
-TEST_CASE("devices --json is one object, also where there is no device") {
+TEST_CASE("devices --json is one object, also without a device") {
     Harness etna;
     etna.devices = two_devices();
     const auto json = nlohmann::json::parse(etna.run({"devices", "--json"}).output);

@@ -1,6 +1,6 @@
-// Help, man pages and completions say what the table says.
+// Help, man pages and completions agree with the option tables.
 
-#include "cli/tools/documents.hpp"
+#include "cli/commands/documents.hpp"
 #include "tests/cli/harness.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/folders.hpp"
@@ -18,12 +18,9 @@
 
 using namespace etna;
 using namespace etna::cli;
+using namespace etna::test;
 
 namespace {
-
-bool contains(const std::string& text, const std::string& part) {
-    return text.find(part) != std::string::npos;
-}
 
 std::string unescaped(const std::string& roff) {
     std::string result;
@@ -52,9 +49,9 @@ TEST_CASE("names in the table are unique and described") {
     }
 }
 
-TEST_CASE("every shown option stands in help, man page and completions; hidden ones nowhere") {
+TEST_CASE("help, man page and completions contain every shown option, and no hidden one") {
     const Command& command = *find_command(GENERATE("run", "chat", "serve", "render", "tokenize", "devices"));
-    const std::string help_text = whole_help(command);
+    const std::string help_text = full_help(command);
     const std::string man_text = unescaped(man_page(command));
     const std::vector<std::string> scripts = {bash_completion(), zsh_completion(), fish_completion()};
     for (const Option& option : command.options) {
@@ -77,7 +74,7 @@ TEST_CASE("every shown option stands in help, man page and completions; hidden o
 }
 
 TEST_CASE("help lines fit a terminal of 80 columns") {
-    for (const std::string& page : {help(), help(*find_command("run")), whole_help(*find_command("run")),
+    for (const std::string& page : {help(), help(*find_command("run")), full_help(*find_command("run")),
                                     help(*find_command("completion")), help(*find_command("tokenize")),
                                     help(*find_command("devices"))}) {
         std::size_t start = 0;
@@ -92,7 +89,7 @@ TEST_CASE("help lines fit a terminal of 80 columns") {
     }
 }
 
-TEST_CASE("the help of commands with many options fits a screen, and names the whole one") {
+TEST_CASE("the help of commands with many options fits a screen and names --help-all") {
     etna::test::Harness etna;
     for (const char* name : {"run", "chat", "serve"}) {
         const Command& command = *find_command(name);
@@ -104,32 +101,36 @@ TEST_CASE("the help of commands with many options fits a screen, and names the w
         CHECK(contains(page, "--help-all"));
         CHECK(contains(page, "\nExamples:\n"));
         CHECK(etna.run({name, "--help"}).output == page);
-        CHECK(etna.run({name, "--help-all"}).output == whole_help(command));
+        CHECK(etna.run({name, "--help-all"}).output == full_help(command));
     }
     CHECK(contains(help(*find_command("run")), "--max-tokens N"));
     CHECK(!contains(help(*find_command("run")), "--dry-base"));
-    CHECK(contains(whole_help(*find_command("run")), "--dry-base"));
-    CHECK(help(*find_command("devices")) == whole_help(*find_command("devices"))); // few options
+    CHECK(contains(full_help(*find_command("run")), "--dry-base"));
+    CHECK(help(*find_command("devices")) == full_help(*find_command("devices"))); // few options
 }
 
-TEST_CASE("help and man page of serve say that without keys everybody behind an address is one client") {
+TEST_CASE("help and man page of serve document that clients behind one address count as one without keys") {
     const Command& serve = *find_command("serve");
     const std::string brief = std::regex_replace(help(serve), std::regex("\\s+"), " ");
-    CHECK(contains(brief, "everybody behind one address is one client"));
-    CHECK(contains(unescaped(man_page(serve)), "everybody behind one address is one client"));
-    CHECK(contains(whole_help(serve), "--client-header NAME"));
-    CHECK(contains(whole_help(serve), "--trusted-proxy ADDRESS[/BITS]"));
-    CHECK(contains(whole_help(serve), "--any-model-name"));
-    CHECK(!contains(whole_help(serve), "strict-models"));
+    CHECK(contains(brief, "all clients behind one address count as one"));
+    CHECK(contains(unescaped(man_page(serve)), "all clients behind one address count as one"));
+    CHECK(contains(full_help(serve), "--client-header NAME"));
+    CHECK(contains(full_help(serve), "--trusted-proxy ADDRESS[/BITS]"));
+    CHECK(contains(full_help(serve), "--any-model-name"));
+    CHECK(!contains(full_help(serve), "strict-models"));
 }
 
-TEST_CASE("the man pages that are checked in are those of the table") {
-    for (const std::string name :
-         {"etna.1", "etna-run.1", "etna-serve.1", "etna-completion.1", "etna-tokenize.1", "etna-devices.1"}) {
+TEST_CASE("the committed man pages match the tables") {
+    std::vector<std::pair<std::string, std::string>> pages = {{"etna.1", man_page()}};
+    for (const Command& command : commands()) {
+        if (command.visibility == Visibility::shown)
+            pages.emplace_back(fmt::format("etna-{}.1", command.name), man_page(command));
+    }
+    for (const auto& [name, page] : pages) {
         std::ifstream file(ETNA_SOURCE_DIR "/man/" + name, std::ios::binary);
-        const std::string checked_in{std::istreambuf_iterator<char>(file), {}};
+        const std::string committed{std::istreambuf_iterator<char>(file), {}};
         INFO("renew it with: etna generate-docs " << name << " > man/" << name);
-        CHECK(checked_in == document(name).value());
+        CHECK(committed == page);
     }
 }
 
@@ -155,14 +156,13 @@ TEST_CASE("help, version and documents are printed to standard output with code 
     CHECK(printed({"completion", "fish"}) == fish_completion());
     CHECK(printed({"generate-docs", "etna.1"}) == man_page());
     CHECK(etna.run({"generate-docs", "cobol"}).code == 2);
-    CHECK(etna.run({"completion"}).error ==
-          "error: no shell is named\nhint: shells are bash, zsh and fish\n");
+    CHECK(etna.run({"completion"}).error == "error: no shell given\nhint: use bash, zsh or fish\n");
     CHECK(etna.run({"completion", "cobol"}).error ==
-          "error: there is no completion for `cobol`\nhint: shells are bash, zsh and fish\n");
+          "error: there is no completion for `cobol`\nhint: use bash, zsh or fish\n");
     CHECK(etna.run({"completion", "cobol"}).code == 2);
 }
 
-TEST_CASE("completion is a command that users find, and settings of `run` do not concern it") {
+TEST_CASE("completion is listed, and does not read settings of `run`") {
     CHECK(contains(help(), "\n  completion "));
     CHECK(contains(man_page(), "\\fBcompletion\\fR"));
     CHECK(contains(bash_completion(), "compgen -W \"bash zsh fish\""));
@@ -174,16 +174,16 @@ TEST_CASE("completion is a command that users find, and settings of `run` do not
     CHECK(etna.run({"completion", "bash"}).code == 0);
 }
 
-TEST_CASE("what users may wonder about is in the pages") {
+TEST_CASE("the pages document arguments, precedence and files") {
     const std::string page = unescaped(man_page(*find_command("run")));
     CHECK(contains(page, "other names that begin with ETNA_ are ignored"));
-    CHECK(contains(page, "the name demo is the built-in model's"));
+    CHECK(contains(page, "the name demo always means the built-in model"));
     CHECK(contains(page, "-ngl, --gpu-layers, "));
     CHECK(contains(page, "\\fB--predict, --n-predict, --num-predict\\fR\n--max-tokens\n"));
-    CHECK(contains(page, "refused: etna fetches no models yet"));
+    CHECK(contains(page, "refused: etna does not download models yet"));
 }
 
-TEST_CASE("a page that cannot be written is an error that says so") {
+TEST_CASE("a page that cannot be written is reported as an error") {
     etna::test::Harness etna;
     const int full = ::open("/dev/full", O_WRONLY);
     for (const std::vector<std::string>& arguments : {std::vector<std::string>{"--help"},
@@ -205,7 +205,7 @@ TEST_CASE("a page that cannot be written is an error that says so") {
         CHECK(outcome.error == "error: cannot write to standard output: No space left on device\n");
     }
     ::close(full);
-    const int unwritable = ::open("/dev/null", O_RDONLY); // what a closed descriptor is replaced with
+    const int unwritable = ::open("/dev/null", O_RDONLY); // as open_standard_streams() opens it
     CHECK(etna.run_into(unwritable, {"--version"}).error ==
           "error: cannot write to standard output: Bad file descriptor\n");
     ::close(unwritable);

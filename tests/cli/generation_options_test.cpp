@@ -1,7 +1,7 @@
-// What ends an answer, what it is kept to, what it may be, and scores of the prompt, on the fake executor.
+// End conditions, constraints, predictions and prompt logprobs, on the fake executor.
 
+#include "cli/commands/run_command.hpp"
 #include "cli/options/config_file.hpp"
-#include "cli/options/run_options.hpp"
 #include "tests/cli/chat.hpp"
 #include "tests/support/catch.hpp"
 
@@ -16,7 +16,7 @@ using Json = nlohmann::json;
 
 namespace {
 
-Result<cli::GenerationOptions> read(std::vector<std::string> arguments) {
+Result<cli::GenerationOptions> read_generation_arguments(std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), "stories");
     const cli::Command& run = *cli::find_command("run");
     auto options = cli::validate_run(run, cli::parse(run, arguments).value());
@@ -25,58 +25,60 @@ Result<cli::GenerationOptions> read(std::vector<std::string> arguments) {
     return options->generation;
 }
 
-std::string error_of(const std::vector<std::string>& arguments) {
-    const auto result = read(arguments);
+std::string generation_error(const std::vector<std::string>& arguments) {
+    const auto result = read_generation_arguments(arguments);
     return result ? "(accepted)" : result.error().message;
 }
 
-/// What `etna run stories "Once upon" --json` tells, with more options.
-Json told(Harness& etna, std::vector<std::string> more = {}) {
+/// The JSON report of `etna run stories "Once upon" --json`, with more options.
+Json json_report_of(Harness& etna, std::vector<std::string> more = {}) {
     more.insert(more.begin(), {"run", "stories", "Once upon", "--json"});
     const Outcome outcome = etna.run(more);
     CAPTURE(outcome.error);
     REQUIRE(outcome.code == 0);
-    return Json::parse(outcome.output);
+    return etna::parse_json(outcome.output);
 }
 
-const std::string story = " there was a dog.";
+const std::string generated_story = " there was a dog.";
 
 } // namespace
 
-TEST_CASE("options of what ends an answer go where they belong") {
-    const auto options = read({"-n", "9", "--min-tokens", "3", "--stop-token-id", "5", "--stop-token-id=0",
-                               "--ignore-eos", "--prediction", "a dog", "--logprobs", "2"});
+TEST_CASE("options that end an answer set the request's fields") {
+    const auto options = read_generation_arguments({"-n", "9", "--min-tokens", "3", "--stop-token-id", "5",
+                                                    "--stop-token-id=0", "--ignore-eos", "--prediction",
+                                                    "a dog", "--logprobs", "2"});
     REQUIRE(options.has_value());
     CHECK(options->max_tokens == 9U);
     CHECK(options->min_tokens == 3U);
     CHECK(options->stop_tokens == std::vector<TokenId>{5, 0});
-    CHECK(options->end_tokens == generate::EndTokens::go_on);
+    CHECK(options->end_tokens == generate::EndTokens::ignore);
     CHECK(options->prediction == "a dog");
     CHECK(options->logprobs == 2U);
-    const auto none = read({});
+    const auto none = read_generation_arguments({});
     REQUIRE(none.has_value());
     CHECK(none->min_tokens == 0U);
     CHECK(none->stop_tokens.empty());
-    CHECK(none->end_tokens == generate::EndTokens::end);
+    CHECK(none->end_tokens == generate::EndTokens::stop);
     CHECK(none->prediction.empty());
     CHECK(!none->logprobs);
 }
 
-TEST_CASE("what contradicts itself about an answer's length, or is no number, is refused") {
-    CHECK(error_of({"--min-tokens", "4", "-n", "3"}) == "--min-tokens 4 is more than --max-tokens 3");
-    CHECK(error_of({"--min-tokens", "3", "-n", "3"}) == "(accepted)");
-    CHECK(error_of({"--stop-token-id", "5", "--stop-token-id", "x"}) ==
+TEST_CASE("contradictory lengths and malformed numbers are refused") {
+    CHECK(generation_error({"--min-tokens", "4", "-n", "3"}) == "--min-tokens 4 is more than --max-tokens 3");
+    CHECK(generation_error({"--min-tokens", "3", "-n", "3"}) == "(accepted)");
+    CHECK(generation_error({"--stop-token-id", "5", "--stop-token-id", "x"}) ==
           "--stop-token-id: `x` is not a whole number (0 to 4294967295)");
-    CHECK(error_of({"--stop-token-id", "-1", "--stop-token-id", "5"}) ==
+    CHECK(generation_error({"--stop-token-id", "-1", "--stop-token-id", "5"}) ==
           "--stop-token-id: `-1` is out of range: 0 to 4294967295");
-    CHECK(error_of({"-n", "0"}) == "--max-tokens 0 asks for no answer");
-    CHECK(error_of({"-n", "0", "--prompt-logprobs", "0"}) == "(accepted)");
-    CHECK(error_of({"-n", "0", "--prompt-logprobs", "0", "--n", "2"}) ==
-          "--max-tokens 0 asks for no answer, and --n for several");
-    CHECK(error_of({"--prompt-logprobs", "21"}) == "--prompt-logprobs: `21` is out of range: 0 to 20");
+    CHECK(generation_error({"-n", "0"}) == "--max-tokens 0 gives no answer");
+    CHECK(generation_error({"-n", "0", "--prompt-logprobs", "0"}) == "(accepted)");
+    CHECK(generation_error({"-n", "0", "--prompt-logprobs", "0", "--n", "2"}) ==
+          "--max-tokens 0 and --n exclude each other");
+    CHECK(generation_error({"--prompt-logprobs", "21"}) ==
+          "--prompt-logprobs: `21` is out of range: 0 to 20");
 }
 
-TEST_CASE("the configuration file has one stop token, or an array of them") {
+TEST_CASE("the configuration file accepts one stop token or an array") {
     const auto read_file = [](const std::string& text) {
         cli::TypedArguments typed;
         const Status status = cli::add_config(*cli::find_command("run"), text, "config.toml", typed);
@@ -94,87 +96,87 @@ TEST_CASE("the configuration file has one stop token, or an array of them") {
     CHECK(read_file("seed = [7]") == "config.toml:1: seed: a whole number is expected");
 }
 
-TEST_CASE("--ignore-eos goes on behind the end, --min-tokens puts it off") {
+TEST_CASE("--ignore-eos continues past the end token, --min-tokens delays it") {
     Harness etna;
-    const Json plain = told(etna);
+    const Json plain = json_report_of(etna);
     REQUIRE(plain["finish_reason"] == "stop");
     const std::size_t length = plain["tokens"].size();
     REQUIRE(length < 9);
-    const Json longer = told(etna, {"--ignore-eos", "-n", "12"});
+    const Json longer = json_report_of(etna, {"--ignore-eos", "-n", "12"});
     CHECK(longer["finish_reason"] == "length");
     REQUIRE(longer["tokens"].size() == 12);
     CHECK(longer["tokens"][length] == longer["tokens"][11]); // the end token, again and again
-    CHECK(longer["text"] == story);
+    CHECK(longer["text"] == generated_story);
 
-    const Json enough = told(etna, {"--min-tokens", "9"});
+    const Json enough = json_report_of(etna, {"--min-tokens", "9"});
     CHECK(enough["finish_reason"] == "stop");
     CHECK(enough["tokens"].size() == 9);
-    CHECK(enough["text"].get<std::string>().starts_with(story));
+    CHECK(enough["text"].get<std::string>().starts_with(generated_story));
 }
 
 TEST_CASE("--stop-token-id ends the answer before the token") {
     Harness etna;
-    const auto tokens = told(etna)["tokens"].get<std::vector<TokenId>>();
+    const auto tokens = json_report_of(etna)["tokens"].get<std::vector<TokenId>>();
     REQUIRE(tokens.size() > 2);
-    const Json cut = told(etna, {"--stop-token-id", "511", "--stop-token-id", std::to_string(tokens[2])});
+    const Json cut =
+        json_report_of(etna, {"--stop-token-id", "511", "--stop-token-id", std::to_string(tokens[2])});
     CHECK(cut["tokens"] == Json({tokens[0], tokens[1]}));
     CHECK(cut["text"] == " there was");
     CHECK(cut["finish_reason"] == "stop");
-    // Ids beyond the vocabulary would be written behind the logits.
+    // Larger ids would be written past the end of the logits.
     const Outcome wild = etna.run(
         {"run", "stories", "x", "--stop-token-id", "512", "--stop-token-id", "1", "--min-tokens", "2"});
     CHECK(wild.code == 1);
     CHECK(wild.output.empty());
-    CHECK(wild.error == "error: --stop-token-id names token 512, and the vocabulary has 512\n"
-                        "hint: name tokens from 0 to 511\n");
+    CHECK(wild.error == "error: --stop-token-id: token 512 is outside the vocabulary of 512\n"
+                        "hint: use token ids from 0 to 511\n");
 }
 
-TEST_CASE("--choice keeps the answer to one of several texts, beside no other form") {
+TEST_CASE("--choice constrains the answer to one of several texts and excludes other forms") {
     Harness etna;
-    const auto choices = read({"--choice", "yes", "--choice", "a, b"});
+    const auto choices = read_generation_arguments({"--choice", "yes", "--choice", "a, b"});
     REQUIRE(choices.has_value());
     REQUIRE(choices->grammar.has_value());
     CHECK(choices->grammar->notation == grammar::Notation::choices);
     CHECK(choices->grammar->choices == std::vector<std::string>{"yes", "a, b"});
     CHECK(etna.run({"run", "stories", "Once", "--temp", "0", "--choice", "yes", "--choice", "no", "--choice",
                     " there was a cat"})
-              .output == " there was a cat\n"); // it begins as the model would
+              .output == " there was a cat\n"); // it starts like the model's own answer
     CHECK(etna.run({"run", "stories", "Once", "--choice", "yes"}).output == "yes\n");
-    CHECK(error_of({"--choice", "yes", "--regex", "y"}) ==
-          "--regex and --choice both say what the answer shall be");
-    CHECK(error_of({"--choice", "yes", "--json-schema", "{}"}) ==
-          "--json-schema and --choice both say what the answer shall be");
+    CHECK(generation_error({"--choice", "yes", "--regex", "y"}) == "--regex and --choice exclude each other");
+    CHECK(generation_error({"--choice", "yes", "--json-schema", "{}"}) ==
+          "--json-schema and --choice exclude each other");
 }
 
-TEST_CASE("a prediction is drafted where the answer follows it, and changes nothing") {
+TEST_CASE("a prediction is drafted where the answer matches it, and changes nothing") {
     Harness etna;
-    etna.answer = story + story + story + story;
-    const Json plain = told(etna);
+    etna.answer = generated_story + generated_story + generated_story + generated_story;
+    const Json plain = json_report_of(etna);
     const auto drafts = [](const Json& of) {
         return of["usage"]["completion_tokens_details"]["accepted_prediction_tokens"].get<int>();
     };
     CHECK(drafts(plain) == 0);
-    const Json predicted = told(etna, {"--prediction", etna.answer->substr(1)});
+    const Json predicted = json_report_of(etna, {"--prediction", etna.answer->substr(1)});
     CHECK(predicted["tokens"] == plain["tokens"]);
     CHECK(drafts(predicted) > 5);
-    const Json wrong = told(etna, {"--prediction", "a long text of quite another kind"});
+    const Json wrong = json_report_of(etna, {"--prediction", "a long text of quite another kind"});
     CHECK(wrong["tokens"] == plain["tokens"]);
 }
 
-TEST_CASE("--prompt-logprobs scores the prompt in vLLM's words") {
+TEST_CASE("--prompt-logprobs scores the prompt in vLLM's format") {
     Harness etna;
-    const Json whole = told(etna, {"--prompt-logprobs", "2"});
-    CHECK(whole["text"] == story);
+    const Json whole = json_report_of(etna, {"--prompt-logprobs", "2"});
+    CHECK(whole["text"] == generated_story);
     CHECK(!whole.contains("logprobs"));
     const Json& places = whole["prompt_logprobs"];
     const auto ids = whole["prompt_token_ids"].get<std::vector<TokenId>>();
     REQUIRE(ids.size() == whole["usage"]["prompt_tokens"].get<std::size_t>());
     REQUIRE(places.size() == ids.size());
-    CHECK(places[0].is_null()); // nothing stands before it
+    CHECK(places[0].is_null()); // it has no predecessor
     std::string text;
     for (std::size_t i = 1; i < ids.size(); ++i) {
         const Json& place = places[i];
-        CAPTURE(place.dump());
+        CAPTURE(etna::dump_json(place));
         CHECK((place.size() == 2 || place.size() == 3));
         REQUIRE(place.contains(std::to_string(ids[i])));
         const Json& own = place[std::to_string(ids[i])];
@@ -184,17 +186,17 @@ TEST_CASE("--prompt-logprobs scores the prompt in vLLM's words") {
         text += own["decoded_token"].get<std::string>();
     }
     CHECK(text == " Once upon");
-    CHECK(!told(etna).contains("prompt_logprobs"));
-    CHECK(!told(etna).contains("prompt_token_ids"));
+    CHECK(!json_report_of(etna).contains("prompt_logprobs"));
+    CHECK(!json_report_of(etna).contains("prompt_token_ids"));
 
-    const Json alone = told(etna, {"--prompt-logprobs", "2", "-n", "0"});
+    const Json alone = json_report_of(etna, {"--prompt-logprobs", "2", "-n", "0"});
     CHECK(alone["prompt_logprobs"] == places);
     CHECK(alone["text"] == "");
     CHECK(alone["tokens"].empty());
     CHECK(alone["finish_reason"] == "length");
 }
 
-TEST_CASE("without --json, a prompt's scores are lines on standard error, and an empty answer is nothing") {
+TEST_CASE("without --json, prompt logprobs are lines on standard error, and an empty answer prints nothing") {
     Harness etna;
     etna.error_is_terminal = true;
     const Outcome outcome =
@@ -208,14 +210,14 @@ TEST_CASE("without --json, a prompt's scores are lines on standard error, and an
     CHECK(!contains(outcome.error, "repeats this")); // chance had no part in it
 }
 
-TEST_CASE("every answer's object has the prompt's scores, and standard error has them once") {
+TEST_CASE("every answer's object contains the prompt logprobs, standard error only once") {
     Harness etna;
     const Outcome json =
         etna.run({"run", "stories", "Once upon", "--n", "2", "--json", "--prompt-logprobs", "1"});
     REQUIRE(json.code == 0);
     const std::size_t end = json.output.find('\n');
-    const Json first = Json::parse(json.output.substr(0, end));
-    const Json second = Json::parse(json.output.substr(end + 1));
+    const Json first = etna::parse_json(json.output.substr(0, end));
+    const Json second = etna::parse_json(json.output.substr(end + 1));
     REQUIRE(first["prompt_logprobs"].size() == first["usage"]["prompt_tokens"].get<std::size_t>());
     CHECK(first["prompt_logprobs"] == second["prompt_logprobs"]);
     const Outcome text = etna.run({"run", "stories", "Once upon", "--n", "2", "--prompt-logprobs", "0"});
@@ -223,7 +225,7 @@ TEST_CASE("every answer's object has the prompt's scores, and standard error has
     CHECK(count(text.error, "prompt  ") == first["prompt_logprobs"].size());
 }
 
-TEST_CASE("where tools were called, the scores are those of the whole prompt in the end") {
+TEST_CASE("after tool calls, the prompt logprobs are those of the final prompt") {
     Chat etna;
     etna.input_kind = InputKind::none;
     etna.answers = {calls_roll, "done"};
@@ -231,13 +233,13 @@ TEST_CASE("where tools were called, the scores are those of the whole prompt in 
                                       "--tools", etna.write("tools.json", dice).string()});
     CAPTURE(outcome.error);
     REQUIRE(outcome.code == 0);
-    const Json whole = Json::parse(outcome.output);
+    const Json whole = etna::parse_json(outcome.output);
     CHECK(whole["text"] == "done");
     CHECK(whole["prompt_token_ids"].size() == whole["usage"]["prompt_tokens"].get<std::size_t>());
     CHECK(whole["prompt_logprobs"].size() == whole["prompt_token_ids"].size());
 }
 
-TEST_CASE("a chat tells log-probabilities behind each answer, and what ends answers can be set") {
+TEST_CASE("a chat prints log-probabilities after each answer, and end conditions can be set") {
     Chat etna;
     const Outcome one = etna.chat("hi\n", {"--logprobs", "0"});
     CHECK(one.output == "there was a dog.\n");
@@ -254,6 +256,6 @@ TEST_CASE("a chat tells log-probabilities behind each answer, and what ends answ
     const Outcome wild = etna.chat("hi\n", {"--stop-token-id", "512"});
     CHECK(wild.code == 1);
     CHECK(wild.output.empty());
-    CHECK(contains(wild.error, "--stop-token-id names token 512"));
-    CHECK(etna.chat("hi\n", {"--n", "2"}).code == 2); // a conversation goes on with one answer
+    CHECK(contains(wild.error, "--stop-token-id: token 512 is outside"));
+    CHECK(etna.chat("hi\n", {"--n", "2"}).code == 2); // a conversation continues with one answer
 }

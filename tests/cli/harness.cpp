@@ -121,7 +121,7 @@ void Harness::install_model(const std::string& name,
 Result<std::vector<FakeScript>> Harness::scripts(const text::Tokenizer& tokenizer) const {
     std::vector<FakeScript> scripts;
     const auto add = [&](const std::string& text, std::optional<uint32_t> answers_before) -> Status {
-        // SentencePiece writes a space before a text of its own, so the answer's first space is left to it.
+        // SentencePiece adds a space before the text, so the answer's first space is removed.
         ETNA_TRY(auto tokens, tokenizer.encode(text.starts_with(' ') ? text.substr(1) : text,
                                                {.bos = text::AddBos::never}));
         tokens.push_back(tokenizer.eos().value());
@@ -139,7 +139,7 @@ cli::TerminalAnswer Harness::agree(const std::string& question) {
     using Kind = cli::TerminalAnswer::Kind;
     questions.push_back(question);
     if (agreements.empty())
-        return {.kind = Kind::nobody};
+        return {.kind = Kind::no_terminal};
     std::string said = agreements.front();
     agreements.erase(agreements.begin());
     return said == ctrl_c ? cli::TerminalAnswer{.kind = Kind::stopped}
@@ -200,7 +200,7 @@ Outcome Harness::run_into(int output, const std::vector<std::string>& arguments)
     environment.error_is_terminal = error_is_terminal;
     environment.variables = variables;
     environment.device_lister = [this](std::string_view wish, const std::filesystem::path& cache_folder) {
-        wished_device = wish;
+        listed_device = wish;
         devices_cache_folder = cache_folder;
         return devices;
     };

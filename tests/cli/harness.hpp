@@ -15,20 +15,24 @@
 
 namespace etna::test {
 
-/// Of Harness::agreements: the user stops the turn instead of answering.
+/// In Harness::agreements: the user stops the turn instead of answering.
 constexpr const char* ctrl_c = "\x03";
 
 enum class InputKind { none, pipe, file };
 
-/// What a command left behind.
+inline bool contains(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+}
+
+/// Exit code and output of a command.
 struct Outcome {
     int code = -1;
     std::string output;
     std::string error;
 };
 
-/// Runs commands in process, with files for streams and a fake executor behind a model's real tokenizer. The
-/// home folder is a temporary one, which goes with the object; its one model is `stories` (stories260K, which
+/// Runs commands in process, with files for streams and a fake executor with a model's real tokenizer. The
+/// home folder is temporary and removed by the destructor; its only model is `stories` (stories260K, which
 /// has no chat template).
 class Harness {
 public:
@@ -42,24 +46,24 @@ public:
     /// Runs with `output` as standard output; Outcome::output stays empty.
     Outcome run_into(int output, const std::vector<std::string>& arguments);
 
-    /// An installed model on the fake executor, as a command has it. Borrows this.
+    /// Loads an installed model on the fake executor, as a command does. Borrows this.
     generate::Model load(const std::string& name);
 
     /// Writes a file below the home folder.
     std::filesystem::path write(const std::string& path, const std::string& content) const;
 
-    /// The metadata of `stories` with texts and numbers added, as NAME.gguf in the models' folder.
+    /// Writes NAME.gguf into the models folder: the metadata of `stories` with these texts and numbers added.
     void install_model(const std::string& name, const std::vector<std::pair<std::string, std::string>>& texts,
                        const std::vector<std::pair<std::string, float>>& numbers = {}) const;
 
     InputKind input_kind = InputKind::none;
     std::string input;
     std::optional<std::string> answer =
-        " there was a dog.";          ///< what the model says to everything; none: it rambles
-    std::vector<std::string> answers; ///< of a conversation, one after another, instead of `answer`
+        " there was a dog.";          ///< the model's answer to every prompt; empty: endless text
+    std::vector<std::string> answers; ///< answers of a conversation in order, instead of `answer`
     std::vector<std::string>
-        agreements; ///< what the user says when asked, one after another, or ctrl_c; then there is nobody
-    std::vector<std::string> questions; ///< that the user was asked
+        agreements; ///< the user's replies in order, or ctrl_c; afterwards there is no terminal
+    std::vector<std::string> questions; ///< questions to the user
     cli::Variables variables;
     bool output_is_terminal = false;
     bool error_is_terminal = false;
@@ -69,12 +73,12 @@ public:
     std::optional<uint64_t> lost_at_step;
     std::atomic<bool> interrupted{false};
     std::atomic<int> end_signal{0};
-    Result<runtime::DeviceReports> devices = runtime::DeviceReports{}; ///< what `etna devices` finds
-    std::string wished_device;                                         ///< of the last `etna devices`
-    std::filesystem::path devices_cache_folder;                        ///< likewise
+    Result<runtime::DeviceReports> devices = runtime::DeviceReports{}; ///< the devices of `etna devices`
+    std::string listed_device;                  ///< --device of the last `etna devices`
+    std::filesystem::path devices_cache_folder; ///< cache folder of the last `etna devices`
 
-    std::string prompt; ///< what the model of the last run was given, begin token included
-    std::optional<runtime::ExecutorOptions> asked; ///< how its executor was asked for
+    std::string prompt;                            ///< prompt of the last run, begin token included
+    std::optional<runtime::ExecutorOptions> asked; ///< options of the last executor
 
 private:
     [[nodiscard]] Result<std::vector<FakeScript>> scripts(const text::Tokenizer& tokenizer) const;

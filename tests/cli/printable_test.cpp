@@ -1,4 +1,4 @@
-// What a terminal may be given of texts that others wrote.
+// Text of models, tools and files on a terminal.
 
 #include "cli/terminal/printable.hpp"
 #include "tests/support/catch.hpp"
@@ -7,7 +7,7 @@
 
 using namespace etna::cli;
 
-TEST_CASE("what steers a terminal is spelt out on one line") {
+TEST_CASE("printable() escapes control characters on one line") {
     CHECK(printable("a\x1b[2Jb\r\n\tc\x7f") == "a\\x1b[2Jb\\x0d\\x0a\\x09c\\x7f");
     CHECK(printable("\xc2\x9b"
                     "31m\xc2\x80\xc2\x9f") == "\\u009b31m\\u0080\\u009f");
@@ -21,9 +21,9 @@ TEST_CASE("what steers a terminal is spelt out on one line") {
     CHECK(printable(longer) == longer);
 }
 
-TEST_CASE("a text keeps its lines and loses what steers a terminal") {
-    CHECK(harmless("one\n\ttwo\x1b[31m\r") == "one\n\ttwo\ufffd[31m\ufffd");
-    CHECK(harmless("\xc2\x9b"
-                   "31m \u202e\u2067\x7f\xff") == "\ufffd31m \ufffd\ufffd\ufffd\ufffd");
-    CHECK(harmless("caf\u00e9 \U0001f642") == "caf\u00e9 \U0001f642");
+TEST_CASE("terminal_safe() keeps lines and replaces control characters") {
+    CHECK(terminal_safe("one\n\ttwo\x1b[31m\r") == "one\n\ttwo\ufffd[31m\ufffd");
+    CHECK(terminal_safe("\xc2\x9b"
+                        "31m \u202e\u2067\x7f\xff") == "\ufffd31m \ufffd\ufffd\ufffd\ufffd");
+    CHECK(terminal_safe("caf\u00e9 \U0001f642") == "caf\u00e9 \U0001f642");
 }

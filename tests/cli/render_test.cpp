@@ -25,7 +25,7 @@ struct Render : Harness {
 
 } // namespace
 
-TEST_CASE("render prints the prompt to the byte, from a template in a file, by name, or of a model") {
+TEST_CASE("render prints the exact prompt, with a template from a file, by name, or of a model") {
     Render etna;
     const auto file =
         etna.write("chat.jinja", "{{ bos_token }}<{{ messages[0].content }}>{{ eos_token }}").string();
@@ -49,28 +49,28 @@ TEST_CASE("render --json adds the token ids") {
     CHECK(of_model["text"] == "USER: Hi\nASSISTANT:");
     REQUIRE(of_model["tokens"].is_array());
     CHECK(of_model["tokens"][0] == 1); // the begin token, which the template leaves to the tokenizer
-    const auto begun = nlohmann::json::parse(
+    const auto started = nlohmann::json::parse(
         etna.render(request, {"stories", "--chat-template", "llama2", "--json"}).output);
-    CHECK(begun["tokens"][0] == 1);
-    CHECK(begun["tokens"][1] != 1);
+    CHECK(started["tokens"][0] == 1);
+    CHECK(started["tokens"][1] != 1);
     CHECK(
         nlohmann::json::parse(etna.render(request, {"--chat-template", "vicuna", "--json"}).output)["tokens"]
             .is_null());
 }
 
-TEST_CASE("what a template refuses is told in its words; --adapt changes it") {
+TEST_CASE("a template's refusal is reported in its words; --adapt changes the request") {
     Render etna;
     const Outcome refused = etna.render(two_users, {"--chat-template", "llama2"});
     CHECK(refused.code == 1);
     CHECK(refused.output.empty());
-    CHECK(refused.error.find("error: user and assistant have to take turns\nhint: with --adapt") !=
+    CHECK(refused.error.find("error: user and assistant have to take turns\nhint: add --adapt") !=
           std::string::npos);
     const Outcome adapted = etna.render(two_users, {"--chat-template", "llama2", "--bos", "<s>", "--adapt"});
     CHECK(adapted.output == "<s>[INST] Hi\n\nHo [/INST]");
-    CHECK(adapted.error.find("note: the chat template wants turns to alternate") != std::string::npos);
+    CHECK(adapted.error.find("note: the chat template requires alternating roles") != std::string::npos);
 }
 
-TEST_CASE("render refuses what is no request, and says what is missing") {
+TEST_CASE("render refuses invalid requests and names the missing part") {
     Render etna;
     CHECK(etna.render(request, {}).code == 2);
     CHECK(etna.render("{", {"--chat-template", "vicuna"}).code == 1);
@@ -86,7 +86,7 @@ TEST_CASE("render refuses what is no request, and says what is missing") {
     CHECK(etna.run({"render", "stories"}).code == 2);
 }
 
-TEST_CASE("SOURCE_DATE_EPOCH is the templates' clock") {
+TEST_CASE("SOURCE_DATE_EPOCH sets the clock of templates") {
     Render etna;
     etna.variables["SOURCE_DATE_EPOCH"] = "1768480496";
     const auto file = etna.write("clock.jinja", "{{ strftime_now('%Y-%m-%d %H:%M:%S') }}").string();

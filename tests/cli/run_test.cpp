@@ -16,25 +16,21 @@ using namespace etna::test;
 
 namespace {
 
-bool contains(const std::string& text, const std::string& part) {
-    return text.find(part) != std::string::npos;
-}
-
-const std::string story = " there was a dog.\n";
+const std::string story_line = " there was a dog.\n";
 
 } // namespace
 
-TEST_CASE("text goes to standard output, as whole lines, and nothing goes to standard error") {
+TEST_CASE("the text goes to standard output as complete lines, and standard error stays empty") {
     Harness etna;
     const Outcome outcome = etna.run({"run", "stories", "Once upon a time"});
     REQUIRE(outcome.error.empty());
-    REQUIRE(outcome.output == story);
+    REQUIRE(outcome.output == story_line);
     REQUIRE(outcome.code == 0);
 
     etna.answer = " one\n\n";
     REQUIRE(etna.run({"run", "stories", "x"}).output == " one\n\n"); // ends in a newline already
     etna.answer = "";
-    REQUIRE(etna.run({"run", "stories", "x"}).output.empty()); // nothing was said, nothing is written
+    REQUIRE(etna.run({"run", "stories", "x"}).output.empty()); // an empty answer writes nothing
 }
 
 TEST_CASE("the prompt comes from the argument, a pipe, a file, or the argument and one of them") {
@@ -57,20 +53,20 @@ TEST_CASE("the prompt comes from the argument, a pipe, a file, or the argument a
     }
 }
 
-TEST_CASE("no prompt at all is a usage error with a hint") {
+TEST_CASE("a missing prompt is a usage error with a hint") {
     Harness etna;
     for (const InputKind kind : {InputKind::none, InputKind::pipe}) {
         etna.input_kind = kind;
         const Outcome outcome = etna.run({"run", "stories"});
         REQUIRE(outcome.code == 2);
         REQUIRE(outcome.output.empty());
-        REQUIRE(contains(outcome.error, "error: there is no prompt\nhint: `etna chat stories` holds"));
+        REQUIRE(contains(outcome.error, "error: no prompt given\nhint: give the prompt"));
     }
     REQUIRE(etna.run({"run", "stories", "--", "--not-an-option"}).code == 0);
     REQUIRE(etna.prompt == "<s> --not-an-option");
 }
 
-TEST_CASE("a prompt in the model's place gets a hint that quotes it") {
+TEST_CASE("a prompt as MODEL gets a hint that quotes it") {
     Harness etna;
     const auto hint_for = [&](const std::vector<std::string>& arguments) {
         const Outcome outcome = etna.run(arguments);
@@ -107,14 +103,14 @@ TEST_CASE("a model that does not exist is reported before a missing prompt") {
     }
 }
 
-TEST_CASE("a chat template makes a message of the prompt, unless --raw") {
+TEST_CASE("a chat template turns the prompt into a message, unless --raw is given") {
     Harness etna;
     etna.install_model(
         "chatty", {{"tokenizer.chat_template", "{{ bos_token }}[INST] {{ messages[0].content }} [/INST]"}});
     REQUIRE(etna.run({"run", "chatty", "Hi"}).output ==
-            "there was a dog.\n");                   // an answer begins without a space
+            "there was a dog.\n");                   // an answer starts without a space
     REQUIRE(etna.prompt == "<s> [INST] Hi [/INST]"); // one begin token
-    REQUIRE(etna.run({"run", "chatty", "Hi", "--raw"}).output == story);
+    REQUIRE(etna.run({"run", "chatty", "Hi", "--raw"}).output == story_line);
     REQUIRE(etna.prompt == "<s> Hi");
 
     etna.install_model("odd", {{"tokenizer.chat_template", "{% for %}"}});
@@ -142,7 +138,8 @@ TEST_CASE("--max-tokens, --stop and the context end the text") {
 
     REQUIRE(etna.run({"run", "stories", "x", "--stop", "was"}).output == " there \n");
     REQUIRE(etna.run({"run", "stories", "x", "--stop", "cat", "--stop= a d"}).output == " there was\n");
-    REQUIRE(etna.run({"run", "stories", "x", "--stop", "dogs"}).output == story); // held back, then shown
+    REQUIRE(etna.run({"run", "stories", "x", "--stop", "dogs"}).output ==
+            story_line); // held back, then shown
     REQUIRE(nlohmann::json::parse(
                 etna.run({"run", "stories", "x", "--stop", "was", "--json"}).output)["finish_reason"] ==
             "stop");
@@ -150,7 +147,7 @@ TEST_CASE("--max-tokens, --stop and the context end the text") {
     etna.answer.reset(); // rambles until the context is full
     const auto full =
         nlohmann::json::parse(etna.run({"run", "stories", "x", "-c", "32", "--json", "--temp", "0"}).output);
-    CAPTURE(full.dump());
+    CAPTURE(etna::dump_json(full));
     REQUIRE((full["finish_reason"] == "length" || full["finish_reason"] == "stop"));
     REQUIRE(full["usage"]["total_tokens"] <= 32);
 }
@@ -177,7 +174,7 @@ TEST_CASE("--json writes one object and nothing else") {
     REQUIRE(json.size() == 7);
 }
 
-TEST_CASE("the same seed gives the same text, another one another") {
+TEST_CASE("the same seed gives the same text, another seed another text") {
     Harness etna;
     etna.answer.reset();
     const auto text = [&](const std::string& seed) {
@@ -189,7 +186,7 @@ TEST_CASE("the same seed gives the same text, another one another") {
     REQUIRE(text("7") == text("7"));
     REQUIRE(text("7") != text("8"));
 
-    // A seed that was drawn is reported, and gives the same text again.
+    // A random seed is reported, and gives the same text again.
     const auto drawn = nlohmann::json::parse(etna.run({"run", "stories", "x", "-n", "24", "--json"}).output);
     const std::string seed = std::to_string(drawn["seed"].get<uint32_t>());
     const auto again =
@@ -197,7 +194,7 @@ TEST_CASE("the same seed gives the same text, another one another") {
     REQUIRE(again["tokens"] == drawn["tokens"]);
 }
 
-TEST_CASE("Ctrl-C keeps what was written and exits with 130") {
+TEST_CASE("Ctrl-C keeps the text written so far and exits with 130") {
     Harness etna;
     etna.answer.reset();
     etna.step_delay = std::chrono::milliseconds(5);
@@ -215,7 +212,7 @@ TEST_CASE("Ctrl-C keeps what was written and exits with 130") {
     REQUIRE(json["finish_reason"] == "cancelled");
 }
 
-TEST_CASE("an answer that ends early is called incomplete at a terminal") {
+TEST_CASE("an answer that ends early is reported as incomplete at a terminal") {
     Harness etna;
     etna.error_is_terminal = true;
     const auto told = [&](std::vector<std::string> arguments) {
@@ -227,7 +224,7 @@ TEST_CASE("an answer that ends early is called incomplete at a terminal") {
     CHECK(told({"-n", "3"}) == "note: --max-tokens 3 reached; the answer is incomplete\n");
     CHECK(told({"-n", "300"}).empty());
     CHECK(told({"-n", "0", "--prompt-logprobs", "0"}).find(incomplete) == std::string::npos);
-    CHECK(told({"-n", "3", "--json"}).empty()); // finish_reason says so
+    CHECK(told({"-n", "3", "--json"}).empty()); // finish_reason reports it
     etna.interrupted = true;
     CHECK(told({}) == "note: stopped; the answer is incomplete\n");
     etna.interrupted = false;
@@ -239,7 +236,7 @@ TEST_CASE("an answer that ends early is called incomplete at a terminal") {
 
 TEST_CASE("SIGTERM and SIGHUP end an answer as Ctrl-C does, each with its own exit code") {
     Harness etna;
-    etna.interrupted = true; // as watch_interrupts() tells of them too
+    etna.interrupted = true; // as watch_interrupts() reports them too
     for (const auto& [signal, code] : {std::pair{15, 143}, {1, 129}, {0, 130}}) {
         etna.end_signal = signal;
         CAPTURE(signal);
@@ -249,7 +246,7 @@ TEST_CASE("SIGTERM and SIGHUP end an answer as Ctrl-C does, each with its own ex
     }
 }
 
-TEST_CASE("a closed pipe ends quietly with 0, a full disk is an error") {
+TEST_CASE("a closed pipe ends silently with 0, a full disk is an error") {
     std::signal(SIGPIPE, SIG_IGN);
     Harness etna;
     etna.answer.reset();
@@ -269,7 +266,7 @@ TEST_CASE("a closed pipe ends quietly with 0, a full disk is an error") {
     REQUIRE(contains(outcome.error, "error: cannot write to standard output: No space left on device"));
 }
 
-TEST_CASE("failures are one clear sentence and exit code 1") {
+TEST_CASE("failures are one sentence and exit code 1") {
     Harness etna;
     REQUIRE(contains(etna.run({"run", "dmeo", "x"}).error, "did you mean `demo`?"));
     REQUIRE(etna.run({"run", "dmeo", "x"}).code == 1);
@@ -292,9 +289,9 @@ TEST_CASE("failures are one clear sentence and exit code 1") {
     REQUIRE(contains(lost.error, "error: the fake device was lost"));
 }
 
-TEST_CASE("a seed that nobody chose is told on a terminal") {
+TEST_CASE("a random seed is reported on a terminal") {
     Harness etna;
-    REQUIRE(etna.run({"run", "stories", "x"}).error.empty()); // a pipe: -v and --json tell it there
+    REQUIRE(etna.run({"run", "stories", "x"}).error.empty()); // a pipe; -v and --json report it
     etna.error_is_terminal = true;
     REQUIRE(contains(etna.run({"run", "stories", "x"}).error, " repeats this"));
     REQUIRE_FALSE(contains(etna.run({"run", "stories", "x", "--seed", "5"}).error, "--seed"));
@@ -302,31 +299,30 @@ TEST_CASE("a seed that nobody chose is told on a terminal") {
     REQUIRE_FALSE(contains(etna.run({"run", "stories", "x", "--json"}).error, "--seed"));
 }
 
-TEST_CASE("notes tell of a CPU device and of a context capped by memory") {
+TEST_CASE("notes report a CPU device and a context limited by memory") {
     Harness etna;
     etna.on_cpu = true;
     etna.context_tokens = 256;
     const Outcome outcome = etna.run({"run", "stories", "x"});
     REQUIRE(outcome.code == 0);
-    REQUIRE(outcome.output == story);
+    REQUIRE(outcome.output == story_line);
     REQUIRE(contains(outcome.error, "note: no GPU found; running on the CPU (slow)\n"));
-    REQUIRE(contains(outcome.error, "note: memory caps the context to 256 of the model's 2048 tokens"));
+    REQUIRE(contains(outcome.error, "note: memory limits the context to 256 of the model's 2048 tokens"));
     REQUIRE(etna.run({"run", "stories", "x", "-c", "256", "--device", "fake", "--seed", "1"})
                 .error.empty()); // both were asked for
 }
 
-TEST_CASE("a context beyond what the model was trained for is told") {
+TEST_CASE("a context beyond the trained one is reported") {
     Harness etna;
-    REQUIRE(
-        contains(etna.run({"run", "stories", "x", "-c", "2049"}).error,
-                 "note: a context of 2049 tokens is more than the 2048 that the model was trained for\n"));
+    REQUIRE(contains(etna.run({"run", "stories", "x", "-c", "2049"}).error,
+                     "note: the context of 2049 tokens exceeds the 2048 that the model was trained for\n"));
     REQUIRE(etna.run({"run", "stories", "x", "-c", "2048"}).error.empty());
 }
 
 TEST_CASE("--verbose reports on standard error") {
     Harness etna;
     const Outcome outcome = etna.run({"run", "stories", "x", "-v", "--seed", "5"});
-    REQUIRE(outcome.output == story);
+    REQUIRE(outcome.output == story_line);
     for (const char* part : {"device      fake device", "load ", "prompt ", "generation ", "tok/s", "seed 5"})
         REQUIRE(contains(outcome.error, part));
 
@@ -337,7 +333,7 @@ TEST_CASE("--verbose reports on standard error") {
     REQUIRE(!contains(one.error.substr(generation, one.error.find('\n', generation) - generation), "tok/s"));
 }
 
-TEST_CASE("messages are coloured on a terminal only, and neither with NO_COLOR nor on a dumb one") {
+TEST_CASE("messages are coloured on a terminal only, and not with NO_COLOR or TERM=dumb") {
     Harness etna;
     REQUIRE(!contains(etna.run({"run"}).error, "\x1b"));
     etna.error_is_terminal = true;
@@ -351,7 +347,7 @@ TEST_CASE("messages are coloured on a terminal only, and neither with NO_COLOR n
     REQUIRE(contains(etna.run({"run"}).error, "\x1b"));
 }
 
-TEST_CASE("a message is never longer than a screen, whatever files and users name") {
+TEST_CASE("a message is at most a screen long, whatever the names") {
     constexpr std::size_t most = 4500; // an error and a hint, each of 2000 bytes at most, and their labels
     Harness etna;
     const std::string name(100000, 'x');
@@ -369,7 +365,7 @@ TEST_CASE("a message is never longer than a screen, whatever files and users nam
     }
 }
 
-TEST_CASE("without a home there is no folder of models and no configuration file") {
+TEST_CASE("without HOME there is no models folder and no configuration file") {
     Harness etna;
     for (const char* home : {"", "relative", "-"}) {
         etna.variables["HOME"] = home;
@@ -386,7 +382,7 @@ TEST_CASE("without a home there is no folder of models and no configuration file
     }
 }
 
-TEST_CASE("a model cannot steer the terminal, and a pipe gets what it wrote") {
+TEST_CASE("a model cannot control the terminal, and a pipe gets its exact text") {
     Harness etna;
     etna.answer = " a\x1b[31mb\xc2\x9b"
                   "31m\u202ec\td\ne";
@@ -395,7 +391,7 @@ TEST_CASE("a model cannot steer the terminal, and a pipe gets what it wrote") {
     CHECK(etna.run({"run", "stories", "x"}).output == " a\ufffd[31mb\ufffd31m\ufffdc\td\ne\n");
 }
 
-TEST_CASE("names cannot write control characters on the terminal") {
+TEST_CASE("names cannot write control characters to the terminal") {
     Harness etna;
     const Outcome outcome = etna.run({"run", "\x1b[2Jx\n", "y"});
     REQUIRE(outcome.code == 1);

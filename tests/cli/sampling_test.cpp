@@ -1,7 +1,7 @@
 // Sampling options, log-probabilities and the system message of `etna run`, on the fake executor.
 
-#include "cli/options/run_options.hpp"
-#include "core/generate/generate.hpp"
+#include "cli/commands/run_command.hpp"
+#include "core/generate/generation.hpp"
 #include "tests/cli/harness.hpp"
 #include "tests/support/catch.hpp"
 
@@ -15,11 +15,7 @@ using namespace etna::test;
 
 namespace {
 
-bool contains(const std::string& text, const std::string& part) {
-    return text.find(part) != std::string::npos;
-}
-
-Result<cli::SamplingOptions> read(std::vector<std::string> arguments) {
+Result<cli::SamplingOptions> read_sampling_arguments(std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), "stories");
     const cli::Command& run = *cli::find_command("run");
     auto options = cli::validate_run(run, cli::parse(run, arguments).value());
@@ -28,8 +24,8 @@ Result<cli::SamplingOptions> read(std::vector<std::string> arguments) {
     return options->generation.sampling;
 }
 
-std::string error_of(const std::vector<std::string>& arguments) {
-    const auto result = read(arguments);
+std::string sampling_error(const std::vector<std::string>& arguments) {
+    const auto result = read_sampling_arguments(arguments);
     return result ? "(accepted)" : result.error().message;
 }
 
@@ -42,47 +38,47 @@ const std::string template_without =
 
 } // namespace
 
-TEST_CASE("each sampling option goes where it belongs") {
-    const auto options = read({"--temp",
-                               "1",
-                               "--top-k",
-                               "2",
-                               "--top-p",
-                               "0.3",
-                               "--min-p",
-                               "0.4",
-                               "--typical-p",
-                               "0.5",
-                               "--top-n-sigma",
-                               "6",
-                               "--xtc-probability",
-                               "0.7",
-                               "--xtc-threshold",
-                               "0.8",
-                               "--min-keep",
-                               "9",
-                               "--repeat-penalty",
-                               "10",
-                               "--repeat-last-n",
-                               "11",
-                               "--presence-penalty",
-                               "-12",
-                               "--presence-last-n",
-                               "13",
-                               "--frequency-penalty",
-                               "-14",
-                               "--frequency-last-n",
-                               "15",
-                               "--dry-multiplier",
-                               "16",
-                               "--dry-base",
-                               "17",
-                               "--dry-allowed-length",
-                               "18",
-                               "--dry-penalty-last-n",
-                               "19",
-                               "--seed",
-                               "20"});
+TEST_CASE("each sampling option sets its parameter") {
+    const auto options = read_sampling_arguments({"--temp",
+                                                  "1",
+                                                  "--top-k",
+                                                  "2",
+                                                  "--top-p",
+                                                  "0.3",
+                                                  "--min-p",
+                                                  "0.4",
+                                                  "--typical-p",
+                                                  "0.5",
+                                                  "--top-n-sigma",
+                                                  "6",
+                                                  "--xtc-probability",
+                                                  "0.7",
+                                                  "--xtc-threshold",
+                                                  "0.8",
+                                                  "--min-keep",
+                                                  "9",
+                                                  "--repeat-penalty",
+                                                  "10",
+                                                  "--repeat-last-n",
+                                                  "11",
+                                                  "--presence-penalty",
+                                                  "-12",
+                                                  "--presence-last-n",
+                                                  "13",
+                                                  "--frequency-penalty",
+                                                  "-14",
+                                                  "--frequency-last-n",
+                                                  "15",
+                                                  "--dry-multiplier",
+                                                  "16",
+                                                  "--dry-base",
+                                                  "17",
+                                                  "--dry-allowed-length",
+                                                  "18",
+                                                  "--dry-penalty-last-n",
+                                                  "19",
+                                                  "--seed",
+                                                  "20"});
     REQUIRE(options.has_value());
     const generate::SamplingOverrides& overrides = options->overrides;
     CHECK(overrides.temperature == 1.0F);
@@ -107,7 +103,7 @@ TEST_CASE("each sampling option goes where it belongs") {
     CHECK(options->seed == 20U);
 }
 
-TEST_CASE("whatever the options allow, the sampler allows") {
+TEST_CASE("the sampler accepts every value that the options accept") {
     const cli::Command& run = *cli::find_command("run");
     for (const cli::Option& option : run.options) {
         const bool has_other_bounds = option.name == "seed"; // of 64 bits, which no double has
@@ -115,7 +111,7 @@ TEST_CASE("whatever the options allow, the sampler allows") {
             continue;
         const double least = option.range.lower == cli::LowerBound::exclusive ? 1e-6 : option.range.min;
         for (const double value : {least, option.range.max}) {
-            const auto options = read({fmt::format("--{}={}", option.name, value)});
+            const auto options = read_sampling_arguments({fmt::format("--{}={}", option.name, value)});
             CAPTURE(option.name, value);
             REQUIRE(options.has_value());
             CHECK(sampling::check(generate::with_overrides({}, options->overrides)).has_value());
@@ -123,20 +119,22 @@ TEST_CASE("whatever the options allow, the sampler allows") {
     }
 }
 
-TEST_CASE("windows of -1 are the whole history") {
+TEST_CASE("a window of -1 is the complete history") {
     for (const char* name : {"repeat-last-n", "presence-last-n", "frequency-last-n", "dry-penalty-last-n"}) {
-        CHECK(error_of({fmt::format("--{}", name), "-2"}) ==
+        CHECK(sampling_error({fmt::format("--{}", name), "-2"}) ==
               fmt::format("--{}: `-2` is out of range: -1 to 2147483647", name));
-        CHECK(error_of({fmt::format("--{}", name), "1.5"}) ==
+        CHECK(sampling_error({fmt::format("--{}", name), "1.5"}) ==
               fmt::format("--{}: `1.5` is not a whole number (-1 to 2147483647)", name));
     }
-    CHECK(read({"--repeat-last-n", "-1"})->overrides.repetition_window_tokens == sampling::whole_history);
-    CHECK(read({"--repeat-last-n", "0"})->overrides.repetition_window_tokens == 0U);
-    CHECK(!read({})->overrides.repetition_window_tokens);
+    CHECK(read_sampling_arguments({"--repeat-last-n", "-1"})->overrides.repetition_window_tokens ==
+          sampling::full_history);
+    CHECK(read_sampling_arguments({"--repeat-last-n", "0"})->overrides.repetition_window_tokens == 0U);
+    CHECK(!read_sampling_arguments({})->overrides.repetition_window_tokens);
 }
 
 TEST_CASE("biases are an id and a number") {
-    const auto biases = read({"--logit-bias", "15043=-2.5", "--logit-bias=13=-inf", "--logit-bias=0=4"});
+    const auto biases =
+        read_sampling_arguments({"--logit-bias", "15043=-2.5", "--logit-bias=13=-inf", "--logit-bias=0=4"});
     REQUIRE(biases.has_value());
     REQUIRE(biases->logit_bias.size() == 3);
     CHECK(biases->logit_bias[0].token == 15043);
@@ -146,20 +144,20 @@ TEST_CASE("biases are an id and a number") {
     CHECK(biases->logit_bias[2].bias == 4.0F);
     for (const char* bad : {"", "5", "5=", "=5", "x=1", "5=x", "5=1x", "5=inf", "5=nan", "-1=2", "5=1e99",
                             "4294967296=1", "5==1", " 5=1"}) {
-        CHECK(error_of({"--logit-bias", bad}) == fmt::format("--logit-bias: `{}` is not ID=BIAS", bad));
+        CHECK(sampling_error({"--logit-bias", bad}) == fmt::format("--logit-bias: `{}` is not ID=BIAS", bad));
     }
 }
 
-TEST_CASE("sequence breakers replace the usual ones, and none is none") {
-    CHECK(!read({})->dry_breakers);
-    CHECK(*read({"--dry-sequence-breaker", "\n", "--dry-sequence-breaker", "ab"})->dry_breakers ==
-          std::vector<std::string>{"\n", "ab"});
-    CHECK(read({"--dry-sequence-breaker", "none"})->dry_breakers->empty());
-    CHECK(contains(error_of({"--dry-sequence-breaker", ""}), "has 0 bytes"));
-    CHECK(contains(error_of({"--dry-sequence-breaker", std::string(41, 'x')}), "has 41 bytes"));
+TEST_CASE("sequence breakers replace the defaults, and `none` removes them") {
+    CHECK(!read_sampling_arguments({})->dry_breakers);
+    CHECK(*read_sampling_arguments({"--dry-sequence-breaker", "\n", "--dry-sequence-breaker", "ab"})
+               ->dry_breakers == std::vector<std::string>{"\n", "ab"});
+    CHECK(read_sampling_arguments({"--dry-sequence-breaker", "none"})->dry_breakers->empty());
+    CHECK(contains(sampling_error({"--dry-sequence-breaker", ""}), "has 0 bytes"));
+    CHECK(contains(sampling_error({"--dry-sequence-breaker", std::string(41, 'x')}), "has 41 bytes"));
 }
 
-TEST_CASE("--logprobs stands in the JSON object as OpenAI has it") {
+TEST_CASE("--logprobs adds OpenAI's logprobs to the JSON object") {
     Harness etna;
     const Outcome outcome = etna.run({"run", "stories", "x", "--json", "--logprobs", "2"});
     REQUIRE(outcome.code == 0);
@@ -189,7 +187,7 @@ TEST_CASE("--logprobs stands in the JSON object as OpenAI has it") {
     CHECK(!nlohmann::json::parse(etna.run({"run", "stories", "x", "--json"}).output).contains("logprobs"));
 }
 
-TEST_CASE("pieces that are not UTF-8 are repaired in the token and whole in the bytes") {
+TEST_CASE("pieces that are not UTF-8 are repaired in the token and exact in the bytes") {
     Harness etna;
     etna.answer = " \xe2\x98\x83"; // byte tokens
     const auto json =
@@ -203,7 +201,7 @@ TEST_CASE("pieces that are not UTF-8 are repaired in the token and whole in the 
     CHECK(json["logprobs"]["content"].back()["token"] == "\xef\xbf\xbd");
 }
 
-TEST_CASE("without --json, log-probabilities are lines on standard error, behind the text") {
+TEST_CASE("without --json, log-probabilities are lines on standard error, after the text") {
     Harness etna;
     const Outcome outcome = etna.run({"run", "stories", "x", "--logprobs", "2", "-n", "2"});
     CHECK(outcome.output == " there was\n");
@@ -248,17 +246,18 @@ TEST_CASE("--system puts a message before the prompt") {
     CHECK(!contains(etna.prompt, "system"));
 }
 
-TEST_CASE("a system message that has no place goes before the prompt, or is an error with a hint") {
+TEST_CASE(
+    "a system message without a role in the template goes before the prompt, or is an error with a hint") {
     Harness etna;
     etna.install_model("mute", {{"tokenizer.chat_template", template_without}});
     const Outcome merged = etna.run({"run", "mute", "Hi", "--system", "Be brief."});
     CHECK(merged.code == 0);
     CHECK(etna.prompt == "<s> [INST] Be brief.\n\nHi [/INST]");
-    CHECK(contains(merged.error, "note: the chat template knows no system message"));
+    CHECK(contains(merged.error, "note: the chat template does not support system messages"));
     const Outcome base = etna.run({"run", "stories", "Hi", "--system", "Be brief."});
     CHECK(base.code == 1);
     CHECK(contains(base.error, "error: stories has no chat template, which --system needs\nhint: "));
     const Outcome raw = etna.run({"run", "mute", "Hi", "--system", "Be brief.", "--raw"});
     CHECK(raw.code == 2);
-    CHECK(contains(raw.error, "error: --system has no place in a --raw prompt\nhint: "));
+    CHECK(contains(raw.error, "error: --system and --raw exclude each other\nhint: "));
 }

@@ -1,6 +1,6 @@
-// The best of several answers, and drafts, on the command line, on the fake executor.
+// Options of multiple answers, beam search and drafts, on the fake executor.
 
-#include "cli/options/run_options.hpp"
+#include "cli/commands/run_command.hpp"
 #include "tests/cli/harness.hpp"
 #include "tests/support/catch.hpp"
 
@@ -14,21 +14,22 @@ using namespace etna::test;
 
 namespace {
 
-Result<cli::RunOptions> read(std::vector<std::string> arguments) {
+Result<cli::RunOptions> read_search_arguments(std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), "stories");
     const cli::Command& run = *cli::find_command("run");
     return cli::validate_run(run, cli::parse(run, arguments).value());
 }
 
-std::string error_of(const std::vector<std::string>& arguments) {
-    const auto result = read(arguments);
+std::string search_error(const std::vector<std::string>& arguments) {
+    const auto result = read_search_arguments(arguments);
     return result ? "(accepted)" : result.error().message;
 }
 
 } // namespace
 
-TEST_CASE("options of a beam search go where they belong, and make room for it") {
-    const auto options = read({"--beams", "6", "--beam-groups", "3", "--diversity-penalty", "0.5",
+TEST_CASE("options of a beam search set its fields and the number of sequences") {
+    const auto options =
+        read_search_arguments({"--beams", "6", "--beam-groups", "3", "--diversity-penalty", "0.5",
                                "--length-penalty", "-1", "--early-stopping", "never"});
     REQUIRE(options.has_value());
     REQUIRE(options->generation.search.beams.has_value());
@@ -37,27 +38,27 @@ TEST_CASE("options of a beam search go where they belong, and make room for it")
     CHECK((beams.diversity_penalty == 0.5F && beams.length_penalty == -1));
     CHECK(beams.early_stopping == engine::EarlyStopping::never);
     CHECK(options->model.executor.sequences_max == 6);
-    CHECK(read({"--best-of", "4"})->model.executor.sequences_max == 4);
-    CHECK(read({"--temp", "0"})->model.executor.sequences_max == 1);
+    CHECK(read_search_arguments({"--best-of", "4"})->model.executor.sequences_max == 4);
+    CHECK(read_search_arguments({"--temp", "0"})->model.executor.sequences_max == 1);
 }
 
-TEST_CASE("options that contradict each other, or say nothing alone, are refused") {
-    CHECK(error_of({"--beams", "2", "--best-of", "2"}).find("--beams") != std::string::npos);
-    CHECK(error_of({"--length-penalty", "2"}).find("beam search") != std::string::npos);
-    CHECK(error_of({"--beams", "4", "--beam-groups", "3"}).find("groups") != std::string::npos);
-    CHECK(error_of({"--max-ngram-size", "2"}).find("--prompt-lookup") != std::string::npos);
-    CHECK(error_of({"--num-assistant-tokens", "2", "--assistant-confidence-threshold", "0.5"})
+TEST_CASE("contradictory and incomplete options are refused") {
+    CHECK(search_error({"--beams", "2", "--best-of", "2"}).find("--beams") != std::string::npos);
+    CHECK(search_error({"--length-penalty", "2"}).find("beam search") != std::string::npos);
+    CHECK(search_error({"--beams", "4", "--beam-groups", "3"}).find("groups") != std::string::npos);
+    CHECK(search_error({"--max-ngram-size", "2"}).find("--prompt-lookup") != std::string::npos);
+    CHECK(search_error({"--num-assistant-tokens", "2", "--assistant-confidence-threshold", "0.5"})
               .find("exclude") != std::string::npos);
 }
 
-TEST_CASE("run gives the best hypothesis of a search") {
+TEST_CASE("run prints the best hypothesis of a search") {
     Harness harness;
     const Outcome outcome = harness.run({"run", "stories", "Once", "--beams", "3"});
     CHECK(outcome.code == 0);
     CHECK(outcome.output == harness.run({"run", "stories", "Once", "--temp", "0"}).output);
 }
 
-TEST_CASE("run gives several answers, each whole") {
+TEST_CASE("run prints several answers, each complete") {
     Harness harness;
     harness.answer = " there was a dog.";
     const std::string one = harness.run({"run", "stories", "Once"}).output;
@@ -74,14 +75,14 @@ TEST_CASE("run gives several answers, each whole") {
     CHECK((first["seed"] == 7 && second["seed"] == 8));
     CHECK(first["text"] == second["text"]);
     CHECK(second["logprobs"]["content"].size() == second["tokens"].size());
-    CHECK(error_of({"--n", "3", "--best-of", "2"}).find("best of 2") != std::string::npos);
-    CHECK(error_of({"--n", "3", "--beams", "2"}).find("best of 2") != std::string::npos);
-    CHECK(error_of({"--n", "2", "--tools", "t.json"}).find("--tools") != std::string::npos);
-    CHECK(read({"--n", "5"})->model.executor.sequences_max == 5);
+    CHECK(search_error({"--n", "3", "--best-of", "2"}).find("best of 2") != std::string::npos);
+    CHECK(search_error({"--n", "3", "--beams", "2"}).find("best of 2") != std::string::npos);
+    CHECK(search_error({"--n", "2", "--tools", "t.json"}).find("--tools") != std::string::npos);
+    CHECK(read_search_arguments({"--n", "5"})->model.executor.sequences_max == 5);
     CHECK(harness.run({"run", "stories", "Once", "--n", "2", "--beams", "3"}).code == 0);
 }
 
-TEST_CASE("Ctrl-C before several answers have begun ends them as later: without a message") {
+TEST_CASE("Ctrl-C before the first of several answers ends them without a message") {
     Harness harness;
     harness.interrupted = true;
     const Outcome outcome = harness.run({"run", "stories", "Once", "--n", "2"});
@@ -90,7 +91,7 @@ TEST_CASE("Ctrl-C before several answers have begun ends them as later: without 
     CHECK(outcome.error.empty());
 }
 
-TEST_CASE("several answers that end early are counted at a terminal") {
+TEST_CASE("incomplete answers are counted at a terminal") {
     Harness harness;
     harness.error_is_terminal = true;
     harness.variables["NO_COLOR"] = "1";
@@ -113,10 +114,10 @@ TEST_CASE("several answers that end early are counted at a terminal") {
     hand.join();
     CHECK(stopped.code == 130);
     CHECK(stopped.error == "note: stopped; 3 of 3 answers are incomplete\n");
-    CHECK(harness.run(three).error == stopped.error); // before any of them has begun
+    CHECK(harness.run(three).error == stopped.error); // before the first answer has started
 }
 
-TEST_CASE("run tells how many drafts came right, and says the same with them") {
+TEST_CASE("run reports accepted drafts, and its text does not change") {
     Harness harness;
     harness.answer = " there was a dog. there was a dog. there was a dog. there was a dog.";
     const Outcome plain = harness.run({"run", "stories", "Once", "--json"});
@@ -133,7 +134,7 @@ TEST_CASE("run tells how many drafts came right, and says the same with them") {
     CHECK(missing.error.find("nowhere.gguf") != std::string::npos);
 }
 
-TEST_CASE("how much is drafted is for the caller to say, before the file beside the model") {
+TEST_CASE("the caller's number of drafts overrides the file next to the model") {
     Harness harness;
     harness.answer = " there was a dog. there was a dog. there was a dog. there was a dog.";
     const auto accepted = [&](const std::string& file, const std::vector<std::string>& more) {
@@ -155,11 +156,11 @@ TEST_CASE("how much is drafted is for the caller to say, before the file beside 
     CHECK(accepted(some, {"--num-assistant-tokens", "0"}) == 0);
 }
 
-TEST_CASE(
-    "help says whose word counts: the option's for a command, the request's and the model's on a server") {
+TEST_CASE("help documents what overrides draft options: nothing for a command, requests and the model on a "
+          "server") {
     Harness harness;
     const std::string run = harness.run({"run", "--help-all"}).output;
     const std::string serve = harness.run({"serve", "--help-all"}).output;
-    CHECK(run.find("generation_config.json beside") == std::string::npos);
+    CHECK(run.find("generation_config.json") == std::string::npos);
     CHECK(serve.find("generation_config.json") != std::string::npos);
 }

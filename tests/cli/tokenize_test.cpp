@@ -18,17 +18,13 @@ using namespace etna::test;
 
 namespace {
 
-bool contains(const std::string& text, const std::string& part) {
-    return text.find(part) != std::string::npos;
-}
-
-/// What the reference program made of the prompt.
+/// The reference program's ids of the prompt.
 std::string reference_ids(const std::string& prompt) {
     const auto expected =
         nlohmann::json::parse(std::ifstream(ETNA_TEST_DATA "/models/stories260K.expected.json"));
     for (const auto& run : expected.at("runs")) {
         if (run.value("prompt", "") == prompt)
-            return run.at("prompt_tokens").dump() + "\n";
+            return etna::dump_json(run.at("prompt_tokens")) + "\n";
     }
     FAIL("no reference run of " << prompt);
     return "";
@@ -36,7 +32,7 @@ std::string reference_ids(const std::string& prompt) {
 
 } // namespace
 
-TEST_CASE("tokenize prints ids as JSON, from the argument or from standard input as it is") {
+TEST_CASE("tokenize prints ids as JSON, from the argument or from unchanged standard input") {
     Harness etna;
     const Outcome outcome = etna.run({"tokenize", "stories", "Once upon a time"});
     REQUIRE(outcome.error.empty());
@@ -48,7 +44,7 @@ TEST_CASE("tokenize prints ids as JSON, from the argument or from standard input
         etna.input_kind = kind;
         etna.input = "Once upon a time";
         REQUIRE(etna.run({"tokenize", "stories"}).output == reference_ids("Once upon a time"));
-        REQUIRE(etna.run({"tokenize", "stories", ""}).output == "[1]\n"); // the argument comes first
+        REQUIRE(etna.run({"tokenize", "stories", ""}).output == "[1]\n"); // the argument takes precedence
         etna.input = "\n\n";
         const auto ids = nlohmann::json::parse(etna.run({"tokenize", "stories"}).output);
         REQUIRE(ids.size() == 4); // begin token, space, two newlines
@@ -71,12 +67,12 @@ TEST_CASE("special tokens in the text are tokens, or text with --no-special") {
     REQUIRE(count(ids({"a</s>b"}), 2) == 1);
     REQUIRE(count(ids({"a</s>b", "--no-special"}), 2) == 0);
     REQUIRE(ids({"a</s>b"}).front() == 1);
-    REQUIRE(count(ids({"a</s>b", "--no-special"}), 1) == 0); // not even what the model asks for
+    REQUIRE(count(ids({"a</s>b", "--no-special"}), 1) == 0); // not even the model's begin token
     etna.variables["ETNA_NO_SPECIAL"] = "1";
     REQUIRE(count(ids({"a</s>b"}), 2) == 0);
 }
 
-TEST_CASE("--pieces names each token's text, and bytes where it is no whole character") {
+TEST_CASE("--pieces prints each token's text, and bytes if it is not complete UTF-8") {
     Harness etna;
     const auto pieces =
         nlohmann::json::parse(etna.run({"tokenize", "stories", "Once \U0001f642", "--pieces"}).output);
@@ -91,7 +87,7 @@ TEST_CASE("--pieces names each token's text, and bytes where it is no whole char
             "[{\"id\":2,\"piece\":\"</s>\"}]\n");
 }
 
-TEST_CASE("--decode is the way back, with nothing added") {
+TEST_CASE("--decode restores the text and adds nothing") {
     Harness etna;
     for (const std::string text :
          {"Once upon a time", " two  spaces ", "caf\u00e9 \u20ac\U0001f642\n", "", "</s>", "a</s>b", "\n"}) {
@@ -113,7 +109,7 @@ TEST_CASE("--decode is the way back, with nothing added") {
     REQUIRE(etna.run({"tokenize", "stories", "--decode", "[1, 1, 403]"}).output == "<s> Once");
 }
 
-TEST_CASE("what tokenize refuses, and with which code") {
+TEST_CASE("tokenize refuses invalid input with the right exit code") {
     Harness etna;
     const auto refused = [&](std::vector<std::string> arguments, int code, const std::string& part) {
         arguments.insert(arguments.begin(), "tokenize");
@@ -126,7 +122,7 @@ TEST_CASE("what tokenize refuses, and with which code") {
         CHECK(contains(outcome.error, part));
     };
     refused({}, 2, "no model given");
-    refused({"stories"}, 2, "there is no text");
+    refused({"stories"}, 2, "no text given");
     refused({"stories", "x", "--pices"}, 2, "did you mean `--pieces`?");
     refused({"stories", "x", "--temp", "1"}, 2, "unknown option `--temp`");
     refused({"none", "x"}, 1, "no model `none`");
@@ -136,7 +132,7 @@ TEST_CASE("what tokenize refuses, and with which code") {
     refused({file.string(), "x"}, 1, "damaged.gguf");
 }
 
-TEST_CASE("keys of the configuration file that other commands know are no mistakes") {
+TEST_CASE("configuration keys of other commands are accepted") {
     Harness etna;
     etna.write(".config/etna/config.toml", "temp = 0.25\npieces = true\n[run]\nseed = 1\n");
     REQUIRE(contains(etna.run({"tokenize", "stories", "x"}).output, "\"piece\""));
@@ -147,7 +143,7 @@ TEST_CASE("keys of the configuration file that other commands know are no mistak
     REQUIRE(contains(etna.run({"tokenize", "stories", "x"}).error, "unknown key `pices`"));
 }
 
-TEST_CASE("a full disk is an error, a reader that went away is none") {
+TEST_CASE("a full disk is an error, a closed pipe is not") {
     Harness etna;
     const int full = ::open("/dev/full", O_WRONLY);
     const Outcome outcome = etna.run_into(full, {"tokenize", "stories", "x"});

@@ -1,4 +1,4 @@
-// Lines of a terminal that break between words, while a text streams.
+// Word wrap of streamed text on a terminal.
 
 #include "cli/terminal/word_wrap.hpp"
 #include "core/base/utf8.hpp"
@@ -10,7 +10,7 @@ using etna::cli::WordWrap;
 
 namespace {
 
-/// Written whole, and letter by letter, which must not make a difference.
+/// Wraps the text in one piece and letter by letter, which must agree.
 std::string wrapped(const std::string& text, uint32_t columns) {
     WordWrap whole;
     std::string at_once = whole.add(text, columns);
@@ -29,17 +29,17 @@ std::string wrapped(const std::string& text, uint32_t columns) {
 
 } // namespace
 
-TEST_CASE("a word that does not fit begins the next line, and the spaces before it are gone") {
+TEST_CASE("a word that does not fit begins the next line, without the spaces before it") {
     CHECK(wrapped("one two three", 7) == "one two\nthree");
     CHECK(wrapped("one two three", 8) == "one two\nthree");
     CHECK(wrapped("one two three", 6) == "one\ntwo\nthree");
     CHECK(wrapped("one   two", 5) == "one\ntwo");
     CHECK(wrapped("one two three", 80) == "one two three");
     CHECK(wrapped("one two \nthree  four ", 8) == "one two \nthree\nfour ");
-    CHECK(wrapped("one two \nx", 7) == "one two\nx"); // a space behind the last column would be a line
+    CHECK(wrapped("one two \nx", 7) == "one two\nx"); // a space past the last column would start a line
 }
 
-TEST_CASE("lines that begin between words are indented where a terminal is wide enough") {
+TEST_CASE("wrapped lines are indented if the terminal is wide enough") {
     const auto indented = [](const std::string& text, uint32_t columns) {
         WordWrap wrap(4);
         const std::string lines = wrap.add(text, columns);
@@ -51,20 +51,20 @@ TEST_CASE("lines that begin between words are indented where a terminal is wide 
     CHECK(indented("/x  one two three", 7) == "/x  one\ntwo\nthree"); // no room to indent
 }
 
-TEST_CASE("newlines, indentation and tabs of the text stay") {
+TEST_CASE("newlines, indentation and tabs are preserved") {
     CHECK(wrapped("a\n\n  - b c", 6) == "a\n\n  - b\nc");
     CHECK(wrapped("a\tbc", 10) == "a\tbc");
     CHECK(wrapped("a\tbcd", 10) == "a\nbcd");
 }
 
-TEST_CASE("a word that is longer than a line is left to the terminal, whole") {
+TEST_CASE("a word longer than a line is left to the terminal, unbroken") {
     CHECK(wrapped("see https://example.org/a/long/one now", 10) ==
           "see\nhttps://example.org/a/long/one\nnow"); // 30 columns
     CHECK(wrapped("abcdefghij klm", 10) == "abcdefghij\nklm");
     CHECK(wrapped("abcdefghijklm nop qrst", 10) == "abcdefghijklm nop\nqrst"); // the terminal is in column 3
 }
 
-TEST_CASE("letters of double width take two columns, and lines break between them") {
+TEST_CASE("double-width characters take two columns, and lines break between them") {
     CHECK(wrapped("日本語日本語", 6) == "日本語\n日本語");
     CHECK(wrapped("日本語日本語", 7) == "日本語\n日本語");
     CHECK(wrapped("ab 日本語", 7) == "ab 日本\n語");
@@ -78,7 +78,7 @@ TEST_CASE("code is not broken") {
     CHECK(wrapped("some code:\n" + code + "and on it goes", 10) == "some code:\n" + code + "and on it\ngoes");
 }
 
-TEST_CASE("what is whole is written at once, and a terminal may change its width") {
+TEST_CASE("complete words are written at once, and the terminal may change its width") {
     WordWrap wrap;
     CHECK(wrap.add("one two", 20) == "one");
     CHECK(wrap.add(" three", 20) == " two");

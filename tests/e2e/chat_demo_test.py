@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`etna chat` with the embedded model, which calls tools, remembers and thinks. Usage: chat_demo_test.py ETNA"""
+"""`etna chat` with the embedded model: tool calls, memory, thinking. Usage: chat_demo_test.py ETNA"""
 
 import json
 import time
@@ -12,7 +12,7 @@ class Tools(Chat):
     """The embedded model calls tools."""
 
     def asked(self, command, *arguments):
-        """The terminal after a message that makes the model call a tool with this command."""
+        """Returns the terminal after a message that makes the model call a tool with this command."""
         tools = self.home / "tools.json"
         parameters = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
         tools.write_text(json.dumps([{"type": "function", "command": command, "function": {
@@ -23,7 +23,7 @@ class Tools(Chat):
         return terminal
 
     def goes_on(self, terminal):
-        """The chat answers, and can be left."""
+        """Checks that the chat answers and can be left."""
         terminal.wait_for(lambda screen: screen.endswith(">>>"))
         terminal.type("What is 34 + 58?")
         terminal.keys("Enter")
@@ -31,18 +31,18 @@ class Tools(Chat):
         terminal.keys("C-d")
         terminal.wait_for("exit code 0")
 
-    def test_ctrl_c_at_the_question_is_no_and_keeps_the_chat(self):
+    def test_ctrl_c_at_the_question_denies_the_call_and_continues_the_chat(self):
         terminal = self.asked("touch $HOME/was-run")
         terminal.wait_for("[a]lways:")
         terminal.keys("C-c")
         self.goes_on(terminal)
         self.assertFalse((self.home / "was-run").exists())
 
-    def test_keys_that_were_typed_before_the_question_do_not_answer_it(self):
+    def test_keys_typed_before_the_question_do_not_answer_it(self):
         terminal = self.asked("touch $HOME/was-run")
         terminal.keys("y", "Enter")
         terminal.wait_for("[a]lways:")
-        time.sleep(1)  # for what must not happen
+        time.sleep(1)  # time for an effect that must not happen
         self.assertTrue(terminal.screen().endswith("[a]lways:"), terminal.screen())
         self.assertFalse((self.home / "was-run").exists())
         terminal.keys("y", "Enter")
@@ -53,25 +53,25 @@ class Tools(Chat):
         screen = terminal.wait_for("[a]lways:")
         self.assertIn(r"run `touch $HOME/was-run #\x1b[2K\x0drun `date`?\x1b[8m`?", screen)
 
-    def test_ctrl_c_ends_a_tool_that_hangs_and_keeps_the_chat(self):
-        terminal = self.asked("trap '' TERM; exec >&- 2>&-; touch $HOME/begun; while :; do sleep 1; done", "--yes")
-        terminal.wait_for(lambda _: (self.home / "begun").exists())
+    def test_ctrl_c_ends_a_hanging_tool_and_continues_the_chat(self):
+        terminal = self.asked("trap '' TERM; exec >&- 2>&-; touch $HOME/started; while :; do sleep 1; done", "--yes")
+        terminal.wait_for(lambda _: (self.home / "started").exists())
         terminal.keys("C-c")
-        terminal.keys("C-c")  # as impatient people do
+        terminal.keys("C-c")  # a second one, as impatient users type
         terminal.wait_for("get_weather: (the user stopped it)")
         self.goes_on(terminal)
 
-    def test_a_tool_that_hangs_is_stopped_when_its_time_is_over(self):
+    def test_a_hanging_tool_is_stopped_at_its_time_limit(self):
         terminal = self.asked("exec >&- 2>&-; sleep 1000", "--yes", "--tool-timeout", "1")
         terminal.wait_for("get_weather: (it was stopped after 1 s)")
         terminal.wait_for(lambda screen: screen.endswith(">>>"))
 
 
 class Demo(Chat):
-    """The embedded model, which `etna chat` takes by itself."""
+    """The embedded model, the default of `etna chat`."""
 
     def said(self, terminal, *lines):
-        """The screen after these lines have been answered."""
+        """Returns the screen after these lines have been answered."""
         for line in lines:
             before = terminal.screen().count(">>>")
             terminal.type(line)
@@ -79,7 +79,7 @@ class Demo(Chat):
             terminal.wait_for(lambda screen, before=before: screen.count(">>>") == before + 1 and screen.endswith(">>>"))
         return self.conversation(terminal)
 
-    def test_it_says_what_it_is_and_remembers_a_name(self):
+    def test_it_introduces_itself_and_remembers_a_name(self):
         terminal = self.terminal()
         self.assertIn("is no assistant", terminal.screen().replace("\n", " "))
         screen = self.said(terminal, "My name is Tomas.", "What is 34 + 58?", "What is my name?")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""`etna chat` as a person meets it, in a terminal, and as a script does, through a pipe. Usage: chat_test.py ETNA
+"""`etna chat` in a terminal, as users run it, and through a pipe, as scripts do. Usage: chat_test.py ETNA
 
-ETNA_TEST_ROUNDS is how often a terminal is resized, typed into, interrupted and left; 3 where it is unset."""
+ETNA_TEST_ROUNDS is the number of rounds of resizing, typing, interrupting and leaving; default 3."""
 
 import json
 import os
@@ -29,7 +29,7 @@ class Typing(Chat):
         terminal.keys("C-d")
         terminal.wait_for("exit code 0")
 
-    def test_a_line_can_be_edited_and_found_again(self):
+    def test_a_line_can_be_edited_and_recalled(self):
         terminal = self.terminal(*GREEDY)
         terminal.type("Helö wurld")
         terminal.keys("Left", "Left", "Left", "BSpace", "o", "End", "!", "Home")
@@ -48,7 +48,7 @@ class Typing(Chat):
         again.keys("Up")
         again.wait_for(">>> Hellö world!")
 
-    def test_no_history_keeps_nothing(self):
+    def test_no_history_stores_nothing(self):
         terminal = self.terminal(*GREEDY, "--no-history")
         terminal.type("secret")
         terminal.keys("Enter")
@@ -67,7 +67,7 @@ class Typing(Chat):
         terminal.keys("Tab")
         terminal.wait_for("/set  /show  /system  /save  /stats")
 
-    def test_what_is_pasted_or_quoted_is_one_message(self):
+    def test_pasted_or_quoted_text_is_one_message(self):
         terminal = self.terminal(*GREEDY)
         terminal.paste("first line\nsecond line")
         terminal.wait_for("second line")
@@ -87,16 +87,16 @@ class Typing(Chat):
             self.assertIn(line, screen)
 
 
-    def test_a_file_whose_name_has_spaces_is_completed_and_found(self):
+    def test_a_file_name_with_spaces_is_completed(self):
         (self.home / "my notes.txt").write_text("The name is Bob.\n")
         terminal = self.terminal(*GREEDY)
         terminal.type("/file ~/my")
         terminal.keys("Tab")
         terminal.wait_for(">>> /file ~/my notes.txt")
         terminal.keys("Enter")
-        terminal.wait_for("my notes.txt (17 bytes) goes with your next message")
+        terminal.wait_for("my notes.txt (17 bytes) is attached to your next message")
 
-    def test_two_chats_keep_one_history(self):
+    def test_two_chats_share_one_history(self):
         first, second = self.terminal(*GREEDY), self.terminal(*GREEDY)
         for terminal, message in ((first, "said in the first"), (second, "said in the second"), (first, "and again")):
             before = terminal.screen().count(">>>")
@@ -113,7 +113,7 @@ class Typing(Chat):
 
 
 class BrokenPastes(Chat):
-    """A paste whose end never comes."""
+    """A paste without its end marker."""
 
     def pasted(self):
         terminal = self.terminal(*GREEDY)
@@ -125,7 +125,7 @@ class BrokenPastes(Chat):
         terminal.keys("C-d")
         terminal.wait_for("exit code 0")
 
-    def test_a_silence_ends_it_and_keeps_the_text(self):
+    def test_a_pause_ends_it_and_keeps_the_text(self):
         terminal = self.pasted()
         terminal.wait_for(">>> hello")
         terminal.type(" there")
@@ -134,25 +134,25 @@ class BrokenPastes(Chat):
         terminal.keys("C-c")
         self.leaves(terminal)
 
-    def test_ctrl_c_throws_it_away(self):
+    def test_ctrl_c_discards_it(self):
         terminal = self.pasted()
         terminal.keys("C-c")
         self.leaves(terminal)
 
-    def test_an_interrupt_throws_it_away(self):
+    def test_sigint_discards_it(self):
         terminal = self.pasted()
         os.kill(terminal.process(), signal.SIGINT)
         self.leaves(terminal)
 
-    def test_the_end_is_obeyed(self):
+    def test_an_end_signal_ends_the_chat(self):
         terminal = self.pasted()
         os.kill(terminal.process(), signal.SIGTERM)
         terminal.wait_for("exit code 143")
 
 
 class Stopping(Chat):
-    def test_ctrl_c_stops_an_answer_and_keeps_the_chat(self):
-        # The model may never end, so that there is an answer to stop.
+    def test_ctrl_c_stops_an_answer_and_continues_the_chat(self):
+        # The model never ends, so that there is an answer to stop.
         terminal = self.terminal(STORIES, "--chat-template", "vicuna", "--temp", "0", "--logit-bias", f"{end_token()}=-inf")
         terminal.type("Tell me more")
         terminal.keys("Enter")
@@ -170,7 +170,7 @@ class Stopping(Chat):
         terminal.keys("C-d")
         terminal.wait_for("exit code 0")
 
-    def test_ctrl_c_throws_a_line_away(self):
+    def test_ctrl_c_discards_a_line(self):
         terminal = self.terminal(*GREEDY)
         terminal.type("not this")
         terminal.keys("C-c")
@@ -190,7 +190,7 @@ class Commands(Chat):
             terminal.type(line)
             terminal.keys("Enter")
             terminal.wait_for(lambda screen, number=number: screen.count(">>>") == number)
-        self.assertIn("note: taken back: `And then?`", terminal.screen())
+        self.assertIn("note: removed: `And then?`", terminal.screen())
         self.assertEqual(json.loads(saved.read_text()), {"messages": [{"role": "user", "content": "Hello"},
                                                                       {"role": "assistant", "content": first}],
                                                          "etna": {"settings": {"max-tokens": ["12"], "temp": ["0"]}}})
@@ -200,7 +200,7 @@ class Commands(Chat):
         again = self.terminal(*GREEDY)
         again.type(f"/load {saved}")
         again.keys("Enter")
-        again.wait_for("has 1 messages of yours")
+        again.wait_for(": 1 user messages")
         again.type("/show messages")
         again.keys("Enter")
         again.wait_for("user      Hello")
@@ -218,17 +218,17 @@ class Commands(Chat):
     def test_save_asks_before_it_creates_a_folder(self):
         terminal = self.terminal(*GREEDY)
         terminal.type("/save ~/new/chat.json")
-        for answer, told in (("n", "note: not saved; folder"), ("y", "note: saved to")):
+        for answer, message in (("n", "note: not saved; folder"), ("y", "note: saved to")):
             terminal.keys("Enter")
             terminal.wait_for("/new? [y]es, [N]o:")
             terminal.type(answer)
             terminal.keys("Enter")
-            terminal.wait_for(told)
+            terminal.wait_for(message)
             self.assertEqual((self.home / "new" / "chat.json").exists(), answer == "y")
             terminal.keys("C-l", "Up")
             terminal.wait_for(lambda screen: screen.endswith(">>> /save ~/new/chat.json"))
 
-    def test_paths_may_begin_at_home(self):
+    def test_paths_may_start_with_a_tilde(self):
         terminal = self.terminal(*GREEDY)
         terminal.type("/save ~/saved.json")
         terminal.keys("Enter")
@@ -237,17 +237,17 @@ class Commands(Chat):
 
 
 class Signals(Chat):
-    def test_they_end_a_pipe_between_answers(self):
+    def test_signals_end_a_pipe_between_answers(self):
         for number, code in ((signal.SIGTERM, 143), (signal.SIGHUP, 129)):
             with subprocess.Popen([chats.ETNA, "chat", *GREEDY], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                   stderr=subprocess.DEVNULL, env=variables(self.home)) as chat:
                 chat.stdin.write(b"Hello\n")
                 chat.stdin.flush()
-                chat.stdout.readline()  # the answer has come, and more lines may come
+                chat.stdout.readline()  # the answer is complete, and the pipe is still open
                 chat.send_signal(number)
                 self.assertEqual(chat.wait(LIMIT_S), code)
 
-    def test_they_end_a_pipe_within_an_answer(self):
+    def test_signals_end_a_pipe_within_an_answer(self):
         endless = (STORIES, "--chat-template", "vicuna", "--temp", "0", "--logit-bias", f"{end_token()}=-inf", "-c", "100000")
         with subprocess.Popen([chats.ETNA, "chat", *endless], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                               stderr=subprocess.DEVNULL, env=variables(self.home)) as chat:
@@ -262,23 +262,23 @@ class Signals(Chat):
                               stderr=subprocess.PIPE, env=variables(self.home)) as chat:
             chat.stdin.write(b"Hello\n/show nothing\n")
             chat.stdin.flush()
-            while b"to show" not in chat.stderr.readline():  # the answer is over
-                pass
+            while b"/show has no" not in (line := chat.stderr.readline()):  # the answer is complete
+                self.assertTrue(line, "standard error has ended")
             chat.send_signal(signal.SIGINT)
             self.assertEqual(chat.wait(LIMIT_S), -signal.SIGINT)
 
-    def test_they_end_a_terminal_and_leave_it_as_it_was(self):
+    def test_signals_end_a_terminal_chat_and_restore_the_terminal(self):
         for number, code in ((signal.SIGTERM, 143), (signal.SIGHUP, 129)):
             terminal = self.terminal(*GREEDY)
             terminal.type("half a line")
             terminal.wait_for("half a line")
             os.kill(terminal.process(), number)
             terminal.wait_for(f"exit code {code}")
-            terminal.type("echoed")  # by the terminal itself, to cat
+            terminal.type("echoed")  # echoed by the terminal, to cat
             terminal.keys("Enter")
             terminal.wait_for("echoed\nechoed")
 
-    def test_a_stopped_program_goes_on_where_it_was(self):
+    def test_a_stopped_program_resumes(self):
         terminal = self.terminal(*GREEDY)
         terminal.type("half a line")
         terminal.wait_for("half a line")
@@ -290,7 +290,7 @@ class Signals(Chat):
 
 
 class Resizing(Chat):
-    def test_a_line_follows_the_size_of_the_terminal(self):
+    def test_a_line_adapts_to_the_terminal_size(self):
         terminal = self.terminal(*GREEDY)
         text = "a line that is long enough to need two rows of a narrow terminal"
         terminal.type(text)
@@ -306,7 +306,7 @@ class Resizing(Chat):
         terminal.keys("C-d")
         terminal.wait_for("exit code 0")
 
-    def test_a_flood_of_sizes_while_a_line_is_edited_never_crashes(self):
+    def test_many_resizes_during_line_editing_never_crash(self):
         chance = random.Random(1)
         for _ in range(ROUNDS):
             terminal = self.terminal(*GREEDY)
@@ -334,7 +334,7 @@ class Resizing(Chat):
                     terminal.keys(*chance.choices(("Home", "End", "Left", "BSpace", "Up", "Down", "C-k", "C-y", "C-r"), k=4))
                 terminal.resize(80, 24)
                 terminal.keys("C-g", "C-c")
-                terminal.type("go on")
+                terminal.type("continue")
                 terminal.keys("Enter")
                 terminal.resize(chance.randint(10, 200), chance.randint(2, 50))
                 terminal.keys("C-c")
@@ -345,20 +345,20 @@ class Resizing(Chat):
 
 
 class Lines(Chat):
-    """The model writes what a grammar says, so that it is known where its lines have to break."""
+    """A grammar fixes the model's text, so that its line breaks are known."""
 
     WORDS = " ".join(f"w{number}" + "x" * (number % 7) for number in range(40))
 
     def rows(self, *arguments, columns=80):
         terminal = self.terminal(STORIES, "--chat-template", "vicuna", "--regex", self.WORDS, *arguments)
         terminal.resize(columns, 30)
-        terminal.type("Go on")
+        terminal.type("Continue")
         terminal.keys("Enter")
         terminal.wait_for(lambda screen: screen.count(">>>") == 2 and "w39" in screen.replace("\n", ""))
-        screen = terminal.tmux("capture-pane", "-p").rstrip()  # as the rows are
-        return [row.rstrip() for row in screen[screen.index("Go on"):].split("\n")[1:-1]]
+        screen = terminal.tmux("capture-pane", "-p").rstrip()  # rows without joining
+        return [row.rstrip() for row in screen[screen.index("Continue"):].split("\n")[1:-1]]
 
-    def test_they_break_between_words(self):
+    def test_lines_break_between_words(self):
         for columns in (80, 33):
             with self.subTest(columns=columns):
                 rows = self.rows(columns=columns)
@@ -366,12 +366,12 @@ class Lines(Chat):
                 self.assertGreater(len(rows), 1)
                 self.assertLessEqual(max(map(len, rows)), columns)
 
-    def test_the_terminal_breaks_them_where_that_is_asked_for(self):
+    def test_no_wrap_leaves_line_breaks_to_the_terminal(self):
         rows = self.rows("--no-wrap", columns=33)
         self.assertEqual("".join(row.ljust(33) for row in rows).rstrip(), self.WORDS)
 
-    def told(self, typed, *arguments, columns=40):
-        """The rows that follow a typed line."""
+    def rows_after(self, typed, *arguments, columns=40):
+        """Returns the rows after a typed line."""
         terminal = self.terminal(*GREEDY, *arguments)
         terminal.resize(columns, 60)
         terminal.type(typed)
@@ -381,41 +381,40 @@ class Lines(Chat):
         return [row.rstrip() for row in screen.partition(f">>> {typed}")[2].split("\n")[1:-1]]
 
     def test_notes_errors_and_hints_break_between_words(self):
-        self.assertEqual(self.told("/system"), ["note: there is no system message now"])
-        self.assertEqual(self.told("/set"), ["max-tokens 12", "temp 0"])
-        self.assertEqual(self.told("/load"), ["error: /load needs an argument", "hint: /load PATH: go on with a", "conversation from a file"])
-        self.assertEqual(self.told("/load", columns=24), ["error: /load needs an", "argument", "hint: /load PATH: go on", "with a conversation from",
-                                                          "a file"])
-        self.assertEqual(self.told("/load", "--no-wrap", columns=24), ["error: /load needs an ar", "gument", "hint: /load PATH: go on",
-                                                                       "with a conversation from", " a file"])
+        self.assertEqual(self.rows_after("/system"), ["note: the system message is removed"])
+        self.assertEqual(self.rows_after("/set"), ["max-tokens 12", "temp 0"])
+        self.assertEqual(self.rows_after("/load"), ["error: /load needs an argument", "hint: /load PATH: continue a", "conversation from a file"])
+        self.assertEqual(self.rows_after("/load", columns=24), ["error: /load needs an", "argument", "hint: /load PATH:", "continue a conversation", "from a file"])
+        self.assertEqual(self.rows_after("/load", "--no-wrap", columns=24), ["error: /load needs an ar", "gument", "hint: /load PATH: contin",
+                                                                       "ue a conversation from a", " file"])
 
-    def test_help_breaks_between_words_and_keeps_its_columns(self):
+    def test_help_breaks_between_words_within_its_columns(self):
         for columns in (80, 50):
             with self.subTest(columns=columns):
-                rows = self.told("/help", columns=columns)
+                rows = self.rows_after("/help", columns=columns)
                 self.assertLessEqual(max(map(len, rows)), columns)
                 self.assertGreater(len(rows), 16)
                 for row in rows:
                     self.assertRegex(row, r'^(/|"""|Ctrl-C| {19}\S)')
-        self.assertIn("/undo              take the last message and its", rows)
-        self.assertIn("                   answer back", rows)
+        self.assertIn("/undo              remove the last message and its", rows)
+        self.assertIn("                   answer", rows)
 
-    def test_a_pipe_gets_lines_as_they_are(self):
-        text, _ = piped(self.home, "Go on\n", STORIES, "--chat-template", "vicuna", "--regex", self.WORDS)
+    def test_a_pipe_gets_unbroken_lines(self):
+        text, _ = piped(self.home, "Continue\n", STORIES, "--chat-template", "vicuna", "--regex", self.WORDS)
         self.assertEqual(text, self.WORDS + "\n")
 
 
 class Pipes(Chat):
     def test_each_line_is_answered(self):
-        text, told = piped(self.home, "hi\nhow are you\n", *GREEDY)
+        text, error = piped(self.home, "hi\nhow are you\n", *GREEDY)
         self.assertEqual(len(self.answers("hi", "how are you")), 2)
         self.assertTrue(text.endswith("\n"))
-        self.assertNotIn("error", told)
+        self.assertNotIn("error", error)
 
-    def test_a_line_of_100_mb_is_passed_over_and_takes_no_memory(self):
-        typed, told = self.home / "typed", self.home / "told"
+    def test_a_line_of_100_mb_is_skipped_and_takes_no_memory(self):
+        typed, messages = self.home / "typed", self.home / "messages"
         typed.write_bytes(b"x" * 100_000_000 + b"\nhi\n")
-        with open(typed, "rb") as source, open(told, "wb") as error:
+        with open(typed, "rb") as source, open(messages, "wb") as error:
             chat = subprocess.Popen([chats.ETNA, "chat", *GREEDY], stdin=source, stdout=subprocess.PIPE, stderr=error,
                                     env=variables(self.home))
             with chat.stdout:
@@ -423,7 +422,7 @@ class Pipes(Chat):
             _, status, usage = os.wait4(chat.pid, 0)
         chat.returncode = os.waitstatus_to_exitcode(status)
         self.assertEqual(chat.returncode, 1)
-        self.assertIn("error: a message is longer than 64 MiB: it is left out", told.read_text())
+        self.assertIn("error: a message is longer than 64 MiB and was skipped", messages.read_text())
         self.assertEqual(answer.decode(), self.answers("hi")[0] + "\n")
         print(f"{usage.ru_maxrss // 1024} MiB at most")
         self.assertLess(usage.ru_maxrss, 1 << 20)  # KiB
@@ -434,9 +433,9 @@ class Pipes(Chat):
         self.assertEqual(done.returncode, 1)
         self.assertIn(b"error: ", done.stderr)
 
-    def test_the_second_turn_computes_only_what_is_new(self):
-        _, told = piped(self.home, "hi\n/stats\nhow are you\n/stats\n", *GREEDY)
-        prompts = [line for line in told.splitlines() if line.startswith("prompt")]
+    def test_the_second_turn_computes_only_new_tokens(self):
+        _, messages = piped(self.home, "hi\n/stats\nhow are you\n/stats\n", *GREEDY)
+        prompts = [line for line in messages.splitlines() if line.startswith("prompt")]
         self.assertEqual(len(prompts), 2)
         words = prompts[1].split()
         self.assertGreater(int(words[3]), int(words[1]) // 2, prompts)

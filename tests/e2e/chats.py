@@ -1,4 +1,4 @@
-"""What tests of `etna chat` share: a home of its own, terminals and pipes."""
+"""Shared by the tests of `etna chat`: a temporary home, terminals and pipes."""
 
 import json
 import os
@@ -22,7 +22,7 @@ def variables(home):
 
 
 def piped(home, text, *arguments):
-    """What a script gets: (standard output, standard error)."""
+    """Runs the chat through a pipe. Returns (standard output, standard error)."""
     done = subprocess.run([ETNA, "chat", *arguments], input=text.encode(), capture_output=True, timeout=LIMIT_S,
                           env=variables(home), check=False)
     if done.returncode != 0:
@@ -48,7 +48,7 @@ class Chat(unittest.TestCase):
         return terminal
 
     def answers(self, *messages):
-        """Each message's answer, as a pipe gives them."""
+        """Returns the answer to each message, through a pipe."""
         answers, before = [], ""
         for count in range(1, len(messages) + 1):
             text, _ = piped(self.home, "".join(f"{message}\n" for message in messages[:count]), *GREEDY)
@@ -58,7 +58,7 @@ class Chat(unittest.TestCase):
         return answers
 
     def conversation(self, terminal):
-        """The screen from the first prompt on."""
+        """Returns the screen from the first prompt."""
         screen = terminal.screen()
         return screen[screen.index(">>>"):]
 

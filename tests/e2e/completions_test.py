@@ -31,7 +31,7 @@ def texts(answer):
 
 
 def streamed(server, **body):
-    """What a client has that adds up the chunks of a stream, by choice."""
+    """Concatenates the chunks of a stream, by choice."""
     status, _, text = server.request("POST", "/v1/completions", {"max_tokens": 64, "temperature": 0, "stream": True, **body})
     assert status == 200, text
     lines = [line[6:] for line in text.split("\n") if line.startswith("data: ")]
@@ -54,7 +54,7 @@ class Completions(Serve):
         self.assertIn(part, answer["error"]["message"])
         return answer["error"]
 
-    def test_a_text_is_gone_on_with(self):
+    def test_a_text_is_continued(self):
         status, answer = complete(self.server, prompt=COUNT)
         self.assertEqual(status, 200, answer)
         self.assertEqual((answer["object"], answer["id"][:5]), ("text_completion", "cmpl-"))
@@ -64,7 +64,7 @@ class Completions(Serve):
         for path in ("/completions", "/v3/completions"):
             self.assertEqual(texts(complete(self.server, path, prompt=COUNT)[1]), [COUNTED])
 
-    def test_the_length_where_none_is_asked_for(self):
+    def test_the_default_length(self):
         _, answer = complete(self.server, prompt=COUNT, max_tokens=None)
         self.assertEqual((answer["usage"]["completion_tokens"], answer["choices"][0]["finish_reason"]), (16, "length"))
         _, answer = complete(self.server, "/v3/completions", prompt=COUNT, max_tokens=None)
@@ -73,11 +73,11 @@ class Completions(Serve):
     def test_prompts_come_in_four_shapes(self):
         _, tokens = complete(self.server, "/tokenize", prompt=COUNT)
         tokens = tokens["tokens"]
-        for prompt, wanted in ((COUNT, [COUNTED]), ([COUNT, SUM], [COUNTED, "92"]), (tokens, [COUNTED]),
+        for prompt, expected in ((COUNT, [COUNTED]), ([COUNT, SUM], [COUNTED, "92"]), (tokens, [COUNTED]),
                                ([tokens, tokens], [COUNTED, COUNTED])):
             status, answer = complete(self.server, prompt=prompt)
-            self.assertEqual((status, texts(answer)), (200, wanted))
-            self.assertEqual([choice["index"] for choice in answer["choices"]], list(range(len(wanted))))
+            self.assertEqual((status, texts(answer)), (200, expected))
+            self.assertEqual([choice["index"] for choice in answer["choices"]], list(range(len(expected))))
         self.assertEqual(answer["usage"]["prompt_tokens"], 2 * len(tokens))
 
     def test_several_choices_of_several_prompts(self):
@@ -122,12 +122,12 @@ class Completions(Serve):
         self.assertEqual(logprobs["text_offset"], [len("".join(logprobs["tokens"][:i])) for i in range(len(logprobs["tokens"]))])
         self.assertEqual((logprobs["token_logprobs"][0], logprobs["top_logprobs"][0]), (None, None))
         self.assertEqual(answer["usage"]["prompt_tokens_details"]["cached_tokens"], 0)
-        for place in range(1, count):  # what each beginning of the prompt makes likely, asked for alone
+        for place in range(1, count):  # the same from a request for each prefix of the prompt
             _, alone = complete(self.server, prompt=tokens[:place], max_tokens=1, logprobs=5, ignore_eos=True)
-            wanted, told = alone["choices"][0]["logprobs"]["top_logprobs"][0], logprobs["top_logprobs"][place]
-            for token in wanted:
-                self.assertAlmostEqual(told[token], wanted[token], delta=0.02)
-            self.assertAlmostEqual(told[logprobs["tokens"][place]], logprobs["token_logprobs"][place], delta=1e-6)
+            expected, logged = alone["choices"][0]["logprobs"]["top_logprobs"][0], logprobs["top_logprobs"][place]
+            for token in expected:
+                self.assertAlmostEqual(logged[token], expected[token], delta=0.02)
+            self.assertAlmostEqual(logged[logprobs["tokens"][place]], logprobs["token_logprobs"][place], delta=1e-6)
         again = streamed(self.server, prompt=tokens, echo=True, logprobs=5)[0]
         self.assertEqual((again["text"], again["logprobs"]), (choice["text"], logprobs))
         _, alone = complete(self.server, prompt=tokens, echo=True, logprobs=5, max_tokens=0)
@@ -152,24 +152,24 @@ class Completions(Serve):
         self.assertEqual((error["param"], error["code"]), ("prompt", "context_length_exceeded"))
         self.assertIn("1000000 bytes", error["message"])
 
-    def test_a_demanded_call_that_is_cut_off_is_no_text(self):
+    def test_a_required_call_that_is_cut_off_is_not_text(self):
         question = {"messages": serve_test.QUESTION["messages"], "tools": [serve_test.WEATHER], "tool_choice": "required"}
         for tokens in range(1, 8):
             status, answer = complete(self.server, "/v1/chat/completions", **question, max_tokens=tokens)
             choice, = answer["choices"]
             self.assertEqual((status, choice["message"]["content"] or "", choice["finish_reason"]), (200, "", "length"), answer)
 
-    def test_what_is_refused(self):
+    def test_refusals(self):
         for body, status, part, param in (
-                ({}, 400, "required", "prompt"), ({"prompt": []}, 400, "none of them empty", "prompt"),
-                ({"prompt": [[]]}, 400, "none of them empty", "prompt"), ({"prompt": [999999]}, 400, "below 2048", "prompt"),
+                ({}, 400, "required", "prompt"), ({"prompt": []}, 400, "non-empty", "prompt"),
+                ({"prompt": [[]]}, 400, "non-empty", "prompt"), ({"prompt": [999999]}, 400, "below 2048", "prompt"),
                 ({"prompt": ["a", 1]}, 400, "must be", "prompt"), ({"prompt": ""}, 400, "empty", "prompt"),
                 ({"prompt": ["a"] * 100, "n": 2}, 400, "at most 128", "prompt"),
                 ({"prompt": "a", "best_of": 21}, 400, "from 1 to 20", "best_of"),
                 ({"prompt": "a", "n": 2, "best_of": 1}, 400, "at least n", "best_of"),
                 ({"prompt": "a", "length_penalty": 2.0}, 400, "beam search", "length_penalty"),
                 ({"prompt": "a", "num_assistant_tokens": 33}, 400, "from 0 to 32", "num_assistant_tokens"),
-                ({"prompt": "a", "suffix": "b"}, 400, "filling gaps", "suffix"),
+                ({"prompt": "a", "suffix": "b"}, 400, "trained for infilling", "suffix"),
                 ({"prompt": "a", "logprobs": 21}, 400, "", "logprobs"),
                 ({"prompt": "a", "logits_processors": ["x"]}, 400, "logits_processors", "logits_processors"),
                 ({"prompt": "dog " * 3000}, 400, "the context holds 2048", "prompt")):
@@ -193,14 +193,14 @@ class Prompts(Serve):
         self.assertEqual(marks["count"], 1)
         self.assertGreater(letters["count"], 1)
 
-    def test_a_conversation_as_the_model_gets_it(self):
+    def test_a_conversation_is_rendered_to_the_model_prompt(self):
         messages = serve_test.QUESTION["messages"]
         _, answer = complete(self.server, "/apply-template", messages=messages)
         self.assertEqual(answer["prompt"], SUM)
         _, tokens = complete(self.server, "/tokenize", messages=messages)
         self.assertEqual(complete(self.server, "/detokenize", tokens=tokens["tokens"])[1]["content"], SUM)
 
-    def test_what_is_refused(self):
+    def test_refusals(self):
         for path, body in (("/tokenize", {}), ("/tokenize", {"content": 1}), ("/detokenize", {}),
                            ("/detokenize", {"tokens": [2048]}), ("/detokenize", {"tokens": ["a"]}),
                            ("/apply-template", {})):
@@ -210,18 +210,18 @@ class Prompts(Serve):
 
 
 class Routes(unittest.TestCase):
-    def test_the_document_and_the_list_name_every_route(self):
+    def test_openapi_document_and_route_list_name_every_route(self):
         listed = subprocess.run([serve_test.ETNA, "serve", "--routes", "--chat-path", "/talk"], capture_output=True, text=True, check=True)
         routes = {tuple(line.split()[:2]) for line in listed.stdout.splitlines()}
         self.assertIn(("POST", "/talk"), routes)
-        server = Server("--chat-path", "/talk", "--completions-path", "/go-on")
+        server = Server("--chat-path", "/talk", "--completions-path", "/continue")
         try:
             document = json.loads(server.request("GET", "/openapi.json")[2])
             described = {(method.upper(), path) for path, methods in document["paths"].items() for method in methods}
-            self.assertEqual(described - {("POST", "/go-on")}, routes - {("POST", "/v1/completions")})
+            self.assertEqual(described - {("POST", "/continue")}, routes - {("POST", "/v1/completions")})
             self.assertEqual(server.ask("/talk")[1]["choices"][0]["message"]["content"], "92")
-            self.assertEqual(texts(complete(server, "/go-on", prompt=SUM)[1]), ["92"])
-            self.assertEqual(server.request("POST", "/v1/chat/completions", {})[0], 405)  # where stored chats are listed
+            self.assertEqual(texts(complete(server, "/continue", prompt=SUM)[1]), ["92"])
+            self.assertEqual(server.request("POST", "/v1/chat/completions", {})[0], 405)  # GET lists the stored chats
         finally:
             server.stop()
         for wrong in (["--chat-path", "talk"], ["--chat-path", "/same", "--completions-path", "/same"]):
@@ -229,7 +229,7 @@ class Routes(unittest.TestCase):
             self.assertNotEqual(done.returncode, 0)
             self.assertIn("path", done.stderr)
 
-    def test_figures_are_prometheus_text(self):
+    def test_metrics_are_prometheus_text(self):
         server = Server()
         try:
             server.ask()
@@ -244,7 +244,7 @@ class Routes(unittest.TestCase):
 
 
 class Several(unittest.TestCase):
-    def test_models_have_names_of_their_own(self):
+    def test_models_are_served_under_their_names(self):
         file = str(SOURCE / "tests" / "data" / "models" / "stories260K.gguf")
         server = Server("demo", file, "--alias", "first", "--alias", "second", "--models-max", "1")
         try:
@@ -253,8 +253,8 @@ class Several(unittest.TestCase):
             self.assertEqual(texts(complete(server, model="first", prompt=SUM)[1]), ["92"])
             self.assertEqual(complete(server, model="second", prompt="Once upon a time", max_tokens=4)[0], 200)
             loaded = {model["name"]: model["loaded"] for model in json.loads(server.request("GET", "/dynamo/alpha/list-models")[2])["data"]}
-            self.assertEqual(loaded, {"first": False, "second": True})  # there is room for one
-            self.assertEqual(texts(complete(server, prompt=SUM)[1]), ["92"])  # the first is meant where none is named
+            self.assertEqual(loaded, {"first": False, "second": True})  # one model fits into memory
+            self.assertEqual(texts(complete(server, prompt=SUM)[1]), ["92"])  # the first model is the default
         finally:
             server.stop()
         done = subprocess.run([serve_test.ETNA, "serve", "demo", file, "--alias", "x", "--alias", "x"], capture_output=True, text=True, check=False)
@@ -263,7 +263,7 @@ class Several(unittest.TestCase):
 
 
 class Operator(unittest.TestCase):
-    """What the operator's options do to completions."""
+    """Effects of the operator's options on completions."""
 
     def test_limits_keys_and_the_rules_of_v3(self):
         server = Server("--max-tokens-limit", "20", "--ignore-eos-max-tokens", "30", "--api-key", "one", "--api-key", "two")
@@ -306,21 +306,21 @@ class Operator(unittest.TestCase):
         finally:
             server.stop()
 
-    def test_a_folder_without_models_is_told(self):
+    def test_a_folder_without_models_is_reported(self):
         with tempfile.TemporaryDirectory() as folder:
             server = Server("--models-dir", folder)
             try:
                 status, answer = complete(server, prompt="a")
                 self.assertEqual((status, answer["error"]["code"]), (404, "model_not_found"))
                 self.assertIn("no model is served", answer["error"]["message"])
-                self.assertIn(f"{folder} has no .gguf file", server.told())
+                self.assertIn(f"{folder} has no .gguf file", server.log_text())
             finally:
                 server.stop()
         done = subprocess.run([serve_test.ETNA, "serve", "--models-dir", ""], capture_output=True, text=True, check=False)
         self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
         self.assertIn("--models-dir is empty", done.stderr)
 
-    def test_a_model_whose_file_is_deleted_goes_on_answering(self):
+    def test_a_model_continues_to_answer_after_its_file_is_deleted(self):
         body = {"prompt": "Once upon a time", "max_tokens": 8, "seed": 3, "ignore_eos": True}
         with tempfile.TemporaryDirectory() as folder:
             file = pathlib.Path(folder) / "mine.gguf"
@@ -336,7 +336,7 @@ class Operator(unittest.TestCase):
             finally:
                 server.stop()
 
-    def test_a_model_that_leaves_its_folder_ends_the_answers_that_it_has_begun(self):
+    def test_a_model_removed_from_its_folder_finishes_running_answers(self):
         with tempfile.TemporaryDirectory() as folder:
             file = pathlib.Path(folder) / "mine.gguf"
             shutil.copy(SOURCE / "tests" / "data" / "models" / "stories260K.gguf", file)
@@ -347,7 +347,7 @@ class Operator(unittest.TestCase):
                 answer = connection.getresponse()
                 begin = answer.read(10)
                 file.unlink()
-                time.sleep(1.1)  # how long a folder is believed
+                time.sleep(1.1)  # the time that a folder listing is cached
                 self.assertEqual(complete(server, model="mine", prompt="a")[0], 404)
                 self.assertTrue((begin + answer.read()).decode().endswith("data: [DONE]\n\n"))
             finally:
@@ -356,7 +356,7 @@ class Operator(unittest.TestCase):
 
 
 class Smuggling(unittest.TestCase):
-    def test_the_body_of_a_refused_request_is_no_request(self):
+    def test_the_body_of_a_refused_request_is_not_read_as_a_request(self):
         server = Server()
         try:
             inner = "GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
@@ -382,18 +382,18 @@ class Logs(unittest.TestCase):
         self.assertEqual((status, headers["x-request-id"]), (200, "my-own-id"))
         server.process.terminate()
         server.process.wait(serve_test.LIMIT_S)
-        told = server.told()
+        logged = server.log_text()
         server.wait()
-        return told
+        return logged
 
-    def test_lines_have_the_id_and_nothing_that_users_wrote(self):
-        told = self.lines()
-        self.assertIn("my-own-id", told)
-        self.assertNotIn("secret", told)
+    def test_log_lines_have_the_id_and_no_user_text(self):
+        logged = self.lines()
+        self.assertIn("my-own-id", logged)
+        self.assertNotIn("secret", logged)
 
-    def test_lines_may_be_json_and_hold_prompts(self):
-        told = [json.loads(line) for line in self.lines("--log-json", "--log-prompts").splitlines() if line.startswith("{")]
-        prompt, request = (line for line in told if "request_id" in line)
+    def test_log_lines_may_be_json_with_prompts(self):
+        logged = [json.loads(line) for line in self.lines("--log-json", "--log-prompts").splitlines() if line.startswith("{")]
+        prompt, request = (line for line in logged if "request_id" in line)
         self.assertEqual((prompt["prompt"], prompt["request_id"]), ("a secret thing", "my-own-id"))
         self.assertEqual((request["path"], request["status"], request["request_id"]), ("/v1/completions", 200, "my-own-id"))
         self.assertEqual((request["model"], request["completion_tokens"]), ("demo", 1))
@@ -401,7 +401,7 @@ class Logs(unittest.TestCase):
 
 
 class Advice(unittest.TestCase):
-    def test_a_file_beside_the_model_tells_how_to_sample(self):
+    def test_generation_config_next_to_the_model_sets_sampling(self):
         body = {"prompt": "Once upon a time", "seed": 5, "max_tokens": 12, "ignore_eos": True, "temperature": None}
         with tempfile.TemporaryDirectory() as folder:
             shutil.copy(SOURCE / "core" / "store" / "demo" / "demo.gguf", pathlib.Path(folder) / "mine.gguf")
@@ -411,10 +411,10 @@ class Advice(unittest.TestCase):
                 server = Server("--models-dir", folder)
                 try:
                     found[temperature] = texts(complete(server, **body)[1])
-                    found["wished", temperature] = texts(complete(server, **{**body, "temperature": temperature, "top_k": 300})[1])
+                    found["requested", temperature] = texts(complete(server, **{**body, "temperature": temperature, "top_k": 300})[1])
                 finally:
                     server.stop()
-        self.assertEqual((found[0], found[2]), (found["wished", 0], found["wished", 2]))
+        self.assertEqual((found[0], found[2]), (found["requested", 0], found["requested", 2]))
         self.assertNotEqual(found[0], found[2])
 
 

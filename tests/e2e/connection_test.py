@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The connections of `etna serve`: HTTP as it is written, clients that misbehave, TLS. Usage: connection_test.py ETNA"""
+"""The connections of `etna serve`: raw HTTP, misbehaving clients, TLS. Usage: connection_test.py ETNA"""
 
 import http.client
 import json
@@ -35,19 +35,19 @@ class Http(Serve):
             self.assertIn(named, json.loads(text)["error"]["message"])
 
     def raw(self, sent):
-        """(status, body) of the first answer to these bytes."""
+        """Returns (status, body) of the first answer to these bytes."""
         with socket.create_connection(("127.0.0.1", self.server.port), LIMIT_S) as client:
             client.sendall(sent)
             answer = http.client.HTTPResponse(client)
             answer.begin()
             return answer.status, answer.read().decode()
 
-    def test_what_is_no_request_is_refused_in_the_words_of_every_refusal(self):
+    def test_malformed_requests_get_the_common_error_format(self):
         post = b"POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\n"
         for status, sent in ((400, post + b"Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}"),
                              (400, post + b"Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n{}"),
                              (400, post + b"Content-Length : 2\r\n\r\n{}"),
-                             (400, post + b"\r\n"),  # no body, and no waiting for one
+                             (400, post + b"\r\n"),  # no body, and the server does not wait for one
                              (405, b"BREW /live HTTP/1.1\r\nHost: localhost\r\n\r\n"),
                              (413, post + b"Content-Length: 99999999999999999999999\r\n\r\n"),
                              (414, b"GET /" + b"a" * 3000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n"),
@@ -89,16 +89,16 @@ class Misuse(unittest.TestCase):
                 time.sleep(0.02)
             self.assertEqual(server.in_flight(), 0)
         self.assertEqual(server.ask()[0], 200)
-        lines = [json.loads(line) for line in server.told().splitlines() if '"path": "/v1/chat' in line or '"path":"/v1/chat' in line]
+        lines = [json.loads(line) for line in server.log_text().splitlines() if '"path": "/v1/chat' in line or '"path":"/v1/chat' in line]
         self.assertEqual([line["outcome"] for line in lines], ["ok", "cancelled", "cancelled", "ok"], lines)
         self.assertEqual(server.stop(), 0)
 
-    def test_a_queue_that_is_full_is_told_with_the_time_to_come_back(self):
+    def test_a_full_queue_is_refused_with_retry_after(self):
         server = Server("--parallel", "1", "--queue", "1")
         server.ask()
         at_work = server.endless(True)
         text = b""
-        while text.count(b'"content"') < 2:  # the first comes with the role, the second when it has left the queue
+        while text.count(b'"content"') < 2:  # the first has the role, the second is sent when the request leaves the queue
             text += at_work.recv(4096)
         waiting = server.endless(True)
         self.assertIn(b" 200 ", waiting.recv(4096))
@@ -113,7 +113,7 @@ class Misuse(unittest.TestCase):
         self.assertEqual(server.ask()[0], 200)
         server.stop()
 
-    def test_bodies_that_never_come_hold_nobody_up_and_have_their_time(self):
+    def test_missing_bodies_time_out_and_block_no_other_client(self):
         server = Server("--requests-max", "2", "--body-timeout", "3")
         server.ask()
         begun = b"POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 900\r\n\r\n{"
@@ -132,7 +132,7 @@ class Misuse(unittest.TestCase):
             client.close()
         server.stop()
 
-    def test_a_probe_is_answered_when_every_place_is_taken(self):
+    def test_a_health_check_is_answered_when_all_handlers_are_busy(self):
         server = Server("--requests-max", "1")
         server.ask()
         with server.endless(True) as client:
@@ -142,7 +142,7 @@ class Misuse(unittest.TestCase):
                 self.assertEqual(server.request("GET", path)[0], 200, path)
         server.stop()
 
-    def test_a_drain_ends_in_its_time(self):
+    def test_a_drain_ends_within_its_timeout(self):
         server = Server("--drain-timeout", "1")
         server.ask()
         with server.endless(True) as client:
@@ -153,7 +153,7 @@ class Misuse(unittest.TestCase):
 
 
 class Tls(unittest.TestCase):
-    """Python's TLS, which checks the certificate, against a server with one that was made here."""
+    """Python's TLS client with certificate checks, against a server with a self-signed certificate."""
 
     @classmethod
     def setUpClass(cls):
@@ -178,7 +178,7 @@ class Tls(unittest.TestCase):
         answer = connection.getresponse()
         return answer.status, answer.read().decode()
 
-    def test_answers_and_streams_follow_on_one_connection(self):
+    def test_answers_and_streams_share_one_connection(self):
         self.assertTrue(self.server.address.startswith("https://127.0.0.1:"), self.server.address)
         connection = self.connection()
         status, text = self.ask(connection)
@@ -190,7 +190,7 @@ class Tls(unittest.TestCase):
         self.assertIs(connection.sock, used)
         connection.close()
 
-    def test_what_is_agreed_on_and_a_bound_that_was_set(self):
+    def test_tls_version_and_alpn_and_a_configured_limit(self):
         context = ssl.create_default_context(cafile=self.certificate)
         context.set_alpn_protocols(["h2", "http/1.1"])
         with socket.create_connection(("localhost", self.server.port), LIMIT_S) as plain, \
@@ -199,12 +199,12 @@ class Tls(unittest.TestCase):
             client.sendall(b"GET /live HTTP/1.1\r\nHost: localhost\r\n\r\n"
                            b"POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 65537\r\n\r\n")
             text = b""
-            while piece := client.recv(4096):  # without the server's farewell this raises
+            while piece := client.recv(4096):  # raises without the server's close_notify
                 text += piece
             self.assertTrue(text.startswith(b"HTTP/1.1 200 "), text)
             self.assertIn(b"HTTP/1.1 413 ", text)
 
-    def test_who_speaks_no_tls_is_dropped_alone(self):
+    def test_a_client_without_tls_is_dropped_alone(self):
         neighbour = self.connection()
         self.assertEqual(self.ask(neighbour)[0], 200)
         for sent in (b"GET /live HTTP/1.1\r\nHost: localhost\r\n\r\n", os.urandom(5000), b"\x16\x03\x01\x02\x00", b""):
@@ -223,7 +223,7 @@ class Tls(unittest.TestCase):
         self.assertEqual((done.returncode, done.stdout), (code, b""), done.stderr)
         return done.stderr.decode()
 
-    def test_files_that_cannot_be_used_are_told(self):
+    def test_unusable_certificate_files_are_reported(self):
         self.assertIn("without --tls-key", self.refused(2, "--tls-cert", self.certificate))
         self.assertIn("without --tls-cert", self.refused(2, "--tls-key", self.key))
         self.assertIn("is empty", self.refused(2, "--tls-cert", "", "--tls-key", ""))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`etna serve` killed at random moments under load: nothing that was acknowledged is lost, nothing is half there.
+"""Kills `etna serve` at random moments under load: nothing acknowledged is lost, no entry is partial.
 Usage: crash_test.py ETNA [KILLS]"""
 
 import collections
@@ -28,27 +28,27 @@ TERMINAL = ("completed", "incomplete", "failed", "cancelled")
 
 
 class Known:
-    """What the server has acknowledged, and what it was asked for when it died."""
+    """State that the server has acknowledged, and requests in progress when it was killed."""
 
     def __init__(self):
         self.lock = threading.Lock()
-        self.responses = {}  # id -> object as it was given
-        self.told = {}  # id -> (answer, the response that it goes on from), of responses that are deleted as well
+        self.responses = {}  # id -> object as received
+        self.answers = {}  # id -> (answer, previous response), including deleted responses
         self.events = {}  # id -> the lines of its stream
         self.deleted = set()
         self.background = set()
-        self.begun = set()  # ids of streams whose end nobody saw
+        self.running = set()  # ids of streams without a received end
         self.conversations = collections.defaultdict(list)  # id -> ids of items, in order
-        self.asked_items = collections.defaultdict(set)  # id -> texts of items that may be there
+        self.asked_items = collections.defaultdict(set)  # id -> texts of items that may be stored
         self.chats = {}
 
 
 class Client:
-    """Asks for one thing after the other until the server is gone."""
+    """Sends one request after another until the server is gone."""
 
     def __init__(self, port, known, seed):
         self.port, self.known, self.chooser = port, known, random.Random(seed)
-        self.own = []  # responses that are not deleted
+        self.own = []  # responses not deleted
         self.talk = None
         self.wrong = None
 
@@ -71,7 +71,7 @@ class Client:
         return text
 
     def onward(self):
-        """A request that may go on from the client's newest response."""
+        """Returns a request that may continue the client's newest response."""
         is_chained = self.own and self.chooser.random() < 0.5
         return {**SHORT, "previous_response_id": self.own[-1]} if is_chained else SHORT
 
@@ -81,7 +81,7 @@ class Client:
     def keep(self, made, events=None):
         with self.known.lock:
             self.known.responses[made["id"]] = made
-            self.known.told[made["id"]] = (made["output_text"], made["previous_response_id"])
+            self.known.answers[made["id"]] = (made["output_text"], made["previous_response_id"])
             if events:
                 self.known.events[made["id"]] = events
         self.own.append(made["id"])
@@ -98,12 +98,12 @@ class Client:
             self.keep(made, lines)
 
     def take(self, event):
-        """The whole response, with the event that tells of it."""
+        """Records the complete response when its event arrives."""
         with self.known.lock:
             if event["type"] == "response.created":
-                self.known.begun.add(event["response"]["id"])
+                self.known.running.add(event["response"]["id"])
             elif event["type"] in ("response.completed", "response.incomplete"):
-                self.known.begun.discard(event["response"]["id"])
+                self.known.running.discard(event["response"]["id"])
                 return event["response"]
         return None
 
@@ -119,18 +119,18 @@ class Client:
             made = json.loads(self.ask("POST", "/v1/conversations", {}))
             with self.known.lock:
                 self.known.conversations[made["id"]] = []
-            place = made["id"]
+            conversation = made["id"]
         else:
-            place = self.chooser.choice(old)
+            conversation = self.chooser.choice(old)
         texts = [f"item {self.chooser.random()}" for _ in range(self.chooser.randint(1, 5))]
         with self.known.lock:
-            self.known.asked_items[place].add(tuple(texts))
-        added = json.loads(self.ask("POST", f"/v1/conversations/{place}/items", {"items": [{"role": "user", "content": text} for text in texts]}))
+            self.known.asked_items[conversation].add(tuple(texts))
+        added = json.loads(self.ask("POST", f"/v1/conversations/{conversation}/items", {"items": [{"role": "user", "content": text} for text in texts]}))
         with self.known.lock:
-            self.known.conversations[place].extend(item["id"] for item in added["data"])
+            self.known.conversations[conversation].extend(item["id"] for item in added["data"])
 
     def said(self):
-        """A response in a conversation of the client's own, which gets the question and the answer."""
+        """Requests a response in the client's conversation, which receives the question and the answer."""
         if self.talk is None:
             self.talk = json.loads(self.ask("POST", "/v1/conversations", {}))["id"]
             with self.known.lock:
@@ -151,7 +151,7 @@ class Client:
             return
         gone = self.own.pop(self.chooser.randrange(len(self.own) - 1))
         with self.known.lock:
-            self.known.deleted.add(gone)  # from here on it may be gone
+            self.known.deleted.add(gone)  # may be deleted from now on
         self.ask("DELETE", f"/v1/responses/{gone}")
         with self.known.lock:
             del self.known.responses[gone]
@@ -177,7 +177,7 @@ class Crashes(unittest.TestCase):
         for thread in threads:
             thread.start()
         time.sleep(random.Random(seed).uniform(*LOAD_S))
-        if seed == self.kills - 1:  # a slow server (one with sanitizers) may have done too little for the checks until now
+        if seed == self.kills - 1:  # a slow server (with sanitizers) may not have done enough for the checks yet
             late = time.monotonic() + serve_test.LIMIT_S
             while not all(self.counts()) and time.monotonic() < late:
                 time.sleep(0.1)
@@ -196,10 +196,10 @@ class Crashes(unittest.TestCase):
             if name in self.known.deleted:
                 continue
             self.assertEqual(self.found(server, f"/v1/responses/{name}"), self.known.responses[name])
-        for name in self.known.begun:  # nobody knows whether they were kept, but half is no answer
+        for name in self.known.running:  # may or may not be stored, but never partially
             response = self.found(server, f"/v1/responses/{name}")
             self.assertTrue(response is None or (response["status"] in TERMINAL and response["output"]), response)
-        self.known.begun.clear()
+        self.known.running.clear()
         for name in self.known.background:
             response = self.found(server, f"/v1/responses/{name}")
             self.assertIn(response["status"], TERMINAL)
@@ -220,13 +220,13 @@ class Crashes(unittest.TestCase):
         return json.loads(text)["input_tokens"]
 
     def check_uses(self, server, those, chooser):
-        """What can be done with responses that were kept: their items listed, their streams replayed, their pasts gone on from."""
+        """Checks stored responses: lists their items, replays their streams, continues them."""
         for name in chooser.sample(sorted(those), min(2, len(those))):
             items = self.found(server, f"/v1/responses/{name}/input_items")["data"]
             self.assertEqual([item["content"][0]["text"] for item in items], [SHORT["input"]])
             history, at = [], name
             while at:
-                text, at = self.known.told[at]
+                text, at = self.known.answers[at]
                 history[:0] = [{"role": "user", "content": SHORT["input"]}, {"role": "assistant", "content": text}]
             asked = {"role": "user", "content": "And now?"}
             self.assertEqual(self.tokens(server, {"previous_response_id": name, "input": [asked]}), self.tokens(server, {"input": [*history, asked]}))
@@ -245,13 +245,13 @@ class Crashes(unittest.TestCase):
             after = f"&after={page['last_id']}"
 
     def check_conversations(self, server):
-        """Every item that was acknowledged, in its order; and what was added at once is there as a whole."""
+        """Checks that every acknowledged item is there, in order, and that items added together are complete."""
         for name, known in self.known.conversations.items():
             items = self.items_of(server, name)
             ids = [item["id"] for item in items]
             self.assertTrue(set(known) <= set(ids), (name, known, ids))
             talk = [item["role"] for item in items if item["content"][0]["text"][:4] != "item"]
-            self.assertEqual(talk, ["user", "assistant"] * (len(talk) // 2), (name, talk))  # no question without its answer
+            self.assertEqual(talk, ["user", "assistant"] * (len(talk) // 2), (name, talk))  # every question has its answer
             texts = {item["content"][0]["text"] for item in items}
             for added in self.known.asked_items[name]:
                 self.assertIn(len(texts & set(added)), (0, len(added)), (name, added))
@@ -264,12 +264,12 @@ class Crashes(unittest.TestCase):
             if not page["has_more"]:
                 break
             after = f"&after={page['last_id']}"
-        for name, told in self.known.chats.items():
-            self.assertEqual({member: listed[name][member] for member in told}, told)
+        for name, known in self.known.chats.items():
+            self.assertEqual({member: listed[name][member] for member in known}, known)
 
     def check_deleted(self, server):
         for name in self.known.deleted:
-            if name not in self.known.responses:  # and the server has said so
+            if name not in self.known.responses:  # acknowledged by the server
                 self.assertIsNone(self.found(server, f"/v1/responses/{name}"))
 
     def check_file(self):
@@ -287,8 +287,8 @@ class Crashes(unittest.TestCase):
             again = Server("--store", str(self.file))
             self.check_responses(again, set(self.known.responses) - before)
             self.check_conversations(again)
-            self.check_uses(again, self.known.told.keys() - self.known.deleted, random.Random(seed))
-            self.assertNotIn("damaged", again.told())
+            self.check_uses(again, self.known.answers.keys() - self.known.deleted, random.Random(seed))
+            self.assertNotIn("damaged", again.log_text())
             again.stop(signal.SIGKILL if seed % 2 else signal.SIGTERM)
         last = Server("--store", str(self.file))
         self.check_responses(last, self.known.responses)
@@ -299,7 +299,7 @@ class Crashes(unittest.TestCase):
         self.assertTrue(all(counts), counts)
         last.stop()
         self.check_file()
-        print("{} kills; kept {} responses, {} deleted, {} conversations, {} chats".format(self.kills, *counts), file=sys.stderr)
+        print("{} kills; {} responses stored, {} deleted, {} conversations, {} chats".format(self.kills, *counts), file=sys.stderr)
 
 
 if __name__ == "__main__":

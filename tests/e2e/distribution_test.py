@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Drafted tokens leave the distribution of sampled ones as it is. Usage: distribution_test.py ETNA [DRAWS]
+"""Drafts do not change the distribution of sampled tokens. Usage: distribution_test.py ETNA [DRAWS]
 
-DRAWS answers of a few tokens (1,024 by default) are drawn with the draft model, and as many with prompt lookup. How often each came is
-compared with what the model's own log-probabilities promise, by Pearson's chi-squared test. Nothing of what etna samples with is asked:
-temperature and top_k are applied here, to log-probabilities of texts that were given. Seeds are fixed, and so is the outcome."""
+DRAWS answers of a few tokens (1,024 by default) are drawn with the draft model, and as many with prompt lookup. Their frequencies are
+compared with the model's own log-probabilities by Pearson's chi-squared test. The expectation does not use etna's samplers:
+temperature and top_k are applied here, to log-probabilities of given texts. Seeds are fixed, and so is the outcome."""
 
 import collections
 import json
@@ -15,13 +15,13 @@ import unittest
 import serve_test
 
 DRAWS = 1024
-CHOICES = 128  # of a request
-PROMPT = "the cat and the dog and the cat and the"  # goes on in many ways, some of which lookup finds in it
+CHOICES = 128  # per request
+PROMPT = "the cat and the dog and the cat and the"  # has many continuations, some of which prompt lookup finds
 LENGTH, TOP, TEMPERATURE = 4, 3, 1.5
-OTHERS = ((4096, 1.3), (0, 1.1))  # a temperature that has to be told from it, by so many draws or more
+OTHERS = ((4096, 1.3), (0, 1.1))  # minimum draws, and a temperature that must be distinguishable with them
 LEAST_P, MOST_P_OF_OTHER = 1e-4, 1e-6
-LEAST_EXPECTED = 5  # of a cell: the statistic is chi-squared's for many
-LEAST_DRAFTS = 0.1  # of an answer, accepted as well as rejected
+LEAST_EXPECTED = 5  # per cell: the statistic is chi-squared for large counts
+LEAST_DRAFTS = 0.1  # per answer, both accepted and rejected
 DRAFT = {"num_assistant_tokens": 3, "max_ngram_size": 0}
 LOOKUP = {"num_assistant_tokens": 3, "max_ngram_size": 3}
 
@@ -38,7 +38,7 @@ def token_of(server, text):
 
 
 def likeliest(server, prompts):
-    """For each prompt, the TOP tokens that may come next, with their log-probabilities: nothing is sampled, nothing drafted."""
+    """Returns, for each prompt, the TOP next tokens with their log-probabilities, without sampling or drafts."""
     answer = post(server, "/v1/completions", prompt=prompts, max_tokens=1, temperature=0, logprobs=TOP, ignore_eos=True,
                   num_assistant_tokens=0)
     tops = [choice["logprobs"]["top_logprobs"][0] for choice in answer["choices"]]
@@ -46,7 +46,7 @@ def likeliest(server, prompts):
 
 
 def tree(server):
-    """The likeliest next tokens behind everything that may be drawn, by what was drawn so far."""
+    """Returns the likeliest next tokens after every possible prefix of the draws."""
     prompt = post(server, "/tokenize", prompt=PROMPT)["tokens"]
     known, level = {}, [()]
     for _ in range(LENGTH):
@@ -70,7 +70,7 @@ def probabilities(known, temperature):
 
 
 def draw(server, first_seed, way):
-    """How often each answer came, and how many drafts were accepted and rejected."""
+    """Returns the count of each answer, and of accepted and rejected drafts."""
     counts, drafts = collections.Counter(), collections.Counter()
     for begin in range(0, DRAWS, CHOICES):
         answer = post(server, "/v1/completions", prompt=PROMPT, n=min(CHOICES, DRAWS - begin), seed=first_seed + begin, max_tokens=LENGTH,
@@ -82,7 +82,7 @@ def draw(server, first_seed, way):
 
 
 def cells(counts, expected):
-    """(came, expected) of each answer; the rare ones together."""
+    """Returns (observed, expected) of each answer; rare answers are merged."""
     rare = [0, 0.0]
     for answer, often in expected.items():
         if often >= LEAST_EXPECTED:
@@ -94,14 +94,14 @@ def cells(counts, expected):
 
 
 def tail(statistic, freedom):
-    """How likely chi-squared of so many degrees of freedom is that large: the upper incomplete gamma function of halves, as a sum."""
+    """Returns the p-value of chi-squared: the upper incomplete gamma function of halves, as a sum."""
     x, half = statistic / 2, freedom % 2 / 2
     first = math.erfc(math.sqrt(x)) if half else 0.0
     return first + sum(math.exp((k + half) * math.log(x) - x - math.lgamma(k + half + 1)) for k in range(freedom // 2))
 
 
 def compare(counts, known, temperature):
-    """Statistic, degrees of freedom and p of the draws against what is expected at a temperature."""
+    """Returns statistic, degrees of freedom and p-value of the draws against a temperature."""
     expected = {answer: DRAWS * probability for answer, probability in probabilities(known, temperature).items()}
     pairs = list(cells(counts, expected))
     statistic = sum((came - often) ** 2 / often for came, often in pairs)
@@ -110,7 +110,7 @@ def compare(counts, known, temperature):
 
 class DistributionTest(unittest.TestCase):
     def check(self, name, way, first_seed, *options):
-        server = serve_test.Server("--parallel", "16", *options)  # which leaves rows for drafts
+        server = serve_test.Server("--parallel", "16", *options)  # leaves rows for drafts
         try:
             known = tree(server)
             begin = time.monotonic()

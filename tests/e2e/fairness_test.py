@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""One client takes all it can get of `etna serve demo`, and another asks. Usage: fairness_test.py ETNA [ROUNDS]"""
+"""Time to first token of one client while another takes all it can of `etna serve demo`. Usage: fairness_test.py ETNA [ROUNDS]"""
 
 import http.client
 import json
@@ -25,7 +25,7 @@ def in_flight(server, headers):
 
 
 def first_token_s(port, headers, source):
-    """Seconds until a chat's first content; the answer has to be whole."""
+    """Returns the seconds to a chat's first content; the answer must be complete."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=serve_test.LIMIT_S, source_address=(source, 0))
     start, first, text = time.monotonic(), None, ""
     connection.request("POST", "/v1/chat/completions", json.dumps({**QUESTION, "stream": True, "temperature": 0}), headers)
@@ -45,7 +45,7 @@ def first_token_s(port, headers, source):
 
 
 class Crowd:
-    """Requests of one client, none of which is read to its end."""
+    """Requests of one client, none of which is read to the end."""
 
     def __init__(self, port, headers):
         self.port, self.headers, self.connections, self.statuses = port, headers, [], []
@@ -67,7 +67,7 @@ class OneOfTwoClients(unittest.TestCase):
         self.keys.flush()
 
     def beside(self, attack, *options, has_keys=True, has_proxy=False):
-        """The light client's times beside what `attack` does with a Crowd."""
+        """Measures the light client's times while `attack` runs a Crowd."""
         server = Server(*options, *(("--api-key-file", self.keys.name) if has_keys else ()),
                         *(("--client-header", "X-Client") if has_proxy else ()))
         crowd = Crowd(server.port, {"Authorization": "Bearer heavy", "X-Client": "heavy"})
@@ -99,7 +99,7 @@ class OneOfTwoClients(unittest.TestCase):
                 crowd.ask("/v1/chat/completions", {**ENDLESS, "stream": True})
         self.beside(attack, has_keys=False)
 
-    def test_streams_that_a_proxy_names(self):
+    def test_streams_identified_by_a_proxy(self):
         def attack(crowd):
             for _ in range(50):
                 crowd.ask("/v1/chat/completions", {**ENDLESS, "stream": True})

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Grammars that are written to hold a model up for everybody. Usage: grammar_attack_test.py ETNA [ROUNDS]"""
+"""Grammars written to block a model for all clients. Usage: grammar_attack_test.py ETNA [ROUNDS]"""
 
 import http.client
 import json
@@ -14,7 +14,7 @@ from serve_test import Serve
 
 ROUNDS = 1
 ATTACKERS = 4
-CPU_MAX_S = 1  # of a grammar that is refused
+CPU_MAX_S = 1  # per refused grammar
 CHAIN, ITEMS = 30_000, 5_000
 
 
@@ -40,7 +40,7 @@ def peak_mib(pid):
 
 class Attack(Serve):
     def hostile(self, grammar, limit_s=serve_test.LIMIT_S):
-        """Status of an answer that a grammar of a stranger's making is for; None where the client left before."""
+        """Returns the status of an answer with a hostile grammar; None if the client left first."""
         connection = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=limit_s)
         try:
             body = {**serve_test.QUESTION, "max_tokens": 24, "ignore_eos": True, "reasoning_effort": "none", **grammar}
@@ -54,7 +54,7 @@ class Attack(Serve):
             connection.close()
 
     def honest(self):
-        """The tokens of an unrelated answer, and the longest that one let wait for it."""
+        """Returns the tokens of an unrelated answer, and the longest gap between them."""
         connection = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=serve_test.LIMIT_S)
         body = {**serve_test.QUESTION, "temperature": 0, "max_tokens": 120, "ignore_eos": True, "stream": True}
         connection.request("POST", "/v1/chat/completions", json.dumps(body))
@@ -67,21 +67,21 @@ class Attack(Serve):
         return text, longest
 
     def test_each_costs_about_a_second_at_most(self):
-        self.assertEqual(self.server.ask()[0], 200)  # the model is there
+        self.assertEqual(self.server.ask()[0], 200)  # the model is loaded
         pid = self.server.process.pid
         for name, grammar in hostile_grammars().items():
             before = cpu_s(pid)
             status = self.hostile(grammar)
             first, before = cpu_s(pid) - before, cpu_s(pid)
             self.assertIn(status, (200, 400), name)
-            # What one text has found stays for others: one that was too much at first may be followed then.
+            # Results of one text stay cached for others: a grammar that was too expensive at first may succeed later.
             self.assertIn(self.hostile(grammar), (status, 200), name)
             again = cpu_s(pid) - before
             print(f"{name}: {status}, {first:.2f} s of a processor, {again:.2f} s again; {peak_mib(pid):.0f} MiB at most", file=sys.stderr)
             if status == 400:
                 self.assertLess(first, CPU_MAX_S, name)
 
-    def test_others_keep_their_pace(self):
+    def test_other_clients_are_not_slowed(self):
         alone, alone_s = self.honest()
         grammars = list(hostile_grammars().values())
         begin, cpu_before = time.monotonic(), cpu_s(self.server.process.pid)
@@ -109,7 +109,7 @@ class Attack(Serve):
             self.hostile(grammar, limit_s=0.05)
         before = cpu_s(pid)
         time.sleep(3)
-        self.assertLess(cpu_s(pid) - before, 2.5)  # nobody has left work behind that goes on
+        self.assertLess(cpu_s(pid) - before, 2.5)  # no abandoned work continues
         end = time.monotonic() + serve_test.LIMIT_S
         while self.server.in_flight() > 0:
             self.assertLess(time.monotonic(), end)

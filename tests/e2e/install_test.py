@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""What `cmake --install` puts where, and what bash, zsh and fish complete with it. Usage: install_test.py ETNA BUILD
+"""The files of `cmake --install`, and completion in bash, zsh and fish. Usage: install_test.py ETNA BUILD
 
-Shells that are not installed are named as skipped."""
+Shells that are not installed are reported as skipped."""
 
 import os
 import pathlib
@@ -44,7 +44,7 @@ class Files(Installation):
         installed = {page.name for section in (1, 7) for page in (self.prefix / f"share/man/man{section}").glob(f"*.{section}")}
         self.assertEqual(installed, checked_in)
 
-    def test_a_build_of_the_target_etna_alone_has_every_installed_file(self):
+    def test_a_build_of_the_target_etna_alone_creates_every_installed_file(self):
         build = pathlib.Path(BUILD)
         if not (build / "build.ninja").exists():
             self.skipTest("the build is not ninja's")
@@ -52,7 +52,7 @@ class Files(Installation):
         named = " ".join(re.findall(r"file\(INSTALL [^)]* FILES ([^)]*)\)", scripts))
         made = [path for path in map(pathlib.Path, re.findall(r'"([^"]*)"', named)) if path.is_relative_to(build)]
         self.assertEqual({path.name for path in made}, {"etna", "etna.bash", "etna.zsh", "etna.fish"})
-        # The command that links etna, with what follows it; a dependency of another target is not in it.
+        # The command that links etna, with its post-build steps; it contains no dependency of another target.
         command = subprocess.run(["ninja", "-C", build, "-t", "commands", "-s", "etna"], check=True, capture_output=True, text=True,
                                  timeout=LIMIT_S).stdout.split()
         for path in made:
@@ -79,12 +79,12 @@ class Completing(Installation):
                          "XDG_DATA_DIRS": str(cls.prefix / "share")}
 
     def shell(self, name, start=None):
-        """A shell that has completions: those installed, unless it starts with another command."""
+        """Returns a shell with completions: the installed ones, unless it starts with another command."""
         place, command = SHELLS[name]
         if shutil.which(name) is None:
             self.skipTest(f"{name} is not installed")
         terminal = Terminal(["sh", "-c", f"cd {self.root}/work && exec {' '.join(command)}"], self.variables)
-        terminal.wait_for(lambda screen: screen.strip())  # a prompt: what is typed before it may be lost
+        terminal.wait_for(lambda screen: screen.strip())  # the prompt: keys typed before it may be lost
         script = self.prefix / place
         ready = "function fish_prompt; echo 'ready '; end" if name == "fish" else "PS1='ready '"
         installed = {"bash": f"source {script}",
@@ -96,46 +96,46 @@ class Completing(Installation):
         terminal.keys("C-l")
         return terminal
 
-    def offered(self, shell, line, *wanted, unwanted=(), start=None):
-        """What stands on the screen after Tab, twice, as bash wants it."""
+    def offered(self, shell, line, *expected, unexpected=(), start=None):
+        """Returns the screen after Tab, twice, as bash needs it."""
         with self.shell(shell, start) as terminal:
             terminal.type(line)
             terminal.wait_for(line.rstrip())
             terminal.keys("Tab", "Tab")
-            screen = terminal.wait_for(lambda text: all(word in text for word in wanted))
-            for word in unwanted:
+            screen = terminal.wait_for(lambda text: all(word in text for word in expected))
+            for word in unexpected:
                 self.assertNotIn(word, screen)
 
     def test_commands(self):
         for shell in SHELLS:
             with self.subTest(shell=shell):
-                self.offered(shell, "etna ", "run", "chat", "serve", "devices", "completion", unwanted=["notes.txt"])
+                self.offered(shell, "etna ", "run", "chat", "serve", "devices", "completion", unexpected=["notes.txt"])
 
     def test_models_are_stored_names_and_files(self):
         for shell in SHELLS:
             for command in ("run", "chat", "serve", "tokenize"):
                 with self.subTest(shell=shell, command=command):
-                    self.offered(shell, f"etna {command} ", "demo", "stored", "local.gguf", "weights", unwanted=["notes.txt"])
+                    self.offered(shell, f"etna {command} ", "demo", "stored", "local.gguf", "weights", unexpected=["notes.txt"])
 
-    def test_scripts_that_are_sourced(self):
-        # zsh alone and with its completion system loaded; without the installed file it has no other way to complete.
+    def test_sourced_scripts(self):
+        # zsh with and without its completion system loaded; without the installed file there is no other completion.
         for shell, start in (("bash", "source <(etna completion bash)"), ("fish", "etna completion fish | source"),
                              ("zsh", "source <(etna completion zsh)"),
                              ("zsh", "autoload -Uz compinit; compinit -u -D; source <(etna completion zsh)"),
                              ("zsh", 'eval "$(etna completion zsh)"')):
             with self.subTest(shell=shell, start=start):
-                self.offered(shell, "etna ", "run", "chat", "serve", unwanted=["notes.txt"], start=start)
-                self.offered(shell, "etna run ", "demo", "stored", "local.gguf", unwanted=["notes.txt"], start=start)
+                self.offered(shell, "etna ", "run", "chat", "serve", unexpected=["notes.txt"], start=start)
+                self.offered(shell, "etna run ", "demo", "stored", "local.gguf", unexpected=["notes.txt"], start=start)
 
     def test_an_autoloaded_function_of_zsh_completes_again(self):
         with self.shell("zsh") as terminal:
-            for line, wanted in (("etna completion b", "etna completion bash"), ("etna completion z", "etna completion zsh")):
+            for line, expected in (("etna completion b", "etna completion bash"), ("etna completion z", "etna completion zsh")):
                 terminal.type(line)
                 terminal.keys("Tab")
-                terminal.wait_for(wanted)
+                terminal.wait_for(expected)
                 terminal.keys("C-u")
 
-    def test_a_folder_goes_on_with_its_models(self):
+    def test_a_folder_completes_to_its_models(self):
         for shell in SHELLS:
             with self.subTest(shell=shell):
                 self.offered(shell, "etna run weights/", "inner.gguf")
@@ -143,8 +143,8 @@ class Completing(Installation):
     def test_values_of_options(self):
         for shell in SHELLS:
             with self.subTest(shell=shell):
-                self.offered(shell, "etna run demo --kv-type ", "f16", "q8_0", unwanted=["notes.txt"])
-                self.offered(shell, "etna run demo --draft ", "stored", "local.gguf", unwanted=["notes.txt"])
+                self.offered(shell, "etna run demo --kv-type ", "f16", "q8_0", unexpected=["notes.txt"])
+                self.offered(shell, "etna run demo --draft ", "stored", "local.gguf", unexpected=["notes.txt"])
                 self.offered(shell, "etna run demo --file ", "notes.txt")
 
 

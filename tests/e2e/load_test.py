@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A crowd at `etna serve demo`: nothing is lost, mixed or leaked. Usage: load_test.py ETNA [SECONDS]"""
+"""Many clients of `etna serve demo`: nothing is lost, mixed or leaked. Usage: load_test.py ETNA [SECONDS]"""
 
 import http.client
 import json
@@ -19,7 +19,7 @@ from serve_test import Server
 SECONDS = 10
 STREAMS = 64
 ABORTED = 0.1
-GROWTH_MAX = 1.05  # resident memory, from a quarter of the time to its end
+GROWTH_MAX = 1.05  # resident memory, from a quarter of the time to the end
 IDLE_CONNECTIONS = 1000
 QUESTIONS = ["What is 34 + 58?", "Count to 9.", "Reply with: blue kettle", "What is the capital of France?", "Which month is after March?",
              "Who are you?", "What can you do?", "What is 71 - 25?", "Count to 15.", "Reply with: seven small lanterns", "Tell me a joke.",
@@ -31,7 +31,7 @@ def body(question):
 
 
 class Stream:
-    """One answer as it comes, which may be left at any piece."""
+    """One streamed answer, which may be abandoned at any chunk."""
 
     def __init__(self, port, question):
         self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=serve_test.LIMIT_S)
@@ -41,7 +41,7 @@ class Stream:
             raise AssertionError((self.answer.status, self.answer.read()))
 
     def read(self, pieces=None):
-        """The text; of so many pieces, then the connection is dropped."""
+        """Returns the text; drops the connection after `pieces` chunks."""
         text, is_done = "", False
         for line in self.answer:
             if not line.startswith(b"data: "):
@@ -61,7 +61,7 @@ class Stream:
 
 
 class Crowd:
-    """Clients that ask until the time is over, and compare what they get with what each question gets alone."""
+    """Clients that send requests until the time is over and compare each answer with the one to the same request alone."""
 
     def __init__(self, server, alone):
         self.server, self.alone = server, alone
@@ -84,7 +84,7 @@ class Crowd:
                     self.wrong.append((question, text))
 
     def run(self, seconds):
-        """Resident memory after a quarter of the time, and at its end."""
+        """Returns the resident memory after a quarter of the time and at the end."""
         begin = time.monotonic()
         threads = [threading.Thread(target=self.client, args=(number, begin + seconds)) for number in range(STREAMS)]
         for thread in threads:
@@ -115,7 +115,7 @@ class Load(unittest.TestCase):
         self.assertEqual(self.server.stop(), 0)
 
     def settled(self):
-        """The figures, once nothing is at work any more."""
+        """Returns the metrics once no request is running."""
         end = time.monotonic() + serve_test.LIMIT_S
         while True:
             found = figures(self.server)
@@ -125,7 +125,7 @@ class Load(unittest.TestCase):
             self.assertLess(time.monotonic(), end, found)
             time.sleep(0.2)
 
-    def test_a_crowd_gets_what_each_would_get_alone(self):
+    def test_concurrent_answers_equal_the_answers_alone(self):
         alone = {question: Stream(self.server.port, question).read() for question in QUESTIONS}
         self.assertEqual(alone["What is 34 + 58?"], "92")
         tokens_before = sum_of(figures(self.server), "etna_completion_tokens_total")
@@ -140,10 +140,10 @@ class Load(unittest.TestCase):
               f"resident {quarter / MIB:.0f} MiB after a quarter, {end / MIB:.0f} MiB at the end", file=sys.stderr)
         self.assertLessEqual(end, quarter * GROWTH_MAX)
 
-    def test_idle_connections_hold_nobody_up(self):
+    def test_idle_connections_delay_no_client(self):
         _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-        self.assertEqual(self.server.ask()[0], 200)  # the model is there
+        self.assertEqual(self.server.ask()[0], 200)  # the model is loaded
         idle = [socket.create_connection(("127.0.0.1", self.server.port), serve_test.LIMIT_S) for _ in range(IDLE_CONNECTIONS)]
         try:
             begin = time.monotonic()

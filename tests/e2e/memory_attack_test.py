@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What would use up the memory, the connections or the model's file of `etna serve`. Usage: memory_attack_test.py ETNA [long]"""
+"""Attacks on the memory, the connections and the model file of `etna serve`. Usage: memory_attack_test.py ETNA [long]"""
 
 import http.client
 import json
@@ -7,6 +7,7 @@ import os
 import pathlib
 import resource
 import shutil
+import signal
 import socket
 import sys
 import tempfile
@@ -21,18 +22,18 @@ from serve_test import LIMIT_S, Server
 LONG = False
 MODEL = pathlib.Path(__file__).parents[2] / "core/store/demo/demo.gguf"
 OTHER_MODEL = pathlib.Path(__file__).parents[2] / "tests/data/models/stories260K.gguf"
-IDLE_S = 10  # until what was freed has gone back
-SLACK_BYTES = 96 * MIB  # that an idle server may have kept
+IDLE_S = 10  # until freed memory is returned to the system
+SLACK_BYTES = 96 * MIB  # memory that an idle server may keep
 
 
 class Watch:
-    """CPU time and the most memory of a server while something is done to it, printed at its end."""
+    """CPU time and peak memory of a server during an attack; printed at the end."""
 
     def __init__(self, server, name):
         self.pid, self.name = server.process.pid, name
 
     def __enter__(self):
-        pathlib.Path(f"/proc/{self.pid}/clear_refs").write_text("5")  # the peak begins anew
+        pathlib.Path(f"/proc/{self.pid}/clear_refs").write_text("5")  # resets the peak
         self.before, self.cpu_s, self.begin = memory_bytes(self.pid, "VmRSS"), cpu_s(self.pid), time.monotonic()
         return self
 
@@ -42,18 +43,18 @@ class Watch:
               f"{self.before / MIB:.0f} MiB before, {self.peak / MIB:.0f} MiB more at most", flush=True)
 
     def left(self):
-        """How much more is resident than before, once the server has been idle."""
+        """Returns the growth of resident memory once the server has been idle."""
         end = time.monotonic() + IDLE_S
         while True:
             left = memory_bytes(self.pid, "VmRSS") - self.before
             if left <= SLACK_BYTES or time.monotonic() > end:
-                print(f"  {self.name}: {left / MIB:.0f} MiB kept after {time.monotonic() - end + IDLE_S:.0f} s", flush=True)
+                print(f"  {self.name}: {left / MIB:.0f} MiB left after {time.monotonic() - end + IDLE_S:.0f} s", flush=True)
                 return left
             time.sleep(0.2)
 
 
 def post(server, path, body):
-    """(status, first and last bytes of the body, its length); the status is 0 where the connection was closed."""
+    """Returns (status, first and last bytes of the body, its length); the status is 0 if the connection was closed."""
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=LIMIT_S)
     try:
         connection.request("POST", path, body)
@@ -141,7 +142,7 @@ class Memory(unittest.TestCase):
         self.assertLess(watch.left(), SLACK_BYTES)
         self.alive()
 
-    def test_uploads_that_break_off(self):
+    def test_aborted_uploads(self):
         with Watch(self.server, "32 uploads of 30 MB that break off") as watch:
             clients = []
             for _ in range(32):
@@ -156,31 +157,67 @@ class Memory(unittest.TestCase):
 
 
 class Limited(unittest.TestCase):
-    """Where there is less memory than --bodies-max says."""
+    """With less memory than --bodies-max, requests are refused; the server may end while it frees JSON, but loses no response."""
 
-    def test_a_failed_allocation_is_a_refusal(self):
-        server = Server("--bodies-max", "64G")
+    def attack(self, server, bodies, expected, name):
+        """Sends each body several times at once; returns the statuses."""
+        seen = set()
+        for path, body in bodies.items():
+            with Watch(server, f"{path} {name}"):
+                for status, first, *_ in at_once(8 if LONG else 4, lambda: post(server, path, body)):
+                    seen.add(status)
+                    self.assertIn(status, expected, first)
+            if server.process.poll() is not None:
+                break
+        return seen
+
+    def answer_is_right(self, server):
+        status, answer = server.ask()
+        self.assertEqual((status, answer["choices"][0]["message"]["content"]), (200, "92"))
+
+    def bodies(self):
+        return {"/tokenize": json.dumps({"content": words(20 * MIB), "with_pieces": True}),
+                "/detokenize": json.dumps({"tokens": [300] * 1_900_000}),
+                "/apply-template": conversation(100_000),
+                "/v1/responses/input_tokens": json.dumps({"input": words(20 * MIB)}),
+                "/v1/chat/completions": conversation(100_000)}
+
+    def test_a_failed_allocation_gets_503(self):
+        folder = tempfile.TemporaryDirectory(prefix="etna-memory-")
+        arguments = ("--bodies-max", "64G", "--store", str(pathlib.Path(folder.name) / "store.db"))
+        server = Server(*arguments)
+        stored = json.loads(server.request("POST", "/v1/responses", {"input": "What is 34 + 58?", "temperature": 0})[2])
+        seen, ends = set(), 0
+        for more in (16, 48, 128, 300) if LONG else (16, 48):
+            server.ask()
+            pid = server.process.pid
+            _, hard = resource.prlimit(pid, resource.RLIMIT_AS)
+            resource.prlimit(pid, resource.RLIMIT_AS, (memory_bytes(pid, "VmSize") + more * MIB, hard))
+            seen |= self.attack(server, self.bodies(), {0, 200, 400, 503}, f"with {more} MiB available")
+            if server.process.poll() is None:
+                resource.prlimit(pid, resource.RLIMIT_AS, (hard, hard))
+            else:
+                ends += 1
+                self.assertEqual(server.wait(), -signal.SIGABRT)
+                server = Server(*arguments)
+            stored_later = json.loads(server.request("GET", f"/v1/responses/{stored['id']}")[2])
+            self.assertEqual(stored_later["output"], stored["output"])
+        print(f"  the server ended {ends} times", flush=True)
+        self.assertIn(503, seen)
+        self.answer_is_right(server)
+        self.assertEqual(server.stop(), 0)
+        folder.cleanup()
+
+    def test_a_server_with_memory_for_bodies_max_continues(self):
+        server = Server("--bodies-max", "256M")
         server.ask()
         pid = server.process.pid
         _, hard = resource.prlimit(pid, resource.RLIMIT_AS)
-        bodies = {"/tokenize": json.dumps({"content": words(20 * MIB), "with_pieces": True}),
-                  "/detokenize": json.dumps({"tokens": [300] * 1_900_000}),
-                  "/apply-template": conversation(100_000),
-                  "/v1/responses/input_tokens": json.dumps({"input": words(20 * MIB)}),
-                  "/v1/chat/completions": conversation(100_000)}
-        seen = set()
-        for more in (16, 48, 128, 300) if LONG else (16, 48):
-            resource.prlimit(pid, resource.RLIMIT_AS, (memory_bytes(pid, "VmSize") + more * MIB, hard))
-            for path, body in bodies.items():
-                with Watch(server, f"{path} with {more} MiB to take"):
-                    for status, first, *_ in at_once(8 if LONG else 4, lambda: post(server, path, body)):
-                        seen.add(status)
-                        self.assertIn(status, {0, 200, 400, 503}, first)
-                self.assertIsNone(server.process.poll(), server.told())
-        resource.prlimit(pid, resource.RLIMIT_AS, (hard, hard))
-        self.assertIn(503, seen)
-        status, answer = server.ask()
-        self.assertEqual((status, answer["choices"][0]["message"]["content"]), (200, "92"))
+        resource.prlimit(pid, resource.RLIMIT_AS, (memory_bytes(pid, "VmSize") + 1024 * MIB, hard))
+        seen = self.attack(server, self.bodies(), {0, 200, 400, 413, 503}, "with memory for --bodies-max")
+        self.assertIsNone(server.process.poll(), server.log_text())
+        self.assertTrue(seen & {413, 503}, seen)
+        self.answer_is_right(server)
         self.assertEqual(server.stop(), 0)
 
 
@@ -193,7 +230,7 @@ class Files(unittest.TestCase):
             server = Server("--models-dir", folder)
             ended = threading.Event()
 
-            def rewrite():  # as `cp` does, slowly and again and again
+            def rewrite():  # as `cp` does, slowly and repeatedly
                 while not ended.is_set():
                     with open(file, "wb") as written:
                         for begin in range(0, len(whole), len(whole) // 16):
@@ -209,14 +246,14 @@ class Files(unittest.TestCase):
                 statuses.append(server.ask(model="x", max_tokens=1)[0])
             ended.set()
             writer.join()
-            self.assertIsNone(server.process.poll(), server.told())
+            self.assertIsNone(server.process.poll(), server.log_text())
             self.assertTrue(any(status >= 500 for status in statuses), statuses)
             print(f"  a model that is written to: {len(statuses)} requests, {statuses.count(200)} of them answered", flush=True)
             shutil.copyfile(MODEL, file)
-            time.sleep(1.2)  # how long a folder is believed
+            time.sleep(1.2)  # the time that a folder listing is cached
             status, answer = server.ask(model="x")
-            self.assertEqual((status, answer["choices"][0]["message"]["content"]), (200, "92"), server.told())
-            shutil.copyfile(OTHER_MODEL, file)  # over one that is loaded
+            self.assertEqual((status, answer["choices"][0]["message"]["content"]), (200, "92"), server.log_text())
+            shutil.copyfile(OTHER_MODEL, file)  # over the loaded file
             self.assertEqual(server.request("GET", "/health")[0], 200)
             time.sleep(1.2)
             self.assertEqual(server.request("POST", "/v1/completions", {"model": "x", "prompt": "Once", "max_tokens": 4})[0], 200)
@@ -224,7 +261,7 @@ class Files(unittest.TestCase):
 
 
 class Connections(unittest.TestCase):
-    def test_idle_connections_shut_nobody_out(self):
+    def test_idle_connections_do_not_lock_out_other_clients(self):
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         count = min(4200, hard - 200)
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
@@ -242,7 +279,7 @@ class Connections(unittest.TestCase):
                 self.assertEqual(server.request("GET", "/health")[0], 200)
                 self.assertEqual(server.ask()[0], 200)
                 self.assertLess(time.monotonic() - begin, 10)  # and not the 75 s of --idle-timeout
-        mine.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")  # of an address that has few
+        mine.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")  # from an address with few connections
         self.assertTrue(mine.recv(100).startswith(b"HTTP/1.1 200 "))
         for client in [mine, *idle]:
             client.close()

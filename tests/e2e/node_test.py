@@ -3,7 +3,7 @@
 
 Usage: node_test.py ETNA [FILE...]
 
-scripts/node-packages installs what they need. Each FILE is the name of one of them; all run where there is none."""
+scripts/node-packages installs their packages. Each FILE is the name of a test; without FILE all run."""
 
 import os
 import pathlib
@@ -27,7 +27,7 @@ def main():
     files = [str(HERE / "node" / name) for name in sys.argv[2:]] or sorted(map(str, (HERE / "node").glob("*.test.mjs")))
     node = shutil.which("node")
     if node is None:
-        return fail("there is no node; scripts/install-packages test installs it")
+        return fail("node is missing; run scripts/install-packages test")
     if not (HERE / "node_modules" / ".etna-installed").exists():
         return fail("the npm packages are not there; scripts/node-packages installs them")
     server, guarded = serve_test.Server("demo"), serve_test.Server("demo", "--api-key", KEY)
@@ -39,7 +39,7 @@ def main():
         code = subprocess.run([node, "--test", *files], env={**os.environ, **addresses}, check=False).returncode
         died = [one for one in (server, guarded) if one.process.poll() is not None]
         for one in died:
-            print(one.told(), file=sys.stderr)
+            print(one.log_text(), file=sys.stderr)
         return fail("a server has ended") if died else code
     finally:
         for one in (server, guarded):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What operators of `etna serve` set, and models in folders. Usage: operator_test.py ETNA"""
+"""Operator options of `etna serve`, and folders of models. Usage: operator_test.py ETNA"""
 
 import json
 import os
@@ -20,7 +20,7 @@ DEMO = SOURCE / "core" / "store" / "demo" / "demo.gguf"
 
 
 def foreign_model():
-    """A model as large and whole as `demo`, of an architecture that nobody knows."""
+    """A complete copy of `demo` with an unknown architecture."""
     known = DEMO.read_bytes()
     key = b"general.architecture" + (8).to_bytes(4, "little")  # a text
     place = known.index(key) + len(key)
@@ -30,7 +30,7 @@ def foreign_model():
 
 
 def refused(*arguments):
-    """What is told by a server that does not start."""
+    """Returns the error message of a server that does not start."""
     done = subprocess.run([serve_test.ETNA, "serve", "--port", "0", *arguments], capture_output=True, timeout=LIMIT_S, check=False)
     assert done.returncode != 0 and done.stdout == b"", (arguments, done.stdout)
     return done.stderr.decode()
@@ -64,7 +64,7 @@ class Access(unittest.TestCase):
         def statuses(*options, hosts=("box.lan", "BOX.LAN:81", "host.docker.internal:8080")):
             server = Server(*options)
             try:
-                return [server.request("GET", "/v1/models", Host=host)[0] for host in hosts], server.told()
+                return [server.request("GET", "/v1/models", Host=host)[0] for host in hosts], server.log_text()
             finally:
                 server.stop()
 
@@ -100,7 +100,7 @@ class Access(unittest.TestCase):
         self.assertIn("--alias: `a,,b` has an empty name", refused("demo", "--alias", "a,,b"))
         self.assertIn("two models are named `a`", refused("demo", "--alias", "a,a"))
 
-    def test_what_could_never_hold_is_refused_at_the_start(self):
+    def test_impossible_options_are_refused_at_the_start(self):
         self.assertIn("--allowed-host: `box.lan:80`", refused("--allowed-host", "box.lan:80"))
         self.assertIn("--cors: `app.example`", refused("--cors", "app.example"))
         self.assertIn("--client-header: `a b` is not a header name", refused("--client-header", "a b"))
@@ -108,10 +108,10 @@ class Access(unittest.TestCase):
                       refused("--client-header", "X-Real-IP", "--trusted-proxy", "10.0.0.0/33"))
         self.assertIn("--trusted-proxy is given without --client-header", refused("--trusted-proxy", "10.0.0.7"))
         self.assertIn("--chat-path: `/a%62c`", refused("--chat-path", "/a%62c"))
-        self.assertIn("--models-dir: /nonexistent is no folder", refused("--models-dir", "/nonexistent"))
-        self.assertIn(f"--models-dir: {STORIES} is no folder", refused("--models-dir", str(STORIES)))
+        self.assertIn("--models-dir: /nonexistent is not a folder", refused("--models-dir", "/nonexistent"))
+        self.assertIn(f"--models-dir: {STORIES} is not a folder", refused("--models-dir", str(STORIES)))
 
-    def test_a_model_that_cannot_be_used_ends_the_start(self):
+    def test_an_unusable_model_fails_the_start(self):
         with tempfile.TemporaryDirectory() as folder:
             cut = pathlib.Path(folder) / "cut.gguf"
             cut.write_bytes(DEMO.read_bytes()[:100_000])
@@ -122,18 +122,18 @@ class Access(unittest.TestCase):
             self.assertIn(str(cut), refused("demo", "--draft", str(cut)))
             self.assertIn("architecture `odd", refused(str(foreign)))
 
-    def test_a_mistyped_template_or_device_ends_the_start(self):
+    def test_a_mistyped_template_or_device_fails_the_start(self):
         with tempfile.TemporaryDirectory() as folder:
             broken = pathlib.Path(folder) / "broken.jinja"
             broken.write_text("{% for message in messages %}")
-            for models in ([], ["--models-dir", folder]):  # also where there is no model yet
+            for models in ([], ["--models-dir", folder]):  # also without any model yet
                 self.assertIn("there is no chat template `chatlm`", refused(*models, "--chat-template", "chatlm"))
                 self.assertIn("error", refused(*models, "--chat-template", str(broken)))
             self.assertIn("nonesuch", refused("--device", "nonesuch"))
 
 
 class Folder(unittest.TestCase):
-    def test_files_are_listed_by_what_they_hold_before_they_are_loaded(self):
+    def test_files_are_listed_by_their_metadata_before_they_are_loaded(self):
         with tempfile.TemporaryDirectory() as folder:
             files = {"stories": STORIES.read_bytes(), "demo": STORIES.read_bytes(), "talker": DEMO.read_bytes(),
                      "cut": DEMO.read_bytes()[:100_000], "foreign": foreign_model()}
@@ -144,10 +144,10 @@ class Folder(unittest.TestCase):
                 listed = {model["name"]: model for model in json.loads(server.request("GET", "/dynamo/alpha/list-models")[2])["data"]}
                 self.assertEqual(listed["talker"], {"name": "talker", "type": ["chat", "completion"], "context": 2048, "loaded": False,
                                                     "endpoint": ["/v1/completions", "/v1/chat/completions"]})
-                self.assertEqual(sorted(listed), ["demo", "stories", "talker"])  # none that is broken
-                for name in ("stories", "demo"):  # which have no template
+                self.assertEqual(sorted(listed), ["demo", "stories", "talker"])  # no broken file
+                for name in ("stories", "demo"):  # models without a template
                     self.assertEqual(listed[name]["type"], ["chat", "completion"])
-                    self.assertIn(f"`{name}` has no chat template: chatml stands in", server.told())
+                    self.assertIn(f"`{name}` has no chat template: chatml stands in", server.log_text())
                 self.assertEqual([model["id"] for model in json.loads(server.request("GET", "/v1/models")[2])["data"]],
                                  ["demo", "stories", "talker"])
                 for _ in range(3):
@@ -155,15 +155,15 @@ class Folder(unittest.TestCase):
                     self.assertEqual((status, answer["error"]["type"]), (500, "server_error"))
                     self.assertNotIn(folder, answer["error"]["message"])
                     status, answer = server.ask(model="foreign")
-                    self.assertEqual((status, answer["error"]["type"]), (400, "invalid_request_error"))  # SDKs do not ask again
+                    self.assertEqual((status, answer["error"]["type"]), (400, "invalid_request_error"))  # SDKs do not retry
                     self.assertIn("architecture `odd", answer["error"]["message"])
                     self.assertNotEqual(answer["error"]["code"], "corrupt")
                 for name in ("cut", "foreign"):
                     self.assertEqual(server.request("GET", f"/v1/models/{name}")[0], 404)
-                    self.assertEqual(server.told().count(f"a model cannot be loaded: {folder}/{name}.gguf"), 1)
+                    self.assertEqual(server.log_text().count(f"a model cannot be loaded: {folder}/{name}.gguf"), 1)
                 tokens = [server.request("POST", "/tokenize", {"model": name, "content": "Once"})[2] for name in ("demo", "stories")]
-                self.assertEqual(*tokens)  # the file, and not the model that is built in
-                self.assertIn("not the model that is built in", server.told())
+                self.assertEqual(*tokens)  # the file, not the built-in model
+                self.assertIn("not the model that is built in", server.log_text())
                 shutil.copy(DEMO, pathlib.Path(folder) / "new")
                 os.replace(pathlib.Path(folder) / "new", pathlib.Path(folder) / "demo.gguf")
                 serve_test.time.sleep(1.1)
@@ -173,39 +173,39 @@ class Folder(unittest.TestCase):
 
 
 class Start(unittest.TestCase):
-    def test_what_is_served_is_said_and_the_command_asks_it(self):
+    def test_startup_lines_name_the_models_and_a_working_command(self):
         server = Server("demo", str(STORIES))
         try:
-            told = server.told()
+            told = server.log_text()
             name = json.loads(subprocess.run([serve_test.ETNA, "devices", "--json"], capture_output=True, check=True).stdout)
             device, = (one for one in name["devices"] if one["chosen"])
             line, = (line for line in told.splitlines() if line.startswith("device: "))
             self.assertIn(device["name"], line)
-            self.assertEqual("which is the CPU" in line, device["type"] == "cpu")
+            self.assertEqual("a CPU" in line, device["type"] == "cpu")
             self.assertIn("model: demo, with a context of up to 2048 tokens\n", told)
             self.assertIn("model: stories260K, with a context of up to 2048 tokens\n", told)
-            self.assertIn(f"responses: kept in {server.home.name}/.local/share/etna/responses.db\n", told)
+            self.assertIn(f"responses: stored in {server.home.name}/.local/share/etna/responses.db\n", told)
             command = next(line for line in told.splitlines() if line.startswith("try: "))[5:]
             answer = json.loads(subprocess.run(["sh", "-c", command], capture_output=True, check=True).stdout)
             self.assertEqual(answer["model"], "demo")
         finally:
             server.stop()
 
-    def test_it_is_said_in_json_where_the_log_is(self):
+    def test_startup_lines_are_json_with_log_json(self):
         server = Server("--log-json", "--store", "memory", "--api-key", "secret")
         try:
-            told = [json.loads(line)["message"] for line in server.told().splitlines()]
-            self.assertIn("responses: kept in memory only, until this server ends", told)
+            told = [json.loads(line)["message"] for line in server.log_text().splitlines()]
+            self.assertIn("responses: stored in memory until the server ends", told)
             self.assertTrue(any(line.startswith("try: curl") and "Bearer KEY" in line and "secret" not in line for line in told), told)
         finally:
             server.stop()
 
-    def test_warnings_have_a_time_as_other_lines_have(self):
+    def test_warnings_have_a_time_like_other_lines(self):
         with tempfile.TemporaryDirectory() as folder:
             for options in ((), ("--log-json",)):
                 server = Server("--host", "0.0.0.0", "--models-dir", folder, *options)
                 try:
-                    warnings = [line for line in server.told().splitlines() if "warning" in line]
+                    warnings = [line for line in server.log_text().splitlines() if "warning" in line]
                     self.assertEqual(len(warnings), 2, warnings)
                     for line in warnings:
                         if options:
@@ -234,13 +234,13 @@ class Kept(unittest.TestCase):
         status, _, body = server.request("POST", "/v1/responses", {"input": text, "max_output_tokens": 1}, **headers)
         return status, json.loads(body)
 
-    def test_a_second_server_says_that_it_keeps_in_memory_only(self):
+    def test_a_second_server_reports_that_it_stores_in_memory(self):
         first = Server()
         second = Server(home=first.home.name)
         try:
             self.assertNotIn("warning", json.loads(first.request("GET", "/health")[2]))
-            self.assertIn("another process has it open: responses are kept in memory only", second.told())
-            self.assertIn("responses: kept in memory only", second.told())
+            self.assertIn("another process has it open: responses are kept in memory only", second.log_text())
+            self.assertIn("responses: stored in memory", second.log_text())
             status, _, text = second.request("GET", "/health")
             self.assertEqual((status, json.loads(text)["status"]), (200, "ok"))
             self.assertIn("in memory only", json.loads(text)["warning"])
@@ -249,7 +249,7 @@ class Kept(unittest.TestCase):
             second.stop()
             first.stop()
 
-    def test_a_server_that_drains_is_waited_for(self):
+    def test_a_second_server_waits_for_a_draining_one(self):
         first = Server("--drain-timeout", "60")
         kept = self.make(first)[1]["id"]
         client = first.endless(stream=True)
@@ -258,8 +258,8 @@ class Kept(unittest.TestCase):
         while b"draining" not in first.request("GET", "/health")[2].encode():
             serve_test.time.sleep(0.02)
         second = Server(home=first.home.name, wait=False)
-        while "waiting for another etna to release /" not in second.told():
-            self.assertIsNone(second.process.poll(), second.told())
+        while "waiting for another etna to release /" not in second.log_text():
+            self.assertIsNone(second.process.poll(), second.log_text())
             serve_test.time.sleep(0.05)
         client.close()
         self.assertEqual(first.wait(keep_home=True), 0)
@@ -271,7 +271,7 @@ class Kept(unittest.TestCase):
             second.stop()
             first.home.cleanup()
 
-    def test_one_key_does_not_drive_out_what_another_keeps(self):
+    def test_one_key_does_not_evict_entries_of_another(self):
         server = Server("--api-key", "ann", "--api-key", "bob", "--store", "memory", "--responses-store-max-entries", "4")
         try:
             status, kept = self.make(server, Authorization="Bearer bob")
@@ -295,7 +295,7 @@ class Kept(unittest.TestCase):
                 self.assertLess(len(made), 1000)
             self.assertEqual((status, answer["error"]["code"]), (500, "store_failed"))
             self.assertNotIn(server.home.name, answer["error"]["message"])
-            self.assertIn(f"warning: {server.home.name}/.local/share/etna/responses.db: ", server.told())  # and why
+            self.assertIn(f"warning: {server.home.name}/.local/share/etna/responses.db: ", server.log_text())  # with the reason
             for one in made:
                 status, _, body = server.request("DELETE", f"/v1/responses/{one}")
                 self.assertEqual((status, json.loads(body).get("deleted")), (200, True), body)
@@ -305,7 +305,7 @@ class Kept(unittest.TestCase):
 
 
 class Drain(unittest.TestCase):
-    def test_a_stream_that_a_drain_cuts_says_so_and_ends(self):
+    def test_a_stream_cut_by_a_drain_reports_it_and_ends(self):
         for path, body in (("/v1/chat/completions", QUESTION), ("/v1/completions", {"prompt": "1 2 3"}),
                            ("/v1/responses", {"input": "Count to 1000.", "max_output_tokens": 1900})):
             server = Server("--drain-timeout", "0")
@@ -325,7 +325,7 @@ class Drain(unittest.TestCase):
             self.assertIn(b"data: [DONE]\n\n", text[-40:])
             self.assertEqual(server.wait(), 0)
 
-    def test_an_interrupt_ends_a_drain(self):
+    def test_sigint_ends_a_drain(self):
         for first, second in (("SIGTERM", "SIGINT"), ("SIGINT", "SIGINT"), ("SIGINT", "SIGTERM")):
             server = Server("--drain-timeout", "600")
             client = server.endless(stream=True)
@@ -347,7 +347,7 @@ class Requests(unittest.TestCase):
     def tearDownClass(cls):
         cls.server.stop()
 
-    def test_a_begun_answer_is_gone_on_with(self):
+    def test_a_prefilled_answer_is_continued(self):
         body = {"messages": [{"role": "user", "content": "Count to 7."}, {"role": "assistant", "content": "1, 2, 3"}],
                 "continue_final_message": True, "temperature": 0}
         self.assertTrue(json.loads(self.server.request("POST", "/apply-template", body)[2])["prompt"].endswith("\n1, 2, 3"))
@@ -356,13 +356,13 @@ class Requests(unittest.TestCase):
         rendered = subprocess.run([serve_test.ETNA, "render", "demo"], input=json.dumps(body), capture_output=True, text=True, check=True)
         self.assertTrue(rendered.stdout.endswith("\n1, 2, 3"), rendered.stdout)
 
-    def test_prompt_and_time_have_their_limits(self):
+    def test_prompt_max_and_request_timeout(self):
         status, answer = self.server.ask(messages=[{"role": "user", "content": "dog " * 200}])
         self.assertEqual((status, answer["error"]["code"]), (400, "context_length_exceeded"))
         begin = serve_test.time.monotonic()
         status, answer = self.server.ask(ignore_eos=True, max_tokens=1900)
         self.assertEqual((status, answer["choices"][0]["finish_reason"]), (200, "length"))
-        if answer["usage"]["completion_tokens"] < 1900:  # a device that is faster is done before
+        if answer["usage"]["completion_tokens"] < 1900:  # a faster device finishes before the limit
             self.assertLess(serve_test.time.monotonic() - begin, 20)
 
     def test_special_tokens_and_stop_tokens(self):
@@ -374,13 +374,13 @@ class Requests(unittest.TestCase):
         _, stopped = self.server.ask(stop_token_ids=[nine], temperature=0)
         self.assertEqual((stopped["choices"][0]["message"]["content"], stopped["choices"][0]["finish_reason"]), ("", "stop"))
 
-    def test_a_strict_client_is_told_by_the_token_routes_too(self):
+    def test_etna_strict_applies_to_token_routes_too(self):
         for path, body in (("/tokenize", {"content": "a"}), ("/detokenize", {"tokens": [300]}), ("/apply-template", QUESTION)):
             self.assertEqual(self.server.request("POST", path, body, etna_strict="1")[0], 200)
             self.assertEqual(self.server.request("POST", path, {**body, "odd": 1}, etna_strict="1")[0], 400)
             self.assertEqual(self.server.request("POST", path, {**body, "odd": 1})[1]["etna-ignored"], "odd")
 
-    def test_streams_keep_their_connection_and_other_methods_are_told_what_is_taken(self):
+    def test_streams_keep_the_connection_and_405_lists_the_allowed_methods(self):
         _, headers, _ = self.server.request("POST", "/v1/chat/completions", {**QUESTION, "stream": True})
         self.assertEqual(headers["connection"].lower(), "keep-alive")
         status, headers, text = self.server.request("BREW", "/v1/models")
@@ -388,7 +388,7 @@ class Requests(unittest.TestCase):
 
 
 class Memory(unittest.TestCase):
-    def test_a_body_of_many_values_is_refused_before_it_takes_memory(self):
+    def test_a_body_of_many_values_is_refused_before_memory_is_allocated(self):
         server = Server()
         try:
             server.request("POST", "/tokenize", {"content": "a"})

@@ -1,4 +1,4 @@
-"""What a process takes, by /proc."""
+"""CPU time and memory of a process, from /proc."""
 
 import os
 import pathlib
@@ -7,13 +7,13 @@ MIB = 1024 * 1024
 
 
 def cpu_s(pid):
-    """Seconds of a processor since its start."""
+    """Returns the CPU seconds since the process started."""
     fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def has_ended(pid):
-    """True for a zombie too: it has run its last instruction, and stays listed until its parent asks for its exit code."""
+    """Returns true for a zombie too: it is finished and stays listed only until its parent reads the exit code."""
     try:
         return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in ("Z", "X")
     except (FileNotFoundError, ProcessLookupError):
@@ -21,6 +21,6 @@ def has_ended(pid):
 
 
 def memory_bytes(pid, name="VmRSS"):
-    """VmRSS: what is resident; VmHWM: the most of it so far; VmSize: address space."""
+    """VmRSS: resident memory; VmHWM: its peak; VmSize: address space."""
     lines = pathlib.Path(f"/proc/{pid}/status").read_text().splitlines()
     return int(next(line for line in lines if line.startswith(name + ":")).split()[1]) * 1024

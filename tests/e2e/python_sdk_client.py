@@ -1,4 +1,4 @@
-"""What a program does with OpenAI's SDK for Python. Usage: python_sdk_client.py ADDRESS; see python_sdk_test.py"""
+"""OpenAI's SDK for Python. Usage: python_sdk_client.py ADDRESS; see python_sdk_test.py"""
 
 import sys
 import unittest
@@ -31,7 +31,7 @@ class Responses(unittest.TestCase):
         self.assertEqual(text, final.output_text)
         self.assertGreater(final.usage.total_tokens, 0)
 
-    def test_answers_are_kept_chained_and_listed(self):
+    def test_answers_are_stored_chained_and_listed(self):
         first = self.client.responses.create(model=MODEL, input="My name is Ada.", temperature=0)
         second = self.client.responses.create(model=MODEL, input="What is my name?", previous_response_id=first.id, temperature=0)
         self.assertIn("Ada", second.output_text)
@@ -47,7 +47,7 @@ class Responses(unittest.TestCase):
         rest = list(self.client.responses.retrieve(events[0].response.id, stream=True, starting_after=3))
         self.assertEqual(rest, events[4:])
 
-    def test_a_tool_is_called_and_answered(self):
+    def test_a_tool_is_called_and_its_result_used(self):
         asked = {"model": MODEL, "tools": [WEATHER], "temperature": 0}
         called = self.client.responses.create(**asked, input="What is the weather in Lisbon?", tool_choice="required")
         call = next(item for item in called.output if item.type == "function_call")
@@ -55,7 +55,7 @@ class Responses(unittest.TestCase):
         result = {"type": "function_call_output", "call_id": call.call_id, "output": '{"temperature_c": 21, "sky": "sunny"}'}
         self.assertIn("21", self.client.responses.create(**asked, input=[result], previous_response_id=called.id).output_text)
 
-    def test_a_form_is_parsed(self):
+    def test_structured_output_is_parsed(self):
         made = self.client.responses.parse(model=MODEL, input="Name a colour.", text_format=Colour, max_output_tokens=400, temperature=0)
         if made.status == "completed":
             self.assertIsInstance(made.output_parsed, Colour)
@@ -74,7 +74,7 @@ class Responses(unittest.TestCase):
         compacted = self.client.responses.compact(model=MODEL, input=[{"role": "user", "content": "My name is Ada."}])
         self.assertEqual((compacted.object, compacted.output[0].type), ("response.compaction", "compaction"))
 
-    def test_mistakes_are_errors_of_the_sdk(self):
+    def test_mistakes_raise_errors_of_the_sdk(self):
         with self.assertRaises(openai.BadRequestError) as caught:
             self.client.responses.create(**{**SUM, "temperature": 5})
         self.assertEqual((caught.exception.param, caught.exception.status_code), ("temperature", 400))

@@ -1,4 +1,4 @@
-"""Random JSON Schemas that some value fits, and whose values are mostly short."""
+"""Random satisfiable JSON Schemas, whose values are mostly short."""
 
 PATTERNS = ["^[a-z]{2,6}$", "^(red|green|blue)$", "[0-9]{3}", "^A.{0,4}$", "^x-", "^[A-F0-9]{4}(-[A-F0-9]{2})?$"]
 NAMES = ["name", "id", "size", "kind", "tags", "next", "é", "a b", "\"q\"", "x_1", "value", "unit"]
@@ -93,7 +93,7 @@ def combined(random, depth):
 
 
 def schema(random, depth):
-    """At most `depth` containers within each other."""
+    """Nests at most `depth` containers."""
     kinds = [string, number, anything] + ([array, object_of, object_of, combined] if depth > 0 else [])
     return random.choice(kinds)(random, depth)
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What `etna serve` keeps of responses: over restarts, kills and files that cannot be used. Usage: responses_test.py ETNA"""
+"""Stored responses of `etna serve`: restarts, kills and unusable files. Usage: responses_test.py ETNA"""
 
 import concurrent.futures
 import http.client
@@ -29,7 +29,7 @@ def ask(server, method, path, body=None):
 class Kept(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory(prefix="etna-store-")
-        self.file = pathlib.Path(self.folder.name) / "kept" / "responses.db"
+        self.file = pathlib.Path(self.folder.name) / "stored" / "responses.db"
 
     def tearDown(self):
         self.folder.cleanup()
@@ -51,24 +51,24 @@ class Kept(unittest.TestCase):
         self.assertEqual(status, 200)
         second.stop()
 
-    def test_what_was_told_survives_a_kill_and_what_was_begun_has_failed(self):
+    def test_after_a_kill_completed_responses_remain_and_running_ones_have_failed(self):
         server = Server("--store", str(self.file))
         _, made = ask(server, "POST", "/v1/responses", SUM)
-        _, begun = ask(server, "POST", "/v1/responses", {**ENDLESS, "background": True})
-        self.assertIn(begun["status"], ("queued", "in_progress"))
+        _, running = ask(server, "POST", "/v1/responses", {**ENDLESS, "background": True})
+        self.assertIn(running["status"], ("queued", "in_progress"))
         time.sleep(0.3)
         server.stop(signal.SIGKILL)
         again = Server("--store", str(self.file))
         self.assertEqual(ask(again, "GET", f"/v1/responses/{made['id']}"), (200, made))
-        status, failed = ask(again, "GET", f"/v1/responses/{begun['id']}")
+        status, failed = ask(again, "GET", f"/v1/responses/{running['id']}")
         self.assertEqual((status, failed["status"]), (200, "failed"))
         self.assertIn("stopped", failed["error"]["message"])
         self.assertIsInstance(failed["temperature"], (int, float))
-        status, refused = ask(again, "POST", "/v1/responses", {"input": "And then?", "previous_response_id": begun["id"]})
+        status, refused = ask(again, "POST", "/v1/responses", {"input": "And then?", "previous_response_id": running["id"]})
         self.assertEqual((status, refused["error"]["code"]), (400, "previous_response_interrupted"))
         again.stop()
 
-    def test_memory_and_none_leave_nothing_behind(self):
+    def test_memory_and_none_leave_no_files(self):
         for place in ("memory", "none"):
             server = Server("--store", place)
             _, made = ask(server, "POST", "/v1/responses", SUM)
@@ -78,26 +78,26 @@ class Kept(unittest.TestCase):
             self.assertEqual(list(home.rglob("*.db")), [])
             server.stop()
 
-    def test_a_file_that_is_no_store_is_moved_aside(self):
+    def test_a_file_that_is_not_a_store_is_moved_aside(self):
         self.file.parent.mkdir()
         self.file.write_bytes(b"nothing of the kind" * 1000)
         server = Server("--store", str(self.file))
         _, made = ask(server, "POST", "/v1/responses", SUM)
         self.assertEqual(ask(server, "GET", f"/v1/responses/{made['id']}")[0], 200)
         self.assertTrue(any("damaged" in one.name for one in self.file.parent.iterdir()))
-        self.assertIn("damaged", server.told())
+        self.assertIn("damaged", server.log_text())
         server.stop()
 
     def refused(self, server, method, path, body):
         status, answer = ask(server, method, path, body)
         self.assertEqual((status, answer["error"]["code"]), (500, "store_failed"), answer)
-        self.assertNotIn(str(self.file), answer["error"]["message"])  # which is for the log
+        self.assertNotIn(str(self.file), answer["error"]["message"])  # only the log names the file
 
-    def test_a_full_disk_is_told_and_serving_goes_on(self):
+    def test_a_full_disk_is_reported_and_serving_continues(self):
         server = Server("--store", str(self.file))
         _, made = ask(server, "POST", "/v1/responses", SUM)
         _, hard = resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE)
-        resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (1, hard))  # no file may grow
+        resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (1, hard))  # files cannot grow
         for _ in range(3):
             self.refused(server, "POST", "/v1/responses", SUM)
             self.refused(server, "POST", "/v1/chat/completions", {**CHAT, "store": True})
@@ -113,7 +113,7 @@ class Kept(unittest.TestCase):
         self.assertEqual(onward["status"], "completed")
         server.stop()
 
-    def test_a_store_that_cannot_be_written_is_read_and_serving_goes_on(self):
+    def test_a_read_only_store_is_read_and_serving_continues(self):
         first = Server("--store", str(self.file))
         _, made = ask(first, "POST", "/v1/responses", SUM)
         _, sealed = ask(first, "POST", "/v1/responses/compact", {"model": "demo", "input": "My name is Ada."})
@@ -123,42 +123,42 @@ class Kept(unittest.TestCase):
         for one in self.file.parent.iterdir():
             one.chmod(0o444)
         as_nobody = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "env", f"HOME={self.folder.name}")
-        server = Server("--store", str(self.file), before=as_nobody if os.geteuid() == 0 else ())  # nothing is closed to root
+        server = Server("--store", str(self.file), before=as_nobody if os.geteuid() == 0 else ())  # root ignores file permissions
         try:
             self.assertEqual(ask(server, "GET", f"/v1/responses/{made['id']}"), (200, made))
             self.refused(server, "POST", "/v1/responses", SUM)
             self.assertEqual(ask(server, "POST", "/v1/responses", {**SUM, "store": False})[1]["output_text"], "92")
             onward = {"input": [*sealed["output"], {"role": "user", "content": "Hi"}], "store": False, "max_output_tokens": 2}
-            self.assertEqual(ask(server, "POST", "/v1/responses", onward)[0], 200)  # the key beside the store can be read
-            self.assertIn("read", server.told())
+            self.assertEqual(ask(server, "POST", "/v1/responses", onward)[0], 200)  # the key file next to the store is readable
+            self.assertIn("read", server.log_text())
         finally:
             server.stop()
             self.file.parent.chmod(0o755)
 
-    def test_a_stream_that_breaks_is_resumed_and_joins_to_the_byte(self):
+    def test_a_broken_stream_is_resumed_without_losing_a_byte(self):
         server = Server("--store", str(self.file))
         asked = {"input": "Tell me a story.", "background": True, "stream": True, "max_output_tokens": 60, "ignore_eos": True, "temperature": 0}
         for broken_after in (1, 2, 9):
             connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=serve_test.LIMIT_S)
             connection.request("POST", "/v1/responses", json.dumps(asked))
             answer = connection.getresponse()
-            begun = b""
-            while begun.count(b"\n\n") < broken_after:
-                begun += answer.readline()
+            running = b""
+            while running.count(b"\n\n") < broken_after:
+                running += answer.readline()
             connection.close()
-            numbers = [json.loads(line[6:])["sequence_number"] for line in begun.splitlines() if line.startswith(b"data: ")]
-            name = next(json.loads(line[6:])["response"]["id"] for line in begun.splitlines() if line.startswith(b"data: "))
+            numbers = [json.loads(line[6:])["sequence_number"] for line in running.splitlines() if line.startswith(b"data: ")]
+            name = next(json.loads(line[6:])["response"]["id"] for line in running.splitlines() if line.startswith(b"data: "))
             path = f"/v1/responses/{name}?stream=true"
-            rest = server.request("GET", f"{path}&starting_after={numbers[-1]}")[2]  # follows it to its end
+            rest = server.request("GET", f"{path}&starting_after={numbers[-1]}")[2]  # follows it to the end
             whole = server.request("GET", path)[2]
-            self.assertEqual(begun.decode() + rest, whole)
+            self.assertEqual(running.decode() + rest, whole)
             self.assertIn("event: response.incomplete", rest)
             server.stop()
             server = Server("--store", str(self.file))
             self.assertEqual(server.request("GET", path)[2], whole)
         server.stop()
 
-    def test_what_a_server_that_ends_refuses_is_in_no_conversation(self):
+    def test_a_request_refused_by_a_drain_is_in_no_conversation(self):
         server = Server("--store", str(self.file), "--drain-timeout", "1")
         talk = ask(server, "POST", "/v1/conversations", {})[1]["id"]
         asked = {"input": "buy it", "conversation": talk, "ignore_eos": True, "max_output_tokens": 1000}
@@ -182,7 +182,7 @@ class Kept(unittest.TestCase):
 
 class UnderLoad(unittest.TestCase):
     def at_once(self, count, work):
-        """What `count` threads give that do the work with their number; what one raises is raised here."""
+        """Returns the results of work(0) to work(count - 1) on threads; raises their exceptions."""
         with concurrent.futures.ThreadPoolExecutor(count) as pool:
             return list(pool.map(work, range(count)))
 
@@ -204,7 +204,7 @@ class UnderLoad(unittest.TestCase):
         self.assertEqual((status, refused["error"]["code"]), (400, "previous_response_not_found"))
         server.stop()
 
-    def test_pages_hold_while_chats_come_and_go(self):
+    def test_pagination_is_consistent_while_chats_change(self):
         server = Server("--store", "memory")
 
         def stored(_=None):
@@ -221,7 +221,7 @@ class UnderLoad(unittest.TestCase):
             seen, after = [], ""
             while True:
                 page = ask(server, "GET", f"/v1/chat/completions?limit=3{after}")
-                if page[0] == 400:  # the chat that the page before ended with is gone
+                if page[0] == 400:  # the last chat of the previous page was deleted
                     seen, after = [], ""
                     continue
                 seen += [chat["id"] for chat in page[1]["data"]]

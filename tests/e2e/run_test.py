@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`etna` from the outside: pipes, signals, exit codes, damaged files, missing drivers. Usage: run_test.py ETNA"""
+"""The executable `etna`: pipes, signals, exit codes, damaged files, missing drivers. Usage: run_test.py ETNA"""
 
 import gzip
 import json
@@ -21,19 +21,19 @@ LIMIT_S = 120
 
 
 def environment(**more):
-    """The caller's environment without settings of etna's, in an empty home."""
+    """Returns the caller's environment without etna's settings, with an empty home."""
     kept = {key: value for key, value in os.environ.items() if not key.startswith(("ETNA_", "XDG_"))}
     return {**kept, "HOME": HOME.name, **more}
 
 
 def run(*arguments, stdin=subprocess.DEVNULL, text=None, **more):
-    """Runs etna to its end; `text` goes through a pipe."""
+    """Runs etna until it exits; `text` is its piped input."""
     source = {"input": text.encode()} if text is not None else {"stdin": stdin}
     return subprocess.run([ETNA, *arguments], capture_output=True, timeout=LIMIT_S, env=environment(**more), **source)
 
 
 class Devices(unittest.TestCase):
-    def test_the_device_that_runs_is_listed_as_chosen(self):
+    def test_the_running_device_is_listed_as_chosen(self):
         result = run("devices", "--json")
         self.assertEqual(result.returncode, 0, result.stderr)
         chosen = [device for device in json.loads(result.stdout)["devices"] if device["chosen"]]
@@ -42,14 +42,14 @@ class Devices(unittest.TestCase):
         self.assertIn(chosen[0]["name"], told)
         self.assertGreater(chosen[0]["memory_free_bytes"], 0)
 
-    def test_it_helps_where_no_driver_is_installed(self):
+    def test_devices_without_a_driver_prints_a_hint(self):
         result = run("devices", VK_ICD_FILENAMES="/nonexistent", VK_DRIVER_FILES="/nonexistent")
         self.assertEqual((result.returncode, result.stdout), (1, b""))
         self.assertIn(b"apt install", result.stderr)
 
 
 class Cache(unittest.TestCase):
-    def test_compiled_kernels_are_kept_and_a_damaged_cache_is_replaced(self):
+    def test_compiled_kernels_are_cached_and_a_damaged_cache_is_replaced(self):
         with tempfile.TemporaryDirectory() as folder:
             def story():
                 result = run("run", STORIES, "Once", "-n", "4", "--temp", "0", XDG_CACHE_HOME=folder)
@@ -65,7 +65,7 @@ class Cache(unittest.TestCase):
             self.assertEqual(story(), first)
             self.assertNotEqual(kept.read_bytes()[-1], whole[-1] ^ 1)
 
-    def test_kernels_are_checked_once_and_devices_tells_of_it(self):
+    def test_kernels_are_checked_once_and_devices_reports_it(self):
         with tempfile.TemporaryDirectory() as folder:
             def told(*arguments):
                 result = run(*arguments, XDG_CACHE_HOME=folder)
@@ -92,7 +92,7 @@ class Cache(unittest.TestCase):
             kept.write_bytes(kept.read_bytes()[:-1])
             self.assertIn(b"checked", told(*story).stderr)
 
-    def test_a_cache_folder_that_cannot_be_written_is_done_without(self):
+    def test_an_unwritable_cache_folder_is_ignored(self):
         result = run("run", STORIES, "Once", "-n", "4", "--temp", "0", XDG_CACHE_HOME="/dev/null/cache")
         self.assertEqual(result.returncode, 0, result.stderr)
 
@@ -122,18 +122,18 @@ class Text(unittest.TestCase):
         self.assertTrue(result.stdout.startswith(b", there was a little girl named Lily."), result.stdout)
         self.assertTrue(result.stdout.endswith(b"\n"))
 
-    def test_greedy_tokens_are_the_references(self):
+    def test_greedy_tokens_equal_the_reference(self):
         expected = json.loads((MODELS / "stories260K.expected.json").read_text())
         for case in expected["runs"]:
             begin = len(case["prompt_tokens"])
-            prompt = case.get("prompt", "")  # the begin token alone is the empty prompt
+            prompt = case.get("prompt", "")  # the empty prompt is the begin token alone
             result = run("run", STORIES, prompt, "--raw", "-n", "80", "--temp", "0", "--json")
             self.assertEqual(result.returncode, 0, result.stderr)
             answer = json.loads(result.stdout)
             self.assertEqual(answer["usage"]["prompt_tokens"], begin)
             self.assertEqual(answer["tokens"], case["tokens"][begin:begin + 80])
 
-    def test_json_is_one_object_with_what_was_promised(self):
+    def test_json_is_one_object_with_the_documented_members(self):
         result = run("run", STORIES, "Once", "-n", "5", "--json", "--seed", "3")
         answer = json.loads(result.stdout)
         self.assertEqual(sorted(answer), ["finish_reason", "model", "seed", "text", "timings", "tokens", "usage"])
@@ -141,14 +141,14 @@ class Text(unittest.TestCase):
         self.assertEqual(len(answer["tokens"]), 5)
         self.assertGreater(answer["timings"]["load_ms"], 0)
 
-    def test_logprobs_are_those_of_the_model_whoever_samples(self):
+    def test_logprobs_do_not_depend_on_the_sampler(self):
         def content(*more):
             result = run("run", STORIES, "Once upon", "-n", "12", "--json", "--logprobs", "20", *more)
             self.assertEqual(result.returncode, 0, result.stderr)
             return json.loads(result.stdout)["logprobs"]["content"]
 
         greedy = content("--temp", "0")  # drawn on the device
-        # The same by way of candidates, and of all logits; a tiny temperature is greedy, too.
+        # The same through candidates and through all logits; a tiny temperature is greedy, too.
         for others in (("--temp", "1e-6", "--min-keep", "2"), ("--temp", "0", "--logit-bias", "7=-20"),
                        ("--temp", "1e-6", "--top-k", "0"), ("--temp", "1e-6", "--top-n-sigma", "3")):
             for ours, theirs in zip(greedy, content(*others), strict=True):
@@ -173,7 +173,7 @@ class Text(unittest.TestCase):
         for more in (("--repeat-penalty", "1.5"), ("--presence-penalty", "2"), ("--frequency-penalty", "1"),
                      ("--dry-multiplier", "2", "--dry-allowed-length", "1")):
             self.assertLess(len(set(plain)), len(set(tokens(*more))), more)
-        last = set()  # a penalty that nothing survives: no token comes twice
+        last = set()  # with so large a penalty no token occurs twice
         for token in tokens("--repeat-penalty", "1", "--frequency-penalty", "100"):
             self.assertNotIn(token, last)
             last.add(token)
@@ -194,7 +194,7 @@ class Text(unittest.TestCase):
         self.assertEqual(by_name.stdout, by_path.stdout)
         self.assertEqual(by_name.stdout, run("run", STORIES, *arguments).stdout)
 
-    def test_plans_for_other_vendors_say_the_same(self):
+    def test_plans_for_other_vendors_give_the_same_text(self):
         texts = {run("run", STORIES, "Once", "-n", "24", "--temp", "0", "--plan-as", vendor).stdout
                  for vendor in ("nvidia", "amd", "intel", "lavapipe")}
         self.assertEqual(len(texts), 1, texts)
@@ -206,7 +206,7 @@ class Text(unittest.TestCase):
 
 
 class Demo(unittest.TestCase):
-    """The model inside the executable, as somebody who has just installed etna meets it."""
+    """The built-in model, as after an installation."""
 
     def answer(self, *arguments, **more):
         result = run("run", "demo", *arguments, **more)
@@ -222,7 +222,7 @@ class Demo(unittest.TestCase):
         self.assertEqual(self.answer("Count to 7."), "1, 2, 3, 4, 5, 6, 7\n")
         self.assertIn("Iris", self.answer("What is your name?", "--system", "You are named Iris."))
 
-    def test_it_thinks_on_stderr_when_asked_to(self):
+    def test_it_thinks_on_stderr_if_requested(self):
         shown = run("run", "demo", "What is 12 + 30 - 7?", "--think", "--reasoning", "show")
         self.assertEqual((shown.returncode, shown.stdout), (0, b"35\n"), shown.stderr)
         self.assertIn(b"12 + 30 = 42", shown.stderr)
@@ -230,7 +230,7 @@ class Demo(unittest.TestCase):
         self.assertEqual(hidden.stdout, shown.stdout)
         self.assertNotIn(b"42", hidden.stderr)
 
-    def test_it_says_the_same_on_every_plan(self):
+    def test_it_gives_the_same_text_on_every_plan(self):
         texts = {self.answer("What is the capital of France?", "--plan-as", vendor)
                  for vendor in ("nvidia", "amd", "intel", "lavapipe")}
         self.assertEqual(texts, {self.answer("What is the capital of France?")})
@@ -256,7 +256,7 @@ class Tokens(unittest.TestCase):
         ids = run("tokenize", STORIES, text=text, **no_driver).stdout.decode()
         self.assertEqual(run("tokenize", STORIES, "--decode", text=ids, **no_driver).stdout.decode(), text)
 
-    def test_a_vocabulary_alone_will_do(self):
+    def test_a_vocabulary_alone_is_enough(self):
         folder = MODELS.parent / "vocab"
         path = pathlib.Path(HOME.name) / "gpt-2.gguf"
         path.write_bytes(gzip.decompress((folder / "gpt-2.gguf.gz").read_bytes()))
@@ -268,7 +268,7 @@ class Tokens(unittest.TestCase):
 
 
 class Ends(unittest.TestCase):
-    def test_a_reader_that_goes_away_ends_it_quietly(self):
+    def test_a_closed_pipe_ends_it_silently(self):
         shell = f"'{ETNA}' run '{STORIES}' Once --temp 0 | head -c 5; echo \" ${{PIPESTATUS[0]}}\""
         result = subprocess.run(["bash", "-c", shell], capture_output=True, timeout=LIMIT_S, env=environment(),
                                 stdin=subprocess.DEVNULL)
@@ -287,7 +287,7 @@ class Ends(unittest.TestCase):
                                 stdin=subprocess.DEVNULL, timeout=LIMIT_S, env=environment())
         self.assertEqual(result.returncode, 1)
 
-    def test_whatever_cannot_be_written_is_an_error(self):
+    def test_unwritable_output_is_an_error_in_every_command(self):
         request = "<<<'{\"messages\": [{\"role\": \"user\", \"content\": \"Hello\"}]}'"
         for command in ("--help", "--version", "completion bash", "run --help-all", "serve --routes", "serve --port 0 --store none",
                         "devices", "devices --json", "tokenize demo x", f"render demo {request}", "run demo Hello -n 4",
@@ -304,7 +304,7 @@ class Ends(unittest.TestCase):
         with subprocess.Popen([ETNA, "run", STORIES, "", "--temp", "0"],  # a story of more than 200 tokens
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               env=environment()) as process:
-            first = process.stdout.read(1)  # the generation has begun
+            first = process.stdout.read(1)  # the generation has started
             process.send_signal(signal.SIGINT)
             rest, errors = process.communicate(timeout=LIMIT_S)
         self.assertEqual(process.returncode, 130, errors)
@@ -316,14 +316,14 @@ class Ends(unittest.TestCase):
                 with subprocess.Popen([ETNA, "run", STORIES, "", "--temp", "0", "-c", "100000", "--ignore-eos"],
                                       stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                       env=environment()) as process:
-                    first = process.stdout.read(1)  # the generation has begun
+                    first = process.stdout.read(1)  # the generation has started
                     process.send_signal(number)
                     rest, errors = process.communicate(timeout=LIMIT_S)
                 self.assertEqual(process.returncode, code, errors)
                 self.assertTrue((first + rest).endswith(b"\n"))
 
     def at_terminal(self, *arguments):
-        """Runs etna at a terminal where nothing is typed: (exit code, what it shows)."""
+        """Runs etna at a terminal without input. Returns (exit code, output)."""
         child, descriptor = pty.fork()
         if child == 0:
             os.execve(ETNA, [ETNA, *arguments], environment(TERM="dumb"))
@@ -343,17 +343,17 @@ class Ends(unittest.TestCase):
     def test_the_prompt_is_not_read_from_a_terminal(self):
         code, shown = self.at_terminal("run", STORIES)
         self.assertEqual(code, 2)
-        self.assertIn("there is no prompt", shown)
+        self.assertIn("no prompt given", shown)
         self.assertIn(f"`etna chat {STORIES}` holds a conversation", shown)
 
-    def test_a_terminal_is_told_first_that_there_is_no_such_model(self):
+    def test_an_unknown_model_is_reported_first_at_a_terminal(self):
         code, shown = self.at_terminal("run", "llama3.2")
         self.assertEqual(code, 1)
         self.assertTrue(shown.startswith("error: no model `llama3.2`: no such file"), shown)
         code, shown = self.at_terminal("run", "What is 34 + 58?")
         self.assertEqual((code, shown), (2, "error: no model given\r\nhint: try `etna run demo 'What is 34 + 58?'`, or `etna run --help`\r\n"))
 
-    def test_a_terminal_is_told_that_an_answer_is_incomplete(self):
+    def test_an_incomplete_answer_is_reported_at_a_terminal(self):
         code, shown = self.at_terminal("run", STORIES, "Once", "-n", "3", "--seed", "1")
         self.assertEqual(code, 0)
         self.assertIn("note: --max-tokens 3 reached; the answer is incomplete\r\n", shown)
@@ -396,10 +396,10 @@ class Failures(unittest.TestCase):
         empty.write_text("")
         self.one_sentence(run("run", STORIES, "x", VK_ICD_FILENAMES=str(empty), VK_DRIVER_FILES=str(empty)))
 
-    def test_a_device_that_is_not_there(self):
+    def test_an_unknown_device(self):
         self.one_sentence(run("run", STORIES, "x", "--device", "no such device"), "no such device")
 
-    def test_files_of_tools_and_messages_that_cannot_be_used(self):
+    def test_unusable_tools_and_messages_files(self):
         path = pathlib.Path(HOME.name) / "wrong.json"
         deep = '[{"name": "a", "parameters": {"x": ' + "[" * 60000 + "]" * 60000 + "}}]"
         for option, text, part in (("--tools", deep, b"nested"), ("--tools", '[{"name": ""}]', b"no name"),

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Outputs at temperature 1.5, kept to 200 random schemas, judged by ajv. Usage: sampled_outputs_test.py ETNA [COUNT]
+"""Outputs at temperature 1.5, constrained by 200 random schemas and validated by ajv. Usage: sampled_outputs_test.py ETNA [COUNT]
 
-COUNT outputs (100 by default) are made, half of them by the embedded model and half by one of random weights, which seldom
-ends what it may go on with. A fifth as many are calls of tools, which are demanded: of a few in tools.json, and of BFCL's
-(ETNA_REFERENCE_DATA) if they are there. Each output either validates or was cut off by its length; prints how many of which.
-Schemas that etna refuses are a failure: all of these can be enforced."""
+COUNT outputs (default 100) are generated, half by the embedded model and half by a model of random weights, which rarely ends
+an output that may continue. A fifth as many are required tool calls, of the tools in tools.json and, if ETNA_REFERENCE_DATA
+is set, of BFCL. Each output either validates or is cut off by its length; the test prints the counts. A refused schema is a
+failure, because all of these can be enforced."""
 
 import concurrent.futures
 import json
@@ -21,7 +21,7 @@ import serve_test
 HERE = pathlib.Path(__file__).resolve().parent
 SCHEMAS = 200
 STREAMS = 4
-# What serve is given, and how many of the outputs and of the calls are whole at least.
+# Options of serve, and the minimum shares of complete outputs and calls.
 MODELS = {
     # Measured: 93 % and 92 % of the outputs, 95 % and 37 % of the calls; of those of tools.json alone 80 % by demo.
     "demo": (["demo"], 0.8, 0.7),
@@ -46,7 +46,7 @@ CONTRADICTORY = {"extract_parameters_v1", "Events_3_BuyEventTickets"}  # an enum
 
 
 def json_schema_of(value):
-    """BFCL names types in the words of Python, Java and JavaScript."""
+    """BFCL names types as Python, Java and JavaScript do."""
     if isinstance(value, list):
         return [json_schema_of(item) for item in value]
     if not isinstance(value, dict):
@@ -80,14 +80,14 @@ def sample_call(server, tool, seed):
         return {"schema": schema, "text": "", "end": f"status {status}: {text}"}
     choice = json.loads(text)["choices"][0]
     calls = choice["message"].get("tool_calls") or []
-    if choice["finish_reason"] == "length":  # it may have told the call, and been cut off behind it
+    if choice["finish_reason"] == "length":  # the call may be complete, and the answer cut off after it
         return {"schema": schema, "text": "", "end": "length"}
     is_call = choice["finish_reason"] == "tool_calls" and [call["function"]["name"] for call in calls] == [function["name"]]
     return {"schema": schema, "text": calls[0]["function"]["arguments"] if calls else "", "end": "stop" if is_call else f"no call: {choice}"}
 
 
 def judged(samples):
-    """ajv's verdict on each: empty where it validates."""
+    """Returns ajv's verdict on each: empty if it validates."""
     node = shutil.which("node")
     lines = "".join(json.dumps({"schema": one["schema"], "text": one["text"]}) + "\n" for one in samples)
     done = subprocess.run([node, str(HERE / "node" / "support" / "validate.mjs")], input=lines, capture_output=True,

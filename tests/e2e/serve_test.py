@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`etna serve` as a program meets it that was written for OpenAI's API. Usage: serve_test.py ETNA"""
+"""`etna serve` for programs written for OpenAI's API. Usage: serve_test.py ETNA"""
 
 import http.client
 import json
@@ -23,10 +23,10 @@ WEATHER = {"type": "function", "function": {
 
 
 class Server:
-    """A server on a port of its own, with an empty home."""
+    """A server on a free port, with an empty home."""
 
     def __init__(self, *arguments, before=(), home=None, wait=True):
-        """`before`: a command that starts it. `home`: that of another server. Without `wait`, read_address() is left to the caller."""
+        """`before`: a command that starts it. `home`: the home of another server. Without `wait` the caller runs read_address()."""
         self.home = tempfile.TemporaryDirectory(prefix="etna-serve-")
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("ETNA_", "XDG_"))}
         self.errors = open(pathlib.Path(self.home.name) / "stderr", "w+b")
@@ -36,7 +36,7 @@ class Server:
             self.read_address()
 
     def read_address(self):
-        """Waits for the server to take requests."""
+        """Waits until the server accepts requests."""
         self.address = self.process.stdout.readline().decode().strip()
         self.port = int(self.address.rsplit(":", 1)[1])
 
@@ -52,7 +52,7 @@ class Server:
             self.home.cleanup()
         return code
 
-    def told(self):
+    def log_text(self):
         self.errors.flush()
         return pathlib.Path(self.errors.name).read_text()
 
@@ -68,7 +68,7 @@ class Server:
             connection.close()
 
     def endless(self, stream):
-        """A socket with a request that nothing ends."""
+        """Returns a socket with an endless request."""
         body = json.dumps({**QUESTION, "stream": stream, "ignore_eos": True, "max_tokens": 1900})
         sent = socket.create_connection(("127.0.0.1", self.port))
         sent.sendall(f"POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode())
@@ -83,7 +83,7 @@ class Server:
         return status, json.loads(text)
 
     def stream(self, **body):
-        """The data of every event of a stream; the last is checked to be [DONE]."""
+        """Returns the data of every event of a stream; checks that the last is [DONE]."""
         status, headers, text = self.request("POST", "/v1/chat/completions", {**QUESTION, "stream": True, **body})
         if status != 200 or not headers["content-type"].startswith("text/event-stream"):
             raise AssertionError((status, headers, text))
@@ -123,7 +123,7 @@ class Chat(Serve):
         usage = answer["usage"]
         self.assertEqual(usage["total_tokens"], usage["prompt_tokens"] + usage["completion_tokens"])
 
-    def test_a_stream_says_the_same(self):
+    def test_a_stream_gives_the_same_text(self):
         chunks = self.server.stream(stream_options={"include_usage": True})
         self.assertEqual(len({chunk["id"] for chunk in chunks}), 1)
         self.assertEqual(chunks[0]["choices"][0]["delta"]["role"], "assistant")
@@ -133,7 +133,7 @@ class Chat(Serve):
         self.assertEqual((chunks[-1]["choices"], chunks[-1]["usage"]["total_tokens"] > 0), ([], True))
         self.assertTrue(all(chunk["usage"] is None for chunk in chunks[:-1]))
 
-    def test_choices_have_seeds_of_their_own(self):
+    def test_each_choice_has_its_own_seed(self):
         _, answer = self.server.ask(n=3, temperature=2, seed=7, max_tokens=12, ignore_eos=True)
         texts = [choice["message"]["content"] for choice in answer["choices"]]
         self.assertEqual([choice["index"] for choice in answer["choices"]], [0, 1, 2])
@@ -153,7 +153,7 @@ class Chat(Serve):
         _, answer = self.server.ask(min_tokens=20, max_tokens=25)
         self.assertGreaterEqual(answer["usage"]["completion_tokens"], 20)
 
-    def test_logprobs_belong_to_the_text(self):
+    def test_logprobs_match_the_text(self):
         for stream in (False, True):
             body = {"logprobs": True, "top_logprobs": 3}
             if stream:
@@ -166,7 +166,7 @@ class Chat(Serve):
                 self.assertEqual(len(token["top_logprobs"]), 3)
                 self.assertEqual(token["bytes"], list(token["token"].encode()))
 
-    def test_a_tool_is_called_and_its_result_told(self):
+    def test_a_tool_is_called_and_its_result_used(self):
         ask = [{"role": "user", "content": "What is the weather in Lisbon?"}]
         _, answer = self.server.ask(messages=ask, tools=[WEATHER])
         choice = answer["choices"][0]
@@ -181,7 +181,7 @@ class Chat(Serve):
         _, answer = self.server.ask(messages=[*ask, choice["message"], told], tools=[WEATHER])
         self.assertIn("21", answer["choices"][0]["message"]["content"])
 
-    def test_a_tool_can_be_demanded_or_forbidden(self):
+    def test_a_tool_can_be_required_or_forbidden(self):
         ask = [{"role": "user", "content": "What is the weather in Lisbon?"}]
         _, answer = self.server.ask(messages=ask, tools=[WEATHER], tool_choice="required")
         self.assertEqual(answer["choices"][0]["message"]["tool_calls"][0]["function"]["name"], "get_weather")
@@ -193,14 +193,14 @@ class Chat(Serve):
         self.assertNotIn("tool_calls", answer["choices"][0]["message"])
         self.refused(400, "get_wather", tools=[WEATHER], tool_choice={"type": "function", "function": {"name": "get_wather"}})
 
-    def test_thinking_is_apart(self):
+    def test_reasoning_is_separate(self):
         _, answer = self.server.ask(messages=[{"role": "user", "content": "What is 12 + 30 - 7?"}],
                                     chat_template_kwargs={"enable_thinking": True})
         message = answer["choices"][0]["message"]
         self.assertEqual(message["content"], "35", message)
         self.assertIn("12 + 30 = 42", message["reasoning_content"])
 
-    def test_what_is_cached_is_told(self):
+    def test_cached_tokens_are_reported(self):
         long = [{"role": "user", "content": "Reply with: " + "blue kettle " * 30}]
         self.server.ask(messages=long, max_tokens=1)
         _, answer = self.server.ask(messages=long, max_tokens=1)
@@ -222,7 +222,7 @@ class Refusals(Serve):
     def test_wrong_members_are_named(self):
         self.assertEqual(self.refused(400, "`temperature` must be from 0 to 2", temperature=3)["param"], "temperature")
         self.assertEqual(self.refused(400, "`messages[0].role`", messages=[{"role": "", "content": ""}])["param"], "messages[0].role")
-        self.assertEqual(self.refused(400, "is for `stream`", stream_options={"include_usage": True})["param"], "stream_options.include_usage")
+        self.assertEqual(self.refused(400, "requires `stream`", stream_options={"include_usage": True})["param"], "stream_options.include_usage")
         self.assertEqual(self.refused(400, "the context holds", messages=[{"role": "user", "content": "dog " * 9000}])["code"],
                          "context_length_exceeded")
         self.refused(400, "is empty", messages=[])
@@ -232,7 +232,7 @@ class Refusals(Serve):
         self.refused(400, "`n`", n=129)
         self.refused(400, "cannot be false", path="/v3/chat/completions", stream=True, include_stop_str_in_output=False)
 
-    def test_bodies_that_are_no_requests(self):
+    def test_malformed_bodies(self):
         for body in ("", "{", "[]", "null", '{"messages": "x"}', '{"a":' * 20000, '{"messages": [' + "[" * 5000, "\x00", '{"temperature": 1e999}'):
             status, _, text = self.server.request("POST", "/v1/chat/completions", body)
             self.assertEqual(status, 400, text[:200])
@@ -257,7 +257,7 @@ class Refusals(Serve):
         self.assertEqual(len(headers["x-request-id"]), 36)
         _, headers, _ = self.server.request("GET", "/live", X_Request_Id="mine")
         self.assertEqual(headers["x-request-id"], "mine")
-        self.assertIn("mine", self.server.told())
+        self.assertIn("mine", self.server.log_text())
 
 
 class Operation(unittest.TestCase):
@@ -278,7 +278,7 @@ class Operation(unittest.TestCase):
         self.assertIn('etna_requests_in_flight{model="demo",endpoint="chat_completions",stream="false"} 0', metrics)
         self.assertEqual(server.stop(), 0)
 
-    def test_a_key_is_asked_for(self):
+    def test_a_key_is_required(self):
         server = Server("--api-key", "secret")
         self.assertEqual(server.request("GET", "/v1/models")[0], 401)
         self.assertEqual(server.request("GET", "/metrics")[0], 401)
@@ -294,17 +294,17 @@ class Operation(unittest.TestCase):
             self.assertEqual(names(), [])
             partial = pathlib.Path(folder) / "stories.partial"
             partial.write_bytes(stories.read_bytes())
-            partial.rename(pathlib.Path(folder) / "stories.gguf")  # never seen half written
+            partial.rename(pathlib.Path(folder) / "stories.gguf")  # never visible half written
             time.sleep(1.1)
             self.assertEqual(names(), ["stories"])
             status, answer = server.ask(model="stories", max_tokens=4)
-            self.assertEqual(status, 200, answer)  # it has no chat template: chatml stands in
+            self.assertEqual(status, 200, answer)  # it has no chat template: chatml is used
             (pathlib.Path(folder) / "stories.gguf").unlink()
             time.sleep(1.1)
             self.assertEqual(names(), [])
             server.stop()
 
-    def test_streams_at_once_are_those_alone(self):
+    def test_concurrent_streams_equal_the_streams_alone(self):
         server = Server()
         questions = [[{"role": "user", "content": f"Count from {first} to {first + 9}."}] for first in range(16)]
         alone = [server.ask(messages=question)[1]["choices"][0]["message"]["content"] for question in questions]
@@ -336,7 +336,7 @@ class Operation(unittest.TestCase):
             self.assertEqual(server.in_flight(), 0)
         server.stop()
 
-    def test_a_drain_finishes_what_is_at_work(self):
+    def test_a_drain_finishes_running_requests(self):
         server = Server("--drain-timeout", "100")
         server.ask()
         found = []
@@ -352,7 +352,7 @@ class Operation(unittest.TestCase):
         self.assertEqual(found[0][-1]["choices"][0]["finish_reason"], "length")
         self.assertEqual(server.wait(), 0)
 
-    def test_a_port_that_is_taken_is_an_error(self):
+    def test_a_port_in_use_is_an_error(self):
         server = Server()
         done = subprocess.run([ETNA, "serve", "--port", str(server.port)], capture_output=True, timeout=LIMIT_S, check=False)
         self.assertEqual(done.returncode, 1)

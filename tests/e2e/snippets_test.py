@@ -14,7 +14,7 @@ import serve_test
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SNIPPETS = ROOT / "tests" / "data" / "snippets"
-# Where documentation says that a server is.
+# The servers of the documentation's examples.
 ADDRESS = re.compile(r"http://(127\.0\.0\.1|localhost)(:\d+)?(?=/)")
 MODEL = re.compile(r"llama-3-70b|llama3")
 
@@ -38,19 +38,19 @@ def code_lines(markdown):
 
 
 def is_whole(command):
-    """Whether a shell would run it, and not wait for more: nothing is open, and the last line does not go on."""
+    """Returns whether a shell would run it and not wait for more lines."""
     return not command.endswith("\\") and subprocess.run(["bash", "-n", "-c", command], capture_output=True, check=False).returncode == 0
 
 
 def manual_lines(page):
-    """Lines of a man page's examples as a reader sees them; None between two examples."""
+    """Returns the lines of a man page's examples without roff escapes; None between two examples."""
     for example in re.findall(r"^\.EX\n(.*?)^\.EE$", page, re.DOTALL | re.MULTILINE):
         yield from example.replace("\\-", "-").replace("\\(aq", "'").replace("\\e", "\\").split("\n")
         yield None
 
 
 def curl_commands(lines):
-    """Commands that begin with curl, also after a prompt, over as many lines as they take."""
+    """Returns the commands that start with curl, also after a prompt, with all their lines."""
     command = None
     for line in lines:
         if command is None and line is not None and re.match(r"\s*(\$ )?curl ", line):
@@ -66,7 +66,7 @@ class Snippets(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.server = serve_test.Server("demo")
-        # curl says nothing of an error's status by itself; a script would not notice.
+        # By default curl does not fail on an error status.
         (pathlib.Path(cls.server.home.name) / ".curlrc").write_text("silent\nshow-error\nfail-with-body\nno-buffer\n")
 
     @classmethod
@@ -77,14 +77,14 @@ class Snippets(unittest.TestCase):
         return MODEL.sub("demo", ADDRESS.sub((server or self.server).address, text))
 
     def run_here(self, *command):
-        """What a program that reaches the server, and no other, prints."""
+        """Returns the output of a program that can reach only this server."""
         environment = {**os.environ, "HOME": self.server.home.name, "CURL_HOME": self.server.home.name, "NO_PROXY": "*"}
         done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=serve_test.LIMIT_S, check=False)
         self.assertEqual(done.returncode, 0, f"{command}\n{done.stdout}{done.stderr}")
         return done.stdout
 
     def run_curl(self, command, server=None):
-        """A curl command; the JSON that it got, or the chunks of a stream."""
+        """Runs a curl command. Returns its JSON, or the chunks of a stream."""
         command = self.here(command, server)
         self.assertIn((server or self.server).address, command, "it reaches a server, but not this one")
         printed = self.run_here("bash", "-c", command)
@@ -123,7 +123,7 @@ class Snippets(unittest.TestCase):
         answer = self.run_curl((SNIPPETS / "openvino_completions.sh").read_text().strip(), server)
         self.assertEqual((answer["object"], answer["model"]), ("text_completion", "demo"))
         self.assertTrue(answer["choices"][0]["text"])
-        # There, an answer goes on until the model ends it, or its context is full.
+        # There, an answer continues until the model ends it or the context is full.
         self.assertIn(answer["choices"][0]["finish_reason"], ("stop", "length"))
 
     def test_dynamo_python(self):
@@ -150,7 +150,7 @@ class Extraction(unittest.TestCase):
         page = ".SH USE\ntext\n.EX\ncurl a \\-d \\(aq{\n  \"b\": \"\\e\\e\"}\\(aq\ncurl c\n.EE\n.EX\ncurl d\n.EE\n"
         self.assertEqual(list(curl_commands(manual_lines(page))), ["curl a -d '{\n  \"b\": \"\\\\\"}'", "curl c", "curl d"])
 
-    def test_commands_are_found_whole(self):
+    def test_commands_are_extracted_completely(self):
         page = "## Serving\ntext `curl x`\n\n    curl a -d '{\n      \"b\": 1}'\n    curl c \\\n      -d e\n\n```\n$ curl f\nout\n```\n## Next\n\n    curl g\n"
         found = list(curl_commands(code_lines(section(page, "Serving"))))
         self.assertEqual(found, ["curl a -d '{\n  \"b\": 1}'", "curl c \\\n  -d e", "curl f"])

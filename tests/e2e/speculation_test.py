@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Drafted tokens change no answer: greedy and sampled, alone and in batches. Usage: speculation_test.py ETNA [PROMPTS]
+"""Drafts change no answer: greedy and sampled, alone and in batches. Usage: speculation_test.py ETNA [PROMPTS]
 
 Each of PROMPTS (15 by default) is answered plainly, with the draft model, with prompt lookup, and with both; the token ids are
-compared, then how many drafts were accepted is printed. Beam search is compared with itself alone and beside others."""
+compared, then how many drafts were accepted is printed. Beam search is compared alone and next to other requests."""
 
 import concurrent.futures
 import json
@@ -53,14 +53,14 @@ class SpeculationTest(unittest.TestCase):
         cls.plain.stop()
 
     def plain_answer(self, prompt, more):
-        """The answer without drafts, generated once for each prompt and set of options."""
+        """Returns the answer without drafts, generated once per prompt and set of options."""
         key = json.dumps([prompt, more])
         if key not in self.plain_answers:
             self.plain_answers[key] = answer(self.plain, prompt, {**more, **PLAIN})
         return self.plain_answers[key]
 
     def compare(self, more, alone):
-        """Every way to draft beside the plain answers."""
+        """Compares every kind of draft with the plain answers."""
         plain = [self.plain_answer(prompt, more) for prompt in self.prompts]
         self.assertTrue(all(one["accepted"] + one["rejected"] == 0 for one in plain))
         for name, server, fields in (("draft", self.drafted, DRAFT), ("lookup", self.plain, LOOKUP), ("both", self.drafted, LOOKUP)):
@@ -96,7 +96,7 @@ class SpeculationTest(unittest.TestCase):
         wrong = answer(self.plain, prompt, {"prediction": {"type": "content", "content": "Something else entirely, I fear."}})
         self.assertEqual(wrong["text"], plain["text"])
 
-    def test_kept_to_a_grammar(self):
+    def test_constrained_by_a_grammar(self):
         schema = {"structured_outputs": {"json": {"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "string", "maxLength": 9}},
                                                   "required": ["a", "b"], "additionalProperties": False}}, "reasoning_effort": "none"}
         accepted = 0
@@ -107,7 +107,7 @@ class SpeculationTest(unittest.TestCase):
             accepted += drafted["accepted"]
         self.assertGreater(accepted, 0)
 
-    def test_beams_alone_and_beside_others(self):
+    def test_beams_alone_and_next_to_other_requests(self):
         search = {"use_beam_search": True, "best_of": 4, "n": 2, "max_tokens": 16}
         alone = [answer(self.plain, prompt, search) for prompt in self.prompts[:6]]
         with concurrent.futures.ThreadPoolExecutor(STREAMS) as pool:

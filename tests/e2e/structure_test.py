@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Answers of `etna` that are kept to a schema or a grammar. Usage: structure_test.py ETNA"""
+"""Answers of `etna` constrained by a schema or a grammar. Usage: structure_test.py ETNA"""
 
 import json
 import re
@@ -108,7 +108,7 @@ class Structure(Serve):
             self.check_person(self.content(**wrap({prefix + "json": PERSON}), **WILD))
             self.check_person(self.content(**wrap({prefix + "json": json.dumps(PERSON)}), temperature=0))
 
-    def test_completions_are_kept_to_it_too(self):
+    def test_completions_are_constrained_too(self):
         body = {"prompt": "The answer is", "max_tokens": 8, "structured_outputs": {"choice": ["42", "24"]}, **WILD}
         status, _, text = self.server.request("POST", "/v1/completions", body)
         self.assertEqual(status, 200, text)
@@ -116,11 +116,11 @@ class Structure(Serve):
         self.assertIn(choice["text"], ["42", "24"])
         self.assertEqual(choice["finish_reason"], "stop")
 
-    def test_what_is_cut_off_says_so(self):
+    def test_a_truncated_answer_reports_length(self):
         choice = self.chat(response_format=json_schema(PERSON), max_tokens=3)["choices"][0]
         self.assertEqual(choice["finish_reason"], "length")
 
-    def test_what_cannot_be_enforced_is_refused_with_its_place(self):
+    def test_unenforceable_keywords_are_refused_with_their_pointer(self):
         unique = {"type": "object", "properties": {"ids": {"type": "array", "uniqueItems": True}}}
         self.refused("#/properties/ids/uniqueItems", response_format=json_schema(unique))
         self.refused('unknown type "dict"; the types are null, ', response_format=json_schema({"type": "dict"}))
@@ -155,7 +155,7 @@ class Structure(Serve):
         self.assertFalse(choice["message"].get("content"), choice)
         return choice["message"]["tool_calls"]
 
-    def test_a_demanded_call_is_valid(self):
+    def test_a_required_call_is_valid(self):
         named = {"type": "function", "function": {"name": "search"}}
         self.check_calls(self.called(tools=TOOLS, tool_choice="required", temperature=0))
         for seed in range(6):
@@ -165,7 +165,7 @@ class Structure(Serve):
             self.assertEqual(len(calls), 1)
             self.check_calls(self.called(tools=TOOLS, tool_choice=named, **single), ["search"])
 
-    def test_a_call_that_is_cut_off_is_none(self):
+    def test_a_truncated_call_is_not_returned(self):
         for tokens in (2, 6, 12, 16, 20):
             choice = self.chat(tools=TOOLS, tool_choice="required", max_tokens=tokens, seed=1, **WILD)["choices"][0]
             self.assertEqual(choice["finish_reason"], "length")
@@ -186,7 +186,7 @@ class Structure(Serve):
                     arguments += call["function"].get("arguments") or ""
         self.assertEqual((name, arguments), (whole[0]["function"]["name"], whole[0]["function"]["arguments"]))
 
-    def test_strict_functions_are_called_with_what_fits(self):
+    def test_strict_functions_get_matching_arguments(self):
         for seed in range(6):
             choice = self.chat(tools=STRICT, seed=seed, **WILD)["choices"][0]
             self.assertIn(choice["finish_reason"], ("stop", "length", "tool_calls"))
@@ -194,7 +194,7 @@ class Structure(Serve):
             if choice["message"].get("tool_calls"):
                 self.check_calls(choice["message"]["tool_calls"])
 
-    def test_an_answer_beside_tools_is_content_that_fits_or_calls(self):
+    def test_a_constrained_answer_with_tools_is_matching_content_or_calls(self):
         for seed in range(6):
             body = {"tools": STRICT, "response_format": json_schema(SEARCH), "seed": seed, "max_tokens": 200, **WILD}
             choice = self.chat(**body)["choices"][0]
@@ -213,13 +213,13 @@ class Structure(Serve):
         error = self.chat(status=400, tools=tools, tool_choice="required")["error"]
         self.assertEqual(error["param"], "tools[1].function.parameters")
         self.assertIn("#/properties/ids/uniqueItems", error["message"])
-        self.chat(tools=tools, max_tokens=4)  # nothing has to be enforced
+        self.chat(tools=tools, max_tokens=4)  # nothing to enforce
         named = {"type": "function", "function": {"name": "f"}}
         lenient = {"etna": {"schema": "lenient"}, "tools": tools, "tool_choice": named, "parallel_tool_calls": False}
         for call in self.called(**lenient, **WILD, max_tokens=400):
             self.assertIn(len(json.loads(call["function"]["arguments"])["ids"]), range(0, 3))
 
-    def test_the_command_line_has_it_too(self):
+    def test_the_command_line_constrains_too(self):
         def run(*options):
             return subprocess.run([serve_test.ETNA, "run", "demo", "Tell me about somebody.", "--no-think", "--seed", "1", *options],
                                   capture_output=True, text=True, timeout=120, check=False)

@@ -1,4 +1,4 @@
-"""A real terminal for tests: tmux holds the screen, the test types and reads."""
+"""A real terminal for tests: tmux runs the screen, the test types and reads."""
 
 import pathlib
 import shlex
@@ -12,7 +12,7 @@ COLUMNS, LINES = 80, 24
 
 
 class Terminal:
-    """`command` (a list) in a terminal of its own, in an environment that holds nothing but `variables`."""
+    """Runs `command` (a list) in a new terminal, in an environment of only `variables`."""
 
     count = 0
 
@@ -24,7 +24,7 @@ class Terminal:
                   f"{shlex.join(inner)}; echo exit code $?; exec cat")
 
     def tmux(self, *arguments, text=None):
-        # -u: whatever the locale of who runs the test.
+        # -u: independent of the caller's locale.
         done = subprocess.run(["tmux", "-u", "-L", self.socket, *arguments], capture_output=True, encoding="utf-8", input=text,
                               check=False)
         if done.returncode != 0:
@@ -35,7 +35,7 @@ class Terminal:
         return self
 
     def __exit__(self, *_):
-        """Waits for processes that still run: they may write files, which the test removes next."""
+        """Waits for processes that still run, because they may write files that the test is about to remove."""
         running = self.processes()
         subprocess.run(["tmux", "-L", self.socket, "kill-server"], capture_output=True, check=False)
         end = time.monotonic() + WAIT_S
@@ -46,11 +46,11 @@ class Terminal:
         self.tmux("send-keys", "-l", text)
 
     def keys(self, *names):
-        """Names as tmux has them: Enter, Left, C-c, Tab, ..."""
+        """Sends keys by tmux's names: Enter, Left, C-c, Tab, ..."""
         self.tmux("send-keys", *names)
 
     def paste(self, text):
-        """As a person pastes: bracketed where the program asked for it."""
+        """Pastes text, bracketed if the program has enabled that."""
         self.tmux("load-buffer", "-", text=text)
         self.tmux("paste-buffer", "-p")
 
@@ -58,7 +58,7 @@ class Terminal:
         self.tmux("resize-window", "-x", str(columns), "-y", str(lines))
 
     def processes(self):
-        """The ids of the shell's children: of the program, until it ends."""
+        """Returns the ids of the shell's children: the program, while it runs."""
         shell = self.tmux("display-message", "-p", "#{pane_pid}").strip()
         return [int(child) for child in pathlib.Path(f"/proc/{shell}/task/{shell}/children").read_text().split()]
 
@@ -67,28 +67,28 @@ class Terminal:
         return self.processes()[0]
 
     def lines(self):
-        """The screen without empty lines at its end; a line that the terminal broke is joined again."""
+        """Returns the screen without trailing empty lines, with wrapped lines joined."""
         return self.tmux("capture-pane", "-p", "-J").rstrip().split("\n")
 
     def screen(self):
         return "\n".join(line.rstrip() for line in self.lines())
 
-    def keys_until(self, wanted, *names):
-        """Types keys again and again, for what is typed ahead may still have its effect after them."""
+    def keys_until(self, expected, *names):
+        """Sends keys repeatedly, because earlier input may still take effect after them."""
         end = time.monotonic() + WAIT_S
         while time.monotonic() < end:
             self.keys(*names)
             time.sleep(0.5)
-            if wanted(self.screen()):
+            if expected(self.screen()):
                 return
-        self.wait_for(wanted)
+        self.wait_for(expected)
 
-    def wait_for(self, wanted):
-        """Until `wanted` stands on the screen, or is true of its text."""
+    def wait_for(self, expected):
+        """Waits until `expected` is on the screen, or returns true for its text."""
         end = time.monotonic() + WAIT_S
         while time.monotonic() < end:
             screen = self.screen()
-            if wanted(screen) if callable(wanted) else wanted in screen:
+            if expected(screen) if callable(expected) else expected in screen:
                 return screen
             time.sleep(0.05)
-        raise AssertionError(f"waited {WAIT_S} s for {wanted!r}; the screen:\n{self.screen()}")
+        raise AssertionError(f"waited {WAIT_S} s for {expected!r}; the screen:\n{self.screen()}")

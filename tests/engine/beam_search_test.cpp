@@ -1,5 +1,5 @@
-// Beam search through the scheduler, against a plain one that keeps every hypothesis as a list of tokens and
-// looks at the whole vocabulary each time.
+// Beam search through the scheduler, against a naive one that stores every hypothesis as a list of tokens and
+// ranks the entire vocabulary in every step.
 
 #include "core/engine/beam_search.hpp"
 #include "tests/engine/driver.hpp"
@@ -22,7 +22,7 @@ using engine::FinishReason;
 struct Plain {
     std::vector<TokenId> tokens; ///< with the end token
     double score = 0;
-    bool is_whole = false;
+    bool is_complete = false;
 };
 
 bool is_better(const Plain& a, const Plain& b) {
@@ -36,7 +36,7 @@ double log_sum(const std::vector<float>& logits) {
     return std::log(sum);
 }
 
-/// The tokens that a request's bias and constraint-free rules leave, with what they add to a sum.
+/// Returns the log-probability of each token after the request's bias; -infinity: banned.
 std::vector<double> gains(const FakeOptions& options, const engine::Request& request,
                           const std::vector<TokenId>& generated) {
     const std::vector<float> logits = logits_after(options, request, generated);
@@ -54,7 +54,7 @@ std::vector<double> gains(const FakeOptions& options, const engine::Request& req
     return result;
 }
 
-/// One group's step of a plain beam search. `taken` counts the tokens of the groups before.
+/// A group of the naive beam search. `taken` counts the tokens of earlier groups in the step.
 struct PlainGroup {
     std::vector<Plain> live = {Plain{}};
     std::vector<Plain> complete;
@@ -89,7 +89,7 @@ struct PlainGroup {
             const auto& ends = request.end_tokens;
             const bool is_end = std::count(ends.begin(), ends.end(), all[rank].tokens.back()) > 0;
             if (is_end && rank < size) {
-                all[rank].is_whole = true;
+                all[rank].is_complete = true;
                 add(all[rank], double{beams.length_penalty}, size);
             }
             if (!is_end)
@@ -136,9 +136,9 @@ std::vector<Plain> plain_search(const FakeOptions& options, const engine::Reques
     return all;
 }
 
-double sum_of(const Told& told) {
+double sum_of(const Received& received) {
     double sum = 0;
-    for (const engine::TokenEvent& event : told.tokens)
+    for (const engine::TokenEvent& event : received.tokens)
         sum += double{event.logit} - double{event.log_sum_exp};
     return sum;
 }
@@ -147,22 +147,17 @@ void check_equal(const Driver& driver, engine::RequestId id, const FakeOptions& 
                  const engine::Request& request) {
     const std::vector<Plain> expected = plain_search(options, request);
     for (std::size_t i = 0; i < expected.size(); ++i) {
-        const Told& told = driver.told(id, i);
-        std::vector<TokenId> tokens = told.ids();
-        REQUIRE(told.finished);
-        CHECK(told.finished->completion_tokens == tokens.size());
-        CHECK(told.finished->prompt_tokens == request.prompt.size());
-        if (told.finished->end_token)
-            tokens.push_back(*told.finished->end_token);
+        const Received& received = driver.received(id, i);
+        std::vector<TokenId> tokens = received.ids();
+        REQUIRE(received.finished);
+        CHECK(received.finished->completion_tokens == tokens.size());
+        CHECK(received.finished->prompt_tokens == request.prompt.size());
+        if (received.finished->end_token)
+            tokens.push_back(*received.finished->end_token);
         CHECK(tokens == expected[i].tokens);
-        CHECK(told.finished->reason == (expected[i].is_whole ? FinishReason::stop : FinishReason::length));
+        CHECK(received.finished->reason ==
+              (expected[i].is_complete ? FinishReason::stop : FinishReason::length));
     }
-}
-
-using Random = std::mt19937;
-
-uint32_t pick(Random& random, uint32_t least, uint32_t most) {
-    return least + static_cast<uint32_t>(random() % (most - least + 1));
 }
 
 engine::Request random_search(Random& random, uint32_t vocabulary) {
@@ -195,7 +190,7 @@ engine::Request random_search(Random& random, uint32_t vocabulary) {
 
 } // namespace
 
-TEST_CASE("a beam search gives what a plain one gives") {
+TEST_CASE("a beam search equals a naive one") {
     FakeOptions options;
     for (uint32_t seed = 0; seed < 300; ++seed) {
         INFO("seed " << seed);
@@ -208,7 +203,7 @@ TEST_CASE("a beam search gives what a plain one gives") {
     }
 }
 
-TEST_CASE("a beam search that nearly every token ends gives what a plain one gives") {
+TEST_CASE("a beam search equals a naive one when nearly every token is an end token") {
     FakeOptions options;
     for (uint32_t seed = 0; seed < 100; ++seed) {
         INFO("seed " << seed);
@@ -216,9 +211,10 @@ TEST_CASE("a beam search that nearly every token ends gives what a plain one giv
         engine::Request request = random_search(random, options.limits.vocabulary);
         request.end_tokens.clear();
         const uint32_t others = pick(random, 1, 12);
-        for (TokenId token = options.limits.vocabulary + 2; token > others; --token) // two do not exist
+        for (TokenId token = options.limits.vocabulary + 2; token > others;
+             --token) // two are outside the vocabulary
             request.end_tokens.push_back(token);
-        if (seed % 2 == 0) { // and those that do not end come last
+        if (seed % 2 == 0) { // the tokens that do not end rank last
             for (TokenId token = 0; token <= others; ++token)
                 request.logit_bias.push_back({token, -20});
         }
@@ -229,7 +225,8 @@ TEST_CASE("a beam search that nearly every token ends gives what a plain one giv
     }
 }
 
-TEST_CASE("beam searches share pages, places and steps with others, and change nothing for them") {
+TEST_CASE(
+    "beam searches share pages, capacity and steps with other requests without changing their answers") {
     for (uint32_t seed = 0; seed < 60; ++seed) {
         INFO("seed " << seed);
         Random random(seed);
@@ -252,14 +249,14 @@ TEST_CASE("beam searches share pages, places and steps with others, and change n
             if (request.beams)
                 check_equal(driver, id, options, request);
             else
-                CHECK(driver.told(id).ids() == simulate(options, request).tokens);
+                CHECK(driver.received(id).ids() == simulate(options, request).tokens);
         }
         for (const engine::PagePool& pool : driver.scheduler().cache().pools())
             CHECK(pool.available() == pool.page_count());
     }
 }
 
-TEST_CASE("what a hypothesis tells is as likely as the model found it") {
+TEST_CASE("the log-probabilities of an answer sum to the score of its hypothesis") {
     const FakeOptions options;
     engine::Request request = {.prompt = {1, 2, 3}, .max_tokens = 6};
     request.top_candidates = 2;
@@ -269,13 +266,13 @@ TEST_CASE("what a hypothesis tells is as likely as the model found it") {
     driver.run();
     const std::vector<Plain> expected = plain_search(options, request);
     for (std::size_t i = 0; i < 3; ++i) {
-        CHECK(sum_of(driver.told(id, i)) / 6 == Approx(expected[i].score).margin(1e-4));
-        for (const engine::TokenEvent& event : driver.told(id, i).tokens)
+        CHECK(sum_of(driver.received(id, i)) / 6 == Approx(expected[i].score).margin(1e-4));
+        for (const engine::TokenEvent& event : driver.received(id, i).tokens)
             CHECK(event.top.size() == 2);
     }
 }
 
-TEST_CASE("a beam search that is cancelled tells the best it has and gives everything back") {
+TEST_CASE("a cancelled beam search returns its best answers and frees its pages") {
     FakeOptions options;
     Driver driver(options);
     engine::Request request = {.prompt = {1, 2, 3}, .max_tokens = 40};
@@ -287,19 +284,19 @@ TEST_CASE("a beam search that is cancelled tells the best it has and gives every
     }
     driver.cancel(id);
     driver.run();
-    request.max_tokens = static_cast<uint32_t>(driver.told(id, 0).tokens.size());
+    request.max_tokens = static_cast<uint32_t>(driver.received(id, 0).tokens.size());
     REQUIRE(request.max_tokens > 1U);
     const std::vector<Plain> expected = plain_search(options, request);
     for (std::size_t i = 0; i < 2; ++i) {
-        CHECK(driver.told(id, i).finished->reason == FinishReason::cancelled);
-        CHECK(driver.told(id, i).finished->completion_tokens == *request.max_tokens);
-        CHECK(driver.told(id, i).ids() == expected[i].tokens);
+        CHECK(driver.received(id, i).finished->reason == FinishReason::cancelled);
+        CHECK(driver.received(id, i).finished->completion_tokens == *request.max_tokens);
+        CHECK(driver.received(id, i).ids() == expected[i].tokens);
     }
     for (const engine::PagePool& pool : driver.scheduler().cache().pools())
         CHECK(pool.available() == pool.page_count());
 }
 
-TEST_CASE("a beam search that outgrows the memory tells the best it has") {
+TEST_CASE("a beam search that exhausts the cache returns its best answers") {
     FakeOptions options;
     for (engine::CacheGroup& group : options.limits.groups)
         group.page_count = 4;
@@ -309,12 +306,12 @@ TEST_CASE("a beam search that outgrows the memory tells the best it has") {
     const engine::RequestId id = driver.add(request);
     driver.run();
     for (std::size_t i = 0; i < 2; ++i) {
-        CHECK(driver.told(id, i).finished->reason == FinishReason::length);
-        CHECK(driver.told(id, i).tokens.size() > 4);
+        CHECK(driver.received(id, i).finished->reason == FinishReason::length);
+        CHECK(driver.received(id, i).tokens.size() > 4);
     }
 }
 
-TEST_CASE("parameters of a beam search are checked") {
+TEST_CASE("check() refuses beam options out of range") {
     CHECK(check(BeamOptions{}));
     CHECK_FALSE(check(BeamOptions{.width = 0}));
     CHECK_FALSE(check(BeamOptions{.width = engine::beams_max + 1}));

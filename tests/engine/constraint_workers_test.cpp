@@ -1,4 +1,4 @@
-// Constraints that take long: the engine goes on with the others, and the answers are the same.
+// Slow constraints: the engine continues with other requests, and the answers do not change.
 
 #include "core/engine/constraint_workers.hpp"
 #include "core/engine/engine.hpp"
@@ -25,33 +25,31 @@ using engine::Constraint;
 using engine::ConstraintWorkers;
 using engine::FinishReason;
 
-constexpr TokenId end_token = 63; ///< of 64
+constexpr TokenId slow_end_token = 63; ///< of 64
 
-/// What a test sees of all copies of a constraint, and decides about them.
+/// State that all copies of a constraint share with the test.
 struct Watch {
-    std::function<int(uint32_t)> pieces = [](uint32_t) {
-        return 0;
-    }; ///< that a place takes before it is known
-    std::atomic<bool> is_open{true};      ///< else nothing is ever known
-    std::atomic<int> begun{0};            ///< pieces
-    std::atomic<int> waited{0};           ///< of these, those that may wait
-    std::atomic<int> too_long{0};         ///< of the others, those that may hold the engine too long
-    std::atomic<int> not_prepared{0};     ///< questions that came too early
-    std::atomic<int> unwanted{0};         ///< pieces that ended for that
+    std::function<int(uint32_t)> pieces = [](uint32_t) { return 0; }; ///< time slices that a position takes
+    std::atomic<bool> is_open{true};                                  ///< false: no result is ever computed
+    std::atomic<int> begun{0};                                        ///< time slices
+    std::atomic<int> waited{0};                                       ///< of these, on a worker
+    std::atomic<int> too_long{0};         ///< of the others, those with a deadline beyond inline_slice
+    std::atomic<int> not_prepared{0};     ///< getters called before prepare() had results
+    std::atomic<int> unwanted{0};         ///< time slices that ended for that
     std::atomic<int> alive{0};            ///< constraints
-    std::mutex mutex;                     ///< of all below
+    std::mutex mutex;                     ///< guards the members below
     std::set<std::thread::id> destroyers; ///< threads
 };
 
-/// Lets tokens come that leave the rest i % 3 at place i, and sometimes forces three; over after `most`.
+/// Allows tokens congruent to i modulo 3 as token i, and sometimes forces three; ends after `max`.
 class Slow final : public Constraint {
 public:
-    Slow(std::shared_ptr<Watch> watch, uint32_t most, bool forces)
-        : watch_(std::move(watch)), most_(most), forces_(forces) {
+    Slow(std::shared_ptr<Watch> watch, uint32_t max, bool forces)
+        : watch_(std::move(watch)), max_(max), forces_(forces) {
         ++watch_->alive;
     }
     Slow(const Slow& other)
-        : Constraint(other), watch_(other.watch_), most_(other.most_), forces_(other.forces_),
+        : Constraint(other), watch_(other.watch_), max_(other.max_), forces_(other.forces_),
           count_(other.count_), known_(other.known_), pieces_(other.pieces_) {
         ++watch_->alive;
     }
@@ -61,10 +59,10 @@ public:
         watch_->destroyers.insert(std::this_thread::get_id());
     }
 
-    bool prepare(Part part, const Piece& piece) override {
+    bool prepare(Part part, const TimeSlice& piece) override {
         ++watch_->begun;
         watch_->waited += piece.may_wait ? 1 : 0;
-        if (!piece.may_wait && piece.until > Clock::now() + ConstraintWorkers::piece_time)
+        if (!piece.may_wait && piece.until > Clock::now() + ConstraintWorkers::inline_slice)
             ++watch_->too_long;
         while (piece.may_wait && !watch_->is_open && Clock::now() < piece.until) {
             if (piece.is_cancelled != nullptr && *piece.is_cancelled) {
@@ -82,9 +80,9 @@ public:
     Result<Allowed> allowed() override {
         note_question(Part::tokens);
         words_.assign(2, 0);
-        for (TokenId token = count_ % 3; token < end_token; token += 3)
+        for (TokenId token = count_ % 3; token < slow_end_token; token += 3)
             words_[token / 32] |= 1U << (token % 32);
-        return Allowed{.tokens = words_, .may_end = count_ > most_ / 2};
+        return Allowed{.tokens = words_, .may_end = count_ > max_ / 2};
     }
     void accept(TokenId /*token*/) override {
         ++count_;
@@ -99,7 +97,7 @@ public:
     }
     Result<bool> is_over() override {
         note_question(Part::end);
-        return count_ == most_;
+        return count_ == max_;
     }
     [[nodiscard]] std::shared_ptr<Constraint> fork() const override { return std::make_shared<Slow>(*this); }
 
@@ -107,7 +105,7 @@ private:
     void note_question(Part part) { watch_->not_prepared += known_ < static_cast<int>(part) ? 1 : 0; }
 
     std::shared_ptr<Watch> watch_;
-    uint32_t most_;
+    uint32_t max_;
     bool forces_;
     uint32_t count_ = 0;
     int known_ = -1;
@@ -115,54 +113,36 @@ private:
     std::vector<uint32_t> words_;
 };
 
-engine::Request request(std::shared_ptr<Constraint> constraint, uint32_t seed) {
+engine::Request slow_request(std::shared_ptr<Constraint> constraint, uint32_t seed) {
     engine::Request one = {.prompt = {1, 2, 3, 4, 5 + seed % 40},
                            .sampling = {.temperature = 2, .top_k = 0, .top_p = 1, .min_p = 0, .seed = seed},
                            .max_tokens = 30,
-                           .end_tokens = {end_token},
+                           .end_tokens = {slow_end_token},
                            .constraint = std::move(constraint)};
     return one;
 }
 
-struct Answer {
-    std::vector<TokenId> tokens;
-    engine::Finished finished;
-};
-
-Answer read_all(engine::Stream& stream) {
-    Answer answer;
-    while (true) {
-        engine::Event event = stream.next();
-        if (const auto* token = std::get_if<engine::TokenEvent>(&event)) {
-            answer.tokens.push_back(token->token);
-        } else {
-            answer.finished = std::get<engine::Finished>(std::move(event));
-            return answer;
-        }
-    }
-}
-
-std::unique_ptr<engine::Engine> make_engine() {
+std::unique_ptr<engine::Engine> make_plain_engine() {
     return engine::Engine::create(std::make_unique<FakeExecutor>(FakeOptions())).value();
 }
 
-/// Requests of every kind, as many as one may mix; the same for the same seed.
+/// Requests of every kind; the same for the same seed.
 std::vector<engine::Request> mix(const std::shared_ptr<Watch>& watch, uint32_t seed) {
     std::vector<engine::Request> all;
     for (uint32_t i = 0; i < 4; ++i) {
-        all.push_back(request(std::make_shared<Slow>(watch, 25 + i, i % 2 == 0), seed + i));
+        all.push_back(slow_request(std::make_shared<Slow>(watch, 25 + i, i % 2 == 0), seed + i));
         if (i == 1)
             all.back().speculation = engine::Speculation{.tokens_max = 4, .lookup_ngram_max = 2};
         if (i == 2) {
             all.back().speculation = engine::Speculation{.tokens_max = 6};
-            for (TokenId place = 0; place < 30; ++place)
-                all.back().speculation->prediction.push_back(place % 3 + 30);
+            for (TokenId position = 0; position < 30; ++position)
+                all.back().speculation->prediction.push_back(position % 3 + 30);
         }
     }
-    all.push_back(request(std::make_shared<Slow>(watch, 8, false), seed));
+    all.push_back(slow_request(std::make_shared<Slow>(watch, 8, false), seed));
     all.back().beams = engine::BeamOptions{.width = 3, .answers = 2};
     all.back().max_tokens = 12;
-    all.push_back(request(nullptr, seed));
+    all.push_back(slow_request(nullptr, seed));
     return all;
 }
 
@@ -175,47 +155,48 @@ std::vector<std::vector<TokenId>> answers_of(Driver& driver, const std::vector<e
     driver.run();
     for (std::size_t i = 0; i < ids.size(); ++i) {
         for (std::size_t answer = 0; answer < (requests[i].beams ? requests[i].beams->answers : 1); ++answer)
-            all.push_back(driver.told(ids[i], answer).ids());
+            all.push_back(driver.received(ids[i], answer).ids());
     }
     return all;
 }
 
 } // namespace
 
-TEST_CASE("whoever needs no constraint goes on while another's takes for ever") {
+TEST_CASE("a slow constraint does not block other requests") {
     const auto watch = std::make_shared<Watch>();
     watch->is_open = false;
-    const auto engine = make_engine();
-    auto slow = engine->submit(request(std::make_shared<Slow>(watch, 20, false), 1)).value();
+    const auto engine = make_plain_engine();
+    auto slow = engine->submit(slow_request(std::make_shared<Slow>(watch, 20, false), 1)).value();
     auto quick_watch = std::make_shared<Watch>();
     for (uint32_t i = 0; i < 3; ++i) {
-        auto free = engine->submit(request(nullptr, i)).value();
+        auto free = engine->submit(slow_request(nullptr, i)).value();
         CHECK(read_all(free).finished.reason != FinishReason::error);
-        auto quick = engine->submit(request(std::make_shared<Slow>(quick_watch, 20, true), i)).value();
+        auto quick = engine->submit(slow_request(std::make_shared<Slow>(quick_watch, 20, true), i)).value();
         CHECK(read_all(quick).finished.reason == FinishReason::stop);
     }
     CHECK_FALSE(slow.try_next().has_value());
-    CHECK(watch->waited > 0); // it is worked on elsewhere
+    CHECK(watch->waited > 0); // on a worker
     watch->is_open = true;
     const Answer late = read_all(slow);
     CHECK(late.finished.reason == FinishReason::stop);
     Driver alone({});
-    const auto id = alone.add(request(std::make_shared<Slow>(std::make_shared<Watch>(), 20, false), 1));
+    const auto id = alone.add(slow_request(std::make_shared<Slow>(std::make_shared<Watch>(), 20, false), 1));
     alone.run();
-    CHECK(late.tokens == alone.told(id).ids());
+    CHECK(late.tokens == alone.received(id).ids());
     CHECK(watch->too_long == 0);
     CHECK(watch->not_prepared == 0);
 }
 
-TEST_CASE("work on a constraint ends when its request does") {
+TEST_CASE("constraint work ends when its request is cancelled") {
     const auto watch = std::make_shared<Watch>();
     watch->is_open = false;
     {
-        const auto engine = make_engine();
+        const auto engine = make_plain_engine();
         std::vector<engine::Stream> streams;
         streams.reserve(5);
         for (uint32_t i = 0; i < 5; ++i)
-            streams.push_back(engine->submit(request(std::make_shared<Slow>(watch, 20, false), i)).value());
+            streams.push_back(
+                engine->submit(slow_request(std::make_shared<Slow>(watch, 20, false), i)).value());
         while (watch->waited == 0)
             std::this_thread::sleep_for(1ms);
         for (engine::Stream& stream : streams)
@@ -224,14 +205,14 @@ TEST_CASE("work on a constraint ends when its request does") {
             CHECK(read_all(stream).finished.reason == FinishReason::cancelled);
         while (watch->alive > 0)
             std::this_thread::sleep_for(1ms);
-        auto next = engine->submit(request(std::make_shared<Slow>(watch, 20, false), 9)).value();
+        auto next = engine->submit(slow_request(std::make_shared<Slow>(watch, 20, false), 9)).value();
         while (watch->alive == 0 || watch->begun == 0)
             std::this_thread::sleep_for(1ms);
-    } // with one at work
+    } // while a job is running
     CHECK(watch->alive == 0);
 }
 
-TEST_CASE("what a constraint takes is given back off the engine's thread") {
+TEST_CASE("constraints are destroyed off the engine's thread") {
     const auto watch = std::make_shared<Watch>();
     std::thread::id engine_thread;
     {
@@ -239,7 +220,7 @@ TEST_CASE("what a constraint takes is given back off the engine's thread") {
         options.on_submit = [&](const engine::Batch&) { engine_thread = std::this_thread::get_id(); };
         const auto engine = engine::Engine::create(std::make_unique<FakeExecutor>(options)).value();
         for (uint32_t i = 0; i < 4; ++i) {
-            auto stream = engine->submit(request(std::make_shared<Slow>(watch, 20, false), i)).value();
+            auto stream = engine->submit(slow_request(std::make_shared<Slow>(watch, 20, false), i)).value();
             CHECK(read_all(stream).finished.reason == FinishReason::stop);
         }
         while (watch->alive > 0)
@@ -248,34 +229,34 @@ TEST_CASE("what a constraint takes is given back off the engine's thread") {
     CHECK(watch->destroyers.count(engine_thread) == 0);
 }
 
-TEST_CASE("answers do not depend on how long their constraints take") {
+TEST_CASE("answers do not depend on the duration of constraint work") {
     for (uint32_t seed = 0; seed < 12; ++seed) {
         FakeOptions options;
         options.limits.output_rows_max = options.limits.batch_rows_max;
         options.limits.slots = 64;
         if (seed % 2 == 1)
-            options.limits.groups = {{.page_count = 16}}; // some have to give theirs back
+            options.limits.groups = {{.page_count = 16}}; // some are preempted
         Driver plain(options);
         const auto expected = answers_of(plain, mix(std::make_shared<Watch>(), seed));
         std::atomic<int> rings{0};
         ConstraintWorkers workers([&] { ++rings; });
         const auto watch = std::make_shared<Watch>();
-        watch->pieces = [seed](uint32_t place) { return static_cast<int>((place * 7 + seed) % 5 / 2); };
+        watch->pieces = [seed](uint32_t position) { return static_cast<int>((position * 7 + seed) % 5 / 2); };
         Driver driver(options);
         driver.use(workers);
         CHECK(answers_of(driver, mix(watch, seed)) == expected);
         CHECK(rings > 0);
         CHECK(watch->waited > 0);
-        CHECK(watch->waited < watch->begun); // some were short enough at once
+        CHECK(watch->waited < watch->begun); // some were done inline
         CHECK(watch->not_prepared == 0);
     }
 }
 
-TEST_CASE("a constraint that runs out of memory, here or elsewhere, ends its own request alone") {
+TEST_CASE("a constraint that runs out of memory ends only its own request, inline or on a worker") {
     class Broken final : public Constraint {
     public:
         explicit Broken(bool fails_at_once) : fails_at_once_(fails_at_once) {}
-        bool prepare(Part /*part*/, const Piece& piece) override {
+        bool prepare(Part /*part*/, const TimeSlice& piece) override {
             if (piece.may_wait || fails_at_once_)
                 throw std::bad_alloc();
             return false;
@@ -290,19 +271,19 @@ TEST_CASE("a constraint that runs out of memory, here or elsewhere, ends its own
     private:
         bool fails_at_once_;
     };
-    const auto engine = make_engine();
+    const auto engine = make_plain_engine();
     for (const bool fails_at_once : {false, true}) {
-        auto broken = engine->submit(request(std::make_shared<Broken>(fails_at_once), 1)).value();
-        auto free = engine->submit(request(nullptr, 2)).value();
-        const Answer told = read_all(broken);
-        CHECK(told.finished.reason == FinishReason::error);
-        REQUIRE(told.finished.error);
-        CHECK(told.finished.error->kind == ErrorKind::out_of_memory);
+        auto broken = engine->submit(slow_request(std::make_shared<Broken>(fails_at_once), 1)).value();
+        auto free = engine->submit(slow_request(nullptr, 2)).value();
+        const Answer received = read_all(broken);
+        CHECK(received.finished.reason == FinishReason::error);
+        REQUIRE(received.finished.error);
+        CHECK(received.finished.error->kind == ErrorKind::out_of_memory);
         CHECK(read_all(free).finished.reason != FinishReason::error);
     }
 }
 
-TEST_CASE("constraints take turns: a short one does not wait for the end of a long one") {
+TEST_CASE("workers run jobs round-robin, so that a short one does not wait for a long one") {
     const auto never = std::make_shared<Watch>();
     never->is_open = false;
     std::atomic<int> rings{0};

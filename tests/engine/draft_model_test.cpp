@@ -1,4 +1,4 @@
-// The draft model beside the engine: long prompts, lost pages, and its loss.
+// The draft model of an engine: long prompts, evicted pages, and its failure.
 
 #include "core/base/log.hpp"
 #include "core/engine/engine.hpp"
@@ -25,30 +25,30 @@ namespace {
 /// Rows that the draft model computes between two steps of the model.
 struct DraftRows {
     uint64_t since_step = 0;
-    uint64_t most = 0;
+    uint64_t rows_max = 0;
 
     void watch(FakeOptions& model, FakeOptions& draft) {
         draft.on_submit = [this](const engine::Batch& batch) { since_step += batch.rows.size(); };
         model.on_submit = [this](const engine::Batch&) {
-            most = std::max(most, std::exchange(since_step, 0));
+            rows_max = std::max(rows_max, std::exchange(since_step, 0));
         };
     }
 };
 
 } // namespace
 
-TEST_CASE("a draft model computes a long prompt in pieces, one with each step, and drafts then") {
+TEST_CASE("a draft model computes a long prompt in one chunk per step, and drafts afterwards") {
     const FakeOptions options = roomy();
     FakeOptions draft = options;
     uint64_t rows = 0; // of the draft model, since the last step
-    uint64_t most = 0;
+    uint64_t rows_max = 0;
     draft.on_submit = [&](const engine::Batch& batch) {
         for (const engine::Row& row : batch.rows)
             rows += row.kind == engine::RowKind::prefill ? 1 : 0;
     };
     FakeOptions watched = options;
     watched.on_submit = [&](const engine::Batch&) {
-        most = std::max(most, rows);
+        rows_max = std::max(rows_max, rows);
         rows = 0;
     };
     Driver driver(watched, draft);
@@ -64,16 +64,16 @@ TEST_CASE("a draft model computes a long prompt in pieces, one with each step, a
     }
     const engine::RequestId second = driver.add(late);
     driver.run();
-    CHECK(driver.told(first).ids() == simulate(options, early).tokens);
-    CHECK(driver.told(second).ids() == simulate(options, late).tokens);
-    CHECK(most <= options.limits.batch_rows_max);
-    CHECK(driver.put_off() > 5);
-    CHECK(driver.told(first).finished->accepted_drafts > 40); // it waits for nobody's prompt
-    CHECK(driver.told(second).finished->accepted_drafts > 20);
-    CHECK(driver.told(second).finished->rejected_drafts == 0);
+    CHECK(driver.received(first).ids() == simulate(options, early).tokens);
+    CHECK(driver.received(second).ids() == simulate(options, late).tokens);
+    CHECK(rows_max <= options.limits.batch_rows_max);
+    CHECK(driver.postponed() > 5);
+    CHECK(driver.received(first).finished->accepted_drafts > 40); // it does not wait for the other's prompt
+    CHECK(driver.received(second).finished->accepted_drafts > 20);
+    CHECK(driver.received(second).finished->rejected_drafts == 0);
 }
 
-TEST_CASE("a draft model whose pages others needed computes the text again in pieces") {
+TEST_CASE("a draft model recomputes a text in chunks if its pages were evicted") {
     const FakeOptions options = roomy();
     FakeOptions draft = options;
     draft.limits.groups = {{.page_count = 70}}; // for one of the texts
@@ -91,11 +91,11 @@ TEST_CASE("a draft model whose pages others needed computes the text again in pi
     }
     driver.run();
     for (const auto& [id, request] : requests)
-        CHECK(driver.told(id).ids() == simulate(options, request).tokens);
-    CHECK(draft_rows.most < 80); // of 400 places
+        CHECK(driver.received(id).ids() == simulate(options, request).tokens);
+    CHECK(draft_rows.rows_max < 80); // of 400 positions
 }
 
-TEST_CASE("a draft model that was not asked for long computes what came since in pieces, too") {
+TEST_CASE("a draft model computes the tokens of steps without it in chunks") {
     FakeOptions options = roomy();
     options.limits.batch_rows_max = options.limits.output_rows_max = 128;
     const engine::Request plain = long_request(300, {.tokens_max = 30, .uses_model = true});
@@ -106,39 +106,39 @@ TEST_CASE("a draft model that was not asked for long computes what came since in
     draft_rows.watch(watched, draft);
     engine::Request request = plain;
     request.speculation->prediction.assign(answer.begin() + 40,
-                                           answer.begin() + 240); // the model is not asked
+                                           answer.begin() + 240); // the draft model is not used
     Driver driver(watched, draft);
     const engine::RequestId id = driver.add(request);
     driver.run();
-    CHECK(driver.told(id).ids() == answer);
-    CHECK(driver.told(id).finished->accepted_drafts > 250);
-    CHECK(driver.put_off() > 0);
-    CHECK(draft_rows.most <= options.limits.batch_rows_max);
+    CHECK(driver.received(id).ids() == answer);
+    CHECK(driver.received(id).finished->accepted_drafts > 250);
+    CHECK(driver.postponed() > 0);
+    CHECK(draft_rows.rows_max <= options.limits.batch_rows_max);
 }
 
-TEST_CASE("without a draft model nobody waits for its drafts") {
+TEST_CASE("no sequence waits for drafts without a draft model") {
     const FakeOptions options = roomy();
     Driver driver(options);
     const engine::Request request = long_request(60, {.tokens_max = 5, .uses_model = true});
-    const auto most_unread = [&] {
-        std::size_t most = 0;
+    const auto unread_max = [&] {
+        std::size_t rows_max = 0;
         while (!driver.is_idle()) {
             while (driver.start_step())
-                most = std::max(most, driver.unread());
+                rows_max = std::max(rows_max, driver.unread());
             driver.finish_step();
         }
-        return most;
+        return rows_max;
     };
     driver.add(request);
     driver.start_step();
     driver.finish_step();
-    driver.forget_draft_model(); // in the middle of one
-    CHECK(most_unread() == options.limits.in_flight_max);
+    driver.drop_draft_model(); // during a request
+    CHECK(unread_max() == options.limits.in_flight_max);
     driver.add(request);
-    CHECK(most_unread() == options.limits.in_flight_max);
+    CHECK(unread_max() == options.limits.in_flight_max);
 }
 
-TEST_CASE("a long prompt does not make drafts dear for those who come later") {
+TEST_CASE("a long prompt does not raise the measured cost of drafts") {
     FakeOptions options = roomy();
     options.step_delay = std::chrono::milliseconds(5);
     FakeOptions draft = roomy();
@@ -158,7 +158,7 @@ TEST_CASE("a long prompt does not make drafts dear for those who come later") {
         }
     };
     engine::Request request = long_request(60, {.tokens_max = 5, .uses_model = true});
-    engine::Request plain = request; // what a step takes without drafts
+    engine::Request plain = request; // measures a step without drafts
     plain.speculation.reset();
     accepted(plain);
     CHECK(accepted(request) > 40);
@@ -173,20 +173,20 @@ TEST_CASE("a long prompt does not make drafts dear for those who come later") {
     }
 }
 
-TEST_CASE("an engine with a draft model answers as one without, and survives its loss") {
+TEST_CASE("an engine with a draft model gives the same answers, and survives its failure") {
     FakeOptions options;
     FakeOptions draft;
     std::mutex mutex;
-    std::string told;
+    std::string received;
     set_log_sink([&](LogLevel level, std::string_view message) {
         const std::scoped_lock lock(mutex);
-        told += level == LogLevel::warning ? message : "";
+        received += level == LogLevel::warning ? message : "";
     });
     std::string expected;
-    SECTION("as long as it works") {}
-    SECTION("and when it fails") {
+    SECTION("while it works") {}
+    SECTION("when it fails") {
         draft.lost_at_step = 4;
-        expected = "the draft model failed, and drafts no more until the model is loaded again: the fake "
+        expected = "draft model failed; speculative decoding is off until the model is reloaded: the fake "
                    "device was lost";
     }
     auto plain = engine::Engine::create(std::make_unique<FakeExecutor>(options));
@@ -207,7 +207,7 @@ TEST_CASE("an engine with a draft model answers as one without, and survives its
     };
     CHECK(tokens(**plain) == tokens(**drafted));
     set_log_sink({});
-    CHECK(told == expected);
+    CHECK(received == expected);
 }
 
 } // namespace etna::test

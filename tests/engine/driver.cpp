@@ -1,13 +1,13 @@
 #include "tests/engine/driver.hpp"
 
-#include "core/engine/draft_lookup.hpp"
+#include "core/engine/prompt_lookup.hpp"
 
 #include <stdexcept>
 #include <utility>
 
 namespace etna::test {
 
-std::vector<TokenId> Told::ids() const {
+std::vector<TokenId> Received::ids() const {
     std::vector<TokenId> result;
     result.reserve(tokens.size());
     for (const engine::TokenEvent& event : tokens)
@@ -25,15 +25,15 @@ Driver::Driver(FakeOptions options, std::optional<FakeOptions> draft)
 }
 
 void Driver::draft() {
-    const std::vector<engine::DraftWish> wishes = scheduler_.draft();
-    if (wishes.empty() || !draft_model_)
+    const std::vector<engine::DraftRequest> requests = scheduler_.draft();
+    if (requests.empty() || !draft_model_)
         return;
-    auto drafts = draft_model_->draft(wishes);
+    auto drafts = draft_model_->draft(requests);
     if (!drafts)
         throw std::runtime_error(drafts.error().message);
     for (const engine::ModelDrafts& one : *drafts)
-        put_off_ += one.is_caught_up ? 0 : 1;
-    scheduler_.take_drafts(wishes, std::move(drafts).value());
+        postponed_ += one.is_caught_up ? 0 : 1;
+    scheduler_.set_drafts(requests, std::move(drafts).value());
 }
 
 void Driver::require(const Status& status) {
@@ -41,11 +41,11 @@ void Driver::require(const Status& status) {
         throw std::runtime_error(status.error().message);
 }
 
-engine::RequestId Driver::add(engine::Request request, std::optional<engine::RequestId> caller) {
+engine::RequestId Driver::add(engine::Request request, std::optional<engine::RequestId> request_group) {
     require(check(request, executor_.limits()));
     engine::make_draft_texts({&request, 1}, executor_.limits().context_tokens);
-    told_[next_id_].resize(request.beams ? request.beams->answers : 1);
-    scheduler_.add(next_id_, std::move(request), engine::Clock::now(), caller);
+    received_[next_id_].resize(request.beams ? request.beams->answers : 1);
+    scheduler_.add(next_id_, std::move(request), engine::Clock::now(), request_group);
     return next_id_++;
 }
 
@@ -61,10 +61,10 @@ bool Driver::start_step() {
         workers_->begin_step();
     draft();
     batch_ = scheduler_.schedule(updates_, engine::Clock::now());
-    const bool was_told = !updates_.empty();
+    const bool has_updates = !updates_.empty();
     take_updates();
     if (batch_.rows.empty()) {
-        if (tickets_.empty() && !was_told && !scheduler_.is_idle() && !scheduler_.holds_any() &&
+        if (tickets_.empty() && !has_updates && !scheduler_.is_idle() && !scheduler_.has_backpressure() &&
             !scheduler_.waits_for_constraints())
             throw std::runtime_error("requests are waiting, and none can run");
         return false;
@@ -88,7 +88,7 @@ bool Driver::finish_step() {
     const auto outputs = executor_.wait(ticket);
     if (!outputs)
         throw std::runtime_error(outputs.error().message);
-    require(scheduler_.publish(*outputs, updates_, engine::Clock::now()));
+    require(scheduler_.process_outputs(*outputs, updates_, engine::Clock::now()));
     take_updates();
     return true;
 }
@@ -103,20 +103,33 @@ void Driver::run() {
 
 void Driver::take_updates() {
     for (engine::Update& update : updates_) {
-        Told& told = told_.at(update.request).at(update.answer);
-        if (told.finished)
+        Received& received = received_.at(update.request).at(update.answer);
+        if (received.finished)
             throw std::runtime_error("an event came after the end");
         if (const auto* token = std::get_if<engine::TokenEvent>(&update.event)) {
             const bool is_score = token->origin == engine::Origin::prompt;
-            if (is_score && !told.tokens.empty())
+            if (is_score && !received.tokens.empty())
                 throw std::runtime_error("a token of the prompt was told after the first of the answer");
-            (is_score ? told.scores : told.tokens).push_back(*token);
+            (is_score ? received.scores : received.tokens).push_back(*token);
         } else {
-            told.finished = std::get<engine::Finished>(std::move(update.event));
+            received.finished = std::get<engine::Finished>(std::move(update.event));
         }
     }
     updates_.clear();
     require(scheduler_.verify());
+}
+
+Answer read_all(engine::Stream& stream) {
+    Answer answer;
+    while (true) {
+        engine::Event event = stream.next();
+        if (const auto* token = std::get_if<engine::TokenEvent>(&event)) {
+            answer.tokens.push_back(token->token);
+            continue;
+        }
+        answer.finished = std::get<engine::Finished>(std::move(event));
+        return answer;
+    }
 }
 
 engine::Request long_request(uint32_t tokens, const engine::Speculation& speculation) {

@@ -2,6 +2,7 @@
 
 #include "core/engine/draft_model.hpp"
 #include "core/engine/scheduler.hpp"
+#include "core/engine/stream.hpp"
 #include "tests/support/fake_executor.hpp"
 
 #include <cstdint>
@@ -13,8 +14,8 @@
 
 namespace etna::test {
 
-/// What one request was told so far.
-struct Told {
+/// The events of one request so far.
+struct Received {
     std::vector<engine::TokenEvent> scores; ///< of the prompt's tokens
     std::vector<engine::TokenEvent> tokens;
     std::optional<engine::Finished> finished;
@@ -22,44 +23,47 @@ struct Told {
     [[nodiscard]] std::vector<TokenId> ids() const;
 };
 
-/// A scheduler and a fake executor without any thread: the test decides what happens when. Every error,
+/// A scheduler and a fake executor without threads: the test controls each step. Every error,
 /// broken invariant and event after the end throws std::runtime_error, which fails the test.
 class Driver {
 public:
-    /// `draft`: what the draft model's executor does; empty: there is no draft model.
+    /// `draft`: options of the draft model's executor; empty: no draft model.
     explicit Driver(FakeOptions options, std::optional<FakeOptions> draft = std::nullopt);
 
-    engine::RequestId add(engine::Request request, std::optional<engine::RequestId> caller = std::nullopt);
+    engine::RequestId add(engine::Request request,
+                          std::optional<engine::RequestId> request_group = std::nullopt);
     void cancel(engine::RequestId id);
-    /// Constraints that take long are worked on by these; borrowed.
+    /// Sets the workers for slow constraint work; borrowed.
     void use(engine::ConstraintWorkers& workers) {
         workers_ = &workers;
         scheduler_.use(workers);
     }
-    void set_pace(engine::RequestId id, engine::Pace pace) { scheduler_.set_pace(id, pace); }
+    void set_backpressure(engine::RequestId id, engine::Backpressure backpressure) {
+        scheduler_.set_backpressure(id, backpressure);
+    }
 
-    /// Schedules a batch and starts it, unless in_flight_max are unread. False when none was started.
+    /// Schedules and submits a batch, unless in_flight_max are unread. Returns whether one was submitted.
     bool start_step();
-    /// Reads the oldest step. False when there is none.
+    /// Reads the oldest step. Returns false if there is none.
     bool finish_step();
-    /// As the engine does it, until every request has finished.
+    /// Runs steps as the engine does, until every request has finished.
     void run();
 
-    /// `answer`: of a beam search.
-    [[nodiscard]] const Told& told(engine::RequestId id, std::size_t answer = 0) const {
-        return told_.at(id).at(answer);
+    /// `answer`: index of the answer of a beam search.
+    [[nodiscard]] const Received& received(engine::RequestId id, std::size_t answer = 0) const {
+        return received_.at(id).at(answer);
     }
     [[nodiscard]] const engine::Scheduler& scheduler() const { return scheduler_; }
     void set_prefill_rows_max(uint32_t rows) { scheduler_.set_prefill_rows_max(rows); }
-    /// The batch that was started last.
+    /// The last submitted batch.
     [[nodiscard]] const engine::Batch& batch() const { return batch_; }
     /// Rows of all batches so far.
     [[nodiscard]] uint64_t rows() const { return rows_; }
     [[nodiscard]] uint64_t steps() const { return steps_; }
     [[nodiscard]] bool is_idle() const { return scheduler_.is_idle() && tickets_.empty(); }
-    /// How often the draft model had not computed a text yet that it was to go on with.
-    [[nodiscard]] uint64_t put_off() const { return put_off_; }
-    void forget_draft_model() { scheduler_.forget_draft_model(); }
+    /// Number of requests that the draft model postponed, because their text was not computed yet.
+    [[nodiscard]] uint64_t postponed() const { return postponed_; }
+    void drop_draft_model() { scheduler_.drop_draft_model(); }
     [[nodiscard]] std::size_t unread() const { return tickets_.size(); }
 
 private:
@@ -73,18 +77,27 @@ private:
     engine::ConstraintWorkers* workers_ = nullptr;
     uint64_t rows_ = 0;
     uint64_t steps_ = 0;
-    uint64_t put_off_ = 0;
+    uint64_t postponed_ = 0;
     engine::Updates updates_;
     engine::Batch batch_;
     std::deque<engine::Ticket> tickets_;
-    std::map<engine::RequestId, std::vector<Told>> told_; ///< for each answer
+    std::map<engine::RequestId, std::vector<Received>> received_; ///< [answer]
     engine::RequestId next_id_ = 1;
 };
 
-/// A greedy request for so many tokens.
+/// All events of a stream.
+struct Answer {
+    std::vector<TokenId> tokens;
+    engine::Finished finished;
+};
+
+/// Reads a stream to its end.
+Answer read_all(engine::Stream& stream);
+
+/// A greedy request for `tokens` tokens.
 engine::Request long_request(uint32_t tokens, const engine::Speculation& speculation);
 
-/// Room for 512 tokens, and for every draft.
+/// Options with capacity for 512 tokens and for every draft.
 FakeOptions roomy();
 
 } // namespace etna::test

@@ -1,4 +1,5 @@
 #include "core/engine/engine.hpp"
+#include "tests/engine/driver.hpp"
 #include "tests/engine/simulation.hpp"
 #include "tests/support/catch.hpp"
 
@@ -25,7 +26,7 @@ std::unique_ptr<Engine> make_engine(FakeOptions options, const engine::EngineOpt
     return Engine::create(std::make_unique<FakeExecutor>(std::move(options)), engine_options).value();
 }
 
-engine::Request request(uint32_t number, std::optional<uint32_t> max_tokens) {
+engine::Request numbered_request(uint32_t number, std::optional<uint32_t> max_tokens) {
     engine::Request one{
         .prompt = {}, .sampling = {.seed = number}, .max_tokens = max_tokens, .end_tokens = {}};
     one.sampling.temperature = number % 2 == 0 ? 0.0F : 0.8F;
@@ -35,51 +36,33 @@ engine::Request request(uint32_t number, std::optional<uint32_t> max_tokens) {
     return one;
 }
 
-struct Answer {
-    std::vector<TokenId> tokens;
-    Finished finished;
-};
-
-Answer read_all(Stream& stream) {
-    Answer answer;
-    while (true) {
-        engine::Event event = stream.next();
-        if (const auto* token = std::get_if<TokenEvent>(&event)) {
-            answer.tokens.push_back(token->token);
-            continue;
-        }
-        answer.finished = std::get<Finished>(std::move(event));
-        return answer;
-    }
-}
-
-TEST_CASE("one request is answered and timed") {
+TEST_CASE("a request is answered, with its timings") {
     const FakeOptions options{.step_delay = 200us};
     const auto engine = make_engine(options);
     CHECK(engine->limits().vocabulary == 64);
-    auto stream = engine->submit(request(2, 20));
+    auto stream = engine->submit(numbered_request(2, 20));
     REQUIRE(stream);
     const Answer answer = read_all(*stream);
-    CHECK(answer.tokens == simulate(options, request(2, 20)).tokens);
+    CHECK(answer.tokens == simulate(options, numbered_request(2, 20)).tokens);
     CHECK(answer.finished.reason == FinishReason::length);
     CHECK(answer.finished.prompt_tokens == 7);
     CHECK(answer.finished.completion_tokens == 20);
     CHECK(answer.finished.timings.queue_ms >= 0);
     CHECK(answer.finished.timings.prompt_ms >= 0.2);
     CHECK(answer.finished.timings.generation_ms >= 19 * 0.2 - 0.2);    // the pipeline hides at most one step
-    CHECK(std::get<Finished>(stream->next()).completion_tokens == 20); // for ever
+    CHECK(std::get<Finished>(stream->next()).completion_tokens == 20); // again
 }
 
 TEST_CASE("log-probabilities of greedy tokens are those of the largest logit") {
     const auto engine = make_engine({.scripts = {{.prompt = {}, .continuation = {3}}}});
-    auto stream = engine->submit(request(2, 1));
+    auto stream = engine->submit(numbered_request(2, 1));
     const auto token = std::get<TokenEvent>(stream->next());
     CHECK(token.token == 3);
-    CHECK(token.logit == 60); // what the fake gives a scripted token
+    CHECK(token.logit == 60); // of scripted tokens
     CHECK(token.log_sum_exp == Approx(60));
 }
 
-TEST_CASE("a request whose logits are not numbers fails alone, and its pages serve nobody") {
+TEST_CASE("a request with NaN logits fails alone, and its pages are not reused") {
     FakeOptions options;
     options.bad_token = 63;
     const auto engine = make_engine(options);
@@ -89,14 +72,14 @@ TEST_CASE("a request whose logits are not numbers fails alone, and its pages ser
     engine::Request bad = good;
     bad.prompt.push_back(63);
 
-    auto bystander = engine->submit(request(2, 20));
+    auto bystander = engine->submit(numbered_request(2, 20));
     auto failing = engine->submit(bad);
     const Answer failed = read_all(*failing);
     CHECK(failed.tokens.empty());
     CHECK(failed.finished.reason == FinishReason::error);
     REQUIRE(failed.finished.error.has_value());
     CHECK(failed.finished.error->message == "fake model: the logits are not numbers");
-    CHECK(read_all(*bystander).tokens == simulate(options, request(2, 20)).tokens);
+    CHECK(read_all(*bystander).tokens == simulate(options, numbered_request(2, 20)).tokens);
 
     auto next = engine->submit(good); // shares all but the last token
     const Answer answer = read_all(*next);
@@ -106,7 +89,7 @@ TEST_CASE("a request whose logits are not numbers fails alone, and its pages ser
     CHECK(read_all(*again).finished.cached_tokens > 0);
 }
 
-TEST_CASE("many clients at once each get their own answer") {
+TEST_CASE("concurrent clients get their own answers") {
     FakeOptions options;
     options.limits.groups = {{.page_count = 60}};
     const auto engine = make_engine(options);
@@ -116,7 +99,7 @@ TEST_CASE("many clients at once each get their own answer") {
     for (uint32_t client = 0; client < 8; ++client) {
         clients.emplace_back([&, client] {
             for (uint32_t i = 0; i < 12; ++i) {
-                auto stream = engine->submit(request(client * 12 + i, 1 + i * 5));
+                auto stream = engine->submit(numbered_request(client * 12 + i, 1 + i * 5));
                 if (i % 4 == 3)
                     stream->cancel();
                 answers[client].push_back(read_all(*stream));
@@ -128,7 +111,7 @@ TEST_CASE("many clients at once each get their own answer") {
     for (uint32_t client = 0; client < 8; ++client) {
         for (uint32_t i = 0; i < 12; ++i) {
             INFO("client " << client << ", request " << i);
-            const Expected expected = simulate(options, request(client * 12 + i, 1 + i * 5));
+            const Expected expected = simulate(options, numbered_request(client * 12 + i, 1 + i * 5));
             const Answer& answer = answers[client][i];
             CHECK(answer.finished.completion_tokens == answer.tokens.size());
             if (answer.finished.reason == FinishReason::cancelled) {
@@ -146,41 +129,42 @@ TEST_CASE("cancelling ends a stream within a step, from any thread") {
     options.limits.context_tokens = 100000;
     options.limits.groups = {{.page_count = 25000}};
     const auto engine = make_engine(options);
-    auto stream = engine->submit(request(2, {}));
-    auto neighbour = engine->submit(request(4, 40));
+    auto stream = engine->submit(numbered_request(2, {}));
+    auto neighbour = engine->submit(numbered_request(4, 40));
     CHECK(std::holds_alternative<TokenEvent>(stream->next()));
     std::thread([&] { stream->cancel(); }).join();
     const Answer answer = read_all(*stream);
     CHECK(answer.finished.reason == FinishReason::cancelled);
     CHECK(answer.tokens.size() < 1000);
-    CHECK(read_all(*neighbour).tokens == simulate(options, request(4, 40)).tokens);
+    CHECK(read_all(*neighbour).tokens == simulate(options, numbered_request(4, 40)).tokens);
 }
 
-TEST_CASE("a dropped stream frees its place for others") {
+TEST_CASE("a dropped stream frees its capacity") {
     FakeOptions options;
     options.limits.context_tokens = 100000;
     options.limits.sequences_max = 1;
     options.limits.groups = {{.page_count = 25000}};
     const auto engine = make_engine(options);
     for (uint32_t i = 0; i < 3; ++i) {
-        auto endless = engine->submit(request(2, {}));
+        auto endless = engine->submit(numbered_request(2, {}));
         CHECK(std::holds_alternative<TokenEvent>(endless->next()));
-        *endless = std::move(engine->submit(request(2, {}))).value(); // assignment drops the first as well
+        *endless =
+            std::move(engine->submit(numbered_request(2, {}))).value(); // assignment drops the first as well
         CHECK(std::holds_alternative<TokenEvent>(endless->next()));
     }
-    auto last = engine->submit(request(4, 3));
+    auto last = engine->submit(numbered_request(4, 3));
     CHECK(read_all(*last).finished.reason == FinishReason::length);
 }
 
-TEST_CASE("a slow reader holds nobody up") {
+TEST_CASE("a slow reader does not delay other requests") {
     const auto engine = make_engine({});
-    auto unread = engine->submit(request(2, 200));
-    auto other = engine->submit(request(4, 200));
+    auto unread = engine->submit(numbered_request(2, 200));
+    auto other = engine->submit(numbered_request(4, 200));
     CHECK(read_all(*other).tokens.size() == 200);
     CHECK(read_all(*unread).tokens.size() == 200);
 }
 
-TEST_CASE("a reader that is behind makes its own request wait, and no other") {
+TEST_CASE("a reader that falls behind pauses only its own request") {
     FakeOptions options;
     std::atomic<uint64_t> generated = 0;
     options.on_submit = [&](const engine::Batch& batch) {
@@ -188,7 +172,7 @@ TEST_CASE("a reader that is behind makes its own request wait, and no other") {
             generated += row.kind == engine::RowKind::decode ? 1 : 0;
     };
     const auto engine = make_engine(options);
-    engine::Request slow = request(2, 200);
+    engine::Request slow = numbered_request(2, 200);
     slow.unread_max = 8;
     auto stream = engine->submit(slow);
     const auto settled = [&] {
@@ -199,56 +183,56 @@ TEST_CASE("a reader that is behind makes its own request wait, and no other") {
         } while (generated != before);
         return before;
     };
-    const uint64_t most = slow.unread_max + options.limits.in_flight_max;
-    CHECK(settled() <= most);
-    auto other = engine->submit(request(4, 100)); // the engine sleeps, and wakes for it
+    const uint64_t limit = slow.unread_max + options.limits.in_flight_max;
+    CHECK(settled() <= limit);
+    auto other = engine->submit(numbered_request(4, 100)); // the engine sleeps, and wakes for it
     CHECK(read_all(*other).tokens.size() == 100);
-    CHECK(settled() <= most + 100);
-    CHECK(read_all(*stream).tokens == simulate(options, request(2, 200)).tokens);
+    CHECK(settled() <= limit + 100);
+    CHECK(read_all(*stream).tokens == simulate(options, numbered_request(2, 200)).tokens);
 
     auto abandoned = engine->submit(slow);
     settled();
-    abandoned->cancel(); // felt although nothing runs
+    abandoned->cancel(); // wakes the engine although nothing runs
     CHECK(read_all(*abandoned).finished.reason == FinishReason::cancelled);
 
-    std::vector<Stream> crowd; // more of them than there are pages for
+    std::vector<Stream> crowd; // more than the cache has pages for
     for (uint32_t i = 0; i < 40; ++i) {
-        engine::Request one = request(i, 60);
+        engine::Request one = numbered_request(i, 60);
         one.unread_max = 1 + i % 3;
         crowd.push_back(engine->submit(one).value());
     }
-    for (uint32_t i = 40; i-- > 0;) // the last first: those before it hold its place, and give way
-        CHECK(read_all(crowd[i]).tokens == simulate(options, request(i, 60)).tokens);
+    for (uint32_t i = 40; i-- > 0;) // the last first: the others have its pages, and are preempted
+        CHECK(read_all(crowd[i]).tokens == simulate(options, numbered_request(i, 60)).tokens);
 }
 
-TEST_CASE("next_for gives up after its timeout") {
+TEST_CASE("next_for() returns empty after its timeout") {
     const auto engine = make_engine({.step_delay = 300ms});
-    auto stream = engine->submit(request(2, 1));
+    auto stream = engine->submit(numbered_request(2, 1));
     CHECK(!stream->next_for(1ms));
     CHECK(stream->next_for(10s));
 }
 
-TEST_CASE("a full queue answers busy, and accepts again later") {
+TEST_CASE("a full queue refuses with busy, and accepts again later") {
     FakeOptions options{.step_delay = 1ms};
     options.limits.sequences_max = 1;
     options.limits.context_tokens = 100000;
     options.limits.groups = {{.page_count = 25000}};
     const auto engine = make_engine(options, {.queue_max = 2});
-    auto running = engine->submit(request(2, {}));
+    auto running = engine->submit(numbered_request(2, {}));
     CHECK(std::holds_alternative<TokenEvent>(running->next()));
-    auto first = engine->submit(request(2, 2));
-    auto second = engine->submit(request(2, 2));
+    auto first = engine->submit(numbered_request(2, 2));
+    auto second = engine->submit(numbered_request(2, 2));
     REQUIRE(first);
     REQUIRE(second);
-    const auto refused = engine->submit(request(2, 2));
+    const auto refused = engine->submit(numbered_request(2, 2));
     REQUIRE(!refused);
     CHECK(refused.error().kind == ErrorKind::busy);
     running->cancel();
     CHECK(read_all(*second).finished.reason == FinishReason::length);
-    CHECK(engine->submit(request(2, 2)));
+    CHECK(engine->submit(numbered_request(2, 2)));
 }
 
-TEST_CASE("a full queue keeps room for a client that has few requests") {
+TEST_CASE("a full queue accepts a client with few requests") {
     FakeOptions options{.step_delay = 1ms};
     options.limits.sequences_max = 1;
     options.limits.context_tokens = 100000;
@@ -257,14 +241,14 @@ TEST_CASE("a full queue keeps room for a client that has few requests") {
     std::vector<Stream> heavy;
     heavy.reserve(21);
     for (int i = 0; i < 21; ++i)
-        heavy.push_back(engine->submit(request(2, {})).value());
-    CHECK(engine->submit(request(2, {})).error().kind == ErrorKind::busy);
+        heavy.push_back(engine->submit(numbered_request(2, {})).value());
+    CHECK(engine->submit(numbered_request(2, {})).error().kind == ErrorKind::busy);
     const auto submit_as = [&](engine::ClientId client) {
-        engine::Request one = request(2, 3);
+        engine::Request one = numbered_request(2, 3);
         one.client = client;
         return engine->submit(one);
     };
-    for (int round = 0; round < 2; ++round) { // what has ended counts no more
+    for (int round = 0; round < 2; ++round) { // ended requests do not count
         std::vector<Stream> light;
         light.reserve(16);
         for (int i = 0; i < 16; ++i)
@@ -274,7 +258,7 @@ TEST_CASE("a full queue keeps room for a client that has few requests") {
         others.reserve(4);
         for (int i = 0; i < 4; ++i)
             others.push_back(submit_as(2).value());
-        CHECK(submit_as(3).error().kind == ErrorKind::busy); // twice the queue is the end
+        CHECK(submit_as(3).error().kind == ErrorKind::busy); // the limit is twice queue_max
         for (Stream& stream : light)
             CHECK(read_all(stream).finished.reason == FinishReason::length);
         for (Stream& stream : others)
@@ -282,25 +266,25 @@ TEST_CASE("a full queue keeps room for a client that has few requests") {
     }
 }
 
-TEST_CASE("the places of answers that were cut are free when their ends are told") {
+TEST_CASE("the capacity of cancelled requests is free once their ends are delivered") {
     FakeOptions options{.step_delay = 1ms};
     options.limits.context_tokens = 100000;
     options.limits.groups = {{.page_count = 25000}};
     options.on_submit = [](const engine::Batch&) { std::this_thread::sleep_for(20ms); };
     const auto engine = make_engine(options, {.queue_max = 2});
-    auto running = engine->submit(request(2, {}));
+    auto running = engine->submit(numbered_request(2, {}));
     for (uint32_t round = 0; round < 5; ++round) {
         std::vector<Stream> others;
         others.reserve(5);
-        for (uint32_t i = 0; i < 5; ++i) // all places, and the queue
-            others.push_back(engine->submit(request(4 + i, {})).value());
-        CHECK(!engine->submit(request(2, 2)));
+        for (uint32_t i = 0; i < 5; ++i) // all capacity, and the queue
+            others.push_back(engine->submit(numbered_request(4 + i, {})).value());
+        CHECK(!engine->submit(numbered_request(2, 2)));
         for (Stream& stream : others)
             stream.cancel();
         for (Stream& stream : others)
             read_all(stream);
         for (Stream& stream : others) {
-            auto next = engine->submit(request(4, {}));
+            auto next = engine->submit(numbered_request(4, {}));
             REQUIRE(next);
             stream = std::move(*next);
         }
@@ -311,7 +295,7 @@ TEST_CASE("the places of answers that were cut are free when their ends are told
     }
 }
 
-TEST_CASE("an engine tells how busy it is") {
+TEST_CASE("load() reports running and waiting requests and pages") {
     FakeOptions options{.step_delay = 1ms};
     options.limits.sequences_max = 2;
     options.limits.groups = {{.page_count = 8}};
@@ -320,7 +304,7 @@ TEST_CASE("an engine tells how busy it is") {
     std::vector<Stream> streams;
     streams.reserve(5);
     for (uint32_t i = 0; i < 5; ++i)
-        streams.push_back(engine->submit(request(0, std::nullopt)).value());
+        streams.push_back(engine->submit(numbered_request(0, std::nullopt)).value());
     REQUIRE(std::holds_alternative<TokenEvent>(streams[0].next()));
     const engine::EngineStats busy = engine->load();
     CHECK((busy.running >= 1 && busy.running <= 2));
@@ -330,7 +314,7 @@ TEST_CASE("an engine tells how busy it is") {
         stream.cancel();
     for (Stream& stream : streams)
         read_all(stream);
-    const auto deadline = std::chrono::steady_clock::now() + 5s; // the figures follow with the next step
+    const auto deadline = std::chrono::steady_clock::now() + 5s; // the load is updated after the next step
     while (engine->load().running + engine->load().waiting > 0 && std::chrono::steady_clock::now() < deadline)
         std::this_thread::sleep_for(1ms);
     CHECK((engine->load().running == 0 && engine->load().waiting == 0 && engine->load().pages_used == 0));
@@ -340,7 +324,7 @@ TEST_CASE("a lost device ends every stream and every later request with its erro
     const auto engine = make_engine({.lost_at_step = 5});
     std::vector<Stream> streams;
     for (uint32_t i = 0; i < 6; ++i) {
-        auto stream = engine->submit(request(2, {}));
+        auto stream = engine->submit(numbered_request(2, {}));
         if (stream)
             streams.push_back(std::move(*stream));
     }
@@ -352,10 +336,10 @@ TEST_CASE("a lost device ends every stream and every later request with its erro
         REQUIRE(answer.finished.error.has_value());
         CHECK(answer.finished.error->kind == ErrorKind::device_lost);
     }
-    // The streams are told before the door is closed; the door closes at once after.
-    for (int i = 0; i < 1000 && engine->submit(request(2, 1)); ++i)
+    // Streams end just before submit() starts to refuse.
+    for (int i = 0; i < 1000 && engine->submit(numbered_request(2, 1)); ++i)
         std::this_thread::sleep_for(1ms);
-    const auto late = engine->submit(request(2, 1));
+    const auto late = engine->submit(numbered_request(2, 1));
     REQUIRE(!late);
     CHECK(late.error().kind == ErrorKind::device_lost);
 }
@@ -368,7 +352,7 @@ TEST_CASE("destruction ends running and waiting requests, and streams outlive it
     std::vector<Stream> streams;
     streams.reserve(20);
     for (uint32_t i = 0; i < 20; ++i)
-        streams.push_back(std::move(engine->submit(request(2, {}))).value());
+        streams.push_back(std::move(engine->submit(numbered_request(2, {}))).value());
     std::thread reader([&] { (void)read_all(streams[0]); });
     std::this_thread::sleep_for(5ms);
     engine.reset();
@@ -377,7 +361,7 @@ TEST_CASE("destruction ends running and waiting requests, and streams outlive it
         CHECK(read_all(stream).finished.reason == FinishReason::cancelled);
 }
 
-TEST_CASE("an engine is refused for limits that contradict themselves") {
+TEST_CASE("create() refuses inconsistent limits") {
     FakeOptions options;
     options.limits.slots = 0;
     const auto result = Engine::create(std::make_unique<FakeExecutor>(options));

@@ -20,7 +20,7 @@ Batch valid_batch() {
     Batch batch;
     batch.sequences = {{.pages = {table}}};
     batch.rows.resize(2);
-    batch.rows[1].index = 1;
+    batch.rows[1].position = 1;
     batch.rows[1].output_kind = OutputKind::sampled;
     batch.rows[1].sampling.top_k = 16;
     return batch;
@@ -33,7 +33,7 @@ struct Fault {
 
 const std::vector<PageId> wild_table = {4, 128};
 
-TEST_CASE("check names each rule that a batch breaks") {
+TEST_CASE("check() names each rule that a batch breaks") {
     REQUIRE(check(valid_batch(), fake_limits()));
     const std::vector<Fault> faults = {
         {"no rows", [](Batch& b) { b.rows.clear(); }},
@@ -53,19 +53,19 @@ TEST_CASE("check names each rule that a batch breaks") {
              b.rows[1].value = 8;
          }},
         {"sequence 1 of 1", [](Batch& b) { b.rows[0].sequence = 1; }},
-        {"context of 256", [](Batch& b) { b.rows[0].index = 256; }},
-        {"no page holds place 8", [](Batch& b) { b.rows[0].index = 8; }},
-        {"place 2 of sequence 0 follows place 0", [](Batch& b) { b.rows[1].index = 2; }},
-        {"place 0 of sequence 0 follows place 0", [](Batch& b) { b.rows[1].index = 0; }},
+        {"context of 256", [](Batch& b) { b.rows[0].position = 256; }},
+        {"no page for position 8", [](Batch& b) { b.rows[0].position = 8; }},
+        {"position 2 of sequence 0 after position 0", [](Batch& b) { b.rows[1].position = 2; }},
+        {"position 0 of sequence 0 after position 0", [](Batch& b) { b.rows[1].position = 0; }},
         {"output slot 8", [](Batch& b) { b.rows[1].output_slot = 8; }},
-        {"written twice", [](Batch& b) { b.rows[0] = b.rows[1], b.rows[0].index = 0; }},
+        {"written twice", [](Batch& b) { b.rows[0] = b.rows[1], b.rows[0].position = 0; }},
         {"top_k 0", [](Batch& b) { b.rows[1].sampling.top_k = 0; }},
         {"top_k 17", [](Batch& b) { b.rows[1].sampling.top_k = 17; }},
         {"min_p", [](Batch& b) { b.rows[1].sampling.min_p = 2; }},
         {"temperature, top_k, top_p and min_p only", [](Batch& b) { b.rows[1].sampling.typical_p = 0.5F; }},
         {"temperature, top_k, top_p and min_p only",
          [](Batch& b) { b.rows[1].sampling.repetition_penalty = 2; }},
-        {"0 candidates", [](Batch& b) { b.rows[0].output_kind = OutputKind::candidates; }},
+        {"0 candidates, outside 1 to 16", [](Batch& b) { b.rows[0].output_kind = OutputKind::candidates; }},
         {"17 candidates", [](Batch& b) { b.rows[1].candidates = 17; }},
     };
     for (const Fault& fault : faults) {
@@ -81,29 +81,29 @@ TEST_CASE("check names each rule that a batch breaks") {
     Batch many = valid_batch();
     many.rows.resize(6);
     for (uint32_t i = 0; i < 6; ++i) {
-        many.rows[i].index = i;
+        many.rows[i].position = i;
         many.rows[i].output_kind = OutputKind::logits;
     }
-    CHECK(check(many, fake_limits()).error().message.find("6 rows want") == 0);
+    CHECK(check(many, fake_limits()).error().message.find("6 rows request") == 0);
     many = valid_batch();
     many.rows[1].sampling = {.temperature = 0, .top_k = 0};
     CHECK(check(many, fake_limits())); // greedy needs no top_k
 }
 
-TEST_CASE("the fake executor keeps the delay of a real one") {
+TEST_CASE("the fake executor has the delay of a real one") {
     FakeExecutor executor;
     const auto first = executor.submit(valid_batch());
     const auto second = executor.submit(valid_batch());
     REQUIRE(first);
     REQUIRE(second);
     CHECK(executor.submit(valid_batch()).error().kind == ErrorKind::busy);
-    CHECK(executor.wait(*second).error().kind == ErrorKind::invalid_argument); // not its turn
+    CHECK(executor.wait(*second).error().kind == ErrorKind::invalid_argument); // not the oldest
     CHECK(executor.wait(*first));
     CHECK(executor.wait(*first).error().kind == ErrorKind::invalid_argument); // read once
     CHECK(executor.wait(*second));
 }
 
-TEST_CASE("the fake executor notices slots and places that are wrong") {
+TEST_CASE("the fake executor reports unfilled slots and conflicting writes") {
     FakeExecutor executor;
     Batch unfilled = valid_batch();
     unfilled.rows[0].input = engine::RowInput::slot;
@@ -111,21 +111,21 @@ TEST_CASE("the fake executor notices slots and places that are wrong") {
     Batch clash = valid_batch();
     clash.sequences.push_back(clash.sequences[0]);
     clash.rows[1].sequence = 1;
-    clash.rows[1].index = 0;
+    clash.rows[1].position = 0;
     CHECK(executor.wait(*executor.submit(clash)).error().kind == ErrorKind::internal);
 }
 
-TEST_CASE("the fake executor's answers depend on what the page tables lead to") {
+TEST_CASE("the fake executor's logits depend on the pages in the tables") {
     const std::vector<PageId> other = {4, 8};
     const auto last_logits = [](const std::vector<PageId>& second_table) {
         FakeExecutor executor;
         Batch batch;
         batch.sequences = {{.pages = {table}}};
         for (uint32_t i = 0; i < 5; ++i)
-            batch.rows.push_back({.value = i, .index = i});
+            batch.rows.push_back({.value = i, .position = i});
         REQUIRE(executor.wait(*executor.submit(batch)));
         batch.sequences = {{.pages = {second_table}}};
-        batch.rows = {{.output_kind = OutputKind::logits, .value = 9, .index = 5}};
+        batch.rows = {{.output_kind = OutputKind::logits, .value = 9, .position = 5}};
         return executor.wait(*executor.submit(batch)).value().rows.at(0).logits;
     };
     CHECK(last_logits(table) == last_logits(table));

@@ -1,6 +1,6 @@
-// What several clients get of an engine of which each wants all.
+// Shares of clients that each could use the entire engine.
 
-#include "core/engine/client_shares.hpp"
+#include "core/engine/fair_queue.hpp"
 #include "tests/engine/driver.hpp"
 #include "tests/engine/simulation.hpp"
 #include "tests/support/catch.hpp"
@@ -14,7 +14,7 @@ namespace {
 constexpr engine::ClientId heavy = 1;
 constexpr engine::ClientId light = 2;
 
-/// `step` makes prompts that differ.
+/// `step`: requests with different steps have different prompts.
 engine::Request request_of(engine::ClientId client, uint32_t prompt_tokens, uint32_t max_tokens,
                            uint32_t step = 7) {
     engine::Request request = {.max_tokens = max_tokens, .end_tokens = {}, .client = client};
@@ -35,15 +35,15 @@ bool step(Driver& driver) {
     return driver.start_step() && driver.finish_step();
 }
 
-/// Steps until the request has its first token; 100 if it has none by then.
+/// Runs steps until the request has its first token, at most 100, and returns their number.
 uint32_t steps_to_first_token(Driver& driver, engine::RequestId id) {
     uint32_t steps = 0;
-    for (; steps < 100 && driver.told(id).tokens.empty(); ++steps)
+    for (; steps < 100 && driver.received(id).tokens.empty(); ++steps)
         REQUIRE(step(driver));
     return steps;
 }
 
-TEST_CASE("a client with one request does not wait for one that has all places and a queue") {
+TEST_CASE("a client with one request does not wait for one that uses all capacity and the queue") {
     const FakeOptions options = spacious();
     Driver driver(options);
     std::vector<engine::RequestId> many;
@@ -56,13 +56,13 @@ TEST_CASE("a client with one request does not wait for one that has all places a
         const engine::Request asked = request_of(light, 5, 20);
         const auto id = driver.add(asked);
         CHECK(steps_to_first_token(driver, id) <= 2);
-        for (int i = 0; i < 40 && !driver.told(id).finished; ++i)
+        for (int i = 0; i < 40 && !driver.received(id).finished; ++i)
             REQUIRE(step(driver));
-        CHECK(driver.told(id).ids() == simulate(options, asked).tokens);
+        CHECK(driver.received(id).ids() == simulate(options, asked).tokens);
     }
     driver.run();
     for (std::size_t i = 0; i < many.size(); ++i) {
-        CHECK(driver.told(many[i]).ids() ==
+        CHECK(driver.received(many[i]).ids() ==
               simulate(options, request_of(heavy, 8, 200, static_cast<uint32_t>(i) + 1)).tokens);
     }
 }
@@ -95,11 +95,11 @@ TEST_CASE("long prompts of one client that fill every batch do not delay another
     CHECK(steps_to_first_token(driver, id) <= 2);
 }
 
-TEST_CASE("a client finds pages where another has taken all") {
+TEST_CASE("a client gets pages if another has allocated all") {
     FakeOptions options = spacious();
     options.limits.groups = {{.page_count = 100}};
     Driver driver(options);
-    for (uint32_t i = 0; i < options.limits.sequences_max - 1; ++i) // places are left
+    for (uint32_t i = 0; i < options.limits.sequences_max - 1; ++i) // below the limit of running sequences
         driver.add(request_of(heavy, 4, 5000, i + 1));
     uint32_t steps = 0;
     while (driver.scheduler().preemptions() == 0 && ++steps < 1000)
@@ -107,12 +107,12 @@ TEST_CASE("a client finds pages where another has taken all") {
     REQUIRE(driver.scheduler().running_count() < options.limits.sequences_max);
     const auto id = driver.add(request_of(light, 40, 20));
     CHECK(steps_to_first_token(driver, id) <= options.limits.sequences_max + 4);
-    for (uint32_t i = 0; i < 40 && !driver.told(id).finished; ++i)
+    for (uint32_t i = 0; i < 40 && !driver.received(id).finished; ++i)
         REQUIRE(step(driver));
-    CHECK(driver.told(id).finished); // and nobody takes them back meanwhile
+    CHECK(driver.received(id).finished); // without being preempted
 }
 
-TEST_CASE("beam searches of one client do not keep another waiting") {
+TEST_CASE("beam searches of one client do not delay another") {
     const FakeOptions options = spacious();
     Driver driver(options);
     for (uint32_t i = 0; i < 4; ++i) {
@@ -127,23 +127,23 @@ TEST_CASE("beam searches of one client do not keep another waiting") {
     driver.run();
 }
 
-TEST_CASE("where there are more clients than places, each gets its turn") {
+TEST_CASE("with more clients than capacity, each runs in turn") {
     const FakeOptions options = spacious();
-    const uint32_t places = options.limits.sequences_max;
+    const uint32_t capacity = options.limits.sequences_max;
     Driver driver(options);
-    for (uint32_t i = 0; i < places; ++i)
+    for (uint32_t i = 0; i < capacity; ++i)
         driver.add(request_of(10 + i, 4, 4000, i + 1));
     for (int i = 0; i < 300; ++i)
         REQUIRE(step(driver));
     const auto newcomer = driver.add(request_of(light, 5, 10));
-    CHECK(steps_to_first_token(driver, newcomer) <= 2); // all have had theirs
+    CHECK(steps_to_first_token(driver, newcomer) <= 2); // all others have used their quantum
     const auto next = driver.add(request_of(3, 5, 1000));
     CHECK(steps_to_first_token(driver, next) <= 15);
-    const auto behind = driver.add(request_of(4, 5, 1000));
-    CHECK(steps_to_first_token(driver, behind) <= 15);
+    const auto last = driver.add(request_of(4, 5, 1000));
+    CHECK(steps_to_first_token(driver, last) <= 15);
 }
 
-TEST_CASE("two clients that want everything get as much, however many requests each has") {
+TEST_CASE("two saturating clients get equal shares, whatever their numbers of requests") {
     const FakeOptions options = spacious();
     Driver driver(options);
     std::vector<engine::RequestId> few, many;
@@ -156,27 +156,27 @@ TEST_CASE("two clients that want everything get as much, however many requests e
     const auto tokens = [&](const std::vector<engine::RequestId>& ids) {
         double all = 0;
         for (const engine::RequestId id : ids)
-            all += static_cast<double>(driver.told(id).tokens.size());
+            all += static_cast<double>(driver.received(id).tokens.size());
         return all;
     };
     CHECK(tokens(few) / tokens(many) == Approx(1).epsilon(0.15));
 }
 
-TEST_CASE("a client that was away has saved nothing up") {
-    engine::ClientShares shares;
-    shares.enter(heavy);
-    shares.charge(heavy, 100);
-    shares.end_batch();
-    shares.take_place(heavy);
-    shares.enter(light);
-    CHECK(shares.comes_before(light, heavy)); // it has had as much, and has fewer places
-    shares.charge(light, 1);
-    CHECK(shares.comes_before(light, heavy)); // what was charged counts from the next batch on
-    shares.end_batch();
-    CHECK(shares.comes_before(heavy, light));
-    shares.charge(heavy, 2);
-    shares.end_batch();
-    CHECK(shares.comes_before(light, heavy));
+TEST_CASE("an idle client earns no credit") {
+    engine::ClientTokenCounters counters;
+    counters.add_sequence(heavy);
+    counters.charge(heavy, 100);
+    counters.end_batch();
+    counters.add_running(heavy);
+    counters.add_sequence(light);
+    CHECK(counters.comes_before(light, heavy)); // as many rows, and fewer running sequences
+    counters.charge(light, 1);
+    CHECK(counters.comes_before(light, heavy)); // charges count from the next batch on
+    counters.end_batch();
+    CHECK(counters.comes_before(heavy, light));
+    counters.charge(heavy, 2);
+    counters.end_batch();
+    CHECK(counters.comes_before(light, heavy));
 }
 
 } // namespace

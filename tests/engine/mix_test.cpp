@@ -1,5 +1,5 @@
-// Random mixes of requests on random executors, in random order of events: whatever the schedule, every
-// request gives what it gives alone.
+// Random mixes of requests on random executors, in random order of events: every request gets the answer that
+// it gets alone.
 
 #include "tests/engine/driver.hpp"
 #include "tests/engine/simulation.hpp"
@@ -19,7 +19,7 @@ namespace {
 
 constexpr uint32_t mixes = 1000;
 
-/// Random choices of one mix; all from its seed.
+/// Random choices of one mix; a function of its seed.
 class Dice {
 public:
     explicit Dice(uint32_t seed) : generator_(seed) {}
@@ -76,7 +76,7 @@ sampling::Parameters random_sampling(Dice& dice, const engine::Limits& limits) {
     return parameters;
 }
 
-/// Prompts are heads of a few common texts, sometimes with an end of their own, so that they share pages.
+/// Prompts are prefixes of a few common texts, sometimes with different ends, so that they share pages.
 engine::Request random_request(Dice& dice, const engine::Limits& limits) {
     engine::Request request;
     const uint32_t text = dice.roll(0, 2);
@@ -86,7 +86,7 @@ engine::Request random_request(Dice& dice, const engine::Limits& limits) {
         request.prompt.push_back(i < common ? (i * 7 + text) % limits.vocabulary
                                             : dice.roll(0, limits.vocabulary - 1));
     }
-    if (dice.one_in(4)) { // an answer stands in the prompt
+    if (dice.one_in(4)) { // the prompt contains an answer
         const uint32_t begin = dice.roll(0, length - 1);
         const uint32_t end = dice.roll(begin, length);
         for (uint32_t i = 0; i < length; ++i) {
@@ -112,7 +112,7 @@ engine::Request random_request(Dice& dice, const engine::Limits& limits) {
 
 struct Asked {
     engine::RequestId id = 0;
-    engine::RequestId caller = 0;
+    engine::RequestId request_group = 0;
     engine::Request request = {};
     bool is_cancelled = false;
 };
@@ -133,7 +133,7 @@ std::string describe(const Asked& asked) {
 
 std::string describe(const engine::Limits& limits) {
     std::string text = fmt::format("vocabulary {}, page {}, context {}, rows {}, sequences {}, slots {}, "
-                                   "wanted {}, candidates {}, in flight {}",
+                                   "outputs {}, candidates {}, in flight {}",
                                    limits.vocabulary, limits.page_tokens, limits.context_tokens,
                                    limits.batch_rows_max, limits.sequences_max, limits.slots,
                                    limits.output_rows_max, limits.candidates_max, limits.in_flight_max);
@@ -142,51 +142,51 @@ std::string describe(const engine::Limits& limits) {
     return text;
 }
 
-/// The scores that were told are the first of those expected, and after a token all of them.
-void check_scores(const Told& told, const Expected& expected) {
-    REQUIRE(told.scores.size() <= expected.scores.size());
-    if (!told.tokens.empty())
-        CHECK(told.scores.size() == expected.scores.size());
-    for (std::size_t i = 0; i < told.scores.size(); ++i) {
-        const engine::TokenEvent& score = told.scores[i];
-        const engine::TokenEvent& wanted = expected.scores[i];
-        CHECK(score.token == wanted.token);
-        CHECK(score.logit == wanted.logit);
-        CHECK(score.rank == wanted.rank);
-        CHECK(score.log_sum_exp == Approx(wanted.log_sum_exp).epsilon(1e-5));
-        REQUIRE(score.top.size() == wanted.top.size());
+/// Checks that the prompt log-probabilities are a prefix of the expected ones, and complete after a token.
+void check_scores(const Received& received, const Expected& expected) {
+    REQUIRE(received.scores.size() <= expected.scores.size());
+    if (!received.tokens.empty())
+        CHECK(received.scores.size() == expected.scores.size());
+    for (std::size_t i = 0; i < received.scores.size(); ++i) {
+        const engine::TokenEvent& score = received.scores[i];
+        const engine::TokenEvent& other = expected.scores[i];
+        CHECK(score.token == other.token);
+        CHECK(score.logit == other.logit);
+        CHECK(score.rank == other.rank);
+        CHECK(score.log_sum_exp == Approx(other.log_sum_exp).epsilon(1e-5));
+        REQUIRE(score.top.size() == other.top.size());
         for (std::size_t rank = 0; rank < score.top.size(); ++rank) {
-            CHECK(score.top[rank].token == wanted.top[rank].token);
-            CHECK(score.top[rank].logit == wanted.top[rank].logit);
+            CHECK(score.top[rank].token == other.top[rank].token);
+            CHECK(score.top[rank].logit == other.top[rank].logit);
         }
     }
 }
 
-void check_answer(const Asked& asked, const Told& told, const FakeOptions& options) {
+void check_answer(const Asked& asked, const Received& received, const FakeOptions& options) {
     INFO(describe(asked));
     const Expected expected = simulate(options, asked.request);
-    REQUIRE(told.finished.has_value());
-    check_scores(told, expected);
+    REQUIRE(received.finished.has_value());
+    check_scores(received, expected);
     if (asked.request.prompt_candidates)
-        CHECK(told.finished->cached_tokens == 0);
-    const std::vector<TokenId> ids = told.ids();
-    if (told.finished->reason == engine::FinishReason::cancelled) {
+        CHECK(received.finished->cached_tokens == 0);
+    const std::vector<TokenId> ids = received.ids();
+    if (received.finished->reason == engine::FinishReason::cancelled) {
         CHECK(asked.is_cancelled);
         REQUIRE(ids.size() <= expected.tokens.size());
         CHECK(ids == std::vector<TokenId>(expected.tokens.begin(),
                                           expected.tokens.begin() + static_cast<std::ptrdiff_t>(ids.size())));
     } else {
         CHECK(ids == expected.tokens);
-        CHECK(told.finished->reason == expected.reason);
+        CHECK(received.finished->reason == expected.reason);
     }
-    for (const engine::TokenEvent& event : told.tokens)
+    for (const engine::TokenEvent& event : received.tokens)
         CHECK(event.top.size() == std::min(asked.request.top_candidates, options.limits.vocabulary));
-    CHECK(told.finished->prompt_tokens == asked.request.prompt.size());
-    CHECK(told.finished->completion_tokens == ids.size());
-    CHECK(told.finished->cached_tokens < asked.request.prompt.size());
+    CHECK(received.finished->prompt_tokens == asked.request.prompt.size());
+    CHECK(received.finished->completion_tokens == ids.size());
+    CHECK(received.finished->cached_tokens < asked.request.prompt.size());
 }
 
-/// Asks, starts, reads, holds and cancels in random order until all is done.
+/// Adds, starts, reads, pauses and cancels in random order until every request has ended.
 std::vector<Asked> play(Dice& dice, Driver& driver, const engine::Limits& limits) {
     std::vector<Asked> asked;
     uint32_t to_ask = dice.roll(1, 12);
@@ -194,13 +194,13 @@ std::vector<Asked> play(Dice& dice, Driver& driver, const engine::Limits& limits
         if (to_ask > 0 && dice.one_in(3)) {
             engine::Request request = random_request(dice, limits);
             --to_ask;
-            std::optional<engine::RequestId> caller;
-            if (!asked.empty() && dice.one_in(2)) // another answer for the one before
-                caller = asked.back().caller;
-            request.client = caller ? asked.back().request.client : dice.roll(0, 2);
+            std::optional<engine::RequestId> request_group;
+            if (!asked.empty() && dice.one_in(2)) // of the previous request's group
+                request_group = asked.back().request_group;
+            request.client = request_group ? asked.back().request.client : dice.roll(0, 2);
             if (check(request, limits)) {
-                const engine::RequestId id = driver.add(request, caller);
-                asked.push_back({.id = id, .caller = caller.value_or(id), .request = request});
+                const engine::RequestId id = driver.add(request, request_group);
+                asked.push_back({.id = id, .request_group = request_group.value_or(id), .request = request});
             }
         }
         if (!asked.empty() && dice.one_in(25)) {
@@ -210,11 +210,11 @@ std::vector<Asked> play(Dice& dice, Driver& driver, const engine::Limits& limits
         }
         if (!asked.empty() && dice.one_in(6)) {
             const Asked& one = asked[dice.roll(0, static_cast<uint32_t>(asked.size()) - 1)];
-            driver.set_pace(one.id, engine::Pace::hold);
+            driver.set_backpressure(one.id, engine::Backpressure::on);
         }
         if (dice.one_in(10)) {
             for (const Asked& one : asked)
-                driver.set_pace(one.id, engine::Pace::go_on);
+                driver.set_backpressure(one.id, engine::Backpressure::off);
         }
         if (!dice.one_in(3))
             driver.start_step();
@@ -224,10 +224,10 @@ std::vector<Asked> play(Dice& dice, Driver& driver, const engine::Limits& limits
     return asked;
 }
 
-TEST_CASE("every schedule of a mix gives what its requests give alone") {
+TEST_CASE("each request of a random mix gets the answer that it gets alone") {
     uint32_t reused = 0;
     uint32_t copies = 0;
-    uint32_t recomputed = 0; // rows of tokens that were generated, computed again after a preemption
+    uint32_t recomputed = 0; // rows of generated tokens that were recomputed after a preemption
     uint32_t exhausted = 0;
     uint32_t scores = 0;
     for (uint32_t seed = 0; seed < mixes; ++seed) {
@@ -245,13 +245,13 @@ TEST_CASE("every schedule of a mix gives what its requests give alone") {
         Driver driver(options);
         const std::vector<Asked> asked = play(dice, driver, options.limits);
         for (const Asked& one : asked) {
-            const Told& told = driver.told(one.id);
-            check_answer(one, told, options);
-            scores += static_cast<uint32_t>(told.scores.size());
-            reused += told.finished->cached_tokens;
-            const auto length = told.finished->prompt_tokens + told.finished->completion_tokens;
-            exhausted += told.finished->reason == engine::FinishReason::length &&
-                                 told.finished->completion_tokens != one.request.max_tokens &&
+            const Received& received = driver.received(one.id);
+            check_answer(one, received, options);
+            scores += static_cast<uint32_t>(received.scores.size());
+            reused += received.finished->cached_tokens;
+            const auto length = received.finished->prompt_tokens + received.finished->completion_tokens;
+            exhausted += received.finished->reason == engine::FinishReason::length &&
+                                 received.finished->completion_tokens != one.request.max_tokens &&
                                  length < options.limits.context_tokens
                              ? 1
                              : 0;
@@ -259,7 +259,7 @@ TEST_CASE("every schedule of a mix gives what its requests give alone") {
         for (const engine::PagePool& pool : driver.scheduler().cache().pools())
             CHECK(pool.available() == pool.page_count());
     }
-    // The mixes are worth their name only if all of this happened, many times.
+    // The mixes cover each of these many times.
     CHECK(reused > 1000);
     CHECK(copies > 100);
     CHECK(recomputed > 100);

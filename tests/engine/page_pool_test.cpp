@@ -10,7 +10,7 @@
 namespace etna::engine {
 namespace {
 
-/// The pool as one would say it: every page with its references, its hash, and when it was last released.
+/// A naive pool: every page with its references, its hash, and the time of its last release.
 struct NaivePool {
     struct Page {
         uint32_t references = 0;
@@ -45,14 +45,14 @@ struct NaivePool {
 
 void allocate_in_both(PagePool& pool, NaivePool& naive) {
     const bool has_free = naive.count(false) > 0;
-    const bool has_kept = naive.count(true) > 0;
+    const bool has_cached = naive.count(true) > 0;
     const std::optional<PageId> page = pool.allocate();
-    REQUIRE(page.has_value() == (has_free || has_kept));
+    REQUIRE(page.has_value() == (has_free || has_cached));
     if (!page)
         return;
     REQUIRE(naive.pages[*page].references == 0);
     if (has_free) {
-        REQUIRE(!naive.pages[*page].hash); // kept pages only when none is free
+        REQUIRE(!naive.pages[*page].hash); // cached pages only if none is free
     } else {
         REQUIRE(*page == naive.least_recently_used());
     }
@@ -74,7 +74,7 @@ void change_both(PagePool& pool, NaivePool& naive, PageId page, uint32_t action,
         if (is_new)
             own.hash = hash;
     } else if (action == 5 && own.references > 0) {
-        pool.withdraw(page);
+        pool.invalidate(page);
         own.hash.reset();
     }
 }
@@ -88,7 +88,7 @@ void compare(const PagePool& pool, const NaivePool& naive) {
     const Status status = pool.verify(references);
     INFO((status ? "" : status.error().message));
     REQUIRE(status);
-    REQUIRE(pool.kept() == naive.count(true));
+    REQUIRE(pool.cached() == naive.count(true));
     REQUIRE(pool.available() == naive.count(true) + naive.count(false));
     for (uint64_t i = 0; i < 12; ++i)
         REQUIRE(pool.find({i, 0}) == naive.find({i, 0}));
@@ -112,7 +112,7 @@ TEST_CASE("a page pool behaves like its naive model") {
     }
 }
 
-TEST_CASE("verify notices references that nobody holds") {
+TEST_CASE("verify() reports a wrong reference count") {
     PagePool pool(3);
     const PageId page = *pool.allocate();
     std::vector<uint32_t> references(3);

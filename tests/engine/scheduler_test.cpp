@@ -25,7 +25,7 @@ std::vector<TokenId> text(uint32_t length, uint32_t step = 7) {
     return tokens;
 }
 
-engine::Request request(uint32_t prompt_tokens, uint32_t max_tokens) {
+engine::Request greedy_request(uint32_t prompt_tokens, uint32_t max_tokens) {
     return {.prompt = text(prompt_tokens), .sampling = greedy, .max_tokens = max_tokens, .end_tokens = {}};
 }
 
@@ -34,105 +34,105 @@ TEST_CASE("a running stream gets a token in every step of a long prompt") {
     options.limits.context_tokens = 5000;
     options.limits.groups = {{.page_count = 2000}};
     Driver driver(options);
-    const auto running = driver.add(request(3, 1000));
+    const auto running = driver.add(greedy_request(3, 1000));
     driver.start_step();
-    const auto long_prompt = driver.add(request(4096, 2));
+    const auto long_prompt = driver.add(greedy_request(4096, 2));
     uint32_t steps = 0;
-    while (driver.told(long_prompt).tokens.empty()) {
+    while (driver.received(long_prompt).tokens.empty()) {
         REQUIRE(driver.start_step());
         const engine::Batch& batch = driver.batch();
         REQUIRE(batch.rows.size() <= options.limits.batch_rows_max);
         REQUIRE(batch.rows.front().kind == RowKind::decode);
         REQUIRE(batch.rows.front().output_kind == OutputKind::sampled);
         REQUIRE(batch.sequences.size() <= 2);
-        const std::size_t told = driver.told(running).tokens.size();
+        const std::size_t received = driver.received(running).tokens.size();
         REQUIRE(driver.finish_step());
-        REQUIRE(driver.told(running).tokens.size() == told + 1);
+        REQUIRE(driver.received(running).tokens.size() == received + 1);
         ++steps;
     }
     CHECK(steps >= 4096 / (options.limits.batch_rows_max - 1));
-    CHECK(steps <= 4096 / (options.limits.batch_rows_max - 1) + 3); // no row of the budget is left unused
-    CHECK(driver.told(running).ids().size() == steps);
+    CHECK(steps <= 4096 / (options.limits.batch_rows_max - 1) + 3); // every row of the budget is used
+    CHECK(driver.received(running).ids().size() == steps);
 }
 
-TEST_CASE("a long prompt leaves rows to those behind it, and takes what they leave") {
+TEST_CASE("a long prompt leaves rows to later prompts, and uses those that they leave") {
     FakeOptions options;
     options.limits.context_tokens = 5000;
     options.limits.groups = {{.page_count = 4000}};
     Driver driver(options);
-    const engine::Request long_one = request(1600, 2);
-    engine::Request second = request(1600, 2);
+    const engine::Request long_one = greedy_request(1600, 2);
+    engine::Request second = greedy_request(1600, 2);
     second.prompt = text(1600, 5);
     const auto first_long = driver.add(long_one), second_long = driver.add(second);
     const auto step = [&] { return driver.start_step() && driver.finish_step(); };
     for (uint32_t i = 0; i < 3; ++i)
         REQUIRE(step());
     for (uint32_t i = 0; i < 2; ++i) {
-        engine::Request short_one = request(3, 1);
-        short_one.prompt = {20 + i, 3, 4}; // nothing of it is in the cache
+        engine::Request short_one = greedy_request(3, 1);
+        short_one.prompt = {20 + i, 3, 4}; // not cached
         const auto newcomer = driver.add(short_one);
-        for (uint32_t steps = 0; steps < 2 && !driver.told(newcomer).finished; ++steps) {
+        for (uint32_t steps = 0; steps < 2 && !driver.received(newcomer).finished; ++steps) {
             REQUIRE(step());
             CHECK(driver.batch().rows.size() == options.limits.batch_rows_max);
         }
-        CHECK(driver.told(newcomer).finished);
-        CHECK(driver.told(newcomer).ids() == simulate(options, short_one).tokens);
+        CHECK(driver.received(newcomer).finished);
+        CHECK(driver.received(newcomer).ids() == simulate(options, short_one).tokens);
     }
-    while (driver.told(first_long).tokens.empty())
+    while (driver.received(first_long).tokens.empty())
         REQUIRE(step());
-    CHECK(driver.told(second_long).tokens.empty()); // it came later
+    CHECK(driver.received(second_long).tokens.empty()); // it came later
     CHECK(driver.steps() <= 2 * 1600 / options.limits.batch_rows_max + 5);
-    while (driver.told(second_long).tokens.empty())
+    while (driver.received(second_long).tokens.empty())
         REQUIRE(step());
     CHECK(driver.rows() <= 3200 + 10);
-    CHECK(driver.steps() <= 3200 / options.limits.batch_rows_max + 5); // no row of the budget was left unused
+    CHECK(driver.steps() <= 3200 / options.limits.batch_rows_max + 5); // every row of the budget is used
     driver.run();
-    CHECK(driver.told(first_long).ids() == simulate(options, long_one).tokens);
-    CHECK(driver.told(second_long).ids() == simulate(options, second).tokens);
+    CHECK(driver.received(first_long).ids() == simulate(options, long_one).tokens);
+    CHECK(driver.received(second_long).ids() == simulate(options, second).tokens);
 }
 
-TEST_CASE("generation rows come first, oldest first, then the chunk of a prompt") {
+TEST_CASE("decode rows come first, oldest first, then a chunk of the prompt") {
     Driver driver(FakeOptions{});
-    driver.add(request(2, 50));
-    driver.add(request(3, 50));
+    driver.add(greedy_request(2, 50));
+    driver.add(greedy_request(3, 50));
     driver.start_step();
-    driver.add(request(40, 5));
+    driver.add(greedy_request(40, 5));
     driver.start_step();
     const auto& rows = driver.batch().rows;
     REQUIRE(rows.size() == 16);
     for (std::size_t i = 0; i < rows.size(); ++i) {
         CHECK(rows[i].kind == (i < 2 ? RowKind::decode : RowKind::prefill));
         CHECK(rows[i].sequence == std::min<std::size_t>(i, 2));
-        CHECK(rows[i].index == (i < 2 ? 2 + i : i - 2));
-        CHECK(rows[i].position[0] == rows[i].index);
+        CHECK(rows[i].position == (i < 2 ? 2 + i : i - 2));
+        CHECK(rows[i].rope_position[0] == rows[i].position);
         CHECK(rows[i].output_kind == (i < 2 ? OutputKind::sampled : OutputKind::none));
     }
 }
 
-TEST_CASE("an unread token is taken from its slot, a read one is given") {
+TEST_CASE("a row reads an unread token from its slot, and a read one by value") {
     Driver driver(FakeOptions{});
-    const auto id = driver.add(request(5, 50));
+    const auto id = driver.add(greedy_request(5, 50));
     driver.start_step();
     const Row prompt_end = driver.batch().rows.back();
     driver.start_step();
     const Row first = driver.batch().rows.at(0);
     CHECK(first.input == RowInput::slot);
     CHECK(first.value == prompt_end.output_slot);
-    CHECK(first.output_slot != prompt_end.output_slot); // it is still to be read
-    CHECK(first.index == 5);
+    CHECK(first.output_slot != prompt_end.output_slot); // it is not read yet
+    CHECK(first.position == 5);
     CHECK(!driver.start_step()); // in_flight_max are unread
     driver.finish_step();
     driver.finish_step();
     driver.start_step();
     CHECK(driver.batch().rows.at(0).input == RowInput::token);
-    CHECK(driver.batch().rows.at(0).value == driver.told(id).tokens.at(1).token);
+    CHECK(driver.batch().rows.at(0).value == driver.received(id).tokens.at(1).token);
 }
 
-TEST_CASE("parameters that the device cannot sample are sampled here, and the next row waits") {
+TEST_CASE("parameters that the device cannot sample are sampled on the host, and the next row waits") {
     for (const uint32_t top_k : {0U, 17U}) {
         const FakeOptions options;
         Driver driver(options);
-        engine::Request one = request(5, 6);
+        engine::Request one = greedy_request(5, 6);
         one.sampling = {.temperature = 0.9F, .top_k = top_k, .top_p = 1, .min_p = 0, .seed = 3};
         const auto id = driver.add(one);
         driver.start_step();
@@ -142,36 +142,36 @@ TEST_CASE("parameters that the device cannot sample are sampled here, and the ne
         driver.start_step();
         CHECK(driver.batch().rows.at(0).input == RowInput::token);
         driver.run();
-        CHECK(driver.told(id).ids() == simulate(options, one).tokens);
+        CHECK(driver.received(id).ids() == simulate(options, one).tokens);
     }
 }
 
-TEST_CASE("an end token is noticed one step late, and the surplus is dropped") {
+TEST_CASE("an end token is noticed one step late, and the surplus row is dropped") {
     const FakeOptions options{.scripts = {{.prompt = {}, .continuation = {10, 11, 2}}}};
     Driver driver(options);
-    engine::Request one = request(5, 50);
+    engine::Request one = greedy_request(5, 50);
     one.end_tokens = {63, 2};
     const auto id = driver.add(one);
     driver.start_step();
     uint32_t steps = 1;
-    while (!driver.told(id).finished) {
+    while (!driver.received(id).finished) {
         steps += driver.start_step() ? 1 : 0;
         driver.finish_step();
     }
-    CHECK(steps == 4); // three that were needed, one of surplus
+    CHECK(steps == 4); // three steps, and one surplus step
     CHECK(driver.unread() == 1);
     CHECK(driver.scheduler().is_idle());
     for (const auto& pool : driver.scheduler().cache().pools())
-        CHECK(pool.available() == pool.page_count()); // at once, before the surplus is read
+        CHECK(pool.available() == pool.page_count()); // at once, before the surplus step is read
     driver.run();
-    const Told& told = driver.told(id);
-    CHECK(told.ids() == std::vector<TokenId>{10, 11});
-    CHECK(told.finished->reason == FinishReason::stop);
-    CHECK(told.finished->end_token == 2U);
-    const engine::TokenEvent& end = told.finished->end_event.value();
+    const Received& received = driver.received(id);
+    CHECK(received.ids() == std::vector<TokenId>{10, 11});
+    CHECK(received.finished->reason == FinishReason::stop);
+    CHECK(received.finished->end_token == 2U);
+    const engine::TokenEvent& end = received.finished->end_event.value();
     CHECK(double{end.logit} - double{end.log_sum_exp} ==
           Approx(0).margin(1e-5)); // the script is nearly certain
-    CHECK(told.finished->completion_tokens == 2);
+    CHECK(received.finished->completion_tokens == 2);
 }
 
 TEST_CASE("nothing is computed past max_tokens") {
@@ -179,14 +179,14 @@ TEST_CASE("nothing is computed past max_tokens") {
     const FakeOptions options{
         .on_submit = [&](const engine::Batch& batch) { rows += static_cast<uint32_t>(batch.rows.size()); }};
     Driver driver(options);
-    const auto id = driver.add(request(5, 7));
+    const auto id = driver.add(greedy_request(5, 7));
     driver.run();
-    CHECK(driver.told(id).tokens.size() == 7);
-    CHECK(driver.told(id).finished->reason == FinishReason::length);
+    CHECK(driver.received(id).tokens.size() == 7);
+    CHECK(driver.received(id).finished->reason == FinishReason::length);
     CHECK(rows == 5 + 7 - 1); // the last token is never an input
 }
 
-TEST_CASE("a prompt is reused as far as it agrees, but for its last row") {
+TEST_CASE("the common prefix of a prompt is reused, except its last row") {
     FakeOptions options;
     uint32_t copies = 0;
     options.on_submit = [&](const engine::Batch& batch) {
@@ -196,40 +196,40 @@ TEST_CASE("a prompt is reused as far as it agrees, but for its last row") {
     const auto cached = [&](const engine::Request& one) {
         const auto id = driver.add(one);
         driver.run();
-        CHECK(driver.told(id).ids() == simulate(options, one).tokens);
-        return driver.told(id).finished->cached_tokens;
+        CHECK(driver.received(id).ids() == simulate(options, one).tokens);
+        return driver.received(id).finished->cached_tokens;
     };
-    CHECK(cached(request(16, 4)) == 0);
-    CHECK(cached(request(18, 4)) == 16);
+    CHECK(cached(greedy_request(16, 4)) == 0);
+    CHECK(cached(greedy_request(18, 4)) == 16);
     CHECK(copies == 0);
-    CHECK(cached(request(16, 4)) == 15); // its last page is copied for the sake of one row
+    CHECK(cached(greedy_request(16, 4)) == 15); // its last page is copied for one row
     CHECK(copies == 1);
-    CHECK(cached(request(7, 4)) == 6); // one page, and the beginning of the next in a copy
+    CHECK(cached(greedy_request(7, 4)) == 6); // one page, and the prefix of the next in a copy
     CHECK(copies == 2);
-    engine::Request salted = request(16, 4);
+    engine::Request salted = greedy_request(16, 4);
     salted.cache_salt = 1;
     CHECK(cached(salted) == 0);
-    // What was generated is another kind of rows than the same tokens in a prompt.
-    engine::Request longer = request(16, 4);
+    // Generated tokens are decode rows, and do not match the same tokens in a prompt.
+    engine::Request longer = greedy_request(16, 4);
     for (const TokenId token : simulate(options, longer).tokens)
         longer.prompt.push_back(token);
     longer.prompt.push_back(1);
     CHECK(cached(longer) == 16);
 }
 
-TEST_CASE("the next turn of a conversation computes only what is new") {
+TEST_CASE("the next turn of a conversation computes only new tokens") {
     FakeOptions options;
     Driver driver(options);
-    engine::Request turn = request(10, 5);
+    engine::Request turn = greedy_request(10, 5);
     turn.kinds.assign(10, RowKind::prefill);
     for (int i = 0; i < 4; ++i) {
         const auto id = driver.add(turn);
         driver.run();
-        const std::vector<TokenId> answer = driver.told(id).ids();
+        const std::vector<TokenId> answer = driver.received(id).ids();
         CHECK(answer == simulate(options, turn).tokens);
-        // The last token of an answer was never an input; the rest is there, whatever pages it fills.
+        // The last token of an answer was never an input; all others are cached.
         const auto known = static_cast<uint32_t>(turn.prompt.size()) - (i == 0 ? 0 : 3 + 1);
-        CHECK(driver.told(id).finished->cached_tokens == (i == 0 ? 0 : known));
+        CHECK(driver.received(id).finished->cached_tokens == (i == 0 ? 0 : known));
         turn.prompt.insert(turn.prompt.end(), answer.begin(), answer.end());
         turn.kinds.insert(turn.kinds.end(), answer.size(), RowKind::decode);
         turn.prompt.insert(turn.prompt.end(), {1, 2, 3});
@@ -239,185 +239,187 @@ TEST_CASE("the next turn of a conversation computes only what is new") {
     CHECK(!check(turn, options.limits));
 }
 
-TEST_CASE("when pages run out, the youngest yields, computes again, and says the same") {
+TEST_CASE("when pages run out, the youngest sequence is preempted, and its answer does not change") {
     FakeOptions options;
-    options.limits.groups = {{.page_count = 12}}; // 48 places for two sequences of 40
+    options.limits.groups = {{.page_count = 12}}; // 48 capacity for two sequences of 40
     uint32_t recomputed = 0;
     options.on_submit = [&](const engine::Batch& batch) {
         for (const Row& row : batch.rows)
             recomputed += row.kind == RowKind::decode && row.output_kind == OutputKind::none ? 1 : 0;
     };
     Driver driver(options);
-    engine::Request second = request(8, 32);
+    engine::Request second = greedy_request(8, 32);
     second.prompt = text(8, 5);
-    const auto older = driver.add(request(8, 32));
+    const auto older = driver.add(greedy_request(8, 32));
     const auto younger = driver.add(second);
-    while (!driver.told(older).finished) {
-        const std::size_t told = driver.told(older).tokens.size();
+    while (!driver.received(older).finished) {
+        const std::size_t received = driver.received(older).tokens.size();
         driver.start_step();
         driver.finish_step();
-        CHECK(driver.told(older).tokens.size() == told + 1); // never held up
+        CHECK(driver.received(older).tokens.size() == received + 1); // never delayed
     }
-    CHECK(!driver.told(younger).finished);
+    CHECK(!driver.received(younger).finished);
     driver.run();
     CHECK(recomputed > 0);
-    CHECK(driver.told(older).ids() == simulate(options, request(8, 32)).tokens);
-    CHECK(driver.told(younger).ids() == simulate(options, second).tokens);
+    CHECK(driver.received(older).ids() == simulate(options, greedy_request(8, 32)).tokens);
+    CHECK(driver.received(younger).ids() == simulate(options, second).tokens);
 }
 
-TEST_CASE("who asks for many answers, or for many beams, leaves a place to who asks for one") {
+TEST_CASE("a request for many answers or beams leaves capacity to a request for one") {
     const bool are_beams = GENERATE(false, true);
     FakeOptions options;
     options.limits.groups = {{.page_count = 200}};
-    const uint32_t places = options.limits.sequences_max;
+    const uint32_t capacity = options.limits.sequences_max;
     Driver driver(options);
     std::vector<std::pair<engine::RequestId, engine::Request>> many;
-    std::optional<engine::RequestId> caller;
-    for (uint32_t i = 0; i < (are_beams ? 1 : places + 2); ++i) {
-        engine::Request one = request(8, 40);
+    std::optional<engine::RequestId> request_group;
+    for (uint32_t i = 0; i < (are_beams ? 1 : capacity + 2); ++i) {
+        engine::Request one = greedy_request(8, 40);
         if (are_beams) {
-            one.beams = engine::BeamOptions{.width = places};
+            one.beams = engine::BeamOptions{.width = capacity};
         } else {
             one.sampling = {.temperature = 1, .top_k = 5, .seed = i};
         }
-        many.emplace_back(driver.add(one, caller), one);
-        caller = many.front().first;
+        many.emplace_back(driver.add(one, request_group), one);
+        request_group = many.front().first;
     }
     const auto step = [&] { return driver.start_step() && driver.finish_step(); };
-    while (driver.scheduler().running_count() < places)
+    while (driver.scheduler().running_count() < capacity)
         REQUIRE(step());
     std::vector<engine::RequestId> others;
     for (int i = 0; i < 2; ++i) {
-        others.push_back(driver.add(request(3, 30)));
-        for (int steps = 0; steps < 2 && driver.told(others.back()).tokens.empty(); ++steps)
+        others.push_back(driver.add(greedy_request(3, 30)));
+        for (int steps = 0; steps < 2 && driver.received(others.back()).tokens.empty(); ++steps)
             REQUIRE(step());
-        CHECK(driver.told(others.back()).tokens.size() == 1);
-        CHECK(!driver.told(many.front().first).finished);
+        CHECK(driver.received(others.back()).tokens.size() == 1);
+        CHECK(!driver.received(many.front().first).finished);
     }
     driver.run();
     for (const engine::RequestId other : others)
-        CHECK(driver.told(other).ids() == simulate(options, request(3, 30)).tokens);
+        CHECK(driver.received(other).ids() == simulate(options, greedy_request(3, 30)).tokens);
     for (const auto& [id, one] : many) {
-        CHECK(driver.told(id).finished->completion_tokens == 40);
+        CHECK(driver.received(id).finished->completion_tokens == 40);
         if (!are_beams)
-            CHECK(driver.told(id).ids() == simulate(options, one).tokens);
+            CHECK(driver.received(id).ids() == simulate(options, one).tokens);
     }
 }
 
-TEST_CASE("a beam search goes on among many who ask for one answer each") {
+TEST_CASE("a beam search continues among many requests for one answer") {
     for (const uint32_t width : {2U, 4U, 6U}) {
         FakeOptions options;
         options.limits.groups = {{.page_count = 300}};
         Driver driver(options);
-        engine::Request search = request(4, 24);
+        engine::Request search = greedy_request(4, 24);
         search.beams = engine::BeamOptions{.width = width};
         const auto id = driver.add(search);
         std::vector<engine::RequestId> others;
-        for (uint64_t steps = 0; !driver.told(id).finished; ++steps) {
+        for (uint64_t steps = 0; !driver.received(id).finished; ++steps) {
             std::erase_if(others,
-                          [&](engine::RequestId one) { return driver.told(one).finished.has_value(); });
-            while (others.size() < 10) // places and more
-                others.push_back(driver.add(request(6, 20)));
+                          [&](engine::RequestId one) { return driver.received(one).finished.has_value(); });
+            while (others.size() < 10) // more than the capacity
+                others.push_back(driver.add(greedy_request(6, 20)));
             driver.start_step();
             driver.finish_step();
-            REQUIRE(steps < 300); // about two for each token, and one more for each place that is shared
+            REQUIRE(steps < 300); // about two for each token, and one more for each preemption
         }
     }
 }
 
-TEST_CASE("a long prompt leaves nothing to who cannot come for want of pages") {
+TEST_CASE("a long prompt leaves no rows to requests that have no pages") {
     FakeOptions options;
     options.limits.context_tokens = 500;
     options.limits.groups = {{.page_count = 100}};
     Driver driver(options);
-    const auto first = driver.add(request(320, 2));
-    engine::Request second = request(320, 2);
+    const auto first = driver.add(greedy_request(320, 2));
+    engine::Request second = greedy_request(320, 2);
     second.prompt = text(320, 5);
     driver.add(second);
-    while (driver.told(first).tokens.empty())
+    while (driver.received(first).tokens.empty())
         REQUIRE((driver.start_step() && driver.finish_step()));
     CHECK(driver.steps() <= 320 / options.limits.batch_rows_max + 2);
     driver.run();
 }
 
-TEST_CASE("a page is copied in the batch of its rows, also where slots are short") {
+TEST_CASE("a page is copied in the batch of its rows, even if slots are short") {
     FakeOptions options;
     options.limits.slots = 1;
-    const engine::Request again = request(7, 3);
+    const engine::Request again = greedy_request(7, 3);
     Driver driver(options);
     driver.add(again);
     driver.run();
-    const auto other = driver.add(request(2, 9));
+    const auto other = driver.add(greedy_request(2, 9));
     driver.start_step();
     driver.cancel(other); // its step is unread, and has the slot
     const auto id = driver.add(again);
     driver.run();
-    CHECK(driver.told(id).ids() == simulate(options, again).tokens);
+    CHECK(driver.received(id).ids() == simulate(options, again).tokens);
 }
 
-TEST_CASE("of two who ask for many answers none has to wait for the other's end") {
+TEST_CASE("of two requests for many answers neither waits for the other to end") {
     FakeOptions options;
     options.limits.groups = {{.page_count = 200}};
     Driver driver(options);
     std::vector<engine::RequestId> first, second;
     for (uint32_t i = 0; i < 10; ++i)
-        first.push_back(driver.add(request(4, 12), first.empty() ? std::nullopt : std::optional(first[0])));
+        first.push_back(
+            driver.add(greedy_request(4, 12), first.empty() ? std::nullopt : std::optional(first[0])));
     driver.start_step();
     for (uint32_t i = 0; i < 10; ++i)
         second.push_back(
-            driver.add(request(4, 12), second.empty() ? std::nullopt : std::optional(second[0])));
-    while (!driver.told(second.front()).finished) {
+            driver.add(greedy_request(4, 12), second.empty() ? std::nullopt : std::optional(second[0])));
+    while (!driver.received(second.front()).finished) {
         driver.start_step();
         driver.finish_step();
     }
-    CHECK(!driver.told(first.back()).finished);
+    CHECK(!driver.received(first.back()).finished);
     driver.run();
     for (const auto& all : {first, second}) {
         for (const engine::RequestId id : all)
-            CHECK(driver.told(id).ids() == simulate(options, request(4, 12)).tokens);
+            CHECK(driver.received(id).ids() == simulate(options, greedy_request(4, 12)).tokens);
     }
 }
 
-TEST_CASE("a sequence that uses all memory alone ends with length") {
+TEST_CASE("a sequence that exhausts the cache alone ends with length") {
     FakeOptions options;
     options.limits.groups = {{.page_count = 5}};
     Driver driver(options);
     const engine::Request endless{.prompt = text(6), .sampling = greedy, .max_tokens = {}, .end_tokens = {}};
     const auto id = driver.add(endless);
     driver.run();
-    CHECK(driver.told(id).tokens.size() == 20 + 1 - 6); // 20 places, and a token that is not stored
-    CHECK(driver.told(id).finished->reason == FinishReason::length);
+    CHECK(driver.received(id).tokens.size() == 20 + 1 - 6); // 20 capacity, and a token that is not stored
+    CHECK(driver.received(id).finished->reason == FinishReason::length);
 }
 
-TEST_CASE("a cancelled request frees its pages at once and leaves its neighbour alone") {
+TEST_CASE("a cancelled request frees its pages at once, without affecting another") {
     const FakeOptions options;
     Driver driver(options);
-    const auto kept = driver.add(request(9, 20));
-    const auto dropped = driver.add(request(30, 20));
+    const auto kept = driver.add(greedy_request(9, 20));
+    const auto dropped = driver.add(greedy_request(30, 20));
     driver.start_step();
     driver.start_step();
     driver.cancel(dropped);
-    REQUIRE(driver.told(dropped).finished.has_value());
-    CHECK(driver.told(dropped).finished->reason == FinishReason::cancelled);
+    REQUIRE(driver.received(dropped).finished.has_value());
+    CHECK(driver.received(dropped).finished->reason == FinishReason::cancelled);
     const engine::PagePool& pool = driver.scheduler().cache().pools().front();
     CHECK(pool.page_count() - pool.available() <= 3);
     driver.run();
-    CHECK(driver.told(kept).ids() == simulate(options, request(9, 20)).tokens);
-    driver.cancel(kept); // it has ended; nothing more may come
+    CHECK(driver.received(kept).ids() == simulate(options, greedy_request(9, 20)).tokens);
+    driver.cancel(kept); // it has ended; no event may follow
 }
 
 TEST_CASE("outputs that do not match the step are an internal error") {
     engine::Scheduler scheduler(fake_limits(), {});
     engine::Updates updates;
-    CHECK(scheduler.publish({.rows = {{}}}, updates, {}).error().kind == ErrorKind::internal);
-    scheduler.add(1, request(3, 5), {});
+    CHECK(scheduler.process_outputs({.rows = {{}}}, updates, {}).error().kind == ErrorKind::internal);
+    scheduler.add(1, greedy_request(3, 5), {});
     REQUIRE(scheduler.schedule(updates, {}).rows.size() == 3);
     engine::Outputs outputs{.rows = {{}}};
     outputs.rows[0].token = 64;
-    CHECK(scheduler.publish(outputs, updates, {}).error().message.find("vocabulary") != std::string::npos);
+    CHECK(scheduler.process_outputs(outputs, updates, {}).error().message.find("vocabulary") !=
+          std::string::npos);
 }
 
-TEST_CASE("requests that can never be served are refused with the reason") {
+TEST_CASE("check() refuses requests that can never run, with the reason") {
     engine::Limits limits = fake_limits();
     limits.groups = {{.page_count = 50}, {.page_count = 3}};
     const auto message = [&](const engine::Request& one) {
@@ -426,15 +428,15 @@ TEST_CASE("requests that can never be served are refused with the reason") {
         CHECK(status.error().kind == ErrorKind::invalid_argument);
         return status.error().message;
     };
-    CHECK(check(request(12, 1), limits));
-    CHECK(message(request(0, 1)) == "the prompt is empty");
-    CHECK(message(request(13, 1)).find("needs 4 cache pages") != std::string::npos);
-    CHECK(message(request(256, 1)).find("256 tokens") != std::string::npos);
-    CHECK(message(request(3, 0)) == "max_tokens is 0");
-    engine::Request strange = request(3, 1);
+    CHECK(check(greedy_request(12, 1), limits));
+    CHECK(message(greedy_request(0, 1)) == "the prompt is empty");
+    CHECK(message(greedy_request(13, 1)).find("needs 4 cache pages") != std::string::npos);
+    CHECK(message(greedy_request(256, 1)).find("256 tokens") != std::string::npos);
+    CHECK(message(greedy_request(3, 0)) == "max_tokens is 0");
+    engine::Request strange = greedy_request(3, 1);
     strange.prompt[1] = 64;
     CHECK(message(strange).find("token 1 of the prompt is 64") != std::string::npos);
-    strange = request(3, 1);
+    strange = greedy_request(3, 1);
     strange.sampling.top_p = 0;
     CHECK(message(strange).find("top_p") == 0);
 }

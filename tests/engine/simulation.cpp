@@ -10,29 +10,29 @@
 namespace etna::test {
 namespace {
 
-/// The longest a sequence can get: the context, or all pages of the smallest group and one token that is not
-/// stored.
-uint32_t longest(const engine::Limits& limits) {
+/// Returns the maximum length of a sequence: the context, or all pages of the smallest group and one token
+/// that is not stored.
+uint32_t length_limit(const engine::Limits& limits) {
     uint32_t length = limits.context_tokens;
     for (const engine::CacheGroup& group : limits.groups)
         length = std::min(length, group.page_count * limits.page_tokens + 1);
     return length;
 }
 
-std::vector<float> logits_after(const FakeOptions& options, const std::vector<FakePlace>& places) {
+std::vector<float> logits_after(const FakeOptions& options, const std::vector<FakeEntry>& entries) {
     const FakeModel model{options.limits.vocabulary, options.scripts};
-    std::vector<std::vector<FakePlace>> visible;
+    std::vector<std::vector<FakeEntry>> visible;
     for (const engine::CacheGroup& group : options.limits.groups) {
         const std::size_t hidden =
             group.kind == engine::CacheKind::sliding_window
-                ? std::max<std::size_t>(places.size(), group.window_tokens) - group.window_tokens
+                ? std::max<std::size_t>(entries.size(), group.window_tokens) - group.window_tokens
                 : 0;
-        visible.emplace_back(places.begin() + static_cast<std::ptrdiff_t>(hidden), places.end());
+        visible.emplace_back(entries.begin() + static_cast<std::ptrdiff_t>(hidden), entries.end());
     }
     return model.logits(visible);
 }
 
-/// What a model that gives `logits` says of a token, by the definition of the softmax.
+/// Returns the log-probability of a prompt token with `logits`, by the definition of the softmax.
 engine::TokenEvent score(std::vector<float> logits, TokenId token, uint32_t top) {
     engine::TokenEvent event{.token = token, .logit = logits[token], .origin = engine::Origin::prompt};
     for (const float logit : logits)
@@ -53,35 +53,39 @@ engine::TokenEvent score(std::vector<float> logits, TokenId token, uint32_t top)
 
 std::vector<float> logits_after(const FakeOptions& options, const engine::Request& request,
                                 std::span<const TokenId> generated) {
-    std::vector<FakePlace> places;
+    std::vector<FakeEntry> entries;
     const auto store = [&](TokenId token, engine::RowKind kind) {
-        places.push_back(
-            {.token = token, .index = static_cast<uint32_t>(places.size()), .kind = kind, .written = true});
+        entries.push_back({.token = token,
+                           .position = static_cast<uint32_t>(entries.size()),
+                           .kind = kind,
+                           .written = true});
     };
     for (const TokenId token : request.prompt)
         store(token, engine::RowKind::prefill);
     for (const TokenId token : generated)
         store(token, engine::RowKind::decode);
-    return logits_after(options, places);
+    return logits_after(options, entries);
 }
 
 Expected simulate(const FakeOptions& options, const engine::Request& request) {
-    std::vector<FakePlace> places;
+    std::vector<FakeEntry> entries;
     const auto store = [&](TokenId token, engine::RowKind kind) {
-        places.push_back(
-            {.token = token, .index = static_cast<uint32_t>(places.size()), .kind = kind, .written = true});
+        entries.push_back({.token = token,
+                           .position = static_cast<uint32_t>(entries.size()),
+                           .kind = kind,
+                           .written = true});
     };
     Expected expected;
     for (std::size_t i = 0; i < request.prompt.size(); ++i) {
         store(request.prompt[i], request.kinds.empty() ? engine::RowKind::prefill : request.kinds[i]);
         if (request.prompt_candidates && i + 1 < request.prompt.size()) {
             expected.scores.push_back(
-                score(logits_after(options, places), request.prompt[i + 1], *request.prompt_candidates));
+                score(logits_after(options, entries), request.prompt[i + 1], *request.prompt_candidates));
         }
     }
     while (true) {
-        const std::vector<float> logits = logits_after(options, places);
-        const auto position = static_cast<uint32_t>(places.size() - 1);
+        const std::vector<float> logits = logits_after(options, entries);
+        const auto position = static_cast<uint32_t>(entries.size() - 1);
         std::vector<TokenId> tokens = request.prompt;
         tokens.insert(tokens.end(), expected.tokens.begin(), expected.tokens.end());
         std::vector<sampling::LogitBias> bias = request.logit_bias;
@@ -93,16 +97,21 @@ Expected simulate(const FakeOptions& options, const engine::Request& request) {
                                         .logit_bias = bias,
                                         .dry_breakers = &request.dry_breakers};
         const TokenId token =
-            sampling::Sampler().choose(request.sampling, logits, position, context).value().token;
+            sampling::Sampler().sample(request.sampling, logits, position, context).value().token;
         if (std::count(request.end_tokens.begin(), request.end_tokens.end(), token) > 0) {
             expected.reason = engine::FinishReason::stop;
             return expected;
         }
         expected.tokens.push_back(token);
-        if (expected.tokens.size() == request.max_tokens || places.size() + 1 == longest(options.limits))
+        if (expected.tokens.size() == request.max_tokens ||
+            entries.size() + 1 == length_limit(options.limits))
             return expected;
         store(token, engine::RowKind::decode);
     }
+}
+
+uint32_t pick(Random& random, uint32_t min, uint32_t max) {
+    return min + static_cast<uint32_t>(random() % (max - min + 1));
 }
 
 } // namespace etna::test

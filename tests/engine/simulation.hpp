@@ -4,24 +4,30 @@
 #include "tests/support/fake_executor.hpp"
 
 #include <cstdint>
+#include <random>
 #include <span>
 #include <vector>
 
 namespace etna::test {
 
-/// What a request must give.
+/// The expected result of a request.
 struct Expected {
-    std::vector<engine::TokenEvent> scores; ///< of the prompt, where they are wanted
+    std::vector<engine::TokenEvent> scores; ///< of the prompt, if requested
     std::vector<TokenId> tokens;
     engine::FinishReason reason = engine::FinishReason::length;
 };
 
-/// Continues a prompt one token at a time, alone, without pages, batches or slots: what every schedule must
-/// equal.
+/// Continues a prompt one token at a time, alone, without pages, batches or slots; every schedule must give
+/// the same result.
 Expected simulate(const FakeOptions& options, const engine::Request& request);
 
-/// What the model says after a request's prompt and `generated`.
+/// Returns the logits after a request's prompt and `generated`.
 std::vector<float> logits_after(const FakeOptions& options, const engine::Request& request,
                                 std::span<const TokenId> generated);
+
+using Random = std::mt19937;
+
+/// Returns a random number in [min, max].
+uint32_t pick(Random& random, uint32_t min, uint32_t max);
 
 } // namespace etna::test

@@ -1,4 +1,4 @@
-// Speculation: whatever is drafted, the answer is that of plain decoding.
+// Speculation: the answer is that of plain decoding, whatever the drafts.
 
 #include "tests/engine/driver.hpp"
 #include "tests/engine/simulation.hpp"
@@ -16,13 +16,8 @@ namespace {
 using engine::Finished;
 using engine::FinishReason;
 using engine::Speculation;
-using Random = std::mt19937;
 
-uint32_t pick(Random& random, uint32_t least, uint32_t most) {
-    return least + static_cast<uint32_t>(random() % (most - least + 1));
-}
-
-/// A text that goes round, so that looking it up helps.
+/// A periodic text, which lookup predicts.
 std::vector<FakeScript> round_scripts() {
     FakeScript script;
     for (TokenId i = 0; i < 60; ++i)
@@ -60,9 +55,9 @@ engine::Request random_request(Random& random, uint32_t vocabulary) {
     return request;
 }
 
-constexpr TokenId never = 63; ///< what the requests below ban
+constexpr TokenId never = 63; ///< banned by the requests below
 
-/// After each token the prediction has one that does not come.
+/// A prediction in which each token is followed by a banned one.
 std::vector<TokenId> wrong_prediction() {
     std::vector<TokenId> prediction;
     for (TokenId token = 0; token < never; ++token)
@@ -70,7 +65,7 @@ std::vector<TokenId> wrong_prediction() {
     return prediction;
 }
 
-/// Rows of the draft model that are drafts; known tokens that it catches up on are none.
+/// Counts the draft model's rows with an output; rows that catch up with known tokens have none.
 void count_drafts(FakeOptions& draft, uint64_t& rows) {
     draft.on_submit = [&rows](const engine::Batch& batch) {
         for (const engine::Row& row : batch.rows)
@@ -81,13 +76,13 @@ void count_drafts(FakeOptions& draft, uint64_t& rows) {
 Finished run(Driver& driver, const engine::Request& request, const FakeOptions& options) {
     const engine::RequestId id = driver.add(request);
     driver.run();
-    CHECK(driver.told(id).ids() == simulate(options, request).tokens);
-    return driver.told(id).finished.value();
+    CHECK(driver.received(id).ids() == simulate(options, request).tokens);
+    return driver.received(id).finished.value();
 }
 
 } // namespace
 
-TEST_CASE("drafts change no answer, alone or among others, however scarce everything is") {
+TEST_CASE("drafts change no answer, alone or in a mix, however scarce resources are") {
     for (uint32_t seed = 0; seed < 200; ++seed) {
         INFO("seed " << seed);
         Random random(seed);
@@ -100,7 +95,7 @@ TEST_CASE("drafts change no answer, alone or among others, however scarce everyt
             group.page_count = pick(random, 20, 60);
         if (seed % 3 == 0)
             options.scripts = round_scripts();
-        FakeOptions draft; // the same model, another, or one that says something else
+        FakeOptions draft; // the same model, another, or one with another answer
         if (seed % 2 == 0) {
             draft.scripts = options.scripts;
         } else if (seed % 5 == 0) {
@@ -115,9 +110,9 @@ TEST_CASE("drafts change no answer, alone or among others, however scarce everyt
         driver.run();
         for (const auto& [id, request] : requests) {
             const Expected expected = simulate(options, request);
-            CHECK(driver.told(id).ids() == expected.tokens);
-            CHECK(driver.told(id).finished->reason == expected.reason);
-            CHECK(driver.told(id).scores.size() == expected.scores.size());
+            CHECK(driver.received(id).ids() == expected.tokens);
+            CHECK(driver.received(id).finished->reason == expected.reason);
+            CHECK(driver.received(id).scores.size() == expected.scores.size());
         }
         for (const engine::PagePool& pool : driver.scheduler().cache().pools())
             CHECK(pool.available() == pool.page_count());
@@ -133,7 +128,7 @@ TEST_CASE("a draft model that agrees saves steps, and its tokens are counted") {
     CHECK(driver.steps() < 20);
 }
 
-TEST_CASE("a draft model stops where it is not sure") {
+TEST_CASE("a draft model stops below confidence_min") {
     const FakeOptions options;
     Driver sure(options, FakeOptions{});
     Driver unsure(options, FakeOptions{});
@@ -141,10 +136,10 @@ TEST_CASE("a draft model stops where it is not sure") {
     const Finished some =
         run(unsure, long_request(60, {.tokens_max = 5, .uses_model = true, .confidence_min = 1.0F}), options);
     CHECK(some.accepted_drafts > 0);
-    CHECK(some.accepted_drafts < all.accepted_drafts); // one a step: the one that it was not sure of
+    CHECK(some.accepted_drafts < all.accepted_drafts); // one per step: the one below confidence_min
 }
 
-TEST_CASE("a draft model draws as the model does where they agree") {
+TEST_CASE("a draft model samples as the model does if their distributions agree") {
     const FakeOptions options;
     Driver driver(options, FakeOptions{});
     engine::Request request = long_request(60, {.tokens_max = 5, .uses_model = true});
@@ -154,7 +149,7 @@ TEST_CASE("a draft model draws as the model does where they agree") {
     CHECK(finished.accepted_drafts > 40);
 }
 
-TEST_CASE("a text that repeats itself is looked up") {
+TEST_CASE("a repetitive text is drafted by lookup") {
     FakeOptions options;
     options.scripts = round_scripts();
     Driver driver(options);
@@ -178,16 +173,16 @@ TEST_CASE("a predicted answer is verified in few steps") {
     CHECK(driver.steps() < 12);
 }
 
-TEST_CASE("a draft model that is always wrong is given up: at most 3 percent of the rows are wasted") {
+TEST_CASE("a draft model that is always wrong is paused, and wastes at most 3 percent of the rows") {
     FakeOptions options;
     options.limits.context_tokens = 600;
     for (engine::CacheGroup& group : options.limits.groups)
         group.page_count = 200;
     FakeOptions draft = options;
-    draft.scripts = {{.continuation = {63}}}; // which the model never says here
+    draft.scripts = {{.continuation = {63}}}; // which the model never generates here
     uint64_t draft_rows = 0;
     draft.on_submit = [&](const engine::Batch& batch) {
-        for (const engine::Row& row : batch.rows) // known tokens that it catches up on are no drafts
+        for (const engine::Row& row : batch.rows) // rows that catch up with known tokens are not drafts
             draft_rows += row.output_kind != engine::OutputKind::none ? 1 : 0;
     };
     Driver driver(options, draft);
@@ -195,14 +190,14 @@ TEST_CASE("a draft model that is always wrong is given up: at most 3 percent of 
     request.logit_bias = {{63, -INFINITY}};
     const engine::RequestId id = driver.add(request);
     driver.run();
-    CHECK(driver.told(id).tokens.size() == 512);
-    CHECK(driver.told(id).finished->accepted_drafts == 0);
-    const uint64_t wasted = driver.told(id).finished->rejected_drafts + draft_rows;
+    CHECK(driver.received(id).tokens.size() == 512);
+    CHECK(driver.received(id).finished->accepted_drafts == 0);
+    const uint64_t wasted = driver.received(id).finished->rejected_drafts + draft_rows;
     CHECK(wasted > 0);
     CHECK(static_cast<double>(wasted) <= 0.03 * 512);
 }
 
-TEST_CASE("a draft model and a prediction that are always wrong are given up together") {
+TEST_CASE("a draft model and a prediction that are always wrong are both paused") {
     const FakeOptions options = roomy();
     FakeOptions draft = options;
     draft.scripts = {{.continuation = {never}}};
@@ -216,7 +211,7 @@ TEST_CASE("a draft model and a prediction that are always wrong are given up tog
     CHECK(finished.completion_tokens == 512);
     CHECK(finished.accepted_drafts == 0);
     CHECK(draft_rows > 0);
-    CHECK(finished.rejected_drafts > draft_rows); // some were not the model's
+    CHECK(finished.rejected_drafts > draft_rows); // some came from the prediction
     CHECK(static_cast<double>(finished.rejected_drafts + draft_rows) <= 0.03 * 512);
 }
 
@@ -253,7 +248,7 @@ TEST_CASE("a prediction that is always wrong hardly slows a draft model that is 
     CHECK(beside.steps() < model.steps() + 20);
 }
 
-TEST_CASE("beside a draft model single tokens are looked up where no longer runs are asked for") {
+TEST_CASE("with a draft model, lookup matches single tokens only if lookup_ngram_max is 1") {
     FakeOptions options = roomy();
     options.scripts = round_scripts();
     FakeOptions draft = options;
@@ -264,7 +259,7 @@ TEST_CASE("beside a draft model single tokens are looked up where no longer runs
     CHECK(finished.accepted_drafts > 60);
 }
 
-TEST_CASE("where the sequences fill every row of a step no draft is made, and none waited for") {
+TEST_CASE("no draft is made or waited for if the sequences fill every row of a step") {
     FakeOptions options = roomy();
     options.limits.batch_rows_max = options.limits.output_rows_max = options.limits.sequences_max = 4;
     FakeOptions draft;
@@ -277,19 +272,19 @@ TEST_CASE("where the sequences fill every row of a step no draft is made, and no
         request.prompt = {first};
         ids.push_back(driver.add(request));
     }
-    std::size_t most_unread = 0;
+    std::size_t unread_max = 0;
     while (!driver.is_idle()) {
         while (driver.start_step())
-            most_unread = std::max(most_unread, driver.unread());
+            unread_max = std::max(unread_max, driver.unread());
         driver.finish_step();
     }
     CHECK(draft_rows == 0);
-    CHECK(most_unread == options.limits.in_flight_max);
+    CHECK(unread_max == options.limits.in_flight_max);
     for (const engine::RequestId id : ids)
-        CHECK(driver.told(id).finished->rejected_drafts == 0);
+        CHECK(driver.received(id).finished->rejected_drafts == 0);
 }
 
-TEST_CASE("with drafts the draws keep their distribution") {
+TEST_CASE("sampled tokens keep their distribution with drafts") {
     FakeOptions options;
     FakeOptions draft;
     draft.scripts = {{.continuation = {5, 6, 7}}}; // a model of its own
@@ -304,9 +299,9 @@ TEST_CASE("with drafts the draws keep their distribution") {
         request.sampling.seed = seed;
         const engine::RequestId id = driver.add(request);
         driver.run();
-        const std::vector<TokenId> ids = driver.told(id).ids();
+        const std::vector<TokenId> ids = driver.received(id).ids();
         ++counts[ids[0]][ids[1]];
-        accepted += driver.told(id).finished->accepted_drafts;
+        accepted += driver.received(id).finished->accepted_drafts;
     }
     CHECK(accepted > 0);
     double statistic = 0;
@@ -349,7 +344,7 @@ TEST_CASE("with drafts the draws keep their distribution") {
     CHECK(deviations < 4.5);
 }
 
-TEST_CASE("what is asked of speculation is checked") {
+TEST_CASE("check() refuses speculation options out of range") {
     const auto is_right = [](Speculation speculation) { return check(speculation, 64).has_value(); };
     CHECK(is_right({}));
     CHECK_FALSE(is_right({.tokens_max = 0}));

@@ -1,5 +1,5 @@
-// Replays the committed inputs of the fuzzers, without libFuzzer. `scripts/test --long fuzz` looks for new
-// ones.
+// Replays the committed inputs of the fuzzers, without libFuzzer. `scripts/test --long fuzz` searches for
+// new ones.
 #include "tests/support/catch.hpp"
 #include "tests/support/folders.hpp"
 
@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-// Each fuzzer's LLVMFuzzerTestOneInput, by the name that its definition gets in this executable.
+// Each fuzzer's LLVMFuzzerTestOneInput, renamed for this executable.
 extern "C" {
 int fuzz_gguf(const uint8_t* data, std::size_t size);
 int fuzz_grammar(const uint8_t* data, std::size_t size);
@@ -25,7 +25,7 @@ int fuzz_template(const uint8_t* data, std::size_t size);
 namespace {
 
 struct Fuzzer {
-    std::string_view name; ///< its folder of inputs
+    std::string_view name; ///< name of its folder of inputs
     int (*run)(const uint8_t* data, std::size_t size);
 };
 
@@ -44,7 +44,7 @@ TEST_CASE("no committed input of a fuzzer crashes") {
     for (const Fuzzer& fuzzer : fuzzers) {
         std::size_t inputs = 0;
         for (const auto& entry : std::filesystem::directory_iterator(corpora() / fuzzer.name)) {
-            INFO(entry.path().string()); // a fuzzer aborts where a property does not hold
+            INFO(entry.path().string()); // a fuzzer aborts if a property does not hold
             std::ifstream file(entry.path(), std::ios::binary);
             const std::string content{std::istreambuf_iterator<char>(file), {}};
             CHECK(fuzzer.run(reinterpret_cast<const uint8_t*>(content.data()), content.size()) == 0);

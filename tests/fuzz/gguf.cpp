@@ -1,4 +1,4 @@
-// libFuzzer: any bytes as a GGUF file.
+// Fuzzes the GGUF reader with any bytes.
 #include "tests/fuzz/gguf_walk.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data,

@@ -56,7 +56,7 @@ void look_at_metadata(GrammarMatcher& walk, const gguf::File& file) {
 uint64_t expected_bytes(const gguf::Tensor& tensor) {
     const auto info = gguf::describe(tensor.type);
     promise(info.has_value(), "a tensor's type is not known");
-    promise(tensor.shape[0] % info->block_elements == 0, "a row is not whole blocks");
+    promise(tensor.shape[0] % info->block_elements == 0, "a row is not a multiple of blocks");
     uint64_t bytes = tensor.shape[0] / info->block_elements * info->block_bytes;
     for (std::size_t i = 1; i < tensor.shape.size(); ++i)
         bytes *= tensor.shape[i];

@@ -13,12 +13,11 @@ struct GrammarMatcher {
     uint64_t checksum = 0; ///< over every text and the first and last byte of every tensor
 };
 
-/// Reads the bytes as a GGUF file and looks at everything that the file offers: every value at any depth,
-/// every look-up, both ends of every tensor. Throws std::logic_error where the reader breaks a promise of its
-/// interface.
+/// Parses the bytes as a GGUF file and reads all its content: every value at any depth, every look-up, both
+/// ends of every tensor. Throws std::logic_error if the reader violates its interface.
 Result<GrammarMatcher> walk_gguf(ByteView bytes);
 
-/// The same for a file that is already open.
+/// As above, for an open file.
 GrammarMatcher walk_gguf(const gguf::File& file);
 
 } // namespace etna::fuzz

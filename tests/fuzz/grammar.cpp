@@ -1,5 +1,5 @@
-// Any text as a regular expression, of whole texts or of parts, or as a grammar in GBNF or Lark's notation,
-// as the first byte says: it becomes a language that can be followed, or an error, within its bounds.
+// Fuzzes the readers of regular expressions (anchored or not), GBNF and Lark grammars, selected by the first
+// byte: any text becomes a language that can be walked, or an error, within its bounds.
 #include "core/grammar/gbnf.hpp"
 #include "core/grammar/lark.hpp"
 #include "core/grammar/regex.hpp"
@@ -15,7 +15,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
     grammar::Language language(std::size_t{32} << 20);
     const int notation = data[0] % 4;
     if (notation == 0 || notation == 3) {
-        grammar::looks_like_lark(text); // reads any text, too
+        grammar::looks_like_lark(text); // accepts any text, too
         const auto root = notation == 0 ? grammar::lark(language, text) : grammar::gbnf(language, text);
         if (root)
             test::walk(language, *root, text);

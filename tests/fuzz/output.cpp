@@ -1,5 +1,6 @@
-// Any text as a model's output, to any family; see tests/chat/output_properties.hpp for what must hold.
-#include "tests/output/properties.hpp"
+// Fuzzes the output parsers with any text, for any model family; the properties are in
+// tests/output/feeding.hpp.
+#include "tests/output/feeding.hpp"
 
 #include <cstdint>
 #include <cstdio>

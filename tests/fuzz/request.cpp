@@ -1,10 +1,9 @@
-// Bodies of chats, completions and responses, from bytes to what is generated. The first byte chooses the
-// endpoint and the dialect, the rest is the body.
+// Fuzzes bodies of chats, completions and responses, from bytes to the generation request. The first byte
+// selects the endpoint and the dialect, the rest is the body.
 
 #include "server/responses/request.hpp"
 
-#include "server/openai/chat_request.hpp"
-#include "server/openai/completion_request.hpp"
+#include "server/openai/generation_call.hpp"
 #include "server/responses/items.hpp"
 #include "tests/text/small_vocabularies.hpp"
 
@@ -30,13 +29,13 @@ void check_refusal(const ApiError& error) {
     require(error.status == 400 && !error.message.empty() && !error_json(error).empty());
 }
 
-/// What an accepted request promises to the core.
+/// Checks the guarantees of an accepted request to the core.
 void check_call(const openai::GenerationCall& call, const openai::RequestLimits& limits, bool is_chat) {
-    require(!call.requests.empty() && call.writer && call.whole);
+    require(!call.requests.empty() && call.make_stream && call.make_aggregator);
     uint64_t answers = 0;
     for (const generate::Request& request : call.requests) {
         require(request.choices >= 1 && request.choices <= limits.choices_max);
-        require(!is_chat || request.max_tokens != 0U); // a completion may be its prompt alone
+        require(!is_chat || request.max_tokens != 0U); // a completion may only score its prompt
         require(request.logprobs.value_or(0) <= generate::logprobs_max);
         for (const std::string& stop : request.stop)
             require(!stop.empty());
@@ -45,22 +44,22 @@ void check_call(const openai::GenerationCall& call, const openai::RequestLimits&
         answers += request.beams ? request.beams->width : request.best_of.value_or(request.choices);
     }
     require(answers <= limits.answers_max);
-    auto writer = call.writer(0, {});
-    auto whole = call.whole();
-    if (const auto piece = writer->begin())
-        whole->add(*piece);
-    if (const auto piece = writer->take(generate::Finished{}))
-        whole->add(*piece);
-    require(!text_of(whole->result()).empty());
+    auto stream = call.make_stream(0, {});
+    auto aggregator = call.make_aggregator();
+    if (const auto piece = stream->begin())
+        aggregator->add(*piece);
+    if (const auto piece = stream->take(generate::Finished{}))
+        aggregator->add(*piece);
+    require(!text_of(aggregator->result()).empty());
 }
 
-/// The chat completion that a response is made as.
+/// Returns the chat completion that generates a response.
 std::variant<Json, ApiError> as_chat(const Json& body) {
     auto read = responses::read_request(body, responses::Purpose::answer);
     if (auto* error = std::get_if<ApiError>(&read))
         return std::move(*error);
     auto& request = std::get<responses::Request>(read);
-    require(request.told.is_object() && request.input.is_array());
+    require(request.echoed.is_object() && request.input.is_array());
     request.chat["messages"] = responses::messages_of(request.input, request.tool_names);
     return std::move(request.chat);
 }

@@ -1,5 +1,5 @@
-// Any text as a JSON Schema: it becomes a language that can be followed, or an error, within its bounds. The
-// first byte says whether what cannot be enforced is left out, and how values are written.
+// Fuzzes the JSON Schema compiler: any text becomes a language that can be walked, or an error, within its
+// bounds. The first byte selects lenient mode and the notation of values.
 #include "core/grammar/schema/json_schema.hpp"
 #include "tests/fuzz/grammar_walk.hpp"
 

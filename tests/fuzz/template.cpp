@@ -1,8 +1,8 @@
-// Any text as a chat template, rendered with a small conversation: it ends with text or an error, within its
-// bounds.
+// Fuzzes the template interpreter: any text, rendered with a small conversation, ends with text or an error,
+// within its bounds.
 #include "core/jinja/template.hpp"
 
-#include "core/jinja/from_json.hpp"
+#include "core/jinja/json.hpp"
 
 #include <cstdint>
 #include <cstdio>

@@ -1,5 +1,5 @@
-// Any bytes through tokenizers, detokenizer and stop matcher; see tests/text/properties.hpp for what must
-// hold.
+// Fuzzes tokenizers, detokenizer and stop matcher with any bytes; the properties are in
+// tests/text/properties.hpp.
 #include "tests/text/properties.hpp"
 
 #include <cstdint>

@@ -7,7 +7,7 @@
 
 using namespace etna;
 
-TEST_CASE("control tokens of calls are text only where tools are offered, those of reasoning always") {
+TEST_CASE("control tokens of calls are decoded only if tools are offered, those of reasoning always") {
     test::SmallVocabulary vocabulary = test::small_bpe();
     const TokenId call = vocabulary.add("<tool_call>", text::TokenType::control);
     const TokenId call_end = vocabulary.add("</tool_call>", text::TokenType::control);
@@ -24,14 +24,14 @@ TEST_CASE("control tokens of calls are text only where tools are offered, those 
     REQUIRE((*format)->output.syntax.name == "hermes");
 
     const std::vector<TokenId> answer = {'a', think_end, call, 'b', call_end};
-    const auto decoded = [&](const std::vector<TokenId>& marks) {
-        return text::decode(*tokenizer, answer, {.shown = marks});
+    const auto decoded = [&](const std::vector<TokenId>& markers) {
+        return text::decode(*tokenizer, answer, {.shown = markers});
     };
-    CHECK(decoded((*format)->output.marks) == "a</think><tool_call>b</tool_call>");
-    CHECK(decoded((*format)->output.marks_without_calls) == "a</think>b");
+    CHECK(decoded((*format)->output.markers) == "a</think><tool_call>b</tool_call>");
+    CHECK(decoded((*format)->output.markers_without_calls) == "a</think>b");
 }
 
-TEST_CASE("a model that was told of tools in words calls as Hermes does, and reasons as it does itself") {
+TEST_CASE("tools in the prompt text select Hermes calls with the model's own reasoning markers") {
     test::SmallVocabulary vocabulary = test::small_bpe();
     const TokenId think_end = vocabulary.add("</think>", text::TokenType::control);
     const TokenId call = vocabulary.add("<tool_call>", text::TokenType::control);
@@ -45,9 +45,9 @@ TEST_CASE("a model that was told of tools in words calls as Hermes does, and rea
     REQUIRE(formats.has_value());
     const auto format = formats->find({.tools = true});
     REQUIRE(format.has_value());
-    const generate::OutputFormat& output = (*format)->output_of_told_tools;
+    const generate::OutputFormat& output = (*format)->output_for_tools_in_text;
     CHECK(output.syntax.name == "hermes");
-    CHECK(text::decode(*tokenizer, std::vector{think_end, call}, {.shown = output.marks}) ==
+    CHECK(text::decode(*tokenizer, std::vector{think_end, call}, {.shown = output.markers}) ==
           "</think><tool_call>");
     CHECK(output::start_after(output.syntax, "<think>") == output::Start::reasoning);
     auto parser = output::Parser::create(output.syntax, {.tools = R"([{"name": "f"}])"});

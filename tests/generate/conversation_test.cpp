@@ -1,6 +1,6 @@
-// Conversations: what a later turn need not compute, and how an answer is taken apart.
+// Conversations: reuse of the prompt cache by later turns, and parsing of answers.
 
-#include "tests/generate/answers.hpp"
+#include "tests/generate/scripted_model.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace etna;
@@ -9,11 +9,11 @@ using test::Events;
 
 namespace {
 
-// Ends every message with the end token, which the tokenizer knows as one.
+// Ends every message with the EOS token.
 constexpr const char* lines_template =
     "{% for m in messages %}{{ m.role }}: {{ m.content }}</s>{% endfor %}assistant:";
 
-Request asked(std::vector<chat::Message> messages, Transcript* transcript = nullptr) {
+Request request_for(std::vector<chat::Message> messages, Transcript* transcript = nullptr) {
     Request request;
     request.prompt = chat::Conversation{.messages = std::move(messages)};
     request.transcript = transcript;
@@ -30,14 +30,14 @@ Finished answered(const Model& model, const Request& request) {
 
 } // namespace
 
-TEST_CASE("the next turn of a conversation of 1,500 tokens computes its own tokens alone") {
+TEST_CASE("the next turn of a conversation of 1,500 tokens computes only its new tokens") {
     const Model model = test::model_that_says("there was a dog and a cat", lines_template, 2048);
     Transcript transcript;
     std::string story;
     while (model.tokenizer().encode(story, {})->size() < 1470)
         story += "Once upon a time there was a little girl. ";
     std::vector<chat::Message> messages = {{.role = chat::Role::user, .content = story}};
-    const Finished first = answered(model, asked(messages, &transcript));
+    const Finished first = answered(model, request_for(messages, &transcript));
     REQUIRE(first.prompt_tokens > 1470);
     CHECK(first.cached_tokens == 0);
     CHECK(first.output.content == "there was a dog and a cat");
@@ -45,40 +45,41 @@ TEST_CASE("the next turn of a conversation of 1,500 tokens computes its own toke
     const std::string next = "And then?";
     messages.push_back({.role = chat::Role::assistant, .content = first.output.content});
     messages.push_back({.role = chat::Role::user, .content = next});
-    const Finished second = answered(model, asked(messages, &transcript));
-    // The template writes the content after "assistant: ", as the model began it: nothing of it is new.
+    const Finished second = answered(model, request_for(messages, &transcript));
+    // The template renders the content after "assistant: ", as the model generated it, so all of it is
+    // cached.
     const auto own =
         model.tokenizer().encode("</s>user: " + next + "</s>assistant:", {.bos = text::AddBos::never});
     CHECK(second.cached_tokens == first.prompt_tokens + first.tokens.size());
     CHECK(second.prompt_tokens - second.cached_tokens == own->size());
 
-    // Without a transcript the answer is a prompt like any other: only what stood before it is found.
-    const Finished forgetful = answered(model, asked(messages));
-    CHECK(forgetful.cached_tokens >= first.prompt_tokens - 1);
-    CHECK(forgetful.cached_tokens < second.cached_tokens);
+    // Without a transcript, the answer is tokenized anew, so only the first prompt is found in the cache.
+    const Finished without_transcript = answered(model, request_for(messages));
+    CHECK(without_transcript.cached_tokens >= first.prompt_tokens - 1);
+    CHECK(without_transcript.cached_tokens < second.cached_tokens);
 }
 
-TEST_CASE("a conversation that was changed is computed from the change on") {
+TEST_CASE("an edited conversation is computed from the first changed token") {
     const Model model = test::model_that_says("a dog", lines_template, 2048);
     Transcript transcript;
     std::vector<chat::Message> messages = {
         {.role = chat::Role::user, .content = "Tell me a story about a girl."},
         {.role = chat::Role::assistant, .content = "No."},
         {.role = chat::Role::user, .content = "Please."}};
-    const Finished first = answered(model, asked(messages, &transcript));
+    const Finished first = answered(model, request_for(messages, &transcript));
     messages.back().content = "Thank you.";
-    const Finished other = answered(model, asked(messages, &transcript));
+    const Finished other = answered(model, request_for(messages, &transcript));
     CHECK(other.cached_tokens > 10);
     CHECK(other.cached_tokens < first.prompt_tokens);
-    const Finished again = answered(model, asked(messages));
+    const Finished again = answered(model, request_for(messages));
     CHECK(again.tokens == other.tokens);
 }
 
-TEST_CASE("an answer is taken apart into content, reasoning and calls") {
+TEST_CASE("an answer is parsed into content, reasoning and calls") {
     const Model model = test::model_that_says("<think>a die</think>I roll.<tool_call>{\"name\": \"roll\", "
                                               "\"arguments\": {\"sides\": 6}}</tool_call>",
                                               "{{ messages[0].content }}<tool_call>", 2048);
-    Request request = asked({{.role = chat::Role::user, .content = "Roll"}});
+    Request request = request_for({{.role = chat::Role::user, .content = "Roll"}});
     std::get<chat::Conversation>(request.prompt).tools =
         R"([{"type": "function", "function": {"name": "roll", "parameters": {}}}])";
     request.seed = 7;
@@ -94,7 +95,7 @@ TEST_CASE("an answer is taken apart into content, reasoning and calls") {
     CHECK(finished.output.calls[0].id.size() == 9);
     CHECK(answered(model, request).output.calls[0].id == finished.output.calls[0].id);
 
-    // Cut off in the middle it is no call, and none of it is text.
+    // A call that is cut off is broken, and none of it is text.
     request.max_tokens = static_cast<uint32_t>(finished.tokens.size()) - 20;
     Events cut;
     REQUIRE(generate::generate(model, request, cut.sink()).has_value());

@@ -1,7 +1,9 @@
-// What programs ask for beyond a text after a prompt: several answers, other ends, demanded calls.
+// Requests from prompt to events, on the fake executor with stories260K's tokenizer: stop strings, limits,
+// several choices, prompt log-probabilities, required calls.
 
 #include "core/generate/generation.hpp"
-#include "tests/generate/answers.hpp"
+#include "core/text/tokenizer.hpp"
+#include "tests/generate/scripted_model.hpp"
 #include "tests/support/catch.hpp"
 
 #include <algorithm>
@@ -13,13 +15,13 @@
 using namespace etna;
 using namespace etna::generate;
 using test::Events;
+using test::model_that_says;
+using test::raw;
 
 namespace {
 
-constexpr const char* story = "there was a dog. The dog was big.";
-
 Request greedy(std::string prompt) {
-    Request request = test::raw(std::move(prompt));
+    Request request = raw(std::move(prompt));
     request.sampling.temperature = 0.0F;
     return request;
 }
@@ -33,21 +35,100 @@ std::string text_of(const Model& model, const Request& request) {
 constexpr const char* tools_template = "{% if tools %}{{ tools | tojson }}<tool_call>{% endif %}"
                                        "{% for m in messages %}{{ m.content }}{% endfor %}";
 
-/// A question with one tool, which has to be called; empty: any.
-Request demanding(const std::string& tool) {
+/// Returns a request with one tool that must be called; empty name: any tool.
+Request requiring(const std::string& tool) {
     Request request;
     request.prompt = chat::Conversation{
         .messages = {{.role = chat::Role::user, .content = "Weather?"}},
         .tools = R"([{"type": "function", "function": {"name": "get_weather", "parameters": {}}}])",
-        .demanded_tool = tool};
+        .required_tool = tool};
     request.sampling.temperature = 0.0F;
     return request;
 }
 
 } // namespace
 
-TEST_CASE("choices come side by side, each with its own seed and end") {
-    const Model model = test::model_that_says(story);
+TEST_CASE("text arrives in deltas, followed by one Finished") {
+    const Model model = model_that_says("a little girl and her dog");
+    Events events;
+    REQUIRE(generate::generate(model, raw("Once upon"), events.sink()).has_value());
+    REQUIRE(events.text() == " a little girl and her dog");
+    REQUIRE(events.deltas.size() > 3);
+    REQUIRE(events.finished.size() == 1);
+    const Finished& finished = events.finished.front();
+    REQUIRE(finished.finish_reason == FinishReason::stop);
+    REQUIRE(finished.prompt_tokens == model.tokenizer().encode("Once upon", {})->size());
+    REQUIRE(finished.tokens ==
+            *model.tokenizer().encode("a little girl and her dog", {.bos = text::AddBos::never}));
+}
+
+TEST_CASE("multi-byte characters are never split between deltas") {
+    const std::string answer = "snow \xe2\x98\x83 and \xf0\x9f\x90\xb6!"; // encoded as byte tokens
+    const Model model = model_that_says(answer);
+    Events events;
+    REQUIRE(generate::generate(model, raw("x"), events.sink()).has_value());
+    REQUIRE(events.text() == " " + answer);
+    for (const std::string& delta : events.deltas)
+        CHECK((static_cast<unsigned char>(delta.front()) & 0xc0) != 0x80); // none starts inside a character
+}
+
+TEST_CASE("a stop string ends the answer at any token boundary") {
+    const std::string answer = "one two three";
+    const Model model = model_that_says(answer);
+    for (std::size_t begin = 1; begin < answer.size(); ++begin) {
+        Events events;
+        Request request = raw("x");
+        request.stop = {answer.substr(begin, 3)};
+        CAPTURE(request.stop.front());
+        REQUIRE(generate::generate(model, request, events.sink()).has_value());
+        CHECK(events.text() == " " + answer.substr(0, answer.find(request.stop.front())));
+        CHECK(events.finished.at(0).finish_reason == FinishReason::stop);
+    }
+    Events events;
+    Request request = raw("x");
+    request.stop = {""};
+    REQUIRE(generate::generate(model, request, events.sink()).error().kind == ErrorKind::invalid_argument);
+}
+
+TEST_CASE("the sink and the caller can end the generation") {
+    const Model model = model_that_says("a little girl and her dog");
+    Events events;
+    events.stop_after = 2;
+    REQUIRE(generate::generate(model, raw("x"), events.sink()).has_value());
+    REQUIRE(events.deltas.size() == 2);
+    REQUIRE(events.finished.at(0).finish_reason == FinishReason::cancelled);
+
+    Events none;
+    REQUIRE(generate::generate(model, raw("x"), none.sink(), [] { return true; }).has_value());
+    REQUIRE(none.deltas.empty());
+    REQUIRE(none.finished.at(0).finish_reason == FinishReason::cancelled);
+}
+
+TEST_CASE("a prompt that exceeds the context is refused before anything is generated") {
+    const Model model = model_that_says("x");
+    Events events;
+    std::string longer;
+    for (int i = 0; i < 300; ++i)
+        longer += "dog ";
+    const Error error = generate::generate(model, raw(longer), events.sink()).error();
+    REQUIRE(error.kind == ErrorKind::context_exceeded);
+    REQUIRE(error.message.find("the context holds 256") != std::string::npos);
+    REQUIRE(events.finished.empty());
+    REQUIRE(events.deltas.empty());
+}
+
+TEST_CASE("a model runs several requests, and an empty prompt is the BOS token alone") {
+    const Model model = model_that_says("dog");
+    for (int i = 0; i < 3; ++i) {
+        Events events;
+        REQUIRE(generate::generate(model, raw(""), events.sink()).has_value());
+        REQUIRE(events.text() == "dog"); // SentencePiece's leading space is stripped
+        REQUIRE(events.finished.at(0).prompt_tokens == 1);
+    }
+}
+
+TEST_CASE("choices are generated together, each with its own seed and end") {
+    const Model model = model_that_says(test::story);
     Request request = greedy("Once");
     request.choices = 3;
     request.seed = 40;
@@ -63,7 +144,7 @@ TEST_CASE("choices come side by side, each with its own seed and end") {
             texts[choice] += delta->text;
         if (const auto* finished = std::get_if<Finished>(&event))
             CHECK(ends.emplace(choice, *finished).second);
-        return choice == 1 ? SinkResult::stop : SinkResult::proceed; // ends this one alone
+        return choice == 1 ? SinkResult::stop : SinkResult::proceed; // ends only this choice
     });
     REQUIRE(status.has_value());
     REQUIRE(ends.size() == 3);
@@ -75,8 +156,8 @@ TEST_CASE("choices come side by side, each with its own seed and end") {
     CHECK((ends[0].seed == 40 && ends[1].seed == 41 && ends[2].seed == 42));
 }
 
-TEST_CASE("a stop string may be part of the answer, and is told") {
-    const Model model = test::model_that_says(story);
+TEST_CASE("Finished names the matched stop string, which the answer may include") {
+    const Model model = model_that_says(test::story);
     Request request = greedy("Once");
     request.stop = {" The"};
     Events events;
@@ -87,32 +168,32 @@ TEST_CASE("a stop string may be part of the answer, and is told") {
     CHECK(text_of(model, request) == " there was a dog. The");
 }
 
-TEST_CASE("nothing ends an answer before its least length") {
-    const Model model = test::model_that_says("dog");
+TEST_CASE("nothing ends an answer before min_tokens") {
+    const Model model = model_that_says("dog");
     Request request = greedy("Once");
     CHECK(text_of(model, request) == " dog");
     request.min_tokens = 5;
     Events events;
     REQUIRE(generate::generate(model, request, events.sink()).has_value());
     CHECK(events.finished.at(0).tokens.size() >= 5);
-    const Model longer = test::model_that_says(story);
+    const Model longer = model_that_says(test::story);
     request.stop = {"dog"};
     const auto until_first = longer.tokenizer().encode("there was a dog", {.bos = text::AddBos::never});
     request.min_tokens = static_cast<uint32_t>(until_first->size());
     CHECK(text_of(longer, request) == " there was a dog. The "); // the second dog ends it
 }
 
-TEST_CASE("end tokens can be gone past, and other tokens can end an answer") {
-    const Model model = test::model_that_says("dog");
+TEST_CASE("end tokens can be ignored, and stop tokens end an answer") {
+    const Model model = model_that_says("dog");
     Request request = greedy("Once");
-    request.end_tokens = EndTokens::go_on;
+    request.end_tokens = EndTokens::ignore;
     request.max_tokens = 7;
     Events events;
     REQUIRE(generate::generate(model, request, events.sink()).has_value());
     CHECK(events.finished.at(0).tokens.size() == 7);
     CHECK(events.finished.at(0).finish_reason == FinishReason::length);
 
-    const Model teller = test::model_that_says(story);
+    const Model teller = model_that_says(test::story);
     const auto was = teller.tokenizer().encode("there was", {.bos = text::AddBos::never});
     Request stopped = greedy("Once");
     stopped.stop_tokens = {was->back()};
@@ -123,8 +204,8 @@ TEST_CASE("end tokens can be gone past, and other tokens can end an answer") {
     CHECK(until.finished.at(0).matched == teller.tokenizer().bytes(was->back()));
 }
 
-TEST_CASE("a prompt may be tokens, and may be shortened to its end") {
-    const Model model = test::model_that_says("dog");
+TEST_CASE("a prompt may be tokens, and may be truncated to its last ones") {
+    const Model model = model_that_says("dog");
     Request request = greedy("");
     request.prompt = std::vector<TokenId>{1, 403, 407};
     Events events;
@@ -140,8 +221,8 @@ TEST_CASE("a prompt may be tokens, and may be shortened to its end") {
     CHECK(generation->prompt_tokens().size() == 2);
 }
 
-TEST_CASE("every token of a prompt is told with what made it likely") {
-    const Model model = test::model_that_says("dog");
+TEST_CASE("prompt_logprobs delivers every token of the prompt with its likelihood") {
+    const Model model = model_that_says("dog");
     Request request = greedy("");
     const std::vector<TokenId> prompt = {1, 403, 407, 261};
     request.prompt = prompt;
@@ -164,24 +245,24 @@ TEST_CASE("every token of a prompt is told with what made it likely") {
     CHECK(events.text() == " dog");
     CHECK(events.prompt[0].text == "<s>");
 
-    SECTION("and a begin token that was added is none of its text") {
+    SECTION("a BOS token added by the tokenizer has no text") {
         request.prompt = "Once";
         Events text;
         REQUIRE(generate::generate(model, request, text.sink()).has_value());
         REQUIRE(text.prompt.size() > 1);
         CHECK(text.prompt[0].bytes == "<s>");
-        std::string whole;
+        std::string text_of_tokens;
         for (const PromptTokenDelta& token : text.prompt)
-            whole += token.text;
-        CHECK(whole == "Once");
+            text_of_tokens += token.text;
+        CHECK(text_of_tokens == "Once");
     }
-    SECTION("and nothing of it comes from the cache, in which it stands by now") {
+    SECTION("the prompt cache is not used") {
         Events again;
         REQUIRE(generate::generate(model, request, again.sink()).has_value());
         CHECK(again.finished.at(0).cached_tokens == 0);
         CHECK(again.prompt.at(3).likelihood->chosen.logprob == events.prompt[3].likelihood->chosen.logprob);
     }
-    SECTION("and no token need be generated") {
+    SECTION("max_tokens may be 0") {
         request.max_tokens = 0;
         Events none;
         REQUIRE(generate::generate(model, request, none.sink()).has_value());
@@ -191,7 +272,7 @@ TEST_CASE("every token of a prompt is told with what made it likely") {
         CHECK(none.finished.at(0).tokens.empty());
         CHECK(none.finished.at(0).finish_reason == FinishReason::length);
     }
-    SECTION("unless nobody asked") {
+    SECTION("without prompt_logprobs, none are delivered") {
         request.prompt_logprobs.reset();
         Events quiet;
         REQUIRE(generate::generate(model, request, quiet.sink()).has_value());
@@ -199,14 +280,14 @@ TEST_CASE("every token of a prompt is told with what made it likely") {
     }
 }
 
-/// A call as Hermes writes it.
+/// A call in Hermes syntax.
 constexpr const char* weather_call = R"(<tool_call>
 {"name": "get_weather", "arguments": {"city": "Oslo"}}
 </tool_call>)";
 
-TEST_CASE("a demanded call is all that the model can say") {
-    const Model model = test::model_that_says(weather_call, tools_template);
-    Request request = demanding("get_weather");
+TEST_CASE("a required call constrains the complete answer") {
+    const Model model = model_that_says(weather_call, tools_template);
+    Request request = requiring("get_weather");
     auto generation = Generation::begin(model, request);
     REQUIRE(generation.has_value());
     CHECK(generation->prompt_text().ends_with("Weather?"));
@@ -224,8 +305,8 @@ TEST_CASE("a demanded call is all that the model can say") {
     CHECK(last.finish_reason == FinishReason::tool_calls);
 }
 
-TEST_CASE("several requests begin together, and their choices are numbered through") {
-    const Model model = test::model_that_says(story);
+TEST_CASE("several requests begin together, with consecutive choice indices") {
+    const Model model = model_that_says(test::story);
     std::vector<Request> requests = {greedy("Once"), greedy("Once upon a time")};
     requests[0].choices = 2;
     for (Request& request : requests) {
@@ -254,9 +335,9 @@ TEST_CASE("several requests begin together, and their choices are numbered throu
     CHECK(!Generation::begin_all(model, requests).has_value()); // all or none
 }
 
-TEST_CASE("a demanded call that is cut off leaves none of its syntax in the text") {
-    const Model model = test::model_that_says(weather_call, tools_template);
-    Request request = demanding("");
+TEST_CASE("a required call that is cut off leaves no syntax in the text") {
+    const Model model = model_that_says(weather_call, tools_template);
+    Request request = requiring("");
     const auto text_of_events = [&](const Request& asked) {
         std::string text;
         REQUIRE(generate::generate(model, asked, [&](const Event& event) {
@@ -273,17 +354,17 @@ TEST_CASE("a demanded call that is cut off leaves none of its syntax in the text
         CHECK(text_of_events(request).empty());
     }
     request.max_tokens.reset();
-    request.stop = {"weather"}; // ends the call as well, before its name is whole
+    request.stop = {"weather"}; // ends the call inside its name
     CHECK(text_of_events(request).empty());
 }
 
-TEST_CASE("an end that the model reached after a stop string is not the answer's") {
-    const Model model = test::model_that_says(weather_call, tools_template);
-    Request request = demanding("");
+TEST_CASE("an end token after a stop string is not the answer's") {
+    const Model model = model_that_says(weather_call, tools_template);
+    Request request = requiring("");
     request.stop = {"weather"};
     auto generation = Generation::begin(model, request);
     REQUIRE(generation.has_value());
-    const auto wait_for_the_end = [&] { // of the model; only then does the answer read
+    const auto wait_for_end = [&] { // of the model, before the answer is read
         const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
         while (model.engine().load().running + model.engine().load().waiting > 0 &&
                std::chrono::steady_clock::now() < limit)
@@ -298,46 +379,46 @@ TEST_CASE("an end that the model reached after a stop string is not the answer's
             last = *finished;
         return SinkResult::proceed;
     };
-    REQUIRE(generation->finish(sink, wait_for_the_end).has_value());
+    REQUIRE(generation->finish(sink, wait_for_end).has_value());
     CHECK(last.finish_reason == FinishReason::stop);
     CHECK(last.matched == "weather");
 }
 
-TEST_CASE("a text that the context cannot hold is refused by its length, before it is cut") {
-    const Model model = test::model_that_says("dog");
+TEST_CASE("a text longer than the context is refused by its size before it is tokenized") {
+    const Model model = model_that_says("dog");
     REQUIRE(model.longest_token_bytes() > 1);
     const std::string text(10'000'000, 'a');
-    int questions = 0;
-    const auto stop = [&] { return ++questions, false; };
+    int polls = 0;
+    const auto stop = [&] { return ++polls, false; };
     const Error error = Generation::begin(model, greedy(text), stop).error();
     CHECK(error.kind == ErrorKind::context_exceeded);
     CHECK(error.message.find("10000000 bytes") != std::string::npos);
     CHECK(error.message.find("the context holds 256") != std::string::npos);
-    CHECK(questions == 1); // cutting asks again and again
+    CHECK(polls == 1); // tokenizing polls repeatedly
 
-    const std::size_t most = model.longest_token_bytes() * model.context_tokens();
-    const Error counted = Generation::begin(model, greedy(std::string(most - 1, 'a'))).error();
+    const std::size_t bytes_max = model.longest_token_bytes() * model.context_tokens();
+    const Error counted = Generation::begin(model, greedy(std::string(bytes_max - 1, 'a'))).error();
     CHECK(counted.message.find("tokens, but") != std::string::npos);
-    Request shortened = greedy(std::string(most * 2, 'a'));
+    Request shortened = greedy(std::string(bytes_max * 2, 'a'));
     shortened.prompt_tokens_max = 10;
     CHECK(Generation::begin(model, shortened).has_value());
-    CHECK(encode(model, greedy(text)).has_value()); // who only wants the tokens may have more
+    CHECK(encode(model, greedy(text)).has_value()); // encoding alone has no limit
 }
 
-TEST_CASE("a prompt is not made to its end for somebody who has left") {
-    const Model model = test::model_that_says("dog");
+TEST_CASE("cancellation stops the encoding of a prompt") {
+    const Model model = model_that_says("dog");
     Request request = greedy(std::string(10'000'000, 'a'));
     request.prompt_tokens_max = 10;
-    int questions = 0;
-    const auto stop = [&] { return ++questions == 5; };
+    int polls = 0;
+    const auto stop = [&] { return ++polls == 5; };
     CHECK(Generation::begin(model, request, stop).error().kind == ErrorKind::cancelled);
-    CHECK(questions == 5);
-    questions = 4;
+    CHECK(polls == 5);
+    polls = 4;
     CHECK(encode(model, request, {.is_cancelled = stop}).error().kind == ErrorKind::cancelled);
 }
 
 TEST_CASE("bans that leave no token are refused before anything is generated") {
-    const Model model = test::model_that_says("dog");
+    const Model model = model_that_says("dog");
     const auto ends = model.tokenizer().end_tokens();
     Request request = greedy("Once");
     request.max_tokens = 2;
@@ -345,10 +426,10 @@ TEST_CASE("bans that leave no token are refused before anything is generated") {
         if (std::find(ends.begin(), ends.end(), token) == ends.end())
             request.logit_bias.push_back({token, -std::numeric_limits<float>::infinity()});
     }
-    CHECK(Generation::begin(model, request).has_value()); // it may end
+    CHECK(Generation::begin(model, request).has_value()); // the answer may end
     request.min_tokens = 1;
     const auto refused = Generation::begin(model, request);
-    REQUIRE(!refused.has_value()); // but not at once
+    REQUIRE(!refused.has_value()); // but not before one token
     CHECK(refused.error().kind == ErrorKind::invalid_argument);
     request.min_tokens = 0;
     for (const TokenId token : ends)

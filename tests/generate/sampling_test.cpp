@@ -1,7 +1,7 @@
 // Log-probabilities, biases and penalties of one request, on the fake executor.
 
 #include "core/text/tokenizer.hpp"
-#include "tests/generate/answers.hpp"
+#include "tests/generate/scripted_model.hpp"
 #include "tests/support/catch.hpp"
 
 #include <cmath>
@@ -26,14 +26,14 @@ std::vector<TokenId> tokens_of(const Model& model, const Request& request) {
 
 } // namespace
 
-TEST_CASE("log-probabilities come with every token, when asked for") {
+TEST_CASE("every token has log-probabilities if they are requested") {
     const Model model = model_that_says("a little girl");
     Events silent;
     REQUIRE(generate::generate(model, raw("x"), silent.sink()).has_value());
     CHECK(silent.tokens.empty());
 
     for (const uint32_t count : {0U, 3U, logprobs_max}) {
-        for (const float penalty : {1.0F, 1.2F}) { // drawn on the device, and here
+        for (const float penalty : {1.0F, 1.2F}) { // sampled on the device, and on the host
             Events events;
             Request request = raw("x");
             request.logprobs = count;
@@ -60,18 +60,18 @@ TEST_CASE("log-probabilities come with every token, when asked for") {
     }
 }
 
-TEST_CASE("more log-probabilities than can be had are refused") {
+TEST_CASE("logprobs above the maximum is refused") {
     const Model model = model_that_says("x");
     Request request = raw("x");
     request.logprobs = logprobs_max + 1;
     Events events;
     const Error error = generate::generate(model, request, events.sink()).error();
     CHECK(error.kind == ErrorKind::invalid_argument);
-    CHECK(error.message.find("21 log-probabilities") == 0);
+    CHECK(error.message.find("logprobs is 21; the maximum is 20") == 0);
     CHECK(events.finished.empty());
 }
 
-TEST_CASE("a sink that has enough at a token gets no text of it") {
+TEST_CASE("a sink that stops at a token gets no text for it") {
     const Model model = model_that_says("a little girl and her dog");
     Events events;
     events.stop_after = 2;
@@ -83,7 +83,7 @@ TEST_CASE("a sink that has enough at a token gets no text of it") {
     CHECK(events.finished.at(0).finish_reason == FinishReason::cancelled);
 }
 
-TEST_CASE("a bias changes what is said, and one that bans everything is an error with a hint") {
+TEST_CASE("a bias changes the answer, and one that bans every token is an error with a hint") {
     const Model model = model_that_says("dog");
     Request request = raw("x");
     request.sampling.temperature = 0;
@@ -104,10 +104,10 @@ TEST_CASE("a bias changes what is said, and one that bans everything is an error
     request.logit_bias = {{model.tokenizer().size(), 1}};
     CHECK(!generate::generate(model, request, events.sink()).has_value());
     request.logit_bias.clear();
-    CHECK(tokens_of(model, request).at(0) == first); // the model serves on
+    CHECK(tokens_of(model, request).at(0) == first); // the model still works
 }
 
-TEST_CASE("DRY ends a loop, unless a breaker stands in it") {
+TEST_CASE("DRY ends a loop unless the loop contains a breaker") {
     const Model model = model_that_says("dog dog dog dog dog dog dog dog");
     Request request = raw("x");
     request.sampling.temperature = 0;
@@ -121,6 +121,6 @@ TEST_CASE("DRY ends a loop, unless a breaker stands in it") {
     request.dry_breakers = {""};
     Events events;
     CHECK(!generate::generate(model, request, events.sink()).has_value());
-    request.sampling.dry_multiplier = 0; // and then nobody looks at them
+    request.sampling.dry_multiplier = 0; // breakers are ignored while DRY is off
     CHECK(tokens_of(model, request) == loop);
 }

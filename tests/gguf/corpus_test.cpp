@@ -18,7 +18,7 @@ namespace {
 
 const std::filesystem::path folder = ETNA_SOURCE_DIR "/tests/fuzz/corpus/gguf";
 
-/// The seeds by file name. Whoever changes one runs test_gguf "[write-corpus]" and commits the files.
+/// The seeds by file name. After a change, run test_gguf "[write-corpus]" and commit the files.
 std::map<std::string, Bytes> seeds() {
     std::map<std::string, Bytes> files;
     files["small-v2.gguf"] = small_model({.version = 2}).bytes();
@@ -48,18 +48,18 @@ Bytes read_file(const std::filesystem::path& path) {
 
 } // namespace
 
-TEST_CASE("the corpus holds what the writer writes") {
+TEST_CASE("the corpus matches the output of the writer") {
     for (const auto& [name, bytes] : seeds()) {
         CAPTURE(name);
         REQUIRE(read_file(folder / name) == bytes);
     }
 }
 
-TEST_CASE("every file of the corpus is read or refused, and all of it can be looked at") {
+TEST_CASE("every file of the corpus is read or refused, and all entries can be accessed") {
     std::size_t sound = 0;
     for (const auto& entry : std::filesystem::directory_iterator(folder)) {
         CAPTURE(entry.path().string());
-        const auto walk = fuzz::walk_gguf(read_file(entry.path())); // throws where a promise is broken
+        const auto walk = fuzz::walk_gguf(read_file(entry.path())); // throws if an invariant is broken
         sound += walk ? 1 : 0;
     }
     REQUIRE(sound >= 5);

@@ -14,7 +14,7 @@ using namespace etna::gguf_test;
 namespace {
 
 constexpr uint64_t huge = uint64_t{1} << 60;
-constexpr uint64_t most = ~uint64_t{0};
+constexpr uint64_t u64_max = ~uint64_t{0};
 
 struct Damage {
     std::string what;
@@ -106,7 +106,7 @@ std::vector<Damage> headers() {
          "is a big-endian GGUF file"},
         {"2^60 tensors", small_model({.claimed_tensors = huge}).bytes(), corrupt,
          "the header claims 1152921504606846976 tensors, more than the rest of the file can hold"},
-        {"2^64-1 entries", small_model({.claimed_entries = most}).bytes(), corrupt,
+        {"2^64-1 entries", small_model({.claimed_entries = u64_max}).bytes(), corrupt,
          "the header claims 18446744073709551615 metadata entries"},
         {"an entry too many", GgufWriter({.claimed_entries = 1}).bytes(), corrupt,
          "claims 1 metadata entries"},
@@ -114,8 +114,8 @@ std::vector<Damage> headers() {
         {"alignment 4", with_alignment(uint32_t{4}), corrupt, "`general.alignment` is 4,"},
         {"alignment 24", with_alignment(uint32_t{24}), corrupt, "`general.alignment` is 24,"},
         {"alignment 2^31", with_alignment(uint32_t{1} << 31), corrupt, "`general.alignment` is 2147483648,"},
-        {"alignment 1.0", with_alignment(1.0F), corrupt, "`general.alignment` is not a whole number,"},
-        {"alignment -32", with_alignment(-32), corrupt, "`general.alignment` is not a whole number,"},
+        {"alignment 1.0", with_alignment(1.0F), corrupt, "`general.alignment` is not an integer,"},
+        {"alignment -32", with_alignment(-32), corrupt, "`general.alignment` is not an integer,"},
     };
 }
 
@@ -127,28 +127,28 @@ std::vector<Damage> metadata() {
          "metadata key `` is 0 bytes long; 1 to 65535 are allowed"},
         {"long key", with_entry(std::string(65536, 'k'), 0, byte), corrupt, "kkk...` is 65536 bytes long"},
         {"same key twice", same_key_twice().bytes(), corrupt, "metadata key `key` appears twice"},
-        {"value type 13", with_entry("k", 13, joined(most)), corrupt,
+        {"value type 13", with_entry("k", 13, joined(u64_max)), corrupt,
          "metadata value type 13 does not exist"},
-        {"value type 2^32-1", with_entry("k", 0xffffffff, joined(most)), corrupt,
+        {"value type 2^32-1", with_entry("k", 0xffffffff, joined(u64_max)), corrupt,
          "value type 4294967295 does not"},
         {"boolean of 2", with_entry("k", 7, joined(uint8_t{2})), corrupt,
          "`k` holds 2, which is neither 0 nor 1"},
         {"boolean of 255 in an array",
          with_entry("k", 9, joined(uint32_t{7}, uint64_t{2}, uint8_t{1}, uint8_t{255})), corrupt,
          "`k` holds 255, which is neither"},
-        {"text of 2^64-1 bytes", with_entry("k", 8, joined(most, most)), corrupt,
+        {"text of 2^64-1 bytes", with_entry("k", 8, joined(u64_max, u64_max)), corrupt,
          "ends inside the metadata, in `k`"},
-        {"text of 2^60 bytes", with_entry("k", 8, joined(huge, most)), corrupt,
+        {"text of 2^60 bytes", with_entry("k", 8, joined(huge, u64_max)), corrupt,
          "ends inside the metadata, in `k`"},
-        {"2^60 texts", with_entry("k", 9, joined(uint32_t{8}, huge, most)), corrupt,
+        {"2^60 texts", with_entry("k", 9, joined(uint32_t{8}, huge, u64_max)), corrupt,
          "`k` claims 1152921504606846976 elements, more than the rest"},
-        {"2^60 bytes", with_entry("k", 9, joined(uint32_t{0}, huge, most)), corrupt,
+        {"2^60 bytes", with_entry("k", 9, joined(uint32_t{0}, huge, u64_max)), corrupt,
          "`k` claims 1152921504606846976"},
-        {"2^61 doubles, 2^64 bytes", with_entry("k", 9, joined(uint32_t{12}, huge * 2, most)), corrupt,
+        {"2^61 doubles, 2^64 bytes", with_entry("k", 9, joined(uint32_t{12}, huge * 2, u64_max)), corrupt,
          "`k` claims 2305843009213693952 elements"},
         {"a double too many", with_entry("k", 9, joined(uint32_t{12}, uint64_t{2}, 1.0)), corrupt,
          "`k` claims 2 elem"},
-        {"2^60 arrays", with_entry("k", 9, joined(uint32_t{9}, huge, most, most)), corrupt,
+        {"2^60 arrays", with_entry("k", 9, joined(uint32_t{9}, huge, u64_max, u64_max)), corrupt,
          "`k` claims 1152921504606"},
         {"array of type 13", with_entry("k", 9, joined(uint32_t{13}, uint64_t{0})), corrupt,
          "value type 13 does not"},
@@ -179,7 +179,7 @@ std::vector<Damage> tensors() {
         {"2^32-1 dimensions", with_tensor({"\x1b[2J", 0, std::vector<uint64_t>(9, 1), data}), corrupt,
          "tensor `\\x1b[2J` has 9 dimensions"},
         {"dimension of zero", shaped({32, 0}), corrupt, "dimension 1 of tensor `t` is zero"},
-        {"2^64-1 columns", shaped({most}), corrupt, "the size of tensor `t` overflows"},
+        {"2^64-1 columns", shaped({u64_max}), corrupt, "the size of tensor `t` overflows"},
         {"2^64 elements", shaped({uint64_t{1} << 32, uint64_t{1} << 32}), corrupt,
          "the size of tensor `t` overflows"},
         {"2^64 bytes", shaped({uint64_t{1} << 31, uint64_t{1} << 31}), corrupt,
@@ -192,8 +192,9 @@ std::vector<Damage> tensors() {
          "the 256 bytes of tensor `t` at offset 0 run past the end"},
         {"odd offset", placed(4), corrupt,
          "tensor `t` starts at offset 4, not a multiple of the alignment 32"},
-        {"offset behind the file", placed(huge), corrupt, "at offset 1152921504606846976 run past the end"},
-        {"offset that overflows", placed(most - 31), corrupt,
+        {"offset past the end of the file", placed(huge), corrupt,
+         "at offset 1152921504606846976 run past the end"},
+        {"offset that overflows", placed(u64_max - 31), corrupt,
          "at offset 18446744073709551584 run past the end"},
         {"offset one step too far", placed(32), corrupt, "the 128 bytes of tensor `t` at offset 32 run past"},
         {"a tensor inside another", two_tensors(0).bytes(), corrupt, "tensors `a` and `b` overlap"},
@@ -262,7 +263,7 @@ TEST_CASE("files of other kinds are recognised") {
     check(foreign());
 }
 
-TEST_CASE("what only just obeys the limits is read") {
+TEST_CASE("a file exactly at the limits is read") {
     GgufWriter writer({.alignment = static_cast<uint32_t>(gguf::max_alignment)});
     writer.add(std::string(gguf::max_key_bytes, 'k'), 1.0F);
     writer.add_raw("nested", 9, nested_arrays(gguf::max_array_depth));
@@ -272,7 +273,7 @@ TEST_CASE("what only just obeys the limits is read") {
     REQUIRE(parse_sound(bytes).tensors().size() == 2);
 }
 
-TEST_CASE("a file cut short anywhere is refused, with the place") {
+TEST_CASE("a file truncated anywhere is refused, and the error gives the position") {
     const Bytes whole = small_model().bytes();
     const std::size_t padding_after_last = 32 - 10; // the last tensor has 10 bytes
     for (std::size_t size = 0; size < whole.size(); ++size) {
@@ -292,7 +293,7 @@ TEST_CASE("a file cut short anywhere is refused, with the place") {
     }
 }
 
-TEST_CASE("a truncated file says in which part of it the end came") {
+TEST_CASE("the error for a truncated file names the section where it ends") {
     const Bytes whole = small_model().bytes();
     const auto cut_after = [&](std::string_view needle, std::size_t more) {
         const auto* begin = reinterpret_cast<const char*>(whole.data());
@@ -310,7 +311,7 @@ TEST_CASE("a truncated file says in which part of it the end came") {
                              std::to_string(directory_end) + ")");
 }
 
-TEST_CASE("a file with any one byte changed is read or refused, and all of it can be looked at") {
+TEST_CASE("a file with any one byte changed is read or refused, and all entries can be accessed") {
     const Bytes whole = small_model().bytes();
     std::size_t refused = 0;
     for (std::size_t at = 0; at < whole.size(); ++at) {
@@ -318,7 +319,7 @@ TEST_CASE("a file with any one byte changed is read or refused, and all of it ca
             Bytes changed = whole;
             changed[at] ^= static_cast<std::byte>(flip);
             CAPTURE(at, flip);
-            const auto walk = fuzz::walk_gguf(changed); // throws where a promise is broken
+            const auto walk = fuzz::walk_gguf(changed); // throws if an invariant is broken
             refused += walk ? 0 : 1;
         }
     }

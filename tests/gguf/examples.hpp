@@ -20,7 +20,7 @@ test::WrittenTensor row(std::string name, uint64_t columns);
 /// parse() under the name that the tests expect in messages.
 Result<gguf::File> parse(const test::Bytes& bytes);
 
-/// The file, or a failed test with the whole error.
+/// Returns the file, or fails the test with the complete error.
 gguf::File parse_sound(const test::Bytes& bytes);
 
 } // namespace etna::gguf_test

@@ -1,4 +1,4 @@
-// The random models that other rooms test with: names, shapes and numbers are what they say.
+// The random models that other rooms test with: names, shapes and numbers match the options.
 #include "tests/gguf/examples.hpp"
 #include "tests/reference/decode.hpp"
 #include "tests/support/catch.hpp"
@@ -199,7 +199,7 @@ TEST_CASE("each weight format holds the drawn numbers to its own precision") {
     struct Case {
         WeightFormat format;
         gguf::TensorType type;
-        double relative; ///< half a unit in the last place
+        double relative; ///< half an ulp
         double absolute; ///< half a quantum of the largest possible block, or of binary16's smallest numbers
     };
     const double largest = std::sqrt(12.0) / std::sqrt(64.0); // four uniform numbers at their ends

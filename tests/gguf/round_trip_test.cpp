@@ -76,7 +76,7 @@ TEST_CASE("texts may be empty, long, and anything but UTF-8") {
     REQUIRE(all == std::vector<std::string_view>{odd, "", large});
 }
 
-TEST_CASE("arrays of arrays keep their own types") {
+TEST_CASE("nested arrays have their own element types") {
     const Bytes bytes = small_model().bytes();
     const gguf::File file = parse_sound(bytes);
     const auto& outer =
@@ -86,7 +86,7 @@ TEST_CASE("arrays of arrays keep their own types") {
     REQUIRE(std::get<std::vector<bool>>(outer[1].items) == std::vector<bool>{true});
 }
 
-TEST_CASE("look-ups convert where the value fits, and are empty otherwise") {
+TEST_CASE("look-ups convert a value if it fits, and return empty otherwise") {
     GgufWriter writer;
     writer.add("small", uint8_t{200});
     writer.add("signed", int64_t{5});
@@ -180,7 +180,7 @@ TEST_CASE("every tensor type has the specified number and size") {
     }
 }
 
-TEST_CASE("a file's own alignment places the tensors") {
+TEST_CASE("general.alignment determines the offsets of tensors") {
     for (const uint32_t alignment : {8U, 16U, 32U, 64U, 4096U, 65536U}) {
         CAPTURE(alignment);
         const Bytes bytes = small_model({.alignment = alignment}).bytes();
@@ -213,7 +213,7 @@ TEST_CASE("a file on disk is read like the same bytes in memory, and survives a 
     }
 }
 
-TEST_CASE("a directory that is longer than what is read of a file first is read whole") {
+TEST_CASE("a directory longer than the first read is read completely") {
     const TemporaryFolder folder;
     const auto path = folder.path() / "large.gguf";
     GgufWriter writer = small_model();

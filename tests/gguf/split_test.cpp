@@ -30,7 +30,7 @@ void check_refused(const std::filesystem::path& path, ErrorKind kind, const std:
 
 } // namespace
 
-TEST_CASE("a split model is read whole, whichever part is named") {
+TEST_CASE("all parts of a split model are read, whichever part is opened") {
     const TemporaryFolder folder;
     for (const uint32_t parts : {2U, 3U, 7U, 9U}) { // nine parts: some hold no tensor
         const auto paths = write_split(folder.path(), "model", seven_tensors().split(parts));
@@ -73,11 +73,11 @@ TEST_CASE("a missing part is named") {
 TEST_CASE("parts that do not belong together are refused") {
     const TemporaryFolder folder;
     const auto parts = seven_tensors().split(3);
-    SECTION("two parts in each other's place") {
+    SECTION("two parts swapped") {
         const auto paths = write_split(folder.path(), "m", {parts[0], parts[2], parts[1]});
         check_refused(paths[0], ErrorKind::corrupt, "m-00002-of-00003.gguf: `split.no` is 2 where 1 is");
     }
-    SECTION("a part of another count") {
+    SECTION("a part with another split.count") {
         const auto paths = write_split(folder.path(), "m", {parts[0], seven_tensors().split(2)[1], parts[2]});
         check_refused(paths[0], ErrorKind::corrupt, "m-00002-of-00003.gguf: `split.count` is 2 where 3 is");
     }

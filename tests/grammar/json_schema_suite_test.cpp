@@ -27,7 +27,7 @@
 
 using namespace etna;
 using namespace etna::grammar;
-using Json = nlohmann::json;
+using SuiteJson = nlohmann::json;
 
 namespace {
 
@@ -39,19 +39,19 @@ struct Tally {
     std::map<std::string, int> reasons = {}; ///< of refusals
 };
 
-bool is_encoded_host(const Json& schema, const Json& instance) {
+bool is_encoded_host(const SuiteJson& schema, const SuiteJson& instance) {
     return schema.is_object() && schema.value("format", "") == "hostname" && instance.is_string() &&
            instance.get<std::string>().find("xn--") != std::string::npos;
 }
 
 /// Siblings of a reference have no meaning up to draft-07, and do later: they are enforced in both.
-bool is_of_old_drafts_alone(const Json& group) {
+bool is_of_old_drafts_alone(const SuiteJson& group) {
     return group["description"] == "ref overrides any sibling keywords";
 }
 
 /// The result of llguidance for a test; empty if unknown.
-std::string yardstick_of(const Json& yardstick, const std::string& file, const Json& group,
-                         const Json& test) {
+std::string yardstick_of(const SuiteJson& yardstick, const std::string& file, const SuiteJson& group,
+                         const SuiteJson& test) {
     const auto in_file = yardstick.find(file);
     if (in_file == yardstick.end())
         return "";
@@ -66,9 +66,9 @@ public:
     /// `dialect` is the `$schema` of schemas that have none.
     explicit Suite(std::string dialect) : dialect_(std::move(dialect)) {}
 
-    void judge_file(const std::filesystem::path& path, const std::string& name, const Json& yardsticks) {
+    void judge_file(const std::filesystem::path& path, const std::string& name, const SuiteJson& yardsticks) {
         std::ifstream file(path);
-        for (const Json& group : Json::parse(file))
+        for (const SuiteJson& group : SuiteJson::parse(file))
             judge_group(group, name, yardsticks);
     }
 
@@ -76,7 +76,7 @@ public:
     int yardstick = 0; ///< tests of the suite that llguidance passes
 
 private:
-    void judge_group(const Json& group, const std::string& file, const Json& yardsticks) {
+    void judge_group(const SuiteJson& group, const std::string& file, const SuiteJson& yardsticks) {
         Language language;
         const auto schema = json_schema(language, dated(group["schema"]).dump(), {});
         const bool is_unsupported = !schema && schema.error().kind == ErrorKind::unsupported;
@@ -84,7 +84,7 @@ private:
         const std::string name = fmt::format("{}: {}", file, group["description"].get<std::string>());
         if (!schema && !is_unsupported && !is_empty)
             std::cout << "wrong: " << name << ": " << schema.error().message << '\n';
-        for (const Json& test : group["tests"]) {
+        for (const SuiteJson& test : group["tests"]) {
             const std::string theirs = yardstick_of(yardsticks, file, group, test);
             const bool is_theirs = theirs == "pass" || theirs == "compile_error_all_invalid";
             yardstick += is_theirs ? 1 : 0;
@@ -110,7 +110,7 @@ private:
         }
     }
 
-    [[nodiscard]] Json dated(Json schema) const {
+    [[nodiscard]] SuiteJson dated(SuiteJson schema) const {
         if (schema.is_object() && !dialect_.empty() && !schema.contains("$schema"))
             schema["$schema"] = dialect_;
         return schema;
@@ -125,7 +125,7 @@ private:
     std::string dialect_;
 };
 
-Suite judge(const std::filesystem::path& folder, const Json& yardstick, const std::string& dialect) {
+Suite judge(const std::filesystem::path& folder, const SuiteJson& yardstick, const std::string& dialect) {
     Suite suite(dialect);
     for (const char* const part : {"", "optional", "optional/format"}) {
         std::vector<std::filesystem::path> files;
@@ -154,12 +154,12 @@ TEST_CASE("accepted texts agree with the JSON-Schema-Test-Suite") {
     }
     const auto folder = std::filesystem::path(data) / "json-schema";
     std::ifstream expected(folder / "llguidance-expected-test-suite.json");
-    const Json yardstick = Json::parse(expected);
+    const SuiteJson yardstick = SuiteJson::parse(expected);
     const std::map<std::string, std::string> dialects = {
         {"draft2020-12", ""}, {"draft7", "http://json-schema.org/draft-07/schema#"}};
     for (const auto& [draft, dialect] : dialects) {
-        const Suite suite =
-            judge(folder / "test-suite" / "tests" / draft, yardstick.value(draft, Json::object()), dialect);
+        const Suite suite = judge(folder / "test-suite" / "tests" / draft,
+                                  yardstick.value(draft, SuiteJson::object()), dialect);
         std::cout << fmt::format("{}: {} passed, {} refused as unsupported, {} wrong, {} left out\n", draft,
                                  suite.tally.passed, suite.tally.refused, suite.tally.wrong,
                                  suite.tally.left_out);

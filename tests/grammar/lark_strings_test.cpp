@@ -1,6 +1,7 @@
 // Strings of a schema that are constrained by a Lark grammar: against the grammar itself over the plain
 // texts, and against an independent recogniser.
 
+#include "core/base/json.hpp"
 #include "core/grammar/lark.hpp"
 #include "core/grammar/schema/json_schema.hpp"
 #include "tests/grammar/random_grammar.hpp"
@@ -16,18 +17,17 @@
 #include <vector>
 
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 using namespace etna;
 using namespace etna::grammar;
 
 namespace {
 
-using OrderedJson = nlohmann::ordered_json;
+using OrderedJson = etna::Json;
 using Texts = std::vector<std::string>;
 
 std::string schema_of(std::string_view grammar) {
-    return OrderedJson{{"type", "string"}, {"x-etna-lark", grammar}}.dump();
+    return etna::dump_json({{"type", "string"}, {"x-etna-lark", grammar}});
 }
 
 /// The texts of an expression, in its own language.
@@ -53,7 +53,7 @@ private:
 
 Error schema_error(const OrderedJson& schema, const JsonSchemaOptions& options = {}) {
     Language language;
-    const auto root = json_schema(language, schema.dump(), options);
+    const auto root = json_schema(language, etna::dump_json(schema), options);
     REQUIRE_FALSE(root.has_value());
     return root.error();
 }
@@ -141,7 +141,7 @@ TEST_CASE("the content of a string is a text of the grammar") {
             CAPTURE(grammar, text);
             const bool fits = grammar_allows(text);
             fitting += fits ? 1 : 0;
-            if (schema_allows(OrderedJson(text).dump()) != fits)
+            if (schema_allows(etna::dump_json(OrderedJson(text))) != fits)
                 FAIL_CHECK("the schema says otherwise");
         }
         CHECK(fitting > 10);
@@ -154,9 +154,9 @@ TEST_CASE("only canonically escaped strings are allowed") {
         Allowed grammar_allows = Allowed::by_grammar(grammar);
         Allowed schema_allows = Allowed::by_schema(schema_of(grammar));
         for (const std::string& text : texts) {
-            const OrderedJson value = OrderedJson::parse(text, nullptr, false);
-            const bool fits =
-                value.is_string() && value.dump() == text && grammar_allows(value.get<std::string>());
+            const OrderedJson value = etna::parse_json(text);
+            const bool fits = value.is_string() && etna::dump_json(value) == text &&
+                              grammar_allows(value.get<std::string>());
             CAPTURE(grammar, text);
             if (schema_allows(text) != fits)
                 FAIL_CHECK("the schema says otherwise");
@@ -194,7 +194,8 @@ TEST_CASE("random grammars of escaped letters agree with the recogniser") {
                 raw += letter == 'a' ? "\"" : "\\\n";
             const bool fits = test::fits(rules, text);
             fitting += fits ? 1 : 0;
-            if ((root && language.is_nullable(language.next(*root, OrderedJson(raw).dump()))) != fits)
+            if ((root && language.is_nullable(language.next(*root, etna::dump_json(OrderedJson(raw))))) !=
+                fits)
                 FAIL_CHECK(text);
         }
         CHECK((root || root.error().message.find("no text fits") != std::string::npos));
@@ -208,7 +209,7 @@ TEST_CASE("a grammar works in an object, next to other grammars and other types"
     const OrderedJson word = {{"x-etna-lark", "start: /[a-c]+/"}, {"type", "string"}};
     OrderedJson schema = {{"type", "object"}, {"required", {"input"}}, {"additionalProperties", false}};
     schema["properties"] = {{"input", brackets}, {"more", {{"anyOf", {brackets, word}}}}};
-    Allowed allowed = Allowed::by_schema(schema.dump());
+    Allowed allowed = Allowed::by_schema(etna::dump_json(schema));
     CHECK(allowed(R"x({"input": "(()())"})x"));
     CHECK(allowed(R"x({"input": null, "more": "()"})x"));
     CHECK(allowed(R"x({"input": "()", "more": "abc"})x"));
@@ -236,7 +237,7 @@ TEST_CASE("errors of grammars in schemas name the keyword and the position in th
         CHECK(error.kind == ErrorKind::unsupported);
         CHECK(error.message.starts_with("#/items/x-etna-lark: "));
         CHECK(error.message.find(name == "allOf" ? "`x-etna-lark`" : "`" + name + "`") != std::string::npos);
-        Allowed::by_schema(with(name, value).dump(), {.is_lenient = true});
+        Allowed::by_schema(etna::dump_json(with(name, value)), {.is_lenient = true});
     }
     const OrderedJson grammar = {{"x-etna-lark", "start: \"a\""}};
     CHECK(schema_error({{"not", grammar}, {"type", "string"}}).message.starts_with("#/not/x-etna-lark: "));
@@ -272,12 +273,13 @@ TEST_CASE("short bounds are enforced together with a grammar") {
             schema["type"] = "string";
             schema["x-etna-lark"] = grammar;
             Language language;
-            const auto root = json_schema(language, schema.dump(), {});
-            CAPTURE(grammar, schema.dump());
+            const auto root = json_schema(language, etna::dump_json(schema), {});
+            CAPTURE(grammar, etna::dump_json(schema));
             CHECK((root || root.error().message.find("no text fits") != std::string::npos));
             for (const std::string& text : raw) {
                 const bool fits = grammar_allows(text) && holds(text);
-                if ((root && language.is_nullable(language.next(*root, OrderedJson(text).dump()))) != fits)
+                if ((root &&
+                     language.is_nullable(language.next(*root, etna::dump_json(OrderedJson(text))))) != fits)
                     FAIL_CHECK(text);
             }
         }
@@ -294,9 +296,9 @@ TEST_CASE("between marks a text is unescaped and contains no mark") {
           std::string("start: \"<\" start? \"/p>\" | \"<\"+ \"|\"? | \"</\""),
           std::string("start: item+ \"/\"\nitem: \"<\" [item] \">\" | \"p\"+\n%ignore \"/\"")}) {
         OrderedJson schema = {{"type", "object"}, {"required", {"input"}}, {"additionalProperties", false}};
-        schema["properties"]["input"] = OrderedJson::parse(schema_of(grammar));
+        schema["properties"]["input"] = etna::parse_json(schema_of(grammar));
         Allowed grammar_allows = Allowed::by_grammar(grammar);
-        Allowed written_allows = Allowed::by_schema(schema.dump(), {.writing = writing});
+        Allowed written_allows = Allowed::by_schema(etna::dump_json(schema), {.writing = writing});
         int fitting = 0;
         for (const std::string& text : all_of({"<", "/", "p", ">", "|", "\""}, 6)) {
             const bool has_mark =
@@ -323,15 +325,15 @@ filename: /(.+)/
         "*** Begin Patch\n*** Update File: a \"b\".html\n@@ <body>\n-<p>\\d</q>\n+\xC3\xA9 </\n"
         "*** Add File: c\n+\n*** End Patch\n";
     OrderedJson schema = {{"type", "object"}, {"required", {"input"}}, {"additionalProperties", false}};
-    schema["properties"]["input"] = OrderedJson::parse(schema_of(grammar));
-    Allowed in_json = Allowed::by_schema(schema.dump(), {.spacing = JsonSpacing::none});
-    CHECK(in_json(OrderedJson{{"input", patch}}.dump()));
-    CHECK_FALSE(in_json(OrderedJson{{"input", patch + "more"}}.dump()));
+    schema["properties"]["input"] = etna::parse_json(schema_of(grammar));
+    Allowed in_json = Allowed::by_schema(etna::dump_json(schema), {.spacing = JsonSpacing::none});
+    CHECK(in_json(etna::dump_json({{"input", patch}})));
+    CHECK_FALSE(in_json(etna::dump_json({{"input", patch + "more"}})));
     const Writing writing = {.form = Form::tagged,
                              .not_in_strings = {"</p>"},
                              .member = {{"<p=", TaggedSlot::name}, {">\n", TaggedSlot::value}, {"\n</p>"}},
                              .read_as = {{"input", json_string}}};
-    Allowed between_marks = Allowed::by_schema(schema.dump(), {.writing = writing});
+    Allowed between_marks = Allowed::by_schema(etna::dump_json(schema), {.writing = writing});
     CHECK(between_marks("<p=input>\n" + patch + "\n</p>"));
     CHECK_FALSE(between_marks("<p=input>\n" + patch + "more\n</p>"));
     CHECK_FALSE(between_marks("<p=input>\n*** Begin Patch\n*** Add File: c\n+</p>\n*** End Patch\n\n</p>"));

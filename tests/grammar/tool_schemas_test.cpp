@@ -2,6 +2,7 @@
 // an `enum` of strings for an integer and for an array. The type names of Python, Java and JavaScript are
 // replaced by JSON Schema's.
 
+#include "core/base/json.hpp"
 #include "core/grammar/schema/json_schema.hpp"
 #include "tests/support/catch.hpp"
 
@@ -13,11 +14,9 @@
 #include <set>
 #include <string>
 
-#include <nlohmann/json.hpp>
-
 using namespace etna;
 using namespace etna::grammar;
-using OrderedJson = nlohmann::ordered_json;
+using OrderedJson = etna::Json;
 
 namespace {
 
@@ -76,10 +75,10 @@ TEST_CASE("the schemas of all BFCL tools can be enforced") {
             continue;
         std::ifstream file(entry.path());
         for (std::string line; std::getline(file, line);) {
-            for (OrderedJson& tool : OrderedJson::parse(line).value("function", OrderedJson::array())) {
+            for (OrderedJson& tool : etna::parse_json(line).value("function", OrderedJson::array())) {
                 name_types(tool["parameters"]);
                 Language language;
-                const auto schema = json_schema(language, tool["parameters"].dump(), {});
+                const auto schema = json_schema(language, etna::dump_json(tool["parameters"]), {});
                 CAPTURE(tool["name"], schema ? "" : schema.error().message);
                 if (contradictions.contains(tool["name"].get<std::string>()) && !schema) {
                     CHECK(schema.error().message == "no text fits the grammar");

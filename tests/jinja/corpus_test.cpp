@@ -1,6 +1,7 @@
-// Genuine templates in genuine conversations against what the reference renders (ETNA_REFERENCE_DATA).
+// Published templates in 25 conversations each, compared with the reference's renderings
+// (ETNA_REFERENCE_DATA).
 
-#include "core/jinja/from_json.hpp"
+#include "core/jinja/json.hpp"
 #include "core/jinja/template.hpp"
 #include "tests/support/catch.hpp"
 
@@ -18,7 +19,7 @@ using namespace etna::jinja;
 
 namespace {
 
-constexpr int64_t reference_clock_s = 1768480496; // 2026-01-15 12:34:56 UTC, as the data's README says
+constexpr int64_t reference_clock_s = 1768480496; // 2026-01-15 12:34:56 UTC, as in the data's README
 
 std::string content_of(const std::filesystem::path& path) {
     std::ifstream file(path, std::ios::binary);
@@ -32,7 +33,8 @@ Input input_of(const nlohmann::ordered_json& scenario) {
     return input;
 }
 
-/// How the error reads that the reference raises: an exception of the template's own has its words alone.
+/// Compares with the error that the reference raises; an exception of the template itself has only its
+/// message.
 bool is_same_error(const Error& error, const std::string& expected) {
     const std::string own = "TemplateError: ";
     if (expected.compare(0, own.size(), own) == 0)

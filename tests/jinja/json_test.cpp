@@ -1,4 +1,4 @@
-// The filter `fromjson`, or `from_json`: values of JSON's text.
+// The filter `fromjson`, or `from_json`: values from JSON text.
 
 #include "core/jinja/template.hpp"
 #include "tests/support/catch.hpp"
@@ -20,7 +20,7 @@ std::string rendered(const std::string& text, const std::string& json) {
 
 } // namespace
 
-TEST_CASE("fromjson makes values of a text") {
+TEST_CASE("fromjson parses JSON text into values") {
     constexpr std::pair<const char*, const char*> cases[] = {
         {R"( {"b": [1, -2.50, 1E3, true, false, null], "a": {}} )",
          "{'b': [1, -2.5, 1000.0, True, False, None], 'a': {}}"},
@@ -38,7 +38,7 @@ TEST_CASE("fromjson makes values of a text") {
     CHECK(rendered("{{ (text|fromjson)|tojson }}", R"({"a":[1,"é"]})") == R"({"a": [1, "é"]})");
 }
 
-TEST_CASE("fromjson refuses what is no JSON, and what is no text") {
+TEST_CASE("fromjson refuses text that is not JSON, and values that are not strings") {
     for (const char* const json :
          {"", "nul", "[", "[1,]", "{'a':1}", R"("abc)", "\"a\nb\"", R"("\ud83dx")", "01", "1 2"}) {
         CAPTURE(json);

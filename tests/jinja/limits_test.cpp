@@ -1,4 +1,4 @@
-// Whatever a template says, it ends soon and within its bounds.
+// Every template ends within its limits of time and memory.
 
 #include "core/jinja/template.hpp"
 #include "tests/support/catch.hpp"
@@ -34,19 +34,18 @@ bool mentions(const std::string& message, const std::string& part) {
 
 } // namespace
 
-TEST_CASE("sizes are bounded before anything is made") {
+TEST_CASE("sizes are checked before memory is allocated") {
     CHECK(mentions(failure("{{ 'a' * 10**9 }}"), "MiB of memory"));
     CHECK(mentions(failure("{{ 'a' * 10**18 }}"), "MiB of memory"));
     CHECK(mentions(failure("{{ [1] * 10**9 }}"), "MiB of memory"));
-    CHECK(mentions(failure("{{ 'a'.center(10**12) }}"), "MiB of memory"));
-    CHECK(mentions(failure("{{ '%1000000000d' % 1 }}"), "MiB of memory"));
-    CHECK(mentions(failure("{{ '{:>1000000000}'.format(1) }}"), "MiB of memory"));
     CHECK(mentions(failure("{{ 'a'|indent(10**9, true) }}"), "MiB of memory"));
     CHECK(mentions(failure("{{ ('a' * 100000).replace('a', 'b' * 1000) }}"), "MiB of memory"));
-    CHECK(mentions(failure("{{ [1]|batch(10**9, 0)|list }}"), "MiB of memory"));
+    CHECK(mentions(failure("{{ [1]|tojson(indent=10**9) }}"), "MiB of memory"));
+    CHECK(mentions(failure("{{ '%s%s' % ('a' * 3000000, 'b' * 3000000) }}"), "MiB of memory"));
+    CHECK(mentions(failure("{{ '{}{}'.format('a' * 3000000, 'b' * 3000000) }}"), "MiB of memory"));
     CHECK(mentions(failure("{% for i in range(10**9) %}{% endfor %}"), "OverflowError"));
     CHECK(mentions(failure("{{ 10**30 }}"), "OverflowError"));
-    CHECK(mentions(failure(std::string((std::size_t{1} << 20) + 1, 'a')), "is the most"));
+    CHECK(mentions(failure(std::string((std::size_t{1} << 20) + 1, 'a')), "the limit is"));
 }
 
 TEST_CASE("growth over many steps is bounded") {
@@ -59,18 +58,18 @@ TEST_CASE("growth over many steps is bounded") {
     };
     CHECK(mentions(failure(with("'a'", "ns.x + ns.x")), "MiB of memory"));
     CHECK(mentions(failure(with("[1]", "ns.x + ns.x")), "MiB of memory"));
-    CHECK(mentions(failure(with("1", "[ns.x]")), "in each other"));
-    CHECK(mentions(failure(with("1", "{'a': ns.x}")), "in each other"));
-    CHECK(mentions(failure(with("[1]", "ns.x|map('string')")), "in each other"));
+    CHECK(mentions(failure(with("1", "[ns.x]")), "nested"));
+    CHECK(mentions(failure(with("1", "{'a': ns.x}")), "nested"));
+    CHECK(mentions(failure(with("[1]", "ns.x|map('string')")), "nested"));
     CHECK(failure(with("1", "namespace(x=ns.x)")).find("Segmentation") == std::string::npos);
     CHECK(mentions(failure("{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}"),
-                   "works too long"));
+                   "work limit"));
     CHECK(mentions(failure("{% for a in range(99999) %}" + std::string(1000, 'x') + "{% endfor %}"),
                    "MiB of memory"));
     CHECK(mentions(failure("{% set l = [1] %}{% for x in l %}{% set _ = l.append(x) %}{% endfor %}"), "M"));
 }
 
-TEST_CASE("values that hold themselves end, too") {
+TEST_CASE("values that contain themselves end with an error") {
     CHECK(mentions(failure("{% set l = [] %}{% set _ = l.append(l) %}{{ l }}"), "RecursionError"));
     CHECK(mentions(failure("{% set l = [] %}{% set _ = l.append(l) %}{{ l|tojson }}"), "RecursionError"));
     CHECK(mentions(
@@ -78,52 +77,34 @@ TEST_CASE("values that hold themselves end, too") {
             "{% set l = [] %}{% set k = [] %}{% set _ = l.append(k) %}{% set _ = k.append(l) %}{{ l == k }}"),
         "RecursionError"));
     CHECK(mentions(failure("{% set ns = namespace() %}{% set ns.a = ns %}{{ ns }}"), "RecursionError"));
-    CHECK(failure("{% set ns = namespace() %}{% for x in [1] %}{% set ns.l = loop %}{{ loop.changed(loop) "
-                  "}}{% endfor %}")
-              .empty());
+    CHECK(failure("{% set ns = namespace() %}{% for x in [1] %}{% set ns.l = loop %}{% endfor %}").empty());
     CHECK(failure("{% set ns = namespace(p=[]) %}{% for i in range(20000) %}{% set q = [] %}{% set _ = "
                   "q.append(ns.p) %}"
                   "{% set ns.p = q %}{% endfor %}")
-              .find("in each other") != std::string::npos);
-    CHECK(mentions(failure("{% set l = [] %}{% set _ = l.append(l) %}{{ l|pprint }}"), "RecursionError"));
-    CHECK(mentions(failure("{% set ns = namespace() %}{% set ns.a = [ns] %}{{ ns.a|pprint }}"),
-                   "RecursionError"));
-    CHECK(failure("{% set ns = namespace() %}{% set ns.s = self %}{% block a %}{% endblock %}").empty());
-    CHECK(
-        failure(
-            "{% for x in [1] %}{% block a scoped %}{% set s = self %}{{ s.a|length if false }}{% endblock %}"
-            "{% endfor %}")
-            .empty());
+              .find("nested") != std::string::npos);
 }
 
-TEST_CASE("what layouts, links and large integers need is bounded") {
-    const std::string key = "{% set k = 'k' * 100000 %}";
-    CHECK(mentions(failure(key + "{{ {k: range(10000)|list}|pprint }}"), "MiB of memory"));
-    CHECK(mentions(failure("{{ ('a ' * 500000)|wordwrap(1, true, 'b' * 1000) }}"), "MiB of memory"));
-    CHECK(mentions(failure("{{ ('a@b.cc ' * 1000)|urlize }}{{ ('http://a.com ' * 1000)|urlize(1, true, 'x' * "
-                           "100000) }}"),
-                   "MiB of memory"));
+TEST_CASE("the memory and work of large integers are bounded") {
     CHECK(mentions(failure("{% set ns = namespace(l=[]) %}{% set n = '1' * 4000 %}{% for i in range(9999) %}"
                            "{% set ns.l = [ns.l|length, n|int, n|int] + ns.l[1:] %}{% endfor %}"),
                    "MiB of memory"));
     CHECK(mentions(
         failure("{% set n = 'f' * 4000 %}{% for i in range(9999) %}{{ n|int(0, 16) > 0 }}{% endfor %}"),
-        "works too long"));
+        "work limit"));
     CHECK(mentions(failure("{{ " + std::string(5000, '1') + " }}"), "an integer of more than 4300 digits"));
 }
 
 TEST_CASE("recursion and nesting are bounded") {
     CHECK(mentions(failure("{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}"), "RecursionError"));
     CHECK(mentions(failure("{% for x in [1] recursive %}{{ loop([1]) }}{% endfor %}"), "RecursionError"));
-    CHECK(mentions(failure("{% block a %}{{ self.a() }}{% endblock %}"), "RecursionError"));
-    CHECK(mentions(failure(repeated("{% autoescape true %}", 5000)), "levels of nesting"));
+    CHECK(mentions(failure(repeated("{% generation %}", 5000)), "levels of nesting"));
     CHECK(mentions(failure("{{ " + repeated("(", 5000) + "1" + repeated(")", 5000) + " }}"),
                    "levels of nesting"));
     CHECK(mentions(failure("{{ " + repeated("not ", 5000) + "1 }}"), "levels of nesting"));
     CHECK(mentions(failure("{{ " + repeated("-", 5000) + "1 }}"), "levels of nesting"));
-    CHECK(mentions(failure("{{ 1" + repeated(" + 1", 5000) + " }}"), "in each other"));
-    CHECK(mentions(failure("{{ a" + repeated(".a", 5000) + " }}"), "in each other"));
-    CHECK(mentions(failure("{{ a" + repeated("|upper", 5000) + " }}"), "in each other"));
+    CHECK(mentions(failure("{{ 1" + repeated(" + 1", 5000) + " }}"), "nested"));
+    CHECK(mentions(failure("{{ a" + repeated(".a", 5000) + " }}"), "nested"));
+    CHECK(mentions(failure("{{ a" + repeated("|upper", 5000) + " }}"), "nested"));
     CHECK(mentions(failure(repeated("{% if 1 %}", 5000)), "levels of nesting"));
     CHECK(mentions(failure("{% set " + repeated("(", 5000) + "a" + repeated(")", 5000) + " = 1 %}"),
                    "levels of nesting"));
@@ -131,14 +112,13 @@ TEST_CASE("recursion and nesting are bounded") {
     CHECK(failure("{{ 1" + repeated(" + 1", 400) + " }}").empty());
 }
 
-TEST_CASE("every beginning of a template is parsed or refused") {
+TEST_CASE("every prefix of a template is parsed or refused") {
     const std::string text =
         "{%- macro m(a, b='x') -%}{{ a[1:-1]|map('upper', *b)|join(\", \") }}{%- endmacro %}"
         "{# c #}{% for k, v in d.items() if v is not none recursive %}{{ {'a': [k ~ 1.5e3]}.a }}"
         "{% else %}{% raw %}{{{% endraw %}{% endfor %}{% set ns.x | trim %}\\u00e9{% endset %}é"
-        "{% autoescape true %}{% block b scoped %}{{ '\\ud83d\\ude00\\é' ~ 99999999999999999999 }}{% "
-        "endblock b %}"
-        "{% endautoescape %}{{ self.b() }}";
+        "{% with b = 1 %}{{ '\\ud83d\\ude00\\é' ~ 99999999999999999999 }}{% endwith %}"
+        "{% generation %}{% call(x) m(1) %}{{ '{}%s' % x }}{% endcall %}{% endgeneration %}";
     for (std::size_t length = 0; length <= text.size(); ++length) {
         const std::string message = failure(text.substr(0, length));
         CHECK((message.empty() || message.compare(0, 9, "template:") == 0));

@@ -1,3 +1,5 @@
+#include "core/kernels/attention.hpp"
+#include "core/kernels/rotary_store.hpp"
 #include "tests/kernels/cache_content.hpp"
 #include "tests/kernels/device_case.hpp"
 #include "tests/reference/attention.hpp"
@@ -49,8 +51,8 @@ std::string describe(kernels::PlanFamily family, const Shape& shape) {
 
 constexpr float epsilon = 1e-5F;
 
-/// A sequence whose rows are stored by rotary_store in chunks and whose attention is asked for afterwards,
-/// beside the same computed by the twins.
+/// A sequence whose rows rotary_store stores in chunks and whose attention runs afterwards, and the same
+/// computed by the twins.
 class PagedSequence {
 public:
     PagedSequence(kernels::PlanFamily family, const Shape& shape, uint32_t tokens, bool scattered,
@@ -63,7 +65,7 @@ public:
         if (scattered)
             std::shuffle(table_.begin(), table_.end(), random_);
         first_page_ = scattered ? kernels::RowInfo::no_page : 2;
-        // every place begins as NaN, so that reading one that was never written shows
+        // every position starts as NaN, so that reading one that was never written shows
         const auto nan = [&](kernels::CacheFormat format) {
             return std::vector<uint32_t>(
                 kernels::layer_cache_bytes(format, pages_, shape.kv_heads, shape.head_dim) / 4, 0xFFFFFFFFU);
@@ -74,7 +76,7 @@ public:
                   .pages = pages_,
                   .keys = device_.upload(nan(shape.formats.keys)),
                   .values = device_.upload(nan(shape.formats.values))};
-        std::vector<uint32_t> words{7, 7, 7}; // tables start somewhere
+        std::vector<uint32_t> words{7, 7, 7}; // the table does not start at 0
         words.insert(words.end(), table_.begin(), table_.end());
         tables_ = device_.upload(words);
         q_ = random_floats(random_, std::size_t{tokens} * shape.q_heads * shape.head_dim);
@@ -137,7 +139,7 @@ public:
                                      .window = shape_.window,
                                      .softcap = shape_.softcap,
                                      .path = path,
-                                     .longest = tokens_};
+                                     .kv_length_max = tokens_};
         const uint64_t bytes = kernels::attention_partial_bytes(device_.library().target(), rows, tokens_,
                                                                 shape_.q_heads, shape_.head_dim);
         if (bytes > 0)
@@ -176,7 +178,7 @@ private:
         return device_.upload(angles);
     }
 
-    /// Norm and rotation of one row's heads, in place.
+    /// Norm and rotation of one row's heads, in-place.
     void turn(std::vector<double>& heads, uint32_t position, const std::vector<float>& norm) const {
         const auto pairing = shape_.pairs == kernels::RotaryPairs::halves ? reference::Pairing::half_split
                                                                           : reference::Pairing::adjacent;
@@ -215,8 +217,9 @@ private:
         }
     }
 
-    /// Elements are stored as near as their format allows, with zeros behind each head. `stored` becomes what
-    /// the device holds: attention is compared for that, so that its tolerance need not hide a rounding.
+    /// Elements are stored as exactly as their format allows, with zeros after each head. `stored` becomes
+    /// the content on the device: attention is compared for it, so that its tolerance need not hide a
+    /// rounding.
     void compare_cache(vk::Range range, kernels::CacheFormat format, const std::vector<double>& exact,
                        std::vector<double>& stored) {
         const auto bytes = device_.download_bytes(range);
@@ -228,7 +231,7 @@ private:
                                                                 .head_dim = shape_.head_dim,
                                                                 .page = table_[token / kernels::page_tokens],
                                                                 .kv_head = kv_head,
-                                                                .place = token % kernels::page_tokens});
+                                                                .in_page = token % kernels::page_tokens});
                 const auto head = std::span(exact).subspan(
                     (std::size_t{token} * shape_.kv_heads + kv_head) * shape_.head_dim, shape_.head_dim);
                 compare_head(content, head, format, token);
@@ -237,7 +240,7 @@ private:
         }
     }
 
-    /// 1e-5: of a rotation in float.
+    /// 1e-5: error of a rotation in float.
     void compare_head(const CacheContent& content, std::span<const double> exact, kernels::CacheFormat format,
                       uint32_t token) {
         for (std::size_t d = 0; d < content.values.size(); ++d) {
@@ -251,7 +254,7 @@ private:
                 if (format == kernels::CacheFormat::q8_0) {
                     const double scale = scale_of_block(exact, d);
                     REQUIRE(std::abs(content.scales[d] - scale) <= scale * 0x1p-11 + 1e-6);
-                    tolerance += content.scales[d] * 0.5; // a code is the nearest for the scale that is kept
+                    tolerance += content.scales[d] * 0.5; // a code is the nearest for the stored scale
                 }
             }
             if (!(std::abs(content.values[d] - expected) <= tolerance)) {
@@ -307,7 +310,7 @@ private:
     vk::Range tables_;
     std::vector<float> q_, k_, v_, q_norm_, k_norm_, result_;
     std::vector<double> queries_, keys_, values_;
-    std::vector<double> stored_keys_, stored_values_; ///< as the device holds them
+    std::vector<double> stored_keys_, stored_values_; ///< as stored on the device
     reference::Rotary rotary_;
 };
 
@@ -354,7 +357,7 @@ TEST_CASE("rotary_store and attention agree with the twins over shapes, lengths,
     }
 }
 
-TEST_CASE("generation rows whose keys span several runs are merged") {
+TEST_CASE("decode rows whose keys span several KV splits are merged") {
     for (const auto family : all_families()) {
         PagedSequence plain(family, {4, 2, 8, 8, RotaryPairs::adjacent, f32}, 2100, true, 50);
         plain.check(700, 3, kernels::RowPath::decode);
@@ -365,7 +368,7 @@ TEST_CASE("generation rows whose keys span several runs are merged") {
     }
 }
 
-TEST_CASE("a row's attention has the same bits alone and among others, in scattered and consecutive pages") {
+TEST_CASE("a row's attention has the same bits alone and in a batch, in scattered and consecutive pages") {
     for (const auto family : all_families()) {
         for (const auto path : {kernels::RowPath::prefill, kernels::RowPath::decode}) {
             const Shape shape{4, 2, 16, 16, RotaryPairs::adjacent, f16};

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/kernels/operations.hpp"
+#include "core/kernels/kv_cache.hpp"
 
 #include <cstddef>
 #include <span>
@@ -8,22 +8,22 @@
 
 namespace etna::test {
 
-/// A place of one kv head in a layer's keys or values.
-struct CachePlace {
+/// A position of one kv head in a layer's keys or values.
+struct CachePosition {
     kernels::CacheFormat format = kernels::CacheFormat::f16;
     uint32_t kv_heads = 1;
     uint32_t head_dim = 1;
     uint32_t page = 0;
     uint32_t kv_head = 0;
-    uint32_t place = 0; ///< in the page
+    uint32_t in_page = 0; ///< index in the page
 };
 
-/// What a place holds, as doubles [head_dim rounded up to 8], and the scale of each element (q8_0; else 0).
-/// Written from the layout's description in shaders/include/cache.glsl.
+/// The content of a position, as doubles [head_dim rounded up to 8], and the scale of each element (q8_0;
+/// else 0). Written from the layout's description in shaders/include/cache.glsl.
 struct CacheContent {
     std::vector<double> values;
     std::vector<double> scales;
 };
-CacheContent read_cache(std::span<const std::byte> cache, const CachePlace& place);
+CacheContent read_cache(std::span<const std::byte> cache, const CachePosition& position);
 
 } // namespace etna::test

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/kernels/operations.hpp"
+#include "core/kernels/rows.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/vulkan.hpp"
 
@@ -23,7 +23,7 @@ public:
 
     [[nodiscard]] kernels::Library& library() { return library_; }
 
-    /// Memory with this content, followed by a guard that read-out checks for being untouched.
+    /// Memory with this content, followed by a guard; download() checks that it is unchanged.
     vk::Range upload_bytes(ByteView content);
     template <class T>
     vk::Range upload(std::span<const T> content) {
@@ -34,7 +34,7 @@ public:
         return upload_bytes(std::as_bytes(std::span(content)));
     }
 
-    /// [rows][stride] with zeros behind the columns; `content` is [rows][columns].
+    /// [rows][stride] with zeros after the columns; `content` is [rows][columns].
     kernels::Activations upload_rows(const std::vector<float>& content, uint32_t rows, uint32_t columns);
 
     /// Records, submits and waits. May be called repeatedly.
@@ -62,10 +62,10 @@ private:
     std::vector<Memory> memories_;
 };
 
-/// Every family; what a device cannot run as (lanes on narrow subgroups) plans itself back to what it can.
+/// Every family; plans for a family that the device cannot run (lanes on narrow subgroups) fall back.
 std::vector<kernels::PlanFamily> all_families();
 
-/// Numbers in [-1, 1) with a definition of our own, the same with every standard library.
+/// Numbers in [-1, 1), the same with every standard library.
 std::vector<float> random_floats(std::mt19937& random, std::size_t count);
 
 } // namespace etna::test

@@ -1,3 +1,6 @@
+#include "core/kernels/gate_multiply.hpp"
+#include "core/kernels/rms_norm.hpp"
+#include "core/kernels/soft_cap.hpp"
 #include "tests/kernels/device_case.hpp"
 #include "tests/reference/operations.hpp"
 
@@ -8,7 +11,7 @@
 using namespace etna;
 using namespace etna::test;
 
-TEST_CASE("rms_norm agrees with the twin, by run and by indices") {
+TEST_CASE("rms_norm agrees with the twin, for consecutive rows and by indices") {
     std::mt19937 random(9);
     for (const auto family : all_families()) {
         for (const uint32_t columns : {1U, 31U, 64U, 257U, 1000U}) {
@@ -56,14 +59,14 @@ TEST_CASE("rms_norm agrees with the twin, by run and by indices") {
     }
 }
 
-TEST_CASE("rms_norm tells the first stage at which a row is not finite") {
+TEST_CASE("rms_norm records the first NaN probe that fires for a row") {
     constexpr uint32_t columns = 70;
     constexpr uint32_t rows = 5;
     for (const auto family : all_families()) {
         DeviceCase device(family);
         const vk::Range weights = device.upload(std::vector<float>(columns, 1.0F));
-        const vk::Range stages = device.upload(std::vector<uint32_t>(rows, 77));
-        const auto watch = [&](uint32_t stage, const std::vector<std::pair<uint32_t, float>>& bad_rows) {
+        const vk::Range probes = device.upload(std::vector<uint32_t>(rows, 77));
+        const auto run_probe = [&](uint32_t probe, const std::vector<std::pair<uint32_t, float>>& bad_rows) {
             std::vector<float> x(std::size_t{rows} * columns, 0.5F);
             for (const auto& [row, value] : bad_rows)
                 x[std::size_t{row} * columns + columns - 1] = value;
@@ -76,16 +79,17 @@ TEST_CASE("rms_norm tells the first stage at which a row is not finite") {
                           .output = output,
                           .weight = weights,
                           .count = rows,
-                          .watch = kernels::Watch{.stages = stages, .stage = stage}});
+                          .nan_probe = kernels::NanProbe{.nan_probes = probes, .nan_probe = probe}});
             });
-            return device.download<uint32_t>(stages);
+            return device.download<uint32_t>(probes);
         };
-        constexpr uint32_t none = kernels::no_stage;
+        constexpr uint32_t none = kernels::no_nan_probe;
         INFO(to_string(family));
-        CHECK(watch(0, {{1, NAN}}) == std::vector<uint32_t>{none, 0, none, none, none});
-        CHECK(watch(3, {{1, NAN}, {2, INFINITY}, {4, 1e30F}}) == std::vector<uint32_t>{none, 0, 3, none, 3});
-        CHECK(watch(4, {{0, -NAN}, {4, NAN}}) == std::vector<uint32_t>{4, 0, 3, none, 3});
-        CHECK(watch(0, {}) == std::vector<uint32_t>(rows, none));
+        CHECK(run_probe(0, {{1, NAN}}) == std::vector<uint32_t>{none, 0, none, none, none});
+        CHECK(run_probe(3, {{1, NAN}, {2, INFINITY}, {4, 1e30F}}) ==
+              std::vector<uint32_t>{none, 0, 3, none, 3});
+        CHECK(run_probe(4, {{0, -NAN}, {4, NAN}}) == std::vector<uint32_t>{4, 0, 3, none, 3});
+        CHECK(run_probe(0, {}) == std::vector<uint32_t>(rows, none));
     }
 }
 
@@ -115,9 +119,9 @@ TEST_CASE("gate_multiply agrees with the twin, large values included") {
                 INFO(to_string(family) << " columns " << columns << " element " << i << " gate " << gate[i]);
                 if (i < columns) {
                     REQUIRE(y[i] == gate[i]);
-                } else { // exp is good for 3 + 2 |x| units in the last place (Vulkan, "Precision of GLSL
+                } else { // exp is accurate to 3 + 2 |x| ulps (Vulkan, "Precision of GLSL
                          // instructions")
-                         // 1 + tanh in double is good for 1e-16, times gates up to 200.
+                         // 1 + tanh in double is accurate to 1e-16, times gates up to 200.
                     const double margin = kind == kernels::Gate::gelu ? 1e-13 : 1e-30;
                     REQUIRE(y[i] == Approx(expected[i]).epsilon(1e-4).margin(margin));
                 }
@@ -147,7 +151,7 @@ TEST_CASE("soft_cap agrees with the twin, infinite, huge and tiny values include
                      << " columns " << columns << " cap " << cap << " element " << i << " = " << x[i]);
                 if (i >= std::size_t{2} * columns) {
                     REQUIRE(y[i] == x[i]);
-                } else { // 1 - exp(-2 |x| / cap) is good for a few units in the last place of 1
+                } else { // 1 - exp(-2 |x| / cap) is accurate to a few ulps of 1
                     const double expected =
                         std::isinf(x[i]) ? std::copysign(cap, x[i]) : reference::soft_cap(x[i], cap);
                     REQUIRE(y[i] == Approx(expected).epsilon(1e-6).margin(1e-6 * cap));
@@ -157,7 +161,7 @@ TEST_CASE("soft_cap agrees with the twin, infinite, huge and tiny values include
     }
 }
 
-TEST_CASE("rms_norm adds to what stands there") {
+TEST_CASE("rms_norm with Store::add adds to the output") {
     std::mt19937 random(13);
     constexpr uint32_t columns = 45;
     constexpr uint32_t rows = 3;

@@ -1,9 +1,10 @@
+#include "core/kernels/embed.hpp"
 #include "tests/kernels/weight_source.hpp"
 
 using namespace etna;
 using namespace etna::test;
 
-TEST_CASE("embed reads rows by id and by slot, in every format, and clamps what is out of range") {
+TEST_CASE("embed reads rows by id and by slot, in every format, and clamps ids out of range") {
     std::mt19937 random(3);
     for (const auto family : all_families()) {
         for (const auto format : all_formats()) {

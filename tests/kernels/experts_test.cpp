@@ -21,13 +21,13 @@ struct Choices {
     kernels::ExpertGroups groups;
 };
 
-Choices make_choices(DeviceCase& device, uint32_t rows, uint32_t count, uint32_t used) {
-    const std::vector<float> unset(std::size_t{rows} * used, nan_value);
-    const uint64_t group_words = kernels::expert_group_bytes(rows, used) / 4;
+Choices make_choices(DeviceCase& device, uint32_t rows, uint32_t count, uint32_t experts_per_token) {
+    const std::vector<float> unset(std::size_t{rows} * experts_per_token, nan_value);
+    const uint64_t group_words = kernels::expert_group_bytes(rows, experts_per_token) / 4;
     return {.choice = {.experts = device.upload(unset),
-                       .shares = device.upload(unset),
+                       .routing_weights = device.upload(unset),
                        .count = count,
-                       .used = used,
+                       .experts_per_token = experts_per_token,
                        .rows = rows},
             .groups = {device.upload(std::vector<float>(group_words, nan_value))}};
 }
@@ -39,7 +39,7 @@ std::vector<double> row_of(const std::vector<float>& all, std::size_t row, std::
 
 struct Shape {
     uint32_t experts;
-    uint32_t used;
+    uint32_t experts_per_token;
     uint32_t rows;
     uint32_t width;  ///< of input
     uint32_t height; ///< of output
@@ -47,12 +47,12 @@ struct Shape {
 
 std::string describe(kernels::PlanFamily family, kernels::Format format, const Shape& shape) {
     return std::string(to_string(family)) + " " + std::string(to_string(format)) + " " +
-           std::to_string(shape.used) + " of " + std::to_string(shape.experts) + " experts [" +
+           std::to_string(shape.experts_per_token) + " of " + std::to_string(shape.experts) + " experts [" +
            std::to_string(shape.height) + "," + std::to_string(shape.width) + "] x[" +
            std::to_string(shape.rows) + "]";
 }
 
-/// Matrices of a stack; those of experts that nobody uses are all ones in every bit, which is no number.
+/// Matrices of a stack; those of unused experts have every bit set, which is NaN.
 struct Stack {
     kernels::MatrixStack device;
     std::vector<reference::Matrix> values;
@@ -102,12 +102,12 @@ void check_linear(kernels::PlanFamily family, kernels::Format format, const Shap
     INFO(describe(family, format, shape));
     std::mt19937 random(seed);
     DeviceCase device(family);
-    const uint32_t pairs = shape.rows * shape.used;
+    const uint32_t pairs = shape.rows * shape.experts_per_token;
     std::vector<uint32_t> experts(pairs);
     for (uint32_t& expert : experts)
-        expert = static_cast<uint32_t>(random() % shape.experts) / 2 * 2; // odd ones have nothing to do
+        expert = static_cast<uint32_t>(random() % shape.experts) / 2 * 2; // odd experts have no pairs
     const Stack stack = make_stack(device, random, format, shape, {experts.begin(), experts.end()});
-    Choices made = make_choices(device, shape.rows, shape.experts, shape.used);
+    Choices made = make_choices(device, shape.rows, shape.experts, shape.experts_per_token);
     made.choice.experts = device.upload(experts);
     const uint32_t input_rows = reads == kernels::ExpertInput::row ? shape.rows : pairs;
     const std::vector<float> x = random_floats(random, std::size_t{input_rows} * shape.width);
@@ -127,8 +127,8 @@ void check_linear(kernels::PlanFamily family, kernels::Format format, const Shap
     });
     const std::vector<float> y = device.download_rows(output);
     for (uint32_t pair = 0; pair < pairs; ++pair) {
-        const auto row =
-            row_of(x, reads == kernels::ExpertInput::row ? pair / shape.used : pair, shape.width);
+        const auto row = row_of(x, reads == kernels::ExpertInput::row ? pair / shape.experts_per_token : pair,
+                                shape.width);
         const reference::Matrix& weight = stack.values[experts[pair]];
         const reference::Vector exact = reference::linear(weight, row);
         for (uint32_t m = 0; m < shape.height; ++m) {
@@ -144,30 +144,31 @@ void check_linear(kernels::PlanFamily family, kernels::Format format, const Shap
 TEST_CASE("expert_route agrees with the twin, equals and infinities included") {
     std::mt19937 random(1);
     for (const auto family : all_families()) {
-        for (const auto& [count, used] :
+        for (const auto& [count, experts_per_token] :
              {std::pair{1U, 1U}, {3U, 3U}, {7U, 2U}, {64U, 6U}, {65U, 32U}, {128U, 8U}, {1024U, 5U}}) {
-            INFO(to_string(family) << ", " << used << " of " << count);
+            INFO(to_string(family) << ", " << experts_per_token << " of " << count);
             constexpr uint32_t rows = 4;
             DeviceCase device(family);
             std::vector<float> logits = random_floats(random, std::size_t{rows} * count);
             for (std::size_t i = 0; i < logits.size(); ++i) // the first row has equals
                 logits[i] = i < count ? std::round(logits[i] * 2) : logits[i] * 20;
-            if (used < count)
+            if (experts_per_token < count)
                 logits[std::size_t{2} * count + count - 1] = -INFINITY;
             const auto router = device.upload_rows(logits, rows, count);
-            const Choices made = make_choices(device, rows, count, used);
+            const Choices made = make_choices(device, rows, count, experts_per_token);
             device.run([&](kernels::Library& library, vk::Recorder& recorder) {
                 expert_route(library, recorder, {.router = router, .choice = made.choice});
             });
             const auto experts = device.download<uint32_t>(made.choice.experts);
-            const auto shares = device.download<float>(made.choice.shares);
+            const auto routing_weights = device.download<float>(made.choice.routing_weights);
             for (uint32_t row = 0; row < rows; ++row) {
-                const auto expected = reference::choose_experts(row_of(logits, row, count), used);
-                for (uint32_t i = 0; i < used; ++i) {
+                const auto expected =
+                    reference::choose_experts(row_of(logits, row, count), experts_per_token);
+                for (uint32_t i = 0; i < experts_per_token; ++i) {
                     INFO("row " << row << " choice " << i);
-                    const std::size_t at = std::size_t{row} * used + i;
+                    const std::size_t at = std::size_t{row} * experts_per_token + i;
                     REQUIRE(experts[at] == expected[i].expert);
-                    REQUIRE(shares[at] == Approx(expected[i].share).epsilon(1e-5).margin(1e-30));
+                    REQUIRE(routing_weights[at] == Approx(expected[i].share).epsilon(1e-5).margin(1e-30));
                 }
             }
         }
@@ -176,20 +177,20 @@ TEST_CASE("expert_route agrees with the twin, equals and infinities included") {
 
 TEST_CASE("expert_group puts every pair into one tile of its expert") {
     std::mt19937 random(2);
-    for (const auto& [rows, count, used] : {std::array{1U, 1U, 1U},
-                                            {1U, 128U, 8U},
-                                            {33U, 5U, 2U},
-                                            {64U, 3U, 3U},
-                                            {200U, 1024U, 3U},
-                                            {150U, 100U, 7U}}) {
-        INFO(rows << " rows, " << used << " of " << count);
+    for (const auto& [rows, count, experts_per_token] : {std::array{1U, 1U, 1U},
+                                                         {1U, 128U, 8U},
+                                                         {33U, 5U, 2U},
+                                                         {64U, 3U, 3U},
+                                                         {200U, 1024U, 3U},
+                                                         {150U, 100U, 7U}}) {
+        INFO(rows << " rows, " << experts_per_token << " of " << count);
         DeviceCase device(kernels::PlanFamily::nvidia);
-        const uint32_t pairs = rows * used;
+        const uint32_t pairs = rows * experts_per_token;
         std::vector<uint32_t> experts(pairs);
         for (uint32_t& expert : experts)
             expert = static_cast<uint32_t>(random() % count);
-        experts.back() = 0xFFFFFFF0U; // stands for the last expert
-        Choices made = make_choices(device, rows, count, used);
+        experts.back() = 0xFFFFFFF0U; // clamped to the last expert
+        Choices made = make_choices(device, rows, count, experts_per_token);
         made.choice.experts = device.upload(experts);
         device.run([&](kernels::Library& library, vk::Recorder& recorder) {
             expert_group(library, recorder, made.choice, made.groups);
@@ -202,8 +203,8 @@ TEST_CASE("expert_group puts every pair into one tile of its expert") {
         for (uint32_t tile = 0; tile < words[0]; ++tile) {
             const uint32_t* at = &words[1 + std::size_t{3} * tile];
             REQUIRE((at[2] >= 1 && at[2] <= columns && at[1] + at[2] <= pairs));
-            for (uint32_t place = at[1]; place < at[1] + at[2]; ++place) {
-                const uint32_t pair = words[1 + std::size_t{3} * pairs + place];
+            for (uint32_t index = at[1]; index < at[1] + at[2]; ++index) {
+                const uint32_t pair = words[1 + std::size_t{3} * pairs + index];
                 REQUIRE(pair < pairs);
                 ++seen[pair];
                 REQUIRE(experts[pair] == at[0]);
@@ -229,9 +230,9 @@ TEST_CASE("expert_linear agrees with the twin over odd sizes, all formats and fa
     }
 }
 
-TEST_CASE("a pair's result has the same bits whatever pairs stand beside it") {
+TEST_CASE("a pair's result has the same bits whatever the other pairs are") {
     std::mt19937 random(5);
-    constexpr Shape shape{.experts = 3, .used = 2, .rows = 23, .width = 320, .height = 20};
+    constexpr Shape shape{.experts = 3, .experts_per_token = 2, .rows = 23, .width = 320, .height = 20};
     for (const auto family : all_families()) {
         DeviceCase device(family);
         const Stack stack = make_stack(device, random, kernels::Format::q8_0, shape, {0, 1, 2});
@@ -241,15 +242,15 @@ TEST_CASE("a pair's result has the same bits whatever pairs stand beside it") {
         for (const uint32_t rows : {1U, 2U, 5U, 23U}) {
             std::vector<float> some(x.begin(), x.begin() + std::ptrdiff_t{rows - 1} * shape.width);
             some.insert(some.end(), x.begin() + last_x, x.end());
-            std::vector<uint32_t> experts(std::size_t{rows} * shape.used);
+            std::vector<uint32_t> experts(std::size_t{rows} * shape.experts_per_token);
             for (uint32_t& expert : experts)
                 expert = static_cast<uint32_t>(random() % shape.experts);
             experts[experts.size() - 2] = 2;
             experts.back() = 0;
-            Choices made = make_choices(device, rows, shape.experts, shape.used);
+            Choices made = make_choices(device, rows, shape.experts, shape.experts_per_token);
             made.choice.experts = device.upload(experts);
             const auto input = device.upload_rows(some, rows, shape.width);
-            const uint32_t pairs = rows * shape.used;
+            const uint32_t pairs = rows * shape.experts_per_token;
             const auto output = device.upload_rows(
                 std::vector<float>(std::size_t{pairs} * shape.height, nan_value), pairs, shape.height);
             device.run([&](kernels::Library& library, vk::Recorder& recorder) {
@@ -270,16 +271,17 @@ TEST_CASE("a pair's result has the same bits whatever pairs stand beside it") {
     }
 }
 
-TEST_CASE("expert_sum adds each pair by its share") {
+TEST_CASE("expert_sum adds each pair by its routing weight") {
     std::mt19937 random(6);
-    for (const auto& [rows, used, width] : {std::array{1U, 1U, 1U}, {3U, 4U, 63U}, {2U, 8U, 130U}}) {
+    for (const auto& [rows, experts_per_token, width] :
+         {std::array{1U, 1U, 1U}, {3U, 4U, 63U}, {2U, 8U, 130U}}) {
         DeviceCase device(kernels::PlanFamily::amd);
-        const uint32_t pairs = rows * used;
+        const uint32_t pairs = rows * experts_per_token;
         const std::vector<float> x = random_floats(random, std::size_t{pairs} * width);
-        const std::vector<float> shares = random_floats(random, pairs);
+        const std::vector<float> routing_weights = random_floats(random, pairs);
         const std::vector<float> before = random_floats(random, std::size_t{rows + 1} * width);
-        Choices made = make_choices(device, rows, 8, used);
-        made.choice.shares = device.upload(shares);
+        Choices made = make_choices(device, rows, 8, experts_per_token);
+        made.choice.routing_weights = device.upload(routing_weights);
         const auto output = device.upload_rows(before, rows + 1, width);
         const auto input = device.upload_rows(x, pairs, width);
         device.run([&](kernels::Library& library, vk::Recorder& recorder) {
@@ -289,8 +291,9 @@ TEST_CASE("expert_sum adds each pair by its share") {
         for (uint32_t row = 0; row <= rows; ++row) {
             for (uint32_t k = 0; k < width; ++k) {
                 double expected = before[std::size_t{row} * width + k];
-                for (uint32_t i = row * used; row < rows && i < (row + 1) * used; ++i)
-                    expected += double{shares[i]} * x[std::size_t{i} * width + k];
+                for (uint32_t i = row * experts_per_token; row < rows && i < (row + 1) * experts_per_token;
+                     ++i)
+                    expected += double{routing_weights[i]} * x[std::size_t{i} * width + k];
                 INFO("row " << row << " element " << k);
                 REQUIRE(y[std::size_t{row} * width + k] == Approx(expected).margin(2e-6));
             }
@@ -301,9 +304,9 @@ TEST_CASE("expert_sum adds each pair by its share") {
 TEST_CASE("experts refuse shapes that do not fit instead of reading past a buffer") {
     std::mt19937 random(7);
     DeviceCase device(kernels::PlanFamily::nvidia);
-    constexpr Shape shape{.experts = 4, .used = 2, .rows = 3, .width = 32, .height = 8};
+    constexpr Shape shape{.experts = 4, .experts_per_token = 2, .rows = 3, .width = 32, .height = 8};
     const Stack stack = make_stack(device, random, kernels::Format::f32, shape, {0, 1, 2, 3});
-    const Choices made = make_choices(device, shape.rows, shape.experts, shape.used);
+    const Choices made = make_choices(device, shape.rows, shape.experts, shape.experts_per_token);
     const auto input = device.upload_rows(std::vector<float>(std::size_t{3} * 32), 3, 32);
     const auto output = device.upload_rows(std::vector<float>(std::size_t{6} * 8), 6, 8);
     const auto refused = [&](const kernels::ExpertLinear& operation) {

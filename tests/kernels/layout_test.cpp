@@ -4,7 +4,7 @@
 using namespace etna;
 using namespace etna::test;
 
-TEST_CASE("packed sizes are whole groups of 8 rows and 32 columns") {
+TEST_CASE("packed sizes are multiples of 8 rows and 32 columns") {
     using kernels::Arrangement;
     using kernels::Format;
     const auto q8_rows = kernels::packed_bytes({Format::q8_0, Arrangement::rows}, 9, 64);
@@ -12,12 +12,13 @@ TEST_CASE("packed sizes are whole groups of 8 rows and 32 columns") {
     REQUIRE(q8_rows.scales == 16 * 4); // two f16 in a word
     const auto q8_lanes = kernels::packed_bytes({Format::q8_0, Arrangement::lanes}, 9, 64);
     REQUIRE(q8_lanes.scales == q8_rows.scales);
-    // 18 blocks of 32: 16 bytes of low bits each, and 4 bytes of high bits each filled up to whole quads
+    // 18 blocks of 32: 16 bytes of low bits each, and 4 bytes of high bits each padded to a multiple of four
+    // words
     const auto q5_0 = kernels::packed_bytes({Format::q5_0, Arrangement::rows}, 8, 576);
     REQUIRE(q5_0.weights == 8 * (18 * 16 + 5 * 16));
     REQUIRE(q5_0.scales == 8 * 9 * 4);
     const auto q4_k = kernels::packed_bytes({Format::q4_k, Arrangement::rows}, 8, 256);
-    REQUIRE(q4_k.weights + q4_k.scales == 8 * (128 + 20)); // the file's 144 with scales in whole bytes
+    REQUIRE(q4_k.weights + q4_k.scales == 8 * (128 + 20)); // the file's 144, with scales in bytes
     const auto f16 = kernels::packed_bytes({Format::f16, Arrangement::rows}, 8, 33);
     REQUIRE(f16.weights == 8 * 64 * 2);
     REQUIRE(f16.scales == 0);
@@ -41,7 +42,7 @@ TEST_CASE("repacking refuses sizes that contradict each other") {
     REQUIRE_FALSE(kernels::repack(task).has_value());
 }
 
-TEST_CASE("repacking to lanes puts eight rows side by side, scales likewise") {
+TEST_CASE("repacking to lanes interleaves eight rows and their scales") {
     std::vector<std::byte> source;
     for (uint32_t row = 0; row < 3; ++row) {
         append(source, reference::double_to_half(row + 0.5));

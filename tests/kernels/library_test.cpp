@@ -7,7 +7,7 @@
 using namespace etna;
 using namespace etna::kernels;
 
-TEST_CASE("a variant is usable where its features are") {
+TEST_CASE("a variant is usable if the device has its features") {
     vk::DeviceProfile rich;
     rich.name = "rich";
     rich.subgroup_arithmetic = rich.cooperative_matrix = rich.shader_float16 = rich.storage_16bit = true;
@@ -30,7 +30,7 @@ TEST_CASE("a variant is usable where its features are") {
     CHECK(lacking.error().message == "kernel rms_norm_subgroup needs subgroup arithmetic, which poor lacks");
 }
 
-TEST_CASE("a library lists each pipeline that was asked for once") {
+TEST_CASE("a library lists each requested pipeline once") {
     Library library(test::gpu().device, {});
     CHECK(library.created().empty());
     const std::array<uint32_t, 1> gelu{1};

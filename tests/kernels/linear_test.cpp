@@ -1,3 +1,4 @@
+#include "core/kernels/linear.hpp"
 #include "core/kernels/policy.hpp"
 #include "tests/kernels/weight_source.hpp"
 #include "tests/reference/operations.hpp"
@@ -36,8 +37,8 @@ bool rounds_to_half(kernels::Library& library, const Case& one, kernels::Layout 
     return plan && plan->kernel == kernels::LinearKernel::matrix;
 }
 
-/// |device - exact| of a sum of n products in float, in any order: (n + 4) x 2^-24 x sum of |products|, and
-/// of what is added to it.
+/// |device - exact| of a sum of n products in float, in any order: (n + 4) x 2^-24 x sum of |products| and
+/// of the addends.
 double bound(const reference::Matrix& weight, std::size_t row, std::span<const double> x, double added) {
     double magnitudes = 0;
     for (std::size_t k = 0; k < weight.columns; ++k)
@@ -115,7 +116,7 @@ TEST_CASE("linear agrees with the twin over odd sizes, all formats, families and
     }
 }
 
-TEST_CASE("linear adds, adds a bias, and leaves the rows before its first alone") {
+TEST_CASE("linear adds, adds a bias, and does not change the rows before its first") {
     for (const auto family : all_families()) {
         for (const auto path : {kernels::RowPath::prefill, kernels::RowPath::decode}) {
             check({family, kernels::Format::q8_0, path, 40, 64, 5, kernels::Store::add, false, 3}, 77);
@@ -125,7 +126,7 @@ TEST_CASE("linear adds, adds a bias, and leaves the rows before its first alone"
     }
 }
 
-TEST_CASE("linear takes inputs that no f16 holds, large and small") {
+TEST_CASE("linear accepts inputs outside the range of f16, large and small") {
     for (const auto family : all_families()) {
         for (const float scale : {0.0F, 1e-30F, 1e-6F, 3e5F, 1e20F}) {
             Case one{family, kernels::Format::q8_0, kernels::RowPath::prefill, 40, 64, 35};
@@ -139,7 +140,7 @@ TEST_CASE("linear over more weight rows than one dimension of a grid may have") 
     check({kernels::PlanFamily::intel, kernels::Format::f16, kernels::RowPath::decode, 65537 * 4, 2, 1}, 80);
 }
 
-TEST_CASE("a row's result has the same bits whatever rows stand beside it") {
+TEST_CASE("a row's result has the same bits whatever the other rows are") {
     std::mt19937 random(5);
     const std::array paths{kernels::RowPath::prefill, kernels::RowPath::decode};
     std::size_t kernel = 0;
@@ -156,7 +157,7 @@ TEST_CASE("a row's result has the same bits whatever rows stand beside it") {
                 const std::vector<float> x = random_floats(random, std::size_t{19} * width);
                 const auto input = device.upload_rows(x, 19, width);
                 std::vector<std::vector<float>> results;
-                for (const uint32_t count : {19U, 8U, 5U, 2U, 1U}) { // the last row alone and among others
+                for (const uint32_t count : {19U, 8U, 5U, 2U, 1U}) { // the last row alone and in a batch
                     const auto output = device.upload_rows(std::vector<float>(std::size_t{19} * 70), 19, 70);
                     device.run([&](kernels::Library& library, vk::Recorder& recorder) {
                         linear(library, recorder,

@@ -4,7 +4,7 @@
 using namespace etna;
 using namespace etna::test;
 
-TEST_CASE("packed weights read on the host are the file's to the bit, in every format and arrangement") {
+TEST_CASE("packed weights read on the host equal the file's, to the bit, in every format and arrangement") {
     std::mt19937 random(31);
     constexpr uint32_t rows = 21; // of a third group of eight, five
     for (const auto format : all_formats()) {

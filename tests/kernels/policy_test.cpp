@@ -1,4 +1,4 @@
-#include "core/kernels/chosen.hpp"
+#include "core/kernels/kernel_choices.hpp"
 #include "core/kernels/policy.hpp"
 #include "tests/support/catch.hpp"
 
@@ -16,13 +16,13 @@ PlanTarget target(PlanFamily family, uint32_t subgroup, bool arithmetic = true) 
 
 } // namespace
 
-TEST_CASE("a family has a name that leads back to it") {
+TEST_CASE("the name of a family parses to the family") {
     for (const auto family : {PlanFamily::nvidia, PlanFamily::amd, PlanFamily::intel, PlanFamily::lavapipe})
         REQUIRE(plan_family_named(to_string(family)) == family);
     REQUIRE_FALSE(plan_family_named("voodoo").has_value());
 }
 
-TEST_CASE("lavapipe kernels need subgroups of eight; a poorer CPU device gets the plain ones") {
+TEST_CASE("lavapipe kernels need subgroups of eight; other CPU devices get the plain ones") {
     vk::DeviceProfile profile;
     profile.type = vk::DeviceType::cpu;
     profile.vendor = vk::Vendor::lavapipe;
@@ -44,7 +44,7 @@ TEST_CASE("a device without subgroup arithmetic reduces in shared memory, under 
     }
 }
 
-TEST_CASE("the linear plan keeps kernel and order of sums whatever the number of rows") {
+TEST_CASE("the linear plan has the same kernel and order of sums for any number of rows") {
     for (const auto family : {PlanFamily::nvidia, PlanFamily::amd, PlanFamily::intel, PlanFamily::lavapipe}) {
         const PlanTarget plan_target = target(family, 8);
         const Layout layout{Format::q8_0, preferred_arrangement(plan_target, Format::q8_0)};
@@ -59,13 +59,13 @@ TEST_CASE("the linear plan keeps kernel and order of sums whatever the number of
     }
 }
 
-TEST_CASE("weights in lanes arrangement are refused where no kernel can read them") {
+TEST_CASE("weights in lanes arrangement are refused if no kernel can read them") {
     const auto plan =
         linear_plan(target(PlanFamily::nvidia, 4), {Format::f16, Arrangement::lanes}, 64, RowPath::decode, 1);
     REQUIRE(plan.error().kind == ErrorKind::unsupported);
 }
 
-TEST_CASE("attention serves a divisor of the group and keeps its queries within 8 KiB") {
+TEST_CASE("an attention workgroup serves a divisor of the group, with queries of at most 8 KiB") {
     for (const uint32_t group : {1U, 2U, 3U, 4U, 6U, 7U, 8U, 16U}) {
         for (const uint32_t head_dim : {2U, 64U, 80U, 128U, 256U, 512U}) {
             const AttentionPlan plan = attention_plan(target(PlanFamily::amd, 64), group * 4, 4, head_dim);
@@ -75,7 +75,7 @@ TEST_CASE("attention serves a divisor of the group and keeps its queries within 
     }
 }
 
-TEST_CASE("a kernel that is not trusted steps aside for the next, whatever the number of rows") {
+TEST_CASE("an untrusted kernel is replaced by the next, for any number of rows") {
     constexpr auto q4_0 = shaders::Format::q4_0;
     constexpr Layout rows{Format::q4_0, Arrangement::rows};
     const auto plans = [&](const PlanTarget& plan_target, RowPath path) {
@@ -98,7 +98,7 @@ TEST_CASE("a kernel that is not trusted steps aside for the next, whatever the n
     without_rows.untrusted.add(shaders::linear_rows(q4_0, shaders::Reduce::shared));
     CHECK(plans(without_rows, RowPath::decode) == shaders::linear_tile(q4_0));
 
-    // Only the format and the shader that are meant.
+    // Only this format and this shader.
     CHECK(linear_plan(gpu, {Format::q4_1, Arrangement::rows}, 64, RowPath::prefill, 1).value().kernel ==
           LinearKernel::tile);
     CHECK(reduce_plan(gpu, shaders::rms_norm(shaders::Reduce::subgroup)).reduce == shaders::Reduce::subgroup);
@@ -107,7 +107,7 @@ TEST_CASE("a kernel that is not trusted steps aside for the next, whatever the n
     CHECK((shared.reduce == shaders::Reduce::shared && shared.one_subgroup == 0));
 }
 
-TEST_CASE("a format leaves the lanes arrangement when any of its lanes kernels is not trusted") {
+TEST_CASE("a format does not use the lanes arrangement if any of its lanes kernels is untrusted") {
     using shaders::Format::q6_k;
     for (const auto wrong : {shaders::linear_lanes(q6_k), shaders::expert_lanes(q6_k),
                              shaders::embed(q6_k, shaders::Arrangement::lanes)}) {
@@ -121,7 +121,7 @@ TEST_CASE("a format leaves the lanes arrangement when any of its lanes kernels i
     }
 }
 
-TEST_CASE("a device is refused only where a wrong kernel that the model needs has no other in its place") {
+TEST_CASE("a device is refused only if no kernel can replace a wrong one that the model needs") {
     KernelScope scope;
     scope.tables.set(static_cast<std::size_t>(Format::f16));
     scope.matrices.set(static_cast<std::size_t>(Format::q8_0));
@@ -139,11 +139,11 @@ TEST_CASE("a device is refused only where a wrong kernel that the model needs ha
     CHECK(refused.error().kind == ErrorKind::unsupported);
     CHECK(refused.error().message ==
           "kernel embed_f16_rows computes wrongly on Example GPU (example 1.2), and no "
-          "other can take its place");
+          "other kernel can replace it");
     CHECK(refused.error().hint.find("driver") != std::string::npos);
 }
 
-TEST_CASE("variants have names that lead back to them") {
+TEST_CASE("the name of a variant parses to the variant") {
     VariantSet all;
     for (uint32_t index = 0; index < shaders::variant_count; ++index) {
         const auto variant = static_cast<shaders::Variant>(index);
@@ -154,7 +154,7 @@ TEST_CASE("variants have names that lead back to them") {
     CHECK_FALSE(variant_named("linear_guess").has_value());
 }
 
-TEST_CASE("the list of chosen kernels names what the plans pick, for every format") {
+TEST_CASE("the list of chosen kernels names the selections of the plans, for every format") {
     const auto variant_of = [](const PlanTarget& plan_target, std::string_view operation) {
         std::string_view found;
         for (const ChosenKernel& one : chosen_kernels(plan_target)) {

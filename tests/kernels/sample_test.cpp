@@ -1,3 +1,5 @@
+#include "core/kernels/rms_norm.hpp"
+#include "core/kernels/sample.hpp"
 #include "core/sampling/parameters.hpp"
 #include "tests/kernels/device_case.hpp"
 #include "tests/reference/operations.hpp"
@@ -75,7 +77,7 @@ TEST_CASE("candidates and log-sum-exp agree with the twin, ties by smaller id, o
                     const kernels::SampleResult& result = answer.results[row];
                     REQUIRE(result.log_sum_exp ==
                             Approx(reference::log_sum_exp(exact)).epsilon(1e-5).margin(1e-5));
-                    REQUIRE(result.bad == 0);
+                    REQUIRE(result.nan_probe == 0);
                     REQUIRE(result.token == expected[0].token);
                     REQUIRE(result.logit == static_cast<float>(expected[0].logit));
                     for (std::size_t i = 0; i < expected.size(); ++i) {
@@ -88,7 +90,7 @@ TEST_CASE("candidates and log-sum-exp agree with the twin, ties by smaller id, o
     }
 }
 
-TEST_CASE("the device draws the token that the definition gives, for many parameters, seeds and positions") {
+TEST_CASE("the device draws the token of the definition, for many parameters, seeds and positions") {
     std::mt19937 random(22);
     uint32_t near_a_border = 0;
     uint32_t draws = 0;
@@ -137,7 +139,7 @@ TEST_CASE("the device draws the token that the definition gives, for many parame
     REQUIRE(near_a_border * 100 < draws);
 }
 
-TEST_CASE("a drawn id goes to its slot, and to no other") {
+TEST_CASE("a drawn id is written to its slot only") {
     for (const auto family : all_families()) {
         std::vector<float> logits(200, 0.0F);
         logits[17] = 5;
@@ -149,20 +151,20 @@ TEST_CASE("a drawn id goes to its slot, and to no other") {
     }
 }
 
-TEST_CASE("NaN anywhere is told, and infinities are no harm") {
+TEST_CASE("NaN anywhere is reported, and infinities are accepted") {
     const float nan = std::numeric_limits<float>::quiet_NaN();
     const float infinity = std::numeric_limits<float>::infinity();
     for (const auto family : all_families()) {
-        for (const uint32_t place : {0U, 1500U, 2999U}) {
+        for (const uint32_t position : {0U, 1500U, 2999U}) {
             std::vector<float> logits(6000, 1.0F);
-            logits[place] = nan;
-            logits[3000 + place] = -infinity;
+            logits[position] = nan;
+            logits[3000 + position] = -infinity;
             const Answer answer = sample(family, logits, 3000, std::vector<kernels::SampleInfo>(2), 1);
-            INFO(to_string(family) << " place " << place);
-            REQUIRE(answer.results[0].bad == 1 + kernels::no_stage);
-            REQUIRE(answer.results[1].bad == 0);
+            INFO(to_string(family) << " position " << position);
+            REQUIRE(answer.results[0].nan_probe == 1 + kernels::no_nan_probe);
+            REQUIRE(answer.results[1].nan_probe == 0);
             REQUIRE(answer.results[1].log_sum_exp == Approx(1 + std::log(2999.0)).epsilon(1e-5));
-            REQUIRE(answer.results[1].token == (place == 0 ? 1U : 0U));
+            REQUIRE(answer.results[1].token == (position == 0 ? 1U : 0U));
         }
     }
 }

@@ -1,3 +1,4 @@
+#include "core/kernels/linear.hpp"
 #include "core/kernels/policy.hpp"
 #include "core/kernels/self_check.hpp"
 #include "tests/kernels/weight_source.hpp"
@@ -35,7 +36,7 @@ SelfCheckVerdict must_check(const kernels::SelfCheckOptions& options) {
     return std::move(verdict).value();
 }
 
-/// Shaders of this build, but one has another's code.
+/// Shaders of this build, but one has the code of another.
 kernels::CodeSource swapped(Variant wrong, Variant in_its_place) {
     return [=](Variant variant) -> const shaders::Code& {
         return shaders::code(variant == wrong ? in_its_place : variant);
@@ -51,22 +52,22 @@ void for_each_instruction(std::span<const uint32_t> words, Visit visit) {
 }
 
 /// SPIR-V in which the first and the last sum, difference, product or quotient of floats, or fma, are other
-/// operations: one alone may stand where this device's plan never gets. Empty where there is none. SPIR-V
-/// specification, 3.52.13 and 3.52.2, and GLSL.std.450: fma becomes mix.
+/// operations: one alone may be in a branch that this device's plan never takes. Empty if there are no such
+/// operations. SPIR-V specification, 3.52.13 and 3.52.2, and GLSL.std.450: fma becomes mix.
 std::vector<uint32_t> with_a_mistake(std::span<const uint32_t> words) {
     const std::map<uint32_t, uint32_t> other_operation{{129, 131}, {131, 129}, {133, 129}, {136, 133}};
     constexpr uint32_t extended = 12;
     constexpr uint32_t fma = 50;
     constexpr uint32_t mix = 46;
-    std::vector<std::size_t> places;
+    std::vector<std::size_t> offsets;
     for_each_instruction(words, [&](std::size_t at, uint32_t operation) {
         if (other_operation.contains(operation) || (operation == extended && words[at + 4] == fma))
-            places.push_back(at);
+            offsets.push_back(at);
     });
-    if (places.empty())
+    if (offsets.empty())
         return {};
     std::vector<uint32_t> changed(words.begin(), words.end());
-    for (const std::size_t at : {places.front(), places.back()}) {
+    for (const std::size_t at : {offsets.front(), offsets.back()}) {
         if ((words[at] & 0xFFFF) == extended) {
             changed[at + 4] = mix;
         } else {
@@ -111,7 +112,7 @@ Variant reduced(const kernels::PlanTarget& target, Variant subgroup, Variant sha
     return target.profile.subgroup_arithmetic ? subgroup : shared;
 }
 
-/// linear() in q4_0 with these plans is what the twin computes.
+/// Whether linear() in q4_0 with these plans agrees with the twin.
 void require_right_linear(const kernels::LibraryOptions& options, kernels::RowPath path) {
     constexpr uint32_t rows = 70;
     constexpr uint32_t columns = 96;
@@ -144,7 +145,7 @@ TEST_CASE("every kernel of this device passes its check") {
     const SelfCheckVerdict verdict = must_check({});
     CHECK(verdict.wrong.names().empty());
     CHECK(verdict.right.size() > 16 * 3);
-    // What is known is not checked again: shaders that cannot compute are not noticed.
+    // Known results are not checked again: broken shaders are not noticed.
     const WrongShaders wrong;
     CHECK(must_check({.known = verdict, .code = wrong.source()}) == verdict);
 }
@@ -159,7 +160,7 @@ TEST_CASE("kernels for other families' devices pass their checks") {
     }
 }
 
-TEST_CASE("a mistake in any kernel is found, and in all that take its place") {
+TEST_CASE("a mistake in any kernel is found, and in all that replace it") {
     const WrongShaders wrong;
     const SelfCheckVerdict verdict = must_check({.code = wrong.source()});
     CHECK(verdict.right.names().empty());
@@ -168,9 +169,9 @@ TEST_CASE("a mistake in any kernel is found, and in all that take its place") {
                                      .untrusted = verdict.wrong};
     for (const kernels::KernelUse& use : kernel_uses(target, kernels::KernelScope::everything())) {
         INFO(describe(use) << " " << shaders::code(use.variant).name);
-        CHECK(verdict.wrong.contains(use.variant)); // nothing was left to try
+        CHECK(verdict.wrong.contains(use.variant)); // all alternatives were tried
     }
-    // On a CPU that can do lanes everything that it can do was tried.
+    // On a CPU with lanes kernels, every alternative was tried.
     for (uint32_t i = 0; target.family == PlanFamily::lavapipe && i < shaders::variant_count; ++i) {
         const auto variant = static_cast<Variant>(i);
         INFO(shaders::code(variant).name);
@@ -213,14 +214,15 @@ TEST_CASE("a wrong lanes kernel alone is named, and its format is arranged in ro
                     .scope = scope_of({Format::q4_0}),
                     .code = swapped(shaders::linear_lanes(shaders::Format::q4_0),
                                     shaders::linear_lanes(shaders::Format::iq4_nl))});
-    const bool has_lanes = kernels::lanes_usable(gpu().device.profile()); // else nobody chooses the wrong one
+    const bool has_lanes =
+        kernels::lanes_usable(gpu().device.profile()); // else no plan selects the wrong one
     REQUIRE(verdict.wrong.names() == (has_lanes ? Names{"linear_lanes_q4_0"} : Names{}));
     CHECK(verdict.right.contains(shaders::embed(shaders::Format::q4_0, shaders::Arrangement::rows)));
     for (const auto path : {kernels::RowPath::prefill, kernels::RowPath::decode})
         require_right_linear({.family = PlanFamily::lavapipe, .untrusted = verdict.wrong}, path);
 }
 
-TEST_CASE("one wrong kernel among those that work in turn is told from the others") {
+TEST_CASE("one wrong kernel in a sequence is distinguished from the others") {
     const WrongShaders mistakes;
     const auto all_wrong = mistakes.source();
     const kernels::PlanTarget target{.family = PlanFamily::amd, .profile = gpu().device.profile()};
@@ -245,7 +247,7 @@ TEST_CASE("one wrong kernel among those that work in turn is told from the other
     }
 }
 
-TEST_CASE("a check without patience checks one kernel a time, and all in the end", "[device]") {
+TEST_CASE("a check without a time budget checks one kernel per call, and finally all", "[device]") {
     kernels::SelfCheckOptions options{.family = PlanFamily::lavapipe, .scope = scope_of({Format::q8_0})};
     const SelfCheckVerdict whole = must_check(options);
     const kernels::PlanTarget target{.family = PlanFamily::lavapipe, .profile = gpu().device.profile()};

@@ -41,7 +41,7 @@ bool casts_pointers(std::span<const uint32_t> words) {
 
 } // namespace
 
-TEST_CASE("no variant casts one buffer reference to another: SwiftShader dies of it") {
+TEST_CASE("no variant casts one buffer reference to another, which crashes SwiftShader") {
     for (uint32_t index = 0; index < shaders::variant_count; ++index) {
         const shaders::Code& code = shaders::code(static_cast<shaders::Variant>(index));
         INFO(code.name);
@@ -49,7 +49,7 @@ TEST_CASE("no variant casts one buffer reference to another: SwiftShader dies of
     }
 }
 
-TEST_CASE("every variant is SPIR-V and asks for nothing that the poorest device lacks unless it says so") {
+TEST_CASE("every variant is SPIR-V, and requires no optional capability that it does not declare") {
     // Shader; GroupNonUniform, its Arithmetic and Ballot; PhysicalStorageBufferAddresses
     constexpr std::array poor{1U, 61U, 63U, 64U, 5347U};
     constexpr std::array matrix{9U, 5345U, 6022U}; // Float16, VulkanMemoryModel, CooperativeMatrixKHR

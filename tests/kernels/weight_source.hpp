@@ -12,7 +12,7 @@
 
 namespace etna::test {
 
-/// A random matrix as a file would hold it, and what its elements are worth.
+/// A random matrix in the encoding of a file, and the values of its elements.
 struct WeightSource {
     std::vector<std::byte> bytes;
     reference::Matrix values;
@@ -23,13 +23,13 @@ inline WeightFormat file_format(kernels::Format format) {
     return all_weight_formats[static_cast<std::size_t>(format)];
 }
 
-/// A width near `columns` that the format can have: odd where it may be, else whole blocks.
+/// A width near `columns` that the format allows: odd if possible, else a multiple of the block length.
 inline uint32_t width_near(kernels::Format format, uint32_t columns) {
     const uint32_t block = block_elements(file_format(format));
     return block == 1 ? columns - 3 : (columns + block - 1) / block * block;
 }
 
-/// Precondition: columns are whole blocks of the format.
+/// Precondition: columns is a multiple of the block length.
 inline WeightSource random_weight(std::mt19937& random, kernels::Format format, uint32_t rows,
                                   uint32_t columns) {
     WeightSource source;
@@ -47,7 +47,7 @@ inline WeightSource random_weight(std::mt19937& random, kernels::Format format, 
     return source;
 }
 
-/// Repacks in two slices where there are enough rows, so that slices are tested too.
+/// Repacks in two slices if there are enough rows, so that slices are tested too.
 inline kernels::Matrix upload_weight(DeviceCase& device, const WeightSource& source, kernels::Layout layout) {
     const auto rows = static_cast<uint32_t>(source.values.rows);
     const auto columns = static_cast<uint32_t>(source.values.columns);

@@ -10,7 +10,7 @@
 using namespace etna;
 using namespace etna::test;
 
-// What each architecture's own keys mean, and what is refused.
+// The keys specific to each architecture, and the values that are refused.
 namespace {
 
 RandomModelOptions options_of(RandomArchitecture architecture) {
@@ -41,7 +41,7 @@ std::string error_with(const RandomModelOptions& options, const std::string& key
 
 } // namespace
 
-TEST_CASE("gemma3 has a cache group for layers that see everything and one for those with a window") {
+TEST_CASE("gemma3 has a cache group for full attention and one for sliding windows") {
     RandomModelOptions options = options_of(RandomArchitecture::gemma3);
     options.layers = 8;
     options.window = 100;
@@ -74,7 +74,7 @@ TEST_CASE("gemma3 has a cache group for layers that see everything and one for t
     CHECK(config->gate == kernels::Gate::gelu);
 }
 
-TEST_CASE("gemma3 may list by layer what has a window") {
+TEST_CASE("gemma3 may list the layers with a window") {
     RandomModelOptions options = options_of(RandomArchitecture::gemma3);
     options.layers = 4;
     options.window = 100;
@@ -92,11 +92,10 @@ TEST_CASE("gemma3 may list by layer what has a window") {
         wrong.add_array(key, other);
         CHECK(read(wrong).error().message == "m.gguf: " + key + " = an array: must hold 4 truth values");
     }
-    CHECK(error_with(options, key, "every other") ==
-          "m.gguf: " + key + " = `every other`: not a whole number");
+    CHECK(error_with(options, key, "every other") == "m.gguf: " + key + " = `every other`: not an integer");
 }
 
-TEST_CASE("gemma3 without a window has full layers only, which rotate alike") {
+TEST_CASE("gemma3 without a window has full-attention layers only, with one set of RoPE parameters") {
     RandomModelOptions options = options_of(RandomArchitecture::gemma3);
     options.layers = 3;
     options.window = 0;
@@ -110,14 +109,14 @@ TEST_CASE("gemma3 without a window has full layers only, which rotate alike") {
     CHECK(config->cache_groups[0].rotary.base == 1e6);
 }
 
-TEST_CASE("gemma3 of 62 layers scales its scores by the width of a head's share") {
+TEST_CASE("gemma3 of 62 layers scales its scores by width / heads") {
     RandomModelOptions options = options_of(RandomArchitecture::gemma3);
     options.layers = 62;
     options.heads = 2;
     CHECK(read(options)->attention_scale == Approx(1 / std::sqrt(32.0)));
 }
 
-TEST_CASE("phi3 may have a window; without the key it sees everything") {
+TEST_CASE("phi3 may have a window; without the key it has full attention") {
     RandomModelOptions options = options_of(RandomArchitecture::phi3);
     options.window = 255;
     CHECK(read(options)->cache_groups[0].window_tokens == 255);
@@ -125,15 +124,15 @@ TEST_CASE("phi3 may have a window; without the key it sees everything") {
     CHECK(read(options)->cache_groups[0].window_tokens == 0);
 }
 
-TEST_CASE("qwen3moe tells its experts") {
+TEST_CASE("qwen3moe has experts") {
     const auto config = read(options_of(RandomArchitecture::qwen3moe));
     REQUIRE(config);
     CHECK(config->experts.count == 5);
-    CHECK(config->experts.used == 2);
+    CHECK(config->experts.experts_per_token == 2);
     CHECK(config->experts.feed_forward == 32);
 }
 
-TEST_CASE("experts that cannot be are refused") {
+TEST_CASE("inconsistent numbers of experts are refused") {
     RandomModelOptions options = options_of(RandomArchitecture::qwen3moe);
     options.experts_used = 6;
     CHECK(read(options).error().message == "m.gguf: qwen3moe.expert_used_count = 6: above expert_count 5");
@@ -152,10 +151,10 @@ TEST_CASE("experts that cannot be are refused") {
     }
 }
 
-TEST_CASE("bad values of architectures' own keys are named") {
+TEST_CASE("errors name bad values of architecture-specific keys") {
     const RandomModelOptions phi3 = options_of(RandomArchitecture::phi3);
     CHECK(error_with(phi3, "phi3.rope.scaling.type", "dynamic") ==
-          "m.gguf: phi3.rope.scaling.type = `dynamic`: supported are none, linear, yarn and longrope");
+          "m.gguf: phi3.rope.scaling.type = `dynamic`: must be none, linear, yarn or longrope");
     const RandomModelOptions gemma3 = options_of(RandomArchitecture::gemma3);
     CHECK(error_with(gemma3, "gemma3.rope.freq_base_swa", 0.5F) ==
           "m.gguf: gemma3.rope.freq_base_swa = 0.5: must be above 1 and at most 1000000000000");

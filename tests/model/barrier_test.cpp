@@ -9,8 +9,8 @@
 using namespace etna;
 using namespace etna::test;
 
-// lavapipe runs dispatches in order, so a forgotten barrier would first show on a user's GPU: the hazard
-// check must see it.
+// lavapipe runs dispatches in order, so a missing barrier would first show on a user's GPU: the hazard check
+// must find it.
 namespace {
 
 /// A device model without the executor around it, so that a step can be recorded with a barrier left out.
@@ -38,8 +38,7 @@ Bare load(const Bytes& bytes, kernels::PlanFamily family) {
     return {std::move(*file), *plan, std::move(*model), std::move(*transfer)};
 }
 
-/// Generation rows past the first run of attention and prompt rows, with answers of all kinds and a page
-/// copy.
+/// Decode rows past the first KV split and prefill rows, with outputs of all kinds and a page copy.
 engine::Batch mixed_batch(const engine::Limits& limits, const GroupTables& pages) {
     engine::Batch batch;
     for (uint32_t group = 0; group < limits.groups.size(); ++group)
@@ -50,7 +49,7 @@ engine::Batch mixed_batch(const engine::Limits& limits, const GroupTables& pages
         row.kind = kind;
         row.output_kind = want;
         row.sequence = sequence;
-        row.index = index;
+        row.position = index;
         row.candidates = 1;
         row.sampling.top_k = 1;
         batch.rows.push_back(row);
@@ -85,11 +84,11 @@ void check_every_barrier(Bare& bare, const engine::Batch& batch) {
 
 } // namespace
 
-TEST_CASE("a step without any one of its barriers is reported", "[device]") {
+TEST_CASE("leaving out any one barrier of a step is reported", "[device]") {
     for (const auto architecture : all_random_architectures) {
         INFO(to_string(architecture));
-        // A window of several runs, so that windowed attention is merged too; a soft cap (gemma3) is one
-        // stage more.
+        // A window of several KV splits, so that windowed attention is merged too; a soft cap (gemma3) is one
+        // step more.
         const Bytes bytes = random_model({.architecture = architecture,
                                           .context = 2200,
                                           .window = 2150,

@@ -9,7 +9,7 @@
 using namespace etna;
 using namespace etna::test;
 
-// Caches that round keys and values further than arithmetic does.
+// Caches that round keys and values more coarsely than the arithmetic.
 namespace {
 
 using kernels::CacheFormat;
@@ -19,7 +19,7 @@ struct CacheCase {
     kernels::CacheFormats formats;
 };
 
-RandomModelOptions small(RandomArchitecture architecture, uint32_t head_dim) {
+RandomModelOptions small_cache_model(RandomArchitecture architecture, uint32_t head_dim) {
     return {.architecture = architecture,
             .layers = 2,
             .embedding = 64,
@@ -58,12 +58,12 @@ std::vector<double> probabilities(const auto& logits) {
     return result;
 }
 
-/// Mean over the places of sum p log(p / q), p the plain twin's probabilities.
+/// Mean over the positions of sum p log(p / q), p the plain twin's probabilities.
 double mean_divergence(const Logits& logits, const std::vector<reference::Vector>& plain) {
     double sum = 0;
-    for (std::size_t place = 0; place < logits.size(); ++place) {
-        const auto p = probabilities(plain[place]);
-        const auto q = probabilities(logits[place]);
+    for (std::size_t position = 0; position < logits.size(); ++position) {
+        const auto p = probabilities(plain[position]);
+        const auto q = probabilities(logits[position]);
         for (std::size_t token = 0; token < p.size(); ++token)
             sum += p[token] * std::log(p[token] / q[token]);
     }
@@ -74,11 +74,11 @@ double mean_divergence(const Logits& logits, const std::vector<reference::Vector
 
 TEST_CASE("a Q8_0 cache agrees with a twin that quantises alike, and is near the plain one", "[device]") {
     const std::vector<CacheCase> cases{
-        {small(RandomArchitecture::llama, 10), {CacheFormat::q8_0, CacheFormat::q8_0}},
-        {small(RandomArchitecture::qwen3, 64), {CacheFormat::q8_0, CacheFormat::q8_0}},
-        {small(RandomArchitecture::gemma3, 40), {CacheFormat::q8_0, CacheFormat::q8_0}},
-        {small(RandomArchitecture::qwen2, 32), {CacheFormat::q8_0, CacheFormat::f16}},
-        {small(RandomArchitecture::llama, 72), {CacheFormat::f32, CacheFormat::q8_0}},
+        {small_cache_model(RandomArchitecture::llama, 10), {CacheFormat::q8_0, CacheFormat::q8_0}},
+        {small_cache_model(RandomArchitecture::qwen3, 64), {CacheFormat::q8_0, CacheFormat::q8_0}},
+        {small_cache_model(RandomArchitecture::gemma3, 40), {CacheFormat::q8_0, CacheFormat::q8_0}},
+        {small_cache_model(RandomArchitecture::qwen2, 32), {CacheFormat::q8_0, CacheFormat::f16}},
+        {small_cache_model(RandomArchitecture::llama, 72), {CacheFormat::f32, CacheFormat::q8_0}},
     };
     for (std::size_t i = 0; i < cases.size(); ++i) {
         const CacheCase& one = cases[i];

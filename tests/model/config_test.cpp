@@ -13,7 +13,7 @@ using namespace etna::test;
 
 namespace {
 
-/// The least that describes a model, without one key and with another value of one.
+/// The minimum that describes a model, without one key and with another value of one.
 GgufWriter least_keys(std::string_view without = "") {
     GgufWriter writer;
     writer.add("general.architecture", "llama");
@@ -122,14 +122,14 @@ TEST_CASE("missing keys are named") {
         CHECK(error_of(least_keys(key)) == "m.gguf: llama." + key + ": the key is missing");
 }
 
-TEST_CASE("bad values are named with their key") {
+TEST_CASE("errors name bad values and their key") {
     CHECK(error_with("block_count", 0U, "block_count") == "m.gguf: llama.block_count = 0: outside 1 to 1024");
     CHECK(error_with("block_count", 5000U, "block_count") ==
           "m.gguf: llama.block_count = 5000: outside 1 to 1024");
     CHECK(error_with("embedding_length", uint64_t{1} << 40U, "embedding_length") ==
           "m.gguf: llama.embedding_length = 1099511627776: outside 1 to 262144");
     CHECK(error_with("embedding_length", "wide", "embedding_length") ==
-          "m.gguf: llama.embedding_length = `wide`: not a whole number");
+          "m.gguf: llama.embedding_length = `wide`: not an integer");
     CHECK(
         error_with("attention.head_count", 7U, "attention.head_count") ==
         "m.gguf: llama.attention.head_count = 7: does not split embedding_length 48 into heads of 2 to 512");
@@ -152,16 +152,16 @@ TEST_CASE("bad values are named with their key") {
           "m.gguf: llama.rope.scaling.factor = -1: must be at least 0 and at most 1000000");
     CHECK(error_with("rope.scaling.type", std::string(100000, 'x')) ==
           "m.gguf: llama.rope.scaling.type = `" + std::string(100, 'x') +
-              "...`: supported are none, linear, yarn and longrope");
+              "...`: must be none, linear, yarn or longrope");
     CHECK(error_with("rope.scaling.type", "dynamic") ==
-          "m.gguf: llama.rope.scaling.type = `dynamic`: supported are none, linear, yarn and longrope");
+          "m.gguf: llama.rope.scaling.type = `dynamic`: must be none, linear, yarn or longrope");
     CHECK(error_with("expert_count", 8U) ==
           "m.gguf: llama.expert_count = 8: mixtures of experts are not supported");
     CHECK(error_with("attention.layer_norm_rms_epsilon", 0.0F, "attention.layer_norm_rms_epsilon") ==
           "m.gguf: llama.attention.layer_norm_rms_epsilon = 0: must be above 0 and at most 0.1");
 }
 
-TEST_CASE("head counts that differ by layer are refused in clear words") {
+TEST_CASE("head counts that differ by layer are refused, with an explanation") {
     GgufWriter writer = least_keys("attention.head_count");
     writer.add_array("llama.attention.head_count", std::vector<uint32_t>{6, 6, 3});
     const auto config = read(writer);
@@ -171,7 +171,7 @@ TEST_CASE("head counts that differ by layer are refused in clear words") {
                                     "layer to layer are not supported");
 }
 
-TEST_CASE("a list that says the same of each layer is that number") {
+TEST_CASE("a list with the same value for each layer is that number") {
     GgufWriter writer = least_keys("attention.head_count");
     writer.add_array("llama.attention.head_count", std::vector<uint32_t>{8, 8, 8});
     const auto config = read(writer);
@@ -185,7 +185,7 @@ TEST_CASE("a list that says the same of each layer is that number") {
     CHECK(error_of(negative).find("attention.head_count") != std::string::npos);
 }
 
-TEST_CASE("a file with a vocabulary and no tensors says so") {
+TEST_CASE("the error for a file without tensors reports that it has only a vocabulary") {
     const Bytes bytes = least_keys().bytes();
     const auto file = gguf::File::parse(bytes, "words.gguf");
     REQUIRE(file);
@@ -195,7 +195,7 @@ TEST_CASE("a file with a vocabulary and no tensors says so") {
     CHECK(!plan.error().hint.empty());
 }
 
-TEST_CASE("what is wrong with the metadata comes with a hint") {
+TEST_CASE("errors in the metadata have a hint") {
     for (const char* key : {"block_count", "embedding_length", "attention.head_count"}) {
         CAPTURE(key);
         const auto config = read(least_keys(key));
@@ -204,7 +204,7 @@ TEST_CASE("what is wrong with the metadata comes with a hint") {
     }
 }
 
-TEST_CASE("with experts, the width of a dense layer need not be told") {
+TEST_CASE("with experts, the width of a dense layer is optional") {
     GgufWriter writer = least_keys("feed_forward_length");
     writer.add("llama.expert_feed_forward_length", 64U);
     CHECK(read(writer).has_value());

@@ -52,7 +52,7 @@ TEST_CASE("by default the cache holds one sequence of the model's context") {
     CHECK(plan({}, 4 * gibibyte, 0, vk::DeviceType::cpu)->limits.batch_rows_max == 64);
 }
 
-TEST_CASE("several contexts share half of what is free, and the first comes before them") {
+TEST_CASE("several contexts share half of the free memory, after the first") {
     CHECK(plan({.contexts = 4}, 4 * gibibyte)->limits.groups[0].page_count == 4 * 128);
     const auto crowded = plan({.contexts = 1000}, 4 * gibibyte);
     CHECK(crowded->cache_bytes > gibibyte);
@@ -63,10 +63,10 @@ TEST_CASE("several contexts share half of what is free, and the first comes befo
     CHECK(plan({.contexts = 1000}, tight * 32 / 31)->limits.groups[0].page_count == 128);
 }
 
-TEST_CASE("a context that nobody named shrinks to what fits") {
+TEST_CASE("a default context shrinks to the available memory") {
     const auto whole = plan({}, 4 * gibibyte);
     REQUIRE(whole);
-    // Room for about 40 pages beside the rest and the margin of 64 MiB + 1/32.
+    // Room for about 40 pages in addition to the rest and the margin of 64 MiB + 1/32.
     const uint64_t needed = whole->weight_bytes + whole->workspace_bytes + 40 * page_bytes + 64 * mebibyte;
     const auto made = plan({}, needed * 32 / 31 + page_bytes / 2);
     REQUIRE(made);
@@ -75,7 +75,7 @@ TEST_CASE("a context that nobody named shrinks to what fits") {
     CHECK(made->model_context_tokens == 4096);
 }
 
-TEST_CASE("a context that was asked for and does not fit is an error") {
+TEST_CASE("a requested context that does not fit is an error") {
     const auto made = plan({.context_tokens = 65536}, 300 * mebibyte);
     REQUIRE(!made);
     CHECK(made.error().kind == ErrorKind::out_of_memory);

@@ -6,17 +6,17 @@
 using namespace etna;
 using namespace etna::test;
 
-// Pages that sequences share, copies, and going back: what the engine does with page tables.
+// Shared pages, copies and truncation: the operations of the engine on page tables.
 namespace {
 
-constexpr uint32_t vocabulary = 300;
+constexpr uint32_t fork_vocabulary = 300;
 
-Bytes model_bytes(RandomArchitecture architecture) {
+Bytes fork_model(RandomArchitecture architecture) {
     return random_model(
-        {.architecture = architecture, .vocabulary = vocabulary, .tokenizer = RandomTokenizer::none});
+        {.architecture = architecture, .vocabulary = fork_vocabulary, .tokenizer = RandomTokenizer::none});
 }
 
-/// Rows for places [first, tokens) of sequence `sequence`, logits for all of them.
+/// Rows for positions [first, tokens) of sequence `sequence`, logits for all of them.
 void add_rows(engine::Batch& batch, uint32_t sequence, const std::vector<TokenId>& tokens, uint32_t first,
               engine::RowKind kind) {
     for (uint32_t i = first; i < tokens.size(); ++i) {
@@ -25,8 +25,8 @@ void add_rows(engine::Batch& batch, uint32_t sequence, const std::vector<TokenId
         row.output_kind = engine::OutputKind::logits;
         row.value = tokens[i];
         row.sequence = sequence;
-        row.index = i;
-        row.position[0] = i;
+        row.position = i;
+        row.rope_position[0] = i;
         batch.rows.push_back(row);
     }
 }
@@ -40,10 +40,10 @@ void check_rows(ModelCase& tested, const engine::Outputs& outputs, std::size_t f
                        tested.twin().run(tokens), 2e-2);
 }
 
-std::vector<TokenId> continued(const std::vector<TokenId>& tokens, uint32_t kept, uint32_t more,
+std::vector<TokenId> continued(const std::vector<TokenId>& tokens, uint32_t prefix, uint32_t more,
                                uint32_t seed) {
-    std::vector<TokenId> result(tokens.begin(), tokens.begin() + kept);
-    const auto added = random_tokens(more, vocabulary, seed);
+    std::vector<TokenId> result(tokens.begin(), tokens.begin() + prefix);
+    const auto added = random_tokens(more, fork_vocabulary, seed);
     result.insert(result.end(), added.begin(), added.end());
     return result;
 }
@@ -53,15 +53,15 @@ std::vector<TokenId> continued(const std::vector<TokenId>& tokens, uint32_t kept
 TEST_CASE("a fork shares full pages, copies the last, and disturbs neither side", "[device]") {
     for (const auto architecture : all_random_architectures) {
         INFO(to_string(architecture));
-        ModelCase tested(model_bytes(architecture), {});
+        ModelCase tested(fork_model(architecture), {});
         const engine::Limits& limits = tested.executor().limits();
-        const auto parent = random_tokens(50, vocabulary, 1);
+        const auto parent = random_tokens(50, fork_vocabulary, 1);
         const GroupTables parent_pages(limits, {9, 4});
         engine::Batch prompt{.copies = {}, .sequences = {parent_pages.view()}, .rows = {}};
         add_rows(prompt, 0, parent, 0, engine::RowKind::prefill);
         check_rows(tested, run_batch(tested.executor(), prompt), 0, parent, 0);
 
-        // Page 9 (places 0 to 31) is shared, page 4 is copied to 7; both sides go on in one step.
+        // Page 9 (positions 0 to 31) is shared, page 4 is copied to 7; both sides continue in one step.
         const auto left = continued(parent, 50, 1, 2);
         const auto right = continued(parent, 50, 12, 3);
         const GroupTables right_pages(limits, {9, 7});
@@ -81,11 +81,11 @@ TEST_CASE("a fork shares full pages, copies the last, and disturbs neither side"
     }
 }
 
-TEST_CASE("a truncated sequence goes on from where it was cut", "[device]") {
+TEST_CASE("a truncated sequence continues from its new end", "[device]") {
     for (const auto architecture : all_random_architectures) {
         INFO(to_string(architecture));
-        ModelCase tested(model_bytes(architecture), {});
-        const auto first = random_tokens(60, vocabulary, 5);
+        ModelCase tested(fork_model(architecture), {});
+        const auto first = random_tokens(60, fork_vocabulary, 5);
         const GroupTables pages(tested.executor().limits(), {3, 2});
         engine::Batch prompt{.copies = {}, .sequences = {pages.view()}, .rows = {}};
         add_rows(prompt, 0, first, 0, engine::RowKind::prefill);

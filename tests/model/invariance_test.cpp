@@ -10,18 +10,19 @@
 using namespace etna;
 using namespace etna::test;
 
-// The numerics contract: a request's bits do not depend on its company, its pages, or how its prompt was cut.
+// The numerics contract: a request's bits do not depend on the rest of the batch, its pages, or the chunks of
+// its prompt.
 namespace {
 
-/// Places whose logits differ in any bit.
+/// Positions whose logits differ in any bit.
 std::vector<std::size_t> differing(const Logits& a, const Logits& b) {
     REQUIRE(a.size() == b.size());
-    std::vector<std::size_t> places;
+    std::vector<std::size_t> positions;
     for (std::size_t i = 0; i < a.size(); ++i) {
         if (std::memcmp(a[i].data(), b[i].data(), a[i].size() * sizeof(float)) != 0)
-            places.push_back(i);
+            positions.push_back(i);
     }
-    return places;
+    return positions;
 }
 
 RandomModelOptions model_options(RandomArchitecture architecture = RandomArchitecture::qwen3) {
@@ -37,12 +38,12 @@ RandomModelOptions model_options(RandomArchitecture architecture = RandomArchite
             .tokenizer = RandomTokenizer::none};
 }
 
-/// The request of all tests here: a prompt over several pages, then generation.
+/// The request of all tests here: a prompt over several pages, then decode rows.
 Script request(uint32_t chunk) {
     return {.tokens = random_tokens(90, 300, 11), .prompt = 77, .chunk = chunk};
 }
 
-/// Seven others; one is long enough that attention splits (on GPU plans), where the request alone would not.
+/// Seven others; one is so long that attention splits (on GPU plans), which the request alone would not.
 std::vector<Script> company() {
     std::vector<Script> scripts;
     for (uint32_t i = 0; i < 6; ++i) {
@@ -58,7 +59,7 @@ std::vector<Script> company() {
 
 } // namespace
 
-TEST_CASE("a request gives the same bits alone, in company, and however its prompt is cut", "[device]") {
+TEST_CASE("a request gives the same bits alone and in a batch, for any chunks of its prompt", "[device]") {
     const std::array cases{std::pair{RandomArchitecture::qwen3, WeightFormat::f32},
                            std::pair{RandomArchitecture::qwen3, WeightFormat::q8_0},
                            std::pair{RandomArchitecture::gemma3, WeightFormat::f16},
@@ -89,13 +90,13 @@ TEST_CASE("a request gives the same bits alone, in company, and however its prom
     }
 }
 
-TEST_CASE("generation rows give the same bits beside sequences that are all over the context", "[device]") {
+TEST_CASE("decode rows give the same bits in a batch with sequences of any length", "[device]") {
     const Bytes bytes = random_model(model_options());
     for (const auto family : all_families) {
         INFO("planned as " << kernels::to_string(family));
         ModelCase tested(bytes, {.family = family, .pages = 160});
-        // Runs end every 512 places on GPU plans: there the request splits itself, and its company by one run
-        // more. On the CPU plan they end every 2048: there only the company splits.
+        // A KV split has 512 tokens on GPU plans: there the request splits, and the others into one split
+        // more. On the CPU plan it has 2048: there only the others split.
         const bool is_cpu = family == kernels::PlanFamily::lavapipe;
         const uint32_t length = is_cpu ? 60 : 530;
         const uint32_t longer = is_cpu ? 2090 : 1060;
@@ -114,7 +115,7 @@ TEST_CASE("generation rows give the same bits beside sequences that are all over
     }
 }
 
-TEST_CASE("matrices that lie in several buffers give the same bits as whole ones", "[device]") {
+TEST_CASE("matrices split over several buffers give the same bits as unsplit ones", "[device]") {
     const std::array formats{WeightFormat::f32, WeightFormat::q8_0};
     for (std::size_t i = 0; i < formats.size(); ++i) {
         const WeightFormat format = formats[i];

@@ -11,11 +11,11 @@
 using namespace etna;
 using namespace etna::test;
 
-// What a file must hold, and what is said when it does not. No device is needed: planning comes before
+// Requirements on a file, and the errors if it does not meet them. No device is needed: planning precedes
 // loading.
 namespace {
 
-RandomModelOptions small() {
+RandomModelOptions one_layer() {
     return {.layers = 1, .vocabulary = 304, .tokenizer = RandomTokenizer::none};
 }
 
@@ -48,8 +48,8 @@ Bytes renamed(Bytes bytes, std::string_view from, std::string_view to) {
 
 } // namespace
 
-TEST_CASE("a sound file is planned: every tensor once, with the bytes of its layout") {
-    const auto blueprint = plan(random_model(small()));
+TEST_CASE("the plan of a valid file has every tensor once, with the bytes of its layout") {
+    const auto blueprint = plan(random_model(one_layer()));
     REQUIRE(blueprint);
     CHECK(blueprint->architecture->name == "llama");
     CHECK(blueprint->tensors.size() == 12);
@@ -71,7 +71,7 @@ TEST_CASE("the kernels that a model needs follow from its tensors") {
         REQUIRE(file);
         return model::kernel_scope(*file);
     };
-    RandomModelOptions dense = small();
+    RandomModelOptions dense = one_layer();
     dense.matrices = WeightFormat::q4_0;
     dense.embedding_format = WeightFormat::q8_0;
     dense.head_format = WeightFormat::f16;
@@ -83,7 +83,7 @@ TEST_CASE("the kernels that a model needs follow from its tensors") {
     dense.head = HeadKind::tied;
     CHECK(scope_of(dense).matrices == formats({Format::q4_0, Format::q5_1, Format::q8_0}));
 
-    RandomModelOptions mixture = small();
+    RandomModelOptions mixture = one_layer();
     mixture.architecture = RandomArchitecture::qwen3moe;
     mixture.matrices = WeightFormat::q8_0;
     const auto experts = scope_of(mixture);
@@ -92,7 +92,7 @@ TEST_CASE("the kernels that a model needs follow from its tensors") {
 }
 
 TEST_CASE("a missing tensor is named") {
-    const RandomModelOptions options = small();
+    const RandomModelOptions options = one_layer();
     const Bytes bytes = renamed(random_model(options), "blk.0.attn_k.weight", "blk.0.attn_j.weight");
     const Error error = error_of(bytes);
     CHECK(error.kind == ErrorKind::corrupt);
@@ -100,15 +100,15 @@ TEST_CASE("a missing tensor is named") {
 }
 
 TEST_CASE("a tensor of the wrong shape is named with both shapes") {
-    GgufWriter writer = random_model_writer(small());
+    GgufWriter writer = random_model_writer(one_layer());
     writer.add_tensor({"blk.0.attn_q.bias", 0, {60}, Bytes(60 * 4)});
     const Error error = error_of(writer.bytes());
     CHECK(error.kind == ErrorKind::corrupt);
     CHECK(error.message == "m.gguf: tensor blk.0.attn_q.bias has shape [60], the metadata asks for [64]");
 }
 
-TEST_CASE("unclaimed tensors are named, five at most") {
-    GgufWriter writer = random_model_writer(small());
+TEST_CASE("errors name at most five unclaimed tensors") {
+    GgufWriter writer = random_model_writer(one_layer());
     for (int i = 0; i < 7; ++i)
         writer.add_tensor({"extra." + std::to_string(i), 0, {8}, Bytes(32)});
     const Error error = error_of(writer.bytes());
@@ -119,7 +119,7 @@ TEST_CASE("unclaimed tensors are named, five at most") {
 }
 
 TEST_CASE("head norms are qwen3's alone") {
-    GgufWriter writer = random_model_writer(small());
+    GgufWriter writer = random_model_writer(one_layer());
     writer.add_tensor({"blk.0.attn_q_norm.weight", 0, {16}, Bytes(64)});
     CHECK(error_of(writer.bytes()).message ==
           "m.gguf: 1 tensor that this architecture does not use: blk.0.attn_q_norm.weight");
@@ -139,8 +139,8 @@ TEST_CASE("an unknown architecture is refused by name, with the known ones") {
     CHECK(error_of(GgufWriter().bytes()).kind == ErrorKind::corrupt);
 }
 
-TEST_CASE("a quantised vector is named with what is supported") {
-    GgufWriter writer = random_model_writer(small());
+TEST_CASE("the error for a quantised vector names the supported types") {
+    GgufWriter writer = random_model_writer(one_layer());
     constexpr uint32_t q4_0 = 2;
     writer.add_tensor({"blk.0.attn_q.bias", q4_0, {64}, Bytes(2 * 18)});
     const Error error = error_of(writer.bytes());
@@ -150,14 +150,14 @@ TEST_CASE("a quantised vector is named with what is supported") {
 }
 
 TEST_CASE("frequency divisors must be positive numbers") {
-    GgufWriter writer = random_model_writer(small());
+    GgufWriter writer = random_model_writer(one_layer());
     writer.add_tensor({"rope_freqs.weight", 0, {8}, Bytes(32)});
     CHECK(error_of(writer.bytes()).message ==
           "m.gguf: tensor rope_freqs.weight: every element must be a positive number");
 }
 
-TEST_CASE("a matrix that no allocation can hold is cut, and refused where not even eight rows fit") {
-    const Bytes bytes = random_model(small());
+TEST_CASE("a matrix larger than an allocation is split, and refused if not even eight rows fit") {
+    const Bytes bytes = random_model(one_layer());
     const auto file = gguf::File::parse(bytes, "m.gguf");
     REQUIRE(file);
     kernels::PlanTarget poor = target();
@@ -175,8 +175,8 @@ TEST_CASE("a matrix that no allocation can hold is cut, and refused where not ev
     CHECK(refused.error().message.starts_with("m.gguf: eight rows of tensor token_embd.weight take"));
 }
 
-TEST_CASE("fused tensors are checked whole and planned as their parts") {
-    RandomModelOptions options = small();
+TEST_CASE("fused tensors are checked as one and planned as their parts") {
+    RandomModelOptions options = one_layer();
     options.architecture = RandomArchitecture::phi3;
     Bytes bytes = random_model(options);
     const auto file = gguf::File::parse(bytes, "m.gguf");
@@ -189,7 +189,7 @@ TEST_CASE("fused tensors are checked whole and planned as their parts") {
     REQUIRE(part != blueprint->tensors.end());
     CHECK(part->tensor->name == "blk.0.attn_qkv.weight");
     CHECK(part->rows == 32);
-    CHECK(part->offset == uint64_t{64 + 32} * 64 * 4); // behind q and k, rows of 64 F32 elements
+    CHECK(part->offset == uint64_t{64 + 32} * 64 * 4); // after q and k, rows of 64 F32 elements
 
     set_integer(bytes, "phi3.attention.head_count_kv", 1);
     const Error error = error_of(bytes);
@@ -199,7 +199,7 @@ TEST_CASE("fused tensors are checked whole and planned as their parts") {
 }
 
 TEST_CASE("LongRoPE needs both sets of divisors, of the right length") {
-    RandomModelOptions options = small();
+    RandomModelOptions options = one_layer();
     options.architecture = RandomArchitecture::phi3;
     options.rope_scaling = RopeScaling::longrope;
     const auto blueprint = plan(random_model(options));
@@ -219,7 +219,7 @@ TEST_CASE("LongRoPE needs both sets of divisors, of the right length") {
 }
 
 TEST_CASE("qwen2 needs its biases") {
-    RandomModelOptions options = small();
+    RandomModelOptions options = one_layer();
     options.architecture = RandomArchitecture::qwen2;
     REQUIRE(plan(random_model(options)));
     CHECK(error_of(renamed(random_model(options), "blk.0.attn_v.bias", "blk.0.attn_w.bias")).message ==
@@ -227,7 +227,7 @@ TEST_CASE("qwen2 needs its biases") {
 }
 
 TEST_CASE("a stack of experts must have the shape that the metadata asks for") {
-    RandomModelOptions options = small();
+    RandomModelOptions options = one_layer();
     options.architecture = RandomArchitecture::qwen3moe;
     const auto blueprint = plan(random_model(options));
     REQUIRE(blueprint);

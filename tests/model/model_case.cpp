@@ -32,7 +32,7 @@ std::vector<std::vector<engine::PageId>> share_pages(const std::vector<Script>& 
     engine::PageId next = 0;
     if (order == PageOrder::consecutive) {
         for (std::size_t i = 0; i < scripts.size(); ++i) {
-            for (uint32_t place = 0; place < scripts[i].tokens.size(); place += page_tokens)
+            for (uint32_t position = 0; position < scripts[i].tokens.size(); position += page_tokens)
                 tables[i].push_back(next++);
         }
         return tables;
@@ -40,13 +40,13 @@ std::vector<std::vector<engine::PageId>> share_pages(const std::vector<Script>& 
     std::size_t longest = 0;
     for (const Script& script : scripts)
         longest = std::max(longest, script.tokens.size());
-    for (uint32_t place = 0; place < longest; place += page_tokens) {
+    for (uint32_t position = 0; position < longest; position += page_tokens) {
         for (std::size_t i = 0; i < scripts.size(); ++i) {
-            if (place < scripts[i].tokens.size())
+            if (position < scripts[i].tokens.size())
                 tables[i].push_back(next++);
         }
     }
-    for (auto& table : tables) { // later places lie before earlier ones
+    for (auto& table : tables) { // later positions are in earlier pages
         for (engine::PageId& page : table)
             page = next - 1 - page;
     }
@@ -67,7 +67,7 @@ std::size_t largest_of(const auto& logits) {
     return static_cast<std::size_t>(std::max_element(logits.begin(), logits.end()) - logits.begin());
 }
 
-/// Runs scripts step by step; `done` is the next place of each.
+/// Runs scripts step by step; `done` is the next position of each.
 class Conductor {
 public:
     Conductor(engine::Executor& executor, const std::vector<Script>& scripts, PageOrder order)
@@ -110,9 +110,9 @@ private:
             row.kind = is_prompt ? engine::RowKind::prefill : engine::RowKind::decode;
             row.value = script.tokens[done_[i]];
             row.sequence = i;
-            row.index = done_[i]++;
-            row.position[0] = row.index;
-            if (row.index >= script.want_from) {
+            row.position = done_[i]++;
+            row.rope_position[0] = row.position;
+            if (row.position >= script.want_from) {
                 row.output_kind = engine::OutputKind::logits;
                 wanted_.push_back(i);
             }
@@ -219,8 +219,8 @@ void check_against_twin(const Script& script, const Logits& logits,
     double worst = 0;
     std::string where;
     for (std::size_t i = 0; i < logits.size(); ++i) {
-        const std::size_t place = script.want_from + i;
-        const reference::Vector& expected = twin[place];
+        const std::size_t position = script.want_from + i;
+        const reference::Vector& expected = twin[position];
         REQUIRE(logits[i].size() == expected.size());
         const double sum = log_sum_exp(logits[i]);
         const double expected_sum = log_sum_exp(expected);
@@ -228,15 +228,15 @@ void check_against_twin(const Script& script, const Logits& logits,
             const double difference = std::fabs((logits[i][token] - sum) - (expected[token] - expected_sum));
             if (!(difference <= worst)) { // NaN counts as worst
                 worst = difference;
-                where = fmt::format("place {} of {} (prompt {}, chunk {}), token {}: {} instead of {}", place,
-                                    script.tokens.size(), script.prompt, script.chunk, token,
+                where = fmt::format("position {} of {} (prompt {}, chunk {}), token {}: {} instead of {}",
+                                    position, script.tokens.size(), script.prompt, script.chunk, token,
                                     logits[i][token], expected[token]);
             }
         }
         reference::Vector sorted = expected;
         std::partial_sort(sorted.begin(), sorted.begin() + 2, sorted.end(), std::greater<>());
         if (sorted[0] - sorted[1] > 2 * tolerance) {
-            INFO("place " << place);
+            INFO("position " << position);
             CHECK(largest_of(logits[i]) == largest_of(expected));
         }
     }

@@ -2,8 +2,8 @@
 
 #include "core/engine/executor.hpp"
 #include "core/gguf/file.hpp"
+#include "core/kernels/kv_cache.hpp"
 #include "core/kernels/library.hpp"
-#include "core/kernels/operations.hpp"
 #include "tests/reference/model.hpp"
 #include "tests/support/random_model.hpp"
 
@@ -20,7 +20,7 @@ namespace etna::test {
 inline constexpr std::array all_families{kernels::PlanFamily::nvidia, kernels::PlanFamily::amd,
                                          kernels::PlanFamily::intel, kernels::PlanFamily::lavapipe};
 
-/// The families that model number `index` of a list runs as: all of them in a whole product, else the CPU's
+/// The families that model number `index` of a list runs as: all of them in a full product, else the CPU's
 /// and one GPU's, round-robin.
 std::vector<kernels::PlanFamily> families_of(std::size_t index);
 
@@ -32,8 +32,8 @@ struct ModelCaseOptions {
     uint64_t matrix_part_bytes = 0;
 };
 
-/// A model in memory, its executor on the device under test, and its CPU twin. What cannot be loaded fails
-/// the test.
+/// A model in memory, its executor on the device under test, and its CPU twin. A load error fails the
+/// test.
 class ModelCase {
 public:
     ModelCase(Bytes bytes, const ModelCaseOptions& options);
@@ -49,29 +49,29 @@ private:
     std::unique_ptr<engine::Executor> executor_;
 };
 
-/// One sequence: places [0, prompt) are prompt rows, `chunk` a step; the others are generation rows, one a
-/// step, fed with the tokens that are given.
+/// One sequence: positions [0, prompt) are prefill rows, `chunk` a step; the others are decode rows, one a
+/// step, with the given tokens.
 struct Script {
     std::vector<TokenId> tokens;
     uint32_t prompt = 0;
     uint32_t chunk = 16;
-    uint32_t want_from = 0; ///< logits are asked for from this place on
+    uint32_t want_from = 0; ///< first position with logits
 };
 
 /// How many of its tokens go through matrix units on the device under test.
 uint32_t matrix_tokens(const Script& script, kernels::PlanFamily family);
 
-/// How sequences get their pages: each a run of its own, or all mixed up.
+/// The pages of sequences: consecutive for each, or scattered.
 enum class PageOrder : uint8_t { consecutive, scattered };
 
-using Logits = std::vector<std::vector<float>>; ///< [place - want_from][vocabulary]
+using Logits = std::vector<std::vector<float>>; ///< [position - want_from][vocabulary]
 
 /// Runs all scripts in common steps until each has ended, and gives each one's logits.
 std::vector<Logits> run_together(engine::Executor& executor, const std::vector<Script>& scripts,
                                  PageOrder order = PageOrder::scattered);
 
-/// One table for each cache group, whose pages are numbered apart: `pages` in group 0, moved on by 1 (in a
-/// circle of `page_count`) in the next, and so on. Owns what SequenceView borrows.
+/// One table for each cache group, whose pages are numbered apart: `pages` in group 0, shifted by 1 (modulo
+/// `page_count`) in the next, and so on. Owns what SequenceView borrows.
 class GroupTables {
 public:
     GroupTables(const engine::Limits& limits, const std::vector<engine::PageId>& pages);
@@ -89,7 +89,7 @@ engine::Outputs run_batch(engine::Executor& executor, const engine::Batch& batch
 std::vector<TokenId> random_tokens(uint32_t count, uint32_t vocabulary, uint32_t seed);
 
 /// Fails unless each log-probability is within `tolerance` of the twin's, and the largest is the same token
-/// where the twin's top two are further apart than twice that. `twin` [tokens][vocabulary] begins at place 0.
+/// if the twin's top two are further apart than twice that. `twin` [tokens][vocabulary] begins at position 0.
 void check_against_twin(const Script& script, const Logits& logits,
                         const std::vector<reference::Vector>& twin, double tolerance);
 

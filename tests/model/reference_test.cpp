@@ -9,21 +9,21 @@
 using namespace etna;
 using namespace etna::test;
 
-// Whole models against the CPU twin, under every plan family.
+// Complete models against the CPU twin, under every plan family.
 namespace {
 
 double tolerance_of(kernels::CacheFormat format) {
     return format == kernels::CacheFormat::f32 ? 2e-3 : 2e-2;
 }
 
-/// F32 weights stay away from matrix units: nothing of such a model is rounded but what the cache keeps.
+/// F32 weights do not use matrix units: only the cache rounds in such a model.
 bool is_float(const gguf::File& file) {
     return std::all_of(file.tensors().begin(), file.tensors().end(),
                        [](const gguf::Tensor& tensor) { return tensor.type == gguf::TensorType::f32; });
 }
 
-/// Matrix units round, so that there the twin rounds at the same points, the cache included. What differs
-/// then is how a number between two roundings falls.
+/// Matrix units round, so that there the twin rounds at the same points, the cache included. The remaining
+/// difference is the direction of a rounding near a midpoint.
 reference::CacheElements rounded(kernels::CacheFormat format) {
     const auto element =
         format == kernels::CacheFormat::f32 ? reference::CacheElement::f32 : reference::CacheElement::f16;
@@ -48,7 +48,7 @@ RandomModelOptions odd(RandomArchitecture architecture) {
             .tokenizer = RandomTokenizer::none};
 }
 
-/// Rows that Q8_0 can store: multiples of 32, which are no powers of two.
+/// Rows that Q8_0 can store: multiples of 32 that are not powers of two.
 RandomModelOptions blocks(RandomArchitecture architecture) {
     return {.architecture = architecture,
             .layers = 2,
@@ -64,7 +64,7 @@ RandomModelOptions blocks(RandomArchitecture architecture) {
             .tokenizer = RandomTokenizer::none};
 }
 
-/// Every matrix of a layer in a format of its own, in rows of whole blocks of 256.
+/// Every matrix of a layer in another format, in rows of a multiple of 256.
 RandomModelOptions mixture(RandomArchitecture architecture) {
     using enum WeightFormat;
     return {.architecture = architecture,
@@ -158,7 +158,7 @@ std::vector<NamedModel> models() {
     };
 }
 
-/// Windows of which the first ends within a page, the second at a page's end and one place beyond it.
+/// Windows of which the first ends within a page, the second at a page's end and one position beyond it.
 std::vector<NamedModel> windowed_models() {
     using enum kernels::CacheFormat;
     RandomModelOptions long_phi3 = odd(RandomArchitecture::phi3);
@@ -276,11 +276,11 @@ TEST_CASE("models with experts agree with the twin, alone and in mixed batches",
     check_models(expert_models());
 }
 
-TEST_CASE("attention over more places than one run agrees with the twin", "[device]") {
+TEST_CASE("attention over more positions than one KV split agrees with the twin", "[device]") {
     RandomModelOptions llama = odd(RandomArchitecture::llama);
     llama.context = 2300;
     llama.layers = 1;
-    // A window that begins in an earlier run than it ends in, beside a layer without.
+    // A window that begins in an earlier KV split than it ends in, and a layer without a window.
     RandomModelOptions gemma3 = odd(RandomArchitecture::gemma3);
     gemma3.context = 2300;
     gemma3.window = 300;
@@ -294,7 +294,7 @@ TEST_CASE("attention over more places than one run agrees with the twin", "[devi
                                      .cache = {kernels::CacheFormat::f32, kernels::CacheFormat::f32},
                                      .pages = 160});
             const uint32_t vocabulary = options.vocabulary;
-            // The runs of the GPU families end every 512 places, those of the CPU every 2048.
+            // A KV split has 512 tokens in the GPU families and 2048 in the CPU's.
             const uint32_t length = family == kernels::PlanFamily::lavapipe ? 2060 : 640;
             const std::vector<Script> scripts{
                 {.tokens = random_tokens(length, vocabulary, 5),

@@ -9,7 +9,7 @@ using model::Rotary;
 using model::RotaryConfig;
 using model::RotaryScaling;
 
-TEST_CASE("frequencies fall from 1 by equal factors") {
+TEST_CASE("frequencies decrease from 1 by equal factors") {
     const Rotary rotary(RotaryConfig{.dims = 8, .base = 10000, .divisors = {}, .long_divisors = {}}, 64);
     REQUIRE(rotary.frequencies().size() == 4);
     CHECK(rotary.frequencies()[0] == Approx(1));
@@ -46,11 +46,11 @@ TEST_CASE("linear scaling divides every frequency, divisors each its own") {
     CHECK(divided.frequencies()[1] == Approx(0.0125));
 }
 
-TEST_CASE("YaRN keeps fast pairs, interpolates slow ones and blends between") {
+TEST_CASE("YaRN does not scale fast pairs, interpolates slow ones and blends between") {
     // 16 dimensions, base 10000, original context 4096, factor 8. Pair i turns 4096 / (2 pi 10000^(i / 8))
     // times: 32 times at i = 16 ln(4096 / (64 pi)) / (2 ln 10000) = 2.618, once at i = 16 ln(4096 / (2 pi)) /
-    // (2 ln 10000) = 5.628. So the ramp runs from pair 2 to pair 6: pairs 0 to 2 are kept, 6 and 7
-    // interpolated, 3 keeps 3/4, 4 1/2, 5 1/4.
+    // (2 ln 10000) = 5.628. So the ramp runs from pair 2 to pair 6: pairs 0 to 2 are unscaled, 6 and 7
+    // interpolated; the unscaled fraction of 3 is 3/4, of 4 1/2, of 5 1/4.
     const Rotary rotary(RotaryConfig{.dims = 16,
                                      .base = 10000,
                                      .scaling = RotaryScaling::yarn,

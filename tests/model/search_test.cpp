@@ -15,11 +15,11 @@ using namespace etna::test;
 
 namespace {
 
-constexpr uint32_t vocabulary = 300;
+constexpr uint32_t search_vocabulary = 300;
 
-Bytes model_bytes(RandomArchitecture architecture) {
+Bytes search_model(RandomArchitecture architecture) {
     return random_model(
-        {.architecture = architecture, .vocabulary = vocabulary, .tokenizer = RandomTokenizer::none});
+        {.architecture = architecture, .vocabulary = search_vocabulary, .tokenizer = RandomTokenizer::none});
 }
 
 using Answers = std::map<uint32_t, std::vector<engine::TokenEvent>>;
@@ -35,7 +35,8 @@ Answers run(engine::Executor& executor, const engine::Request& request) {
         scheduler.draft();
         const engine::Batch& batch = scheduler.schedule(updates, engine::Clock::now());
         REQUIRE_FALSE(batch.rows.empty());
-        REQUIRE(scheduler.publish(run_batch(executor, batch), updates, engine::Clock::now()).has_value());
+        REQUIRE(
+            scheduler.process_outputs(run_batch(executor, batch), updates, engine::Clock::now()).has_value());
         for (engine::Update& update : updates) {
             if (auto* token = std::get_if<engine::TokenEvent>(&update.event))
                 answers[update.answer].push_back(std::move(*token));
@@ -46,14 +47,14 @@ Answers run(engine::Executor& executor, const engine::Request& request) {
 }
 
 double log_probability(const reference::Vector& logits, TokenId token) {
-    const double most = *std::max_element(logits.begin(), logits.end());
+    const double largest = *std::max_element(logits.begin(), logits.end());
     double sum = 0;
     for (const double logit : logits)
-        sum += std::exp(logit - most);
-    return logits[token] - most - std::log(sum);
+        sum += std::exp(logit - largest);
+    return logits[token] - largest - std::log(sum);
 }
 
-/// Of the tokens behind the first `prompt`.
+/// Score of the tokens after the first `prompt`.
 double score(const reference::ReferenceModel& twin, const std::vector<TokenId>& tokens, std::size_t prompt) {
     const auto logits = twin.run(tokens);
     double sum = 0;
@@ -62,7 +63,7 @@ double score(const reference::ReferenceModel& twin, const std::vector<TokenId>& 
     return sum;
 }
 
-/// The best score of a plain search over the whole vocabulary.
+/// The best score of a plain search over the full vocabulary.
 double best_score(const reference::ReferenceModel& twin, const std::vector<TokenId>& prompt, uint32_t width,
                   uint32_t length) {
     std::vector<std::pair<double, std::vector<TokenId>>> live = {{0, prompt}};
@@ -70,7 +71,7 @@ double best_score(const reference::ReferenceModel& twin, const std::vector<Token
         std::vector<std::pair<double, std::vector<TokenId>>> all;
         for (const auto& [sum, tokens] : live) {
             const reference::Vector logits = twin.run(tokens).back();
-            for (TokenId token = 0; token < vocabulary; ++token) {
+            for (TokenId token = 0; token < search_vocabulary; ++token) {
                 auto next = tokens;
                 next.push_back(token);
                 all.emplace_back(sum + log_probability(logits, token), std::move(next));
@@ -86,40 +87,40 @@ double best_score(const reference::ReferenceModel& twin, const std::vector<Token
 
 } // namespace
 
-TEST_CASE("hypotheses score on the device what they score on the CPU", "[device]") {
+TEST_CASE("hypotheses have the same score on the device as on the CPU", "[device]") {
     constexpr uint32_t length = 5;
     for (const auto architecture : all_random_architectures) {
         INFO(to_string(architecture));
-        ModelCase tested(model_bytes(architecture), {});
-        engine::Request request = {.prompt = random_tokens(40, vocabulary, 3), .max_tokens = length};
+        ModelCase tested(search_model(architecture), {});
+        engine::Request request = {.prompt = random_tokens(40, search_vocabulary, 3), .max_tokens = length};
         request.beams = engine::BeamOptions{.width = 3, .answers = 3};
         const Answers answers = run(tested.executor(), request);
         REQUIRE(answers.size() == 3);
         double best = -INFINITY;
         for (const auto& [answer, events] : answers) {
             std::vector<TokenId> tokens = request.prompt;
-            double told = 0;
+            double total = 0;
             for (const engine::TokenEvent& event : events) {
                 tokens.push_back(event.token);
-                told += double{event.logit} - double{event.log_sum_exp};
+                total += double{event.logit} - double{event.log_sum_exp};
             }
-            CHECK(told / length ==
+            CHECK(total / length ==
                   Approx(score(tested.twin(), tokens, request.prompt.size()) / length).margin(2e-2));
-            best = std::max(best, told / length);
+            best = std::max(best, total / length);
         }
         CHECK(best == Approx(best_score(tested.twin(), request.prompt, 3, length) / length).margin(2e-2));
     }
 }
 
-TEST_CASE("rows behind drafts are those of plain decoding, to the bit", "[device]") {
+TEST_CASE("rows after drafts equal those of plain decoding, to the bit", "[device]") {
     for (const auto architecture : all_random_architectures) {
         INFO(to_string(architecture));
-        ModelCase tested(model_bytes(architecture), {});
+        ModelCase tested(search_model(architecture), {});
         for (const float temperature : {0.0F, 1.3F}) {
-            engine::Request request = {.prompt = random_tokens(35, vocabulary, 8), .max_tokens = 40};
+            engine::Request request = {.prompt = random_tokens(35, search_vocabulary, 8), .max_tokens = 40};
             request.sampling = {.temperature = temperature, .top_k = 40, .top_p = 1, .min_p = 0, .seed = 9};
             const auto plain = run(tested.executor(), request).at(0);
-            // A prediction that is right at first, wrong for a while, and right again.
+            // A prediction that is right at first, then wrong, then right again.
             request.speculation = engine::Speculation{.tokens_max = 6};
             for (std::size_t i = 0; i < plain.size(); ++i)
                 request.speculation->prediction.push_back(i % 13 == 7 ? 0 : plain[i].token);

@@ -9,13 +9,14 @@
 using namespace etna;
 using namespace etna::test;
 
-// Sampled ids that stay on the device, several submissions in flight, and the other forms of answer.
+// Sampled ids that stay on the device, several submissions in flight, and the other output kinds.
 namespace {
 
-constexpr uint32_t vocabulary = 300;
+constexpr uint32_t slots_vocabulary = 300;
 
-Bytes model_bytes() {
-    return random_model({.vocabulary = vocabulary, .tokenizer = RandomTokenizer::none, .head_scale = 2.0F});
+Bytes slots_model() {
+    return random_model(
+        {.vocabulary = slots_vocabulary, .tokenizer = RandomTokenizer::none, .head_scale = 2.0F});
 }
 
 /// The first number of an F32 tensor becomes a NaN.
@@ -36,8 +37,8 @@ engine::Row row_at(uint32_t index, engine::RowInput input, uint32_t value,
     row.kind = index == 0 ? engine::RowKind::prefill : engine::RowKind::decode;
     row.output_kind = engine::OutputKind::sampled;
     row.value = value;
-    row.index = index;
-    row.position[0] = index;
+    row.position = index;
+    row.rope_position[0] = index;
     row.output_slot = slot;
     row.sampling = parameters;
     return row;
@@ -57,7 +58,7 @@ std::vector<TokenId> host_fed(engine::Executor& executor, uint32_t count,
     return tokens;
 }
 
-/// The same with each token left in a slot for the next step, which is submitted before the answer is read.
+/// The same with each token left in a slot for the next step, which is submitted before the output is read.
 std::vector<TokenId> slot_fed(engine::Executor& executor, uint32_t count,
                               const sampling::Parameters& parameters) {
     const std::vector<engine::PageId> pages{5, 4, 3};
@@ -88,8 +89,8 @@ std::vector<TokenId> slot_fed(engine::Executor& executor, uint32_t count,
 
 } // namespace
 
-TEST_CASE("tokens that stay in slots are those that the host would feed", "[device]") {
-    ModelCase tested(model_bytes(), {});
+TEST_CASE("tokens fed through slots equal those fed by the host", "[device]") {
+    ModelCase tested(slots_model(), {});
     REQUIRE(tested.executor().limits().in_flight_max >= 2);
     const sampling::Parameters greedy{.temperature = 0};
     const auto expected = tested.twin().continue_greedily(std::vector<TokenId>{1}, 70);
@@ -104,8 +105,8 @@ TEST_CASE("tokens that stay in slots are those that the host would feed", "[devi
     CHECK(slot_fed(tested.executor(), 70, drawn) == host_drawn);
 }
 
-TEST_CASE("candidates, log-sum-exp and logits tell of the same distribution", "[device]") {
-    ModelCase tested(model_bytes(), {});
+TEST_CASE("candidates, log-sum-exp and logits describe the same distribution", "[device]") {
+    ModelCase tested(slots_model(), {});
     const std::vector<engine::PageId> first{0};
     const std::vector<engine::PageId> second{1};
     engine::Batch batch{.copies = {}, .sequences = {{.pages = {first}}, {.pages = {second}}}, .rows = {}};
@@ -120,7 +121,7 @@ TEST_CASE("candidates, log-sum-exp and logits tell of the same distribution", "[
     const engine::Outputs outputs = run_batch(tested.executor(), batch);
     const std::vector<float>& logits = outputs.rows.at(0).logits;
     const auto& candidates = outputs.rows.at(1).candidates;
-    REQUIRE(logits.size() == vocabulary);
+    REQUIRE(logits.size() == slots_vocabulary);
     REQUIRE(candidates.size() == 9);
     double sum = 0;
     for (const float logit : logits)
@@ -135,7 +136,7 @@ TEST_CASE("candidates, log-sum-exp and logits tell of the same distribution", "[
 }
 
 TEST_CASE("submissions and tickets are refused out of order", "[device]") {
-    ModelCase tested(model_bytes(), {});
+    ModelCase tested(slots_model(), {});
     engine::Executor& executor = tested.executor();
     const std::vector<engine::PageId> pages{0};
     const engine::Batch batch{.copies = {},
@@ -151,13 +152,12 @@ TEST_CASE("submissions and tickets are refused out of order", "[device]") {
     CHECK(executor.wait({.value = 1}).error().kind == ErrorKind::invalid_argument);
 }
 
-TEST_CASE("a number that is none is an error that names model and layer, and harms no other row",
-          "[device]") {
-    struct Place {
+TEST_CASE("a NaN is an error that names model and layer, and does not affect other rows", "[device]") {
+    struct NanCase {
         std::string tensor;
         std::string part;
     };
-    const std::vector<Place> places{
+    const std::vector<NanCase> cases{
         {"token_embd.weight", "the token embedding"},
         {"blk.0.attn_output.weight", "the attention of layer 0"},
         {"blk.0.ffn_down.weight", "the feed-forward part of layer 0"},
@@ -165,10 +165,10 @@ TEST_CASE("a number that is none is an error that names model and layer, and har
         {"blk.1.ffn_norm.weight", "the feed-forward part of layer 1"},
         {"output.weight", "the head"},
     };
-    for (const Place& place : places) {
-        INFO(place.tensor);
-        Bytes bytes = random_model({.vocabulary = vocabulary, .tokenizer = RandomTokenizer::none});
-        spoil_first_number(bytes, place.tensor);
+    for (const NanCase& one : cases) {
+        INFO(one.tensor);
+        Bytes bytes = random_model({.vocabulary = slots_vocabulary, .tokenizer = RandomTokenizer::none});
+        spoil_first_number(bytes, one.tensor);
         ModelCase tested(std::move(bytes), {});
         const std::vector<engine::PageId> first{0};
         const std::vector<engine::PageId> second{1};
@@ -181,17 +181,16 @@ TEST_CASE("a number that is none is an error that names model and layer, and har
         REQUIRE(outputs.rows[0].error.has_value());
         CHECK(outputs.rows[0].error->kind == ErrorKind::internal);
         CHECK(outputs.rows[0].error->message ==
-              "test model: the logits are not numbers; " + place.part + " made the first that is none");
+              "test model: the logits are not numbers; " + one.part + " made the first that is none");
         // Only the embedding's first row belongs to one token alone.
-        CHECK(outputs.rows[1].error.has_value() == (place.tensor != "token_embd.weight"));
+        CHECK(outputs.rows[1].error.has_value() == (one.tensor != "token_embd.weight"));
     }
 }
 
-TEST_CASE("an earlier row that is no number spoils those that attend to it, in every cache format",
-          "[device]") {
+TEST_CASE("a NaN in an earlier row reaches the rows that attend to it, in every cache format", "[device]") {
     using enum kernels::CacheFormat;
     for (const auto format : {f32, f16, q8_0}) {
-        Bytes bytes = random_model({.vocabulary = vocabulary, .tokenizer = RandomTokenizer::none});
+        Bytes bytes = random_model({.vocabulary = slots_vocabulary, .tokenizer = RandomTokenizer::none});
         spoil_first_number(bytes, "token_embd.weight");
         ModelCase tested(std::move(bytes), {.family = std::nullopt, .cache = {format, format}});
         const std::vector<engine::PageId> pages{0};

@@ -15,12 +15,12 @@
 using namespace etna;
 using namespace etna::test;
 
-// Real files against greedy text that was computed elsewhere, in float64.
+// Real files against greedy text from an independent float64 computation.
 namespace {
 
 struct Run {
     std::vector<TokenId> prompt;
-    std::vector<TokenId> tokens; ///< prompt and what follows
+    std::vector<TokenId> tokens; ///< prompt and continuation
 };
 
 nlohmann::json expected_json(const std::string& name) {
@@ -42,8 +42,8 @@ std::vector<TokenId> continue_greedily(engine::Executor& executor, const std::ve
             engine::Row row;
             row.kind = done < prompt.size() ? engine::RowKind::prefill : engine::RowKind::decode;
             row.value = tokens[done];
-            row.index = done;
-            row.position[0] = done;
+            row.position = done;
+            row.rope_position[0] = done;
             batch.rows.push_back(row);
         }
         batch.rows.back().output_kind = engine::OutputKind::sampled;

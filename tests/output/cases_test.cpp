@@ -1,5 +1,5 @@
-// Outputs of every family (tests/data/outputs), fed whole, in pieces, by character and byte, and cut at every
-// byte.
+// Sample outputs of every family (tests/data/outputs) as one chunk, in chunks of all sizes, and cut off at
+// every byte; and calls rendered by the reference templates (ETNA_REFERENCE_DATA).
 
 #include "core/output/parser.hpp"
 #include "tests/output/feeding.hpp"
@@ -7,10 +7,16 @@
 #include "tests/support/folders.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iostream>
 #include <iterator>
+#include <optional>
 #include <set>
+#include <string>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -20,7 +26,7 @@ using nlohmann::json;
 
 namespace {
 
-std::string content_of(const std::filesystem::path& path) {
+std::string file_content(const std::filesystem::path& path) {
     std::ifstream file(path, std::ios::binary);
     return {std::istreambuf_iterator<char>(file), {}};
 }
@@ -37,7 +43,7 @@ struct Case {
 };
 
 const std::string& offered_tools() {
-    static const std::string tools = content_of(folder / "tools.json");
+    static const std::string tools = file_content(folder / "tools.json");
     return tools;
 }
 
@@ -57,8 +63,9 @@ Case case_of(const json& one, const Syntax& syntax) {
                              .broken = one.value("broken", std::vector<std::string>())},
                 .unopened = one.value("unopened", false)};
     for (const auto& call : one.value("calls", json::array())) {
-        result.expected.calls.push_back(
-            {.name = call["name"], .id = call.value("id", ""), .arguments = call["arguments"].dump()});
+        result.expected.calls.push_back({.name = call["name"],
+                                         .id = call.value("id", ""),
+                                         .arguments = etna::dump_json(call["arguments"])});
     }
     if (result.unopened || one.value("reasons", false))
         result.syntax.reasoning.front().expected = true;
@@ -70,7 +77,7 @@ std::vector<Case> all_cases() {
     for (const auto& entry : std::filesystem::directory_iterator(folder)) {
         if (entry.path().extension() != ".json" || entry.path().filename() == "tools.json")
             continue;
-        const json file = json::parse(content_of(entry.path()));
+        const json file = json::parse(file_content(entry.path()));
         const Syntax* syntax = find_syntax(file["syntax"].get<std::string>());
         REQUIRE(syntax != nullptr);
         for (const auto& one : file["cases"])
@@ -79,31 +86,78 @@ std::vector<Case> all_cases() {
     return cases;
 }
 
-/// Arguments in one spelling, so that they can be compared.
-Output plain(Output output) {
+/// Normalizes the spelling of arguments, so that they can be compared.
+Output normalized(Output output) {
     for (auto& call : output.calls) {
         const json arguments = json::parse(call.arguments, nullptr, false);
-        call.arguments = arguments.is_discarded() ? "no JSON: " + call.arguments : arguments.dump();
+        call.arguments =
+            arguments.is_discarded() ? "not JSON: " + call.arguments : etna::dump_json(arguments);
     }
     return output;
 }
 
-/// White space at the end of what was cut off may be a mark's, which has not come.
-bool begins(const Output& part, const Output& whole) {
-    return whole.content.starts_with(test::without_last_space(part.content)) &&
-           whole.reasoning.starts_with(part.reasoning) && part.calls.size() <= whole.calls.size() &&
-           std::equal(part.calls.begin(), part.calls.end(), whole.calls.begin());
+/// Whether `part` is a prefix of `complete`. White space at its end may belong to a marker that was cut off.
+bool is_prefix(const Output& part, const Output& complete) {
+    return complete.content.starts_with(test::without_last_space(part.content)) &&
+           complete.reasoning.starts_with(part.reasoning) && part.calls.size() <= complete.calls.size() &&
+           std::equal(part.calls.begin(), part.calls.end(), complete.calls.begin());
+}
+
+// Templates that render calls in another form than their models write.
+const std::set<std::string> not_a_call = {
+    "ovms-extras--chat_template_phi4_mini", // omits the marker
+    "ovms-extras--chat_template_gpt_oss",   // arguments in Python notation; the model writes JSON
+    "MiniMax-M3", // objects as nested elements, see its family: nested arguments only
+};
+
+struct RenderedCalls {
+    std::string text; ///< after the last user message
+    json calls;       ///< of the assistant's turn
+};
+
+/// Returns nothing if the template refuses the conversation or renders no calls.
+std::optional<RenderedCalls> rendered_calls(const json& reference, const json& scenario) {
+    const std::string name = scenario["name"];
+    const auto& cases = reference["cases"];
+    const auto one = std::find_if(cases.begin(), cases.end(),
+                                  [&](const json& other) { return other["scenario"] == name; });
+    if (one == cases.end() || !one->contains("output") || !(*one)["output"].is_string())
+        return std::nullopt;
+    RenderedCalls result{.text = (*one)["output"], .calls = {}};
+    std::string question;
+    for (const auto& message : scenario["inputs"]["messages"]) {
+        if (message["role"] == "user")
+            question = message["content"];
+        if (message.contains("tool_calls"))
+            result.calls = message["tool_calls"];
+    }
+    result.text.erase(0, result.text.rfind(question) + question.size());
+    const auto* const proof = name == "toolcall_parallel" ? "celsius" : "max_age";
+    if (result.text.find(proof) == std::string::npos)
+        return std::nullopt;
+    return result;
+}
+
+/// Returns the assistant's turn: the text after its header.
+std::string turn_of(std::string text) {
+    const std::array<std::string_view, 4> heads = {"<|end_header_id|>\n\n", "<|im_start|>assistant\n",
+                                                   "[/INST]", "<|assistant|>"};
+    for (const auto head : heads) {
+        if (const auto at = text.find(head); at != std::string::npos)
+            return text.substr(at + head.size());
+    }
+    return text;
 }
 
 } // namespace
 
-TEST_CASE("every output becomes what it says", "[output]") {
+TEST_CASE("every sample output is parsed into its expected content, reasoning and calls", "[output]") {
     for (const auto& one : all_cases()) {
         INFO(one.name << "\n" << one.output);
-        const auto whole = test::feed(one.syntax, one.options, one.output, {});
-        INFO(test::to_string(whole.events));
-        CHECK(test::broken_rule(whole.events).empty());
-        const Output output = plain(whole.output);
+        const auto complete = test::feed(one.syntax, one.options, one.output, {});
+        INFO(test::to_string(complete.events));
+        CHECK(test::broken_rule(complete.events).empty());
+        const Output output = normalized(complete.output);
         CHECK(output.content == one.expected.content);
         CHECK(output.reasoning == one.expected.reasoning);
         CHECK(output.broken == one.expected.broken);
@@ -116,26 +170,26 @@ TEST_CASE("every output becomes what it says", "[output]") {
     }
 }
 
-TEST_CASE("an output gives the same however it is cut into pieces", "[output]") {
+TEST_CASE("events do not depend on chunk boundaries", "[output]") {
     for (const auto& one : all_cases()) {
         std::vector<test::Cuts> ways = {test::every_byte(one.output), test::every_character(one.output)};
         for (unsigned seed = 1; seed <= 8; ++seed)
             ways.push_back(test::random_pieces(one.output, seed));
         for (const auto ending : {Ending::complete, Ending::cut_off}) {
-            const auto whole = test::feed(one.syntax, one.options, one.output, {}, ending);
+            const auto complete = test::feed(one.syntax, one.options, one.output, {}, ending);
             for (const auto& cuts : ways) {
                 const auto pieces = test::feed(one.syntax, one.options, one.output, cuts, ending);
                 INFO(one.name << "\n" << one.output << "\n" << cuts.size() + 1 << " pieces");
-                CHECK(test::to_string(pieces.events) == test::to_string(whole.events));
-                CHECK(pieces.output == whole.output);
+                CHECK(test::to_string(pieces.events) == test::to_string(complete.events));
+                CHECK(pieces.output == complete.output);
             }
         }
     }
 }
 
-TEST_CASE("an output that is cut off at any byte gives a beginning of the whole one", "[output]") {
+TEST_CASE("an output cut off at any byte yields a prefix of the complete result", "[output]") {
     for (const auto& one : all_cases()) {
-        const Output expected = plain(test::feed(one.syntax, one.options, one.output, {}).output);
+        const Output expected = normalized(test::feed(one.syntax, one.options, one.output, {}).output);
         for (std::size_t bytes = 0; bytes < one.output.size(); ++bytes) {
             const auto text = std::string_view(one.output).substr(0, bytes);
             const auto cut =
@@ -143,9 +197,9 @@ TEST_CASE("an output that is cut off at any byte gives a beginning of the whole 
             INFO(one.name << "\n" << text << "\n" << test::to_string(cut.events));
             CHECK(test::broken_rule(cut.events).empty());
             if (!one.unopened) {
-                CHECK(begins(plain(cut.output), expected));
-            } else { // before its end nobody can know that it is reasoning
-                CHECK((begins(plain(cut.output), expected) ||
+                CHECK(is_prefix(normalized(cut.output), expected));
+            } else { // a prefix may not show yet that it is reasoning
+                CHECK((is_prefix(normalized(cut.output), expected) ||
                        expected.reasoning.starts_with(test::without_last_space(cut.output.content))));
             }
             const auto ended = test::feed(one.syntax, one.options, text, {}, Ending::complete);
@@ -154,9 +208,10 @@ TEST_CASE("an output that is cut off at any byte gives a beginning of the whole 
     }
 }
 
-// The input of a test of OpenAI's own parser: reasoning, a call, and the tool's answer, which is no output.
-TEST_CASE("a recorded conversation of gpt-oss", "[output]") {
-    const std::string text = content_of(folder / "harmony_streamable_parser.txt");
+// Test input of OpenAI's own parser: reasoning, a call, and the tool's answer, which is not part of the
+// output.
+TEST_CASE("a recorded gpt-oss conversation yields its reasoning and call", "[output]") {
+    const std::string text = file_content(folder / "harmony_streamable_parser.txt");
     REQUIRE(text.size() > 500);
     for (const auto& cuts : {test::Cuts(), test::every_byte(text), test::random_pieces(text, 1)}) {
         const auto fed = test::feed(*find_syntax("harmony"),
@@ -173,10 +228,54 @@ TEST_CASE("a recorded conversation of gpt-oss", "[output]") {
     }
 }
 
-TEST_CASE("there are outputs of every family", "[output]") {
+TEST_CASE("every family has sample outputs", "[output]") {
     std::set<std::string_view> seen;
     for (const auto& one : all_cases())
         seen.insert(one.syntax.name);
     for (const auto& syntax : syntaxes())
         CHECK(seen.contains(syntax.name));
+}
+
+TEST_CASE("calls rendered by the reference templates are parsed back", "[output]") {
+    const char* folder = std::getenv("ETNA_REFERENCE_DATA");
+    if (folder == nullptr) {
+        std::cout << "not run: calls of the reference templates, ETNA_REFERENCE_DATA is not set\n";
+        return;
+    }
+    const auto data = std::filesystem::path(folder);
+    const json scenarios = json::parse(file_content(data / "templates-expected" / "_scenarios.json"));
+    std::size_t read = 0;
+    std::size_t left_out = 0;
+    for (const auto& scenario : scenarios) {
+        if (scenario["name"] != "toolcall_parallel" && scenario["name"] != "toolcall_nested_args")
+            continue;
+        const std::string tools = scenario["inputs"]["tools"].dump();
+        for (const auto& entry : std::filesystem::directory_iterator(data / "templates")) {
+            const std::string stem = entry.path().stem().string();
+            if (entry.path().extension() != ".jinja")
+                continue;
+            const json reference = json::parse(file_content(data / "templates-expected" / (stem + ".json")));
+            const auto text = rendered_calls(reference, scenario);
+            const bool nested = scenario["name"] == "toolcall_nested_args";
+            if (!text || (not_a_call.contains(stem) && (nested || stem != "MiniMax-M3"))) {
+                ++left_out;
+                continue;
+            }
+            const Syntax syntax = detect_syntax(file_content(entry.path()), HasToken());
+            const auto fed = test::feed(syntax, {.tools = tools}, turn_of(text->text), {});
+            INFO(stem << " " << syntax.name << "\n" << text->text << "\n" << test::to_string(fed.events));
+            // some templates render only one call
+            const bool only_first =
+                fed.output.calls.size() == 1 && text->text.find("Oslo\"") == std::string::npos;
+            CHECK((fed.output.calls.size() == text->calls.size() || only_first));
+            for (std::size_t i = 0; i < std::min(fed.output.calls.size(), text->calls.size()); ++i) {
+                const json& function = text->calls[i]["function"];
+                CHECK(fed.output.calls[i].name == function["name"].get<std::string>());
+                CHECK(json::parse(fed.output.calls[i].arguments) == function["arguments"]);
+            }
+            ++read;
+        }
+    }
+    std::cout << "calls read back: " << read << " conversations, " << left_out << " without calls\n";
+    CHECK(read > 90);
 }

@@ -76,22 +76,22 @@ std::string broken_rule(const std::vector<Event>& events) {
     std::string arguments;
     for (const auto& event : events) {
         if (valid_utf8_prefix(event.text) != event.text.size())
-            return "a piece that is not UTF-8";
+            return "a text that is not UTF-8";
         if (is_delta(event.kind) && event.text.empty())
-            return "an empty piece";
-        const bool of_call = event.kind >= EventKind::call_begun;
-        if (of_call && event.call != calls)
-            return "a wrong call number";
-        if (open && !of_call)
-            return "something else within a call";
-        if (event.kind == EventKind::call_begun) {
+            return "an empty text";
+        const bool is_call_event = event.kind >= EventKind::call_started;
+        if (is_call_event && event.call != calls)
+            return "a wrong call index";
+        if (open && !is_call_event)
+            return "another event within a call";
+        if (event.kind == EventKind::call_started) {
             if (open || event.name.empty())
-                return "a call that begins within a call, or has no name";
+                return "a call that starts within a call, or has no name";
             open = true;
             arguments.clear();
         }
         if ((event.kind == EventKind::call_arguments || event.kind == EventKind::call_done) && !open)
-            return "a call that never began";
+            return "a call that was not started";
         if (event.kind == EventKind::call_arguments)
             arguments += event.text;
         if (event.kind == EventKind::call_done &&
@@ -102,12 +102,12 @@ std::string broken_rule(const std::vector<Event>& events) {
             ++calls;
         }
     }
-    return open ? "a call that never ends" : "";
+    return open ? "a call that does not end" : "";
 }
 
 std::string to_string(const std::vector<Event>& events) {
-    constexpr const char* names[] = {"content",    "reasoning",      "content_was_reasoning",
-                                     "call_begun", "call_arguments", "call_done",
+    constexpr const char* names[] = {"content",      "reasoning",      "content_was_reasoning",
+                                     "call_started", "call_arguments", "call_done",
                                      "call_broken"};
     std::string text;
     for (const auto& event : events) {
@@ -120,6 +120,61 @@ std::string to_string(const std::vector<Event>& events) {
 
 std::string_view without_last_space(std::string_view text) {
     return text.substr(0, text.find_last_not_of(" \t\r\n") + 1);
+}
+
+namespace {
+
+constexpr std::string_view property_tools =
+    R"([{"name": "f", "parameters": {"properties": {"s": {"type": "string"},
+    "a": {"type": "integer"}, "o": {"type": "object"}, "l": {"type": ["array", "null"]}, "b": {"type": "boolean"}}}},
+    {"name": "get_weather"}, {"name": "python"}])";
+
+/// Whether a cut-off output is a prefix of the complete one. White space at its end may belong to a marker.
+/// Content that later turns into reasoning is not compared.
+bool is_prefix_of(const Fed& part, const Fed& complete) {
+    for (const auto& event : complete.events) {
+        if (event.kind == EventKind::content_was_reasoning)
+            return true;
+    }
+    return complete.output.content.starts_with(without_last_space(part.output.content)) &&
+           complete.output.reasoning.starts_with(part.output.reasoning) &&
+           part.output.calls.size() <= complete.output.calls.size();
+}
+
+} // namespace
+
+std::optional<std::string> broken_property(std::string_view input) {
+    if (input.empty())
+        return std::nullopt;
+    const auto choice = static_cast<unsigned char>(input.front());
+    const std::string_view text = input.substr(1);
+    const unsigned variant = choice / syntaxes().size();
+    Syntax syntax = syntaxes()[choice % syntaxes().size()];
+    for (auto& pair : syntax.reasoning)
+        pair.expected = pair.expected || (variant & 1U) != 0;
+    constexpr Start starts[] = {Start::content, Start::reasoning, Start::header, Start::content};
+    const ParserOptions options = {.start = starts[(variant / 2) % 4], .tools = property_tools};
+
+    const auto complete = feed(syntax, options, text, {});
+    if (const auto rule = broken_rule(complete.events); !rule.empty())
+        return rule + "\n" + to_string(complete.events);
+    for (const auto ending : {Ending::complete, Ending::cut_off}) {
+        const auto expected = feed(syntax, options, text, {}, ending);
+        for (const auto& cuts : {every_byte(text), random_pieces(text, 1), random_pieces(text, 2)}) {
+            const auto pieces = feed(syntax, options, text, cuts, ending);
+            if (pieces.events != expected.events || pieces.output != expected.output) {
+                return "one chunk:\n" + to_string(expected.events) + "several chunks:\n" +
+                       to_string(pieces.events);
+            }
+        }
+    }
+    const auto half = text.substr(0, text.size() / 2);
+    const auto cut = feed(syntax, options, half, {}, Ending::cut_off);
+    if (const auto rule = broken_rule(cut.events); !rule.empty())
+        return "cut off: " + rule + "\n" + to_string(cut.events);
+    if (!is_prefix_of(cut, complete))
+        return "cut off:\n" + to_string(cut.events) + "complete:\n" + to_string(complete.events);
+    return std::nullopt;
 }
 
 } // namespace etna::test

@@ -1,13 +1,11 @@
-// Bounds, tools, and values of the parser of model output; outputs of the families are in
-// output_cases_test.cpp.
+// Bounds, tools and values of the output parser; sample outputs of the families are in cases_test.cpp.
 
 #include "core/output/json_scanner.hpp"
-#include "core/output/marks.hpp"
+#include "core/output/markers.hpp"
 #include "core/output/notation.hpp"
 #include "core/output/parser.hpp"
 #include "core/output/tools.hpp"
 #include "tests/output/feeding.hpp"
-#include "tests/output/properties.hpp"
 #include "tests/support/catch.hpp"
 
 #include <algorithm>
@@ -35,13 +33,13 @@ std::string repeated(std::string_view text, std::size_t bytes) {
 
 } // namespace
 
-TEST_CASE("time is linear in texts that look like marks", "[output]") {
+TEST_CASE("time is linear in texts that resemble markers", "[output]") {
     constexpr std::size_t small = 1 << 17;
     constexpr std::size_t large = 1 << 20;
     const auto seconds = [](const Syntax& syntax, std::string_view unit, std::string_view before,
                             std::size_t bytes) {
         const std::string text = std::string(before) + repeated(unit, bytes);
-        const std::clock_t begin = std::clock(); // of this process: a busy machine adds nothing
+        const std::clock_t begin = std::clock(); // processor time, independent of the load of the machine
         auto parser = Parser::create(syntax, {.tools = one_tool});
         for (std::size_t at = 0; at < text.size(); at += 5)
             (void)parser->push(std::string_view(text).substr(at, 5));
@@ -79,7 +77,7 @@ TEST_CASE("time is linear in texts that look like marks", "[output]") {
     }
 }
 
-TEST_CASE("any text keeps the rules, with any family", "[output]") {
+TEST_CASE("the events of any text are well-formed in every family", "[output]") {
     const std::string_view texts[] = {
         "<tool_call>{\"name\": \"f\", \"arguments\": {\"s\": \"\xC3",
         "\xFF\xFE<tool_call>\xE2\x82{\"name\"",
@@ -101,7 +99,7 @@ TEST_CASE("any text keeps the rules, with any family", "[output]") {
     }
 }
 
-TEST_CASE("an end of calls that nothing began is not shown where tools are offered", "[output]") {
+TEST_CASE("a stray closing tag of calls is hidden only if tools are offered", "[output]") {
     std::size_t tags = 0;
     for (const auto& syntax : syntaxes()) {
         for (const auto& section : syntax.sections) {
@@ -125,13 +123,13 @@ TEST_CASE("an end of calls that nothing began is not shown where tools are offer
     CHECK(tags > 15);
 }
 
-TEST_CASE("bytes that are no UTF-8 become U+FFFD", "[output]") {
+TEST_CASE("bytes that are not UTF-8 become U+FFFD", "[output]") {
     const auto fed =
         test::feed(*find_syntax("hermes"), {}, "a\xFF z\xE2\x82", test::every_byte("a\xFF z\xE2\x82"));
     CHECK(fed.output.content == "a\xEF\xBF\xBD z\xEF\xBF\xBD");
 }
 
-TEST_CASE("tools of a request", "[output]") {
+TEST_CASE("the request's tools are parsed with the types of their parameters", "[output]") {
     CHECK(Tools::create("")->empty());
     CHECK(Tools::create("null")->empty());
     CHECK(Tools::create("[]")->empty());
@@ -142,8 +140,8 @@ TEST_CASE("tools of a request", "[output]") {
     CHECK(tools->offers("g"));
     CHECK_FALSE(tools->offers("web_search"));
     CHECK(tools->types_of("g", "a") == (integer_type | null_type));
-    CHECK(tools->types_of("g", "b") == (text_type | object_type));
-    CHECK(tools->types_of("g", "c") == (text_type | integer_type));
+    CHECK(tools->types_of("g", "b") == (string_type | object_type));
+    CHECK(tools->types_of("g", "c") == (string_type | integer_type));
     CHECK(tools->types_of("g", "d") == no_type);
     CHECK(tools->types_of("h", "a") == no_type);
     for (const char* bad : {"{", "{}", "1", "[1]", R"([{"type": "function"}])"}) {
@@ -154,7 +152,7 @@ TEST_CASE("tools of a request", "[output]") {
     }
 }
 
-TEST_CASE("values take the type of their parameter", "[output]") {
+TEST_CASE("tagged values are converted to the type of their parameter", "[output]") {
     struct Row {
         const char* text;
         uint8_t types;
@@ -162,7 +160,7 @@ TEST_CASE("values take the type of their parameter", "[output]") {
     };
     constexpr Row rows[] = {
         {"12", no_type, "12"},
-        {"12", text_type, R"("12")"},
+        {"12", string_type, R"("12")"},
         {"12", integer_type, "12"},
         {"1.5", integer_type, R"("1.5")"},
         {"2.0", integer_type, "2.0"},
@@ -174,15 +172,15 @@ TEST_CASE("values take the type of their parameter", "[output]") {
         {"abc", number_type, R"("abc")"},
         {" 7 ", integer_type, "7"},
         {"007", no_type, R"("007")"},
-        {"[1]", text_type, R"("[1]")"},
+        {"[1]", string_type, R"("[1]")"},
         {"[1]", array_type, "[1]"},
         {"[1]", no_type, "[1]"},
         {"{'a': (1, None)}", object_type, R"({"a": [1, null]})"},
         {"", no_type, R"("")"},
         {R"("x")", no_type, R"("\"x\"")"},
-        {"a\n\"b\"", text_type, R"("a\n\"b\"")"},
-        {"null", text_type | null_type, "null"},
-        {"5", text_type | integer_type, "5"},
+        {"a\n\"b\"", string_type, R"("a\n\"b\"")"},
+        {"null", string_type | null_type, "null"},
+        {"5", string_type | integer_type, "5"},
         {"1e400", number_type, R"("1e400")"},
     };
     for (const auto& row : rows) {
@@ -191,7 +189,7 @@ TEST_CASE("values take the type of their parameter", "[output]") {
     }
 }
 
-TEST_CASE("literals of Python and of Gemma become JSON", "[output]") {
+TEST_CASE("Python and Gemma literals are converted to JSON", "[output]") {
     CHECK(keywords_to_json("").value_or("") == "{}");
     CHECK(keywords_to_json(R"(a=1, b='x', c=[True, None,], d={'k': (1,)},)").value_or("") ==
           R"({"a": 1, "b": "x", "c": [true, null], "d": {"k": [1]}})");
@@ -215,7 +213,7 @@ TEST_CASE("literals of Python and of Gemma become JSON", "[output]") {
     CHECK_FALSE(literal_to_json(deep));
 }
 
-TEST_CASE("the scanner agrees with another JSON parser", "[output]") {
+TEST_CASE("the scanner agrees with nlohmann::json", "[output]") {
     const char* documents[] = {"{}",
                                "{ }",
                                "[]",
@@ -275,8 +273,7 @@ TEST_CASE("the scanner agrees with another JSON parser", "[output]") {
     CHECK_FALSE(is_json_object("{\"a\":" + std::string(256, '[') + std::string(256, ']') + "}")); // the bound
 }
 
-TEST_CASE("JSON's numbers are the finite doubles, which is all that a grammar lets a model write",
-          "[output]") {
+TEST_CASE("exactly the numbers that are finite doubles are accepted", "[output]") {
     const auto is_read = [](const std::string& number) {
         return is_json_object(fmt::format(R"({{"a":{}}})", number));
     };
@@ -294,21 +291,21 @@ TEST_CASE("JSON's numbers are the finite doubles, which is all that a grammar le
     }
 }
 
-TEST_CASE("what is kept to a form holds marks like any other text", "[output]") {
+TEST_CASE("markers in structured content are plain text", "[output]") {
     const Syntax& hermes = *find_syntax("hermes");
     for (const std::string text :
          {R"({"a": "x<think>y</think> z <tool_call>{}</tool_call>"})", R"("</think>")", "a <think> b"}) {
-        const auto fed = test::feed(hermes, {.tools = {}, .is_form = true}, text, {}, Ending::complete);
+        const auto fed = test::feed(hermes, {.tools = {}, .is_structured = true}, text, {}, Ending::complete);
         CHECK(fed.output.content == text);
         CHECK(fed.output.reasoning.empty());
-        const auto thought = test::feed(hermes, {.tools = {}, .is_form = true},
+        const auto thought = test::feed(hermes, {.tools = {}, .is_structured = true},
                                         "<think>so</think>\n\n" + text, {}, Ending::complete);
         CHECK(thought.output.content == text);
         CHECK(thought.output.reasoning == "so");
     }
 }
 
-TEST_CASE("white space at the end of content is content, but in front of marks", "[output]") {
+TEST_CASE("white space at the end of content is delivered unless a marker follows", "[output]") {
     constexpr std::string_view spaces[] = {" ", "\n\n", "  \r\n\t"};
     for (const Syntax& syntax : syntaxes()) {
         for (const std::string_view space : spaces) {

@@ -16,7 +16,7 @@ using namespace etna::reference;
 // What sets architectures apart, against definitions and by properties that need no second implementation.
 namespace {
 
-constexpr std::array<TokenId, 12> tokens{3, 200, 17, 17, 45, 260, 1, 99, 150, 7, 31, 250};
+constexpr std::array<TokenId, 12> twelve_tokens{3, 200, 17, 17, 45, 260, 1, 99, 150, 7, 31, 250};
 
 Config config_of(const test::RandomModelOptions& options) {
     const test::Bytes bytes = test::random_model(options);
@@ -35,7 +35,7 @@ Vector last_logits(const test::RandomModelOptions& options, std::size_t context_
     const auto model = ReferenceModel::load(*file, context_tokens);
     if (!model)
         FAIL(model.error().message);
-    return model->run(tokens).back();
+    return model->run(twelve_tokens).back();
 }
 
 double largest_difference(const Vector& a, const Vector& b) {
@@ -166,5 +166,5 @@ TEST_CASE("with one expert the mixture is that expert as a dense network, whatev
     const auto dense = ReferenceModel::load(*dense_file);
     REQUIRE(mixture);
     REQUIRE(dense);
-    CHECK(largest_difference(mixture->run(tokens).back(), dense->run(tokens).back()) < 1e-12);
+    CHECK(largest_difference(mixture->run(twelve_tokens).back(), dense->run(twelve_tokens).back()) < 1e-12);
 }

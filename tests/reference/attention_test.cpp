@@ -11,7 +11,7 @@ TEST_CASE("one entry gives its value, whatever the score") {
     CHECK(attention(shape, Vector{3, -100}, Vector{50, 2}, Vector{7, 8}, 0) == Vector{7, 8});
 }
 
-TEST_CASE("a query without preference gives the mean of what is visible, and never sees later entries") {
+TEST_CASE("a zero query gives the mean of the visible entries, and never attends to later entries") {
     const AttentionShape shape{.heads = 1, .kv_heads = 1, .head_length = 1};
     const Vector keys{1, 2, 3, 4};
     const Vector values{10, 20, 60, 1e9};
@@ -33,7 +33,7 @@ TEST_CASE("scores are scaled by the root of the head length") {
     CHECK(y[3] == Approx(11.0).epsilon(1e-14));
 }
 
-TEST_CASE("neighbouring query heads share a key and value head") {
+TEST_CASE("adjacent query heads share a key and value head") {
     const AttentionShape shape{.heads = 4, .kv_heads = 2, .head_length = 1};
     // Two entries of two kv heads; scores ln 3 and 0 (weights 3/4, 1/4) for query ln 3, equal for query 0.
     const Vector keys{1, 0, 0, 1};
@@ -45,7 +45,7 @@ TEST_CASE("neighbouring query heads share a key and value head") {
     CHECK(y[3] == Approx(175.0).epsilon(1e-14));
 }
 
-TEST_CASE("a sliding window keeps the last entries, this one included") {
+TEST_CASE("a sliding window attends to the last entries, this one included") {
     AttentionShape shape{.heads = 1, .kv_heads = 1, .head_length = 1, .window = 2};
     const Vector keys{1, 2, 3, 4};
     const Vector values{10, 20, 60, 70};
@@ -61,7 +61,7 @@ TEST_CASE("the order of entries does not matter, and huge scores do not overflow
     const AttentionShape shape{.heads = 1, .kv_heads = 1, .head_length = 1};
     const Vector forward = attention(shape, Vector{900}, Vector{1, 1.001, 0.5}, Vector{2, 3, 4}, 2);
     const Vector backward = attention(shape, Vector{900}, Vector{0.5, 1.001, 1}, Vector{4, 3, 2}, 2);
-    const double expected = (2 + 3 * std::exp(0.9)) / (1 + std::exp(0.9)); // the third is e^-450 behind
+    const double expected = (2 + 3 * std::exp(0.9)) / (1 + std::exp(0.9)); // the third is smaller by e^-450
     CHECK(forward[0] == Approx(expected).epsilon(1e-11));
     CHECK(backward[0] == Approx(expected).epsilon(1e-11));
 }

@@ -18,9 +18,8 @@ struct CacheElements {
     CacheElement values = CacheElement::exact;
 };
 
-/// What is left of heads [n, head_length] after they were stored. In q8_0 as ggml's block_q8_0 has it: a
-/// scale d that is a binary16, the nearest to max |x| / 127, and for each element the integer nearest to x /
-/// d within -127..127.
+/// Heads [n, head_length] after storing and loading them. q8_0 is ggml's block_q8_0: a binary16 scale d, the
+/// nearest to max |x| / 127, and for each element the integer nearest to x / d within -127..127.
 Vector stored(View heads, CacheElement element, std::size_t head_length);
 
 } // namespace etna::reference

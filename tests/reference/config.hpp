@@ -11,14 +11,14 @@
 
 namespace etna::reference {
 
-/// What a gate's values go through.
+/// Activation function of a gate.
 enum class GateKind { silu, gelu };
 
-/// What a GGUF file's metadata says about a model of the architecture `llama`, `qwen2`, `qwen3`, `qwen3moe`,
-/// `phi3` or `gemma3`.
+/// The hyperparameters in a GGUF file's metadata, for the architectures `llama`, `qwen2`, `qwen3`,
+/// `qwen3moe`, `phi3` and `gemma3`.
 struct Config {
     std::string architecture;
-    std::size_t context_tokens = 0; ///< that the model was made for
+    std::size_t context_tokens = 0; ///< context of training
     std::size_t layers = 0;
     std::size_t width = 0;        ///< of the residual stream ("embedding length")
     std::size_t feed_forward = 0; ///< width between gate / up and down
@@ -28,10 +28,10 @@ struct Config {
     double epsilon = 0;
     Pairing pairing = Pairing::adjacent;
     RotaryOptions rotary; ///< without divisors: they are a tensor
-    /// Of layers with a window, where they rotate in another way (gemma3).
+    /// RoPE of sliding-window layers, if it differs (gemma3).
     std::optional<RotaryOptions> window_rotary = {};
     double original_context_tokens = 0;    ///< above it longrope takes its long divisors
-    std::vector<std::size_t> windows = {}; ///< [layers], 0 where a layer sees everything
+    std::vector<std::size_t> windows = {}; ///< [layers], 0: full attention
     double embedding_scale = 1;
     double attention_scale = 0;
     double attention_soft_cap = 0; ///< 0: none

@@ -7,7 +7,7 @@ using namespace etna::reference;
 
 namespace {
 
-// Only what has no default.
+// Only the keys without a default.
 test::GgufWriter smallest(const std::string& architecture) {
     test::GgufWriter writer;
     writer.add("general.architecture", architecture);
@@ -28,7 +28,7 @@ Result<Config> read(const test::GgufWriter& writer) {
 
 } // namespace
 
-TEST_CASE("keys that are absent have the convention's defaults") {
+TEST_CASE("absent keys have the defaults of the convention") {
     const auto config = read(smallest("llama"));
     REQUIRE(config.has_value());
     CHECK(config->layers == 3);
@@ -46,7 +46,7 @@ TEST_CASE("keys that are absent have the convention's defaults") {
     CHECK_FALSE(config->rotary.yarn.has_value());
 }
 
-TEST_CASE("keys that are there replace the defaults") {
+TEST_CASE("present keys replace the defaults") {
     test::GgufWriter writer = smallest("qwen3");
     writer.add("qwen3.attention.head_count_kv", uint32_t{2});
     writer.add("qwen3.attention.key_length", uint32_t{20});
@@ -90,7 +90,7 @@ TEST_CASE("YaRN's own defaults are the context length, 32 and 1; a factor withou
     CHECK(yarn->rotary.yarn->beta_slow == 1);
 }
 
-TEST_CASE("what cannot be computed is refused") {
+TEST_CASE("metadata that cannot be computed is refused") {
     CHECK(read(smallest("mamba")).error().kind == ErrorKind::unsupported);
     test::GgufWriter writer = smallest("llama");
     SECTION("a default never hides a value of the wrong type") {

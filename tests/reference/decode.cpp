@@ -85,7 +85,7 @@ double bfloat16_to_double(uint16_t bits) {
 uint16_t double_to_bfloat16(double value) {
     const auto bits = std::bit_cast<uint32_t>(static_cast<float>(value));
     if (std::isnan(value))
-        return static_cast<uint16_t>((bits >> 16U) | 0x40U); // keep it a NaN when its low bits go
+        return static_cast<uint16_t>((bits >> 16U) | 0x40U); // so that a NaN remains one without its low bits
     const uint32_t upper = bits >> 16U;
     const uint32_t lower = bits & 0xFFFFU;
     const bool round_up = lower > 0x8000U || (lower == 0x8000U && (upper & 1U) != 0);

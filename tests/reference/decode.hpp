@@ -25,7 +25,7 @@ double bfloat16_to_double(uint16_t bits);
 /// does.
 uint16_t double_to_bfloat16(double value);
 
-/// What is left of a value after it was stored in the narrower type.
+/// A value after storing it in the narrower type and loading it.
 double round_to_float(double value);
 double round_to_half(double value);
 
@@ -49,9 +49,9 @@ bool can_decode(gguf::TensorType type);
 /// significant bits at multiples of 2^-24 and the integers it meets have at most 12. Little endian. ggml
 /// computes elements in float, and round_to_float of ours is the same to the bit: its products fit 24 bits,
 /// so that it rounds once, where it adds a minimum. (MXFP4 has no sums; it overflows to infinity above
-/// exponent 252.) Source: GGUF specification and the ggml types it names; layouts and formulas beside the
-/// decoders (decode_*.cpp). Preconditions (asserted): can_decode(type), `columns` is whole blocks, `bytes` is
-/// exactly one row.
+/// exponent 252.) Source: GGUF specification and the ggml types it names; layouts and formulas are at the
+/// decoders (decode_*.cpp). Preconditions (asserted): can_decode(type), `columns` is a multiple of the block
+/// length, `bytes` is exactly one row.
 std::vector<double> decode_row(gguf::TensorType type, ByteView bytes, std::size_t columns);
 
 /// All rows of a tensor whose content `bytes` is: columns = shape[0], rows = shape[1] * shape[2] * shape[3].

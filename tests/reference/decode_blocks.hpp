@@ -22,7 +22,7 @@ DecodeBlock decode_q5_0;
 DecodeBlock decode_q5_1;
 DecodeBlock decode_q8_0;
 
-// decode_k.cpp: 256 elements in sub-blocks with scales of their own
+// decode_k.cpp: 256 elements in sub-blocks with separate scales
 DecodeBlock decode_q2_k;
 DecodeBlock decode_q3_k;
 DecodeBlock decode_q4_k;
@@ -36,7 +36,7 @@ DecodeBlock decode_iq4_xs;
 // decode_mxfp4.cpp
 DecodeBlock decode_mxfp4;
 
-/// A number as it stands in the file.
+/// A number as stored in the file.
 template <class T>
 T load(const std::byte* bytes) {
     T value;

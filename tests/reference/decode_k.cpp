@@ -1,5 +1,5 @@
 // Blocks of 256 elements q in sub-blocks of 16 or 32, each with an integer scale s (and, in Q2, Q4 and Q5, an
-// integer minimum m), under one binary16 scale d (and dmin) of the whole block:
+// integer minimum m), under one binary16 scale d (and dmin) per block:
 //   Q2, Q4, Q5: d * s * q - dmin * m    Q3, Q6: d * s * (q - half of q's range)
 // Layouts: structs block_q2_K to block_q6_K of ggml/src/ggml-common.h, packed as in ggml/src/ggml-quants.c.
 #include "tests/reference/decode.hpp"
@@ -8,7 +8,7 @@
 namespace etna::reference {
 namespace {
 
-constexpr std::size_t elements = 256;
+constexpr std::size_t k_elements = 256;
 
 // The block as two halves of 128 elements, each as four runs of 32: run r of a half lies in bits 2r and 2r +
 // 1 of the half's 32 bytes. Q2, Q3 and the upper bits of Q6.
@@ -21,7 +21,7 @@ int paired_nibble(const std::byte* bytes, std::size_t index) {
     return bits_of(bytes + 32 * (index / 64) + index % 32, 4 * (index / 32 % 2), 4);
 }
 
-// Sub-block i's bit lies in bit i of 32 bytes, one byte for the elements of the same place. Q3 and Q5.
+// Sub-block i's bit lies in bit i of 32 bytes, one byte for the elements with the same index. Q3 and Q5.
 int plane_bit(const std::byte* bytes, std::size_t index) {
     return bits_of(bytes + index % 32, index / 32, 1);
 }
@@ -57,7 +57,7 @@ int six_bit_scale(const std::byte* bytes, std::size_t i) {
 void decode_q2_k(const std::byte* bytes, double* values) {
     const double scale = half_to_double(load<uint16_t>(bytes + 80));
     const double minimum_scale = half_to_double(load<uint16_t>(bytes + 82));
-    for (std::size_t i = 0; i < elements; ++i) {
+    for (std::size_t i = 0; i < k_elements; ++i) {
         const std::byte* sub_block = bytes + i / 16;
         values[i] = scale * bits_of(sub_block, 0, 4) * two_bits(bytes + 16, i) -
                     minimum_scale * bits_of(sub_block, 4, 4);
@@ -67,7 +67,7 @@ void decode_q2_k(const std::byte* bytes, double* values) {
 // 110 bytes: the third bit of each element at 0, the lower two at 32, scales of 16 elements at 96, d at 108.
 void decode_q3_k(const std::byte* bytes, double* values) {
     const double scale = half_to_double(load<uint16_t>(bytes + 108));
-    for (std::size_t i = 0; i < elements; ++i) {
+    for (std::size_t i = 0; i < k_elements; ++i) {
         const int quantum = two_bits(bytes + 32, i) | plane_bit(bytes, i) << 2;
         values[i] = scale * six_bit_scale(bytes + 96, i / 16) * (quantum - 4);
     }
@@ -77,7 +77,7 @@ void decode_q3_k(const std::byte* bytes, double* values) {
 void decode_q4_k(const std::byte* bytes, double* values) {
     const double scale = half_to_double(load<uint16_t>(bytes));
     const double minimum_scale = half_to_double(load<uint16_t>(bytes + 2));
-    for (std::size_t i = 0; i < elements; ++i) {
+    for (std::size_t i = 0; i < k_elements; ++i) {
         const ScaleAndMinimum sub_block = six_bit_pair(bytes + 4, i / 32);
         values[i] =
             scale * sub_block.scale * paired_nibble(bytes + 16, i) - minimum_scale * sub_block.minimum;
@@ -89,7 +89,7 @@ void decode_q4_k(const std::byte* bytes, double* values) {
 void decode_q5_k(const std::byte* bytes, double* values) {
     const double scale = half_to_double(load<uint16_t>(bytes));
     const double minimum_scale = half_to_double(load<uint16_t>(bytes + 2));
-    for (std::size_t i = 0; i < elements; ++i) {
+    for (std::size_t i = 0; i < k_elements; ++i) {
         const ScaleAndMinimum sub_block = six_bit_pair(bytes + 4, i / 32);
         const int quantum = paired_nibble(bytes + 48, i) | plane_bit(bytes + 16, i) << 4;
         values[i] = scale * sub_block.scale * quantum - minimum_scale * sub_block.minimum;
@@ -101,7 +101,7 @@ void decode_q5_k(const std::byte* bytes, double* values) {
 // high ones.
 void decode_q6_k(const std::byte* bytes, double* values) {
     const double scale = half_to_double(load<uint16_t>(bytes + 208));
-    for (std::size_t i = 0; i < elements; ++i) {
+    for (std::size_t i = 0; i < k_elements; ++i) {
         const int low = bits_of(bytes + 64 * (i / 128) + i % 64, 4 * (i / 64 % 2), 4);
         const int quantum = low | two_bits(bytes + 128, i) << 4;
         values[i] = scale * load<int8_t>(bytes + 192 + i / 16) * (quantum - 32);

@@ -7,7 +7,7 @@
 namespace etna::reference {
 namespace {
 
-constexpr std::size_t elements = 32;
+constexpr std::size_t legacy_elements = 32;
 
 // Five bits: the lower four as split nibbles, the fifth of element i in bit i of a 32-bit word.
 int five_bits(const std::byte* nibbles, const std::byte* fifth_bits, std::size_t index) {
@@ -19,7 +19,7 @@ int five_bits(const std::byte* nibbles, const std::byte* fifth_bits, std::size_t
 // 18 bytes: d at 0, nibbles at 2.
 void decode_q4_0(const std::byte* bytes, double* values) {
     const double scale = half_to_double(load<uint16_t>(bytes));
-    for (std::size_t i = 0; i < elements; ++i)
+    for (std::size_t i = 0; i < legacy_elements; ++i)
         values[i] = scale * (split_nibble(bytes + 2, i) - 8);
 }
 
@@ -27,14 +27,14 @@ void decode_q4_0(const std::byte* bytes, double* values) {
 void decode_q4_1(const std::byte* bytes, double* values) {
     const double scale = half_to_double(load<uint16_t>(bytes));
     const double minimum = half_to_double(load<uint16_t>(bytes + 2));
-    for (std::size_t i = 0; i < elements; ++i)
+    for (std::size_t i = 0; i < legacy_elements; ++i)
         values[i] = scale * split_nibble(bytes + 4, i) + minimum;
 }
 
 // 22 bytes: d at 0, fifth bits at 2, nibbles at 6.
 void decode_q5_0(const std::byte* bytes, double* values) {
     const double scale = half_to_double(load<uint16_t>(bytes));
-    for (std::size_t i = 0; i < elements; ++i)
+    for (std::size_t i = 0; i < legacy_elements; ++i)
         values[i] = scale * (five_bits(bytes + 6, bytes + 2, i) - 16);
 }
 
@@ -42,14 +42,14 @@ void decode_q5_0(const std::byte* bytes, double* values) {
 void decode_q5_1(const std::byte* bytes, double* values) {
     const double scale = half_to_double(load<uint16_t>(bytes));
     const double minimum = half_to_double(load<uint16_t>(bytes + 2));
-    for (std::size_t i = 0; i < elements; ++i)
+    for (std::size_t i = 0; i < legacy_elements; ++i)
         values[i] = scale * five_bits(bytes + 8, bytes + 4, i) + minimum;
 }
 
 // 34 bytes: d at 0, signed bytes at 2; d * q.
 void decode_q8_0(const std::byte* bytes, double* values) {
     const double scale = half_to_double(load<uint16_t>(bytes));
-    for (std::size_t i = 0; i < elements; ++i)
+    for (std::size_t i = 0; i < legacy_elements; ++i)
         values[i] = scale * load<int8_t>(bytes + 2 + i);
 }
 

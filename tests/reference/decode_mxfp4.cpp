@@ -8,7 +8,7 @@
 namespace etna::reference {
 namespace {
 
-constexpr std::size_t elements = 32;
+constexpr std::size_t mxfp4_elements = 32;
 constexpr int exponent_bias = 127;
 constexpr std::array<double, 8> magnitudes = {0, 0.5, 1, 1.5, 2, 3, 4, 6}; // of E2M1, by its lower three bits
 
@@ -19,7 +19,7 @@ constexpr std::array<double, 8> magnitudes = {0, 0.5, 1, 1.5, 2, 3, 4, 6}; // of
 // table of integers.
 void decode_mxfp4(const std::byte* bytes, double* values) {
     const double scale = std::ldexp(1.0, bits_of(bytes, 0, 8) - exponent_bias);
-    for (std::size_t i = 0; i < elements; ++i) {
+    for (std::size_t i = 0; i < mxfp4_elements; ++i) {
         const int code = split_nibble(bytes + 1, i);
         const double magnitude = magnitudes[code % 8];
         values[i] = code > 8 ? -scale * magnitude : scale * magnitude;

@@ -49,7 +49,7 @@ TEST_CASE("all 65536 binary16 values survive a round trip") {
 }
 
 TEST_CASE(
-    "the middle between two binary16 neighbours goes to the even one, anything beside it to the nearer") {
+    "the midpoint of two adjacent binary16 values rounds to the even one, other values to the nearest") {
     for (uint16_t bits = 0; bits < 0x7BFF; ++bits) {
         const double below = half_to_double(bits);
         const double above = half_to_double(static_cast<uint16_t>(bits + 1));
@@ -125,7 +125,7 @@ TEST_CASE("a matrix decodes row by row") {
     CHECK(std::vector(matrix.row(1).begin(), matrix.row(1).end()) == std::vector<double>{4, 5, 6});
 }
 
-TEST_CASE("types without a decoder are told apart") {
+TEST_CASE("types without a decoder are refused") {
     CHECK(can_decode(gguf::TensorType::q8_0));
     CHECK_FALSE(can_decode(std::bit_cast<gguf::TensorType>(uint32_t{9}))); // Q8_1, which no file holds
 }

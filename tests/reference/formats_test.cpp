@@ -40,7 +40,7 @@ constexpr uint16_t largest_half = 0x7BFF;  // 65504
 
 } // namespace
 
-TEST_CASE("every quantised format decodes random blocks to the bits that ggml makes of them") {
+TEST_CASE("every quantised format decodes random blocks to the same bits as ggml") {
     const auto file = gguf::File::open(std::string(ETNA_TEST_DATA) + "/formats/blocks.gguf");
     REQUIRE(file.has_value());
     REQUIRE(file->tensors().size() == 2 * std::size(quantised));

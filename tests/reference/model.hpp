@@ -14,10 +14,10 @@
 
 namespace etna::reference {
 
-/// What linear layers are computed on.
+/// The arithmetic of linear layers.
 enum class Units { plain, matrix };
 
-/// Keys and values of one sequence. A copy is a fork: neither sees what the other appends.
+/// Keys and values of one sequence. A copy is a fork: entries appended to one are not in the other.
 struct Cache {
     struct Layer {
         Vector keys;   ///< [entries, kv heads, head length], after rotation
@@ -29,24 +29,24 @@ struct Cache {
 
     [[nodiscard]] std::size_t entries() const;
 
-    /// Forgets all but the first `count` entries; no effect where there are fewer.
+    /// Removes all but the first `count` entries; no effect if there are fewer.
     void truncate(std::size_t count);
 };
 
-/// A whole language model, one token at a time, in double precision: for every block
+/// A complete language model, one token at a time, in double precision: for every block
 ///     x += W_o attention(rotate(norm(W_q n)), rotate(norm(W_k n)), W_v n)      n = rms_norm(x)
 ///     x += W_down swiglu(W_gate m, W_up m)                                      m = rms_norm(x)
 /// and logits = W_head rms_norm(x). The per-head norm of queries and keys belongs to qwen3, qwen3moe and
-/// gemma3; gemma3 also scales the embedding, has GELU in the gate, norms what is added to x, and windows with
-/// a rotation of their own; in qwen3moe the second line is a mixture of the experts that a router chooses.
+/// gemma3; gemma3 also scales the embedding, has a GELU gate, post-norms, and separate RoPE parameters in
+/// sliding-window layers; in qwen3moe the second line is a mixture of the experts that a router selects.
 /// Sources: LLaMA (arXiv 2302.13971), Llama 2 (2307.09288), Qwen2 (2407.10671), Qwen3 (2505.09388), Phi 3
 /// (2404.14219), LongRoPE (2402.13753), Gemma 2 and 3 (2408.00118, 2503.19786); tensors as GGUF names them.
-/// Immutable after load; thread-safe as long as each thread has a Cache of its own.
+/// Immutable after load; thread-safe if each thread has a separate Cache.
 class ReferenceModel {
 public:
     /// Decodes all weights; the file is not needed afterwards. Errors: those of read_config and load_weights.
-    /// `context_tokens`: of the longest sequence, which decides between longrope's divisors; 0: the model's
-    /// own.
+    /// `context_tokens`: length of the longest sequence, which selects longrope's divisors; 0: the model's
+    /// context.
     static Result<ReferenceModel> load(const gguf::File& file, std::size_t context_tokens = 0);
 
     [[nodiscard]] const Config& config() const { return config_; }
@@ -56,7 +56,7 @@ public:
     [[nodiscard]] Cache make_cache(CacheElements elements = {}) const;
 
     /// Stores the token's keys and values as entry `index` (entries from there on are dropped first), rotated
-    /// for `position`, and attends to entries 0 to index. Gives the final norm's output [width]. On matrix
+    /// for `position`, and attends to entries 0 to index. Returns the final norm's output [width]. On matrix
     /// units the linear layers are linear_in_half, but for the router and the experts.
     /// Preconditions (asserted): token < vocabulary(), index <= cache.entries(), the cache is this model's.
     Vector hidden(TokenId token, std::size_t index, uint32_t position, Cache& cache,
@@ -71,8 +71,8 @@ public:
     [[nodiscard]] std::vector<Vector> run(std::span<const TokenId> tokens, CacheElements elements = {},
                                           std::size_t matrix_tokens = 0) const;
 
-    /// The `count` tokens that greedy choice puts behind the prompt. Precondition (asserted): a prompt of
-    /// >= 1.
+    /// The `count` tokens that greedy decoding generates after the prompt. Precondition (asserted): the
+    /// prompt is not empty.
     [[nodiscard]] std::vector<TokenId> continue_greedily(std::span<const TokenId> prompt, std::size_t count,
                                                          CacheElements elements = {}) const;
 

@@ -11,7 +11,7 @@ using namespace etna::reference;
 
 namespace {
 
-const std::vector<TokenId> tokens{3, 141, 59, 26, 5, 35, 89, 79, 3, 238};
+const std::vector<TokenId> ten_tokens{3, 141, 59, 26, 5, 35, 89, 79, 3, 238};
 
 Result<ReferenceModel> try_load(const test::Bytes& bytes) {
     ETNA_TRY(const gguf::File file, gguf::File::parse(bytes, "random"));
@@ -64,26 +64,27 @@ void scale_tensor(test::Bytes& bytes, const std::string& name, float factor) {
 
 } // namespace
 
-TEST_CASE("a forked cache goes its own way, and a truncated one forgets") {
+TEST_CASE("a fork does not change the original cache, and truncating removes entries") {
     for (const auto architecture : test::all_random_architectures) {
         CAPTURE(test::to_string(architecture));
         const ReferenceModel model =
             load({.architecture = architecture, .tokenizer = test::RandomTokenizer::none});
-        const auto straight = model.run(tokens);
+        const auto straight = model.run(ten_tokens);
         Cache cache = model.make_cache();
         for (uint32_t i = 0; i < 6; ++i)
-            model.forward(tokens[i], i, i, cache);
+            model.forward(ten_tokens[i], i, i, cache);
         Cache fork = cache;
-        const Vector other = model.forward(tokens[0], 6, 6, fork);
+        const Vector other = model.forward(ten_tokens[0], 6, 6, fork);
         CHECK(cache.entries() == 6);
         CHECK(fork.entries() == 7);
-        CHECK(model.forward(tokens[6], 6, 6, cache) == straight[6]);
+        CHECK(model.forward(ten_tokens[6], 6, 6, cache) == straight[6]);
         CHECK(largest_difference(other, straight[6]) > 0.01);
 
         cache.truncate(3);
         CHECK(cache.entries() == 3);
-        CHECK(model.forward(tokens[3], 3, 3, cache) == straight[3]);
-        CHECK(model.forward(tokens[1], 1, 1, cache) == straight[1]); // an earlier index truncates by itself
+        CHECK(model.forward(ten_tokens[3], 3, 3, cache) == straight[3]);
+        CHECK(model.forward(ten_tokens[1], 1, 1, cache) ==
+              straight[1]); // an earlier index truncates by itself
         CHECK(cache.entries() == 2);
     }
 }
@@ -93,13 +94,13 @@ TEST_CASE("logits depend on relative positions alone") {
         CAPTURE(test::to_string(architecture));
         const ReferenceModel model =
             load({.architecture = architecture, .tokenizer = test::RandomTokenizer::none});
-        const auto straight = model.run(tokens);
+        const auto straight = model.run(ten_tokens);
         Cache shifted = model.make_cache();
         Cache stretched = model.make_cache();
-        for (uint32_t i = 0; i < tokens.size(); ++i) {
-            CHECK(largest_difference(model.forward(tokens[i], i, i + 1000, shifted), straight[i]) < 1e-9);
+        for (uint32_t i = 0; i < ten_tokens.size(); ++i) {
+            CHECK(largest_difference(model.forward(ten_tokens[i], i, i + 1000, shifted), straight[i]) < 1e-9);
             const double difference =
-                largest_difference(model.forward(tokens[i], i, 3 * i, stretched), straight[i]);
+                largest_difference(model.forward(ten_tokens[i], i, 3 * i, stretched), straight[i]);
             CHECK((i == 0 || difference > 1e-3));
         }
     }
@@ -107,11 +108,11 @@ TEST_CASE("logits depend on relative positions alone") {
 
 TEST_CASE("a narrower cache is a little off, the narrower the more") {
     const ReferenceModel model = load({.tokenizer = test::RandomTokenizer::none});
-    const Vector exact = model.run(tokens).back();
+    const Vector exact = model.run(ten_tokens).back();
     const double f32 =
-        largest_difference(model.run(tokens, {CacheElement::f32, CacheElement::f32}).back(), exact);
+        largest_difference(model.run(ten_tokens, {CacheElement::f32, CacheElement::f32}).back(), exact);
     const double f16 =
-        largest_difference(model.run(tokens, {CacheElement::f16, CacheElement::f16}).back(), exact);
+        largest_difference(model.run(ten_tokens, {CacheElement::f16, CacheElement::f16}).back(), exact);
     CHECK(f32 > 0);
     CHECK(f32 < 1e-5);
     CHECK(f16 > f32);
@@ -128,18 +129,19 @@ TEST_CASE("qwen3 normalises queries and keys, so that their scale does not matte
         scale_tensor(bytes, "blk.1.attn_k.weight", 4);
         const auto scaled = try_load(bytes);
         REQUIRE(scaled.has_value());
-        const double difference = largest_difference(plain->run(tokens).back(), scaled->run(tokens).back());
+        const double difference =
+            largest_difference(plain->run(ten_tokens).back(), scaled->run(ten_tokens).back());
         CAPTURE(difference);
         CHECK((architecture == test::RandomArchitecture::qwen3 ? difference < 1e-6 : difference > 0.01));
     }
 }
 
-TEST_CASE("the types of weights are told apart") {
+TEST_CASE("the types of weights are distinguished") {
     test::RandomModelOptions options{.tokenizer = test::RandomTokenizer::none};
-    const Vector f32 = load(options).run(tokens).back();
+    const Vector f32 = load(options).run(ten_tokens).back();
     for (const auto format : {test::WeightFormat::f16, test::WeightFormat::bf16, test::WeightFormat::q8_0}) {
         options.matrices = format;
-        const double difference = largest_difference(load(options).run(tokens).back(), f32);
+        const double difference = largest_difference(load(options).run(ten_tokens).back(), f32);
         CAPTURE(static_cast<int>(format), difference);
         CHECK(difference > 0);
         CHECK(difference <
@@ -147,7 +149,7 @@ TEST_CASE("the types of weights are told apart") {
     }
 }
 
-TEST_CASE("models run with weights of any format, and logits keep their spread") {
+TEST_CASE("models run with weights of any format, and logits have the expected spread") {
     for (const auto format : test::all_weight_formats) {
         CAPTURE(static_cast<int>(format));
         test::RandomModelOptions options{.layers = 1,
@@ -158,14 +160,14 @@ TEST_CASE("models run with weights of any format, and logits keep their spread")
                                          .matrices = format,
                                          .head_format = format,
                                          .tokenizer = test::RandomTokenizer::none};
-        CHECK(spread(load(options).run(tokens)) == Approx(options.head_scale).epsilon(0.25));
-        // Minima that neighbours share add up where the embedding and the matrices both have them.
+        CHECK(spread(load(options).run(ten_tokens)) == Approx(options.head_scale).epsilon(0.25));
+        // Shared minima add up if both the embedding and the matrices have them.
         options.embedding_format = format;
-        CHECK(spread(load(options).run(tokens)) < 2 * options.head_scale);
+        CHECK(spread(load(options).run(ten_tokens)) < 2 * options.head_scale);
     }
 }
 
-TEST_CASE("a tensor that nothing asks for is refused by name") {
+TEST_CASE("an unused tensor is refused by name") {
     test::GgufWriter writer = test::random_model_writer({.tokenizer = test::RandomTokenizer::none});
     writer.add_tensor({.name = "blk.0.surprise", .type = 0, .shape = {1}, .bytes = test::Bytes(4)});
     const auto model = try_load(writer.bytes());

@@ -15,7 +15,7 @@ namespace {
 
 constexpr double printed_margin = 2e-6; // logits and log-probabilities are printed with 6 digits
 constexpr double printed_sum_margin = 2e-5;
-constexpr double float_margin = 1e-4; // what a forward pass in float is off; the digits printed are finer
+constexpr double float_margin = 1e-4; // error of a forward pass in float; the printed digits are finer
 
 std::string data_path(const std::string& name) {
     return std::string(ETNA_TEST_DATA) + "/models/" + name;

@@ -9,7 +9,7 @@ using namespace etna::reference;
 
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double infinite = std::numeric_limits<double>::infinity();
 
 double sum(View values) {
     double total = 0;
@@ -72,8 +72,8 @@ TEST_CASE("log-sum-exp of equal logits is the logit plus the log of their number
     CHECK(log_sum_exp(Vector{7}) == 7.0);
     CHECK(log_sum_exp(Vector{1000, 1000, 1000}) == Approx(1000 + std::log(3.0)).epsilon(1e-15));
     CHECK(log_sum_exp(Vector{-1000, -1000}) == Approx(-1000 + std::log(2.0)).epsilon(1e-15));
-    CHECK(log_sum_exp(Vector{-infinity, 2}) == 2.0);
-    CHECK(log_sum_exp(Vector{-infinity, -infinity}) == -infinity);
+    CHECK(log_sum_exp(Vector{-infinite, 2}) == 2.0);
+    CHECK(log_sum_exp(Vector{-infinite, -infinite}) == -infinite);
 }
 
 TEST_CASE("softmax sums to one, does not see a constant, and log-softmax is its logarithm") {
@@ -93,8 +93,8 @@ TEST_CASE("softmax sums to one, does not see a constant, and log-softmax is its 
     CHECK(p[4] == Approx(1 / (1 + std::exp(-1.0))).epsilon(1e-12)); // against its only rival, 799
 }
 
-TEST_CASE("candidates fall by logit, and equals stand by id") {
-    const Vector logits{1, 5, 2, 5, -infinity, 5, 2};
+TEST_CASE("candidates are in descending order of logit, equal ones in ascending order of id") {
+    const Vector logits{1, 5, 2, 5, -infinite, 5, 2};
     const std::vector<Candidate> expected{{1, 5.0}, {3, 5.0}, {5, 5.0}, {2, 2.0}, {6, 2.0}};
     CHECK(top_candidates(logits, 5) == expected);
     CHECK(top_candidates(logits, 2) == std::vector<Candidate>{{1, 5.0}, {3, 5.0}});

@@ -36,10 +36,10 @@ Rotary make_rotary(const RotaryOptions& options) {
     for (std::size_t pair = 0; pair < options.rotated / 2; ++pair) {
         const double exponent = -2.0 * static_cast<double>(pair) / static_cast<double>(options.rotated);
         const double divisor = options.divisors.empty() ? 1.0 : options.divisors[pair];
-        const double kept = std::pow(options.base, exponent) / divisor;
-        const double interpolated = kept / options.factor;
+        const double unscaled = std::pow(options.base, exponent) / divisor;
+        const double interpolated = unscaled / options.factor;
         const double share = options.yarn ? interpolated_share(pair, *options.yarn, options) : 1.0;
-        rotary.inverse_frequencies.push_back(interpolated * share + kept * (1 - share));
+        rotary.inverse_frequencies.push_back(interpolated * share + unscaled * (1 - share));
     }
     if (options.yarn)
         rotary.magnitude *= options.factor > 1 ? 0.1 * std::log(options.factor) + 1 : 1;

@@ -18,8 +18,8 @@ enum class Pairing {
 };
 
 /// YaRN, arXiv 2309.00071. A pair that turns fewer than beta_slow times over the original context is
-/// interpolated (slowed down by the scaling factor), one that turns more than beta_fast times is kept, with a
-/// linear ramp over the pair's number between.
+/// interpolated (slowed down by the scaling factor), one that turns more than beta_fast times is unchanged,
+/// with a linear ramp over the pair's number between.
 struct Yarn {
     double original_context_tokens = 0;
     double beta_fast = 32;
@@ -36,22 +36,22 @@ struct RotaryOptions {
     Vector divisors = {};
 };
 
-/// What rotation needs for each pair, and the magnitude that multiplies cosine and sine.
+/// The frequency of each pair, and the magnitude that multiplies cosine and sine.
 struct Rotary {
     Vector inverse_frequencies; ///< [rotated / 2], radians per position
     double magnitude = 1;
 };
 
 /// inverse_frequencies[i] = base^(-2i / rotated) / divisors[i], then scaled: linear divides all by `factor`;
-/// YaRN blends divided and undivided and multiplies the magnitude by 0.1 * ln(factor) + 1 where factor > 1.
+/// YaRN blends divided and undivided and multiplies the magnitude by 0.1 * ln(factor) + 1 if factor > 1.
 /// Preconditions (asserted): rotated is even, divisors is empty or [rotated / 2], base > 1 and factor > 0.
 Rotary make_rotary(const RotaryOptions& options);
 
-/// Turns one head [head_length] in place; elements from 2 * inverse_frequencies.size() on stay as they are.
+/// Turns one head [head_length] in place; elements from 2 * inverse_frequencies.size() on are unchanged.
 ///     (a, b) -> magnitude * (a cos t - b sin t, a sin t + b cos t),  t = position * inverse_frequencies[i]
 void rotate(std::span<double> head, uint32_t position, Pairing pairing, const Rotary& rotary);
 
-/// Turns each of the heads that lie behind one another in `heads` [head count, head_length].
+/// Turns each head of `heads` [head count, head_length].
 void rotate_heads(std::span<double> heads, std::size_t head_length, uint32_t position, Pairing pairing,
                   const Rotary& rotary);
 

@@ -26,7 +26,7 @@ Vector rotated(Vector head, uint32_t position, Pairing pairing, const Rotary& ro
 
 } // namespace
 
-TEST_CASE("inverse frequencies fall geometrically from one") {
+TEST_CASE("inverse frequencies decrease geometrically from one") {
     const Rotary rotary = make_rotary({.rotated = 8, .base = 10000});
     REQUIRE(rotary.inverse_frequencies.size() == 4);
     CHECK(rotary.inverse_frequencies[0] == 1.0);
@@ -95,7 +95,7 @@ TEST_CASE("partial rotation leaves the rest of each head alone") {
     }
 }
 
-TEST_CASE("linear scaling by s at position s p is no scaling at position p") {
+TEST_CASE("linear scaling by s at position s p equals no scaling at position p") {
     const Rotary plain = make_rotary({.rotated = 8});
     const Rotary scaled = make_rotary({.rotated = 8, .factor = 4});
     const Vector expected = rotated(sample, 25, Pairing::adjacent, plain);
@@ -111,7 +111,7 @@ TEST_CASE("llama3's tensor divides each frequency by its own number") {
     CHECK(rotary.inverse_frequencies[2] == Approx(0.01 / 8).epsilon(1e-14));
 }
 
-TEST_CASE("YaRN keeps fast pairs, interpolates slow ones, and ramps between") {
+TEST_CASE("YaRN does not scale fast pairs, interpolates slow ones, and ramps between") {
     // With base e^16 and 32 rotated elements pair i has the frequency e^-i. An original context of 2 pi e^10
     // makes it turn e^(10 - i) times; beta_fast = e^7 and beta_slow = e^3 put the ramp's ends at the pairs 3
     // and 7.
@@ -126,9 +126,9 @@ TEST_CASE("YaRN keeps fast pairs, interpolates slow ones, and ramps between") {
     const Vector shares{0, 0, 0, 0, 0.25, 0.5, 0.75, 1, 1, 1, 1, 1, 1, 1, 1, 1};
     for (std::size_t i = 0; i < shares.size(); ++i) {
         CAPTURE(i);
-        const double kept = std::exp(-static_cast<double>(i));
+        const double unscaled = std::exp(-static_cast<double>(i));
         CHECK(rotary.inverse_frequencies[i] ==
-              Approx(kept * (1 - shares[i]) + kept / 8 * shares[i]).epsilon(1e-12));
+              Approx(unscaled * (1 - shares[i]) + unscaled / 8 * shares[i]).epsilon(1e-12));
     }
     CHECK(rotary.magnitude == Approx(1.5 * (1 + 0.1 * std::log(8.0))).epsilon(1e-15));
 }

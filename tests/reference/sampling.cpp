@@ -30,8 +30,8 @@ void keep_top_n_sigma(std::vector<Candidate>& candidates, double n, uint32_t min
     double variance = 0;
     for (const Candidate& candidate : candidates)
         variance += std::pow(candidate.logit - mean, 2) / count;
-    const double least = candidates.front().logit - n * std::sqrt(variance);
-    while (candidates.back().logit < least && candidates.size() > min_keep)
+    const double logit_min = candidates.front().logit - n * std::sqrt(variance);
+    while (candidates.back().logit < logit_min && candidates.size() > min_keep)
         candidates.pop_back();
 }
 
@@ -41,7 +41,7 @@ void keep_top_k(std::vector<Choice>& choices, uint32_t top_k, uint32_t min_keep)
     normalise(choices);
 }
 
-// By rising distance of surprise from entropy, the smallest set with at least the probability.
+// By ascending distance of surprise from entropy, the smallest set with at least the probability.
 void keep_typical(std::vector<Choice>& choices, double typical_p, uint32_t min_keep) {
     if (typical_p >= 1)
         return;
@@ -53,7 +53,7 @@ void keep_typical(std::vector<Choice>& choices, double typical_p, uint32_t min_k
     };
     std::vector<bool> is_kept(choices.size());
     double sum = 0;
-    for (std::size_t kept = 0; kept < choices.size() && (sum < typical_p || kept < min_keep); ++kept) {
+    for (std::size_t count = 0; count < choices.size() && (sum < typical_p || count < min_keep); ++count) {
         std::size_t next = choices.size();
         for (std::size_t i = 0; i < choices.size(); ++i) {
             if (!is_kept[i] && (next == choices.size() || distance(choices[i]) < distance(choices[next])))
@@ -76,10 +76,10 @@ void keep_top_p(std::vector<Choice>& choices, double top_p, uint32_t min_keep) {
     if (top_p >= 1)
         return;
     double sum = 0;
-    std::size_t kept = 0;
-    while (kept < choices.size() && (kept == 0 || sum < top_p))
-        sum += choices[kept++].probability;
-    choices.resize(at_least(kept, min_keep, choices));
+    std::size_t count = 0;
+    while (count < choices.size() && (count == 0 || sum < top_p))
+        sum += choices[count++].probability;
+    choices.resize(at_least(count, min_keep, choices));
     normalise(choices);
 }
 
@@ -106,7 +106,7 @@ void exclude_top_choices(std::vector<Choice>& choices, double threshold, uint32_
 
 void apply_temperature(std::vector<Choice>& choices, double temperature) {
     const double largest =
-        choices.front().probability; // dividing by it first keeps tiny temperatures in range
+        choices.front().probability; // dividing by it first prevents overflow at tiny temperatures
     for (Choice& choice : choices)
         choice.probability = std::pow(choice.probability / largest, 1 / temperature);
     normalise(choices);

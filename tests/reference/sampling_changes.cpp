@@ -9,7 +9,7 @@ namespace {
 
 using Tokens = std::vector<TokenId>;
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double banned_logit = -std::numeric_limits<double>::infinity();
 
 Tokens last(const Tokens& tokens, uint32_t count) {
     Tokens result;
@@ -27,8 +27,8 @@ double occurrences(const Tokens& tokens, TokenId token) {
     return count;
 }
 
-/// Whether `part` stands in `tokens` with its end just before place `end`.
-bool stands_before(const Tokens& tokens, const Tokens& part, std::size_t end) {
+/// Whether `tokens` contains `part` directly before position `end`.
+bool is_before(const Tokens& tokens, const Tokens& part, std::size_t end) {
     if (part.size() > end)
         return false;
     for (std::size_t i = 0; i < part.size(); ++i) {
@@ -38,11 +38,11 @@ bool stands_before(const Tokens& tokens, const Tokens& part, std::size_t end) {
     return true;
 }
 
-std::size_t tokens_behind_last_breaker(const Tokens& tokens, const std::vector<Tokens>& breakers) {
+std::size_t tokens_after_last_breaker(const Tokens& tokens, const std::vector<Tokens>& breakers) {
     std::size_t start = 0;
     for (std::size_t end = 1; end <= tokens.size(); ++end) {
         for (const Tokens& breaker : breakers) {
-            if (stands_before(tokens, breaker, end))
+            if (is_before(tokens, breaker, end))
                 start = end;
         }
     }
@@ -51,10 +51,10 @@ std::size_t tokens_behind_last_breaker(const Tokens& tokens, const std::vector<T
 
 /// The sum, within the range of float; but -infinity stays, and a bias of -infinity bans.
 double held(double logit, double change) {
-    constexpr double most = std::numeric_limits<float>::max();
-    if (logit == -infinity || change == -infinity)
-        return -infinity;
-    return std::clamp(logit + change, -most, most);
+    constexpr double float_max = std::numeric_limits<float>::max();
+    if (logit == banned_logit || change == banned_logit)
+        return banned_logit;
+    return std::clamp(logit + change, -float_max, float_max);
 }
 
 double dry_penalty(const sampling::Parameters& parameters, const Past& past, const Tokens& window,
@@ -75,12 +75,12 @@ double dry_penalty(const sampling::Parameters& parameters, const Past& past, con
 } // namespace
 
 uint32_t repetition_length(const Tokens& tokens, const std::vector<Tokens>& breakers, TokenId token) {
-    const std::size_t most = tokens_behind_last_breaker(tokens, breakers);
+    const std::size_t length_max = tokens_after_last_breaker(tokens, breakers);
     uint32_t longest = 0;
-    for (std::size_t length = 1; length <= most; ++length) {
+    for (std::size_t length = 1; length <= length_max; ++length) {
         const Tokens ending(tokens.end() - static_cast<std::ptrdiff_t>(length), tokens.end());
         for (std::size_t end = length; end < tokens.size(); ++end) {
-            if (tokens[end] == token && stands_before(tokens, ending, end))
+            if (tokens[end] == token && is_before(tokens, ending, end))
                 longest = static_cast<uint32_t>(length);
         }
     }

@@ -36,7 +36,7 @@ TEST_CASE("temperature zero is the one greedy choice, whatever the filters say")
     check_choices(distribution(Vector{1, 3, 3, 2}, parameters), {{1, 1.0}});
 }
 
-TEST_CASE("top-k keeps the k most likely") {
+TEST_CASE("top-k selects the k most likely tokens") {
     sampling::Parameters parameters = everything;
     parameters.top_k = 2;
     check_choices(distribution(logits, parameters), {{1, 0.4 / 0.65}, {3, 0.25 / 0.65}});
@@ -46,7 +46,7 @@ TEST_CASE("top-k keeps the k most likely") {
     check_choices(distribution(Vector{2, 2, 2}, parameters), {{0, 1.0}});
 }
 
-TEST_CASE("top-p keeps the smallest set that reaches it, one token at least") {
+TEST_CASE("top-p selects the smallest set that reaches it, at least one token") {
     sampling::Parameters parameters = everything;
     parameters.top_p = 0.6F;
     check_choices(distribution(logits, parameters), {{1, 0.4 / 0.65}, {3, 0.25 / 0.65}});
@@ -58,7 +58,7 @@ TEST_CASE("top-p keeps the smallest set that reaches it, one token at least") {
     check_choices(distribution(Vector{0, 0}, parameters), {{0, 1.0}});
 }
 
-TEST_CASE("min-p drops what is far less likely than the first") {
+TEST_CASE("min-p drops tokens far less likely than the first") {
     sampling::Parameters parameters = everything;
     parameters.min_p = 0.3F;
     check_choices(distribution(logits, parameters), {{1, 0.4 / 0.85}, {3, 0.25 / 0.85}, {2, 0.2 / 0.85}});
@@ -66,7 +66,7 @@ TEST_CASE("min-p drops what is far less likely than the first") {
     check_choices(distribution(Vector{2, 1, 2}, parameters), {{0, 0.5}, {2, 0.5}});
 }
 
-TEST_CASE("typical keeps the tokens of the most expected surprise") {
+TEST_CASE("typical selects the tokens with the surprise nearest to the entropy") {
     // Entropy 1.415. Surprises 2.303, 0.916, 1.609, 1.386, 2.996: token 3 is nearest, then 2, 1, 0, 4.
     sampling::Parameters parameters = everything;
     parameters.typical_p = 0.2F;
@@ -79,7 +79,7 @@ TEST_CASE("typical keeps the tokens of the most expected surprise") {
     CHECK(distribution(logits, parameters).size() == 4);
 }
 
-TEST_CASE("top-n-sigma keeps what is within standard deviations of the largest logit") {
+TEST_CASE("top-n-sigma selects the logits within n standard deviations of the largest") {
     // Mean 2, variance (4 + 1 + 1 + 4) / 4 = 2.5, sigma 1.581; -infinity counts nothing.
     const Vector four{0, 4, 1, 3, -std::numeric_limits<double>::infinity()};
     sampling::Parameters parameters = everything;
@@ -93,7 +93,7 @@ TEST_CASE("top-n-sigma keeps what is within standard deviations of the largest l
     CHECK(distribution(four, parameters).size() == 4);
 }
 
-TEST_CASE("XTC leaves the least likely of the top choices") {
+TEST_CASE("XTC leaves only the least likely of the top choices") {
     sampling::Parameters parameters = everything;
     parameters.xtc_threshold = 0.19F; // 0.4, 0.25 and 0.2 are
     check_choices(distribution(logits, parameters, Xtc::strikes),
@@ -105,7 +105,7 @@ TEST_CASE("XTC leaves the least likely of the top choices") {
     CHECK(distribution(logits, parameters, Xtc::strikes).size() == 5);
 }
 
-TEST_CASE("min-keep holds against every filter") {
+TEST_CASE("every filter leaves min-keep tokens") {
     for (const sampling::Parameters& parameters :
          {sampling::Parameters{.temperature = 1, .top_k = 1, .top_p = 1, .min_p = 0, .min_keep = 3},
           sampling::Parameters{.temperature = 1, .top_k = 0, .top_p = 0.01F, .min_p = 0, .min_keep = 3},
@@ -115,7 +115,7 @@ TEST_CASE("min-keep holds against every filter") {
         CHECK(distribution(logits, parameters).size() == 3);
 }
 
-TEST_CASE("XTC strikes as often as its probability says") {
+TEST_CASE("XTC removes tokens with its probability") {
     sampling::Parameters parameters = everything;
     parameters.xtc_probability = 0.25F;
     uint32_t strikes = 0;
@@ -129,7 +129,8 @@ TEST_CASE("XTC strikes as often as its probability says") {
 }
 
 TEST_CASE("each filter sees the renormalised rest of the one before, and temperature comes last") {
-    // Top-k leaves 8/17, 5/17, 4/17. Of the whole, 0.4 + 0.25 would not reach 0.7; of the rest 13/17 does.
+    // Top-k leaves 8/17, 5/17, 4/17. Without renormalising, 0.4 + 0.25 would not reach 0.7; after it, 13/17
+    // does.
     sampling::Parameters parameters{.temperature = 1, .top_k = 3, .top_p = 0.7F, .min_p = 0};
     check_choices(distribution(logits, parameters), {{1, 0.4 / 0.65}, {3, 0.25 / 0.65}});
     // A temperature of 1/2 squares. Were it first, the second would fall below min-p: (25 / 40)^2 < 0.6.

@@ -27,7 +27,7 @@ public:
         return decode_matrix(*tensor, content);
     }
 
-    // `count` matrices of equal shape behind one another.
+    // `count` contiguous matrices of equal shape.
     Result<std::vector<Matrix>> stack(const std::string& name, std::size_t count, std::size_t rows,
                                       std::size_t columns) {
         const gguf::Tensor* tensor = file_.find_tensor(name);
@@ -81,7 +81,7 @@ private:
     std::set<std::string> claimed_;
 };
 
-// Rows [first, first + count) as a matrix of its own.
+// Rows [first, first + count) as a separate matrix.
 Matrix rows_of(const Matrix& whole, std::size_t first, std::size_t count) {
     Matrix part{.rows = count, .columns = whole.columns, .values = {}, .type = whole.type};
     for (std::size_t row = first; row < first + count; ++row)

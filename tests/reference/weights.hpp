@@ -9,8 +9,8 @@
 
 namespace etna::reference {
 
-/// One transformer block. phi3's fused attn_qkv (q, k, v below one another) and ffn_up (gate above up) stand
-/// here taken apart. An empty vector stands for a tensor that the model does not have.
+/// One transformer block. phi3's fused attn_qkv (rows of q, then k, then v) and ffn_up (gate, then up) are
+/// split here. An empty vector means that the model does not have the tensor.
 struct LayerWeights {
     Vector attention_norm;    ///< attn_norm [width]
     Matrix query;             ///< attn_q [heads * head length, width]
@@ -38,9 +38,9 @@ struct LayerWeights {
 
 /// Everything in double precision.
 struct Weights {
-    Matrix embedding;   ///< token_embd [vocabulary, width]
-    Vector output_norm; ///< output_norm [width]
-    Matrix head;        ///< output [vocabulary, width]; the embedding again where the file has none ("tied")
+    Matrix embedding;             ///< token_embd [vocabulary, width]
+    Vector output_norm;           ///< output_norm [width]
+    Matrix head;                  ///< output [vocabulary, width]; the embedding if the file has none ("tied")
     Vector rotary_divisors;       ///< rope_freqs [rotated / 2], optional
     Vector short_rotary_divisors; ///< rope_factors_short [rotated / 2], longrope only
     Vector long_rotary_divisors;  ///< rope_factors_long [rotated / 2], longrope only
@@ -48,7 +48,7 @@ struct Weights {
 };
 
 /// Decodes all tensors. Errors: unsupported (a tensor of a type without decoder), corrupt (a tensor that is
-/// missing, of the wrong shape, or that nothing asked for: leaving it out would silently compute another
+/// missing, of the wrong shape, or unused: ignoring it would silently compute another
 /// model).
 Result<Weights> load_weights(const gguf::File& file, const Config& config);
 

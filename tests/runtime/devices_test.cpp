@@ -20,7 +20,7 @@ using Names = std::vector<std::string>;
 
 } // namespace
 
-TEST_CASE("what a device lacks for full speed follows from its profile") {
+TEST_CASE("the shortfalls of a device follow from its profile") {
     vk::DeviceProfile gpu;
     gpu.type = vk::DeviceType::discrete;
     gpu.vendor = vk::Vendor::amd;

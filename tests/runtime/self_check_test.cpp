@@ -43,33 +43,33 @@ SelfCheckVerdict some_verdict() {
 
 } // namespace
 
-TEST_CASE("a verdict is kept for one device, driver, build and family") {
+TEST_CASE("a verdict is stored per device, driver, build and family") {
     const Folder folder;
-    const KeptVerdict kept(folder.path, device(1), PlanFamily::amd);
-    CHECK(kept.read() == SelfCheckVerdict{});
-    kept.write(some_verdict());
-    CHECK(kept.read() == some_verdict());
-    CHECK(KeptVerdict(folder.path, device(1), PlanFamily::amd).read() == some_verdict());
-    CHECK(KeptVerdict(folder.path, device(2), PlanFamily::amd).read() == SelfCheckVerdict{});
-    CHECK(KeptVerdict(folder.path, device(1), PlanFamily::intel).read() == SelfCheckVerdict{});
+    const StoredVerdict stored(folder.path, device(1), PlanFamily::amd);
+    CHECK(stored.read() == SelfCheckVerdict{});
+    stored.write(some_verdict());
+    CHECK(stored.read() == some_verdict());
+    CHECK(StoredVerdict(folder.path, device(1), PlanFamily::amd).read() == some_verdict());
+    CHECK(StoredVerdict(folder.path, device(2), PlanFamily::amd).read() == SelfCheckVerdict{});
+    CHECK(StoredVerdict(folder.path, device(1), PlanFamily::intel).read() == SelfCheckVerdict{});
 
-    const KeptVerdict emptied(folder.path, device(1), PlanFamily::amd);
+    const StoredVerdict emptied(folder.path, device(1), PlanFamily::amd);
     emptied.write({});
     const DeviceFile other_build(folder.path, device(1), "self-check", "amd etna " ETNA_VERSION " 1234");
     other_build.write(std::as_bytes(std::span(std::string_view("right soft_cap\n"))));
     CHECK(emptied.read() == SelfCheckVerdict{});
 }
 
-TEST_CASE("without a folder no verdict is kept") {
-    const KeptVerdict kept({}, device(1), PlanFamily::amd);
-    kept.write(some_verdict());
-    CHECK(kept.read() == SelfCheckVerdict{});
+TEST_CASE("without a folder no verdict is stored") {
+    const StoredVerdict stored({}, device(1), PlanFamily::amd);
+    stored.write(some_verdict());
+    CHECK(stored.read() == SelfCheckVerdict{});
 }
 
-TEST_CASE("a verdict that says what cannot be understood says nothing") {
+TEST_CASE("an unreadable verdict is ignored") {
     const Folder folder;
-    const KeptVerdict kept(folder.path, device(1), PlanFamily::amd);
-    kept.write(some_verdict());
+    const StoredVerdict stored(folder.path, device(1), PlanFamily::amd);
+    stored.write(some_verdict());
     const DeviceFile same(folder.path, device(1), "self-check", "amd etna " ETNA_VERSION " " + build_id());
     REQUIRE_FALSE(same.read().empty());
     for (const std::string_view text :
@@ -77,8 +77,8 @@ TEST_CASE("a verdict that says what cannot be understood says nothing") {
           "right soft_cap\n\n", "right \n", "right", "wrong soft_cap \n"}) {
         same.write(std::as_bytes(std::span(text)));
         INFO(text);
-        CHECK(kept.read() == SelfCheckVerdict{});
+        CHECK(stored.read() == SelfCheckVerdict{});
     }
     same.write(std::as_bytes(std::span(std::string_view("right soft_cap\n"))));
-    CHECK(kept.read().right.names() == std::vector<std::string_view>{"soft_cap"});
+    CHECK(stored.read().right.names() == std::vector<std::string_view>{"soft_cap"});
 }

@@ -1,7 +1,7 @@
-// The second step's filters, one by one and without effect; the whole chain is in chain_test.cpp.
+// Filters (step 2 of parameters.hpp), one by one and at neutral values; chain_test.cpp tests them together.
 
+#include "core/sampling/candidates.hpp"
 #include "core/sampling/filters.hpp"
-#include "core/sampling/top.hpp"
 #include "tests/reference/sampling.hpp"
 #include "tests/sampling/random_case.hpp"
 #include "tests/support/catch.hpp"
@@ -15,7 +15,7 @@
 namespace etna::sampling {
 namespace {
 
-constexpr float infinity = std::numeric_limits<float>::infinity();
+using test::infinity;
 
 std::vector<Candidate> all_of(const std::vector<float>& logits) {
     std::vector<Candidate> candidates;
@@ -30,7 +30,7 @@ std::vector<TokenId> tokens_of(std::span<const Candidate> candidates) {
     return tokens;
 }
 
-/// What the twin leaves when only one filter is on.
+/// Returns the tokens that the twin's filter retains, with only one filter enabled.
 std::vector<TokenId> expected_of(const std::vector<float>& logits, const Parameters& only,
                                  reference::Xtc xtc = reference::Xtc::spares) {
     std::vector<TokenId> tokens;
@@ -56,7 +56,7 @@ void for_random_cases(uint32_t seed, const Check& check) {
     }
 }
 
-TEST_CASE("the first candidates are those of a full sort, without the impossible") {
+TEST_CASE("find_top() equals a full sort without impossible tokens") {
     std::mt19937 generator(21);
     std::vector<Candidate> found;
     for (uint32_t round = 0; round < 2000; ++round) {
@@ -76,7 +76,7 @@ TEST_CASE("the first candidates are those of a full sort, without the impossible
     }
 }
 
-TEST_CASE("top-n-sigma keeps what its twin keeps") {
+TEST_CASE("top-n-sigma matches its twin") {
     for_random_cases(22, [](test::SamplingCase& one, float fraction) {
         one.parameters.top_n_sigma = 4 * fraction;
         auto left = all_of(one.logits);
@@ -88,7 +88,7 @@ TEST_CASE("top-n-sigma keeps what its twin keeps") {
     CHECK(count_within_sigmas(std::vector<float>{5}, 1, 0) == 1);
 }
 
-TEST_CASE("typical keeps what its twin keeps, in order") {
+TEST_CASE("typical matches its twin, in order") {
     std::vector<std::pair<double, uint32_t>> scratch;
     for_random_cases(23, [&](test::SamplingCase& one, float fraction) {
         one.parameters.typical_p = fraction;
@@ -100,14 +100,14 @@ TEST_CASE("typical keeps what its twin keeps, in order") {
     auto uniform = all_of({1, 1, 1, 1});
     keep_typical(uniform, 0.5, 0, scratch);
     CHECK(tokens_of(uniform) == std::vector<TokenId>{0, 1}); // equals: the smaller ids
-    // The most likely token is not typical when the others hold most of the probability: H is 2.04 here, its
+    // The max likely token is not typical when the others hold max of the probability: H is 2.04 here, its
     // surprise 1.2, theirs 1.95 each.
     auto flat = all_of({0.75F, 0, 0, 0, 0, 0});
     keep_typical(flat, 0.4, 0, scratch);
     CHECK(tokens_of(flat) == std::vector<TokenId>{1, 2, 3});
 }
 
-TEST_CASE("top-p and min-p keep what their twins keep") {
+TEST_CASE("top-p and min-p match their twins") {
     for_random_cases(24, [](test::SamplingCase& one, float fraction) {
         const auto candidates = all_of(one.logits);
         Parameters only = one.parameters;
@@ -123,7 +123,7 @@ TEST_CASE("top-p and min-p keep what their twins keep") {
     });
 }
 
-TEST_CASE("XTC excludes what its twin excludes") {
+TEST_CASE("XTC matches its twin") {
     for_random_cases(25, [](test::SamplingCase& one, float fraction) {
         one.parameters.xtc_threshold = fraction / 2;
         const auto candidates = all_of(one.logits);
@@ -139,7 +139,7 @@ TEST_CASE("XTC excludes what its twin excludes") {
     CHECK(count_top_choices(candidates, 0.25, 2) == 0);
 }
 
-TEST_CASE("filters at their neutral values keep everything, and any value keeps one") {
+TEST_CASE("filters retain everything at neutral values, and one candidate at any value") {
     std::vector<std::pair<double, uint32_t>> scratch;
     for_random_cases(26, [&](test::SamplingCase& one, float) {
         auto candidates = all_of(one.logits);
@@ -158,11 +158,11 @@ TEST_CASE("filters at their neutral values keep everything, and any value keeps 
     });
 }
 
-TEST_CASE("filters survive the ends of float") {
-    constexpr float most = std::numeric_limits<float>::max();
+TEST_CASE("filters handle the largest floats") {
+    constexpr float max = std::numeric_limits<float>::max();
     std::vector<std::pair<double, uint32_t>> scratch;
     for (const std::vector<float>& logits :
-         {std::vector<float>{most, -most, 0}, {-most, -most}, {most, most}, {1e-40F, -infinity, -1e30F}}) {
+         {std::vector<float>{max, -max, 0}, {-max, -max}, {max, max}, {1e-40F, -infinity, -1e30F}}) {
         auto candidates = all_of(logits);
         const std::size_t count = candidates.size();
         for (const double value : {1e-30, 0.3, 0.999999}) {

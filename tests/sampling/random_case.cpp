@@ -9,13 +9,13 @@
 namespace etna::test {
 namespace {
 
-/// `neutral` every other time, else one of a few multiples of 1/4.
-float strength(std::mt19937& generator, float neutral, float least, uint32_t steps) {
-    return generator() % 2 == 0 ? neutral : least + 0.25F * static_cast<float>(generator() % steps);
+/// Returns `neutral` with probability 1/2, otherwise one of a few multiples of 1/4.
+float strength(std::mt19937& generator, float neutral, float min, uint32_t steps) {
+    return generator() % 2 == 0 ? neutral : min + 0.25F * static_cast<float>(generator() % steps);
 }
 
 uint32_t window(std::mt19937& generator) {
-    return generator() % 3 == 0 ? sampling::whole_history : static_cast<uint32_t>(generator() % 12);
+    return generator() % 3 == 0 ? sampling::full_history : static_cast<uint32_t>(generator() % 12);
 }
 
 void add_penalties(std::mt19937& generator, sampling::Parameters& parameters) {
@@ -47,9 +47,9 @@ void add_filters(std::mt19937& generator, sampling::Parameters& parameters) {
 
 } // namespace
 
-std::vector<float> random_logits(std::mt19937& generator, std::size_t most) {
+std::vector<float> random_logits(std::mt19937& generator, std::size_t count_max) {
     std::normal_distribution<float> normal(0, 2);
-    std::vector<float> logits(1 + generator() % most);
+    std::vector<float> logits(1 + generator() % count_max);
     const bool has_ties = generator() % 3 == 0;
     for (float& logit : logits)
         logit = has_ties ? std::round(normal(generator)) : normal(generator);

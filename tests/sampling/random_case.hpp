@@ -5,13 +5,16 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <random>
 #include <string>
 #include <vector>
 
 namespace etna::test {
 
-/// One row to choose from, with everything that the choice depends on.
+constexpr float infinity = std::numeric_limits<float>::infinity();
+
+/// One row to sample from, with everything that the token depends on.
 struct SamplingCase {
     std::vector<float> logits;
     sampling::Parameters parameters;
@@ -22,17 +25,17 @@ struct SamplingCase {
     [[nodiscard]] std::string describe() const;
 };
 
-/// 1 to `most` logits: continuous, or whole numbers with ties; now and then some of -infinity, never all.
-std::vector<float> random_logits(std::mt19937& generator, std::size_t most);
+/// 1 to `count_max` logits: continuous, or integers with ties; sometimes some of -infinity, never all.
+std::vector<float> random_logits(std::mt19937& generator, std::size_t count_max);
 
-/// `length` tokens below `vocabulary`; few different ones, so that they repeat.
+/// Returns `length` tokens below `vocabulary`, of few distinct ones, so that they repeat.
 std::vector<TokenId> random_tokens(std::mt19937& generator, std::size_t length, uint32_t vocabulary);
 
-/// A case whose penalties are multiples of 1/4, so that whole logits keep their ties exactly. Every parameter
-/// is neutral now and then.
+/// Returns a case whose penalties are multiples of 1/4, so that ties of integer logits stay exact. Every
+/// parameter is sometimes neutral.
 SamplingCase random_case(std::mt19937& generator);
 
-/// The past as the code under test takes it. Borrows `tokens`, which it fills, `past` and `breakers`.
+/// Converts a past to the sampler's context. Fills `tokens`; borrows it, `past` and `breakers`.
 sampling::Context context_of(const reference::Past& past, std::vector<TokenId>& tokens,
                              const sampling::SequenceBreakers& breakers);
 

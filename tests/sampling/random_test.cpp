@@ -11,8 +11,8 @@ namespace {
 
 using Words = std::array<uint32_t, 4>;
 
-// Known answers of the authors' library Random123 (kat_vectors, "philox4x32 10").
-TEST_CASE("philox gives its authors' known answers") {
+// Test vectors of the authors' library Random123 (kat_vectors, "philox4x32 10").
+TEST_CASE("philox4x32_10() matches the authors' test vectors") {
     CHECK(philox4x32_10({0, 0, 0, 0}, {0, 0}) == Words{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8});
     CHECK(philox4x32_10({0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff}, {0xffffffff, 0xffffffff}) ==
           Words{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd});
@@ -20,13 +20,13 @@ TEST_CASE("philox gives its authors' known answers") {
           Words{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1});
 }
 
-TEST_CASE("uniform takes the top 24 bits of the first word") {
+TEST_CASE("uniform() takes the top 24 bits of the first word") {
     CHECK(uniform(0, 0) == static_cast<float>(0x6627e8) / 16777216.0F);
     CHECK(uniform(7, 3) == static_cast<float>(philox4x32_10({3, 0, 0, 0}, {7, 0})[0] >> 8) / 16777216.0F);
     CHECK(uniform(7, 3) != uniform(3, 7));
 }
 
-TEST_CASE("uniform fills [0, 1) evenly, over seeds and over positions") {
+TEST_CASE("uniform() is uniform over [0, 1), over seeds and over positions") {
     constexpr uint32_t draws = 64000;
     constexpr uint32_t bins = 64;
     for (const bool over_seeds : {true, false}) {

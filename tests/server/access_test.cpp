@@ -15,7 +15,7 @@ HttpRequest request(Headers headers) {
 
 } // namespace
 
-TEST_CASE("the Host must be one that the server goes by") {
+TEST_CASE("a loopback server accepts only its own Host names") {
     const AccessRules local;
     for (const char* host :
          {"localhost", "localhost:8080", "127.0.0.1:1", "127.8.9.1", "[::1]", "[::1]:8080", ""})
@@ -29,11 +29,11 @@ TEST_CASE("the Host must be one that the server goes by") {
     }
     CHECK(!check_origin({.allowed_hosts = {"box.lan"}}, request({{"host", "box.lan:8080"}})));
     CHECK(check_origin({.host = "::1"}, request({{"host", "evil.example"}})));
-    const auto told = check_origin(local, request({{"host", "Evil.example:8080"}}));
-    CHECK(told->message == "Host `evil.example` is not allowed; add --allowed-host evil.example");
+    const auto named = check_origin(local, request({{"host", "Evil.example:8080"}}));
+    CHECK(named->message == "Host `evil.example` is not allowed; add --allowed-host evil.example");
 }
 
-TEST_CASE("any Host will do where a name that was made to point here gains nothing") {
+TEST_CASE("any Host is accepted if DNS rebinding gains nothing") {
     const std::vector<AccessRules> open = {{.api_keys = {"key"}},
                                            {.host = "0.0.0.0"},
                                            {.host = "::"},
@@ -49,7 +49,7 @@ TEST_CASE("any Host will do where a name that was made to point here gains nothi
     }
 }
 
-TEST_CASE("pages of other sites get nothing unless they are allowed") {
+TEST_CASE("cross-origin requests are refused unless their origin is allowed") {
     const AccessRules local;
     CHECK(!check_origin(local, request({{"host", "localhost:8080"}, {"origin", "http://localhost:8080"}})));
     for (const char* origin : {"https://evil.example", "http://localhost:9999", "null", "file://"})
@@ -63,7 +63,7 @@ TEST_CASE("pages of other sites get nothing unless they are allowed") {
     CHECK(!check_origin({.cors_origins = {"*"}}, page));
 }
 
-TEST_CASE("rules are read as browsers write what they are compared with") {
+TEST_CASE("host and origin rules are normalized like browser headers") {
     CHECK(host_rule("Box.LAN") == "box.lan");
     CHECK(host_rule("[FD00::1]") == "fd00::1");
     CHECK(host_rule("fd00::1") == "fd00::1");
@@ -85,7 +85,7 @@ TEST_CASE("rules are read as browsers write what they are compared with") {
     CHECK(!cors_headers(open, request({{"host", "localhost"}, {"origin", "https://app.example"}})).empty());
 }
 
-TEST_CASE("a key is asked for where there are keys") {
+TEST_CASE("a key is required if keys are set") {
     CHECK(!check_key({}, request({})));
     const AccessRules rules = {.api_keys = {"one", "two"}};
     CHECK(!check_key(rules, request({{"authorization", "Bearer two"}})));
@@ -101,7 +101,7 @@ TEST_CASE("a key is asked for where there are keys") {
     }
 }
 
-TEST_CASE("a client goes by its key where keys are asked for, else by its network") {
+TEST_CASE("a client is identified by its key if keys are set, else by its network") {
     HttpRequest one = request({{"authorization", "Bearer one"}});
     HttpRequest two = request({{"x-api-key", "two"}});
     one.remote_address = "2001:db8::1";
@@ -184,7 +184,7 @@ TEST_CASE("address ranges are read as CIDR, IPv4 and IPv6") {
         CHECK(!client_header_rule(wrong));
 }
 
-TEST_CASE("ids are random, and of the right form") {
+TEST_CASE("ids are random and well-formed") {
     const std::string uuid = new_uuid();
     CHECK(uuid.size() == 36);
     CHECK(uuid[14] == '4');

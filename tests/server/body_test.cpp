@@ -1,4 +1,4 @@
-// Bodies that come slowly or never, and what surrounds them, on a real socket.
+// Request bodies, their timeouts and limits, over a real socket.
 
 #include "tests/server/echo.hpp"
 #include "tests/server/raw_client.hpp"
@@ -16,37 +16,38 @@ using etna::test::RawClient;
 
 namespace {
 
-constexpr const char* begun = "POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 900\r\n\r\nabc";
+constexpr const char* partial_request = "POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 900\r\n\r\nabc";
 
-std::string answer(const Echo& echo, const std::string& bytes, std::string_view wanted) {
+std::string exchange(const Echo& echo, const std::string& bytes, std::string_view until) {
     RawClient client(echo.port());
     client.send(bytes);
-    return client.read_until(wanted);
+    return client.read_until(until);
 }
 
 } // namespace
 
-TEST_CASE("bodies that do not come take no handler from those that do") {
+TEST_CASE("incomplete bodies occupy no handler") {
     ConnectionOptions options;
     options.handlers_max = 2;
     const Echo echo(options);
     std::vector<RawClient> slow;
     for (int i = 0; i < 50; ++i) {
         slow.emplace_back(echo.port());
-        slow.back().send(
-            i % 2 == 0 ? begun : "POST /a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab");
+        slow.back().send(i % 2 == 0
+                             ? partial_request
+                             : "POST /a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab");
     }
     REQUIRE(eventually([&] { return echo.listener().connections() == 50; }));
     CHECK(echo.listener().requests() == 0);
-    CHECK(contains(answer(echo, "GET /live HTTP/1.1\r\nHost: x\r\n\r\n", "GET /live"), "200 OK"));
-    CHECK(
-        contains(answer(echo, "POST /b HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nhi", "hi"), "200 OK"));
+    CHECK(contains(exchange(echo, "GET /live HTTP/1.1\r\nHost: x\r\n\r\n", "GET /live"), "200 OK"));
+    CHECK(contains(exchange(echo, "POST /b HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nhi", "hi"),
+                   "200 OK"));
     REQUIRE(eventually([&] { return echo.listener().requests() == 0; })); // both handlers are free again
     slow[1].send("cde\r\n0\r\n\r\n");
     CHECK(contains(slow[1].read_until("abcde"), "POST /a abcde"));
 }
 
-TEST_CASE("a body that drips has its time as a whole, and one that flows has more") {
+TEST_CASE("a body slower than the minimum rate gets 408; a faster one may exceed body_timeout") {
     ConnectionOptions options;
     options.body_timeout = 300ms;
     options.body_bytes_per_s = 100;
@@ -63,27 +64,27 @@ TEST_CASE("a body that drips has its time as a whole, and one that flows has mor
         text += text.empty() ? client.read_until("\r\n\r\n") : "";
         return std::pair(text.substr(0, 13), std::chrono::steady_clock::now() - begin);
     };
-    const auto [dripped, dripped_time] = send_in_pieces(1, 10ms);
-    CHECK(dripped == "HTTP/1.1 408 ");
-    CHECK(dripped_time < 5s); // and not the 9 s that it would have gone on
-    const auto [flowed, flowed_time] = send_in_pieces(100, 60ms);
-    CHECK(flowed == "HTTP/1.1 200 ");
-    CHECK(flowed_time > 300ms);
+    const auto [slow, slow_time] = send_in_pieces(1, 10ms);
+    CHECK(slow == "HTTP/1.1 408 ");
+    CHECK(slow_time < 5s); // not the 9 s of the complete body
+    const auto [fast, fast_time] = send_in_pieces(100, 60ms);
+    CHECK(fast == "HTTP/1.1 200 ");
+    CHECK(fast_time > 300ms);
 }
 
-TEST_CASE("vital requests are answered when all handlers are at work") {
+TEST_CASE("health checks are answered when all handlers are busy") {
     ConnectionOptions options;
     options.handlers_max = 1;
     Echo echo(options);
     RawClient busy(echo.port());
     busy.send("GET /stuck HTTP/1.1\r\nHost: x\r\n\r\n");
     REQUIRE(eventually([&] { return echo.waiting == 1; }));
-    CHECK(contains(answer(echo, "GET /a HTTP/1.1\r\nHost: x\r\n\r\n", "at work"), "HTTP/1.1 503 "));
-    CHECK(contains(answer(echo, "GET /live HTTP/1.1\r\nHost: x\r\n\r\n", "GET /live"), "200 OK"));
+    CHECK(contains(exchange(echo, "GET /a HTTP/1.1\r\nHost: x\r\n\r\n", "concurrent"), "HTTP/1.1 503 "));
+    CHECK(contains(exchange(echo, "GET /live HTTP/1.1\r\nHost: x\r\n\r\n", "GET /live"), "200 OK"));
     echo.may_go_on = true;
 }
 
-TEST_CASE("a handler that heeds nothing is not waited for beyond a limit") {
+TEST_CASE("wait() returns false at its limit if a handler ignores abort()") {
     Echo echo;
     RawClient client(echo.port());
     client.send("GET /stuck HTTP/1.1\r\nHost: x\r\n\r\n");
@@ -95,7 +96,7 @@ TEST_CASE("a handler that heeds nothing is not waited for beyond a limit") {
     CHECK(echo.listener().wait(20s));
 }
 
-TEST_CASE("a request without a body says so by saying nothing") {
+TEST_CASE("a request without Content-Length has no body, and the next request follows it") {
     ConnectionOptions options;
     options.body_timeout = 20s;
     const Echo echo(options);
@@ -107,20 +108,20 @@ TEST_CASE("a request without a body says so by saying nothing") {
     CHECK(contains(client.read_until("GET /d ", 5s), "GET /c abc"));
 }
 
-TEST_CASE("any type of body is taken as it is") {
+TEST_CASE("a body is passed on unchanged, whatever its content type and encoding") {
     const Echo echo;
     for (const char* type : {"application/x-www-form-urlencoded", "multipart/form-data; boundary=x",
                              "multipart/form-data", "text/plain\r\nContent-Encoding: gzip"}) {
         CAPTURE(type);
-        CHECK(contains(answer(echo,
-                              std::string("POST /a HTTP/1.1\r\nHost: x\r\nContent-Type: ") + type +
-                                  "\r\nContent-Length: 8\r\n\r\n{\"a\": 1}",
-                              "1}"),
+        CHECK(contains(exchange(echo,
+                                std::string("POST /a HTTP/1.1\r\nHost: x\r\nContent-Type: ") + type +
+                                    "\r\nContent-Length: 8\r\n\r\n{\"a\": 1}",
+                                "1}"),
                        "POST /a {\"a\": 1}"));
     }
 }
 
-TEST_CASE("who asks for leave to send a body gets it, or the refusal at once") {
+TEST_CASE("Expect: 100-continue gets 100, or the refusal immediately") {
     const Echo echo;
     RawClient client(echo.port());
     client.send("POST /a HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n");
@@ -131,7 +132,7 @@ TEST_CASE("who asks for leave to send a body gets it, or the refusal at once") {
     CHECK(client.read_all().starts_with("HTTP/1.1 413 "));
 }
 
-TEST_CASE("who is refused in the middle of a large body reads why") {
+TEST_CASE("a client refused in the middle of a large body receives the response") {
     const Echo echo;
     for (int i = 0; i < 20; ++i) {
         RawClient client(echo.port());
@@ -142,7 +143,7 @@ TEST_CASE("who is refused in the middle of a large body reads why") {
     CHECK(eventually([&] { return echo.listener().connections() == 0; }));
 }
 
-TEST_CASE("a large body arrives whole") {
+TEST_CASE("a large body arrives complete") {
     const Echo echo({}, 10'000'000);
     const std::string body(10'000'000, 'x');
     RawClient client(echo.port());
@@ -151,13 +152,13 @@ TEST_CASE("a large body arrives whole") {
     CHECK(client.read_all().ends_with("POST /a " + body));
 }
 
-TEST_CASE("ranges are ignored, HEAD has no body, and answers tell how long a connection may be idle") {
+TEST_CASE("Range is ignored, HEAD has no body, and Keep-Alive names the idle timeout") {
     Echo echo;
     echo.may_go_on = true;
     for (const char* path : {"/a", "/stream"}) {
         for (const char* range : {"bytes=0-1", "bytes=900-", "lines=1", "bytes=0-0,2-3"}) {
             CAPTURE(path, range);
-            const std::string text = answer(
+            const std::string text = exchange(
                 echo, std::string("GET ") + path + " HTTP/1.1\r\nHost: x\r\nRange: " + range + "\r\n\r\n",
                 path[1] == 'a' ? "GET /a " : "0\r\n\r\n");
             CHECK(contains(text, "HTTP/1.1 200 OK\r\n"));
@@ -174,20 +175,20 @@ TEST_CASE("ranges are ignored, HEAD has no body, and answers tell how long a con
     CHECK(text.ends_with("\r\n\r\nGET /b "));
     CHECK(contains(text, "Connection: close\r\n"));
 
-    RawClient old(echo.port());
-    old.send("GET /a HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
-    CHECK(contains(old.read_until("GET /a "), "Connection: keep-alive\r\n"));
-    old.send("GET /b HTTP/1.0\r\n\r\n");
-    CHECK(contains(old.read_all(), "GET /b "));
+    RawClient http_1_0(echo.port());
+    http_1_0.send("GET /a HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
+    CHECK(contains(http_1_0.read_until("GET /a "), "Connection: keep-alive\r\n"));
+    http_1_0.send("GET /b HTTP/1.0\r\n\r\n");
+    CHECK(contains(http_1_0.read_all(), "GET /b "));
 }
 
-TEST_CASE("what a header says comes to the handler as it was written") {
+TEST_CASE("a header value reaches the handler unchanged") {
     const Echo echo;
-    CHECK(answer(echo, "GET /header HTTP/1.1\r\nHost: x\r\nX-Shown: a%41%0d%0a b\r\n\r\n", "b")
+    CHECK(exchange(echo, "GET /header HTTP/1.1\r\nHost: x\r\nX-Shown: a%41%0d%0a b\r\n\r\n", "b")
               .ends_with("\r\n\r\na%41%0d%0a b"));
 }
 
-TEST_CASE("what could be read as two requests is refused, and its connection ends") {
+TEST_CASE("ambiguous framing gets 400 and closes the connection") {
     const Echo echo;
     for (const char* lines :
          {"Content-Length: 3\r\nContent-Length: 4", "Content-Length: 3\r\nTransfer-Encoding: chunked",
@@ -202,17 +203,17 @@ TEST_CASE("what could be read as two requests is refused, and its connection end
     }
 }
 
-TEST_CASE("who falls silent is given up, whatever it was doing, and nobody else is harmed") {
+TEST_CASE("silent connections time out in every state; others are served") {
     ConnectionOptions options;
     options.header_timeout = options.body_timeout = options.idle_timeout = options.write_timeout = 200ms;
     const Echo echo(options);
-    std::vector<RawClient> silent; // their machines have lost the net: no end of theirs will come
-    for (const char* said : {"", "GET /a HT", begun, "GET /a HTTP/1.1\r\nHost: x\r\n\r\n",
+    std::vector<RawClient> silent; // as after a network failure: no FIN arrives
+    for (const char* sent : {"", "GET /a HT", partial_request, "GET /a HTTP/1.1\r\nHost: x\r\n\r\n",
                              "GET /flood HTTP/1.1\r\nHost: x\r\n\r\n"}) {
         silent.emplace_back(echo.port());
-        silent.back().send(said);
+        silent.back().send(sent);
     }
     CHECK(eventually([&] { return echo.seen_gone == 1; }));
-    CHECK(contains(answer(echo, "GET /a HTTP/1.1\r\nHost: x\r\n\r\n", "GET /a "), "200 OK"));
+    CHECK(contains(exchange(echo, "GET /a HTTP/1.1\r\nHost: x\r\n\r\n", "GET /a "), "200 OK"));
     CHECK(eventually([&] { return echo.listener().connections() == 0; }));
 }

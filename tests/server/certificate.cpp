@@ -67,7 +67,7 @@ void Certificate::write(EVP_PKEY* key, X509* certificate) const {
     REQUIRE(PEM_write_X509(created(this->certificate()).get(), certificate) == 1);
     REQUIRE(PEM_write_PKCS8PrivateKey(created(this->key()).get(), key, nullptr, nullptr, 0, nullptr,
                                       nullptr) == 1);
-    REQUIRE(PEM_write_PKCS8PrivateKey(created(locked_key()).get(), key, EVP_aes_128_cbc(), "secret", 6,
+    REQUIRE(PEM_write_PKCS8PrivateKey(created(encrypted_key()).get(), key, EVP_aes_128_cbc(), "secret", 6,
                                       nullptr, nullptr) == 1);
 }
 

@@ -6,8 +6,7 @@
 
 namespace etna::test {
 
-/// A folder with a key and a certificate for 127.0.0.1 that it signed itself, made on the spot; removed with
-/// the object.
+/// A temporary folder with a new key and a self-signed certificate for 127.0.0.1; removed with the object.
 class Certificate {
 public:
     enum class Kind { elliptic, rsa };
@@ -21,8 +20,8 @@ public:
     [[nodiscard]] std::filesystem::path certificate() const { return folder_ / "certificate.pem"; }
     [[nodiscard]] std::filesystem::path key() const { return folder_ / "key.pem"; }
 
-    /// The key once more, with a password.
-    [[nodiscard]] std::filesystem::path locked_key() const { return folder_ / "locked.pem"; }
+    /// The same key, encrypted with a password.
+    [[nodiscard]] std::filesystem::path encrypted_key() const { return folder_ / "encrypted.pem"; }
 
 private:
     void write(EVP_PKEY* key, X509* certificate) const;

@@ -1,6 +1,6 @@
-// Connections as peers misuse them, on a real socket: the handlers are the test's own.
+// Connections and hostile peers, over a real socket, with test handlers.
 
-#include "server/http/connection.hpp"
+#include "server/http/listener.hpp"
 #include "tests/server/echo.hpp"
 #include "tests/server/raw_client.hpp"
 #include "tests/support/catch.hpp"
@@ -15,7 +15,7 @@ using etna::test::Echo;
 using etna::test::eventually;
 using etna::test::RawClient;
 
-TEST_CASE("requests follow one another on a connection, in pieces or all at once") {
+TEST_CASE("a connection serves successive requests, fragmented or pipelined") {
     const Echo echo;
     RawClient client(echo.port());
     client.send("GET /a HTTP/1.1\r\nHost: x\r\n\r\n");
@@ -34,9 +34,9 @@ TEST_CASE("requests follow one another on a connection, in pieces or all at once
     CHECK(contains(rest, "GET /e "));
 }
 
-TEST_CASE("whoever words a refusal knows the request, as far as it has come") {
+TEST_CASE("the refuse handler sees what was parsed of the request") {
     ConnectionOptions options;
-    options.header_timeout = options.body_timeout = 1s; // longer than a busy machine holds a thread up
+    options.header_timeout = options.body_timeout = 1s; // longer than a thread is delayed on a busy machine
     options.handlers_max = 1;
     Echo echo(options);
     const auto refused = [&](const std::string& sent) {
@@ -63,7 +63,7 @@ TEST_CASE("whoever words a refusal knows the request, as far as it has come") {
     CHECK(contains(answer, "x-seen: POST /a mine\r\n"));
     echo.may_go_on = true;
     std::string thrown;
-    const auto is_free = [&] { // until then the one handler is busy
+    const auto is_free = [&] { // the only handler is busy at first
         thrown = refused("GET /throw HTTP/1.1\r\nHost: x\r\nX-Request-Id: mine\r\n\r\n");
         return contains(thrown, "HTTP/1.1 500 ");
     };
@@ -71,7 +71,7 @@ TEST_CASE("whoever words a refusal knows the request, as far as it has come") {
     CHECK(contains(thrown, "x-seen: GET /throw mine\r\n"));
 }
 
-TEST_CASE("methods that nobody knows come to the handler as they are") {
+TEST_CASE("unknown methods reach the handler unchanged") {
     const Echo echo;
     for (const char* method : {"BREW", "TRACE", "CONNECT", "PRI", "M-SEARCH"}) {
         RawClient client(echo.port());
@@ -80,7 +80,7 @@ TEST_CASE("methods that nobody knows come to the handler as they are") {
     }
 }
 
-TEST_CASE("streams of events say that their connection stays") {
+TEST_CASE("event streams have Connection: keep-alive unless the connection closes") {
     const Echo echo;
     RawClient client(echo.port());
     client.send("GET /events HTTP/1.1\r\nHost: x\r\n\r\n");
@@ -92,23 +92,23 @@ TEST_CASE("streams of events say that their connection stays") {
     CHECK(!contains(answer, "keep-alive"));
 }
 
-TEST_CASE("what requests come to hold counts with their bodies, until they are answered") {
+TEST_CASE("memory that a handler reserves counts toward the budget until the response") {
     ConnectionOptions options;
     options.bodies_bytes_max = 1'000'000;
     const Echo echo(options);
-    const auto claimed = [&](const std::string& bytes) {
+    const auto reserve = [&](const std::string& bytes) {
         RawClient client(echo.port());
         client.send("POST /claim HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: " +
                     std::to_string(bytes.size()) + "\r\n\r\n" + bytes);
         return client.read_all();
     };
-    for (int again = 0; again < 3; ++again)
-        CHECK(contains(claimed("900000"), "granted"));
-    CHECK(contains(claimed("1100000"), "denied"));
-    CHECK(contains(claimed("60000"), "granted"));
+    for (int round = 0; round < 3; ++round)
+        CHECK(contains(reserve("900000"), "granted"));
+    CHECK(contains(reserve("1100000"), "denied"));
+    CHECK(contains(reserve("60000"), "granted"));
 }
 
-TEST_CASE("bodies in chunks, bodies that are too long, and bodies that stop") {
+TEST_CASE("chunked bodies are read; oversized, stalled and truncated ones get 413, 408 and 400") {
     ConnectionOptions options;
     options.body_timeout = 100ms;
     const Echo echo(options);
@@ -136,25 +136,25 @@ TEST_CASE("bodies in chunks, bodies that are too long, and bodies that stop") {
     cut.finish();
     CHECK(contains(cut.read_all(), "HTTP/1.1 400 "));
 
-    RawClient whole(echo.port()); // nobody else was harmed
-    whole.send("POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n" + std::string(1000, 'x'));
-    CHECK(contains(whole.read_until(std::string(1000, 'x')), "HTTP/1.1 200 "));
+    RawClient complete(echo.port()); // others are served
+    complete.send("POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n" + std::string(1000, 'x'));
+    CHECK(contains(complete.read_until(std::string(1000, 'x')), "HTTP/1.1 200 "));
 }
 
-TEST_CASE("heads that never end, are too long, too many or nonsense are refused") {
+TEST_CASE("endless, oversized and malformed heads are refused") {
     ConnectionOptions options;
     options.header_timeout = 200ms;
     options.header_bytes_max = 20'000;
     const Echo echo(options);
 
-    RawClient dripping(echo.port());
+    RawClient slow(echo.port());
     std::string answer;
     for (int i = 0; i < 200 && answer.empty(); ++i) {
-        dripping.send(i == 0 ? "GET / HTTP/1.1\r\nX: " : "x");
-        answer = dripping.read_until("took too long", 10ms);
+        slow.send(i == 0 ? "GET / HTTP/1.1\r\nX: " : "x");
+        answer = slow.read_until("took too long", 10ms);
     }
     CHECK(contains(answer, "HTTP/1.1 408 "));
-    CHECK(dripping.is_closed(5s));
+    CHECK(slow.is_closed(5s));
 
     RawClient endless(echo.port());
     for (int i = 0; i < 30; ++i)
@@ -178,12 +178,12 @@ TEST_CASE("heads that never end, are too long, too many or nonsense are refused"
         CHECK(contains(reply, "HTTP/1.1 400 "));
         CHECK(contains(reply, "refused: "));
     }
-    RawClient far(echo.port());
-    far.send("GET /" + std::string(3000, 'a') + " HTTP/1.1\r\nHost: x\r\n\r\n");
-    CHECK(contains(far.read_until("refused"), "HTTP/1.1 414 "));
+    RawClient long_target(echo.port());
+    long_target.send("GET /" + std::string(3000, 'a') + " HTTP/1.1\r\nHost: x\r\n\r\n");
+    CHECK(contains(long_target.read_until("refused"), "HTTP/1.1 414 "));
 }
 
-TEST_CASE("a thousand idle connections cost no thread and hold nobody up") {
+TEST_CASE("a thousand idle connections occupy no thread and delay no request") {
     ConnectionOptions options;
     options.handlers_max = 2;
     const Echo echo(options);
@@ -191,7 +191,7 @@ TEST_CASE("a thousand idle connections cost no thread and hold nobody up") {
     for (int i = 0; i < 1000; ++i) {
         idle.emplace_back(echo.port());
         if (i % 2 == 0)
-            idle.back().send("GET / HTTP/1.1\r\nHost: x\r\nX: begun");
+            idle.back().send("GET / HTTP/1.1\r\nHost: x\r\nX: part");
     }
     REQUIRE(eventually([&] { return echo.listener().connections() == 1000; }));
     RawClient client(echo.port());
@@ -203,7 +203,7 @@ TEST_CASE("a thousand idle connections cost no thread and hold nobody up") {
     CHECK(eventually([&] { return echo.listener().connections() <= 1; }));
 }
 
-TEST_CASE("requests beyond those at work, and connections where all are at work, are sent away at once") {
+TEST_CASE("over handlers_max and connections_max, requests and connections get 503 immediately") {
     ConnectionOptions options;
     options.connections_max = 1;
     options.handlers_max = 1;
@@ -229,14 +229,14 @@ TEST_CASE("requests beyond those at work, and connections where all are at work,
     wide.may_go_on = true;
 }
 
-TEST_CASE("idle connections shut nobody out: the idlest of the address with the most gives way") {
+TEST_CASE("at connections_max, the longest-idle connection of the address with the most is evicted") {
     ConnectionOptions options;
     options.connections_max = 10;
     const Echo echo(options);
     const auto connected = [&](std::size_t count) {
         return eventually([&] { return echo.listener().connections() == count; });
     };
-    RawClient other(echo.port(), "127.0.0.3"); // idle for the longest time, but alone
+    RawClient other(echo.port(), "127.0.0.3"); // idle for the longest time, but the only one of its address
     REQUIRE(connected(1));
     std::vector<RawClient> idle;
     for (std::size_t i = 0; i < 9; ++i) {
@@ -245,7 +245,7 @@ TEST_CASE("idle connections shut nobody out: the idlest of the address with the 
     }
     idle[0].send("GET /a HTTP/1.1\r\nHost: x\r\n"); // in the middle of a head
     idle[1].send("GET /a HTTP/1.1\r\nHost: x\r\n\r\n");
-    CHECK(contains(idle[1].read_until("GET /a "), "200 OK")); // and idle again, for a shorter time
+    CHECK(contains(idle[1].read_until("GET /a "), "200 OK")); // idle again, for a shorter time
     for (int round = 0; round < 3; ++round) {
         RawClient fresh(echo.port(), "127.0.0.2");
         fresh.send("GET /live HTTP/1.1\r\nHost: x\r\n\r\n");
@@ -259,7 +259,7 @@ TEST_CASE("idle connections shut nobody out: the idlest of the address with the 
     CHECK(contains(idle[0].read_until("GET /a "), "200 OK"));
 }
 
-TEST_CASE("what an address has beyond its share costs its own connections") {
+TEST_CASE("an address over its limit evicts its own connections") {
     ConnectionOptions options;
     options.connections_max = 100;
     options.connections_per_address_max = 3;
@@ -282,10 +282,10 @@ TEST_CASE("what an address has beyond its share costs its own connections") {
     mine[7].send("GET /a HTTP/1.1\r\n");
     std::this_thread::sleep_for(100ms);
     RawClient one_more(echo.port());
-    CHECK(contains(mine[5].read_all(), "HTTP/1.1 503 ")); // who is displaced then is told
+    CHECK(contains(mine[5].read_all(), "HTTP/1.1 503 ")); // evicted in the middle of a request
 }
 
-TEST_CASE("idle connections end after their time") {
+TEST_CASE("idle connections are closed after idle_timeout") {
     ConnectionOptions options;
     options.idle_timeout = 50ms;
     const Echo echo(options);
@@ -294,7 +294,7 @@ TEST_CASE("idle connections end after their time") {
     CHECK(client.is_closed(0ms));
 }
 
-TEST_CASE("a stream comes in pieces; a client of HTTP/1.0 gets it without chunks") {
+TEST_CASE("a stream is chunked; an HTTP/1.0 client gets it unchunked") {
     Echo echo;
     RawClient client(echo.port());
     client.send("GET /stream HTTP/1.1\r\nHost: x\r\n\r\n");
@@ -304,15 +304,15 @@ TEST_CASE("a stream comes in pieces; a client of HTTP/1.0 gets it without chunks
     client.send("GET /a HTTP/1.1\r\nHost: x\r\n\r\n");
     CHECK(contains(client.read_until("GET /a "), "200 OK"));
 
-    RawClient old(echo.port());
-    old.send("GET /stream HTTP/1.0\r\n\r\n");
-    const std::string text = old.read_all();
+    RawClient http_1_0(echo.port());
+    http_1_0.send("GET /stream HTTP/1.0\r\n\r\n");
+    const std::string text = http_1_0.read_all();
     CHECK(!contains(text, "chunked"));
     CHECK(contains(text, "\r\n\r\none "));
     CHECK(text.ends_with("two"));
 }
 
-TEST_CASE("who has closed one half is served; who is gone is noticed, streaming or not") {
+TEST_CASE("a half-closed client is served; a disconnected one is detected, streaming or not") {
     Echo echo;
     RawClient half(echo.port());
     half.send("GET /wait HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
@@ -339,7 +339,7 @@ TEST_CASE("who has closed one half is served; who is gone is noticed, streaming 
     CHECK(contains(half.read_all(), "GET /wait "));
 }
 
-TEST_CASE("a client that does not read is given up") {
+TEST_CASE("a client that does not read is disconnected after write_timeout") {
     ConnectionOptions options;
     options.write_timeout = 100ms;
     const Echo echo(options);
@@ -348,7 +348,7 @@ TEST_CASE("a client that does not read is given up") {
     CHECK(eventually([&] { return echo.seen_gone == 1; }));
 }
 
-TEST_CASE("a connection at work can be broken from inside") {
+TEST_CASE("abort() breaks the connections of running requests") {
     const Echo echo;
     RawClient client(echo.port());
     client.send("GET /stream HTTP/1.1\r\nHost: x\r\n\r\n");
@@ -357,20 +357,20 @@ TEST_CASE("a connection at work can be broken from inside") {
     CHECK(eventually([&] { return echo.seen_gone == 1; }));
 }
 
-TEST_CASE("a handler that throws is an answer of 500") {
+TEST_CASE("a handler that throws gets 500") {
     const Echo echo;
     RawClient client(echo.port());
     client.send("GET /throw HTTP/1.1\r\nHost: x\r\n\r\n");
-    CHECK(contains(client.read_until("wrong"), "HTTP/1.1 500 "));
+    CHECK(contains(client.read_until("internal server error"), "HTTP/1.1 500 "));
 
-    RawClient late(echo.port()); // and after the head, a body without its end
+    RawClient late(echo.port()); // thrown after the head: a truncated body
     late.send("GET /throw/late HTTP/1.1\r\nHost: x\r\n\r\n");
     const std::string text = late.read_all();
     CHECK(contains(text, "one "));
     CHECK(!contains(text, "0\r\n\r\n"));
 }
 
-TEST_CASE("an address that cannot be had is told") {
+TEST_CASE("an unavailable bind address is an error") {
     ConnectionOptions options;
     options.host = "192.0.2.1";
     const auto opened = Listener::open(options, {});
@@ -378,7 +378,7 @@ TEST_CASE("an address that cannot be had is told") {
     CHECK(contains(opened.error().message, "cannot listen on 192.0.2.1"));
 }
 
-TEST_CASE("what is at work when the server stops is finished") {
+TEST_CASE("requests that run when the server stops are finished") {
     auto echo = std::make_unique<Echo>();
     RawClient client(echo->port());
     client.send("GET /stream HTTP/1.1\r\nHost: x\r\n\r\n");
@@ -388,7 +388,7 @@ TEST_CASE("what is at work when the server stops is finished") {
     CHECK(contains(client.read_all(), "two"));
 }
 
-TEST_CASE("a server that is told to stop does, whatever it is doing at that moment") {
+TEST_CASE("stop() works at any moment of a request") {
     for (int round = 0; round < 1000; ++round) {
         const Echo echo;
         RawClient client(echo.port());

@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 Echo::Echo(const ConnectionOptions& options, std::size_t body_bytes_max) {
     ConnectionHandlers handlers = {
         .body_bytes_max = [=](const HttpRequest&) { return body_bytes_max; },
-        .is_vital = [](const HttpRequest& request) { return request.path == "/live"; },
+        .is_health_check = [](const HttpRequest& request) { return request.path == "/live"; },
         .answer = [this](const HttpRequest& request) { return answer(request); },
         .refuse =
             [](const Refusal& refusal) {
@@ -78,13 +78,13 @@ void Echo::flood(HttpWriter& writer) {
 }
 
 void Echo::stream(HttpWriter& writer) {
-    bool goes_on = writer.write("one ");
+    bool is_connected = writer.write("one ");
     ++waiting;
-    while (goes_on && !may_go_on) {
+    while (is_connected && !may_go_on) {
         std::this_thread::sleep_for(1ms);
-        goes_on = writer.write(".");
+        is_connected = writer.write(".");
     }
-    seen_gone += goes_on ? 0 : 1;
+    seen_gone += is_connected ? 0 : 1;
     writer.write("two");
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "server/http/connection.hpp"
+#include "server/http/listener.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -11,11 +11,11 @@
 
 namespace etna::test {
 
-/// A server that answers POST with the body, GET /stream with pieces, GET /flood with more than fits
-/// anywhere, GET /wait when it may or its client is gone, GET /stuck when it may, GET /throw not at all,
-/// GET /throw/late after a piece, GET /header with the header x-shown, and the rest with the path. GET /live
-/// is vital. GET /events is a short stream of events; POST /claim wants as much memory as the body says. Ends
-/// with the object.
+/// A server for tests of connections; stops on destruction. It answers with method, path and body, except:
+/// /stream streams pieces, /flood streams more than any buffer holds, /events is a short event stream, /wait
+/// waits for may_go_on or a disconnect, /stuck only for may_go_on, /throw throws, /throw/late throws after a
+/// piece, /header returns the header x-shown, /claim reserves as many bytes as its body says. /live is a
+/// health check.
 class Echo {
 public:
     explicit Echo(const server::ConnectionOptions& options = {}, std::size_t body_bytes_max = 1000);
@@ -26,9 +26,9 @@ public:
     [[nodiscard]] int port() const { return listener_->port(); }
     [[nodiscard]] server::Listener& listener() const { return *listener_; }
 
-    std::atomic<bool> may_go_on{false}; ///< lets what waits, streams or floods end
-    std::atomic<int> waiting{0};        ///< handlers that have begun to wait or to stream
-    std::atomic<int> seen_gone{0};      ///< handlers that found their client gone
+    std::atomic<bool> may_go_on{false}; ///< ends waiting, streaming and flooding handlers
+    std::atomic<int> waiting{0};        ///< handlers that have started to wait or stream
+    std::atomic<int> seen_gone{0};      ///< handlers whose client disconnected
 
 private:
     server::HttpReply answer(const server::HttpRequest& request);
@@ -41,11 +41,11 @@ private:
 
 bool contains(const std::string& text, std::string_view part);
 
-/// Whether `condition` holds within `limit`; asks every millisecond.
+/// Whether `condition` holds within `limit`; polls every millisecond.
 template <class Condition>
 bool eventually(Condition condition, std::chrono::milliseconds limit = std::chrono::seconds(20)) {
     const auto end = std::chrono::steady_clock::now() + limit;
-    while (!condition()) { // not asked again once it held: it may hold for a moment only
+    while (!condition()) { // not polled again once true: it may hold for a moment only
         if (std::chrono::steady_clock::now() >= end)
             return false;
         std::this_thread::sleep_for(std::chrono::milliseconds(1));

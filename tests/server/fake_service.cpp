@@ -53,8 +53,8 @@ FakeService::FakeService(Options options)
     }
     auto seal = server::Seal::temporary();
     REQUIRE(seal.has_value());
-    keeping_ = std::make_unique<server::Keeping>(std::move(store), std::move(*seal));
-    service_.keeping = keeping_.get();
+    persistence_ = std::make_unique<server::Persistence>(std::move(store), std::move(*seal));
+    service_.persistence = persistence_.get();
     service_.state = server::ServiceState::ready;
 }
 
@@ -78,7 +78,7 @@ Result<server::Models::Handle> FakeService::load_plain(const store::ModelSource&
 
 Result<server::Models::Handle> FakeService::load_model(const store::ModelSource& source,
                                                        const Options& options, int number) {
-    bool is_draft = options.draft_says.has_value(); // which comes first
+    bool is_draft = options.draft_says.has_value(); // loaded first
     const auto factory = [&](const gguf::File& file,
                              const runtime::ExecutorOptions&) -> Result<runtime::LoadedExecutor> {
         ETNA_TRY(const auto tokenizer, text::Tokenizer::create(file));

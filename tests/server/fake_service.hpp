@@ -1,7 +1,7 @@
 #pragma once
 
 #include "server/endpoints.hpp"
-#include "server/keeping.hpp"
+#include "server/persistence.hpp"
 #include "tests/support/fake_executor.hpp"
 
 #include <cstdint>
@@ -14,30 +14,31 @@
 
 namespace etna::test {
 
-/// What a client of FakeService gets.
+/// The answer of a FakeService to a client.
 struct FakeAnswer {
     int status = 0;
     server::Headers headers;
-    std::string body; ///< a stream's frames, one after the other
+    std::string body; ///< of a stream: its frames, joined
 };
 
-/// A server without sockets and devices: stories260K's tokenizer over fake executors.
+/// A server without sockets and devices: fake executors with the tokenizer of stories260K.
 class FakeService {
 public:
     struct Options {
         server::ServiceOptions service = {};
-        std::vector<std::string> names = {"stories"}; ///< of the models
-        std::filesystem::path folder = {};            ///< of further ones; empty: none
-        std::size_t models_that_fit = SIZE_MAX;       ///< in memory; one more is out of it
+        std::vector<std::string> names = {"stories"}; ///< of the named models
+        std::filesystem::path folder = {};            ///< of further models; empty: none
+        std::size_t models_that_fit = SIZE_MAX;       ///< in memory; loading another one fails
         uint32_t queue_max = 256;
         std::chrono::milliseconds loading_time{0};
-        std::function<void(FakeOptions& options, int load)> prepare = {}; ///< sees each load, from 1
-        std::optional<Error> load_error = {};                             ///< instead of a model
-        std::string chat_template = {};                                   ///< empty: none
-        std::string says = {};                      ///< to everything; empty: what the fake model makes up
-        std::optional<std::string> draft_says = {}; ///< the same of a draft model; none: there is no such
-        generate::SpeculationOverrides speculation = {}; ///< options of the server's
-        /// What is kept, in memory unless it names a file; empty: nothing.
+        std::function<void(FakeOptions& options, int load)> prepare =
+            {};                               ///< called for each load; `load` counts from 1
+        std::optional<Error> load_error = {}; ///< returned by each load
+        std::string chat_template = {};       ///< empty: none
+        std::string says = {};                ///< the answer to every prompt; empty: pseudo-random tokens
+        std::optional<std::string> draft_says = {};      ///< that of the draft model; empty: no draft model
+        generate::SpeculationOverrides speculation = {}; ///< the options of the server
+        /// Options of the store, in memory unless they name a file; empty: no store.
         std::optional<server::storage::StoreOptions> store =
             server::storage::StoreOptions{.responses = {.entries_max = 1000},
                                           .conversations = {.entries_max = 1000},
@@ -46,20 +47,20 @@ public:
 
     explicit FakeService(Options options);
 
-    /// Asks and reads to the end, or until the answer has so many bytes.
+    /// Sends a request, and reads the answer to its end, or up to `bytes_max`.
     FakeAnswer ask(const server::HttpRequest& request, std::size_t bytes_max = SIZE_MAX);
     FakeAnswer post(const std::string& path, const std::string& body, std::size_t bytes_max = SIZE_MAX);
-    FakeAnswer get(const std::string& path); ///< with a query, if it has one
+    FakeAnswer get(const std::string& path); ///< the path may have a query
     FakeAnswer remove(const std::string& path);
 
-    /// A fake model that no service knows, as a Models::Loader gives it.
+    /// Loads a fake model without a service; a Models::Loader.
     static Result<server::Models::Handle> load_plain(const store::ModelSource& source);
 
     [[nodiscard]] int loads() const { return loads_; }
     [[nodiscard]] server::Service& service() { return service_; }
     [[nodiscard]] const server::Router& router() const { return router_; }
 
-    /// Reads an answer that comes in pieces to its end.
+    /// Reads a streamed reply to its end.
     static std::string drain(server::HttpReply& reply);
 
 private:
@@ -76,7 +77,7 @@ private:
     server::Models models_;
     server::Service service_;
     server::Router router_;
-    std::unique_ptr<server::Keeping> keeping_; ///< ends before what its threads use
+    std::unique_ptr<server::Persistence> persistence_; ///< destroyed first: its threads use the members above
 };
 
 } // namespace etna::test

@@ -1,4 +1,4 @@
-// A request is put together from pieces of any length, and what follows it is left.
+// Incremental parsing of requests from fragments of any length.
 
 #include "server/http/incoming_request.hpp"
 #include "tests/support/catch.hpp"
@@ -13,18 +13,18 @@ namespace {
 
 constexpr std::size_t body_bytes_max = 100'000;
 
-IncomingBounds bounds() {
+IncomingLimits bounds() {
     return {.header_bytes_max = 1000, .body_bytes_max = [](const HttpRequest&) { return body_bytes_max; }};
 }
 
-std::shared_ptr<MemoryTotal> memory(std::size_t bytes_max = SIZE_MAX) {
-    return std::make_shared<MemoryTotal>(bytes_max);
+std::shared_ptr<MemoryBudget> memory(std::size_t bytes_max = SIZE_MAX) {
+    return std::make_shared<MemoryBudget>(bytes_max);
 }
 
 struct Case {
     std::string bytes;
-    std::string body; ///< that is found in them
-    std::string rest;
+    std::string body; ///< the expected body
+    std::string rest; ///< the bytes that follow the request
 };
 
 const std::string head = "POST /a HTTP/1.1\r\nHost: x\r\n";
@@ -32,13 +32,13 @@ const std::string chunked = head + "Transfer-Encoding: chunked\r\n\r\n";
 
 int status_of(const std::string& bytes) {
     IncomingRequest request(memory());
-    const auto refusal = request.take(bytes, bounds());
+    const auto refusal = request.feed(bytes, bounds());
     return refusal ? refusal->status : 200;
 }
 
 } // namespace
 
-TEST_CASE("a request is whole at the same byte, however it is cut") {
+TEST_CASE("a request is complete at the same byte, however it is fragmented") {
     const auto one =
         GENERATE(Case{head + "\r\n", "", ""}, Case{"\r\n\r\n" + head + "\r\n", "", "GET / HT"},
                  Case{head + "Content-Length: 5\r\n\r\nhello", "hello", "GET "},
@@ -50,19 +50,19 @@ TEST_CASE("a request is whole at the same byte, however it is cut") {
         IncomingRequest request(memory());
         CHECK(request.stage() == Stage::none);
         for (std::size_t at = 0; at < one.bytes.size(); at += piece) {
-            REQUIRE(request.stage() != Stage::whole);
+            REQUIRE(request.stage() != Stage::complete);
             const bool is_last = at + piece >= one.bytes.size();
-            REQUIRE(!request.take(one.bytes.substr(at, piece) + (is_last ? one.rest : ""), bounds()));
+            REQUIRE(!request.feed(one.bytes.substr(at, piece) + (is_last ? one.rest : ""), bounds()));
         }
-        REQUIRE(request.stage() == Stage::whole);
-        const Arrival arrival = request.take_arrival();
-        CHECK(arrival.head.request.path == "/a");
-        CHECK(arrival.head.request.body == one.body);
-        CHECK(arrival.rest == one.rest);
+        REQUIRE(request.stage() == Stage::complete);
+        const ReceivedRequest received = request.take_request();
+        CHECK(received.head.request.path == "/a");
+        CHECK(received.head.request.body == one.body);
+        CHECK(received.pipelined == one.rest);
     }
 }
 
-TEST_CASE("chunks that are none are refused") {
+TEST_CASE("malformed chunks get 400") {
     for (const char* body : {"x\r\n", "\r\n", "-1\r\n", "0x1\r\na\r\n", "1\r\nab\r\n", "1 1\r\na\r\n",
                              "3\r\nabcd\r\n", "1\r\na\n\r\n"}) {
         CAPTURE(body);
@@ -74,7 +74,7 @@ TEST_CASE("chunks that are none are refused") {
         CAPTURE(body);
         CHECK(status_of(chunked + body) == 400);
     }
-    CHECK(status_of(chunked + std::string(2000, '0')) == 400); // a size that never ends
+    CHECK(status_of(chunked + std::string(2000, '0')) == 400); // an endless size
     CHECK(status_of(chunked + "1;" + std::string(2000, 'x') + "\r\na\r\n") == 400);
     std::string trailer;
     for (int i = 0; i < 100; ++i)
@@ -82,7 +82,7 @@ TEST_CASE("chunks that are none are refused") {
     CHECK(status_of(chunked + "0\r\n" + trailer) == 400);
 }
 
-TEST_CASE("a body beyond its bound is refused before it has come") {
+TEST_CASE("a body over its limit gets 413 before it has arrived") {
     CHECK(status_of(head + "Content-Length: 100001\r\n\r\n") == 413);
     CHECK(status_of(head + "Content-Length: 100000\r\n\r\n") == 200);
     CHECK(status_of(chunked + "FFFFFFFFFFFFFFFFFFFF\r\n") == 413);
@@ -90,51 +90,51 @@ TEST_CASE("a body beyond its bound is refused before it has come") {
     CHECK(status_of(chunked + "186A0\r\n") == 200);
 }
 
-TEST_CASE("all bodies together have a bound, which small ones do not meet, and give back what they held") {
-    constexpr std::size_t small = MemoryShare::uncounted_bytes;
-    const auto total = memory(1500);
+TEST_CASE("all bodies share a memory budget, small ones are free, and reservations are released") {
+    constexpr std::size_t small = MemoryReservation::uncounted_bytes;
+    const auto budget = memory(1500);
     const auto post = [](std::size_t bytes) {
         return head + "Content-Length: " + std::to_string(bytes) + "\r\n\r\n" + std::string(bytes, 'x');
     };
     {
-        IncomingRequest first(total), second(total), third(total);
-        CHECK(!first.take(post(small + 1000), bounds()));
-        CHECK(total->held() == 1000);
-        const auto refusal = second.take(post(small + 501), bounds());
+        IncomingRequest first(budget), second(budget), third(budget);
+        CHECK(!first.feed(post(small + 1000), bounds()));
+        CHECK(budget->held() == 1000);
+        const auto refusal = second.feed(post(small + 501), bounds());
         REQUIRE(refusal.has_value());
         CHECK(refusal->status == 503);
-        CHECK(!third.take(post(small), bounds()));
-        const Arrival arrival = first.take_arrival();
-        CHECK(total->held() == 1000);
-        CHECK(arrival.head.request.reserve_memory(small + 500));
-        CHECK(!arrival.head.request.reserve_memory(small + 1));
-        CHECK(arrival.head.request.reserve_memory(small)); // small claims never fail
-        arrival.head.request.memory->shrink_to(100);
-        CHECK(total->held() == 100);
-        CHECK(total->take_given_back() == 1400);
+        CHECK(!third.feed(post(small), bounds()));
+        const ReceivedRequest received = first.take_request();
+        CHECK(budget->held() == 1000);
+        CHECK(received.head.request.reserve_memory(small + 500));
+        CHECK(!received.head.request.reserve_memory(small + 1));
+        CHECK(received.head.request.reserve_memory(small)); // small reservations never fail
+        received.head.request.memory->shrink_to(100);
+        CHECK(budget->held() == 100);
+        CHECK(budget->take_freed() == 1400);
     }
-    CHECK(total->held() == 0);
-    CHECK(total->take_given_back() == 100);
-    CHECK(!total->take(SIZE_MAX));
+    CHECK(budget->held() == 0);
+    CHECK(budget->take_freed() == 100);
+    CHECK(!budget->take(SIZE_MAX));
 }
 
-TEST_CASE("leave to send a body is wanted once, by who asks for it and waits") {
-    const auto overrides = [](const std::string& bytes) {
+TEST_CASE("100 Continue is sent once, only if the client still waits") {
+    const auto continues = [](const std::string& bytes) {
         IncomingRequest request(memory());
-        REQUIRE(!request.take(bytes, bounds()));
-        const bool once = request.take_wish_to_continue();
-        CHECK(!request.take_wish_to_continue());
+        REQUIRE(!request.feed(bytes, bounds()));
+        const bool once = request.must_send_continue();
+        CHECK(!request.must_send_continue());
         return once;
     };
     const std::string asking = head + "Expect: 100-continue\r\nContent-Length: 3\r\n\r\n";
-    CHECK(overrides(asking));
-    CHECK(!overrides(asking + "a"));
-    CHECK(!overrides(asking + "abc"));
-    CHECK(!overrides(head + "Content-Length: 3\r\n\r\n"));
-    CHECK(!overrides(head + "Expect: 100-continue\r\n\r\n"));
+    CHECK(continues(asking));
+    CHECK(!continues(asking + "a"));
+    CHECK(!continues(asking + "abc"));
+    CHECK(!continues(head + "Content-Length: 3\r\n\r\n"));
+    CHECK(!continues(head + "Expect: 100-continue\r\n\r\n"));
 }
 
-TEST_CASE("whatever comes, it is understood in the same way in one piece and in many") {
+TEST_CASE("random input is parsed the same in one piece and in many") {
     constexpr std::array words = {"POST",
                                   "/a",
                                   " ",
@@ -160,27 +160,27 @@ TEST_CASE("whatever comes, it is understood in the same way in one piece and in 
     const auto outcome = [](const std::string& bytes, std::size_t piece) {
         IncomingRequest request(memory());
         std::size_t at = 0;
-        for (; at < bytes.size() && request.stage() != Stage::whole; at += piece) {
-            if (const auto refusal = request.take(bytes.substr(at, piece), bounds()))
+        for (; at < bytes.size() && request.stage() != Stage::complete; at += piece) {
+            if (const auto refusal = request.feed(bytes.substr(at, piece), bounds()))
                 return std::to_string(refusal->status);
         }
-        if (request.stage() != Stage::whole)
+        if (request.stage() != Stage::complete)
             return std::string("unfinished");
-        const Arrival arrival = request.take_arrival();
-        const std::string rest = arrival.rest + bytes.substr(std::min(at, bytes.size()));
-        return "whole: " + arrival.head.request.path + "|" + arrival.head.request.body + "|" + rest;
+        const ReceivedRequest received = request.take_request();
+        const std::string rest = received.pipelined + bytes.substr(std::min(at, bytes.size()));
+        return "complete: " + received.head.request.path + "|" + received.head.request.body + "|" + rest;
     };
     std::mt19937 random(1);
-    std::size_t whole = 0;
+    std::size_t complete = 0;
     for (int round = 0; round < 20'000; ++round) {
         std::string bytes = round % 2 == 0 ? head : chunked;
         for (auto words_left = random() % 12; words_left > 0; --words_left)
             bytes += words[random() % words.size()];
         CAPTURE(bytes);
         const std::string at_once = outcome(bytes, bytes.size());
-        whole += at_once.starts_with("whole") ? 1 : 0;
+        complete += at_once.starts_with("complete") ? 1 : 0;
         REQUIRE(outcome(bytes, 1) == at_once);
         REQUIRE(outcome(bytes, 1 + random() % 7) == at_once);
     }
-    CHECK(whole > 100);
+    CHECK(complete > 100);
 }

@@ -1,6 +1,6 @@
-// The names by which clients ask for a model, and requests for unknown ones.
+// Model names in requests, and requests for unknown models.
 #include "core/store/resolve.hpp"
-#include "server/models/model_names.hpp"
+#include "server/models/model_sources.hpp"
 #include "server/models/models.hpp"
 #include "tests/server/fake_service.hpp"
 #include "tests/support/catch.hpp"
@@ -17,7 +17,8 @@ using test::FakeService;
 
 namespace {
 
-FakeAnswer ask(FakeService& service, const std::string& model, const std::string& path = "/v1/completions") {
+FakeAnswer ask_model(FakeService& service, const std::string& model,
+                     const std::string& path = "/v1/completions") {
     Json body = {{"model", model}};
     if (path.find("responses") != std::string::npos) {
         body["input"] = "Once";
@@ -29,35 +30,35 @@ FakeAnswer ask(FakeService& service, const std::string& model, const std::string
         body["prompt"] = "Once";
         body["max_tokens"] = 1;
     }
-    return service.post(path, body.dump());
+    return service.post(path, etna::dump_json(body));
 }
 
-std::string named(const FakeAnswer& answer) {
-    return Json::parse(answer.body).value("model", "");
+std::string model_of(const FakeAnswer& answer) {
+    return etna::parse_json(answer.body).value("model", "");
 }
 
-std::string header(const FakeAnswer& answer) {
+std::string model_header(const FakeAnswer& answer) {
     const auto found = answer.headers.find("etna-model");
     return found == answer.headers.end() ? "" : found->second;
 }
 
-std::string message(const FakeAnswer& answer) {
-    return Json::parse(answer.body)["error"]["message"];
+std::string error_message(const FakeAnswer& answer) {
+    return etna::parse_json(answer.body)["error"]["message"];
 }
 
-constexpr const char* plain_template = "{% for m in messages %}{{ m.content }}{% endfor %}";
+constexpr const char* messages_template = "{% for m in messages %}{{ m.content }}{% endfor %}";
 
 } // namespace
 
 TEST_CASE("an unknown model name gets 404 model_not_found even if one model is served") {
-    FakeService service({.names = {"Qwen3"}, .chat_template = plain_template});
+    FakeService service({.names = {"Qwen3"}, .chat_template = messages_template});
     for (const char* path : {"/v1/completions", "/v1/chat/completions", "/v1/responses", "/v3/completions",
                              "/v3/chat/completions", "/v1/responses/input_tokens"}) {
         for (const char* model : {"gpt-4o", ""}) {
-            const FakeAnswer refused = ask(service, model, path);
+            const FakeAnswer refused = ask_model(service, model, path);
             CAPTURE(path, model, refused.body);
             CHECK(refused.status == 404);
-            const Json error = Json::parse(refused.body)["error"];
+            const Json error = etna::parse_json(refused.body)["error"];
             CHECK(error["code"] == "model_not_found");
             CHECK(error["type"] == "invalid_request_error");
             CHECK(error["param"] == "model");
@@ -65,7 +66,7 @@ TEST_CASE("an unknown model name gets 404 model_not_found even if one model is s
                                           "` does not exist; this server has `Qwen3`; start the server with "
                                           "--any-model-name to accept any name");
         }
-        CHECK(ask(service, "qwen3.gguf", path).status == 200);
+        CHECK(ask_model(service, "qwen3.gguf", path).status == 200);
     }
     for (const char* path : {"/tokenize", "/detokenize", "/apply-template", "/v1/responses/compact"}) {
         const FakeAnswer refused = service.post(
@@ -75,7 +76,7 @@ TEST_CASE("an unknown model name gets 404 model_not_found even if one model is s
     }
     const FakeAnswer shown = service.get("/v1/models/gpt-4o");
     CHECK(shown.status == 404);
-    CHECK(message(shown) == "the model `gpt-4o` does not exist; this server has `Qwen3`");
+    CHECK(error_message(shown) == "the model `gpt-4o` does not exist; this server has `Qwen3`");
     CHECK(service.get("/metrics").body.find("gpt-4o") == std::string::npos);
 }
 
@@ -83,23 +84,23 @@ TEST_CASE("a request without a model name is answered by the default model") {
     FakeService service({.names = {"second", "first"}});
     const FakeAnswer answer = service.post("/v1/completions", R"({"prompt": "a", "max_tokens": 1})");
     CHECK(answer.status == 200);
-    CHECK(named(answer) == "second");
-    CHECK(header(answer) == "second");
-    CHECK(header(service.post("/v1/completions", R"({"prompt": "a", "model": null, "stream": true})")) ==
-          "second");
+    CHECK(model_of(answer) == "second");
+    CHECK(model_header(answer) == "second");
+    CHECK(model_header(service.post("/v1/completions",
+                                    R"({"prompt": "a", "model": null, "stream": true})")) == "second");
 }
 
 TEST_CASE("with --any-model-name the first model answers requests for unknown names, under its own name") {
     server::ServiceOptions options;
     options.accepts_any_model_name = true;
-    FakeService service({.service = options, .names = {"Qwen3"}, .chat_template = plain_template});
+    FakeService service({.service = options, .names = {"Qwen3"}, .chat_template = messages_template});
     for (const char* path : {"/v1/completions", "/v1/chat/completions", "/v1/responses", "/v3/completions"}) {
         for (const char* model : {"gpt-4o", "", "Qwen3"}) {
-            const FakeAnswer answer = ask(service, model, path);
+            const FakeAnswer answer = ask_model(service, model, path);
             CAPTURE(path, model, answer.body);
             CHECK(answer.status == 200);
-            CHECK(named(answer) == "Qwen3");
-            CHECK(header(answer) == "Qwen3");
+            CHECK(model_of(answer) == "Qwen3");
+            CHECK(model_header(answer) == "Qwen3");
         }
     }
     for (const char* path : {"/tokenize", "/detokenize", "/apply-template", "/v1/responses/input_tokens",
@@ -108,33 +109,33 @@ TEST_CASE("with --any-model-name the first model answers requests for unknown na
             service.post(path, R"({"model": "gpt-4o", "content": "a", "tokens": [5], "input": "a",
                                    "messages": [{"role": "user", "content": "a"}]})");
         CAPTURE(path, answer.body);
-        CHECK(header(answer) == "Qwen3");
+        CHECK(model_header(answer) == "Qwen3");
     }
     CHECK(service.get("/v1/models/gpt-4o").status == 404); // the client asks whether that very model exists
     CHECK(service.get("/metrics").body.find("gpt-4o") == std::string::npos);
     FakeService two({.service = options, .names = {"b", "a"}});
-    CHECK(named(ask(two, "gpt-4o")) == "b");
-    CHECK(named(ask(two, "a")) == "a");
+    CHECK(model_of(ask_model(two, "gpt-4o")) == "b");
+    CHECK(model_of(ask_model(two, "a")) == "a");
 }
 
-TEST_CASE("names have no case, and neither .gguf nor :latest is a part of them") {
+TEST_CASE("model names are case-insensitive, and .gguf and :latest are ignored") {
     FakeService service({.names = {"Qwen3-0.6B", "stories"}});
     for (const char* model :
          {"Qwen3-0.6B", "qwen3-0.6b", "QWEN3-0.6B.GGUF", "qwen3-0.6b:latest", "Qwen3-0.6B.gguf:latest"}) {
         CAPTURE(model);
-        CHECK(named(ask(service, model)) == "Qwen3-0.6B");
+        CHECK(model_of(ask_model(service, model)) == "Qwen3-0.6B");
         CHECK(service.get(std::string("/v1/models/") + model).status == 200);
     }
     for (const char* model : {"Qwen3", ":latest", ".gguf", "Qwen3-0.6B:Q4"})
-        CHECK(ask(service, model).status == 404);
-    FakeService two({.names = {"Model", "model.gguf"}}); // what is there as it is written comes first
-    CHECK(named(ask(two, "model.gguf")) == "model.gguf");
-    CHECK(named(ask(two, "Model")) == "Model");
+        CHECK(ask_model(service, model).status == 404);
+    FakeService two({.names = {"Model", "model.gguf"}}); // exact matches come first
+    CHECK(model_of(ask_model(two, "model.gguf")) == "model.gguf");
+    CHECK(model_of(ask_model(two, "Model")) == "Model");
 }
 
 TEST_CASE("the 404 of an unknown model lists up to eight served names, else the most similar") {
     FakeService several({.names = {"llama-3.2-1b", "llama-3.2-3b", "qwen3-0.6b"}});
-    CHECK(message(ask(several, "lama-3.2-1b"))
+    CHECK(error_message(ask_model(several, "lama-3.2-1b"))
               .starts_with("the model `lama-3.2-1b` does not exist; this server has `llama-3.2-1b`, "
                            "`llama-3.2-3b`, `qwen3-0.6b`; start the server with"));
     std::vector<std::string> names = {"llama-3.2-1b"};
@@ -142,17 +143,17 @@ TEST_CASE("the 404 of an unknown model lists up to eight served names, else the 
         names.emplace_back(12, letter);
     FakeService many({.names = names});
     CHECK(
-        message(ask(many, "lama-3.2-1b"))
+        error_message(ask_model(many, "lama-3.2-1b"))
             .starts_with("the model `lama-3.2-1b` does not exist; this server has `llama-3.2-1b` and others "
                          "(GET /v1/models); start"));
-    CHECK(message(ask(many, "gpt-4o")).find("`aaaaaaaaaaaa`, `bbbbbbbbbbbb`, `cccccccccccc` and others") !=
-          std::string::npos);
-    const FakeAnswer long_name = ask(several, std::string(10'000, 'x'));
+    CHECK(error_message(ask_model(many, "gpt-4o"))
+              .find("`aaaaaaaaaaaa`, `bbbbbbbbbbbb`, `cccccccccccc` and others") != std::string::npos);
+    const FakeAnswer long_name = ask_model(several, std::string(10'000, 'x'));
     CHECK(long_name.status == 404);
     CHECK(long_name.body.size() < 1000);
 }
 
-TEST_CASE("a model has several names, and is in memory once") {
+TEST_CASE("a model with aliases is loaded once") {
     int loads = 0;
     Models models({.named = {{.name = "a",
                               .source = store::resolve(ETNA_TEST_DATA "/models/stories260K.gguf", "").value(),
@@ -174,17 +175,17 @@ TEST_CASE("a model has several names, and is in memory once") {
     CHECK(loads == 1);
 }
 
-TEST_CASE("the list of models tells how long their contexts are, and which are in memory") {
+TEST_CASE("the list of models has context lengths, and whether each is loaded") {
     FakeService service({.names = {"a", "b"}});
-    CHECK(ask(service, "a").status == 200);
+    CHECK(ask_model(service, "a").status == 200);
     for (const char* path : {"/v1/models", "/models", "/v3/models"}) {
-        const Json listed = Json::parse(service.get(path).body)["data"];
+        const Json listed = etna::parse_json(service.get(path).body)["data"];
         REQUIRE(listed.size() == 2);
         CHECK(listed[0]["max_model_len"] == 512);
         CHECK(listed[0]["status"]["value"] == "loaded");
         CHECK(listed[1]["status"]["value"] == "unloaded");
     }
-    const Json one = Json::parse(service.get("/v1/models/a").body);
+    const Json one = etna::parse_json(service.get("/v1/models/a").body);
     CHECK(one["max_model_len"] == 512);
     CHECK(one["status"]["value"] == "loaded");
 }

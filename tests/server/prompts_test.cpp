@@ -1,28 +1,25 @@
-// /tokenize, /detokenize and /apply-template with much to tell: the answers are made while they are sent, and
-// what is held meanwhile is counted.
-#include "tests/server/fake_service.hpp"
+// /tokenize, /detokenize and /apply-template with long answers, which are generated while they are sent, and
+// whose memory is counted.
+#include "tests/server/api_client.hpp"
 #include "tests/support/catch.hpp"
 
 #include <memory>
 #include <string>
 
 using namespace etna;
-using server::Json;
-using server::MemoryShare;
-using server::MemoryTotal;
-using test::FakeAnswer;
-using test::FakeService;
+using namespace etna::test;
+using server::MemoryBudget;
+using server::MemoryReservation;
 
 namespace {
 
-constexpr const char* one_a_line = "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}";
+constexpr const char* line_template = "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}";
 
-server::HttpRequest post(const std::string& path, const Json& body) {
-    return {
-        .method = "POST", .path = path, .headers = {{"host", "127.0.0.1"}}, .body = server::text_of(body)};
+server::HttpRequest json_request(const std::string& path, const Json& body) {
+    return post_request(path, server::text_of(body));
 }
 
-/// A text of about so many bytes, of words and of what is no single byte.
+/// A text of about that many bytes, with multi-byte characters.
 std::string long_text(std::size_t bytes) {
     std::string text;
     for (int i = 0; text.size() < bytes; ++i)
@@ -30,68 +27,67 @@ std::string long_text(std::size_t bytes) {
     return text;
 }
 
-Json chat_of(int messages) {
+Json chat_of_messages(int messages) {
     Json body = {{"messages", Json::array()}};
     for (int i = 0; i < messages; ++i)
         body["messages"].push_back({{"role", "user"}, {"content", "message \xc3\xa4 " + std::to_string(i)}});
     return body;
 }
 
-/// Counts what a request holds of so much.
-std::shared_ptr<MemoryTotal> count(server::HttpRequest& request, std::size_t bytes_max) {
-    const auto total = std::make_shared<MemoryTotal>(bytes_max);
-    request.memory = std::make_shared<MemoryShare>(total);
+/// Counts the memory of a request against a limit.
+std::shared_ptr<MemoryBudget> count_memory(server::HttpRequest& request, std::size_t bytes_max) {
+    const auto total = std::make_shared<MemoryBudget>(bytes_max);
+    request.memory = std::make_shared<MemoryReservation>(total);
     return total;
 }
 
 } // namespace
 
-TEST_CASE("a long text comes as tokens and back as text, in pieces, and byte for byte") {
+TEST_CASE("a long text survives /tokenize and /detokenize, streamed byte for byte") {
     FakeService service({});
     const std::string text = long_text(300'000);
-    server::HttpRequest wanted = post("/tokenize", {{"content", text}, {"with_pieces", true}});
-    server::HttpReply reply = service.router().answer(wanted);
+    server::HttpRequest request = json_request("/tokenize", {{"content", text}, {"with_pieces", true}});
+    server::HttpReply reply = service.router().answer(request);
     CHECK(reply.stream != nullptr);
     CHECK(reply.body.empty());
-    const Json told = Json::parse(service.ask(wanted).body);
-    CHECK(told["count"] == told["tokens"].size());
-    CHECK(told["max_model_len"] > 0);
+    const Json reply_json = etna::parse_json(service.ask(request).body);
+    CHECK(reply_json["count"] == reply_json["tokens"].size());
+    CHECK(reply_json["max_model_len"] > 0);
     Json ids = Json::array();
-    for (const Json& token : told["tokens"])
+    for (const Json& token : reply_json["tokens"])
         ids.push_back(token["id"]);
-    const Json plain = Json::parse(service.post("/tokenize", server::text_of({{"content", text}})).body);
+    const Json plain = etna::parse_json(service.post("/tokenize", server::text_of({{"content", text}})).body);
     CHECK(plain["tokens"] == ids);
 
     const FakeAnswer back = service.post("/detokenize", server::text_of({{"tokens", ids}}));
-    const Json texts = Json::parse(back.body);
+    const Json texts = etna::parse_json(back.body);
     CHECK(texts["content"] == text);
     CHECK(texts["prompt"] == text);
     CHECK(service.post("/tokenize", R"({"content": ""})").body.starts_with(R"({"tokens":[],"count":0,)"));
 }
 
-TEST_CASE("a long conversation comes as its template writes it, in pieces") {
-    FakeService service({.chat_template = one_a_line});
-    const Json body = chat_of(20'000);
-    std::string wanted;
+TEST_CASE("a long templated conversation is streamed unchanged") {
+    FakeService service({.chat_template = line_template});
+    const Json body = chat_of_messages(20'000);
+    std::string expected;
     for (const Json& message : body["messages"])
-        wanted += "user: " + message["content"].get<std::string>() + "\n";
-    server::HttpRequest request = post("/apply-template", body);
+        expected += "user: " + message["content"].get<std::string>() + "\n";
+    server::HttpRequest request = json_request("/apply-template", body);
     CHECK(service.router().answer(request).stream != nullptr);
-    CHECK(Json::parse(service.ask(request).body)["prompt"] == wanted);
+    CHECK(etna::parse_json(service.ask(request).body)["prompt"] == expected);
 }
 
-TEST_CASE(
-    "tokens and messages count as memory of their request, and what is left of them while they are sent") {
-    FakeService service({.chat_template = one_a_line});
+TEST_CASE("tokens and messages count as memory of their request until they are sent") {
+    FakeService service({.chat_template = line_template});
     for (server::HttpRequest request :
-         {post("/tokenize", {{"content", long_text(1'000'000)}, {"with_pieces", true}}),
-          post("/apply-template", chat_of(20'000)),
-          post("/v1/responses/input_tokens", {{"input", long_text(1'000'000)}})}) {
+         {json_request("/tokenize", {{"content", long_text(1'000'000)}, {"with_pieces", true}}),
+          json_request("/apply-template", chat_of_messages(20'000)),
+          json_request("/v1/responses/input_tokens", {{"input", long_text(1'000'000)}})}) {
         CAPTURE(request.path);
-        const auto all = count(request, SIZE_MAX);
+        const auto all = count_memory(request, SIZE_MAX);
         server::HttpReply reply = service.router().answer(request);
         CHECK(reply.status == 200);
-        const std::size_t taken = all->held() + all->take_given_back();
+        const std::size_t taken = all->held() + all->take_freed();
         CHECK(taken > request.body.size() * 3);
         request = {.method = "POST", .path = request.path, .headers = request.headers, .body = request.body};
         if (reply.stream) {
@@ -101,8 +97,8 @@ TEST_CASE(
         }
         CHECK(all->held() == 0);
 
-        const auto shared = count(request, taken);
-        MemoryShare others(shared);
+        const auto shared = count_memory(request, taken);
+        MemoryReservation others(shared);
         REQUIRE(others.grow_by(taken - 1));
         const FakeAnswer refused = service.ask(request);
         CHECK(refused.status == 503);
@@ -110,15 +106,15 @@ TEST_CASE(
         request.memory.reset();
         CHECK(shared->held() == taken - 1);
 
-        const auto little = count(request, taken / 2); // which is never enough, however long one waits
+        const auto little = count_memory(request, taken / 2); // never enough, so that waiting is pointless
         const FakeAnswer too_large = service.ask(request);
         CHECK(too_large.status == 413);
-        CHECK(Json::parse(too_large.body)["error"]["code"] == "request_too_large");
+        CHECK(etna::parse_json(too_large.body)["error"]["code"] == "request_too_large");
         CHECK_FALSE(too_large.headers.contains("retry-after"));
         request.memory.reset();
         CHECK(little->held() == 0);
     }
-    server::HttpRequest small = post("/tokenize", {{"content", "Once"}});
-    const auto none = count(small, 0);
-    CHECK(service.ask(small).status == 200); // whatever the others hold
+    server::HttpRequest small = json_request("/tokenize", {{"content", "Once"}});
+    const auto none = count_memory(small, 0);
+    CHECK(service.ask(small).status == 200); // small requests are not counted
 }

@@ -62,17 +62,17 @@ std::string RawClient::read_some(std::chrono::milliseconds limit) {
     return piece;
 }
 
-std::string RawClient::read_until(std::string_view wanted, std::chrono::milliseconds limit) {
+std::string RawClient::read_until(std::string_view text, std::chrono::milliseconds limit) {
     const auto end = std::chrono::steady_clock::now() + limit;
-    std::string text;
-    while (wanted.empty() || text.find(wanted) == std::string::npos) {
+    std::string received;
+    while (text.empty() || received.find(text) == std::string::npos) {
         const std::string piece = read_some(
             std::chrono::duration_cast<std::chrono::milliseconds>(end - std::chrono::steady_clock::now()));
         if (piece.empty())
             break;
-        text += piece;
+        received += piece;
     }
-    return text;
+    return received;
 }
 
 std::string RawClient::read_all(std::chrono::milliseconds limit) {

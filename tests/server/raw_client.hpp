@@ -6,10 +6,10 @@
 
 namespace etna::test {
 
-/// A TCP client that sends exactly what it is told: for requests that no library would make.
+/// A TCP client that sends exact bytes, for requests that no library would send.
 class RawClient {
 public:
-    /// From that address, one of the loopback; empty: from any.
+    /// `from`: the local address, of the loopback network; empty: any.
     explicit RawClient(int port, const std::string& from = {});
     RawClient(RawClient&& other) noexcept;
     RawClient& operator=(RawClient&&) = delete;
@@ -17,26 +17,25 @@ public:
     RawClient& operator=(const RawClient&) = delete;
     ~RawClient();
 
-    /// False when the connection is broken.
+    /// Returns false if the connection is broken.
     bool send(std::string_view bytes);
 
     /// Closes the sending half.
     void finish();
 
-    /// Closes so that the other side sees a reset.
+    /// Closes with a reset.
     void reset();
 
-    /// What comes next, at most 64 KiB. Empty when the other side closes, or nothing comes within `limit`.
+    /// Reads up to 64 KiB. Empty if the peer closes, or nothing arrives within `limit`.
     std::string read_some(std::chrono::milliseconds limit);
 
-    /// What comes until `wanted` has come, the other side closes, or `limit` has passed.
-    std::string read_until(std::string_view wanted,
-                           std::chrono::milliseconds limit = std::chrono::seconds(20));
+    /// Reads until `text` has arrived, the peer closes, or `limit` has passed.
+    std::string read_until(std::string_view text, std::chrono::milliseconds limit = std::chrono::seconds(20));
 
-    /// What comes until the other side closes.
+    /// Reads until the peer closes.
     std::string read_all(std::chrono::milliseconds limit = std::chrono::seconds(20));
 
-    /// Whether the other side has closed, within `limit`.
+    /// Whether the peer closes within `limit`.
     bool is_closed(std::chrono::milliseconds limit);
 
 private:

@@ -1,7 +1,8 @@
-// What the request log says about answers and refusals of the APIs.
+// Request log lines of answers and refusals.
 #include "server/json.hpp"
 #include "server/log_line.hpp"
-#include "tests/server/fake_responses.hpp"
+#include "tests/server/api_client.hpp"
+#include "tests/support/catch.hpp"
 
 #include <chrono>
 #include <mutex>
@@ -28,7 +29,7 @@ public:
 
     Json last() {
         const std::scoped_lock lock(mutex_);
-        return Json::parse(lines_.back());
+        return etna::parse_json(lines_.back());
     }
 
     /// The line of a background response, once it has ended; null if it does not end within ten seconds.
@@ -37,7 +38,7 @@ public:
             {
                 const std::scoped_lock lock(mutex_);
                 for (const std::string& line : lines_) {
-                    if (const Json json = Json::parse(line); json.contains("message"))
+                    if (const Json json = etna::parse_json(line); json.contains("message"))
                         return json;
                 }
             }
@@ -52,7 +53,7 @@ private:
 };
 
 FakeService::Options talker() {
-    return {.chat_template = turns, .says = "a dog"};
+    return {.chat_template = marked_template, .says = "a dog"};
 }
 
 constexpr const char* chats = "/v1/chat/completions";
@@ -63,10 +64,10 @@ std::string chat_body(const std::string& more) {
 
 } // namespace
 
-TEST_CASE("the log has the model and the token counts of every answer, as its usage tells them") {
+TEST_CASE("the log has the model and token counts of every answer, equal to its usage") {
     FakeService service(talker());
     Lines lines(service);
-    const Json usage = Json::parse(service.post(chats, chat_body("")).body)["usage"];
+    const Json usage = etna::parse_json(service.post(chats, chat_body("")).body)["usage"];
     const Json line = lines.last();
     CHECK(line["model"] == "stories");
     CHECK(line["prompt_tokens"] == usage["prompt_tokens"]);
@@ -79,8 +80,8 @@ TEST_CASE("the log has the model and the token counts of every answer, as its us
     CHECK(lines.last()["model"] == "stories");
     CHECK(lines.last()["completion_tokens"] == 3);
     for (const char* more : {"", R"(, "stream": true)"}) {
-        service.post(responses, asked("Hello", more));
-        CAPTURE(more, lines.last().dump());
+        service.post(responses_path, response_body("Hello", more));
+        CAPTURE(more, etna::dump_json(lines.last()));
         CHECK(lines.last()["model"] == "stories");
         CHECK(lines.last()["completion_tokens"] == usage["completion_tokens"]);
     }
@@ -90,10 +91,11 @@ TEST_CASE("the log has the model and the token counts of every answer, as its us
     CHECK(lines.last()["model"] == "stories");
 }
 
-TEST_CASE("the log has the token counts of a response in the background once it has ended") {
+TEST_CASE("the log has the token counts of a background response when it ends") {
     FakeService service(talker());
     Lines lines(service);
-    const Json made = Json::parse(service.post(responses, asked("Hello", R"(, "background": true)")).body);
+    const Json made = etna::parse_json(
+        service.post(responses_path, response_body("Hello", R"(, "background": true)")).body);
     REQUIRE(made["status"] == "queued");
     const Json line = lines.of_background();
     REQUIRE(line.is_object());
@@ -109,7 +111,7 @@ TEST_CASE("the log says why a request got a 4xx or 5xx: the error's code, else i
     Lines lines(service);
     const auto check = [&](int status, const std::string& error, const Json& param) {
         const Json line = lines.last();
-        CAPTURE(line.dump());
+        CAPTURE(etna::dump_json(line));
         CHECK(line["status"] == status);
         CHECK(line["error"] == error);
         CHECK(line.value("param", Json()) == param);
@@ -123,9 +125,9 @@ TEST_CASE("the log says why a request got a 4xx or 5xx: the error's code, else i
     check(400, "decimal_above_max_value", "temperature");
     CHECK(lines.last()["model"] == "stories");
     CHECK(!lines.last().contains("prompt_tokens"));
-    service.post(responses, asked("Hello", R"(, "temperature": 3)"));
+    service.post(responses_path, response_body("Hello", R"(, "temperature": 3)"));
     check(400, "decimal_above_max_value", "temperature");
-    service.post(responses, R"({"input": 3})");
+    service.post(responses_path, R"({"input": 3})");
     check(400, "invalid_type", "input");
     service.get("/v1/responses/resp_none");
     CHECK(lines.last()["status"] == 404);
@@ -153,7 +155,7 @@ TEST_CASE("the log says why a stream failed after its head") {
     CHECK(lines.last().contains("prompt_tokens"));
 }
 
-TEST_CASE("values of a log line in text are quoted if they could be mistaken, and cut") {
+TEST_CASE("values in a text log line are quoted if ambiguous, and truncated") {
     server::RequestSummary request = {
         .method = "POST", .path = "/", .remote_address = "::1", .request_id = "id"};
     request.answer = {
@@ -164,11 +166,11 @@ TEST_CASE("values of a log line in text are quoted if they could be mistaken, an
     CHECK(line.size() < 400);
 }
 
-TEST_CASE("a warning has its time and says that it is one") {
+TEST_CASE("a warning line has its time and level") {
     const std::string text = server::warning_line(LogFormat::text, "it is late");
     CHECK(text.size() == std::string("2026-01-01T00:00:00Z warning: it is late").size());
     CHECK(text.ends_with("Z warning: it is late"));
-    const Json json = Json::parse(server::warning_line(LogFormat::json, "it is late"));
+    const Json json = etna::parse_json(server::warning_line(LogFormat::json, "it is late"));
     CHECK(json["level"] == "warning");
     CHECK(json["message"] == "it is late");
     CHECK(json.contains("time"));

@@ -1,4 +1,4 @@
-// What every request passes, whatever its endpoint.
+// Routing, common checks and request log lines.
 
 #include "server/json.hpp"
 #include "server/router.hpp"
@@ -13,11 +13,11 @@ namespace {
 
 constexpr const char* problem = "something broke";
 
-HttpReply whole(Service& /*service*/, const HttpRequest& request, const Call& /*call*/) {
+HttpReply method_reply(Service& /*service*/, const HttpRequest& request, const Call& /*call*/) {
     return {.body = request.method};
 }
 
-/// Whose stream fails after its head, or is left by its client.
+/// A stream whose final status is the request's body.
 HttpReply streamed(Service& /*service*/, const HttpRequest& request, const Call& /*call*/) {
     HttpReply reply;
     reply.stream = [](HttpWriter& writer) { writer.write(problem); };
@@ -35,9 +35,9 @@ public:
     std::string text;
 };
 
-class Routed {
+class RouterFixture {
 public:
-    explicit Routed(LogFormat format) : models_({}, [](const auto&) { return Error(); }) {
+    explicit RouterFixture(LogFormat format) : models_({}, [](const auto&) { return Error(); }) {
         service_.options.log_format = format;
         service_.state = ServiceState::ready;
         service_.log = [this](std::string_view line) { lines.emplace_back(line); };
@@ -53,77 +53,77 @@ public:
     }
     [[nodiscard]] const Router& router() const { return router_; }
 
-    std::vector<std::string> lines; ///< of the log
+    std::vector<std::string> lines; ///< log lines
 
 private:
     Metrics metrics_;
     Models models_;
     Service service_{.options = {}, .models = models_, .metrics = metrics_};
     Router router_{service_,
-                   {{"GET", "/open", "", whole, RouteAccess::open},
-                    {"GET", "/both", "", whole},
-                    {"POST", "/both", "", whole},
+                   {{"GET", "/open", "", method_reply, RouteAccess::open},
+                    {"GET", "/both", "", method_reply},
+                    {"POST", "/both", "", method_reply},
                     {"POST", "/stream", "", streamed}}};
 };
 
 } // namespace
 
-TEST_CASE("the log says what became of a stream after its head") {
-    Routed routed(LogFormat::json);
+TEST_CASE("the log has the outcome of a stream after its head") {
+    RouterFixture routed(LogFormat::json);
     for (const auto& [status, outcome] :
          {std::pair("200", "ok"), std::pair("503", "error"), std::pair("499", "cancelled")}) {
         routed.ask("POST", "/stream", {}, status);
-        const Json line = Json::parse(routed.lines.back());
+        const Json line = etna::parse_json(routed.lines.back());
         CHECK(line["status"] == 200);
         CHECK(line["outcome"] == outcome);
     }
     routed.ask("GET", "/none");
-    CHECK(Json::parse(routed.lines.back())["outcome"] == "error");
-    Routed in_text(LogFormat::text);
+    CHECK(etna::parse_json(routed.lines.back())["outcome"] == "error");
+    RouterFixture in_text(LogFormat::text);
     in_text.ask("POST", "/stream", {}, "503");
     CHECK(in_text.lines.back().find(" POST /stream 200 error ") != std::string::npos);
 }
 
-TEST_CASE("the log gives the error code of a refusal, the model and the tokens of an answer") {
-    Routed routed(LogFormat::json);
+TEST_CASE("the log has the error code of a refusal, and the model and tokens of an answer") {
+    RouterFixture routed(LogFormat::json);
     routed.ask("GET", "/none");
-    Json line = Json::parse(routed.lines.back());
+    Json line = etna::parse_json(routed.lines.back());
     CHECK(line["error"] == "unknown_url");
     CHECK(!line.contains("model"));
     routed.ask("POST", "/stream", {}, "200");
-    line = Json::parse(routed.lines.back());
+    line = etna::parse_json(routed.lines.back());
     CHECK(line["model"] == "demo");
     CHECK(line["prompt_tokens"] == 7);
     CHECK(!line.contains("completion_tokens"));
     CHECK(!line.contains("error"));
-    Routed in_text(LogFormat::text);
+    RouterFixture in_text(LogFormat::text);
     in_text.ask("GET", "/none", {{"x-request-id", "id"}});
     CHECK(in_text.lines.back().ends_with(" id error=unknown_url"));
     in_text.ask("POST", "/stream", {{"x-request-id", "id"}}, "200");
     CHECK(in_text.lines.back().ends_with(" id model=demo prompt_tokens=7"));
 }
 
-TEST_CASE("the log says why a request is forbidden") {
-    Routed routed(LogFormat::json);
+TEST_CASE("the log says why a request gets 403") {
+    RouterFixture routed(LogFormat::json);
     CHECK(routed.ask("GET", "/both", {{"host", "host.docker.internal:8080"}}).status == 403);
-    const std::string host = Json::parse(routed.lines.back())["problem"];
+    const std::string host = etna::parse_json(routed.lines.back())["problem"];
     CHECK(host.find("`host.docker.internal`") != std::string::npos);
     CHECK(host.find("--allowed-host") != std::string::npos);
     CHECK(routed.ask("GET", "/both", {{"host", "localhost"}, {"origin", "https://app.example"}}).status ==
           403);
-    const std::string origin = Json::parse(routed.lines.back())["problem"];
+    const std::string origin = etna::parse_json(routed.lines.back())["problem"];
     CHECK(origin.find("`https://app.example`") != std::string::npos);
     CHECK(origin.find("--cors") != std::string::npos);
     routed.ask("GET", "/both", {{"host", "localhost"}});
-    CHECK(!Json::parse(routed.lines.back()).contains("problem"));
-    Routed in_text(LogFormat::text);
+    CHECK(!etna::parse_json(routed.lines.back()).contains("problem"));
+    RouterFixture in_text(LogFormat::text);
     in_text.ask("GET", "/both", {{"host", "evil.example\n"}});
     CHECK(in_text.lines.back().find(": Host `evil.example") != std::string::npos);
     CHECK(in_text.lines.back().find('\n') == std::string::npos);
 }
 
-TEST_CASE("HEAD is taken where GET is, and told where a method is refused") {
-    Routed routed(LogFormat::text);
+TEST_CASE("HEAD is accepted with GET, and listed in Allow") {
+    RouterFixture routed(LogFormat::text);
     CHECK(routed.ask("HEAD", "/open").body == "HEAD");
     const HttpReply refused = routed.ask("PUT", "/both");
     CHECK(refused.status == 405);
@@ -131,8 +131,8 @@ TEST_CASE("HEAD is taken where GET is, and told where a method is refused") {
     CHECK(routed.ask("HEAD", "/stream").headers.at("allow") == "POST");
 }
 
-TEST_CASE("bodies that cannot be JSON are refused by name, and others are taken whatever their type says") {
-    Routed routed(LogFormat::text);
+TEST_CASE("encoded and multipart bodies get 415; others are accepted whatever their type") {
+    RouterFixture routed(LogFormat::text);
     const HttpReply packed = routed.ask("POST", "/both", {{"content-encoding", "GZip"}});
     CHECK(packed.status == 415);
     CHECK(packed.body.find("Content-Encoding gzip") != std::string::npos);
@@ -146,10 +146,10 @@ TEST_CASE("bodies that cannot be JSON are refused by name, and others are taken 
         CHECK(routed.ask("POST", "/both", {{"content-type", type}}).status == 200);
 }
 
-TEST_CASE("requests for open routes alone are vital") {
-    const Routed routed(LogFormat::text);
-    CHECK(routed.router().is_vital({.method = "GET", .path = "/open"}));
-    CHECK(routed.router().is_vital({.method = "HEAD", .path = "/open"}));
-    CHECK(!routed.router().is_vital({.method = "POST", .path = "/open"}));
-    CHECK(!routed.router().is_vital({.method = "GET", .path = "/both"}));
+TEST_CASE("only requests for open routes are health checks") {
+    const RouterFixture routed(LogFormat::text);
+    CHECK(routed.router().is_health_check({.method = "GET", .path = "/open"}));
+    CHECK(routed.router().is_health_check({.method = "HEAD", .path = "/open"}));
+    CHECK(!routed.router().is_health_check({.method = "POST", .path = "/open"}));
+    CHECK(!routed.router().is_health_check({.method = "GET", .path = "/both"}));
 }

@@ -1,4 +1,4 @@
-// What only the server that sealed it opens.
+// Sealed items: only the server that sealed them can open them.
 #include "server/seal.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/gguf_writer.hpp"
@@ -25,7 +25,7 @@ std::string sealed(const Seal& seal, std::string_view text, std::string_view pur
 
 } // namespace
 
-TEST_CASE("what is sealed opens to the same text, whatever bytes it has") {
+TEST_CASE("unseal() returns the sealed text, for any bytes and length") {
     const Seal seal = Seal::temporary().value();
     for (const std::size_t size : {0U, 1U, 2U, 3U, 15U, 16U, 17U, 100'000U}) {
         std::string text(size, '\0');
@@ -35,7 +35,7 @@ TEST_CASE("what is sealed opens to the same text, whatever bytes it has") {
     }
 }
 
-TEST_CASE("the same text is never sealed twice alike") {
+TEST_CASE("sealing the same text twice gives different results") {
     const Seal seal = Seal::temporary().value();
     std::set<std::string> all;
     for (int i = 0; i < 100; ++i)
@@ -43,7 +43,7 @@ TEST_CASE("the same text is never sealed twice alike") {
     CHECK(all.size() == 100);
 }
 
-TEST_CASE("what was changed anywhere, or sealed for something else or by another, stays closed") {
+TEST_CASE("modified items, other purposes and other keys are refused") {
     const Seal seal = Seal::temporary().value();
     const Seal other = Seal::temporary().value();
     const std::string good = sealed(seal, "a secret of some length");
@@ -59,18 +59,18 @@ TEST_CASE("what was changed anywhere, or sealed for something else or by another
         CHECK_FALSE(seal.unseal(nonsense, "test"));
 }
 
-TEST_CASE("a key in a file is made once, is its owner's alone, and opens later what it has sealed") {
+TEST_CASE("a key file is created once with mode 0600, and is used when reopened") {
     const test::TemporaryFolder folder;
     const fs::path file = folder.path() / "store.key";
-    const std::string kept = sealed(Seal::open(file).value(), "kept");
-    CHECK(Seal::open(file).value().unseal(kept, "test").value() == "kept");
+    const std::string item = sealed(Seal::open(file).value(), "text");
+    CHECK(Seal::open(file).value().unseal(item, "test").value() == "text");
     struct stat status = {};
     REQUIRE(::stat(file.c_str(), &status) == 0);
     CHECK((status.st_mode & 0777U) == 0600U);
     CHECK(status.st_size == 32);
 }
 
-TEST_CASE("a key that is none is told, with its file") {
+TEST_CASE("an invalid key file is an error that names it") {
     const test::TemporaryFolder folder;
     const fs::path file = folder.path() / "store.key";
     std::ofstream(file) << "too short";
@@ -82,19 +82,19 @@ TEST_CASE("a key that is none is told, with its file") {
     CHECK(Seal::open(folder.path() / "nowhere" / "key").error().kind == ErrorKind::io);
 }
 
-TEST_CASE("a key that can only be read opens what was sealed with it") {
+TEST_CASE("a read-only key file works") {
     const test::TemporaryFolder folder;
     const fs::path file = folder.path() / "store.key";
-    const std::string kept = sealed(Seal::open(file).value(), "kept");
+    const std::string item = sealed(Seal::open(file).value(), "text");
     fs::permissions(file, fs::perms::owner_read | fs::perms::group_read | fs::perms::others_read);
     fs::permissions(folder.path(), fs::perms(0755));
     constexpr uid_t nobody = 65534;
-    const bool is_root = ::geteuid() == 0; // who may write everything
+    const bool is_root = ::geteuid() == 0; // can write any file
     if (is_root)
         REQUIRE(::seteuid(nobody) == 0);
     const auto seal = Seal::open(file);
     if (is_root)
         REQUIRE(::seteuid(0) == 0);
     REQUIRE(seal);
-    CHECK(seal->unseal(kept, "test").value() == "kept");
+    CHECK(seal->unseal(item, "test").value() == "text");
 }

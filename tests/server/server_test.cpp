@@ -1,4 +1,4 @@
-// A server from its start to its end, over a real socket; models that cannot be loaded, or not soon.
+// Server start, drain and shutdown, over a real socket, with models that fail to load or load slowly.
 
 #include "server/server.hpp"
 #include "tests/server/echo.hpp"
@@ -24,12 +24,12 @@ Models::Options one_model() {
         .folder = {}};
 }
 
-std::string post(std::string_view body) {
+std::string http_post(std::string_view body) {
     return "POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: " +
            std::to_string(body.size()) + "\r\n\r\n" + std::string(body);
 }
 
-/// A server that runs until it is told to stop.
+/// A server that runs until stop() or destruction.
 class Running {
 public:
     explicit Running(Models::Loader loader) : models_(one_model(), std::move(loader)) {
@@ -45,7 +45,7 @@ public:
 
     [[nodiscard]] int port() const { return server_->port(); }
 
-    ServerEnd stop() {
+    ShutdownResult stop() {
         should_stop_ = true;
         if (thread_.joinable())
             thread_.join();
@@ -56,40 +56,40 @@ private:
     Models models_;
     std::unique_ptr<Server> server_;
     std::atomic<bool> should_stop_{false};
-    ServerEnd end_ = ServerEnd::whole;
+    ShutdownResult end_ = ShutdownResult::clean;
     std::thread thread_;
 };
 
 } // namespace
 
-TEST_CASE("a server ends within seconds of its drain, whatever its model is doing") {
-    std::atomic<bool> is_begun{false}, may_end{false};
+TEST_CASE("run() returns within seconds of the drain timeout, even while a model loads") {
+    std::atomic<bool> is_loading{false}, may_end{false};
     Running running([&](const store::ModelSource&) {
-        is_begun = true;
+        is_loading = true;
         while (!may_end)
             std::this_thread::sleep_for(1ms);
-        return Error{ErrorKind::io, "told to end"};
+        return Error{ErrorKind::io, "ended by the test"};
     });
     RawClient client(running.port());
-    client.send(post(R"({"prompt": "a"})"));
-    REQUIRE(eventually([&] { return is_begun.load(); }));
+    client.send(http_post(R"({"prompt": "a"})"));
+    REQUIRE(eventually([&] { return is_loading.load(); }));
     const auto begin = std::chrono::steady_clock::now();
-    CHECK(running.stop() == ServerEnd::abandoned);
+    CHECK(running.stop() == ShutdownResult::abandoned);
     CHECK(std::chrono::steady_clock::now() - begin < 10s);
     CHECK(contains(client.read_all(), "HTTP/1.1 503 "));
     may_end = true;
 }
 
-TEST_CASE("a server with nothing at work ends whole, and tells those who ask in the meantime") {
+TEST_CASE("an idle server shuts down cleanly and closes its connections") {
     Running running([](const store::ModelSource&) { return Error{ErrorKind::io, "none"}; });
     RawClient client(running.port());
     client.send("GET /ready HTTP/1.1\r\nHost: localhost\r\n\r\n");
     CHECK(contains(client.read_until("}"), "200 OK"));
-    CHECK(running.stop() == ServerEnd::whole);
+    CHECK(running.stop() == ShutdownResult::clean);
     CHECK(client.is_closed(5s));
 }
 
-TEST_CASE("what is refused before it is understood has its client's id, in the answer and in the log") {
+TEST_CASE("a request refused before routing has its x-request-id in the response and the log") {
     std::mutex mutex;
     std::vector<std::string> lines;
     Models models(one_model(), [](const store::ModelSource&) { return Error{ErrorKind::io, "none"}; });
@@ -106,9 +106,9 @@ TEST_CASE("what is refused before it is understood has its client's id, in the a
     client.send("POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nX-Request-Id: my-own\r\n"
                 "Content-Length: 99999999\r\n\r\n");
     const std::string answer = client.read_all();
-    RawClient asking((*server)->port());
-    asking.send("GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
-    const std::string metrics = asking.read_all();
+    RawClient metrics_client((*server)->port());
+    metrics_client.send("GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+    const std::string metrics = metrics_client.read_all();
     should_stop = true;
     thread.join();
     CHECK(contains(answer, "HTTP/1.1 413 "));
@@ -120,7 +120,7 @@ TEST_CASE("what is refused before it is understood has its client's id, in the a
         CHECK(contains(lines.front(), part));
 }
 
-TEST_CASE("clients are not told where models lie") {
+TEST_CASE("errors for clients contain no paths of models") {
     for (const ErrorKind kind :
          {ErrorKind::io, ErrorKind::corrupt, ErrorKind::not_found, ErrorKind::unsupported}) {
         Running running([&](const store::ModelSource& source) {
@@ -128,7 +128,7 @@ TEST_CASE("clients are not told where models lie") {
                                    "/config.json"};
         });
         RawClient client(running.port());
-        client.send(post(R"({"prompt": "a"})"));
+        client.send(http_post(R"({"prompt": "a"})"));
         const std::string text = client.read_all();
         CAPTURE(text);
         CHECK(contains(text, "\"m: bad; see config.json\""));

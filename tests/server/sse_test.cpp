@@ -3,7 +3,7 @@
 
 using namespace etna::server;
 
-TEST_CASE("a frame has its fields, one to a line, and an empty line") {
+TEST_CASE("a frame has one field per line, and an empty line") {
     CHECK(sse::data("{}") == "data: {}\n\n");
     CHECK(sse::data("") == "data: \n\n");
     CHECK(sse::write({.data = "a\nb\r\nc\rd", .event = "e", .id = "7", .retry_ms = 3000}) ==
@@ -12,11 +12,11 @@ TEST_CASE("a frame has its fields, one to a line, and an empty line") {
     CHECK(sse::write({.comments = {"one", "two"}}) == ": one\n: two\n\n");
 }
 
-TEST_CASE("an event always has data, and its name stays one line") {
+TEST_CASE("an event without data gets null, and its name stays on one line") {
     CHECK(sse::write({.event = "x\ndata: y", .comments = {"z"}}) == "event: xdata: y\n: z\ndata: null\n\n");
 }
 
-TEST_CASE("an error joins its comments, and has some") {
+TEST_CASE("an error event joins its comments, with a default") {
     CHECK(sse::error({"a", "b"}, "{}") == "event: error\n: a -- b\ndata: {}\n\n");
     CHECK(sse::error({}, "{}") == "event: error\n: unspecified error\ndata: {}\n\n");
 }

@@ -19,7 +19,7 @@ std::chrono::milliseconds left(Clock::time_point end) {
 
 TlsClient::TlsClient(int port, const Options& options)
     : raw_(port), context_(SSL_CTX_new(TLS_client_method())) {
-    SSL_CTX_set_security_level(context_.get(), 0); // versions that the server is to refuse
+    SSL_CTX_set_security_level(context_.get(), 0); // allows versions that the server must refuse
     SSL_CTX_set_min_proto_version(context_.get(), options.version);
     SSL_CTX_set_max_proto_version(context_.get(), options.version);
     session_.reset(SSL_new(context_.get()));
@@ -42,7 +42,7 @@ std::string TlsClient::next_flight() {
     return flight;
 }
 
-/// Takes what the server sends next. False at the end, and when nothing comes.
+/// Receives the next bytes. Returns false at the end, or on timeout.
 bool TlsClient::receive(std::chrono::milliseconds limit) {
     const std::string bytes = raw_.read_some(limit);
     if (!bytes.empty())
@@ -50,7 +50,7 @@ bool TlsClient::receive(std::chrono::milliseconds limit) {
     return !bytes.empty();
 }
 
-bool TlsClient::shake_hands(std::chrono::milliseconds limit) {
+bool TlsClient::handshake(std::chrono::milliseconds limit) {
     const auto end = Clock::now() + limit;
     while (true) {
         ERR_clear_error();
@@ -71,32 +71,32 @@ bool TlsClient::send(std::string_view bytes) {
            raw_.send(next_flight());
 }
 
-void TlsClient::say_farewell() {
+void TlsClient::send_close_notify() {
     SSL_shutdown(session_.get());
     raw_.send(next_flight());
 }
 
-std::string TlsClient::read_until(std::string_view wanted, std::chrono::milliseconds limit) {
+std::string TlsClient::read_until(std::string_view text, std::chrono::milliseconds limit) {
     const auto end = Clock::now() + limit;
-    std::string text;
-    while (wanted.empty() || text.find(wanted) == std::string::npos) {
+    std::string received;
+    while (text.empty() || received.find(text) == std::string::npos) {
         std::array<char, 65536> piece{};
         ERR_clear_error();
         const int count = SSL_read(session_.get(), piece.data(), piece.size());
         if (count > 0) {
-            text.append(piece.data(), static_cast<std::size_t>(count));
+            received.append(piece.data(), static_cast<std::size_t>(count));
         } else if (SSL_get_error(session_.get(), count) != SSL_ERROR_WANT_READ || !receive(left(end))) {
             break;
         }
     }
-    return text;
+    return received;
 }
 
 std::string TlsClient::read_all(std::chrono::milliseconds limit) {
     return read_until({}, limit);
 }
 
-bool TlsClient::is_farewell_said() const {
+bool TlsClient::has_close_notify() const {
     return (SSL_get_shutdown(session_.get()) & SSL_RECEIVED_SHUTDOWN) != 0;
 }
 

@@ -11,41 +11,40 @@
 
 namespace etna::test {
 
-/// TLS over a RawClient, believing any certificate: one step at a time where a test wants that.
+/// A TLS client over RawClient that accepts any certificate, and can perform single steps.
 class TlsClient {
 public:
     struct Options {
         int version = TLS1_3_VERSION;
-        std::string protocols = {}; ///< for ALPN, each after its length: "\x02h2"
+        std::string protocols = {}; ///< for ALPN, each prefixed by its length: "\x02h2"
     };
 
     explicit TlsClient(int port) : TlsClient(port, Options()) {}
     TlsClient(int port, const Options& options);
 
-    /// The connection under it.
+    /// The underlying connection.
     RawClient& raw() { return raw_; }
 
-    /// What it wants to send and has not sent yet: its first flight, when it is called first.
+    /// Returns the bytes to be sent next: the first flight, on the first call.
     std::string next_flight();
 
-    /// Goes on with the handshake to its end. False when the server refused or closed.
-    bool shake_hands(std::chrono::milliseconds limit = std::chrono::seconds(20));
+    /// Completes the handshake. Returns false if the server refused or closed.
+    bool handshake(std::chrono::milliseconds limit = std::chrono::seconds(20));
 
-    /// After the handshake. False when the connection is broken.
+    /// Precondition: the handshake is complete. Returns false if the connection is broken.
     bool send(std::string_view bytes);
 
-    /// TLS's farewell, which ends the sending half and leaves the connection open.
-    void say_farewell();
+    /// Sends close_notify, which ends the sending half and leaves the connection open.
+    void send_close_notify();
 
     /// As RawClient's.
-    std::string read_until(std::string_view wanted,
-                           std::chrono::milliseconds limit = std::chrono::seconds(20));
+    std::string read_until(std::string_view text, std::chrono::milliseconds limit = std::chrono::seconds(20));
     std::string read_all(std::chrono::milliseconds limit = std::chrono::seconds(20));
 
-    /// Whether the server has said farewell, in what was read.
-    [[nodiscard]] bool is_farewell_said() const;
+    /// Whether the bytes read include the server's close_notify.
+    [[nodiscard]] bool has_close_notify() const;
 
-    [[nodiscard]] std::string protocol() const; ///< what ALPN came to
+    [[nodiscard]] std::string protocol() const; ///< negotiated by ALPN
     [[nodiscard]] int version() const { return SSL_version(session_.get()); }
 
 private:
@@ -58,7 +57,7 @@ private:
 
     RawClient raw_;
     std::unique_ptr<SSL_CTX, Free> context_;
-    std::unique_ptr<SSL, Free> session_; ///< over memory: it neither reads nor writes a socket
+    std::unique_ptr<SSL, Free> session_; ///< over memory buffers, not a socket
 };
 
 } // namespace etna::test

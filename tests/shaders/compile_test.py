@@ -1,4 +1,4 @@
-"""scripts/shaders-compile on small manifests: variants, what the compiler does not know, and what is simply wrong.
+"""scripts/shaders-compile on small manifests: variants, extensions that the compiler does not know, and errors.
 
 usage: compile_test.py SHADERS_COMPILE GLSLANG_VALIDATOR
 """

@@ -12,7 +12,7 @@ VALIDATOR, VARIANTS = sys.argv[1:3]
 
 
 def check(name, words, folder):
-    """What the validator says of one variant; empty when it is valid."""
+    """The validator's message for one variant; empty if it is valid."""
     path = pathlib.Path(folder) / (name + ".spv")
     path.write_bytes(struct.pack(f"<{len(words)}I", *words))
     run = subprocess.run([VALIDATOR, "--target-env", "vulkan1.2", path], capture_output=True, text=True)

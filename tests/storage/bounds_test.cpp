@@ -1,5 +1,5 @@
-// How many, how old, how large.
-#include "tests/storage/opened.hpp"
+// Limits of count, age and size, and eviction.
+#include "tests/storage/test_store.hpp"
 
 using namespace etna;
 using namespace etna::test;
@@ -8,18 +8,18 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// With a clock that stands until it is moved.
-struct Clocked {
+/// Options with a manual clock.
+struct ManualClock {
     std::shared_ptr<int64_t> now_us = std::make_shared<int64_t>(1'000'000'000);
     StoreOptions options = wide_options();
 
-    Clocked() {
+    ManualClock() {
         options.now_us = [time = now_us] { return *time; };
     }
-    void pass(std::chrono::microseconds time) const { *now_us += time.count(); }
+    void advance(std::chrono::microseconds time) const { *now_us += time.count(); }
 };
 
-/// One of ten bytes, with id and owner.
+/// A response of ten bytes, including id and owner.
 Response ten_bytes(const std::string& id) {
     return {.id = id, .owner = "ann", .object = std::string(5 - id.size(), 'o'), .input = "i", .turn = "t"};
 }
@@ -30,24 +30,24 @@ bool is_refused(const Status& status) {
 
 } // namespace
 
-TEST_CASE("the oldest of a kind leave for the newest") {
-    Clocked clocked;
-    clocked.options.responses.entries_max = 2;
-    Store store = open_store(clocked.options);
+TEST_CASE("the oldest entries of a kind are evicted first") {
+    ManualClock clock;
+    clock.options.responses.entries_max = 2;
+    Store store = open_store(clock.options);
     for (const char* id : {"a", "b", "c"})
         done(store.put(response_of(id)));
     CHECK((!has_response(store, "a") && has_response(store, "b") && has_response(store, "c")));
-    clocked.pass(-100s); // clocks are set back at times: it is no older for that
+    clock.advance(-100s); // a clock that is set back does not make an entry older
     done(store.put(response_of("d")));
     CHECK((!has_response(store, "b") && has_response(store, "d")));
     done(store.put(completion_of("a")));
     CHECK(taken(store.size()).responses == 2);
 }
 
-TEST_CASE("a conversation that is added to is the newest") {
-    Clocked clocked;
-    clocked.options.conversations.entries_max = 2;
-    Store store = open_store(clocked.options);
+TEST_CASE("an addition makes a conversation the newest") {
+    ManualClock clock;
+    clock.options.conversations.entries_max = 2;
+    Store store = open_store(clock.options);
     for (const char* id : {"a", "b"})
         done(store.create({.id = id, .owner = "ann"}, {}));
     CHECK(taken(store.add_items("ann", {.conversation = "a", .items = {{"i", ""}}})));
@@ -55,55 +55,55 @@ TEST_CASE("a conversation that is added to is the newest") {
     CHECK((taken(store.conversation("ann", "a")) && !taken(store.conversation("ann", "b"))));
 }
 
-TEST_CASE("what is past its age is not found at once, and leaves with the next change") {
-    Clocked clocked;
-    clocked.options.responses.age_max = 10s;
-    clocked.options.conversations.age_max = 10s;
-    clocked.options.completions.age_max = 20s;
-    Store store = open_store(clocked.options);
+TEST_CASE("expired entries are not found, and are removed by the next change") {
+    ManualClock clock;
+    clock.options.responses.age_max = 10s;
+    clock.options.conversations.age_max = 10s;
+    clock.options.completions.age_max = 20s;
+    Store store = open_store(clock.options);
     Response pending = response_of("pending");
     pending.is_pending = true;
     done(store.put(pending));
     done(store.put(response_of("r")));
     done(store.put(completion_of("m")));
     done(store.create({.id = "c", .owner = "ann"}, {{"i", ""}}));
-    clocked.pass(6s);
+    clock.advance(6s);
     CHECK(taken(store.add_items("ann", {.conversation = "c", .items = {{"j", ""}}})));
-    done(store.put(response_of("r"))); // replaced: of its age
-    clocked.pass(4s);
+    done(store.put(response_of("r"))); // a replacement has the old age
+    clock.advance(4s);
     CHECK((has_response(store, "r") && taken(store.pending()).size() == 1));
-    clocked.pass(1us);
+    clock.advance(1us);
     CHECK((!has_response(store, "r") && history_of(store, "r") == "none" && taken(store.pending()).empty()));
     CHECK(taken(store.conversation("ann", "c")));
     CHECK(taken(store.size()).responses == 2);
     CHECK_FALSE(taken(store.delete_completion("ann", "nothing"))); // a change
     CHECK(taken(store.size()).responses == 0);
-    clocked.pass(6s);
+    clock.advance(6s);
     CHECK_FALSE(taken(store.conversation("ann", "c")));
     CHECK_FALSE(taken(store.items("ann", "c")));
     CHECK(shown(store.items("ann", "c", {})) == "none");
     CHECK_FALSE(taken(store.item("ann", "c", "i")));
     CHECK(shown(store.completions("ann", {}, {})) == "m");
-    clocked.pass(4s);
+    clock.advance(4s);
     CHECK(shown(store.completions("ann", {}, {})).empty());
     CHECK(shown(store.completions("ann", {}, {.after = "m"})) == "none");
-    done(store.create({.id = "c", .owner = "ann"}, {})); // its id is free
+    done(store.create({.id = "c", .owner = "ann"}, {})); // its id is free again
     const auto size = taken(store.size());
     CHECK((size.conversations == 1 && size.completions == 0 && size.bytes == 4));
 }
 
-TEST_CASE("extreme ages and clocks") {
-    Clocked clocked;
-    clocked.options.responses.age_max = std::chrono::seconds::max();
-    Store store = open_store(clocked.options);
+TEST_CASE("extreme ages and clock values work") {
+    ManualClock clock;
+    clock.options.responses.age_max = std::chrono::seconds::max();
+    Store store = open_store(clock.options);
     for (const int64_t now : {INT64_MIN, int64_t{-1}, int64_t{0}, INT64_MAX}) {
-        *clocked.now_us = now;
+        *clock.now_us = now;
         done(store.put(response_of("r" + std::to_string(now))));
         CHECK(has_response(store, "r" + std::to_string(now)));
     }
 }
 
-TEST_CASE("of a kind with no entries, nothing is kept or found, and all else goes on") {
+TEST_CASE("a kind with entries_max 0 is neither stored nor found; others are") {
     const TemporaryFolder folder;
     StoreOptions options = wide_options(folder.path() / "store");
     {
@@ -134,10 +134,10 @@ TEST_CASE("of a kind with no entries, nothing is kept or found, and all else goe
     CHECK(size.completions == (kind == 2 ? 0U : 2U));
 }
 
-TEST_CASE("the oldest of any kind leave where all texts together grow too large") {
-    Clocked clocked;
-    clocked.options.bytes_max = 30;
-    Store store = open_store(clocked.options);
+TEST_CASE("over bytes_max, the oldest entries of any kind are evicted") {
+    ManualClock clock;
+    clock.options.bytes_max = 30;
+    Store store = open_store(clock.options);
     for (const char* id : {"a", "b", "c"}) {
         done(store.put(ten_bytes(id)));
         CHECK(taken(store.size()).bytes <= 30);
@@ -147,18 +147,18 @@ TEST_CASE("the oldest of any kind leave where all texts together grow too large"
     CHECK((!has_response(store, "a") && has_response(store, "b") && taken(store.size()).bytes == 30));
     done(store.create({.id = "e", .owner = "ann"}, {{"i", std::string(15, 'x')}})); // 20 bytes
     CHECK((!has_response(store, "b") && !has_response(store, "c") && has_response(store, "d")));
-    done(store.put(ten_bytes("d"))); // replaced: as old as before, but this change's
+    done(store.put(ten_bytes("d"))); // a replacement has the old age, but belongs to this change
     CHECK((has_response(store, "d") && taken(store.conversation("ann", "e"))));
     CHECK(taken(store.add_items("ann", {.conversation = "e", .items = {{"j", "y"}}})));
     CHECK((!has_response(store, "d") && taken(store.size()).bytes == 22));
 }
 
-TEST_CASE("the entries of one owner do not drive out those of another that has fewer") {
-    Clocked clocked;
-    clocked.options.responses.entries_max = 6;
-    clocked.options.conversations.entries_max = 6;
-    clocked.options.completions.entries_max = 6;
-    Store store = open_store(clocked.options);
+TEST_CASE("an owner's entries do not evict those of an owner with fewer") {
+    ManualClock clock;
+    clock.options.responses.entries_max = 6;
+    clock.options.conversations.entries_max = 6;
+    clock.options.completions.entries_max = 6;
+    Store store = open_store(clock.options);
     for (const char* id : {"a", "b"}) {
         done(store.put(response_of(id, "bob")));
         done(store.put(completion_of(id, "bob")));
@@ -174,25 +174,25 @@ TEST_CASE("the entries of one owner do not drive out those of another that has f
         CHECK(taken(store.completion("bob", id)));
         CHECK(taken(store.conversation("bob", id)));
     }
-    CHECK((has_response(store, "r16") && !has_response(store, "r15"))); // alone, an owner has all the room
+    CHECK((has_response(store, "r16") && !has_response(store, "r15"))); // an owner alone may use all
     for (int i = 0; i < 20; ++i)
         done(store.put(response_of("s" + std::to_string(i), "bob")));
-    CHECK((has_response(store, "r17") && !has_response(store, "r16"))); // and half where another wants it
+    CHECK((has_response(store, "r17") && !has_response(store, "r16"))); // and half if another needs it
     CHECK((has_response(store, "s17", "bob") && !has_response(store, "s16", "bob")));
 }
 
-TEST_CASE("the bytes of one owner do not drive out those of another") {
+TEST_CASE("an owner's bytes do not evict those of another within its share") {
     const TemporaryFolder folder;
-    Clocked clocked;
-    clocked.options.file = folder.path() / "store";
-    clocked.options.bytes_max = 60;
+    ManualClock clock;
+    clock.options.file = folder.path() / "store";
+    clock.options.bytes_max = 60;
     {
-        Store store = open_store(clocked.options);
+        Store store = open_store(clock.options);
         Response bobs = ten_bytes("b");
         bobs.owner = "bob";
         done(store.put(bobs));
         Status status;
-        for (int turns = 1; turns <= 5; ++turns) { // of which the last alone has a response, of 4 bytes
+        for (int turns = 1; turns <= 5; ++turns) { // only the last has a response, of 4 bytes
             const auto previous = taken(store.history("ann", "r"));
             const Response response = {
                 .id = "r", .owner = "ann", .object = {}, .input = {}, .turn = std::string(10, 't')};
@@ -201,21 +201,21 @@ TEST_CASE("the bytes of one owner do not drive out those of another") {
         }
         CHECK((has_response(store, "b", "bob") && taken(store.size()).bytes == 54));
     }
-    Store store = open_store(clocked.options); // the sums are counted anew
+    Store store = open_store(clock.options); // the sums are recomputed
     done(store.put({.id = "x", .owner = "ann", .object = std::string(26, 'o'), .input = {}, .turn = {}}));
     CHECK((has_response(store, "b", "bob") && has_response(store, "x")));
     const Status refused =
         store.put({.id = "y", .owner = "ann", .object = std::string(56, 'o'), .input = {}, .turn = {}});
-    REQUIRE(is_refused(refused)); // it would fit, if nobody else had anything
+    REQUIRE(is_refused(refused)); // it would fit if no other owner had entries
     CHECK(refused.error().message.find("60 bytes") != std::string::npos);
     CHECK(refused.error().message.find("30") != std::string::npos);
     CHECK((has_response(store, "b", "bob") && has_response(store, "x")));
 }
 
-TEST_CASE("what is larger than everything may be is refused, and nothing leaves for it") {
-    Clocked clocked;
-    clocked.options.bytes_max = 30;
-    Store store = open_store(clocked.options);
+TEST_CASE("an entry larger than bytes_max is refused, and nothing is evicted") {
+    ManualClock clock;
+    clock.options.bytes_max = 30;
+    Store store = open_store(clock.options);
     done(store.put(ten_bytes("a")));
     done(store.create({.id = "c", .owner = "ann"}, {}));
     Response large = response_of("large");
@@ -236,10 +236,10 @@ TEST_CASE("what is larger than everything may be is refused, and nothing leaves 
     CHECK((taken(store.size()).bytes == 14 && taken(store.items("ann", "c"))->empty()));
 }
 
-TEST_CASE("a response is as large as its history") {
-    Clocked clocked;
-    clocked.options.bytes_max = 100;
-    Store store = open_store(clocked.options);
+TEST_CASE("a response counts with its history") {
+    ManualClock clock;
+    clock.options.bytes_max = 100;
+    Store store = open_store(clock.options);
     const auto put = [&](const std::string& id, const std::string& previous) {
         const auto history = taken(store.history("ann", previous));
         const Response response = {
@@ -252,15 +252,15 @@ TEST_CASE("a response is as large as its history") {
     CHECK(taken(store.size()).bytes == 90);
     CHECK(is_refused(put("d", "c"))); // four turns are 104
     CHECK(history_of(store, "c").size() == 80);
-    done(put("e", "")); // a, b leave, and their turns stay; then c, and all turns
+    done(put("e", "")); // a and b are evicted, and their turns retained; then c, and all turns
     CHECK((!has_response(store, "a") && !has_response(store, "c") && has_response(store, "e")));
     CHECK(taken(store.size()).bytes == 30);
 }
 
-TEST_CASE("what a request goes on from counts, and does not stop others") {
-    Clocked clocked;
-    clocked.options.bytes_max = 30;
-    Store store = open_store(clocked.options);
+TEST_CASE("a held history counts, and does not block other entries") {
+    ManualClock clock;
+    clock.options.bytes_max = 30;
+    Store store = open_store(clock.options);
     Response response = ten_bytes("a");
     response.turn = std::string(20, 't');
     done(store.put(response));
@@ -274,7 +274,7 @@ TEST_CASE("what a request goes on from counts, and does not stop others") {
     CHECK((taken(store.size()).bytes == 20 && has_response(store, "d")));
 }
 
-TEST_CASE("bounds that became narrower hold from the start on") {
+TEST_CASE("narrower bounds apply on opening") {
     const TemporaryFolder folder;
     StoreOptions options = wide_options(folder.path() / "store");
     {

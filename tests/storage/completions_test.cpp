@@ -1,5 +1,5 @@
-// Stored chat completions, and how they are listed.
-#include "tests/storage/opened.hpp"
+// Stored chat completions and their lists.
+#include "tests/storage/test_store.hpp"
 
 using namespace etna;
 using namespace etna::test;
@@ -15,13 +15,13 @@ void put(Store& store, const std::string& id, const std::string& model, const Me
     done(store.put(completion));
 }
 
-std::string listed(Store& store, const CompletionFilter& filter, const PageWish& wish = {}) {
-    return shown(store.completions("ann", filter, wish));
+std::string listed(Store& store, const CompletionFilter& filter, const PageRequest& page = {}) {
+    return shown(store.completions("ann", filter, page));
 }
 
 } // namespace
 
-TEST_CASE("a completion comes back as it was put") {
+TEST_CASE("a completion is returned as it was stored") {
     Store store = open_store(wide_options());
     const std::string odd("\0\xff\n", 3);
     put(store, odd, odd, {{"", ""}, {odd, odd}, {"model", "no"}});
@@ -51,12 +51,12 @@ TEST_CASE("completions are listed by model and metadata") {
     CHECK(listed(store, {.model = "large", .metadata = {{"size", "1"}}}).empty());
     CHECK(listed(store, {.model = "small"}, {.limit = 2, .order = Order::descending}) == "d c...");
     CHECK(listed(store, {.metadata = {{"color", "red"}}}, {.limit = 1}) == "a...");
-    CHECK(listed(store, {.model = "small"}, {.after = "b"}) == "c d"); // which is of another model
-    CHECK(listed(store, {}, {.after = "e"}) == "none");                // which is another's
+    CHECK(listed(store, {.model = "small"}, {.after = "b"}) == "c d"); // b has another model
+    CHECK(listed(store, {}, {.after = "e"}) == "none");                // e has another owner
     CHECK(taken(store.completions("ann", {}, {.limit = 1}))->items[0].body == "object of a");
 }
 
-TEST_CASE("a completion that is replaced stays in its place, with its new labels alone") {
+TEST_CASE("a replaced completion has the old position and the new labels") {
     Store store = open_store(wide_options());
     for (const char* id : {"a", "b", "c"})
         put(store, id, "small", {{"color", "red"}});
@@ -70,7 +70,7 @@ TEST_CASE("a completion that is replaced stays in its place, with its new labels
     CHECK((after.completions == 3 && after.bytes == before.bytes + 1)); // "blue" is longer than "red"
 }
 
-TEST_CASE("completions are listed by page, in both orders, also where some leave between pages") {
+TEST_CASE("completions are paginated in both orders, also if some are deleted between pages") {
     Store store = open_store(wide_options());
     for (const char* id : {"a", "b", "c", "d", "e", "f", "g"})
         put(store, id, "", {});
@@ -87,7 +87,7 @@ TEST_CASE("completions are listed by page, in both orders, also where some leave
     CHECK(listed(store, {}, {.limit = 0}) == "...");
 }
 
-TEST_CASE("a completion is changed as a whole, and one that is gone does not come back") {
+TEST_CASE("a change of a completion is atomic, and does not restore a deleted one") {
     Store store = open_store(wide_options());
     Completion completion = completion_of("c");
     completion.metadata = {{"a", "b"}};

@@ -1,5 +1,5 @@
 // Conversations and their items.
-#include "tests/storage/opened.hpp"
+#include "tests/storage/test_store.hpp"
 
 using namespace etna;
 using namespace etna::test;
@@ -24,7 +24,7 @@ std::string ids_of(Store& store, const std::string& id) {
 
 } // namespace
 
-TEST_CASE("a conversation keeps its items in the order in which they came") {
+TEST_CASE("items have the order of their addition") {
     Store store = open_store(wide_options());
     done(store.create({.id = "c", .owner = "ann", .metadata = "{}"}, items_of(2)));
     CHECK(taken(store.add_items("ann", {.conversation = "c", .items = {{"z", "1"}, {"a", "2"}}})));
@@ -38,7 +38,7 @@ TEST_CASE("a conversation keeps its items in the order in which they came") {
     CHECK(ids_of(store, "c") == "i0 z a i1");
 }
 
-TEST_CASE("an item is found without its conversation, the newest of an id, and only by its owner") {
+TEST_CASE("an item is found by id alone, the newest one, and only by its owner") {
     int64_t now_us = 0;
     StoreOptions options = wide_options();
     options.conversations.age_max = std::chrono::seconds(10);
@@ -57,10 +57,10 @@ TEST_CASE("an item is found without its conversation, the newest of an id, and o
     CHECK_FALSE(taken(store.item("ann", "a")));
 }
 
-TEST_CASE("items are listed by page, in both orders, also where some leave between pages") {
+TEST_CASE("items are paginated in both orders, also if some are deleted between pages") {
     Store store = open_store(wide_options());
     done(store.create({.id = "c", .owner = "ann"}, items_of(7)));
-    const auto page = [&](const PageWish& wish) { return shown(store.items("ann", "c", wish)); };
+    const auto page = [&](const PageRequest& request) { return shown(store.items("ann", "c", request)); };
     CHECK(page({.limit = 3}) == "i0 i1 i2...");
     CHECK(page({.limit = 7}) == "i0 i1 i2 i3 i4 i5 i6");
     CHECK(page({.limit = 0}) == "...");
@@ -72,11 +72,11 @@ TEST_CASE("items are listed by page, in both orders, also where some leave betwe
         CHECK(taken(store.delete_item("ann", "c", id)));
     CHECK(page({.after = "i2", .limit = 2}) == "i5 i6");
     CHECK(page({.after = "i5", .limit = 1, .order = Order::descending}) == "i2...");
-    CHECK(page({.after = "i3"}) == "none"); // no longer there
+    CHECK(page({.after = "i3"}) == "none"); // deleted
     CHECK(shown(store.items("ann", "other", {})) == "none");
 }
 
-TEST_CASE("a conversation belongs to its owner") {
+TEST_CASE("a conversation is visible to its owner only") {
     Store store = open_store(wide_options());
     done(store.create({.id = "c", .owner = "ann", .metadata = "ann's"}, items_of(1)));
     CHECK_FALSE(taken(store.conversation("bob", "c")));
@@ -93,7 +93,7 @@ TEST_CASE("a conversation belongs to its owner") {
     CHECK((ids_of(store, "c") == "i0" && taken(store.conversation("ann", "c"))->metadata == "ann's"));
 }
 
-TEST_CASE("an id that is there already is refused, and then nothing is added") {
+TEST_CASE("a duplicate id is refused, and nothing is added") {
     Store store = open_store(wide_options());
     done(store.create({.id = "c", .owner = "ann"}, items_of(2)));
     const auto size = taken(store.size());
@@ -109,7 +109,7 @@ TEST_CASE("an id that is there already is refused, and then nothing is added") {
     CHECK(taken(store.size()).bytes == size.bytes);
 }
 
-TEST_CASE("a response and what it adds to a conversation come together") {
+TEST_CASE("a response and its addition to a conversation are stored together") {
     Store store = open_store(wide_options());
     done(store.create({.id = "c", .owner = "ann"}, items_of(2)));
     const Addition addition = {.conversation = "c", .items = {{"i1", "known"}, {"new", "1"}, {"new", "2"}}};
@@ -117,12 +117,12 @@ TEST_CASE("a response and what it adds to a conversation come together") {
     CHECK((has_response(store, "r") && ids_of(store, "c") == "i0 i1 new"));
     CHECK(taken(store.item("ann", "c", "i1"))->body == "body 1");
     CHECK(taken(store.delete_conversation("ann", "c")));
-    done(store.put(response_of("r2"), nullptr, &addition)); // it is gone
+    done(store.put(response_of("r2"), nullptr, &addition)); // the conversation was deleted
     CHECK((has_response(store, "r2") && ids_of(store, "c") == "none"));
     CHECK(taken(store.size()).conversations == 0);
 }
 
-TEST_CASE("metadata and times of conversations") {
+TEST_CASE("conversations have metadata and a creation time") {
     StoreOptions options = wide_options();
     int64_t now_us = 5'000'000;
     options.now_us = [&] { return now_us; };

@@ -1,6 +1,5 @@
-// Files that are damaged, or not the store's at all.
-#include "tests/storage/opened.hpp"
-#include "tests/storage/raw_file.hpp"
+// Damaged files, and files that are not a store.
+#include "tests/storage/test_store.hpp"
 
 #include <random>
 
@@ -13,20 +12,20 @@ namespace {
 
 constexpr int entries = 60;
 
-std::string name(const char* kind, int number) {
+std::string entry_id(const char* kind, int number) {
     return kind + std::to_string(number);
 }
 
-/// A closed store of some dozen pages.
-std::string sound_file(const fs::path& file) {
+/// Creates and closes a store of some dozen pages. Returns the file's content.
+std::string valid_file(const fs::path& file) {
     {
         Store store = open_store(wide_options(file));
         for (int i = 0; i < entries; ++i) {
-            const auto previous = taken(store.history("ann", name("r", i - 1)));
-            Response response = response_of(name("r", i));
+            const auto previous = taken(store.history("ann", entry_id("r", i - 1)));
+            Response response = response_of(entry_id("r", i));
             response.input = std::string(i % 10 == 0 ? 10'000 : 100, 'x');
             done(store.put(response, i % 6 != 0 ? &*previous : nullptr));
-            Completion completion = completion_of(name("m", i));
+            Completion completion = completion_of(entry_id("m", i));
             completion.metadata = {{"key", std::to_string(i % 3)}};
             done(store.put(completion));
         }
@@ -35,7 +34,7 @@ std::string sound_file(const fs::path& file) {
     return content_of(file);
 }
 
-/// Whatever it answers, it answers; how many answers were errors. They can only tell of damage.
+/// The number of results that are errors; they must all be corrupt.
 template <class... Results>
 int errors_in(const Results&... results) {
     const auto is_error = [](const auto& result) {
@@ -50,17 +49,17 @@ int use_all(Store& store) {
     int errors = errors_in(store.pending(), store.size(), store.items("ann", "c"),
                            store.completions("ann", {.metadata = {{"key", "1"}}}, {.limit = 1000}));
     for (int i = 0; i < entries; ++i) {
-        errors += errors_in(store.response("ann", name("r", i)), store.history("ann", name("r", i)),
-                            store.completion("ann", name("m", i)));
+        errors += errors_in(store.response("ann", entry_id("r", i)), store.history("ann", entry_id("r", i)),
+                            store.completion("ann", entry_id("m", i)));
     }
     for (int i = 0; i < entries; i += 25) {
-        errors += errors_in(store.delete_response("ann", name("r", i)),
-                            store.delete_completion("ann", name("m", i)), store.put(response_of("new")));
+        errors += errors_in(store.delete_response("ann", entry_id("r", i)),
+                            store.delete_completion("ann", entry_id("m", i)), store.put(response_of("new")));
     }
     return errors;
 }
 
-/// Of a file that is no store: it is moved away as it is, and the new one works.
+/// Checks that the file is moved aside unchanged, and that the new store works.
 void check_moved_aside(const fs::path& file, int times = 1) {
     const std::string content = content_of(file);
     const std::string moved = file.string() + ".damaged-" + std::to_string(times);
@@ -80,7 +79,7 @@ void check_moved_aside(const fs::path& file, int times = 1) {
 
 } // namespace
 
-TEST_CASE("a file that is no database is moved aside, and another, and another") {
+TEST_CASE("a file that is not a database is moved aside, repeatedly") {
     const TemporaryFolder folder;
     const fs::path file = folder.path() / "store";
     std::mt19937_64 random(3);
@@ -107,43 +106,43 @@ TEST_CASE("an empty file becomes a store") {
 TEST_CASE("another program's database is moved aside, unchanged") {
     const TemporaryFolder folder;
     const fs::path file = folder.path() / "store";
-    SECTION("without an id") {
+    SECTION("without an application id") {
         run_sql(file, "CREATE TABLE bookmarks (url TEXT); INSERT INTO bookmarks VALUES ('x')");
     }
-    SECTION("with one") {
+    SECTION("with an application id") {
         run_sql(file, "PRAGMA application_id = 7; CREATE TABLE entries (number INTEGER)");
     }
-    SECTION("with an id, and empty") {
+    SECTION("with an application id, and empty") {
         run_sql(file, "PRAGMA application_id = 7; PRAGMA user_version = 9");
     }
     check_moved_aside(file);
 }
 
-TEST_CASE("a store whose tables were changed is moved aside; what was only added stays") {
+TEST_CASE("a store with changed tables is moved aside; additional indexes are accepted") {
     const TemporaryFolder folder;
     const fs::path file = folder.path() / "store";
-    sound_file(file);
+    valid_file(file);
     run_sql(file, "CREATE INDEX mine ON items (body); ANALYZE");
     {
         Store store = open_store(wide_options(file));
         CHECK(has_response(store, "r3"));
     }
-    SECTION("a trigger is gone") {
+    SECTION("a missing trigger") {
         run_sql(file, "DROP TRIGGER node_added");
     }
-    SECTION("a table is gone") {
+    SECTION("a missing table") {
         run_sql(file, "DROP TABLE totals");
     }
-    SECTION("a table is another") {
+    SECTION("a different table") {
         run_sql(file, "ALTER TABLE items RENAME COLUMN body TO text");
     }
     check_moved_aside(file);
 }
 
-TEST_CASE("sums that are wrong are made right") {
+TEST_CASE("wrong totals are corrected on opening") {
     const TemporaryFolder folder;
     const fs::path file = folder.path() / "store";
-    sound_file(file);
+    valid_file(file);
     uint64_t bytes = 0;
     {
         Store store = open_store(wide_options(file));
@@ -155,10 +154,10 @@ TEST_CASE("sums that are wrong are made right") {
     CHECK((size.bytes == bytes && size.responses == entries && size.completions == entries));
 }
 
-TEST_CASE("a history that lost a turn is told, and does not stop anything else") {
+TEST_CASE("a history with a missing turn is corrupt, and everything else works") {
     const TemporaryFolder folder;
     const fs::path file = folder.path() / "store";
-    sound_file(file);
+    valid_file(file);
     run_sql(file, "DELETE FROM nodes WHERE turn = CAST('r2' AS BLOB)"); // foreign keys are off by default
     Store store = open_store(wide_options(file));
     const auto history = store.history("ann", "r4");
@@ -173,61 +172,61 @@ TEST_CASE("a history that lost a turn is told, and does not stop anything else")
     CHECK(history_of(store, "r2") == "r2");
 }
 
-TEST_CASE("a history that runs in a circle is damage") {
+TEST_CASE("a history with a cycle is moved aside") {
     const TemporaryFolder folder;
     const fs::path file = folder.path() / "store";
-    sound_file(file);
+    valid_file(file);
     run_sql(file, "PRAGMA ignore_check_constraints = ON; UPDATE nodes SET parent = 3 WHERE number = 1");
     check_moved_aside(file);
 }
 
-TEST_CASE("a file that was cut off is moved aside") {
+TEST_CASE("a truncated file is moved aside") {
     const TemporaryFolder folder;
     const fs::path file = folder.path() / "store";
-    const std::string sound = sound_file(file);
+    const std::string valid = valid_file(file);
     int times = 0;
-    for (const std::size_t bytes : {std::size_t{50}, std::size_t{4096}, std::size_t{6000}, sound.size() / 2,
-                                    sound.size() - 4096, sound.size() - 1}) {
-        INFO(bytes << " of " << sound.size() << " bytes");
-        overwrite(file, sound.substr(0, bytes));
+    for (const std::size_t bytes : {std::size_t{50}, std::size_t{4096}, std::size_t{6000}, valid.size() / 2,
+                                    valid.size() - 4096, valid.size() - 1}) {
+        INFO(bytes << " of " << valid.size() << " bytes");
+        overwrite(file, valid.substr(0, bytes));
         check_moved_aside(file, ++times);
     }
 }
 
-TEST_CASE("random damage is found, or does no harm") {
+TEST_CASE("random damage is detected, or harmless") {
     const TemporaryFolder folder;
     const fs::path file = folder.path() / "store";
-    const std::string sound = sound_file(file);
+    const std::string valid = valid_file(file);
     std::mt19937_64 random(5);
     int found = 0;
-    int told = 0;
+    int late = 0;
     constexpr int rounds = 150;
     for (int round = 0; round < rounds; ++round) {
         INFO("round " << round);
-        std::string content = sound;
+        std::string content = valid;
         const std::size_t bytes = round % 3 == 0 ? 1 : round % 3 == 1 ? 64 : 4096;
-        const std::size_t place = random() % (content.size() - bytes);
+        const std::size_t offset = random() % (content.size() - bytes);
         for (std::size_t i = 0; i < bytes; ++i)
-            content[place + i] = static_cast<char>(random());
+            content[offset + i] = static_cast<char>(random());
         const fs::path damaged = folder.path() / ("store" + std::to_string(round));
         overwrite(damaged, content);
         std::vector<std::string> warnings;
         auto store = Store::open(wide_options(damaged), warnings);
         if (!store) {
-            CHECK((store.error().kind == ErrorKind::unsupported && place <= 63)); // the version was hit
+            CHECK((store.error().kind == ErrorKind::unsupported && offset <= 63)); // the version was hit
             continue;
         }
         found += static_cast<int>(warnings.size());
         const int errors = use_all(*store);
         CHECK((warnings.empty() || errors == 0));
-        told += errors > 0 ? 1 : 0;
+        late += errors > 0 ? 1 : 0;
     }
-    INFO(found << " of " << rounds << " found, " << told << " told later");
-    CHECK(found > rounds / 3); // the rest hit texts, and free space
-    CHECK(told == 0);
+    INFO(found << " of " << rounds << " detected, " << late << " later");
+    CHECK(found > rounds / 3); // the rest hit texts and free space
+    CHECK(late == 0);
 }
 
-TEST_CASE("of changes that were not yet in the file, those before the damage stay") {
+TEST_CASE("of changes in a damaged WAL, those before the damage are retained") {
     const TemporaryFolder folder;
     const fs::path file = folder.path() / "store";
     std::string content;
@@ -235,7 +234,7 @@ TEST_CASE("of changes that were not yet in the file, those before the damage sta
     {
         Store store = open_store(wide_options(file));
         for (int i = 0; i < 40; ++i)
-            done(store.put(response_of(name("r", i))));
+            done(store.put(response_of(entry_id("r", i))));
         content = content_of(file);
         changes = content_of(file.string() + "-wal");
     }
@@ -244,15 +243,15 @@ TEST_CASE("of changes that were not yet in the file, those before the damage sta
     for (int round = 0; round < 30; ++round) {
         const fs::path damaged = folder.path() / ("store" + std::to_string(round));
         overwrite(damaged, content);
-        const std::size_t place = random() % changes.size();
+        const std::size_t offset = random() % changes.size();
         std::string cut = changes;
-        cut[place] = static_cast<char>(cut[place] + 1);
-        cut.resize(round % 2 == 0 ? place : cut.size());
+        cut[offset] = static_cast<char>(cut[offset] + 1);
+        cut.resize(round % 2 == 0 ? offset : cut.size());
         overwrite(damaged.string() + "-wal", cut);
         Store store = open_store(wide_options(damaged));
         bool was_there = true;
         for (int i = 0; i < 40; ++i) {
-            const bool is_there = has_response(store, name("r", i));
+            const bool is_there = has_response(store, entry_id("r", i));
             CHECK((was_there || !is_there));
             was_there = is_there;
         }

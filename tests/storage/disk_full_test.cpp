@@ -1,6 +1,6 @@
-// A disk that has no room, as a limit on the size of files in a process of its own.
+// A full disk, simulated by a file size limit in a child process.
 #include "tests/storage/child.hpp"
-#include "tests/storage/opened.hpp"
+#include "tests/storage/test_store.hpp"
 
 #include <csignal>
 
@@ -35,7 +35,7 @@ bool has_all(Store& store, int count) {
     return true;
 }
 
-/// Fills it, makes room, goes on; empty where it went as it should.
+/// Fills the store, frees space, and continues. Returns the failure; empty: none.
 std::string fill(const fs::path& file, rlim_t bytes_max) {
     std::signal(SIGXFSZ, SIG_IGN);
     std::vector<std::string> warnings;
@@ -48,26 +48,26 @@ std::string fill(const fs::path& file, rlim_t bytes_max) {
     while (count < 1000 && (status = store->put(large(count))))
         ++count;
     if (count == 0 || count == 1000)
-        return "never full, or at once";
+        return "never full, or full immediately";
     if (status.error().kind != ErrorKind::io || status.error().hint.empty() ||
         status.error().message.find(file.string()) != 0)
         return "another error: " + status.error().message;
     for (int i = 0; i < 5; ++i) {
         if (store->put(large(count)))
-            return "it was not full";
+            return "the store is not full";
         if (!has_all(*store, count))
-            return "something cannot be read";
+            return "a response is unreadable";
         const auto size = store->size();
         if (!size || size->responses != static_cast<uint64_t>(count))
-            return "something is half there";
+            return "a response is partially stored";
     }
     set_file_bytes_max(RLIM_INFINITY);
     if (!store->put(large(count)) || !has_all(*store, count + 1))
-        return "it does not go on";
+        return "the store does not continue";
     return {};
 }
 
-/// Fills it with all kinds of things, and takes them away again, one by one.
+/// Fills the store with all kinds of entries, and deletes them one by one.
 std::string empty_when_full(const fs::path& file, rlim_t bytes_max) {
     std::signal(SIGXFSZ, SIG_IGN);
     std::vector<std::string> warnings;
@@ -91,25 +91,25 @@ std::string empty_when_full(const fs::path& file, rlim_t bytes_max) {
     while (count < 1000 && put(count))
         ++count;
     if (count == 0 || count == 1000)
-        return "never full, or at once";
+        return "never full, or full immediately";
     for (int i = 0; i < count; ++i) {
         const auto response = store->delete_response("ann", "r" + name(i));
         const auto completion = store->delete_completion("ann", name(i));
         const auto item = store->delete_item("ann", "c", name(i));
         for (const auto* deleted : {&response, &completion, &item}) {
             if (!*deleted || !**deleted)
-                return *deleted ? "it was not there" : deleted->error().message;
+                return *deleted ? "an entry is missing" : deleted->error().message;
         }
         if (i == 0 && !put(count))
-            return "there is no room for what is as large as what has left";
+            return "no space for an entry of the size of a deleted one";
     }
     const auto conversation = store->delete_conversation("ann", "c");
-    return conversation && *conversation ? "" : "the conversation stays";
+    return conversation && *conversation ? "" : "the conversation was not deleted";
 }
 
 } // namespace
 
-TEST_CASE("where the disk is full, nothing is lost, and all goes on when there is room") {
+TEST_CASE("on a full disk nothing is lost, and the store continues when there is space") {
     const TemporaryFolder folder;
     const fs::path file = folder.path() / "store";
     for (const rlim_t bytes_max : {190'000U, 300'000U, 1'000'000U, 4'500'000U, 9'000'000U}) {
@@ -121,18 +121,18 @@ TEST_CASE("where the disk is full, nothing is lost, and all goes on when there i
     }
 }
 
-TEST_CASE("where the disk is full, everything can be deleted, and there is room again") {
+TEST_CASE("on a full disk everything can be deleted, which frees space") {
     const TemporaryFolder folder;
     const fs::path file = folder.path() / "store";
     for (const rlim_t bytes_max : {300'000U, 1'000'000U, 4'500'000U, 9'000'000U}) {
         INFO(bytes_max << " bytes");
         fs::remove_all(folder.path());
         CHECK(in_child([&] { return empty_when_full(file, bytes_max); }) == "");
-        open_store(wide_options(file)); // whole
+        open_store(wide_options(file)); // intact
     }
 }
 
-TEST_CASE("a store that cannot be begun for want of room is told") {
+TEST_CASE("creating a store on a full disk is an io error") {
     const TemporaryFolder folder;
     const fs::path file = folder.path() / "store";
     CHECK(in_child([&]() -> std::string {
@@ -140,7 +140,7 @@ TEST_CASE("a store that cannot be begun for want of room is told") {
               set_file_bytes_max(5000);
               std::vector<std::string> warnings;
               const auto store = Store::open(wide_options(file), warnings);
-              return !store && store.error().kind == ErrorKind::io ? "" : "opened, or another error";
+              return !store && store.error().kind == ErrorKind::io ? "" : "opened, or a wrong error";
           }).empty());
     Store store = open_store(wide_options(file));
     done(store.put(response_of("r")));

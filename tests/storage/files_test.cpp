@@ -1,7 +1,6 @@
-// The store's file: where it lies, who may see it, who may open it.
+// The store's file: path, permissions, locking.
 #include "tests/storage/child.hpp"
-#include "tests/storage/opened.hpp"
-#include "tests/storage/raw_file.hpp"
+#include "tests/storage/test_store.hpp"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -35,18 +34,18 @@ void set_mode(const fs::path& path, mode_t mode) {
     REQUIRE(::chmod(path.c_str(), mode) == 0);
 }
 
-constexpr uid_t nobody = 65534;
+constexpr uid_t unprivileged = 65534;
 
-/// As somebody whom permissions bind; empty where it went as it should.
-std::string as_nobody(const std::function<std::string()>& work) {
+/// Runs the work as a user without privileges. Returns its result, or the failure.
+std::string as_unprivileged(const std::function<std::string()>& work) {
     return in_child([&]() -> std::string {
-        if (::geteuid() == 0 && (::setgid(nobody) != 0 || ::setuid(nobody) != 0))
-            return "cannot be anybody else";
+        if (::geteuid() == 0 && (::setgid(unprivileged) != 0 || ::setuid(unprivileged) != 0))
+            return "cannot change the user";
         return work();
     });
 }
 
-/// A folder that nobody else's process can reach, with a store of one response.
+/// A store of one response in a folder that the unprivileged user can reach.
 fs::path reachable_store(const TemporaryFolder& folder) {
     set_mode(folder.path(), 0755);
     const fs::path file = folder.path() / "in" / "store";
@@ -56,13 +55,13 @@ fs::path reachable_store(const TemporaryFolder& folder) {
     }
     if (::geteuid() == 0) {
         for (const fs::path& path : {file.parent_path(), file})
-            REQUIRE(::chown(path.c_str(), nobody, nobody) == 0);
+            REQUIRE(::chown(path.c_str(), unprivileged, unprivileged) == 0);
         fs::remove(file.string() + ".lock"); // root's
     }
     return file;
 }
 
-/// Opens a store that can only be read, and uses it; empty where it went as it should.
+/// Opens and uses a read-only store. Returns the failure; empty: none.
 std::string use_read_only(const fs::path& file) {
     std::vector<std::string> warnings;
     auto store = Store::open(wide_options(file), warnings);
@@ -72,14 +71,14 @@ std::string use_read_only(const fs::path& file) {
         return "no warning";
     const auto response = store->response("ann", "r");
     if (!response || !*response || (*response)->object != "object of r")
-        return "cannot be read";
+        return "unreadable";
     for (int i = 0; i < 2; ++i) {
         const Status status = store->put(response_of("new"));
         if (status || !is_io_error_about(status.error(), file))
-            return "no error, or another, at a put";
+            return "no error, or a wrong one, from put";
         const auto deleted = store->delete_response("ann", "r");
         if (deleted || !is_io_error_about(deleted.error(), file))
-            return "no error, or another, at a deletion";
+            return "no error, or a wrong one, from a deletion";
         const auto history = store->history("ann", "r");
         if (!history || !*history)
             return "no history";
@@ -89,7 +88,7 @@ std::string use_read_only(const fs::path& file) {
 
 } // namespace
 
-TEST_CASE("what was put is there after the store was closed and opened") {
+TEST_CASE("stored entries are found after reopening") {
     const TemporaryFolder folder;
     const fs::path file = folder.path() / "new" / "er" / "store";
     {
@@ -107,7 +106,7 @@ TEST_CASE("what was put is there after the store was closed and opened") {
     CHECK((size.responses == 2 && size.conversations == 1 && size.completions == 1));
 }
 
-TEST_CASE("nobody else can read the file and what lies beside it") {
+TEST_CASE("the file and its companions are readable by their owner only") {
     const TemporaryFolder folder;
     const mode_t before = ::umask(0);
     const fs::path file = folder.path() / "a" / "b" / "store";
@@ -119,7 +118,7 @@ TEST_CASE("nobody else can read the file and what lies beside it") {
         CHECK(mode_of(file.string() + ending) == 0600);
 }
 
-TEST_CASE("a relative path, and one of odd letters") {
+TEST_CASE("relative paths and special characters work") {
     const TemporaryFolder folder;
     const fs::path before = fs::current_path();
     fs::current_path(folder.path());
@@ -135,7 +134,7 @@ TEST_CASE("a relative path, and one of odd letters") {
     fs::current_path(before);
 }
 
-TEST_CASE("a file is one store's at a time, in this process and in others") {
+TEST_CASE("a file can be open in one store at a time, across processes") {
     const TemporaryFolder folder;
     const fs::path file = folder.path() / "store";
     {
@@ -151,17 +150,17 @@ TEST_CASE("a file is one store's at a time, in this process and in others") {
     }
     Child holder([&](int descriptor) {
         const Store store = open_store(wide_options(file));
-        tell(descriptor, "open");
+        write_all(descriptor, "open");
         ::pause();
     });
-    holder.wait_until_told("open");
+    holder.wait_for_output("open");
     CHECK(is_io_error_about(error_of(wide_options(file)), file));
     holder.kill();
-    CHECK(holder.told() == "open");
+    CHECK(holder.output() == "open");
     CHECK_NOTHROW(open_store(wide_options(file)));
 }
 
-TEST_CASE("others may look into the file while it is open") {
+TEST_CASE("other programs can read the open file") {
     const TemporaryFolder folder;
     Store store = open_store(wide_options(folder.path() / "store"));
     done(store.put(response_of("a")));
@@ -170,7 +169,7 @@ TEST_CASE("others may look into the file while it is open") {
     CHECK(run_sql(folder.path() / "store", "SELECT count(*) FROM responses") == 2);
 }
 
-TEST_CASE("a file of a newer version is left alone") {
+TEST_CASE("a file of a newer version is refused and unchanged") {
     const TemporaryFolder folder;
     const fs::path file = folder.path() / "store";
     {
@@ -187,12 +186,12 @@ TEST_CASE("a file of a newer version is left alone") {
     CHECK_FALSE(fs::exists(file.string() + ".damaged-1"));
 }
 
-TEST_CASE("what is no file is told, and stays") {
+TEST_CASE("paths that are not regular files are refused and unchanged") {
     const TemporaryFolder folder;
-    const fs::path place = folder.path() / "place";
-    fs::create_directory(place);
-    CHECK(is_io_error_about(error_of(wide_options(place)), place));
-    CHECK(fs::is_directory(place));
+    const fs::path directory = folder.path() / "directory";
+    fs::create_directory(directory);
+    CHECK(is_io_error_about(error_of(wide_options(directory)), directory));
+    CHECK(fs::is_directory(directory));
     overwrite(folder.path() / "file", "text");
     const fs::path below = folder.path() / "file" / "store";
     CHECK(is_io_error_about(error_of(wide_options(below)), below));
@@ -210,7 +209,7 @@ TEST_CASE("what is no file is told, and stays") {
     CHECK(fs::is_symlink(link));
 }
 
-TEST_CASE("a link is the file that it leads to") {
+TEST_CASE("a symbolic link is resolved to its file") {
     const TemporaryFolder folder;
     const fs::path file = folder.path() / "store";
     const fs::path link = folder.path() / "link";
@@ -225,7 +224,7 @@ TEST_CASE("a link is the file that it leads to") {
     CHECK(is_io_error_about(error_of(wide_options(link)), file));
 }
 
-TEST_CASE("a file that cannot be written is read") {
+TEST_CASE("a read-only file is opened for reading") {
     const TemporaryFolder folder;
     const fs::path file = reachable_store(folder);
     SECTION("the file") {
@@ -239,11 +238,11 @@ TEST_CASE("a file that cannot be written is read") {
         set_mode(file.parent_path(), 0555);
     }
     const std::string content = content_of(file);
-    CHECK(as_nobody([&] { return use_read_only(file); }).empty());
+    CHECK(as_unprivileged([&] { return use_read_only(file); }).empty());
     CHECK(content_of(file) == content);
     set_mode(file.parent_path(), 0755);
     set_mode(file, 0644);
-    CHECK(as_nobody([&]() -> std::string { // and written again when it can be
+    CHECK(as_unprivileged([&]() -> std::string { // and for writing once it is writable
               std::vector<std::string> warnings;
               auto store = Store::open(wide_options(file), warnings);
               return store && warnings.empty() && store->put(response_of("new")) ? "" : "not written";
@@ -251,14 +250,14 @@ TEST_CASE("a file that cannot be written is read") {
               .empty());
 }
 
-TEST_CASE("where no file can be made, that is told") {
+TEST_CASE("an uncreatable file is an io error") {
     const TemporaryFolder folder;
     set_mode(folder.path(), 0555);
     const fs::path file = folder.path() / "in" / "store";
-    CHECK(as_nobody([&]() -> std::string {
+    CHECK(as_unprivileged([&]() -> std::string {
               std::vector<std::string> warnings;
               const auto store = Store::open(wide_options(file), warnings);
-              return !store && is_io_error_about(store.error(), file) ? "" : "opened, or another error";
+              return !store && is_io_error_about(store.error(), file) ? "" : "opened, or a wrong error";
           }).empty());
     set_mode(folder.path(), 0755);
 }

@@ -1,6 +1,6 @@
-// The process is killed at any moment: what a function returned from is there, and nothing is half there.
+// The process is killed at random moments: completed changes are durable, and no change is partial.
 #include "tests/storage/child.hpp"
-#include "tests/storage/opened.hpp"
+#include "tests/storage/test_store.hpp"
 
 #include <chrono>
 #include <map>
@@ -14,17 +14,17 @@ namespace fs = std::filesystem;
 
 namespace {
 
-std::string name(int number) {
+std::string response_id(int number) {
     return "r" + std::to_string(number);
 }
 
-/// Operation `number`, every fifth of which deletes what the third before it put; others put a response that
-/// goes on from the last, or from none, with an item of a conversation.
+/// Every fifth operation deletes the response of three operations before; others store a response that
+/// continues the previous one, or none, with an item of a conversation.
 bool is_deletion(int number) {
     return number % 5 == 4;
 }
 
-bool begins_anew(int number) {
+bool starts_history(int number) {
     return number == 0 || number % 7 == 0;
 }
 
@@ -34,24 +34,24 @@ int previous_of(int number) {
 
 Status operate(Store& store, int number) {
     if (is_deletion(number)) {
-        ETNA_TRY(const bool was_there, store.delete_response("ann", name(number - 3)));
-        return was_there ? Status() : Error{ErrorKind::internal, "it was not there"};
+        ETNA_TRY(const bool was_there, store.delete_response("ann", response_id(number - 3)));
+        return was_there ? Status() : Error{ErrorKind::internal, "the response is missing"};
     }
     std::optional<History> previous;
-    if (!begins_anew(number)) {
-        ETNA_TRY(previous, store.history("ann", name(previous_of(number))));
+    if (!starts_history(number)) {
+        ETNA_TRY(previous, store.history("ann", response_id(previous_of(number))));
         if (!previous)
-            return Error{ErrorKind::internal, "it has no history"};
+            return Error{ErrorKind::internal, "the history is missing"};
     }
-    Response response = response_of(name(number));
+    Response response = response_of(response_id(number));
     response.events = std::string(static_cast<std::size_t>(number % 11) * 1000, 'e');
-    const Addition addition = {.conversation = "c", .items = {{name(number), "item"}}};
+    const Addition addition = {.conversation = "c", .items = {{response_id(number), "item"}}};
     return store.put(response, previous ? &*previous : nullptr, &addition);
 }
 
-/// What is there after so many operations: histories by id, and the items.
+/// The expected content after a number of operations.
 struct Expected {
-    std::map<std::string, std::string> histories;
+    std::map<std::string, std::string> histories; ///< by id
     std::string items;
 };
 
@@ -60,12 +60,12 @@ Expected expected_after(int operations) {
     std::map<int, std::string> all;
     for (int i = 0; i < operations; ++i) {
         if (is_deletion(i)) {
-            expected.histories.erase(name(i - 3));
+            expected.histories.erase(response_id(i - 3));
             continue;
         }
-        all[i] = begins_anew(i) ? name(i) : all[previous_of(i)] + " " + name(i);
-        expected.histories[name(i)] = all[i];
-        expected.items += (expected.items.empty() ? "" : " ") + name(i);
+        all[i] = starts_history(i) ? response_id(i) : all[previous_of(i)] + " " + response_id(i);
+        expected.histories[response_id(i)] = all[i];
+        expected.items += (expected.items.empty() ? "" : " ") + response_id(i);
     }
     return expected;
 }
@@ -82,20 +82,20 @@ bool is_as_expected(Store& store, int operations) {
     return shown(store.items("ann", "c", {.limit = 1'000'000})) == expected.items;
 }
 
-/// Operations from `first` on, each told when it is done.
+/// Runs operations from `first` on, and reports each when it is done.
 void operate_until_killed(const fs::path& file, int first, int descriptor) {
     std::vector<std::string> warnings;
     auto store = Store::open(wide_options(file), warnings);
     if (!store || !warnings.empty())
-        return tell(descriptor, "not opened");
+        return write_all(descriptor, "not opened");
     for (int i = first;; ++i) {
         if (!operate(*store, i))
-            return tell(descriptor, "failed");
-        tell(descriptor, ".");
+            return write_all(descriptor, "failed");
+        write_all(descriptor, ".");
     }
 }
 
-void kill_again_and_again(int rounds, unsigned seed) {
+void kill_repeatedly(int rounds, unsigned seed) {
     const TemporaryFolder folder;
     const fs::path file = folder.path() / "store";
     {
@@ -107,17 +107,17 @@ void kill_again_and_again(int rounds, unsigned seed) {
     for (int round = 0; round < rounds; ++round) {
         INFO("round " << round << ", after " << operations << " operations");
         Child child([&](int descriptor) { operate_until_killed(file, operations, descriptor); });
-        if (round % 4 != 0) // else it is killed while it opens the file, at times
-            child.wait_until_told(".");
+        if (round % 4 != 0) // otherwise it may be killed while it opens the file
+            child.wait_for_output(".");
         std::this_thread::sleep_for(std::chrono::microseconds(random() % 60'000));
         child.kill();
-        const std::string told = child.told();
-        REQUIRE(told == std::string(told.size(), '.'));
-        operations += static_cast<int>(told.size());
+        const std::string output = child.output();
+        REQUIRE(output == std::string(output.size(), '.'));
+        operations += static_cast<int>(output.size());
 
         Store store = open_store(wide_options(file));
         if (!is_as_expected(store, operations)) {
-            ++operations; // done, and killed before it could tell
+            ++operations; // done, and killed before the report
             REQUIRE(is_as_expected(store, operations));
         }
     }
@@ -126,10 +126,10 @@ void kill_again_and_again(int rounds, unsigned seed) {
 
 } // namespace
 
-TEST_CASE("what was acknowledged is there after the process was killed, and nothing is half there") {
-    kill_again_and_again(15, 1);
+TEST_CASE("acknowledged changes survive a kill, and no change is partial") {
+    kill_repeatedly(15, 1);
 }
 
-TEST_CASE("the same, two hundred times", "[.long]") {
-    kill_again_and_again(200, 2);
+TEST_CASE("acknowledged changes survive two hundred kills", "[.long]") {
+    kill_repeatedly(200, 2);
 }

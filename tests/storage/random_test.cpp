@@ -1,6 +1,6 @@
-// Thousands of random operations, compared with a plain reference after each.
-#include "tests/storage/opened.hpp"
+// Random operations, compared with the reference store after each.
 #include "tests/storage/reference_store.hpp"
+#include "tests/storage/test_store.hpp"
 
 #include <random>
 
@@ -12,7 +12,7 @@ namespace {
 
 struct Scene {
     const char* name;
-    StoreOptions options; ///< without clock
+    StoreOptions options; ///< without a clock
     int operations;
     unsigned seed;
 };
@@ -73,10 +73,10 @@ std::string printed(const ReferenceStore::Chain& chain) {
     return text;
 }
 
-/// The store and the reference, told the same things.
-class Both {
+/// The store and the reference, with the same operations.
+class StorePair {
 public:
-    explicit Both(const Scene& scene)
+    explicit StorePair(const Scene& scene)
         : options_(with_clock(scene.options)), store_(std::make_unique<Store>(open_store(options_))),
           reference_(options_), random_(scene.seed) {}
 
@@ -91,7 +91,7 @@ public:
         case 4:
             return hold();
         case 5:
-            return let_go();
+            return release();
         case 6:
         case 7:
             return put_completion();
@@ -144,10 +144,10 @@ private:
     std::string any_id() { return id(below(ids)); }
     std::string any_owner() { return std::vector<std::string>{"", "ann", "bob"}[below(3)]; }
     std::string text() {
-        std::string made(below(8) == 0 ? below(400) : below(30), ' ');
-        for (char& letter : made)
+        std::string random_text(below(8) == 0 ? below(400) : below(30), ' ');
+        for (char& letter : random_text)
             letter = static_cast<char>(below(256));
-        return made;
+        return random_text;
     }
     std::vector<Item> some_items() {
         std::vector<Item> made(below(4));
@@ -174,13 +174,13 @@ private:
         const Addition addition = {.conversation = any_id(), .items = some_items()};
         const Addition* added = below(3) == 0 ? &addition : nullptr;
         const Held* previous = held_.empty() || below(5) == 0 ? nullptr : &held_[below(held_.size())];
-        if (previous != nullptr && previous->owner != response.owner) // who could not have got it
+        if (previous != nullptr && previous->owner != response.owner) // another owner cannot get it
             previous = nullptr;
         const Status status =
             store_->put(response, previous != nullptr ? &previous->history : nullptr, added);
-        const bool is_right =
+        const bool is_accepted =
             reference_.put(response, previous != nullptr ? previous->chain : nullptr, added);
-        check(status, is_right);
+        check(status, is_accepted);
     }
 
     void hold() {
@@ -194,15 +194,15 @@ private:
         reference_.hold(chain);
         held_.push_back({owner, std::move(*history), chain});
         if (held_.size() > 4)
-            let_go();
+            release();
     }
 
-    void let_go() {
+    void release() {
         if (held_.empty())
             return;
-        const auto place = held_.begin() + static_cast<std::ptrdiff_t>(below(held_.size()));
-        reference_.let_go(place->chain);
-        held_.erase(place);
+        const auto released = held_.begin() + static_cast<std::ptrdiff_t>(below(held_.size()));
+        reference_.release(released->chain);
+        held_.erase(released);
     }
 
     void put_completion() {
@@ -272,8 +272,8 @@ private:
         reference_.restart();
     }
 
-    static void check(const Status& status, bool is_right) {
-        CHECK(status.has_value() == is_right);
+    static void check(const Status& status, bool is_accepted) {
+        CHECK(status.has_value() == is_accepted);
         if (!status)
             CHECK(status.error().kind == ErrorKind::invalid_argument);
     }
@@ -286,7 +286,7 @@ private:
             CHECK(result.error().kind == ErrorKind::invalid_argument);
     }
 
-    PageWish some_wish(const std::string& prefix, std::size_t count) {
+    PageRequest some_page(const std::string& prefix, std::size_t count) {
         return {.after = below(2) == 0 ? std::string() : prefix + std::to_string(below(count)),
                 .limit = static_cast<uint32_t>(below(6)),
                 .order = below(2) == 0 ? Order::ascending : Order::descending};
@@ -305,11 +305,11 @@ private:
         REQUIRE(items.has_value() == expected.has_value());
         if (!items)
             return;
-        const auto whole = std::optional(Page{.items = *items});
-        CHECK(printed(whole) == printed(std::optional(Page{.items = *expected})));
-        const PageWish wish = some_wish("item", 12);
-        CHECK(printed(taken(store_->items(owner, chosen, wish))) ==
-              printed(reference_.items(owner, chosen, wish)));
+        const auto all = std::optional(Page{.items = *items});
+        CHECK(printed(all) == printed(std::optional(Page{.items = *expected})));
+        const PageRequest page = some_page("item", 12);
+        CHECK(printed(taken(store_->items(owner, chosen, page))) ==
+              printed(reference_.items(owner, chosen, page)));
         for (const Item& item : *items)
             CHECK(printed(taken(store_->item(owner, chosen, item.id)).value()) == printed(item));
         CHECK_FALSE(taken(store_->item(owner, chosen, "nothing")));
@@ -322,17 +322,17 @@ private:
         if (!history)
             return;
         CHECK(printed(history->turns()) == printed(chain));
-        reference_.hold(chain); // at the end, what was held may be nobody's
-        reference_.let_go(chain);
+        reference_.hold(chain); // after the release, no entry may refer to the turns
+        reference_.release(chain);
     }
 
     void compare_completions(const std::string& owner) {
         CompletionFilter filter = {.metadata = some_metadata()};
         if (below(2) == 0)
             filter.model = some_model();
-        const PageWish wish = some_wish("id", ids);
-        CHECK(printed(taken(store_->completions(owner, filter, wish))) ==
-              printed(reference_.completions(owner, filter, wish)));
+        const PageRequest page = some_page("id", ids);
+        CHECK(printed(taken(store_->completions(owner, filter, page))) ==
+              printed(reference_.completions(owner, filter, page)));
     }
 
     int64_t now_us_ = 1'000'000'000'000;
@@ -345,11 +345,11 @@ private:
 
 void play(const Scene& scene) {
     INFO(scene.name << ", seed " << scene.seed);
-    Both both(scene);
+    StorePair pair(scene);
     for (int i = 0; i < scene.operations; ++i) {
         INFO("operation " << i);
-        both.step();
-        both.compare();
+        pair.step();
+        pair.compare();
     }
 }
 
@@ -360,7 +360,7 @@ StoreOptions bounded(uint64_t entries, std::chrono::seconds age, uint64_t bytes)
 
 } // namespace
 
-TEST_CASE("random operations give what a plain reference gives") {
+TEST_CASE("random operations give the results of the reference store") {
     using std::chrono::seconds;
     const unsigned seed = GENERATE(range(1U, 4U));
     StoreOptions uneven = bounded(4, seconds(0), 0);
@@ -378,7 +378,7 @@ TEST_CASE("random operations give what a plain reference gives") {
         play(scene);
 }
 
-TEST_CASE("random operations on a file, with restarts, give what a plain reference gives") {
+TEST_CASE("random operations on a file, with restarts, give the results of the reference store") {
     const TemporaryFolder folder;
     StoreOptions options = bounded(8, std::chrono::seconds(5), 3000);
     options.file = folder.path() / "store";

@@ -66,13 +66,13 @@ ReferenceStore::Entries ReferenceStore::without_expired() const {
 
 ReferenceStore::Entry* ReferenceStore::find(Entries& entries, Kind kind, const std::string& owner,
                                             const std::string& id) const {
-    const auto place = std::ranges::find_if(
+    const auto found = std::ranges::find_if(
         entries, [&](const Entry& e) { return e.kind == kind && e.owner == owner && e.id == id; });
-    return place == entries.end() ? nullptr : &*place;
+    return found == entries.end() ? nullptr : &*found;
 }
 
-ReferenceStore::Entry& ReferenceStore::place(Entries& entries, Kind kind, const std::string& owner,
-                                             const std::string& id) {
+ReferenceStore::Entry& ReferenceStore::upsert(Entries& entries, Kind kind, const std::string& owner,
+                                              const std::string& id) {
     if (Entry* there = find(entries, kind, owner, id))
         return *there;
     entries.push_back({.kind = kind, .owner = owner, .id = id});
@@ -82,18 +82,18 @@ ReferenceStore::Entry& ReferenceStore::place(Entries& entries, Kind kind, const 
 
 void ReferenceStore::touch(Entry& entry) {
     entry.touched_us = options_.now_us();
-    entry.freshness = ++freshest_;
+    entry.freshness = ++freshness_;
 }
 
 bool ReferenceStore::remove_oldest(Entries& entries, const std::string& owner, std::optional<Kind> kind,
-                                   const std::vector<uint64_t>& kept) {
+                                   const std::vector<uint64_t>& inserted) {
     auto oldest = entries.end();
-    for (auto place = entries.begin(); place != entries.end(); ++place) {
-        const bool is_being_made = place->kind == Kind::response && place->response.is_pending;
-        const bool may_go = place->owner == owner && (!kind || place->kind == *kind) && !is_being_made &&
-                            !std::ranges::count(kept, place->freshness);
-        if (may_go && (oldest == entries.end() || place->freshness < oldest->freshness))
-            oldest = place;
+    for (auto entry = entries.begin(); entry != entries.end(); ++entry) {
+        const bool is_pending = entry->kind == Kind::response && entry->response.is_pending;
+        const bool is_candidate = entry->owner == owner && (!kind || entry->kind == *kind) && !is_pending &&
+                                  !std::ranges::count(inserted, entry->freshness);
+        if (is_candidate && (oldest == entries.end() || entry->freshness < oldest->freshness))
+            oldest = entry;
     }
     if (oldest == entries.end())
         return false;
@@ -101,13 +101,13 @@ bool ReferenceStore::remove_oldest(Entries& entries, const std::string& owner, s
     return true;
 }
 
-/// One entry of whoever has most of what is bounded, and more than all could have.
+/// Evicts one entry of the owner with the largest amount, if that exceeds its share.
 bool ReferenceStore::remove_surplus(Entries& entries, const Shares& shares, uint64_t bound,
-                                    std::optional<Kind> kind, const std::vector<uint64_t>& kept) {
-    std::vector<std::pair<std::string, uint64_t>> most(shares.begin(), shares.end());
-    std::ranges::stable_sort(most, std::greater(), [](const auto& share) { return share.second; });
-    return std::ranges::any_of(most, [&](const auto& share) {
-        return share.second > bound / most.size() && remove_oldest(entries, share.first, kind, kept);
+                                    std::optional<Kind> kind, const std::vector<uint64_t>& inserted) {
+    std::vector<std::pair<std::string, uint64_t>> largest(shares.begin(), shares.end());
+    std::ranges::stable_sort(largest, std::greater(), [](const auto& share) { return share.second; });
+    return std::ranges::any_of(largest, [&](const auto& share) {
+        return share.second > bound / largest.size() && remove_oldest(entries, share.first, kind, inserted);
     });
 }
 
@@ -144,44 +144,44 @@ uint64_t ReferenceStore::sum_of(const Shares& shares) {
     return sum;
 }
 
-bool ReferenceStore::commit(Entries entries, const std::vector<uint64_t>& kept, const Chain& chain) {
+bool ReferenceStore::commit(Entries entries, const std::vector<uint64_t>& inserted, const Chain& chain) {
     for (const Kind kind : {Kind::response, Kind::conversation, Kind::completion}) {
         const uint64_t bound = bounds(kind).entries_max;
         const auto shares = [&] { return counts_of(entries, kind); };
-        while (sum_of(shares()) > bound && remove_surplus(entries, shares(), bound, kind, kept)) {
+        while (sum_of(shares()) > bound && remove_surplus(entries, shares(), bound, kind, inserted)) {
         }
     }
     if (const uint64_t bound = options_.bytes_max; bound > 0) {
         uint64_t needed = 0;
         for (const Entry& entry : entries)
-            needed += std::ranges::count(kept, entry.freshness) ? entry.bytes() : 0;
+            needed += std::ranges::count(inserted, entry.freshness) ? entry.bytes() : 0;
         for (const Turn* turn = chain.get(); turn != nullptr; turn = turn->previous.get())
             needed += turn->text.size();
         const auto shares = [&] { return bytes_of(entries, held_); };
-        while (sum_of(shares()) > bound && remove_surplus(entries, shares(), bound, std::nullopt, kept)) {
+        while (sum_of(shares()) > bound && remove_surplus(entries, shares(), bound, std::nullopt, inserted)) {
         }
         const bool is_over = sum_of(shares()) > bound;
         if (needed > bound || (is_over && needed > bound / shares().size()))
             return false;
     }
     entries_ = std::move(entries);
-    let_go_.clear();
+    released_.clear();
     return true;
 }
 
 bool ReferenceStore::put(const Response& response, const Chain& previous, const Addition* addition) {
-    const bool is_kept = options_.responses.entries_max > 0;
-    if (!is_kept && (addition == nullptr || options_.conversations.entries_max == 0))
+    const bool is_stored = options_.responses.entries_max > 0;
+    if (!is_stored && (addition == nullptr || options_.conversations.entries_max == 0))
         return true;
     Entries entries = without_expired();
-    std::vector<uint64_t> kept;
+    std::vector<uint64_t> inserted;
     Chain chain;
-    if (is_kept) {
+    if (is_stored) {
         chain = std::make_shared<const Turn>(Turn{response.turn, response.owner, previous});
-        Entry& entry = place(entries, Kind::response, response.owner, response.id);
+        Entry& entry = upsert(entries, Kind::response, response.owner, response.id);
         entry.response = response;
         entry.chain = chain;
-        kept.push_back(entry.freshness);
+        inserted.push_back(entry.freshness);
     }
     if (addition != nullptr) {
         if (Entry* entry = find(entries, Kind::conversation, response.owner, addition->conversation)) {
@@ -190,20 +190,20 @@ bool ReferenceStore::put(const Response& response, const Chain& previous, const 
                     entry->items.push_back(item);
             }
             touch(*entry);
-            kept.push_back(entry->freshness);
+            inserted.push_back(entry->freshness);
         }
     }
-    return commit(std::move(entries), kept, chain);
+    return commit(std::move(entries), inserted, chain);
 }
 
 bool ReferenceStore::put(const Completion& completion) {
     if (options_.completions.entries_max == 0)
         return true;
     Entries entries = without_expired();
-    Entry& entry = place(entries, Kind::completion, completion.owner, completion.id);
+    Entry& entry = upsert(entries, Kind::completion, completion.owner, completion.id);
     entry.completion = completion;
-    const uint64_t kept = entry.freshness;
-    return commit(std::move(entries), {kept});
+    const uint64_t inserted = entry.freshness;
+    return commit(std::move(entries), {inserted});
 }
 
 bool ReferenceStore::create(const Conversation& conversation, const Items& items) {
@@ -212,7 +212,7 @@ bool ReferenceStore::create(const Conversation& conversation, const Items& items
     Entries entries = without_expired();
     if (find(entries, Kind::conversation, conversation.owner, conversation.id))
         return false;
-    Entry& entry = place(entries, Kind::conversation, conversation.owner, conversation.id);
+    Entry& entry = upsert(entries, Kind::conversation, conversation.owner, conversation.id);
     entry.conversation = conversation;
     entry.conversation.created_us = options_.now_us();
     for (const Item& item : items) {
@@ -220,26 +220,26 @@ bool ReferenceStore::create(const Conversation& conversation, const Items& items
             return false;
         entry.items.push_back(item);
     }
-    const uint64_t kept = entry.freshness;
-    return commit(std::move(entries), {kept});
+    const uint64_t inserted = entry.freshness;
+    return commit(std::move(entries), {inserted});
 }
 
 std::optional<bool> ReferenceStore::set_metadata(const std::string& owner, const std::string& id,
                                                  const std::string& metadata) {
     Entries entries = without_expired();
     Entry* entry = find(entries, Kind::conversation, owner, id);
-    std::vector<uint64_t> kept;
+    std::vector<uint64_t> inserted;
     if (entry != nullptr) {
         entry->conversation.metadata = metadata;
-        kept.push_back(entry->freshness);
+        inserted.push_back(entry->freshness);
     }
-    return commit(std::move(entries), kept) ? std::optional(entry != nullptr) : std::nullopt;
+    return commit(std::move(entries), inserted) ? std::optional(entry != nullptr) : std::nullopt;
 }
 
 std::optional<bool> ReferenceStore::add_items(const std::string& owner, const Addition& addition) {
     Entries entries = without_expired();
     Entry* entry = find(entries, Kind::conversation, owner, addition.conversation);
-    std::vector<uint64_t> kept;
+    std::vector<uint64_t> inserted;
     if (entry != nullptr) {
         for (const Item& item : addition.items) {
             if (has_item(entry->items, item.id))
@@ -247,9 +247,9 @@ std::optional<bool> ReferenceStore::add_items(const std::string& owner, const Ad
             entry->items.push_back(item);
         }
         touch(*entry);
-        kept.push_back(entry->freshness);
+        inserted.push_back(entry->freshness);
     }
-    return commit(std::move(entries), kept) ? std::optional(entry != nullptr) : std::nullopt;
+    return commit(std::move(entries), inserted) ? std::optional(entry != nullptr) : std::nullopt;
 }
 
 bool ReferenceStore::delete_item(const std::string& owner, const std::string& id, const std::string& item) {
@@ -276,9 +276,9 @@ void ReferenceStore::restart() {
     commit(without_expired());
 }
 
-void ReferenceStore::let_go(const Chain& chain) {
+void ReferenceStore::release(const Chain& chain) {
     held_.erase(std::ranges::find(held_, chain));
-    let_go_.push_back(chain);
+    released_.push_back(chain);
 }
 
 std::optional<Response> ReferenceStore::response(const std::string& owner, const std::string& id) const {
@@ -318,36 +318,36 @@ std::optional<Completion> ReferenceStore::completion(const std::string& owner, c
 }
 
 std::optional<Page> ReferenceStore::items(const std::string& owner, const std::string& id,
-                                          const PageWish& wish) const {
+                                          const PageRequest& request) const {
     const auto all = items(owner, id);
-    const auto list = all ? behind(*all, wish) : std::nullopt;
-    return list ? std::optional(first_of(*list, wish.limit)) : std::nullopt;
+    const auto list = all ? items_after(*all, request) : std::nullopt;
+    return list ? std::optional(first_of(*list, request.limit)) : std::nullopt;
 }
 
 std::optional<Page> ReferenceStore::completions(const std::string& owner, const CompletionFilter& filter,
-                                                const PageWish& wish) const {
+                                                const PageRequest& request) const {
     Items all;
     for (const Entry& entry : entries_) {
         if (entry.kind == Kind::completion && entry.owner == owner && is_visible(entry))
             all.push_back({.id = entry.id, .body = entry.completion.object});
     }
-    auto list = behind(all, wish);
+    auto list = items_after(all, request);
     if (!list)
         return std::nullopt;
     std::erase_if(*list, [&](const Item& item) {
         const Completion candidate = completion(owner, item.id).value();
-        const bool fits = std::ranges::all_of(filter.metadata, [&](const auto& wanted) {
-            const auto place = candidate.metadata.find(wanted.first);
-            return place != candidate.metadata.end() && place->second == wanted.second;
+        const bool fits = std::ranges::all_of(filter.metadata, [&](const auto& required) {
+            const auto found = candidate.metadata.find(required.first);
+            return found != candidate.metadata.end() && found->second == required.second;
         });
         return !fits || (filter.model && *filter.model != candidate.model);
     });
-    return first_of(*list, wish.limit);
+    return first_of(*list, request.limit);
 }
 
 Store::Size ReferenceStore::size() const {
     std::vector<Chain> chains = held_;
-    chains.insert(chains.end(), let_go_.begin(), let_go_.end());
+    chains.insert(chains.end(), released_.begin(), released_.end());
     const auto count = [&](Kind kind) {
         return static_cast<uint64_t>(std::ranges::count(entries_, kind, &Entry::kind));
     };
@@ -357,15 +357,15 @@ Store::Size ReferenceStore::size() const {
             .bytes = sum_of(bytes_of(entries_, std::move(chains)))};
 }
 
-std::optional<ReferenceStore::Items> ReferenceStore::behind(Items all, const PageWish& wish) {
-    if (wish.order == Order::descending)
+std::optional<ReferenceStore::Items> ReferenceStore::items_after(Items all, const PageRequest& request) {
+    if (request.order == Order::descending)
         std::ranges::reverse(all);
-    if (wish.after.empty())
+    if (request.after.empty())
         return all;
-    const auto place = std::ranges::find(all, wish.after, &Item::id);
-    if (place == all.end())
+    const auto found = std::ranges::find(all, request.after, &Item::id);
+    if (found == all.end())
         return std::nullopt;
-    return Items(place + 1, all.end());
+    return Items(found + 1, all.end());
 }
 
 } // namespace etna::test

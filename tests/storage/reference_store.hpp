@@ -11,7 +11,7 @@
 
 namespace etna::test {
 
-/// What the store shall do, said a second time and plainly: no file, no index, no sum that is kept.
+/// A simple reference implementation of the store: no file, no index, no cached sums.
 class ReferenceStore {
 public:
     struct Turn {
@@ -23,10 +23,10 @@ public:
     using Items = std::vector<server::storage::Item>;
     enum class Kind : uint8_t { response, conversation, completion };
 
-    /// The clock of the options is asked.
+    /// Uses the clock of the options.
     explicit ReferenceStore(server::storage::StoreOptions options) : options_(std::move(options)) {}
 
-    // Changes say whether they were accepted, or whether something was there; empty: not accepted.
+    // Changes return whether they were accepted, or whether the entry existed; empty: not accepted.
     bool put(const server::storage::Response& response, const Chain& previous,
              const server::storage::Addition* addition);
     bool put(const server::storage::Completion& completion);
@@ -36,11 +36,11 @@ public:
     std::optional<bool> add_items(const std::string& owner, const server::storage::Addition& addition);
     bool delete_item(const std::string& owner, const std::string& id, const std::string& item);
     bool remove(Kind kind, const std::string& owner, const std::string& id);
-    /// As if the process had ended, and a new one had begun.
+    /// As if the process had ended and a new one had started.
     void restart();
 
     void hold(const Chain& chain) { held_.push_back(chain); }
-    void let_go(const Chain& chain);
+    void release(const Chain& chain);
 
     [[nodiscard]] std::optional<server::storage::Response> response(const std::string& owner,
                                                                     const std::string& id) const;
@@ -51,11 +51,11 @@ public:
     [[nodiscard]] std::optional<Items> items(const std::string& owner, const std::string& id) const;
     [[nodiscard]] std::optional<server::storage::Completion> completion(const std::string& owner,
                                                                         const std::string& id) const;
-    [[nodiscard]] std::optional<server::storage::Page> items(const std::string& owner, const std::string& id,
-                                                             const server::storage::PageWish& wish) const;
+    [[nodiscard]] std::optional<server::storage::Page>
+    items(const std::string& owner, const std::string& id, const server::storage::PageRequest& request) const;
     [[nodiscard]] std::optional<server::storage::Page>
     completions(const std::string& owner, const server::storage::CompletionFilter& filter,
-                const server::storage::PageWish& wish) const;
+                const server::storage::PageRequest& request) const;
     [[nodiscard]] server::storage::Store::Size size() const;
 
 private:
@@ -73,32 +73,32 @@ private:
 
         [[nodiscard]] uint64_t bytes() const;
     };
-    using Entries = std::vector<Entry>; ///< in the order in which they were made
+    using Entries = std::vector<Entry>; ///< in order of creation
 
     [[nodiscard]] const server::storage::Bounds& bounds(Kind kind) const;
     [[nodiscard]] bool is_visible(const Entry& entry) const;
     [[nodiscard]] const Entry* find(Kind kind, const std::string& owner, const std::string& id) const;
     [[nodiscard]] Entries without_expired() const;
     Entry* find(Entries& entries, Kind kind, const std::string& owner, const std::string& id) const;
-    Entry& place(Entries& entries, Kind kind, const std::string& owner, const std::string& id);
+    Entry& upsert(Entries& entries, Kind kind, const std::string& owner, const std::string& id);
     void touch(Entry& entry);
-    bool commit(Entries entries, const std::vector<uint64_t>& kept = {}, const Chain& chain = nullptr);
-    /// In the order of the wish, behind its `after`; empty where there is none.
-    static std::optional<Items> behind(Items all, const server::storage::PageWish& wish);
+    bool commit(Entries entries, const std::vector<uint64_t>& inserted = {}, const Chain& chain = nullptr);
+    /// The items after `request.after`, in its order; empty if there is no such item.
+    static std::optional<Items> items_after(Items all, const server::storage::PageRequest& request);
     static bool remove_oldest(Entries& entries, const std::string& owner, std::optional<Kind> kind,
-                              const std::vector<uint64_t>& kept);
-    using Shares = std::map<std::string, uint64_t>; ///< by owner; none is 0
+                              const std::vector<uint64_t>& inserted);
+    using Shares = std::map<std::string, uint64_t>; ///< by owner; never 0
     static bool remove_surplus(Entries& entries, const Shares& shares, uint64_t bound,
-                               std::optional<Kind> kind, const std::vector<uint64_t>& kept);
+                               std::optional<Kind> kind, const std::vector<uint64_t>& inserted);
     [[nodiscard]] static Shares counts_of(const Entries& entries, Kind kind);
     [[nodiscard]] static Shares bytes_of(const Entries& entries, std::vector<Chain> chains);
     static uint64_t sum_of(const Shares& shares);
 
     server::storage::StoreOptions options_;
     Entries entries_;
-    uint64_t freshest_ = 0;
+    uint64_t freshness_ = 0;
     std::vector<Chain> held_;
-    std::vector<Chain> let_go_; ///< held by nobody; they count until the next change
+    std::vector<Chain> released_; ///< count until the next change
 };
 
 } // namespace etna::test

@@ -1,6 +1,5 @@
-// Responses, and the chains that they form.
-#include "tests/storage/opened.hpp"
-#include "tests/storage/raw_file.hpp"
+// Responses and their histories.
+#include "tests/storage/test_store.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -15,20 +14,20 @@ namespace {
 
 constexpr std::size_t turns_max = 5000;
 
-std::string name(std::size_t place) {
-    return "r" + std::to_string(place);
+std::string turn_id(std::size_t index) {
+    return "r" + std::to_string(index);
 }
 
-/// r0, and so on, each going on from the one before.
+/// Stores r0, r1, ..., each a continuation of the one before.
 void put_chain(Store& store, std::size_t turns) {
-    done(store.put(response_of(name(0))));
+    done(store.put(response_of(turn_id(0))));
     for (std::size_t i = 1; i < turns; ++i) {
-        const auto history = taken(store.history("ann", name(i - 1)));
-        done(store.put(response_of(name(i)), &*history));
+        const auto history = taken(store.history("ann", turn_id(i - 1)));
+        done(store.put(response_of(turn_id(i)), &*history));
     }
 }
 
-/// The same past the store: with it, each would load all before it.
+/// The same by SQL: the store would load the complete history for each.
 void put_chain_quickly(const std::filesystem::path& file, std::size_t turns) {
     open_store(wide_options(file));
     const std::string count = "WITH RECURSIVE c(i) AS (VALUES(0) UNION ALL SELECT i+1 FROM c WHERE i+1 < " +
@@ -43,15 +42,15 @@ uint64_t bytes(Store& store) {
     return taken(store.size()).bytes;
 }
 
-enum class Way : uint8_t { oldest_first, newest_first, shuffled };
+enum class DeletionOrder : uint8_t { oldest_first, newest_first, shuffled };
 
-/// One response after the other; those that are left keep all before them.
-void delete_chain(std::size_t turns, Way way) {
+/// Deletes the responses one by one; the remaining ones must retain their histories.
+void delete_chain(std::size_t turns, DeletionOrder deletion_order) {
     std::vector<std::size_t> order(turns);
     std::iota(order.begin(), order.end(), std::size_t{0});
-    if (way == Way::newest_first)
+    if (deletion_order == DeletionOrder::newest_first)
         std::ranges::reverse(order);
-    if (way == Way::shuffled)
+    if (deletion_order == DeletionOrder::shuffled)
         std::shuffle(order.begin(), order.end(), std::mt19937_64(7));
     const TemporaryFolder folder;
     const auto file = folder.path() / "store";
@@ -61,8 +60,8 @@ void delete_chain(std::size_t turns, Way way) {
         const std::size_t last = order.back();
         for (std::size_t i = 0; i < turns; ++i) {
             if (i % 100 == 0)
-                REQUIRE(taken(store.history("ann", name(last)))->turns().size() == last + 1);
-            REQUIRE(taken(store.delete_response("ann", name(order[i]))));
+                REQUIRE(taken(store.history("ann", turn_id(last)))->turns().size() == last + 1);
+            REQUIRE(taken(store.delete_response("ann", turn_id(order[i]))));
         }
         CHECK(bytes(store) == 0);
     }
@@ -71,7 +70,7 @@ void delete_chain(std::size_t turns, Way way) {
 
 } // namespace
 
-TEST_CASE("a response comes back as it was put, whatever bytes it has") {
+TEST_CASE("a response is returned as it was stored, with any bytes") {
     Store store = open_store(wide_options());
     const std::string bytes = "\0 \xff\xfe \xf0\x9f\x98\x80 '\"; DROP TABLE responses; --\0"s;
     for (const std::string& id : {std::string(), std::string(1, '\0'), bytes, std::string("\xc3\x28")}) {
@@ -91,7 +90,7 @@ TEST_CASE("a response comes back as it was put, whatever bytes it has") {
     CHECK_FALSE(taken(store.response(bytes, bytes.substr(0, 1) + "x")));
 }
 
-TEST_CASE("nobody sees or deletes what is another's, and ids of several owners do not meet") {
+TEST_CASE("responses are visible to their owner only, and owners may use the same ids") {
     Store store = open_store(wide_options());
     done(store.put(response_of("r")));
     CHECK_FALSE(has_response(store, "r", "bob"));
@@ -106,7 +105,7 @@ TEST_CASE("nobody sees or deletes what is another's, and ids of several owners d
     CHECK((has_response(store, "r") && !has_response(store, "r", "bob")));
 }
 
-TEST_CASE("a history is the turns up to a response, and outlives those that made it") {
+TEST_CASE("a history has the turns up to a response, and outlives deleted responses") {
     Store store = open_store(wide_options());
     put_chain(store, 4);
     put_after(store, "branch", "r1");
@@ -122,7 +121,7 @@ TEST_CASE("a history is the turns up to a response, and outlives those that made
     CHECK_FALSE(taken(store.delete_response("ann", "branch")));
 }
 
-TEST_CASE("a pending response has no history, and one that replaces it leaves nothing of it") {
+TEST_CASE("a pending response has no history, and a replacement frees its turn") {
     Store store = open_store(wide_options());
     put_chain(store, 2);
     Response response = response_of("r2");
@@ -145,7 +144,7 @@ TEST_CASE("a pending response has no history, and one that replaces it leaves no
     CHECK(bytes(store) == 0);
 }
 
-TEST_CASE("a turn is found by the ids of its items, by its owner, as long as its response is there") {
+TEST_CASE("a turn is found by its item ids, by its owner, while its response exists") {
     Store store = open_store(wide_options());
     const auto response = [](std::string id, std::string turn, std::vector<std::string> ids) {
         return Response{.id = std::move(id),
@@ -168,7 +167,7 @@ TEST_CASE("a turn is found by the ids of its items, by its owner, as long as its
     CHECK_FALSE(taken(store.turn_of_item("ann", "b")));
 }
 
-TEST_CASE("what went on from a response that is replaced keeps its history") {
+TEST_CASE("continuations of a replaced response retain their history") {
     Store store = open_store(wide_options());
     put_chain(store, 3);
     Response other = response_of("r1");
@@ -177,7 +176,7 @@ TEST_CASE("what went on from a response that is replaced keeps its history") {
     CHECK((history_of(store, "r1") == "other" && history_of(store, "r2") == "r0 r1 r2"));
 }
 
-TEST_CASE("those that were left pending are told at the next start, of all owners") {
+TEST_CASE("pending() returns the pending responses of all owners after a restart") {
     const TemporaryFolder folder;
     {
         Store store = open_store(wide_options(folder.path() / "store"));
@@ -190,15 +189,15 @@ TEST_CASE("those that were left pending are told at the next start, of all owner
         }
     }
     Store store = open_store(wide_options(folder.path() / "store"));
-    std::string told;
+    std::string pending;
     for (const Response& response : taken(store.pending())) {
-        told += response.owner + ":" + response.id + " ";
+        pending += response.owner + ":" + response.id + " ";
         CHECK((response.is_pending && response.object == "object of " + response.id));
     }
-    CHECK(told == "bob:b bob:c ann:b ann:c ");
+    CHECK(pending == "bob:b bob:c ann:b ann:c ");
 }
 
-TEST_CASE("a history that is held stays, whatever is deleted meanwhile") {
+TEST_CASE("a held history survives the deletion of its responses") {
     Store store = open_store(wide_options());
     put_chain(store, 3);
     done(store.put(response_of("other")));
@@ -213,10 +212,10 @@ TEST_CASE("a history that is held stays, whatever is deleted meanwhile") {
     done(store.put(response_of("other")));
     CHECK(history_of(store, "r3") == "r0 r1 r2 r3");
     CHECK((taken(store.delete_response("ann", "r3")) && taken(store.delete_response("ann", "other"))));
-    CHECK(bytes(store) == 6); // the second hold
+    CHECK(bytes(store) == 6); // held once more
 }
 
-TEST_CASE("what nobody holds any more leaves with the next change; a hold may outlive the store") {
+TEST_CASE("a released history is removed by the next change, and a held one may outlive the store") {
     auto store = std::make_unique<Store>(open_store(wide_options()));
     put_chain(*store, 3);
     {
@@ -233,7 +232,7 @@ TEST_CASE("what nobody holds any more leaves with the next change; a hold may ou
     CHECK(held->turns().size() == 2);
 }
 
-TEST_CASE("turns that a dead process held are gone after the next start") {
+TEST_CASE("turns that an ended process held are removed on opening") {
     const TemporaryFolder folder;
     auto store = std::make_unique<Store>(open_store(wide_options(folder.path() / "store")));
     put_chain(*store, 3);
@@ -255,27 +254,29 @@ TEST_CASE("a history of another store is refused") {
     CHECK_FALSE(has_response(store, "r"));
 }
 
-TEST_CASE("a chain of thousands of turns loads whole, and goes whole") {
+TEST_CASE("a history of thousands of turns is loaded and deleted completely") {
     const TemporaryFolder folder;
     StoreOptions options = wide_options(folder.path() / "store");
     put_chain_quickly(options.file, turns_max);
-    options.responses.entries_max = 1; // of the others, the turns alone are left
+    options.responses.entries_max = 1; // of the others, only the turns remain
     Store store = open_store(options);
     CHECK(taken(store.size()).responses == 1);
     {
-        const auto history = taken(store.history("ann", name(turns_max - 1)));
+        const auto history = taken(store.history("ann", turn_id(turns_max - 1)));
         REQUIRE((history && history->turns().size() == turns_max));
         for (std::size_t i = 0; i < turns_max; ++i)
-            REQUIRE(history->turns()[i] == name(i));
+            REQUIRE(history->turns()[i] == turn_id(i));
     }
-    CHECK(taken(store.delete_response("ann", name(turns_max - 1))));
+    CHECK(taken(store.delete_response("ann", turn_id(turns_max - 1))));
     CHECK(bytes(store) == 0);
 }
 
-TEST_CASE("a chain goes in every order") {
-    delete_chain(400, GENERATE(Way::oldest_first, Way::newest_first, Way::shuffled));
+TEST_CASE("a history can be deleted in any order") {
+    delete_chain(400,
+                 GENERATE(DeletionOrder::oldest_first, DeletionOrder::newest_first, DeletionOrder::shuffled));
 }
 
-TEST_CASE("a chain of thousands of turns goes in every order", "[.long]") {
-    delete_chain(turns_max, GENERATE(Way::oldest_first, Way::newest_first, Way::shuffled));
+TEST_CASE("a history of thousands of turns can be deleted in any order", "[.long]") {
+    delete_chain(turns_max,
+                 GENERATE(DeletionOrder::oldest_first, DeletionOrder::newest_first, DeletionOrder::shuffled));
 }

@@ -1,5 +1,5 @@
-// Several threads at one store.
-#include "tests/storage/opened.hpp"
+// Several threads on one store.
+#include "tests/storage/test_store.hpp"
 
 #include <array>
 #include <atomic>
@@ -14,13 +14,12 @@ namespace {
 constexpr int threads = 6;
 constexpr int rounds = 60;
 
-/// Makes a chain, lists, deletes; what went otherwise than it should. No assertions: they are not
-/// thread-safe.
+/// Builds a history, lists and deletes. Returns the number of wrong results; assertions are not thread-safe.
 int work(Store& store, int thread) {
-    const std::string owner = "owner" + std::to_string(thread % 2); // some share one
+    const std::string owner = "owner" + std::to_string(thread % 2); // shared by several threads
     const std::string own = std::to_string(thread) + "-";
     int wrong = 0;
-    const auto expect = [&](bool is_right) { wrong += is_right ? 0 : 1; };
+    const auto expect = [&](bool is_expected) { wrong += is_expected ? 0 : 1; };
     for (int i = 0; i < rounds; ++i) {
         const std::string id = own + std::to_string(i);
         const auto history = store.history(owner, own + std::to_string(i - 1));
@@ -39,14 +38,14 @@ int work(Store& store, int thread) {
     return wrong;
 }
 
-/// Goes on from responses that others crowd out.
-int crowd(Store& store, int thread) {
+/// Continues responses that other threads evict. Returns the number of wrong results.
+int continue_evicted(Store& store, int thread) {
     int wrong = 0;
     std::optional<History> last;
     for (int i = 0; i < rounds; ++i) {
         const std::string id = std::to_string(thread) + "-" + std::to_string(i);
         const Status put = store.put(response_of(id), last ? &*last : nullptr);
-        auto next = store.history("ann", id); // gone at times
+        auto next = store.history("ann", id); // may have been evicted
         wrong += put && next ? 0 : 1;
         if (i % 10 == 9) {
             last.reset();
@@ -59,7 +58,7 @@ int crowd(Store& store, int thread) {
 
 } // namespace
 
-TEST_CASE("threads at one store do not disturb each other") {
+TEST_CASE("concurrent operations on one store do not interfere") {
     Store store = open_store(wide_options());
     for (const char* owner : {"owner0", "owner1"})
         done(store.create({.id = "c", .owner = owner}, {}));
@@ -75,7 +74,7 @@ TEST_CASE("threads at one store do not disturb each other") {
     CHECK(taken(store.items("owner0", "c"))->size() == threads / 2 * rounds);
 }
 
-TEST_CASE("histories that end on other threads while bounds are narrow") {
+TEST_CASE("histories are released on other threads under narrow bounds") {
     StoreOptions options = wide_options();
     options.responses.entries_max = 4;
     options.bytes_max = 2000;
@@ -84,7 +83,8 @@ TEST_CASE("histories that end on other threads while bounds are narrow") {
     {
         std::array<std::jthread, threads> running;
         for (int i = 0; i < threads; ++i)
-            running.at(static_cast<std::size_t>(i)) = std::jthread([&, i] { wrong += crowd(store, i); });
+            running.at(static_cast<std::size_t>(i)) =
+                std::jthread([&, i] { wrong += continue_evicted(store, i); });
     }
     CHECK(wrong == 0);
     CHECK_FALSE(taken(store.delete_response("ann", "nothing")));

@@ -52,7 +52,7 @@ TEST_CASE("FNV-1a gives its published values") {
     CHECK(store::fnv1a(bytes_of("foobar")) == 0x85944171f73967e8U);
 }
 
-TEST_CASE("a cache file gives back what was written under its key, and nothing else") {
+TEST_CASE("a cache file returns the content written under its key, and nothing for another key") {
     const Folder folder;
     const auto path = folder.path / "a" / "b.bin";
     CHECK_FALSE(store::read_cache_file(path, "key"));
@@ -70,7 +70,7 @@ TEST_CASE("a cache file gives back what was written under its key, and nothing e
     CHECK((status.st_mode & 077) == 0);
 }
 
-TEST_CASE("a cache file that is cut, longer, or changed in any byte is none") {
+TEST_CASE("a truncated, extended or changed cache file is ignored") {
     const Folder folder;
     const auto path = folder.path / "b.bin";
     REQUIRE(store::write_cache_file(path, "key", bytes_of("the content")));
@@ -89,7 +89,7 @@ TEST_CASE("a cache file that is cut, longer, or changed in any byte is none") {
     CHECK(store::read_cache_file(path, "key"));
 }
 
-TEST_CASE("a place where no cache file can be is an error to write and nothing to read") {
+TEST_CASE("an unusable path is an error when written and empty when read") {
     const Folder folder;
     write(folder.path / "file", "x");
     CHECK(store::write_cache_file(folder.path / "file" / "b.bin", "key", {}).error().kind == ErrorKind::io);

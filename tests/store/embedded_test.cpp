@@ -21,7 +21,7 @@ std::vector<std::string_view> words(const gguf::File& file, std::string_view key
 
 } // namespace
 
-TEST_CASE("an embedded model is the file beside it, byte for byte") {
+TEST_CASE("an embedded model equals its source file, byte for byte") {
     REQUIRE(store::embedded_models().size() == 2);
     for (const store::EmbeddedModel& model : store::embedded_models()) {
         const std::string name(model.name);
@@ -38,7 +38,7 @@ TEST_CASE("an embedded model is the file beside it, byte for byte") {
     REQUIRE(store::embedded_model("dem") == nullptr);
 }
 
-TEST_CASE("the embedded models are as small as they are meant to be, and share a vocabulary") {
+TEST_CASE("the embedded models are within their size limits, and share a vocabulary") {
     REQUIRE(store::embedded_model("demo")->bytes.size() < 4'000'000);
     REQUIRE(store::embedded_model("demo-draft")->bytes.size() <= 500'000);
     const gguf::File demo = parsed("demo");

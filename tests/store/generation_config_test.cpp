@@ -18,7 +18,7 @@ TEST_CASE("a generation config is read as far as it says something of sampling")
     CHECK(!config->repetition_penalty);
 }
 
-TEST_CASE("what is no generation config is an error that names the file") {
+TEST_CASE("an invalid generation config is an error that names the file") {
     for (const char* text :
          {"", "[]", "{\"temperature\": \"hot\"}", "{\"top_k\": {}}", "{\"a\": 1e999}", "\xff"}) {
         CAPTURE(text);
@@ -28,7 +28,7 @@ TEST_CASE("what is no generation config is an error that names the file") {
     }
 }
 
-TEST_CASE("the file is looked for beside the model, and need not be there") {
+TEST_CASE("the file is read from the folder of the model, and is optional") {
     const auto folder =
         std::filesystem::temp_directory_path() / ("etna-generation-config-" + std::to_string(::getpid()));
     std::filesystem::create_directories(folder);

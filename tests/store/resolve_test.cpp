@@ -52,14 +52,14 @@ TEST_CASE("a file named demo does not make two models of it") {
     REQUIRE(store::resolve(path, folder.path).value().path == path);
 }
 
-TEST_CASE("what is wrong with a path besides absence is left to opening it") {
+TEST_CASE("resolve() only reports a missing path; other problems surface when it is opened") {
     const ModelsFolder folder({});
     const auto loop = folder.path / "loop.gguf";
     std::filesystem::create_symlink(loop, loop);
     REQUIRE(store::resolve(loop.string(), folder.path).value().path == loop);
 }
 
-TEST_CASE("without a folder of models the error says so") {
+TEST_CASE("the error reports that no folder of models is known") {
     const Error error = store::resolve("nosuch", {}).error();
     REQUIRE(error.kind == ErrorKind::not_found);
     REQUIRE(contains(error.message, "neither HOME nor XDG_DATA_HOME is an absolute path"));
@@ -88,7 +88,7 @@ TEST_CASE("a name is found in the folder, split models by their first part") {
     REQUIRE(store::model_names(folder.path) == std::vector<std::string>{"big", "tiny"});
 }
 
-TEST_CASE("an unknown name says what was tried, what exists and what was perhaps meant") {
+TEST_CASE("the error for an unknown name lists the path tried, the existing names and near misses") {
     const ModelsFolder folder({"smollm2.gguf", "qwen3.gguf"});
     const Error error = store::resolve("smolm2", folder.path).error();
     REQUIRE(error.kind == ErrorKind::not_found);
@@ -111,29 +111,30 @@ TEST_CASE("a name that is nowhere says where to get a model and where to put it"
     CHECK(!contains(store::resolve("a b&c\x1b", folder.path).error().hint, "b&c\x1b"));
 }
 
-TEST_CASE("a place on the network is known for one") {
+TEST_CASE("a remote reference is recognised") {
     const ModelsFolder folder({});
     for (const std::string host : {"hf.co/", "huggingface.co/", "https://huggingface.co/", "hf://", ""}) {
         const Error error = store::resolve(host + "user/repo-GGUF:Q8_0", folder.path).error();
         CAPTURE(host, error.hint);
         CHECK(error.kind == ErrorKind::not_found);
-        CHECK(contains(error.message, "user/repo-GGUF:Q8_0` is no file: etna fetches no models yet"));
+        CHECK(contains(error.message,
+                       "user/repo-GGUF:Q8_0` is not a file, and etna does not download models yet"));
         CHECK(contains(error.hint, "a .gguf file with Q8_0 in its name from "
                                    "https://huggingface.co/user/repo-GGUF/tree/main, put it into " +
                                        folder.path.string()));
     }
     CHECK(contains(store::resolve("user/repo", folder.path).error().hint,
                    "a .gguf file from https://huggingface.co/user/repo/tree/main"));
-    for (const char* place : {"https://example.org/a.gguf", "ollama.com/library/x", "docker://ai/x"}) {
-        const Error error = store::resolve(place, folder.path).error();
-        CAPTURE(place, error.message);
-        CHECK(contains(error.message, "is no file: etna fetches no models yet"));
+    for (const char* reference : {"https://example.org/a.gguf", "ollama.com/library/x", "docker://ai/x"}) {
+        const Error error = store::resolve(reference, folder.path).error();
+        CAPTURE(reference, error.message);
+        CHECK(contains(error.message, "is not a file, and etna does not download models yet"));
         CHECK(!contains(error.hint, "huggingface"));
     }
     CHECK(contains(store::resolve("models/none.gguf", folder.path).error().message, "no such file"));
 }
 
-TEST_CASE("weights in another format are told from models, folders from files") {
+TEST_CASE("weights in another format and folders are refused as such") {
     const ModelsFolder folder({"hf/model.safetensors", "hf/config.json", "some/one.gguf", "none/notes.txt"});
     const auto refused = [&](const std::string& path) {
         const auto source = store::resolve((folder.path / path).string(), folder.path);

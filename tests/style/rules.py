@@ -1,14 +1,15 @@
-"""The rules of the house that need no compiler. Each takes a Tree and yields Findings."""
+"""Rules that need no compiler. Each takes a Tree and yields Findings."""
 
+import pathlib
 import re
 import statistics
 
-from tree import Finding, code_of, without
+from tree import Finding, code_of, prose_of, without
 
 LINES_MAX = 700
 FILE_BYTES_MAX = 2_000_000
 
-# Files over LINES_MAX: path -> the reason. None so far.
+# Files over LINES_MAX: path -> the reason.
 LONG_FILES = {}
 
 # Files over FILE_BYTES_MAX: path -> the reason.
@@ -22,7 +23,7 @@ TOP_LEVEL = {
 
 SOURCES = r"(.*/)?(CMakeLists\.txt|[^/]+\.(cpp|hpp|comp|glsl|py|cmake|sh))|scripts/[^/]+"
 
-# What core/ never does: (pattern over code without comments and literals, what it is).
+# Forbidden in core/: (pattern over code without comments and literals, description).
 NEVER_IN_CORE = [
     (r"\bstd::(cout|cerr|clog)\b", "prints"),
     (r"(?<![\w.>])(std::)?(v?f?printf|puts|fputs|putchar|fputc|perror)\s*\(", "prints"),
@@ -38,7 +39,7 @@ def line_of(text, offset):
 
 def check_top_level(tree):
     for entry in sorted({path.split("/")[0] for path in tree.files} - TOP_LEVEL):
-        yield Finding(entry, 1, "the top level of the project is fixed, and this is not in it")
+        yield Finding(entry, 1, "not in the fixed list of top-level entries")
 
 
 def check_core_is_silent(tree):
@@ -55,7 +56,7 @@ def check_headers(tree):
         if not bare.startswith("#pragma once"):
             yield Finding(path, 1, "a header begins with #pragma once")
         if not re.search(r"//|/\*", text):
-            yield Finding(path, 1, "a header says in a comment what it is for")
+            yield Finding(path, 1, "a header has a comment about its purpose")
 
 
 def check_shader_headers(tree):
@@ -74,16 +75,16 @@ def check_sizes(tree):
     for path, text in tree.matching(SOURCES):
         lines = text.count("\n")
         if lines > LINES_MAX and path not in LONG_FILES:
-            yield Finding(path, lines, f"{lines} lines; {LINES_MAX} is the most without a reason in tests/style/rules.py")
+            yield Finding(path, lines, f"{lines} lines; {LINES_MAX} is the limit without a reason in tests/style/rules.py")
     for path, file in sorted(tree.files.items()):
         if len(file.content) > FILE_BYTES_MAX and path not in LARGE_FILES:
-            yield Finding(path, 1, f"{len(file.content)} bytes; {FILE_BYTES_MAX} is the most")
+            yield Finding(path, 1, f"{len(file.content)} bytes; {FILE_BYTES_MAX} is the limit")
     for path in sorted(set(LONG_FILES) - {p for p, t in tree.matching(SOURCES) if t.count("\n") > LINES_MAX}):
-        yield Finding("tests/style/rules.py", 1, f"{path} is excused for its length, but not long")
+        yield Finding("tests/style/rules.py", 1, f"{path} is in LONG_FILES, but not long")
 
 
 def size_summary(tree):
-    """One line about the C++ files, for people."""
+    """Returns one line about the C++ files."""
     counts = [text.count("\n") for _, text in tree.matching(r"(core|cli|server|tests)/.*\.(cpp|hpp)")]
     if not counts:
         return "no C++ files"
@@ -107,9 +108,9 @@ def check_addresses(tree):
             if MACHINE_PATH.search(line):
                 yield Finding(path, number, "a path of one machine")
             if REGISTRY_HOST.search(line):
-                yield Finding(path, number, "a package registry's host; it comes from the machine's own set-up")
+                yield Finding(path, number, "a package registry's host, which belongs to the machine's configuration")
             if OUTSIDE_DATA.search(line) and path != ".ci/run":
-                yield Finding(path, number, "only .ci/run may know what lies beside the checkout")
+                yield Finding(path, number, "only .ci/run may refer to folders next to the checkout")
 
 
 def check_scripts(tree):
@@ -122,3 +123,40 @@ def check_scripts(tree):
             yield Finding(path, 1, "has no '#!/usr/bin/env' line")
         if not re.search(r"^(set -euo pipefail|source .*prelude\.sh.*)$", text, re.MULTILINE) and "python3" not in text[:40]:
             yield Finding(path, 1, "neither sets -euo pipefail nor sources prelude.sh")
+
+
+# The folders and files to which phrases.txt applies.
+PROSE_ROOMS = {
+    "cli", "scripts", "man", "tests/cli", "tests/e2e", "tests/style", "tests/fuzz", ".ci",
+    "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md",
+}  # fmt: skip
+
+# Files that contain the phrases as data: path -> the reason.
+PROSE_DATA = {
+    "tests/style/style_test.py": "its cases",
+    "scripts/demo-model/README.md": "quotes stories of the model",
+}
+
+
+def phrases():
+    """(pattern, better) of each line of phrases.txt."""
+    for line in (pathlib.Path(__file__).parent / "phrases.txt").read_text(encoding="utf-8").splitlines():
+        if not line.startswith("#"):
+            phrase, better = line.split(" -> ")
+            yield re.compile(rf"\b({phrase})\b".replace(" ", r"\s+")), better
+
+
+def check_prose(tree):
+    """Comments, documents, test names and the product's strings are in the field's English."""
+    patterns = list(phrases())
+    rooms = "|".join(re.escape(room) + ("" if room.endswith(".md") else "/.*") for room in sorted(PROSE_ROOMS))
+    for path, text in tree.matching(rooms):
+        if path in PROSE_DATA or not re.search(r"(^|/)[^/.]+$|\.(cpp|hpp|py|mjs|sh|md|comp|glsl|[1-9])$|CMakeLists\.txt$", path):
+            continue
+        if "/corpus/" in path:
+            continue
+        for offset, prose in prose_of(path, text):
+            for pattern, better in patterns:
+                for match in pattern.finditer(prose.lower()):
+                    words = " ".join(match.group().split())
+                    yield Finding(path, line_of(text, offset + match.start()), f"'{words}': better {better}")

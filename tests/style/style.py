@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the rules of the house over the whole tree: style.py ROOT. Exit code 1 and a line for each broken rule."""
+"""Checks the rules over the complete tree: style.py ROOT. Exit code 1 and a line for each broken rule."""
 
 import sys
 
@@ -18,6 +18,7 @@ CHECKS = [
     rules.check_sizes,
     rules.check_addresses,
     rules.check_scripts,
+    rules.check_prose,
 ]
 
 

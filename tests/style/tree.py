@@ -1,4 +1,4 @@
-"""The files of the project as the rules see them, and C++ text without its comments and literals."""
+"""The files of the project, C++ text without comments and literals, and the prose in a file."""
 
 import os
 import re
@@ -51,14 +51,14 @@ class Tree:
         return tree
 
     def matching(self, pattern):
-        """(path, text) of each file whose whole path matches the regular expression, sorted."""
+        """(path, text) of each file whose complete path matches the regular expression, sorted."""
         for path in sorted(self.files):
             if re.fullmatch(pattern, path):
                 yield path, self.files[path].text
 
 
 def list_paths(root):
-    """What git would commit; where there is no git, everything but build folders."""
+    """Paths of the files that git would commit; without git, of all but build folders."""
     command = ["git", "-C", root, "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     try:
         output = subprocess.run(command, capture_output=True, check=True).stdout
@@ -106,3 +106,32 @@ def includes_of(text):
         match = re.match(r"\s*#\s*include\s*[<\"]([^>\"]+)[>\"]", line)
         if match:
             yield number, match.group(1)
+
+
+SCRIPT = re.compile(r"scripts/[^/.]+|scripts/demo-model/[^/.]+|\.ci/.*|.*\.(py|sh|cmake)|(.*/)?CMakeLists\.txt")
+STRINGS = re.compile(r'"(?:\\.|[^"\\\n])*"(?:\s*"(?:\\.|[^"\\\n])*")*')
+TEST_NAMES = re.compile(r'(?:TEST_CASE|SECTION)\(\s*("[^\n]*?"(?:\s*"[^\n]*?")*)\s*[,)]|\b(?:it|describe)\(([\'"`])(.*?)\2|def test_(\w+)')
+
+
+IDENTIFIERS = re.compile(r"`[^`\n]*`|\w+::\w+")  # in a comment
+
+
+def prose_of(path, text):
+    """(offset, prose) of each document, comment, docstring, test name and, outside of tests, string. A block of comment lines is one."""
+    if re.search(r"\.(md|[1-9])$", path):
+        yield 0, text
+        return
+    if SCRIPT.fullmatch(path):
+        kinds = [r'"""(?:.*?)"""', r"(?:^[ \t]*#(?!!)[^\n]*\n?)+", r"(?<=[ \t])# [^\n]*"]
+        bare, code = text, re.sub(r"(?m)^[ \t]*#[^\n]*", lambda match: " " * len(match.group()), text)
+    else:
+        kinds = [r"(?:^[ \t]*//[^\n]*\n?)+", r"(?<!:)//[^\n]*", r"/\*.*?\*/"]
+        bare, code = without(text, {"raw", "string", "letter"}), without(text, {"comment"})
+    for match in re.finditer("|".join(kinds), bare, re.MULTILINE | re.DOTALL):
+        yield match.start(), IDENTIFIERS.sub(lambda name: " " * len(name.group()), re.sub(r"[/#*\"<]", " ", match.group()))
+    if path.endswith(".py") and not path.startswith("tests/"):
+        code = re.sub(r'"""(?:.*?)"""', lambda match: re.sub(r"[^\n]", " ", match.group()), code, flags=re.DOTALL)
+    names = path.startswith("tests/")
+    for match in (TEST_NAMES if names else STRINGS).finditer(code):
+        group = next((i for i in (1, 3, 4) if names and match.group(i)), 0)
+        yield match.start(group), re.sub(r'["_]' if group else '"', " ", match.group(group))

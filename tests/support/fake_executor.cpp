@@ -1,6 +1,6 @@
 #include "tests/support/fake_executor.hpp"
 
-#include "core/sampling/choose.hpp"
+#include "core/sampling/sampler.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -12,7 +12,8 @@
 namespace etna::test {
 namespace {
 
-const Error device_lost{ErrorKind::device_lost, "the fake device was lost", "it was told to be"};
+const Error device_lost{ErrorKind::device_lost, "the fake device was lost",
+                        "FakeOptions::lost_at_step was reached"};
 
 std::vector<engine::Candidate> best(std::span<const float> logits, uint32_t count) {
     std::vector<engine::Candidate> candidates;
@@ -44,9 +45,9 @@ FakeExecutor::FakeExecutor(FakeOptions options)
     : options_(std::move(options)), model_{options_.limits.vocabulary, options_.scripts},
       slots_(options_.limits.slots) {
     for (const engine::CacheGroup& group : options_.limits.groups) {
-        const std::size_t places = std::size_t{group.page_count} * options_.limits.page_tokens;
-        cache_.emplace_back(places);
-        written_at_.emplace_back(places);
+        const std::size_t entries = std::size_t{group.page_count} * options_.limits.page_tokens;
+        cache_.emplace_back(entries);
+        written_at_.emplace_back(entries);
     }
 }
 
@@ -105,7 +106,7 @@ Result<engine::Outputs> FakeExecutor::execute(const Submission& submission) {
         ETNA_TRY(engine::RowOutput output, answer(row, submission.sequences[row.sequence]));
         outputs.rows.push_back(std::move(output));
     }
-    // Only now, because rows of this step read what earlier steps left.
+    // Slots are written last, because rows of this step read those of earlier steps.
     std::size_t next = 0;
     for (const engine::Row& row : submission.rows) {
         if (row.output_kind == engine::OutputKind::sampled)
@@ -123,28 +124,28 @@ Status FakeExecutor::write_row(const engine::Row& row, const PageTables& tables)
         token = *slots_[row.value];
     }
     for (std::size_t group = 0; group < tables.size(); ++group) {
-        FakePlace& target = place(group, tables, row.index);
+        FakeEntry& target = entry(group, tables, row.position);
         uint64_t& written_at = written_at_[group][static_cast<std::size_t>(&target - cache_[group].data())];
         if (written_at == running_ticket_) {
-            return Error{ErrorKind::internal, fmt::format("two rows of step {} write place {} of one page",
-                                                          running_ticket_, row.index)};
+            return Error{ErrorKind::internal, fmt::format("two rows of step {} write position {} of one page",
+                                                          running_ticket_, row.position)};
         }
         written_at = running_ticket_;
-        target = {.token = token, .index = row.index, .kind = row.kind, .written = true};
+        target = {.token = token, .position = row.position, .kind = row.kind, .written = true};
     }
     return {};
 }
 
 Result<engine::RowOutput> FakeExecutor::answer(const engine::Row& row, const PageTables& tables) {
-    std::vector<std::vector<FakePlace>> visible(tables.size());
+    std::vector<std::vector<FakeEntry>> visible(tables.size());
     for (std::size_t group = 0; group < tables.size(); ++group) {
-        for (uint32_t i = first_visible(options_.limits.groups[group], row.index); i <= row.index; ++i)
-            visible[group].push_back(place(group, tables, i));
+        for (uint32_t i = first_visible(options_.limits.groups[group], row.position); i <= row.position; ++i)
+            visible[group].push_back(entry(group, tables, i));
     }
     engine::RowOutput output;
-    const auto is_bad = [&](const FakePlace& one) { return one.token == options_.bad_token; };
-    for (const auto& places : visible) {
-        if (std::any_of(places.begin(), places.end(), is_bad)) {
+    const auto is_bad = [&](const FakeEntry& one) { return one.token == options_.bad_token; };
+    for (const auto& entries : visible) {
+        if (std::any_of(entries.begin(), entries.end(), is_bad)) {
             output.error = Error{ErrorKind::internal, "fake model: the logits are not numbers"};
             return output;
         }
@@ -152,7 +153,7 @@ Result<engine::RowOutput> FakeExecutor::answer(const engine::Row& row, const Pag
     std::vector<float> logits = model_.logits(visible);
     output.log_sum_exp = static_cast<float>(sampling::log_sum_exp(logits));
     if (row.output_kind == engine::OutputKind::sampled) {
-        ETNA_TRY(const sampling::Choice choice, sampling::choose(row.sampling, logits, row.index));
+        ETNA_TRY(const sampling::SampledToken choice, sampling::sample(row.sampling, logits, row.position));
         output.token = choice.token;
         output.logit = choice.logit;
     }
@@ -162,10 +163,10 @@ Result<engine::RowOutput> FakeExecutor::answer(const engine::Row& row, const Pag
     return output;
 }
 
-FakePlace& FakeExecutor::place(std::size_t group, const PageTables& tables, uint32_t index) {
+FakeEntry& FakeExecutor::entry(std::size_t group, const PageTables& tables, uint32_t position) {
     const uint32_t page_tokens = options_.limits.page_tokens;
-    const std::size_t page = tables[group][index / page_tokens];
-    return cache_[group][page * page_tokens + index % page_tokens];
+    const std::size_t page = tables[group][position / page_tokens];
+    return cache_[group][page * page_tokens + position % page_tokens];
 }
 
 } // namespace etna::test

@@ -18,17 +18,17 @@ engine::Limits fake_limits();
 struct FakeOptions {
     engine::Limits limits = fake_limits();
     std::vector<FakeScript> scripts = {};
-    std::optional<TokenId> bad_token = {};     ///< whoever attends to it gets no numbers
+    std::optional<TokenId> bad_token = {};     ///< rows that attend to it return Error instead of logits
     std::optional<uint64_t> lost_at_step = {}; ///< the device is lost in this step; the first is 1
-    std::chrono::microseconds step_delay{0};   ///< how long the device works on one step
-    std::function<void(const engine::Batch&)> on_submit = {}; ///< sees every batch that was accepted
+    std::chrono::microseconds step_delay{0};   ///< duration of one step
+    std::function<void(const engine::Batch&)> on_submit = {}; ///< called with every accepted batch
 };
 
-/// An executor without weights or device. It really keeps pages: each row stores its token where the page
-/// tables say, copies copy, and an answer is computed from what the tables lead to, so that a wrong table, a
-/// missing copy or a stale page shows as a wrong token. Nothing is computed before wait(); slots are filled
-/// step by step. Rows that write the same place in one step, and slots that were never filled, are internal
-/// errors.
+/// An executor without weights or device, with a real page cache: each row stores its token at the position
+/// that its page table selects, copies are executed, and logits are computed from the entries that the tables
+/// select, so that a wrong table, a missing copy or a stale page shows as a wrong token. Nothing is computed
+/// before wait(); slots are filled step by step. Rows that write the same position in one step, and slots
+/// that were never filled, are internal errors.
 class FakeExecutor : public engine::Executor {
 public:
     explicit FakeExecutor(FakeOptions options = {});
@@ -52,12 +52,12 @@ private:
     Result<engine::Outputs> execute(const Submission& submission);
     Status write_row(const engine::Row& row, const PageTables& tables);
     Result<engine::RowOutput> answer(const engine::Row& row, const PageTables& tables);
-    FakePlace& place(std::size_t group, const PageTables& tables, uint32_t index);
+    FakeEntry& entry(std::size_t group, const PageTables& tables, uint32_t position);
 
     FakeOptions options_;
     FakeModel model_;
-    std::vector<std::vector<FakePlace>> cache_;     ///< [group][page * page_tokens + place]
-    std::vector<std::vector<uint64_t>> written_at_; ///< the same shape: the ticket that wrote the place
+    std::vector<std::vector<FakeEntry>> cache_;     ///< [group][page * page_tokens + offset]
+    std::vector<std::vector<uint64_t>> written_at_; ///< same shape: ticket of the last write
     std::vector<std::optional<TokenId>> slots_;
     std::deque<Submission> submissions_; ///< unread, oldest first
     uint64_t next_ticket_ = 1;

@@ -6,7 +6,7 @@
 namespace etna::test {
 namespace {
 
-constexpr float scripted_logit = 60; // all others lie in [-8, 8)
+constexpr float scripted_logit = 60; // all others are in [-8, 8)
 
 /// Finaliser of SplitMix64 (Steele, Lea, Flood, 2014).
 uint64_t mix(uint64_t value) {
@@ -16,47 +16,47 @@ uint64_t mix(uint64_t value) {
     return value ^ (value >> 31);
 }
 
-uint64_t hash(std::span<const FakePlace> places) {
-    uint64_t state = places.size();
-    for (const FakePlace& place : places) {
-        state = mix(state ^ place.token);
-        state = mix(state ^ place.index);
-        state = mix(state ^ static_cast<uint64_t>(place.kind) ^ (place.written ? 2U : 0U));
+uint64_t hash(std::span<const FakeEntry> entries) {
+    uint64_t state = entries.size();
+    for (const FakeEntry& entry : entries) {
+        state = mix(state ^ entry.token);
+        state = mix(state ^ entry.position);
+        state = mix(state ^ static_cast<uint64_t>(entry.kind) ^ (entry.written ? 2U : 0U));
     }
     return state;
 }
 
-bool is_prompt(const FakePlace& place) {
-    return place.kind == engine::RowKind::prefill;
+bool is_prompt(const FakeEntry& entry) {
+    return entry.kind == engine::RowKind::prefill;
 }
 
-/// Stretches of generation rows.
-uint32_t count_answers(std::span<const FakePlace> places) {
+/// Returns the number of runs of decode rows.
+uint32_t count_answers(std::span<const FakeEntry> entries) {
     uint32_t answers = 0;
-    for (std::size_t i = 1; i < places.size(); ++i)
-        answers += is_prompt(places[i - 1]) && !is_prompt(places[i]) ? 1 : 0;
+    for (std::size_t i = 1; i < entries.size(); ++i)
+        answers += is_prompt(entries[i - 1]) && !is_prompt(entries[i]) ? 1 : 0;
     return answers;
 }
 
-std::optional<TokenId> scripted_token(const FakeScript& script, std::span<const FakePlace> places) {
-    const auto last = std::find_if(places.rbegin(), places.rend(), is_prompt);
-    const auto prompt = places.first(static_cast<std::size_t>(places.rend() - last));
-    const auto same_token = [](const FakePlace& place, TokenId token) { return place.token == token; };
+std::optional<TokenId> scripted_token(const FakeScript& script, std::span<const FakeEntry> entries) {
+    const auto last = std::find_if(entries.rbegin(), entries.rend(), is_prompt);
+    const auto prompt = entries.first(static_cast<std::size_t>(entries.rend() - last));
+    const auto same_token = [](const FakeEntry& entry, TokenId token) { return entry.token == token; };
     const bool is_prompt_meant =
         !script.prompt ||
         std::equal(prompt.begin(), prompt.end(), script.prompt->begin(), script.prompt->end(), same_token);
     const bool is_turn_meant = !script.answers_before || *script.answers_before == count_answers(prompt);
     if (script.continuation.empty() || !is_prompt_meant || !is_turn_meant)
         return std::nullopt;
-    return script.continuation[std::min(places.size() - prompt.size(), script.continuation.size() - 1)];
+    return script.continuation[std::min(entries.size() - prompt.size(), script.continuation.size() - 1)];
 }
 
 } // namespace
 
-std::vector<float> FakeModel::logits(std::span<const std::vector<FakePlace>> groups) const {
+std::vector<float> FakeModel::logits(std::span<const std::vector<FakeEntry>> groups) const {
     uint64_t state = groups.size();
-    for (const auto& places : groups)
-        state = mix(state ^ hash(places));
+    for (const auto& entries : groups)
+        state = mix(state ^ hash(entries));
     std::vector<float> result(vocabulary);
     for (uint32_t token = 0; token < vocabulary; ++token)
         result[token] = static_cast<float>(mix(state ^ mix(token)) >> 40) * 0x1p-20F - 8;
@@ -69,10 +69,10 @@ std::vector<float> FakeModel::logits(std::span<const std::vector<FakePlace>> gro
     return result;
 }
 
-uint32_t first_visible(const engine::CacheGroup& group, uint32_t index) {
-    if (group.kind == engine::CacheKind::full || index < group.window_tokens)
+uint32_t first_visible(const engine::CacheGroup& group, uint32_t position) {
+    if (group.kind == engine::CacheKind::full || position < group.window_tokens)
         return 0;
-    return index + 1 - group.window_tokens;
+    return position + 1 - group.window_tokens;
 }
 
 } // namespace etna::test

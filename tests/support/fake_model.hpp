@@ -10,35 +10,35 @@
 
 namespace etna::test {
 
-/// What one row leaves in the cache: enough to notice a place that was never written, is stale, or is
-/// another's.
-struct FakePlace {
+/// What one row stores in the cache: enough to detect an entry that was never written, is stale, or belongs
+/// to another sequence.
+struct FakeEntry {
     TokenId token = 0;
-    uint32_t index = 0;
+    uint32_t position = 0;
     engine::RowKind kind = engine::RowKind::prefill;
     bool written = false;
 };
 
-/// The model says `continuation` after `prompt`, and then repeats the last token of `continuation` for ever
-/// (let it be an end token). The prompt ends with the last place that was computed as a prompt row; stretches
-/// of generation rows in it are answers that the model gave before.
+/// An answer of the model: `continuation` after `prompt`, and then the last token of `continuation` again and
+/// again, so that it should be an end token. The prompt ends with the last prefill row; runs of decode rows
+/// in it are earlier answers.
 struct FakeScript {
-    std::optional<std::vector<TokenId>> prompt = {}; ///< any prompt when empty
-    std::optional<uint32_t> answers_before = {};     ///< any number when empty
+    std::optional<std::vector<TokenId>> prompt = {}; ///< empty: any prompt
+    std::optional<uint32_t> answers_before = {};     ///< empty: any number
     std::vector<TokenId> continuation = {};
 };
 
 /// Logits that are a pure function of everything the row attends to.
 struct FakeModel {
     uint32_t vocabulary = 0;
-    std::vector<FakeScript> scripts; ///< the first that fits is followed
+    std::vector<FakeScript> scripts; ///< the first match is used
 
-    /// `groups[g]` holds the places [begin, index] that a row sees in cache group g; begin is 0 but for
-    /// sliding windows.
-    [[nodiscard]] std::vector<float> logits(std::span<const std::vector<FakePlace>> groups) const;
+    /// `groups[g]`: the entries [begin, position] that a row attends to in cache group g; begin is 0 except
+    /// for sliding windows.
+    [[nodiscard]] std::vector<float> logits(std::span<const std::vector<FakeEntry>> groups) const;
 };
 
-/// First place that a row at `index` sees in a group.
-uint32_t first_visible(const engine::CacheGroup& group, uint32_t index);
+/// Returns the first position that a row at `position` attends to in a group.
+uint32_t first_visible(const engine::CacheGroup& group, uint32_t position);
 
 } // namespace etna::test

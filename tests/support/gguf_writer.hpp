@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-/// Writes GGUF files for tests, sound ones and damaged ones. Independent of core/gguf on purpose: type
-/// numbers and layout are written down here a second time from the GGUF specification.
+/// Writes GGUF files for tests, sound ones and damaged ones. Deliberately independent of core/gguf: type
+/// numbers and layout are repeated here from the GGUF specification.
 namespace etna::test {
 
 using Bytes = std::vector<std::byte>;
@@ -74,20 +74,19 @@ Bytes array_value(const std::vector<T>& elements) {
     return bytes;
 }
 
-/// A tensor as it is to be written; nothing is checked, so that shape, type and bytes may contradict each
-/// other.
+/// A tensor to write; nothing is checked, so that shape, type and bytes may contradict each other.
 struct WrittenTensor {
     std::string name;
     uint32_t type = 0;           ///< ggml_type
     std::vector<uint64_t> shape; ///< fastest dimension first
     Bytes bytes = {};
-    std::optional<uint64_t> offset = {}; ///< written in place of the true one
+    std::optional<uint64_t> offset = {}; ///< written instead of the true offset
 };
 
 struct GgufWriterOptions {
     uint32_t version = 3;
     std::optional<uint32_t> alignment = {}; ///< writes general.alignment and pads to it; 32 without
-    // What a damaged file claims:
+    // Claims of a damaged file:
     std::string magic = "GGUF";
     std::optional<uint64_t> claimed_tensors = {};
     std::optional<uint64_t> claimed_entries = {};
@@ -111,7 +110,7 @@ public:
         add_raw(std::move(key), static_cast<uint32_t>(ValueNumber::array), array_value(elements));
     }
 
-    /// A value as it stands in the file, of any claimed type.
+    /// A value in the file's encoding, of any claimed type.
     void add_raw(std::string key, uint32_t type, Bytes value);
 
     void add_tensor(WrittenTensor tensor) { tensors_.push_back(std::move(tensor)); }

@@ -58,8 +58,9 @@ private:
     void add(const std::string& name, const std::vector<uint64_t>& shape, WeightFormat format,
              double deviation) {
         if (shape[0] % block_elements(format) != 0) {
-            throw std::invalid_argument(fmt::format("{}: rows of {} elements are not whole blocks of {}",
-                                                    name, shape[0], block_elements(format)));
+            throw std::invalid_argument(
+                fmt::format("{}: rows of {} elements are not a multiple of the block length {}", name,
+                            shape[0], block_elements(format)));
         }
         std::size_t elements = 1;
         for (const uint64_t size : shape)
@@ -94,7 +95,7 @@ void add_rope_keys(GgufWriter& writer, const RandomModelOptions& options, const 
     writer.add(prefix + "rope.dimension_count", options.head_dim);
     writer.add(prefix + "rope.freq_base", options.rope_base);
     if (options.rope_scaling == RopeScaling::longrope) {
-        // Phi 3's files tell by their tensors alone.
+        // Phi 3's files are recognised by their tensors alone.
         if (options.architecture != RandomArchitecture::phi3)
             writer.add(prefix + "rope.scaling.type", "longrope");
         writer.add(prefix + "rope.scaling.original_context_length", options.original_context);
@@ -161,13 +162,13 @@ void add_tokenizer(GgufWriter& writer, const RandomModelOptions& options) {
         writer.add("tokenizer.chat_template", std::string(options.chat_template));
 }
 
-/// Divisors as a llama-3 model has them: 1 for the fast pairs, rope_factor for the slow ones, a ramp between.
+/// Divisors of a llama-3 model: 1 for the fast pairs, rope_factor for the slow ones, a ramp between.
 std::vector<float> rope_divisors(const RandomModelOptions& options) {
     const uint32_t pairs = options.head_dim / 2;
     std::vector<float> divisors(pairs);
     for (uint32_t i = 0; i < pairs; ++i) {
-        const float place = (static_cast<float>(i) + 0.5F) / static_cast<float>(pairs);
-        divisors[i] = 1.0F + (options.rope_factor - 1.0F) * std::clamp(3.0F * place - 1.0F, 0.0F, 1.0F);
+        const float fraction = (static_cast<float>(i) + 0.5F) / static_cast<float>(pairs);
+        divisors[i] = 1.0F + (options.rope_factor - 1.0F) * std::clamp(3.0F * fraction - 1.0F, 0.0F, 1.0F);
     }
     return divisors;
 }

@@ -18,7 +18,7 @@ constexpr RandomArchitecture all_random_architectures[] = {
     RandomArchitecture::qwen3moe, RandomArchitecture::phi3,  RandomArchitecture::gemma3,
 };
 
-/// As general.architecture has it.
+/// The value of general.architecture.
 std::string_view to_string(RandomArchitecture architecture);
 
 enum class RopeScaling {
@@ -45,7 +45,7 @@ enum class RandomTokenizer {
 extern const std::string_view chatml_template;
 
 /// A tiny model. Every size may be odd, except: head_dim is even (rotation works on pairs), heads is a
-/// multiple of kv_heads, and rows are whole blocks of their format:
+/// multiple of kv_heads, and rows are multiples of the block length of their format:
 /// multiples of 256 elements for Q2_K to Q6_K and IQ4_XS, of 32 for the other quantised ones.
 struct RandomModelOptions {
     RandomArchitecture architecture = RandomArchitecture::llama;
@@ -65,7 +65,7 @@ struct RandomModelOptions {
     uint32_t original_context = 64; ///< yarn and longrope
 
     uint32_t window = 24;        ///< gemma3, and phi3 unless 0
-    uint32_t window_pattern = 2; ///< gemma3: the last of each so many layers has no window; 0: no key
+    uint32_t window_pattern = 2; ///< gemma3: every window_pattern-th layer has no window; 0: no key
     float attention_softcap = 0; ///< gemma3; 0: no key
     float logit_softcap = 0;     ///< gemma3; 0: no key
 
@@ -77,7 +77,7 @@ struct RandomModelOptions {
     WeightFormat matrices = WeightFormat::f32; ///< attention and feed-forward
     WeightFormat embedding_format = WeightFormat::f32;
     WeightFormat head_format = WeightFormat::f32; ///< of a separate head
-    /// In place of `matrices`, by the name within a layer, or by layer and name, which comes first:
+    /// Overrides `matrices`, by the name within a layer, or by layer and name, which takes precedence:
     /// {"ffn_down", WeightFormat::q6_k}, {"3.ffn_down", WeightFormat::q8_0}.
     std::map<std::string, WeightFormat, std::less<>> role_formats = {};
 

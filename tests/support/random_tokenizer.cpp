@@ -31,7 +31,7 @@ std::string utf8(uint32_t code_point) {
 }
 
 /// The visible character that byte-level BPE writes for a byte (GPT-2, bytes_to_unicode): bytes that are
-/// visible in Latin-1 stand for themselves, the others for U+0100 onwards.
+/// visible in Latin-1 map to themselves, the others to U+0100 onwards.
 std::vector<std::string> byte_characters() {
     std::vector<std::string> characters;
     uint32_t replacement = 0x100;

@@ -14,7 +14,7 @@ inline bool runs_whole_products() {
     return value != nullptr && std::string_view(value) == "1";
 }
 
-/// Values of one factor for combination number `index` of the others: all of them in a whole product, one of
+/// Values of one factor for combination number `index` of the others: all of them in a full product, one of
 /// them, round-robin, in a sample.
 template <class Values>
 auto in_turn(const Values& values, std::size_t index) {

@@ -28,15 +28,16 @@ std::string_view environment(const char* name) {
 Result<std::unique_ptr<Opened>> open() {
     auto opened = std::make_unique<Opened>();
     ETNA_TRY(opened->instance, vk::Instance::create(vk::Validation::on));
-    ETNA_TRY(opened->physical, vk::choose(opened->instance->devices(), environment("ETNA_TEST_DEVICE")));
+    ETNA_TRY(opened->physical,
+             vk::select_device(opened->instance->devices(), environment("ETNA_TEST_DEVICE")));
     opened->options.mask_optional_features = environment("ETNA_TEST_MASK_FEATURES") == "1";
     ETNA_TRY(opened->device, vk::Device::create(*opened->instance, opened->physical, opened->options));
     return opened;
 }
 
-Opened* shared = nullptr; // set once gpu() was called; what it points to lives until the process ends
+Opened* shared = nullptr; // set by the first gpu(); the object lives until the process ends
 
-/// Makes the test case fail in which a validation message arrived. At a section's end assertions still count
+/// Fails the test case during which a validation message arrived. At a section's end assertions still count
 /// for the test case, and both major versions of Catch2 call listeners before the reporter.
 #if ETNA_CATCH_MAJOR == 2
 using ListenerBase = Catch::TestEventListenerBase;

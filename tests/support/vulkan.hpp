@@ -10,8 +10,8 @@ namespace etna::test {
 struct Gpu {
     vk::Instance& instance;
     vk::Device& device;
-    const vk::PhysicalDevice& physical; ///< what `device` was made from
-    vk::DeviceOptions options;          ///< and how
+    const vk::PhysicalDevice& physical; ///< from which `device` was created
+    vk::DeviceOptions options;          ///< with which `device` was created
 };
 
 /// Opens the device that the environment variable ETNA_TEST_DEVICE names (default: the best), without

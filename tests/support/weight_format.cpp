@@ -12,9 +12,9 @@ namespace etna::test {
 namespace {
 
 constexpr uint32_t q8_0_block = 32;
-constexpr double e2m1_mean_square = 8.5625; // of the sixteen numbers that four bits of MXFP4 stand for
+constexpr double e2m1_mean_square = 8.5625; // of the sixteen values of a 4-bit element of MXFP4
 
-/// A format of whose blocks every bit may be random, but for the binary16 numbers that scale the block.
+/// A format whose blocks may have any bits, except for the binary16 numbers that scale the block.
 struct ScaledBlock {
     uint32_t elements;
     uint32_t bytes;
@@ -78,7 +78,7 @@ void append_scaled_block(Bytes& bytes, const ScaledBlock& block, double deviatio
 }
 
 /// A byte e for the scale 2^(e - 127) and 16 bytes of elements. The scale is one of the two powers of two
-/// around the wanted one, the upper one as often as brings the mean square to what is wanted.
+/// around the requested one, the upper one with the probability that gives the requested mean square.
 void append_mxfp4(Bytes& bytes, double deviation, RandomNumbers& numbers) {
     const double wanted = deviation / std::sqrt(e2m1_mean_square);
     const int lower = std::ilogb(wanted);

@@ -7,8 +7,8 @@
 #include <random>
 #include <vector>
 
-// How the weights of written models are stored. Independent of core/gguf and tests/reference on purpose:
-// numbers and sizes are written down here once more from the GGUF specification.
+// Formats of the weights of written models. Deliberately independent of core/gguf and tests/reference:
+// numbers and sizes are repeated here from the GGUF specification.
 namespace etna::test {
 
 enum class WeightFormat {
@@ -37,7 +37,7 @@ constexpr WeightFormat all_weight_formats[] = {
     WeightFormat::q6_k, WeightFormat::iq4_nl, WeightFormat::iq4_xs, WeightFormat::mxfp4,
 };
 
-/// Random numbers that are the same everywhere: std::mt19937_64 is defined to the bit, what follows is plain
+/// Random numbers that are the same everywhere: std::mt19937_64 is defined to the bit, the rest is plain
 /// arithmetic.
 class RandomNumbers {
 public:
@@ -61,14 +61,15 @@ uint32_t type_number(WeightFormat format);
 /// Rows are multiples of this many elements: 1, 32 or 256.
 uint32_t block_elements(WeightFormat format);
 
-/// The numbers, rounded to F32, F16, BF16 or Q8_0. Precondition: whole blocks of one of these formats.
+/// The numbers, rounded to F32, F16, BF16 or Q8_0. Precondition: a multiple of the block length, in one of
+/// these formats.
 Bytes encode(const std::vector<float>& values, WeightFormat format);
 
 /// Weights of mean 0 and about the given standard deviation. F32, F16, BF16 and Q8_0 hold about normal
-/// numbers. Blocks of the other formats are random bits in every field but the scale of the whole block, so
-/// that every value of every field is met; that scale is of either sign (its minimum accordingly) and differs
-/// by up to three times. Half the variance of Q2_K, Q4_K and Q5_K is in the minima that 16 or 32 neighbours
-/// share. `elements` are whole blocks.
+/// numbers. Blocks of the other formats have random bits in every field except the scale of the block, so
+/// that every value of every field occurs; that scale is of either sign (its minimum accordingly) and differs
+/// by up to three times. Half the variance of Q2_K, Q4_K and Q5_K is in the minima that 16 or 32 adjacent
+/// elements share. `elements` is a multiple of the block length.
 Bytes random_weights(WeightFormat format, std::size_t elements, double deviation, RandomNumbers& numbers);
 
 } // namespace etna::test

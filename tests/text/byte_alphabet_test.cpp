@@ -14,14 +14,14 @@ TEST_CASE("bytes are spelled as GPT-2 does") {
     CHECK(character_of_byte(0xFF) == "\u00ff");
 }
 
-TEST_CASE("every byte can be read back") {
+TEST_CASE("every byte survives the round trip") {
     std::string all;
     for (int byte = 0; byte < 256; ++byte)
         all += static_cast<char>(byte);
     CHECK(read_spelling(spell_bytes(all)) == all);
 }
 
-TEST_CASE("what is not of the alphabet has no bytes") {
+TEST_CASE("a character outside the alphabet has no bytes") {
     CHECK_FALSE(read_spelling(" "));
     CHECK_FALSE(read_spelling("\u0144"));
     CHECK_FALSE(read_spelling("\u20ac"));

@@ -15,13 +15,6 @@ using text::ControlTokens;
 using text::Detokenizer;
 using text::TextPosition;
 
-text::Tokenizer require(const SmallVocabulary& vocabulary) {
-    auto tokenizer = build(vocabulary);
-    if (!tokenizer)
-        FAIL(tokenizer.error().message);
-    return std::move(tokenizer).value();
-}
-
 /// Token b of the small BPE vocabulary is byte b.
 std::vector<TokenId> byte_tokens(std::string_view bytes) {
     std::vector<TokenId> tokens;
@@ -30,7 +23,7 @@ std::vector<TokenId> byte_tokens(std::string_view bytes) {
     return tokens;
 }
 
-/// Each invalid stretch replaced, over the whole text at once.
+/// The text with each invalid stretch replaced, computed without a stream.
 std::string replaced(std::string_view bytes) {
     std::string text;
     while (!bytes.empty()) {
@@ -43,7 +36,7 @@ std::string replaced(std::string_view bytes) {
 
 } // namespace
 
-TEST_CASE("half a character waits for its other half") {
+TEST_CASE("an incomplete character waits for its remaining bytes") {
     const auto tokenizer = require(small_bpe());
     Detokenizer detokenizer(tokenizer);
     CHECK(detokenizer.push('a') == "a");
@@ -54,7 +47,7 @@ TEST_CASE("half a character waits for its other half") {
     CHECK(detokenizer.flush().empty());
 }
 
-TEST_CASE("what can no longer become a character is replaced at once") {
+TEST_CASE("a sequence that can no longer become a character is replaced at once") {
     const auto tokenizer = require(small_bpe());
     Detokenizer detokenizer(tokenizer);
     CHECK(detokenizer.push(0xFF) == "\uFFFD");
@@ -81,7 +74,7 @@ TEST_CASE("control tokens are hidden unless asked for; user-defined ones are tex
     CHECK(decode(tokenizer, tokens, {.control = ControlTokens::shown}) == "a<|im_end|><think>");
 }
 
-TEST_CASE("SentencePiece's space is taken away at the very beginning only") {
+TEST_CASE("SentencePiece's leading space is removed at the start of a text only") {
     const auto tokenizer = require(small_sentencepiece());
     const TokenId bos = tokenizer.bos().value();
     const TokenId the = tokenizer.find("\u2581the").value();
@@ -95,7 +88,7 @@ TEST_CASE("SentencePiece's space is taken away at the very beginning only") {
     CHECK(decode(require(without_prefix), std::vector<TokenId>{the}) == " the");
 }
 
-TEST_CASE("a stream of tokens gives the text of the whole, cut where it may") {
+TEST_CASE("streamed tokens give the text of decoding all at once, split between characters") {
     const auto tokenizer = require(small_bpe());
     std::mt19937 random(3);
     const std::vector<std::string> parts = {"a",    "\u00e9", "\u20ac",   "\U0001F999",

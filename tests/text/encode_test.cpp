@@ -17,13 +17,6 @@ using text::SpecialTokens;
 using text::TokenType;
 using Ids = std::vector<TokenId>;
 
-text::Tokenizer require(const SmallVocabulary& vocabulary) {
-    auto tokenizer = build(vocabulary);
-    if (!tokenizer)
-        FAIL(tokenizer.error().message);
-    return std::move(tokenizer).value();
-}
-
 Ids encode(const text::Tokenizer& tokenizer, std::string_view text, EncodeOptions options = {}) {
     auto tokens = tokenizer.encode(text, options);
     if (!tokens)
@@ -63,7 +56,7 @@ TEST_CASE("control tokens are text in literal mode, user-defined ones never") {
     CHECK(tokenizer.type('a') == TokenType::normal);
 }
 
-TEST_CASE("no merge makes a control token out of text") {
+TEST_CASE("no merge produces a control token from text") {
     auto vocabulary = small_bpe();
     vocabulary.add("x<");
     vocabulary.add("x<y", TokenType::control);
@@ -82,11 +75,11 @@ TEST_CASE("no merge makes a control token out of text") {
     CHECK(encode(spm, "</s>", {.bos = AddBos::never}) == Ids{spm.eos().value()});
 }
 
-TEST_CASE("BOS and EOS are added as the file says, or never") {
+TEST_CASE("BOS and EOS are added as the file defines, or never") {
     auto vocabulary = small_bpe();
     vocabulary.ids.emplace_back("bos", 7);
     CHECK(encode(require(vocabulary), "x") ==
-          Ids{'x'}); // BPE: not unless the file or the pre-tokenizer says so
+          Ids{'x'}); // BPE: only if the file or the pre-tokenizer requires it
     vocabulary.flags = {{"add_bos_token", true}, {"add_eos_token", true}};
     const auto both = require(vocabulary);
     CHECK(encode(both, "x") == Ids{7, 'x', both.eos().value()});
@@ -104,24 +97,25 @@ TEST_CASE("BOS and EOS are added as the file says, or never") {
     CHECK(encode(require(pieces), "").empty());
 }
 
-TEST_CASE("a pre-tokenizer that ignores merges takes whole words from the vocabulary") {
+TEST_CASE("a pre-tokenizer that ignores merges maps words in the vocabulary to their tokens") {
     auto vocabulary = small_bpe();
-    const TokenId word = vocabulary.add("thea"); // no merge leads here
+    const TokenId word = vocabulary.add("thea"); // no merge produces it
     CHECK(encode(require(vocabulary), "thea").size() == 2);
     vocabulary.pre = "llama3";
     CHECK(encode(require(vocabulary), "thea") == Ids{word});
 }
 
-TEST_CASE("merges through pieces that the vocabulary lacks go on, and end in bytes") {
+TEST_CASE(
+    "merging continues through pieces missing from the vocabulary, which are encoded as bytes at the end") {
     auto vocabulary = small_bpe();
-    vocabulary.merges = {"x y", "xy z"}; // "xy" is no token
+    vocabulary.merges = {"x y", "xy z"}; // "xy" is not a token
     const TokenId whole = vocabulary.add("xyz");
     const auto tokenizer = require(vocabulary);
     CHECK(encode(tokenizer, "xyz") == Ids{whole});
     CHECK(encode(tokenizer, "xya") == Ids{'x', 'y', 'a'});
 }
 
-TEST_CASE("SentencePiece puts a space before text, once per stretch between special tokens") {
+TEST_CASE("SentencePiece prepends a space to each stretch of text between special tokens") {
     const auto tokenizer = require(small_sentencepiece());
     const auto id = [&](std::string_view name) { return tokenizer.find(name).value(); };
     CHECK(tokenizer.strips_leading_space());
@@ -134,7 +128,7 @@ TEST_CASE("SentencePiece puts a space before text, once per stretch between spec
     CHECK(encode(bare, "the the") == Ids{id("the"), id("\u2581the")});
 }
 
-TEST_CASE("Phi 3's special tokens take the white space behind them, but for three") {
+TEST_CASE("Phi 3's special tokens absorb the white space after them, except for three") {
     const auto tokenizer = bundled_vocabulary("phi-3");
     const auto id = [&](std::string_view name) { return tokenizer.find(name).value(); };
     const EncodeOptions bare = {.bos = AddBos::never};
@@ -146,14 +140,14 @@ TEST_CASE("Phi 3's special tokens take the white space behind them, but for thre
 
     auto vocabulary = small_sentencepiece();
     const TokenId end = vocabulary.add("<|end|>", TokenType::control);
-    const Ids kept = encode(require(vocabulary), "<|end|>  the", bare);
-    CHECK(kept.size() > 2); // another architecture's keep it
+    const Ids separate = encode(require(vocabulary), "<|end|>  the", bare);
+    CHECK(separate.size() > 2); // those of another architecture do not
     vocabulary.architecture = "phi3";
     const auto phi3 = require(vocabulary);
     CHECK(encode(phi3, "<|end|>  the", bare) == Ids{end, phi3.find("\u2581the").value()});
 }
 
-TEST_CASE("SentencePiece spells what it has no piece for in bytes, or with the unknown token") {
+TEST_CASE("SentencePiece encodes text without a piece as byte tokens, or as the unknown token") {
     auto vocabulary = small_sentencepiece();
     vocabulary.flags = {{"add_space_prefix", false}, {"add_bos_token", false}};
     const auto tokenizer = require(vocabulary);
@@ -181,7 +175,7 @@ TEST_CASE("user-defined tokens of SentencePiece match spaces and space marks ali
     CHECK(tokenizer.bytes(three) == "   ");
 }
 
-TEST_CASE("a byte that a byte-level vocabulary lacks is left out") {
+TEST_CASE("a byte missing from a byte-level vocabulary is dropped") {
     const auto tokenizer = bundled_vocabulary("smollm2"); // 21 bytes have no token, rare ones all
     CHECK(encode(tokenizer, "a\xFE") == encode(tokenizer, "a"));
     CHECK(encode(tokenizer, "\x04\x1D").empty());
@@ -189,12 +183,12 @@ TEST_CASE("a byte that a byte-level vocabulary lacks is left out") {
     vocabulary.tokens['b'] = "gone";
     CHECK(encode(require(vocabulary), "abc") == Ids{'a', 'c'});
     const auto tokens = require(vocabulary);
-    CHECK(encode(tokens, "tbhbe") == Ids{tokens.find("the").value()}); // what stands beside it merges
+    CHECK(encode(tokens, "tbhbe") == Ids{tokens.find("the").value()}); // its neighbours merge
     vocabulary.ids.emplace_back("unknown", 7); // often the name of a token that means something else
     CHECK(encode(require(vocabulary), "abc") == Ids{'a', 'c'});
 }
 
-TEST_CASE("tokens that nobody wants any more are not made to the end") {
+TEST_CASE("tokenization stops when it is cancelled") {
     const std::string word(1'000'000, 'a');
     std::string words;
     while (words.size() < word.size())
@@ -210,13 +204,13 @@ TEST_CASE("tokens that nobody wants any more are not made to the end") {
             CHECK(questions == 3);
             const std::function<bool()> never = [&] { return ++questions, false; };
             CHECK(encode(tokenizer, text, {.is_cancelled = &never}) == encode(tokenizer, text));
-            CHECK(questions > 6);    // it is asked all along
-            CHECK(questions < 2000); // and not at every step
+            CHECK(questions > 6);    // it polls throughout
+            CHECK(questions < 2000); // but not at every step
         }
     }
 }
 
-TEST_CASE("real byte-level vocabularies carry any bytes there and back") {
+TEST_CASE("any bytes survive the round trip through real byte-level vocabularies") {
     const std::string name = GENERATE("gpt-2", "qwen3");
     const auto tokenizer = bundled_vocabulary(name);
     std::mt19937 random(5);

@@ -10,8 +10,9 @@ using namespace etna;
 namespace {
 
 /// A file that lists these ids, by the middle of their keys.
-std::optional<text::InfillTokens> found(const test::SmallVocabulary& vocabulary,
-                                        const std::vector<std::pair<std::string, uint32_t>>& ids = {}) {
+std::optional<text::InfillTokens>
+infill_tokens(const test::SmallVocabulary& vocabulary,
+              const std::vector<std::pair<std::string, uint32_t>>& ids = {}) {
     test::GgufWriter writer;
     for (const auto& [name, id] : ids)
         writer.add(fmt::format("tokenizer.ggml.{}_token_id", name), id);
@@ -23,22 +24,22 @@ std::optional<text::InfillTokens> found(const test::SmallVocabulary& vocabulary,
 
 } // namespace
 
-TEST_CASE("the tokens for a gap are found by the file's list, and else by their names") {
+TEST_CASE("fill-in-the-middle tokens are read from the file's list, otherwise found by name") {
     test::SmallVocabulary vocabulary = test::small_bpe();
-    CHECK(!found(vocabulary));
-    CHECK(!found(vocabulary, {{"fim_pre", 1}, {"fim_suf", 2}})); // one is missing
-    CHECK(!found(vocabulary, {{"fim_pre", 1}, {"fim_suf", 2}, {"fim_mid", 1U << 30}}));
+    CHECK(!infill_tokens(vocabulary));
+    CHECK(!infill_tokens(vocabulary, {{"fim_pre", 1}, {"fim_suf", 2}})); // one is missing
+    CHECK(!infill_tokens(vocabulary, {{"fim_pre", 1}, {"fim_suf", 2}, {"fim_mid", 1U << 30}}));
     for (const auto& names :
          {std::array{"fim_pre", "fim_suf", "fim_mid"}, std::array{"prefix", "suffix", "middle"}}) {
-        const auto listed = found(vocabulary, {{names[0], 1}, {names[1], 2}, {names[2], 3}});
+        const auto listed = infill_tokens(vocabulary, {{names[0], 1}, {names[1], 2}, {names[2], 3}});
         REQUIRE(listed.has_value());
         CHECK((listed->prefix == 1 && listed->suffix == 2 && listed->middle == 3));
     }
     const TokenId prefix = vocabulary.add("<|fim_prefix|>", text::TokenType::control);
     const TokenId middle = vocabulary.add("<|fim_middle|>", text::TokenType::control);
-    CHECK(!found(vocabulary));
+    CHECK(!infill_tokens(vocabulary));
     const TokenId suffix = vocabulary.add("<|fim_suffix|>", text::TokenType::control);
-    const auto named = found(vocabulary);
+    const auto named = infill_tokens(vocabulary);
     REQUIRE(named.has_value());
     CHECK((named->prefix == prefix && named->suffix == suffix && named->middle == middle));
 }

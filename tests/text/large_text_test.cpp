@@ -1,5 +1,5 @@
-// A megabyte of text takes time in proportion, whatever it is. The times are printed; the bound is generous,
-// for slow machines and sanitizers, and still far below what quadratic time would take (hours).
+// A megabyte of any text takes time proportional to its length. The times are printed; the bound is generous,
+// for slow machines and sanitizers, and still far below quadratic time (hours).
 #include "tests/support/catch.hpp"
 #include "tests/text/vocabularies.hpp"
 

@@ -1,5 +1,5 @@
-// Each family of published expressions on texts that tell it from its neighbours. The words were derived by
-// hand from the expressions, alternative by alternative.
+// Each family of published expressions, on texts that distinguish it from similar families. The words were
+// derived by hand from the expressions, alternative by alternative.
 #include "core/text/pre_tokenizer.hpp"
 #include "tests/support/catch.hpp"
 
@@ -71,7 +71,7 @@ TEST_CASE("digits: all together, in threes or alone") {
                              {"v", "1", "2", "3", "4", "5", " ", "6", "7", "8"}},
                             {{"falcon"}, {"v", "123", "45", " ", "678"}},
                         });
-    // U+00BD and U+2167 are numbers that are no digits; U+0663 is a digit beyond ASCII.
+    // U+00BD and U+2167 are numbers but not digits; U+0663 is a digit beyond ASCII.
     check("\u00bd\u2167\u0663\u0663",
           {
               {together({three, cased, {"deepseek-v3"}}), {"\u00bd\u2167\u0663", "\u0663"}},
@@ -80,7 +80,7 @@ TEST_CASE("digits: all together, in threes or alone") {
           });
 }
 
-TEST_CASE("East Asian scripts stand alone for DeepSeek only") {
+TEST_CASE("only DeepSeek separates East Asian scripts") {
     check("abc\u4e2d\u6587\u30ab\u30ca\ud55c\uad6dx",
           {
               {together({gpt2, digit, three, one, cased, {"qwen35", "tekken"}}),
@@ -90,7 +90,7 @@ TEST_CASE("East Asian scripts stand alone for DeepSeek only") {
           });
 }
 
-TEST_CASE("signs take a space before, and sometimes newlines after") {
+TEST_CASE("punctuation includes a space before it, and sometimes newlines after it") {
     check("hi \U0001f642\U0001f642!\n",
           {
               {together({gpt2, digit}), {"hi", " \U0001f642\U0001f642!", "\n"}},
@@ -121,7 +121,7 @@ TEST_CASE("runs of white space leave one space to the next word") {
           });
 }
 
-TEST_CASE("mixed case is cut by GPT-4o and Mistral only") {
+TEST_CASE("only GPT-4o and Mistral split mixed case") {
     check("HelloWORLDfooBar \u01c5ungla",
           {
               {together({cased, {"tekken"}}), {"Hello", "WORLDfoo", "Bar", " \u01c5ungla"}},
@@ -130,7 +130,7 @@ TEST_CASE("mixed case is cut by GPT-4o and Mistral only") {
           });
 }
 
-TEST_CASE("combining marks belong to the letter or not") {
+TEST_CASE("combining marks do or do not belong to the letter") {
     check("e\u0301a x\u0301",
           {
               {together({gpt2, digit, {"deepseek-llm"}}), {"e", "\u0301", "a", " x", "\u0301"}},
@@ -139,7 +139,7 @@ TEST_CASE("combining marks belong to the letter or not") {
           });
 }
 
-TEST_CASE("DeepSeek V3 takes an ASCII sign to ASCII letters, and no sign to others") {
+TEST_CASE("DeepSeek V3 joins ASCII punctuation to ASCII letters, but not to others") {
     check("(foo_bar (\u00e9t\u00e9) $x",
           {
               {{"deepseek-v3"}, {"(foo", "_bar", " (", "\u00e9t\u00e9", ")", " $", "x"}},
@@ -151,7 +151,7 @@ TEST_CASE("DeepSeek V3 takes an ASCII sign to ASCII letters, and no sign to othe
                                         });
 }
 
-TEST_CASE("DeepSeek LLM cuts letters that its list of signs spans from those that it lacks") {
+TEST_CASE("DeepSeek LLM splits words at letters in its punctuation ranges") {
     // ":-~" holds ASCII letters, so the word of the second expression is cut by the third.
     check(" caf\u00e9s", {{{"deepseek-llm"}, {" caf", "\u00e9", "s"}}});
     // Lower-case Armenian is not in the list of letters, upper-case is.
@@ -161,7 +161,7 @@ TEST_CASE("DeepSeek LLM cuts letters that its list of signs spans from those tha
     check("1  \n", {{{"deepseek-llm"}, {"1", "  ", "\n"}}});
 }
 
-TEST_CASE("only Llama 3's and Mistral's rows take whole words from the vocabulary and add BOS") {
+TEST_CASE("only Llama 3's and Mistral's rows map words in the vocabulary to their tokens and add BOS") {
     for (const PreTokenizerRow& row : pre_tokenizer_rows()) {
         const bool expected = row.names.front() == "llama-bpe" || row.names.front() == "tekken";
         INFO(row.names.front());
@@ -170,9 +170,9 @@ TEST_CASE("only Llama 3's and Mistral's rows take whole words from the vocabular
     }
 }
 
-TEST_CASE("every row cuts a megabyte in time in proportion to its length") {
+TEST_CASE("every row splits a megabyte in time proportional to its length") {
     constexpr std::size_t text_bytes = std::size_t{1} << 20;
-    constexpr double bound_s = 10; // for slow machines and sanitizers; square time would take hours
+    constexpr double bound_s = 10; // for slow machines and sanitizers; quadratic time would take hours
     double slowest_s = 0;
     for (const PreTokenizerRow& row : pre_tokenizer_rows()) {
         const auto pre_tokenizer = PreTokenizer::create(row.names.front());

@@ -28,7 +28,7 @@ Words split(std::string_view name, std::string_view text) {
 
 } // namespace
 
-TEST_CASE("texts are cut as each model's own expression does") {
+TEST_CASE("each row splits texts as the model's own expression does") {
     CHECK(split("gpt-2", "I'm 1234 ok!!  \n x") == Words{"I", "'m", " 1234", " ok", "!!", "  \n", " x"});
     CHECK(split("qwen2", "I'M 12\r\n\nx") == Words{"I", "'M", " ", "1", "2", "\r\n\n", "x"});
     CHECK(split("llama-bpe", "12345 (x)\n\n") == Words{"123", "45", " (", "x", ")\n\n"});
@@ -38,13 +38,13 @@ TEST_CASE("texts are cut as each model's own expression does") {
     CHECK(split("default", "a b1234!") == Words{"a", " b", "123", "4", "!"});
 }
 
-TEST_CASE("white space is Unicode's, no more") {
+TEST_CASE("white space is exactly Unicode's White_Space") {
     // U+0085 and U+3000 are White_Space; U+180E was until Unicode 6.3, and PCRE2's \s still takes it.
     CHECK(split("gpt-2", "a\u0085\u3000") == Words{"a", "\u0085\u3000"});
     CHECK(split("gpt-2", "a \u180e") == Words{"a", " \u180e"});
 }
 
-TEST_CASE("bytes that are not UTF-8 stand alone") {
+TEST_CASE("bytes that are not UTF-8 form separate words") {
     CHECK(split("gpt-2", "ab\xFF\xFE c\xE2\x82") == Words{"ab", "\xFF", "\xFE", " c", "\xE2\x82"});
     CHECK(split("smollm", "\xFF"
                           "1") == Words{"\xFF", "1"});

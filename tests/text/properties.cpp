@@ -14,12 +14,6 @@ namespace {
 
 using text::SpecialTokens;
 
-text::Tokenizer require(Result<text::Tokenizer> tokenizer) {
-    if (!tokenizer)
-        throw std::runtime_error(tokenizer.error().message);
-    return std::move(tokenizer).value();
-}
-
 std::string with_spaces(std::string_view text) {
     constexpr std::string_view mark = "\u2581";
     std::string result = " ";
@@ -65,8 +59,8 @@ std::optional<std::string> broken(std::string_view name, const text::Tokenizer& 
 } // namespace
 
 std::optional<std::string> broken_property(std::string_view text) {
-    static const text::Tokenizer bpe = require(build(small_bpe()));
-    static const text::Tokenizer spm = require(build(small_sentencepiece()));
+    static const text::Tokenizer bpe = require(small_bpe());
+    static const text::Tokenizer spm = require(small_sentencepiece());
     const std::string same(text);
     if (auto failure = broken("BPE, parse", bpe, text, SpecialTokens::parse, same))
         return failure;

@@ -1,5 +1,5 @@
-// Random and collected bytes through the whole room; tests/fuzz/tokenizer.cpp asks the same of a fuzzer's
-// inputs.
+// Properties of tokenizers over random and collected bytes; tests/fuzz/tokenizer.cpp checks them over a
+// fuzzer's inputs.
 #include "tests/support/catch.hpp"
 #include "tests/text/properties.hpp"
 
@@ -10,12 +10,12 @@
 
 namespace etna::test {
 
-TEST_CASE("collected hostile texts keep the properties") {
+TEST_CASE("collected hostile texts satisfy the properties") {
     const std::vector<std::string> corpus = {
         "",
         std::string(1, '\0'),
         "\xFF\xFE\x80",
-        "\xE2\x96\x81\xE2\x96", // a space mark, then the beginning of one
+        "\xE2\x96\x81\xE2\x96", // a space mark, then an incomplete one
         "the <|im_end|> the<think>",
         "<|im_end|<|im_end|>>",
         "<think<think>",
@@ -32,7 +32,7 @@ TEST_CASE("collected hostile texts keep the properties") {
     }
 }
 
-TEST_CASE("random texts keep the properties") {
+TEST_CASE("random texts satisfy the properties") {
     std::mt19937 random(7); // the same texts every time
     const std::vector<std::string> parts = {
         "the",        " ",       "a", "aa",   "\n",   "\u2581",     "\xC3", "\xA9", "\u00e9",

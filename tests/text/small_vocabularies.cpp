@@ -3,6 +3,9 @@
 #include "core/text/byte_alphabet.hpp"
 #include "tests/support/gguf_writer.hpp"
 
+#include <stdexcept>
+#include <utility>
+
 #include <fmt/format.h>
 
 namespace etna::test {
@@ -77,6 +80,13 @@ Result<text::Tokenizer> build(const SmallVocabulary& vocabulary) {
     if (!file)
         return std::move(file).error();
     return text::Tokenizer::create(*file);
+}
+
+text::Tokenizer require(const SmallVocabulary& vocabulary) {
+    auto tokenizer = build(vocabulary);
+    if (!tokenizer)
+        throw std::runtime_error(tokenizer.error().message);
+    return std::move(tokenizer).value();
 }
 
 } // namespace etna::test

@@ -25,15 +25,18 @@ struct SmallVocabulary {
     TokenId add(std::string token, text::TokenType type = text::TokenType::normal, float score = 0);
 };
 
-/// 256 bytes (token b stands for byte b), then merges of "the", " the", runs of 'a' and of spaces, <|im_end|>
+/// 256 bytes (token b is byte b), then merges of "the", " the", runs of 'a' and of spaces, <|im_end|>
 /// (control) and <think> (user-defined). Pre-tokenizer gpt-2; neither BOS nor EOS is added.
 SmallVocabulary small_bpe();
 
 /// <unk> <s> </s>, the byte tokens (byte b is token 3 + b), "\u2581", some letters, "th", "the", "\u2581the",
-/// runs of 'a' and of "\u2581". Adds BOS and the space prefix, as files that say nothing do.
+/// runs of 'a' and of "\u2581". Adds BOS and the space prefix, the defaults of a file without these keys.
 SmallVocabulary small_sentencepiece();
 
 /// Writes the file in memory and reads it.
 Result<text::Tokenizer> build(const SmallVocabulary& vocabulary);
+
+/// As build(); throws std::runtime_error with the message of an error.
+text::Tokenizer require(const SmallVocabulary& vocabulary);
 
 } // namespace etna::test

@@ -6,7 +6,7 @@
 namespace etna::text {
 namespace {
 
-bool found(const SpecialMatcher& matcher, std::string_view text, std::size_t from, std::size_t begin,
+bool finds(const SpecialMatcher& matcher, std::string_view text, std::size_t from, std::size_t begin,
            std::size_t end, TokenId token) {
     const auto match = matcher.find(text, from);
     return match && match->begin == begin && match->end == end && match->token == token;
@@ -19,11 +19,11 @@ TEST_CASE("the leftmost name is found, and the longest there") {
     matcher.add("<a>", 1);
     matcher.add("<a><b>", 2);
     matcher.add("b><", 3);
-    CHECK(found(matcher, "x<a>y", 0, 1, 4, 1));
-    CHECK(found(matcher, "x<a><b>y", 0, 1, 7, 2));
-    CHECK(found(matcher, "<a><b", 0, 0, 3, 1));
-    CHECK(found(matcher, "b><a>", 0, 0, 3, 3));
-    CHECK(found(matcher, "<a><a>", 1, 3, 6, 1));
+    CHECK(finds(matcher, "x<a>y", 0, 1, 4, 1));
+    CHECK(finds(matcher, "x<a><b>y", 0, 1, 7, 2));
+    CHECK(finds(matcher, "<a><b", 0, 0, 3, 1));
+    CHECK(finds(matcher, "b><a>", 0, 0, 3, 3));
+    CHECK(finds(matcher, "<a><a>", 1, 3, 6, 1));
     CHECK_FALSE(matcher.find("<a", 0));
     CHECK_FALSE(matcher.find("", 0));
 }
@@ -36,7 +36,7 @@ TEST_CASE("empty and overlong names are never found; the first of equal names st
     CHECK_FALSE(matcher.find(longest + "x", 0));
     matcher.add(longest, 3);
     matcher.add(longest, 4);
-    CHECK(found(matcher, longest, 0, 0, longest.size(), 3));
+    CHECK(finds(matcher, longest, 0, 0, longest.size(), 3));
 }
 
 } // namespace etna::text

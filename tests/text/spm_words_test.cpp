@@ -1,5 +1,5 @@
-// SentencePiece's tokens of a text are those of its merges over the whole text, although they are found word
-// by word, whatever spaces a vocabulary has inside its tokens.
+// Encoding word by word gives SentencePiece's tokens of the entire text, whatever spaces a vocabulary has
+// inside its tokens.
 #include "tests/support/catch.hpp"
 #include "tests/text/small_vocabularies.hpp"
 
@@ -16,7 +16,7 @@ namespace {
 
 const std::string mark = "\u2581";
 
-/// The merges as they are defined: the best pair of all, the leftmost among equals, again and again.
+/// The merges by definition: repeatedly the best pair of all, the leftmost among equals.
 std::vector<TokenId> merged(const std::string& text,
                             const std::map<std::string, std::pair<TokenId, float>>& tokens) {
     std::vector<std::string> symbols = {mark};
@@ -60,7 +60,7 @@ std::string with_marks(const std::string& text) {
 
 } // namespace
 
-TEST_CASE("a text's tokens are those of its merges as a whole, whatever stands inside tokens") {
+TEST_CASE("encoding word by word equals merging the entire text, for any spaces inside tokens") {
     std::mt19937 random(7);
     for (int vocabularies = 0; vocabularies < 60; ++vocabularies) {
         SmallVocabulary vocabulary = small_sentencepiece();
@@ -93,7 +93,7 @@ TEST_CASE("a text's tokens are those of its merges as a whole, whatever stands i
     }
 }
 
-TEST_CASE("memory is asked for by the longest word, and by the text's length, and refused as an error") {
+TEST_CASE("memory is reserved for the longest word and the text's length, and a refusal is an error") {
     for (const auto& vocabulary : {small_bpe(), small_sentencepiece()}) {
         const auto tokenizer = build(vocabulary);
         REQUIRE(tokenizer);

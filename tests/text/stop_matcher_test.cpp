@@ -45,7 +45,7 @@ Outcome streamed(const std::string& text, const std::vector<std::string>& stops,
 
 } // namespace
 
-TEST_CASE("text comes out as soon as it cannot be part of a stop") {
+TEST_CASE("text is returned as soon as it cannot be part of a stop") {
     StopMatcher matcher({"STOP", "\n\n"});
     CHECK(matcher.push("one S") == "one ");
     CHECK(matcher.push("TO").empty());
@@ -58,7 +58,7 @@ TEST_CASE("text comes out as soon as it cannot be part of a stop") {
     CHECK(matcher.flush().empty());
 }
 
-TEST_CASE("what was held back comes out at the end") {
+TEST_CASE("flush() returns the held-back text") {
     StopMatcher matcher({"STOP"});
     CHECK(matcher.push("a ST") == "a ");
     CHECK(matcher.flush() == "ST");
@@ -73,13 +73,13 @@ TEST_CASE("no stops and empty stops let everything through") {
     CHECK(empty.matched() == 1U);
 }
 
-TEST_CASE("a character of a stop is never cut in two") {
+TEST_CASE("a character of a stop is never split") {
     StopMatcher matcher({"\u00e9\u00e8"});
     CHECK(matcher.push("x\u00e9") == "x");
     CHECK(matcher.push("\u00ea") == "\u00e9\u00ea"); // shares its first byte with the stop's second character
 }
 
-TEST_CASE("a stream cut anywhere gives what the definition says") {
+TEST_CASE("a stream split anywhere gives the result of the definition") {
     std::mt19937 random(11);
     for (int round = 0; round < 20000; ++round) {
         const auto word = [&](std::size_t longest) {
@@ -96,7 +96,7 @@ TEST_CASE("a stream cut anywhere gives what the definition says") {
         const Outcome got = streamed(text, stops, random);
         INFO(fmt::format("text {:?}, stops {}, expected {:?}, got {:?}", text, stops, want.text, got.text));
         REQUIRE(got.text == want.text);
-        // Of two equal stops either may be named.
+        // Either of two equal stops may be reported.
         REQUIRE(got.stop.has_value() == want.stop.has_value());
         if (want.stop)
             REQUIRE(stops[*got.stop] == stops[*want.stop]);

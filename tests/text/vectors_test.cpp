@@ -32,7 +32,7 @@ void compare(const text::Tokenizer& tokenizer, const TokenizerCase& one, const s
     CHECK(false);
 }
 
-/// User-defined tokens are found in every mode, so there is no plain encoding of such a text.
+/// User-defined tokens are matched in every mode, so such a text has no plain encoding.
 bool holds_user_defined(const text::Tokenizer& tokenizer, const std::string& text) {
     for (TokenId token = 0; token < tokenizer.size(); ++token) {
         if (tokenizer.type(token) == text::TokenType::user_defined &&

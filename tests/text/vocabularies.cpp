@@ -19,7 +19,7 @@
 namespace etna::test {
 namespace {
 
-/// Also reads what is not compressed.
+/// Also reads uncompressed files.
 std::string read_gzip(const std::filesystem::path& path) {
     const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "rb"), gzclose);
     if (!file)
@@ -108,7 +108,7 @@ TokenizerCases read_vectors(const std::filesystem::path& texts, const std::files
     for (std::size_t position = 0; position < content.size();) {
         const std::size_t end = content.find(separator, position);
         if (end == std::string::npos)
-            break; // the last separator has nothing behind it
+            break; // nothing follows the last separator
         std::string line;
         if (!std::getline(lines, line))
             throw std::runtime_error(ids.string() + " has fewer lines than there are texts");

@@ -23,15 +23,14 @@ text::Tokenizer cl100k_vocabulary(const std::filesystem::path& path, const std::
 /// tests/data/vocab
 std::filesystem::path bundled_folder();
 
-/// What the environment variable ETNA_REFERENCE_DATA names, if it is set.
+/// The folder named by the environment variable ETNA_REFERENCE_DATA, if it is set.
 std::optional<std::filesystem::path> reference_folder();
 
 struct TokenizerCase {
     std::string text;
     std::vector<TokenId> ids; ///< without BOS
     text::SpecialTokens special = text::SpecialTokens::parse;
-    std::optional<std::vector<TokenId>> plain_ids =
-        {}; ///< where no added token at all is looked for, if that differs
+    std::optional<std::vector<TokenId>> plain_ids = {}; ///< without matching any added token, if that differs
     std::optional<std::vector<TokenId>> ids_with_bos = {};
 };
 

@@ -1,4 +1,4 @@
-// What a file may say about its tokens, and what is refused.
+// Vocabularies of files: accepted and refused values.
 #include "core/text/tokenizer.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/text/small_vocabularies.hpp"
@@ -52,7 +52,7 @@ TEST_CASE("missing and short lists are refused") {
     check_refused(short_types, ErrorKind::corrupt, "tokenizer.ggml.token_type");
 }
 
-TEST_CASE("values that make no sense are refused") {
+TEST_CASE("inconsistent values are refused") {
     auto id = small_bpe();
     id.ids.emplace_back("bos", static_cast<uint32_t>(id.tokens.size()));
     check_refused(id, ErrorKind::corrupt, "bos_token_id");
@@ -70,7 +70,7 @@ TEST_CASE("values that make no sense are refused") {
     check_refused(bos, ErrorKind::corrupt, "bos_token_id");
 }
 
-TEST_CASE("an id of all ones means that there is none") {
+TEST_CASE("an id of all ones means that the token is absent") {
     auto vocabulary = small_bpe();
     vocabulary.ids.emplace_back("bos", std::numeric_limits<uint32_t>::max());
     const auto tokenizer = build(vocabulary);
@@ -93,7 +93,7 @@ TEST_CASE("end tokens are eos, eot, eom and the well-known names") {
     auto vocabulary = small_bpe();
     vocabulary.ids = {{"eos", 1}, {"eot", 2}, {"eom", 3}};
     const TokenId text_like = vocabulary.add("</s>");            // typed as text: closes an HTML element
-    const TokenId end_of_text = vocabulary.add("<|endoftext|>"); // typed as text, though it is none
+    const TokenId end_of_text = vocabulary.add("<|endoftext|>"); // typed as text, although it ends a text
     const auto tokenizer = build(vocabulary);
     REQUIRE(tokenizer);
     const auto ends = tokenizer->end_tokens();

@@ -1,5 +1,5 @@
-#include "core/vk/block_space.hpp"
 #include "core/vk/buffer.hpp"
+#include "core/vk/sub_allocator.hpp"
 #include "tests/vk/shaders.hpp"
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 using namespace etna;
 using namespace etna::test;
 
-TEST_CASE("bytes survive the way through upload, device and readback memory, at odd offsets") {
+TEST_CASE("bytes survive upload, device and readback memory, at odd offsets") {
     auto& device = gpu().device;
     for (const uint64_t bytes : {1U, 3U, 255U, 256U, 257U, 100003U}) {
         for (const uint64_t offset : {0U, 1U, 7U, 64U}) {
@@ -48,7 +48,7 @@ TEST_CASE("fill writes its word into the part and nothing else") {
     CHECK(read_words(device, buffer, 64) == expected);
 }
 
-TEST_CASE("every buffer has an aligned address of its own") {
+TEST_CASE("every buffer has a distinct, aligned address") {
     auto& device = gpu().device;
     std::vector<vk::Buffer> buffers;
     for (const auto memory :
@@ -74,7 +74,7 @@ TEST_CASE("an empty buffer has no range, and moving empties the source") {
     CHECK(empty.mapped().size() == 10);
 }
 
-TEST_CASE("sizes that cannot be had are errors that name the buffer") {
+TEST_CASE("a size that cannot be allocated is an error that names the buffer") {
     auto& device = gpu().device;
     const auto none = vk::Buffer::create(device, vk::MemoryDomain::device, 0, "nothing");
     REQUIRE_FALSE(none);

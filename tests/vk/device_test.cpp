@@ -59,7 +59,7 @@ TEST_CASE("free memory on a CPU device is the host's, not the heap's") {
     CHECK(static_cast<double>(state.free_bytes) == Approx(static_cast<double>(host)).margin(slack));
 }
 
-TEST_CASE("a device that lacks something is refused with what it lacks") {
+TEST_CASE("a device that lacks a required feature is refused, and the error names it") {
     vk::PhysicalDevice poor = gpu().physical;
     poor.missing = "timelineSemaphore";
     const auto device = vk::Device::create(gpu().instance, poor);

@@ -15,7 +15,7 @@ TEST_CASE("a failed Vulkan call has a kind, a cause and a hint") {
     CHECK(vulkan_error(VK_ERROR_FEATURE_NOT_PRESENT, "x").kind == ErrorKind::unsupported);
     constexpr int unknown = -1999999999; // no result of today, but one that the type can hold
     const auto strange = vulkan_error(static_cast<VkResult>(unknown), "x");
-    CHECK(strange.kind == ErrorKind::no_device); // the driver says no more than that it failed
+    CHECK(strange.kind == ErrorKind::no_device); // the driver reports only that it failed
     CHECK(strange.message == "x failed with VkResult -1999999999");
     CHECK_FALSE(strange.hint.empty());
 }

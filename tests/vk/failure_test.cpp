@@ -1,5 +1,5 @@
-// What happens when the driver fails, shown by putting failing functions in the place of the driver's.
-#include "core/vk/device_content.hpp"
+// Failures of the driver, simulated by replacing its functions with failing ones.
+#include "core/vk/impl.hpp"
 #include "tests/vk/shaders.hpp"
 
 using namespace etna;
@@ -27,11 +27,11 @@ VKAPI_ATTR VkResult VKAPI_CALL lose_device_while_waiting(VkDevice, const VkSemap
     return VK_ERROR_DEVICE_LOST;
 }
 
-/// A device of its own whose functions can be replaced.
+/// A separate device, whose functions can be replaced.
 struct Fixture {
     std::unique_ptr<vk::Device> device =
         must(vk::Device::create(gpu().instance, gpu().physical, gpu().options));
-    VolkDeviceTable& functions = device->content().device.functions;
+    VolkDeviceTable& functions = device->impl().device.functions;
 
     void limit_allocations(uint64_t bytes) const {
         driver_allocate = functions.vkAllocateMemory;
@@ -42,7 +42,7 @@ struct Fixture {
 
 } // namespace
 
-TEST_CASE("running out of memory says what was asked and what is free, and the device goes on") {
+TEST_CASE("the error for exhausted memory gives requested and free bytes, and the device remains usable") {
     const Fixture f;
     f.limit_allocations(mebibyte);
     const auto buffer = vk::Buffer::create(*f.device, vk::MemoryDomain::device, 2 * mebibyte, "hog");
@@ -52,14 +52,14 @@ TEST_CASE("running out of memory says what was asked and what is free, and the d
     CHECK(buffer.error().message.find("MiB are free on `" + f.device->profile().name + "`") !=
           std::string::npos);
     CHECK_FALSE(buffer.error().hint.empty());
-    CHECK(f.device->content().allocator->block_count() == 0);
-    // No shared block can be had, but exactly what is needed.
+    CHECK(f.device->impl().allocator->block_count() == 0);
+    // A shared block cannot be allocated, but a block of the exact size can.
     const auto small = must(vk::Buffer::create(*f.device, vk::MemoryDomain::device, 4096, "small"));
     CHECK(small.bytes() == 4096);
-    CHECK(f.device->content().allocator->device_local_bytes() == 4096);
+    CHECK(f.device->impl().allocator->device_local_bytes() == 4096);
 }
 
-TEST_CASE("memory that the device still uses is waited for before it is called missing") {
+TEST_CASE("allocation waits for memory that the device still uses before it fails") {
     const Fixture f;
     const vk::Pipeline pipeline = make_add_one(*f.device);
     auto used = std::make_unique<vk::Buffer>(

@@ -48,7 +48,7 @@ TEST_CASE("each kind of conflict is found and named") {
     }
 }
 
-TEST_CASE("what does not conflict passes") {
+TEST_CASE("accesses without conflict pass") {
     const Range first{0x1000, 0x100};
     const Range neighbour{0x1100, 0x100};
     HazardCheck check;
@@ -61,7 +61,7 @@ TEST_CASE("what does not conflict passes") {
         CHECK(add(check, "b", {neighbour}, {}));
         CHECK(add(check, "c", {}, {{0xf00, 0x100}}));
     }
-    SECTION("one step that reads what it writes") {
+    SECTION("one step that reads the range it writes") {
         CHECK(add(check, "a", {first}, {first}));
     }
     SECTION("empty ranges") {
@@ -77,7 +77,7 @@ TEST_CASE("what does not conflict passes") {
     }
 }
 
-TEST_CASE("a conflict is found behind many steps, and only since the last barrier") {
+TEST_CASE("a conflict is found across many steps, but not across a barrier") {
     HazardCheck check;
     for (uint64_t i = 0; i < 1000; ++i)
         REQUIRE(add(check, "many", {{0x10000 + i * 16, 16}}, {{0x80000 + i * 16, 16}}));

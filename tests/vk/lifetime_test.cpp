@@ -1,5 +1,5 @@
-// What happens to memory, pipelines and command buffers while the device is at work.
-#include "core/vk/device_content.hpp"
+// Lifetime of memory, pipelines and command buffers that the device is still using.
+#include "core/vk/impl.hpp"
 #include "tests/vk/shaders.hpp"
 
 #include <vector>
@@ -9,12 +9,12 @@ using namespace etna::test;
 
 namespace {
 
-/// A device of its own, so that its allocator holds nothing else.
-struct Fixture {
+/// A separate device, so that its allocator has no other allocations.
+struct LifetimeFixture {
     std::unique_ptr<vk::Device> device =
         must(vk::Device::create(gpu().instance, gpu().physical, gpu().options));
 
-    [[nodiscard]] vk::Allocator& allocator() const { return *device->content().allocator; }
+    [[nodiscard]] vk::Allocator& allocator() const { return *device->impl().allocator; }
     [[nodiscard]] vk::Buffer buffer(uint64_t bytes) const {
         return must(vk::Buffer::create(*device, vk::MemoryDomain::device, bytes, "test"));
     }
@@ -34,10 +34,10 @@ uint64_t start_long_work(vk::Device& device, const vk::Pipeline& pipeline, const
 
 } // namespace
 
-TEST_CASE("memory is not given out again while the device may use it") {
-    const Fixture f;
+TEST_CASE("memory is not reused while the device may use it") {
+    const LifetimeFixture f;
     const vk::Pipeline pipeline = make_add_one(*f.device);
-    const vk::Buffer keeper = f.buffer(256); // keeps the block
+    const vk::Buffer keeper = f.buffer(256); // so that the block stays allocated
     auto used = std::make_unique<vk::Buffer>(f.buffer(work_bytes));
     const vk::Range range = used->range();
     const uint64_t value = start_long_work(*f.device, pipeline, range);
@@ -51,7 +51,7 @@ TEST_CASE("memory is not given out again while the device may use it") {
 }
 
 TEST_CASE("a pipeline may be destroyed while it runs") {
-    const Fixture f;
+    const LifetimeFixture f;
     const vk::Buffer buffer = f.buffer(work_bytes);
     write_words(*f.device, buffer, std::vector<uint32_t>(work_bytes / 4, 7));
     uint64_t value = 0;
@@ -63,16 +63,16 @@ TEST_CASE("a pipeline may be destroyed while it runs") {
     CHECK(read_words(*f.device, buffer, work_bytes / 4) == std::vector<uint32_t>(work_bytes / 4, 7 + 6 * 20));
 }
 
-TEST_CASE("a device waits for its work before it goes") {
-    const Fixture f;
+TEST_CASE("destroying a device waits for its work") {
+    const LifetimeFixture f;
     const vk::Pipeline pipeline = make_add_one(*f.device);
     const vk::Buffer buffer = f.buffer(work_bytes);
     start_long_work(*f.device, pipeline, buffer.range());
-    SUCCEED(); // the validation layer complains about what is destroyed in use
+    SUCCEED(); // the validation layer reports an object that is destroyed in use
 }
 
-TEST_CASE("blocks are shared, recovered, and large buffers get allocations of their own") {
-    const Fixture f;
+TEST_CASE("blocks are shared and reused, and large buffers get dedicated allocations") {
+    const LifetimeFixture f;
     CHECK(f.allocator().block_count() == 0);
     {
         std::vector<vk::Buffer> many;
@@ -84,7 +84,7 @@ TEST_CASE("blocks are shared, recovered, and large buffers get allocations of th
         CHECK(f.allocator().block_count() == 2);
         CHECK(f.allocator().device_local_bytes() >= 56 * mebibyte);
     }
-    CHECK(f.allocator().block_count() == 1); // one empty block is kept
+    CHECK(f.allocator().block_count() == 1); // one empty block is retained
     CHECK(f.allocator().device_local_bytes() == 16 * mebibyte);
     std::vector<vk::Buffer> several;
     several.reserve(8);
@@ -95,8 +95,8 @@ TEST_CASE("blocks are shared, recovered, and large buffers get allocations of th
     CHECK(f.allocator().block_count() == 1);
 }
 
-TEST_CASE("a steady stream of submissions makes no new command buffers") {
-    const Fixture f;
+TEST_CASE("a steady stream of submissions allocates no new command buffers") {
+    const LifetimeFixture f;
     const vk::Pipeline pipeline = make_add_one(*f.device);
     const vk::Buffer buffer = f.buffer(4000);
     uint64_t previous = 0;
@@ -109,7 +109,7 @@ TEST_CASE("a steady stream of submissions makes no new command buffers") {
         previous = value;
     }
     must(f.device->wait(previous));
-    CHECK(f.device->content().slots->size() <= 3);
+    CHECK(f.device->impl().contexts->size() <= 3);
     {
         auto abandoned = must(vk::Recorder::create(*f.device));
     }
@@ -117,5 +117,5 @@ TEST_CASE("a steady stream of submissions makes no new command buffers") {
         auto recorder = must(vk::Recorder::create(*f.device));
         const auto unsubmitted = must(recorder.finish());
     }
-    CHECK(f.device->content().slots->size() <= 3);
+    CHECK(f.device->impl().contexts->size() <= 3);
 }

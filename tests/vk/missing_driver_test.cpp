@@ -36,7 +36,7 @@ TEST_CASE("child: opens and closes Vulkan", "[.child]") {
     for (int round = 0; round < 3; ++round) {
         const auto instance = vk::Instance::create(vk::Validation::off);
         REQUIRE(instance);
-        const auto chosen = vk::choose((*instance)->devices(), "");
+        const auto chosen = vk::select_device((*instance)->devices(), "");
         REQUIRE(chosen);
         REQUIRE(vk::Device::create(**instance, *chosen));
     }
@@ -87,15 +87,15 @@ TEST_CASE("an instance can be opened after the last one has gone, with a loader 
     CHECK(contains(output, "opened 3 times"));
 }
 
-TEST_CASE("no driver is an error that says what to install") {
+TEST_CASE("a missing driver is an error that names the packages to install") {
     const std::string output = output_of_child("VK_DRIVER_FILES=/dev/null VK_ICD_FILENAMES=/dev/null");
     CAPTURE(output);
     CHECK(contains(output, "no_device: no Vulkan driver"));
     CHECK(contains(output, "apt install libvulkan1 mesa-vulkan-drivers"));
 }
 
-TEST_CASE("no loader is an error that says what to install") {
-    // A library search path on which the loader's names lead to files that are no libraries.
+TEST_CASE("a missing loader is an error that names the packages to install") {
+    // A library search path on which the loader's names are files that are not libraries.
     const auto folder =
         std::filesystem::temp_directory_path() / ("etna-no-loader-" + std::to_string(getpid()));
     std::filesystem::create_directories(folder);
@@ -110,7 +110,7 @@ TEST_CASE("no loader is an error that says what to install") {
     CHECK(contains(output, "apt install libvulkan1 mesa-vulkan-drivers"));
 }
 
-TEST_CASE("a library under the loader's name that is none is as good as no loader") {
+TEST_CASE("a file under the loader's name that is not a loader is treated as a missing loader") {
     const auto folder =
         std::filesystem::temp_directory_path() / ("etna-other-loader-" + std::to_string(getpid()));
     std::filesystem::create_directories(folder);
@@ -125,7 +125,7 @@ TEST_CASE("a library under the loader's name that is none is as good as no loade
     CHECK(contains(output, "no_device: the Vulkan loader (libvulkan.so.1) cannot be opened"));
 }
 
-TEST_CASE("no validation layer is an error that says what to install") {
+TEST_CASE("a missing validation layer is an error that names the packages to install") {
     const std::string output = output_of_child("ETNA_CHILD_VALIDATION=1 VK_LAYER_PATH=/nonexistent");
     CAPTURE(output);
     CHECK(contains(output, "unsupported: the Vulkan validation layer is not installed"));

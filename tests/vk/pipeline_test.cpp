@@ -39,7 +39,7 @@ ErrorKind kind_of(vk::Device& device, const vk::PipelineOptions& options) {
 
 } // namespace
 
-TEST_CASE("specialisation sets the workgroup size and the profile tells the subgroup size") {
+TEST_CASE("specialisation sets the workgroup size, and the profile has the subgroup size") {
     auto& device = gpu().device;
     for (const uint32_t workgroup : {1U, 64U, 96U, 128U}) {
         const SubgroupReport found = report(device, workgroup, 0);
@@ -51,7 +51,7 @@ TEST_CASE("specialisation sets the workgroup size and the profile tells the subg
     }
 }
 
-TEST_CASE("a required subgroup size is obeyed, or refused where it cannot be") {
+TEST_CASE("a required subgroup size is used, or refused if the device does not support it") {
     auto& device = gpu().device;
     const vk::DeviceProfile& profile = device.profile();
     const uint32_t workgroup = 128;
@@ -70,7 +70,7 @@ TEST_CASE("a required subgroup size is obeyed, or refused where it cannot be") {
     }
 }
 
-TEST_CASE("what is no shader, or more than the device can, is refused with the label") {
+TEST_CASE("an invalid or unsupported shader is refused, and the error has its label") {
     auto& device = gpu().device;
     const std::vector<uint32_t> noise(100, 0x12345678);
     CHECK(kind_of(device, {.label = "noise", .code = noise}) == ErrorKind::invalid_argument);
@@ -86,7 +86,7 @@ TEST_CASE("what is no shader, or more than the device can, is refused with the l
                            .push_constant_bytes = sizeof(uint64_t)}) == ErrorKind::unsupported);
 }
 
-TEST_CASE("pipelines move and keep their label") {
+TEST_CASE("a moved pipeline has its label") {
     auto first = make_add_one(gpu().device);
     const vk::Pipeline second = std::move(first);
     CHECK(second.label() == "add_one");

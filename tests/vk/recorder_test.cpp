@@ -10,7 +10,7 @@ using namespace etna::test;
 
 namespace {
 
-struct Fixture {
+struct RecorderFixture {
     vk::Device& device = gpu().device;
     vk::Pipeline pipeline = make_add_one(device);
     vk::Buffer a = must(vk::Buffer::create(device, vk::MemoryDomain::device, 1000 * 4, "a"));
@@ -73,7 +73,7 @@ TEST_CASE("scale_add computes through addresses in push constants") {
 }
 
 TEST_CASE("thousands of dispatches with barriers between see each other's writes") {
-    const Fixture f;
+    const RecorderFixture f;
     write_words(f.device, f.a, counting(5, 1000));
     auto recorder = f.recorder();
     for (int i = 0; i < 1500; ++i) {
@@ -90,7 +90,7 @@ TEST_CASE("thousands of dispatches with barriers between see each other's writes
 }
 
 TEST_CASE("a submission comes after everything submitted before") {
-    const Fixture f;
+    const RecorderFixture f;
     write_words(f.device, f.a, counting(0, 1000));
     uint64_t last = 0;
     for (int i = 0; i < 50; ++i) {
@@ -105,7 +105,7 @@ TEST_CASE("a submission comes after everything submitted before") {
 }
 
 TEST_CASE("regions nest and are optional for nothing but captures") {
-    const Fixture f;
+    const RecorderFixture f;
     write_words(f.device, f.a, counting(0, 1000));
     auto recorder = f.recorder();
     recorder.begin_region("step");
@@ -128,7 +128,7 @@ TEST_CASE("a missing barrier is an error that names both steps") {
     if (!vk::hazard_checks) {
         FAIL("tests are built with ETNA_CHECKS");
     }
-    const Fixture f;
+    const RecorderFixture f;
     const auto record = [&](std::optional<uint32_t> omitted) {
         auto recorder = f.recorder({.omitted_barrier = omitted});
         recorder.fill(f.a, 0, 4000, 1);
@@ -150,11 +150,11 @@ TEST_CASE("a missing barrier is an error that names both steps") {
     REQUIRE_FALSE(second);
     CHECK(second.error().message.find("no barrier between `add_one`, which writes") == 0);
     CHECK(second.error().message.find("and `copy`, which reads") != std::string::npos);
-    CHECK(record(2)); // there is no such barrier
+    CHECK(record(2)); // no such barrier exists
 }
 
 TEST_CASE("copies and fills outside a buffer, or of odd parts, are errors") {
-    const Fixture f;
+    const RecorderFixture f;
     const auto refuses = [&](const auto& step) {
         auto recorder = f.recorder();
         step(recorder);
@@ -179,7 +179,7 @@ TEST_CASE("copies and fills outside a buffer, or of odd parts, are errors") {
 }
 
 TEST_CASE("dispatches with wrong push constants or group counts are errors") {
-    const Fixture f;
+    const RecorderFixture f;
     const AddOnePush push;
     const auto refuses = [&](ByteView push_constants, std::array<uint32_t, 3> groups) {
         auto recorder = f.recorder();
@@ -202,8 +202,8 @@ TEST_CASE("dispatches with wrong push constants or group counts are errors") {
     }
 }
 
-TEST_CASE("the first failure sticks") {
-    const Fixture f;
+TEST_CASE("the first failure is reported, whatever follows") {
+    const RecorderFixture f;
     auto recorder = f.recorder();
     recorder.fail({ErrorKind::unsupported, "first"});
     recorder.fail({ErrorKind::internal, "second"});
@@ -213,7 +213,7 @@ TEST_CASE("the first failure sticks") {
 }
 
 TEST_CASE("commands cannot be submitted to another device or waited for before they are submitted") {
-    const Fixture f;
+    const RecorderFixture f;
     auto other = must(vk::Device::create(gpu().instance, gpu().physical, gpu().options));
     auto recorder = must(vk::Recorder::create(*other));
     auto commands = must(recorder.finish());

@@ -16,7 +16,7 @@
 
 namespace etna::test {
 
-/// SPIR-V of the .comp files beside this.
+/// SPIR-V of the .comp files in this folder.
 std::span<const uint32_t> scale_add_code();
 std::span<const uint32_t> add_one_code();
 std::span<const uint32_t> subgroup_code();
@@ -54,7 +54,7 @@ inline void must(const Status& status) {
 
 vk::Pipeline make_add_one(vk::Device& device);
 
-/// Records to[i] = from[i] + rounds on whole buffers of words.
+/// Records to[i] = from[i] + rounds on entire buffers of words.
 void add_one(vk::Recorder& recorder, const vk::Pipeline& pipeline, const vk::Range& from, const vk::Range& to,
              uint32_t rounds = 1);
 

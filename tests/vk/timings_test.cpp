@@ -5,7 +5,7 @@
 using namespace etna;
 using namespace etna::test;
 
-TEST_CASE("timestamps tell how long each dispatch took, by region") {
+TEST_CASE("timestamps give the duration of each dispatch, by region") {
     auto& device = gpu().device;
     const vk::Pipeline pipeline = make_add_one(device);
     const auto buffer = must(vk::Buffer::create(device, vk::MemoryDomain::device, mebibyte, "work"));
@@ -40,7 +40,7 @@ TEST_CASE("timestamps tell how long each dispatch took, by region") {
     CHECK(total > 0);
     CHECK(total <= elapsed);
 
-    // Work without timestamps leaves the newest timings as they are.
+    // Work without timestamps does not change the newest timings.
     auto plain = must(vk::Recorder::create(device));
     add_one(plain, pipeline, buffer.range(), buffer.range());
     run(device, plain);

@@ -1,10 +1,10 @@
 #include "core/engine/device/device_executor.hpp"
 
 #include "core/engine/device/device_model.hpp"
-#include "core/engine/device/device_warm_up.hpp"
 #include "core/model/model.hpp"
-#include "core/model/stage.hpp"
+#include "core/model/nan_probe.hpp"
 
+#include <algorithm>
 #include <cassert>
 #include <cstring>
 #include <string>
@@ -20,7 +20,7 @@ namespace {
 struct Submission {
     Transfer transfer;
     uint64_t done_at = 0; ///< timeline value
-    std::vector<WantedRow> wanted;
+    std::vector<OutputRow> output_rows;
 };
 
 class DeviceExecutor final : public Executor {
@@ -64,20 +64,20 @@ Result<Ticket> DeviceExecutor::submit(const Batch& batch) {
     Submission& next = submission(submitted_ + 1);
     ETNA_TRY(vk::CommandBuffer commands, model_->record(batch, next.transfer, {}));
     ETNA_TRY(next.done_at, model_->device().submit(std::move(commands)));
-    next.wanted = model_->wanted();
+    next.output_rows = model_->output_rows();
     return Ticket{.value = ++submitted_};
 }
 
 RowOutput DeviceExecutor::read(const Submission& submission, std::size_t i) const {
-    const WantedRow& wanted = submission.wanted[i];
+    const OutputRow& row = submission.output_rows[i];
     kernels::SampleResult result;
     std::memcpy(&result, submission.transfer.results.mapped().data() + i * sizeof result, sizeof result);
     RowOutput output;
-    if (result.bad != 0) {
+    if (result.nan_probe != 0) {
         output.error = Error{
             .kind = ErrorKind::internal,
             .message = fmt::format("{}: the logits are not numbers; {} made the first that is none", name_,
-                                   model::part_before(result.bad - 1, model_->layers())),
+                                   model::block_before_probe(result.nan_probe - 1, model_->layers())),
             .hint = "the file may be damaged, or the device or its driver computed wrongly: try another "
                     "file, or another --device"};
         return output;
@@ -85,12 +85,12 @@ RowOutput DeviceExecutor::read(const Submission& submission, std::size_t i) cons
     output.token = result.token;
     output.log_sum_exp = result.log_sum_exp;
     output.logit = result.logit;
-    output.candidates.reserve(wanted.candidates);
-    for (uint32_t k = 0; k < wanted.candidates; ++k) {
+    output.candidates.reserve(row.candidates);
+    for (uint32_t k = 0; k < row.candidates; ++k) {
         output.candidates.push_back(
             {.token = result.candidates[k].token, .logit = result.candidates[k].logit});
     }
-    if (wanted.output_kind == OutputKind::logits) {
+    if (row.output_kind == OutputKind::logits) {
         const std::size_t row_bytes = limits_.vocabulary * sizeof(float);
         output.logits.resize(limits_.vocabulary);
         std::memcpy(output.logits.data(), submission.transfer.logits.mapped().data() + i * row_bytes,
@@ -108,10 +108,54 @@ Result<Outputs> DeviceExecutor::wait(Ticket ticket) {
     ETNA_CHECK(model_->device().wait(oldest.done_at));
     read_ = ticket.value;
     Outputs outputs;
-    outputs.rows.reserve(oldest.wanted.size());
-    for (std::size_t i = 0; i < oldest.wanted.size(); ++i)
+    outputs.rows.reserve(oldest.output_rows.size());
+    for (std::size_t i = 0; i < oldest.output_rows.size(); ++i)
         outputs.rows.push_back(read(oldest, i));
     return outputs;
+}
+
+/// Returns `count` rows of one sequence that end at the last position of the context, so that attention uses
+/// split-KV; the rows with an output request every output kind that has its own kernels.
+Batch warm_up_batch(RowKind kind, uint32_t count, const SequenceView& view, const Limits& limits) {
+    Batch batch;
+    batch.sequences = {view};
+    for (uint32_t i = 0; i < count; ++i) {
+        Row row;
+        row.kind = kind;
+        row.position = limits.context_tokens - count + i;
+        row.output_kind = i < limits.output_rows_max ? OutputKind::candidates : OutputKind::none;
+        row.candidates = 1;
+        batch.rows.push_back(row);
+    }
+    return batch;
+}
+
+/// Returns the row counts to record. Kernel selection may change at powers of two; the last range ends at the
+/// maximum count.
+std::vector<uint32_t> warm_up_row_counts(const Limits& limits) {
+    const uint32_t max = std::min(limits.batch_rows_max, limits.context_tokens);
+    std::vector<uint32_t> counts;
+    for (uint32_t count = 1; count < max; count *= 2)
+        counts.push_back(count);
+    counts.push_back(max);
+    return counts;
+}
+
+/// Creates every pipeline that a step can request, by recording steps of both row kinds at the row counts
+/// where kernel selection changes, without submitting them. Blocks while the driver compiles. Errors:
+/// unsupported (a shader that the device refuses), out_of_memory, device_lost.
+Status warm_up(DeviceModel& model, const Transfer& transfer, const Limits& limits) {
+    const std::vector<PageId> pages(divide_up(limits.context_tokens, limits.page_tokens), 0);
+    const SequenceView view{.pages = std::vector(limits.groups.size(), std::span<const PageId>(pages))};
+    for (const RowKind kind : {RowKind::decode, RowKind::prefill}) {
+        for (const uint32_t count : warm_up_row_counts(limits)) {
+            const Result<vk::CommandBuffer> unused =
+                model.record(warm_up_batch(kind, count, view, limits), transfer, {});
+            if (!unused)
+                return unused.error().while_doing("while preparing kernels");
+        }
+    }
+    return {};
 }
 
 } // namespace
@@ -139,7 +183,7 @@ Result<std::unique_ptr<Executor>> create_device_executor(vk::Device& device, con
     for (uint32_t i = 0; i < plan.limits.in_flight_max; ++i) {
         Submission submission;
         ETNA_TRY(submission.transfer, Transfer::create(device, plan, model->rotary_dims()));
-        submission.wanted.reserve(plan.limits.output_rows_max);
+        submission.output_rows.reserve(plan.limits.output_rows_max);
         ring.push_back(std::move(submission));
     }
     ETNA_CHECK(warm_up(*model, ring.front().transfer, plan.limits));

@@ -8,14 +8,14 @@ namespace etna::engine {
 
 Result<Transfer> Transfer::create(vk::Device& device, const DevicePlan& plan, uint32_t rotary_dims) {
     const Limits& limits = plan.limits;
-    const uint64_t wanted = limits.output_rows_max;
+    const uint64_t rows = limits.output_rows_max;
     const uint64_t inputs = step_input_bytes(limits, rotary_dims, limits.groups.size());
     Transfer transfer;
     ETNA_TRY(transfer.upload, vk::Buffer::create(device, vk::MemoryDomain::upload, inputs, "step upload"));
     ETNA_TRY(transfer.results, vk::Buffer::create(device, vk::MemoryDomain::readback,
-                                                  wanted * sizeof(kernels::SampleResult), "step results"));
+                                                  rows * sizeof(kernels::SampleResult), "step results"));
     ETNA_TRY(transfer.logits, vk::Buffer::create(device, vk::MemoryDomain::readback,
-                                                 wanted * limits.vocabulary * sizeof(float), "step logits"));
+                                                 rows * limits.vocabulary * sizeof(float), "step logits"));
     return transfer;
 }
 
@@ -89,8 +89,8 @@ void DeviceModel::copy_pages(vk::Recorder& recorder, const Batch& batch) const {
 void DeviceModel::copy_logits(vk::Recorder& recorder, const Transfer& transfer) const {
     const kernels::Activations& logits = workspace_.activations().logits;
     const uint64_t row_bytes = uint64_t{logits.columns} * sizeof(float);
-    for (std::size_t i = 0; i < wanted().size(); ++i) {
-        if (wanted()[i].output_kind == OutputKind::logits) {
+    for (std::size_t i = 0; i < output_rows().size(); ++i) {
+        if (output_rows()[i].output_kind == OutputKind::logits) {
             recorder.copy(workspace_.logits_buffer(), i * logits.stride * sizeof(float), transfer.logits,
                           i * row_bytes, row_bytes);
         }

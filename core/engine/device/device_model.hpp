@@ -2,8 +2,8 @@
 
 #include "core/base/result.hpp"
 #include "core/engine/batch.hpp"
-#include "core/engine/device/device_inputs.hpp"
 #include "core/engine/device/device_plan.hpp"
+#include "core/engine/device/step_inputs.hpp"
 #include "core/engine/executor.hpp"
 #include "core/gguf/file.hpp"
 #include "core/kernels/library.hpp"
@@ -45,8 +45,8 @@ public:
     Result<vk::CommandBuffer> record(const Batch& batch, const Transfer& transfer,
                                      const vk::RecorderOptions& options);
 
-    /// The rows that have an output, of the last batch passed to record().
-    [[nodiscard]] const std::vector<WantedRow>& wanted() const { return inputs_.wanted(); }
+    /// Returns the rows that have an output, of the last batch passed to record().
+    [[nodiscard]] const std::vector<OutputRow>& output_rows() const { return inputs_.output_rows(); }
     [[nodiscard]] vk::Device& device() const { return library_->device(); }
     [[nodiscard]] uint32_t layers() const { return model_.config().layers; }
     [[nodiscard]] uint32_t rotary_dims() const { return model_.config().rotary_dims_max(); }

@@ -1,7 +1,8 @@
 #include "core/engine/device/device_plan.hpp"
 
 #include "core/base/bytes.hpp"
-#include "core/engine/device/device_inputs.hpp"
+#include "core/engine/device/step_inputs.hpp"
+#include "core/kernels/sample.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -14,7 +15,7 @@ namespace {
 constexpr uint32_t gpu_rows_max = 512;
 constexpr uint32_t cpu_rows_max = 64;
 /// Limits the memory for logits: 64 rows of a vocabulary of 150000 are 38 MB, three times.
-constexpr uint32_t wanted_rows_max = 64;
+constexpr uint32_t logits_rows_max = 64;
 /// One layer's keys or values stay below this: shaders index them with signed 32-bit words.
 constexpr uint64_t layer_cache_bytes_max = 8 * gibibyte;
 /// Part of free memory left for the driver and for other programs.
@@ -45,17 +46,17 @@ struct CacheSizes {
     }
 };
 
-constexpr uint64_t least_in_mebibytes = 10 * mebibyte; ///< below this, KiB are printed
+constexpr uint64_t mebibytes_from = 10 * mebibyte; ///< smaller sizes are printed in KiB
 
 /// A human-readable size.
 std::string size_text(uint64_t bytes) {
-    return bytes < least_in_mebibytes ? fmt::format("{} KiB", bytes / kibibyte)
-                                      : fmt::format("{} MiB", bytes / mebibyte);
+    return bytes < mebibytes_from ? fmt::format("{} KiB", bytes / kibibyte)
+                                  : fmt::format("{} MiB", bytes / mebibyte);
 }
 
 Error no_room(std::string_view name, std::string_view what, uint64_t needed, uint64_t free,
               std::string_view hint = memory_hint) {
-    const uint64_t unit = needed < least_in_mebibytes ? kibibyte : mebibyte; // rounds up to what suffices
+    const uint64_t unit = needed < mebibytes_from ? kibibyte : mebibyte; // rounds up to what suffices
     return {.kind = ErrorKind::out_of_memory,
             .message = fmt::format("{}: {} needs {} of device memory, {} are free", name, what,
                                    size_text(needed + unit), size_text(free)),
@@ -132,7 +133,7 @@ Limits limits_for(const model::Config& config, const kernels::PlanTarget& target
     limits.batch_rows_max =
         sizes.batch_rows_max > 0 ? sizes.batch_rows_max : (is_cpu ? cpu_rows_max : gpu_rows_max);
     limits.sequences_max = sizes.sequences_max;
-    limits.output_rows_max = std::min(limits.batch_rows_max, wanted_rows_max);
+    limits.output_rows_max = std::min(limits.batch_rows_max, logits_rows_max);
     // One for each output row of every batch, for drafts, in addition to the sequences' own.
     limits.slots = (sizes.sequences_max + limits.output_rows_max) * limits.in_flight_max;
     limits.candidates_max = kernels::candidates_max;

@@ -2,8 +2,8 @@
 
 #include "core/base/result.hpp"
 #include "core/engine/executor.hpp"
+#include "core/kernels/kv_cache.hpp"
 #include "core/kernels/library.hpp"
-#include "core/kernels/operations.hpp"
 #include "core/model/config.hpp"
 #include "core/model/workspace.hpp"
 #include "core/vk/device.hpp"

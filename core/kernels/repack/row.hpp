@@ -33,11 +33,11 @@ struct FormatShape {
     uint32_t high_bits;     ///< the same for the plane of high bits
     uint32_t scale_columns; ///< columns that `scale_words` serve, 0: no scales
     uint32_t scale_words;
-    RepackBlock* repack; ///< null for formats that are stored as they are
+    RepackBlock* repack; ///< null for formats that are stored unchanged
 };
 const FormatShape& shape_of(Format format);
 
-/// Words of one row; planes are padded to whole quads of words.
+/// Words of one row; planes are padded to a multiple of four words.
 struct RowSizes {
     uint32_t low = 0;
     uint32_t high = 0;

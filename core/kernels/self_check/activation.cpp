@@ -1,6 +1,7 @@
-#include "core/kernels/operations.hpp"
+#include "core/kernels/gate_multiply.hpp"
 #include "core/kernels/self_check/noise.hpp"
 #include "core/kernels/self_check/problems.hpp"
+#include "core/kernels/soft_cap.hpp"
 
 #include <cmath>
 #include <numbers>
@@ -54,7 +55,7 @@ void pose_soft_cap(Trial& trial, const KernelUse&) {
     soft_cap(trial.library(), trial.recorder(), {.values = values, .count = activation_rows, .cap = cap});
     std::vector<Bounded> expected;
     expected.reserve(x.size());
-    for (const float one : x) // 1 - exp(-2 |x| / cap) is good for a few units in the last place of 1
+    for (const float one : x) // 1 - exp(-2 |x| / cap) is accurate to a few ulps of 1
         expected.push_back({cap * std::tanh(double{one} / cap), 32 * rounding * cap});
     trial.expect_rows(values, 0, expected);
 }

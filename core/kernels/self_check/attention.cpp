@@ -1,3 +1,5 @@
+#include "core/kernels/attention.hpp"
+
 #include "core/kernels/self_check/cache.hpp"
 #include "core/kernels/self_check/problems.hpp"
 
@@ -35,9 +37,9 @@ struct Problem {
 Softmax softmax_over(const Problem& problem, uint32_t first, uint32_t end) {
     std::vector<double> scores;
     double size = 0;
-    for (uint32_t place = first; place < end; ++place) {
+    for (uint32_t position = first; position < end; ++position) {
         const double* key =
-            problem.content.keys.data() + std::size_t{place * kv_heads + problem.kv_head} * head_dim;
+            problem.content.keys.data() + std::size_t{position * kv_heads + problem.kv_head} * head_dim;
         double sum = 0;
         double own_size = 0;
         for (uint32_t d = 0; d < head_dim; ++d) {
@@ -90,8 +92,8 @@ Setup set_up(Trial& trial, CacheFormat format, std::vector<uint32_t> indices) {
     Noise noise(10);
     Setup setup;
     const auto rows = static_cast<uint32_t>(indices.size());
-    const uint32_t longest = *std::max_element(indices.begin(), indices.end()) + 1;
-    setup.cache = put_noise_cache(trial, noise, {format, kv_heads, head_dim, longest}, setup.content);
+    const uint32_t kv_length_max = *std::max_element(indices.begin(), indices.end()) + 1;
+    setup.cache = put_noise_cache(trial, noise, {format, kv_heads, head_dim, kv_length_max}, setup.content);
     setup.q = noise.numbers(uint64_t{rows} * width);
     std::vector<RowInfo> infos;
     infos.reserve(rows);
@@ -104,12 +106,12 @@ Setup set_up(Trial& trial, CacheFormat format, std::vector<uint32_t> indices) {
                        .tables = {trial.put(setup.cache.table)},
                        .q_heads = q_heads,
                        .scale = scale,
-                       .longest = longest};
+                       .kv_length_max = kv_length_max};
     setup.indices = std::move(indices);
     return setup;
 }
 
-/// Rows whose keys lie in one run.
+/// Rows whose keys lie in one KV split.
 void pose_whole(Trial& trial, CacheFormat format, uint32_t window, float softcap) {
     Setup setup = set_up(trial, format, {70, 33, 0});
     setup.operation.window = window;
@@ -129,37 +131,38 @@ void pose_whole(Trial& trial, CacheFormat format, uint32_t window, float softcap
     trial.expect_rows(setup.operation.output, 0, expected);
 }
 
-/// Whether partials of one row (shaders/attention/arguments.h) match its runs.
+/// Whether partials of one row (shaders/attention/arguments.h) match its KV splits.
 bool partials_hold(ByteView content, const std::vector<Softmax>& exact) {
     for (std::size_t at = 0; at < exact.size(); ++at) {
-        const Softmax& run = exact[at];
+        const Softmax& kv_split = exact[at];
         std::vector<float> partial(head_stride + 2); // sums, largest score, sum of weights
         std::memcpy(partial.data(), content.data() + at * partial.size() * 4, partial.size() * 4);
         const double largest = partial[head_stride];
         const double total = partial[head_stride + 1];
-        const double total_then = run.total * std::exp(run.largest - largest);
-        bool holds = std::abs(largest - run.largest) <= run.score_error &&
-                     std::abs(total - total_then) <= run.weight_error * total_then;
+        const double total_then = kv_split.total * std::exp(kv_split.largest - largest);
+        bool holds = std::abs(largest - kv_split.largest) <= kv_split.score_error &&
+                     std::abs(total - total_then) <= kv_split.weight_error * total_then;
         for (uint32_t d = 0; d < head_dim; ++d)
-            holds = holds && std::abs(partial[d] / total - run.mean[d]) <= 2 * run.weight_error * 2;
+            holds = holds && std::abs(partial[d] / total - kv_split.mean[d]) <= 2 * kv_split.weight_error * 2;
         if (!holds)
             return false;
     }
     return true;
 }
 
-/// A row whose keys span two runs.
+/// A row whose keys span two KV splits.
 void pose_partial(Trial& trial, CacheFormat format) {
     const PlanTarget& target = trial.library().target();
-    const uint32_t run = attention_run_tokens(target);
-    Setup setup = set_up(trial, format, {run + 40});
-    const uint64_t bytes = attention_partial_bytes(target, 1, setup.operation.longest, q_heads, head_dim);
+    const uint32_t split_tokens = kv_split_tokens(target);
+    Setup setup = set_up(trial, format, {split_tokens + 40});
+    const uint64_t bytes =
+        attention_partial_bytes(target, 1, setup.operation.kv_length_max, q_heads, head_dim);
     setup.operation.partials = trial.put(std::vector<uint32_t>(bytes / 4, 0xFFFFFFFFU));
     attention(trial.library(), trial.recorder(), setup.operation);
     std::vector<Softmax> exact;
     for (uint32_t head = 0; head < q_heads; ++head) {
-        exact.push_back(softmax_over(setup.problem(0, head, 0), 0, run));
-        exact.push_back(softmax_over(setup.problem(0, head, 0), run, run + 41));
+        exact.push_back(softmax_over(setup.problem(0, head, 0), 0, split_tokens));
+        exact.push_back(softmax_over(setup.problem(0, head, 0), split_tokens, split_tokens + 41));
     }
     trial.expect(setup.operation.partials,
                  [exact](ByteView content) { return partials_hold(content, exact); });
@@ -175,15 +178,15 @@ void pose_attention(Trial& trial, const KernelUse&) {
 
 void pose_attention_merge(Trial& trial, const KernelUse&) {
     constexpr uint32_t rows = 2;
-    constexpr uint32_t runs = 2;
+    constexpr uint32_t kv_splits = 2;
     const PlanTarget& target = trial.library().target();
-    const uint32_t run = attention_run_tokens(target);
+    const uint32_t split_tokens = kv_split_tokens(target);
     Noise noise(11);
     const TrialCache cache =
-        put_cache(trial, {CacheFormat::f16, kv_heads, head_dim, 1}); // which nothing reads
-    const std::vector<RowInfo> infos{{.index = 3}, {.index = run + 3}};
+        put_cache(trial, {CacheFormat::f16, kv_heads, head_dim, 1}); // no kernel reads it
+    const std::vector<RowInfo> infos{{.index = 3}, {.index = split_tokens + 3}};
     std::vector<float> partials;
-    for (uint32_t i = 0; i < rows * q_heads * runs; ++i) {
+    for (uint32_t i = 0; i < rows * q_heads * kv_splits; ++i) {
         const auto sums = noise.numbers(head_stride);
         partials.insert(partials.end(), sums.begin(), sums.end());
         partials.push_back(3 * noise.number());
@@ -198,12 +201,12 @@ void pose_attention_merge(Trial& trial, const KernelUse&) {
                      .tables = {trial.put(cache.table)},
                      .q_heads = q_heads,
                      .scale = scale,
-                     .longest = run + 4,
+                     .kv_length_max = split_tokens + 4,
                      .partials = trial.put(partials)});
-    // The first row's keys lie in one run: attention() has finished it.
+    // The first row's keys lie in one KV split: attention() has finished it.
     std::vector<Bounded> expected(width, {Trial::unset, 0});
     for (uint32_t head = 0; head < q_heads; ++head) {
-        const float* one = partials.data() + std::size_t{q_heads + head} * runs * (head_stride + 2);
+        const float* one = partials.data() + std::size_t{q_heads + head} * kv_splits * (head_stride + 2);
         const float* other = one + head_stride + 2;
         const double largest = std::max(one[head_stride], other[head_stride]);
         const double one_weight = std::exp(one[head_stride] - largest);

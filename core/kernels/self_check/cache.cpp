@@ -32,7 +32,7 @@ uint16_t random_half(Noise& noise, uint32_t sign_mask, uint32_t exponent) {
 }
 
 /// Stores a number in (-2, 2).
-void put_number(CacheFormat format, Noise& noise, std::span<std::byte> bytes, TrialCache::Position at) {
+void put_number(CacheFormat format, Noise& noise, std::span<std::byte> bytes, TrialCache::ElementOffset at) {
     switch (format) {
     case CacheFormat::f32:
         store(bytes, at.element, 2 * noise.number());
@@ -46,7 +46,7 @@ void put_number(CacheFormat format, Noise& noise, std::span<std::byte> bytes, Tr
     }
 }
 
-double number_at(CacheFormat format, ByteView bytes, TrialCache::Position at) {
+double number_at(CacheFormat format, ByteView bytes, TrialCache::ElementOffset at) {
     if (format == CacheFormat::f32)
         return load<float>(bytes, at.element);
     if (format == CacheFormat::f16)
@@ -70,7 +70,7 @@ double storing_error(CacheFormat format, const std::vector<Bounded>& head, std::
 /// The cache without its memory.
 TrialCache shaped(const CacheShape& shape) {
     TrialCache cache;
-    const uint32_t used = divide_up(shape.places, page_tokens);
+    const uint32_t used = divide_up(shape.positions, page_tokens);
     cache.device = {.formats = {shape.format, shape.format},
                     .kv_heads = shape.kv_heads,
                     .head_dim = shape.head_dim,
@@ -89,13 +89,13 @@ uint64_t bytes_of(const CacheShape& shape, const TrialCache& cache) {
 
 } // namespace
 
-TrialCache::Position TrialCache::position(uint32_t place, uint32_t kv_head, uint32_t dim) const {
+TrialCache::ElementOffset TrialCache::offset_of(uint32_t position, uint32_t kv_head, uint32_t dim) const {
     const CacheFormat format = device.formats.keys;
     const uint64_t element_bytes = format == CacheFormat::f32 ? 4 : format == CacheFormat::f16 ? 2 : 1;
-    const uint64_t piece = uint64_t{pages[place / page_tokens]} * device.kv_heads + kv_head;
+    const uint64_t piece = uint64_t{pages[position / page_tokens]} * device.kv_heads + kv_head;
     const uint64_t start = piece * layer_cache_bytes(format, 1, 1, device.head_dim);
     const uint64_t place_scales = uint64_t{4} * divide_up(head_stride, 2 * block_elements);
-    const uint64_t in_page = place % page_tokens;
+    const uint64_t in_page = position % page_tokens;
     return {.element = start + (in_page * head_stride + dim) * element_bytes,
             .scale = start + uint64_t{page_tokens} * head_stride + in_page * place_scales +
                      uint64_t{2} * (dim / block_elements)};
@@ -113,11 +113,11 @@ TrialCache put_noise_cache(Trial& trial, Noise& noise, const CacheShape& shape, 
     TrialCache cache = shaped(shape);
     const auto fill = [&](std::vector<double>& numbers) {
         std::vector<std::byte> bytes(bytes_of(shape, cache));
-        numbers.reserve(uint64_t{shape.places} * shape.kv_heads * shape.head_dim);
-        for (uint32_t place = 0; place < shape.places; ++place) {
+        numbers.reserve(uint64_t{shape.positions} * shape.kv_heads * shape.head_dim);
+        for (uint32_t position = 0; position < shape.positions; ++position) {
             for (uint32_t head = 0; head < shape.kv_heads; ++head) {
                 for (uint32_t d = 0; d < shape.head_dim; ++d) {
-                    const TrialCache::Position at = cache.position(place, head, d);
+                    const TrialCache::ElementOffset at = cache.offset_of(position, head, d);
                     if (shape.format == CacheFormat::q8_0 && d % block_elements == 0)
                         store(std::span(bytes), at.scale, random_half(noise, 0, 5)); // from 2^-10 to 2^-6
                     put_number(shape.format, noise, bytes, at);
@@ -132,12 +132,12 @@ TrialCache put_noise_cache(Trial& trial, Noise& noise, const CacheShape& shape, 
     return cache;
 }
 
-void expect_place(Trial& trial, const TrialCache& cache, vk::Range keys_or_values, uint32_t place,
-                  uint32_t kv_head, const std::vector<Bounded>& expected) {
+void expect_position(Trial& trial, const TrialCache& cache, vk::Range keys_or_values, uint32_t position,
+                     uint32_t kv_head, const std::vector<Bounded>& expected) {
     trial.expect(keys_or_values, [=](ByteView content) {
         const CacheFormat format = cache.device.formats.keys;
         for (uint32_t d = 0; d < expected.size(); ++d) {
-            const double stored = number_at(format, content, cache.position(place, kv_head, d));
+            const double stored = number_at(format, content, cache.offset_of(position, kv_head, d));
             const double tolerance = expected[d].tolerance + storing_error(format, expected, d);
             if (!(std::abs(stored - expected[d].value) <= tolerance))
                 return false;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/kernels/operations.hpp"
+#include "core/kernels/kv_cache.hpp"
 #include "core/kernels/self_check/noise.hpp"
 #include "core/kernels/self_check/trial.hpp"
 
@@ -19,18 +19,18 @@ struct TrialCache {
 
     /// Offsets of an element at a position of the sequence and, in q8_0, of its scale: bytes from the start
     /// of keys or values, which are of one format (shaders/include/cache.glsl).
-    struct Position {
+    struct ElementOffset {
         uint64_t element;
         uint64_t scale;
     };
-    [[nodiscard]] Position position(uint32_t place, uint32_t kv_head, uint32_t dim) const;
+    [[nodiscard]] ElementOffset offset_of(uint32_t position, uint32_t kv_head, uint32_t dim) const;
 };
 
 struct CacheShape {
     CacheFormat format = CacheFormat::f32; ///< of keys and values
     uint32_t kv_heads = 1;
     uint32_t head_dim = 2;
-    uint32_t places = 1;
+    uint32_t positions = 1;
 };
 
 /// Keys and values of the sequence, [position][kv_head][head_dim].
@@ -45,7 +45,7 @@ TrialCache put_cache(Trial& trial, const CacheShape& shape);
 TrialCache put_noise_cache(Trial& trial, Noise& noise, const CacheShape& shape, CacheContent& content);
 
 /// Expects numbers at a position of keys or values, within the format's precision.
-void expect_place(Trial& trial, const TrialCache& cache, vk::Range keys_or_values, uint32_t place,
-                  uint32_t kv_head, const std::vector<Bounded>& expected);
+void expect_position(Trial& trial, const TrialCache& cache, vk::Range keys_or_values, uint32_t position,
+                     uint32_t kv_head, const std::vector<Bounded>& expected);
 
 } // namespace etna::kernels

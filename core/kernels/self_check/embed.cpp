@@ -1,4 +1,5 @@
-#include "core/kernels/operations.hpp"
+#include "core/kernels/embed.hpp"
+
 #include "core/kernels/self_check/problems.hpp"
 #include "core/kernels/self_check/weights.hpp"
 
@@ -28,7 +29,7 @@ void pose_embed(Trial& trial, const KernelUse& use) {
         for (uint32_t k = 0; k < columns; ++k) {
             const std::size_t at = std::size_t{token} * columns + k;
             const double value = 0.5 * table.values[at];
-            // scale x code is exact; what has an offset is rounded once, in either direction
+            // scale x code is exact; a format with an offset rounds once, in either direction
             const bool is_exact = std::abs(table.values[at]) == table.sizes[at];
             expected.push_back({value, is_exact ? 0 : 2 * rounding * std::abs(value)});
         }

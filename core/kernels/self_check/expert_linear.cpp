@@ -52,9 +52,9 @@ void pose(Trial& trial, const KernelUse& use, uint32_t rows, ExpertInput reads) 
                    .output = output,
                    .reads = reads,
                    .choice = {.experts = trial.put(chosen),
-                              .shares = trial.put(std::vector<float>(pairs)),
+                              .routing_weights = trial.put(std::vector<float>(pairs)),
                               .count = mixture_experts,
-                              .used = mixture_used,
+                              .experts_per_token = mixture_used,
                               .rows = rows},
                    .groups = {trial.put(groups_of(chosen, expert_tile_pairs(pairs, mixture_experts)))}});
     std::vector<Bounded> expected;

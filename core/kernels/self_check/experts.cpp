@@ -31,11 +31,11 @@ bool groups_hold(const std::vector<uint32_t>& groups, const std::vector<uint32_t
     const uint32_t* order = groups.data() + 1 + std::size_t{3} * pairs;
     std::vector<uint32_t> times(pairs, 0);
     for (uint32_t tile = 0; tile < groups[0]; ++tile) {
-        const uint32_t* entry = groups.data() + 1 + std::size_t{3} * tile; // expert, first place, count
+        const uint32_t* entry = groups.data() + 1 + std::size_t{3} * tile; // expert, first pair, count
         if (entry[2] == 0 || entry[2] > tile_pairs || entry[1] >= pairs || entry[2] > pairs - entry[1])
             return false;
-        for (uint32_t place = entry[1]; place < entry[1] + entry[2]; ++place) {
-            const uint32_t pair = order[place];
+        for (uint32_t index = entry[1]; index < entry[1] + entry[2]; ++index) {
+            const uint32_t pair = order[index];
             if (pair >= pairs || chosen[pair] != entry[0])
                 return false;
             ++times[pair];
@@ -51,7 +51,7 @@ void pose_expert_route(Trial& trial, const KernelUse&) {
     // Scores a quarter apart, in random order, so that the largest are certain.
     std::vector<float> router;
     std::vector<uint32_t> chosen;
-    std::vector<Bounded> shares;
+    std::vector<Bounded> routing_weights;
     for (uint32_t row = 0; row < routing_rows; ++row) {
         std::vector<uint32_t> order(routing_experts);
         std::iota(order.begin(), order.end(), 0);
@@ -67,7 +67,7 @@ void pose_expert_route(Trial& trial, const KernelUse&) {
         for (uint32_t rank = 0; rank < routing_used; ++rank) {
             chosen.push_back(order[rank]);
             const double share = std::exp(-0.25 * rank) / sum;
-            shares.push_back({share, 32 * rounding * share});
+            routing_weights.push_back({share, 32 * rounding * share});
         }
         router.insert(router.end(), scores.begin(), scores.end());
     }
@@ -76,12 +76,12 @@ void pose_expert_route(Trial& trial, const KernelUse&) {
     expert_route(trial.library(), trial.recorder(),
                  {.router = trial.put_rows(router, routing_rows, routing_experts),
                   .choice = {.experts = chosen_range,
-                             .shares = shares_range,
+                             .routing_weights = shares_range,
                              .count = routing_experts,
-                             .used = routing_used,
+                             .experts_per_token = routing_used,
                              .rows = routing_rows}});
     trial.expect_words(chosen_range, chosen);
-    trial.expect_numbers(shares_range, shares);
+    trial.expect_numbers(shares_range, routing_weights);
 }
 
 void pose_expert_group(Trial& trial, const KernelUse&) {
@@ -95,9 +95,9 @@ void pose_expert_group(Trial& trial, const KernelUse&) {
         trial.put(std::vector<uint32_t>(expert_group_bytes(routing_rows, routing_used) / 4, 0xFFFFFFFFU));
     expert_group(trial.library(), trial.recorder(),
                  {.experts = trial.put(chosen),
-                  .shares = trial.put(std::vector<float>(pairs)),
+                  .routing_weights = trial.put(std::vector<float>(pairs)),
                   .count = few_experts,
-                  .used = routing_used,
+                  .experts_per_token = routing_used,
                   .rows = routing_rows},
                  {.range = range});
     trial.expect(range, [chosen](ByteView content) {
@@ -109,16 +109,16 @@ void pose_expert_sum(Trial& trial, const KernelUse&) {
     constexpr uint32_t columns = 131;
     Noise noise(7);
     const std::vector<float> x = noise.numbers(uint64_t{pairs} * columns);
-    const std::vector<float> shares = noise.numbers(pairs);
+    const std::vector<float> routing_weights = noise.numbers(pairs);
     const std::vector<float> before = noise.numbers(uint64_t{routing_rows} * columns);
     const Activations output = trial.put_rows(before, routing_rows, columns);
     expert_sum(trial.library(), trial.recorder(),
                {.input = trial.put_rows(x, pairs, columns),
                 .output = output,
                 .choice = {.experts = trial.put(std::vector<uint32_t>(pairs)),
-                           .shares = trial.put(shares),
+                           .routing_weights = trial.put(routing_weights),
                            .count = routing_experts,
-                           .used = routing_used,
+                           .experts_per_token = routing_used,
                            .rows = routing_rows}});
     std::vector<Bounded> expected;
     for (uint32_t row = 0; row < routing_rows; ++row) {
@@ -126,7 +126,7 @@ void pose_expert_sum(Trial& trial, const KernelUse&) {
             double sum = before[row * columns + k];
             double size = std::abs(sum);
             for (uint32_t pair = row * routing_used; pair < (row + 1) * routing_used; ++pair) {
-                const double part = double{shares[pair]} * x[pair * columns + k];
+                const double part = double{routing_weights[pair]} * x[pair * columns + k];
                 sum += part;
                 size += std::abs(part);
             }

@@ -1,4 +1,5 @@
-#include "core/kernels/operations.hpp"
+#include "core/kernels/linear.hpp"
+
 #include "core/kernels/policy.hpp"
 #include "core/kernels/self_check/problems.hpp"
 #include "core/kernels/self_check/weights.hpp"
@@ -85,7 +86,7 @@ void pose_linear(Trial& trial, const KernelUse& use) {
     // A tile of columns and some; elsewhere as many as one workgroup takes, and some.
     const uint32_t several = use.path == RowPath::prefill ? 35 : 11;
     pose(trial, use, {few_rows, odd_columns(use.format, 288), 1, Store::add});
-    // Where larger matrices get a pipeline of their own, one of those.
+    // If larger matrices use another pipeline, check that one.
     const auto few = linear_plan(target, layout, few_rows, use.path, several, use.factors);
     const auto many = linear_plan(target, layout, many_rows, use.path, several, use.factors);
     const bool differ = few && many && *few != *many;

@@ -1,10 +1,10 @@
 #pragma once
 
-#include "core/kernels/chosen.hpp"
+#include "core/kernels/kernel_choices.hpp"
 #include "core/kernels/self_check/trial.hpp"
 
 // For each operation, a function that runs its kernel on small problems of odd sizes and states the expected
-// result: the operation's formula (core/kernels/operations.hpp, experts.hpp) in double precision. Inputs that
+// result: the operation's formula (in its header in core/kernels) in double precision. Inputs that
 // another kernel would produce come from the host, so that a failure implicates this kernel alone.
 namespace etna::kernels {
 

@@ -1,4 +1,5 @@
-#include "core/kernels/operations.hpp"
+#include "core/kernels/rms_norm.hpp"
+
 #include "core/kernels/self_check/noise.hpp"
 #include "core/kernels/self_check/problems.hpp"
 
@@ -25,7 +26,7 @@ void pose_rms_norm(Trial& trial, const KernelUse&) {
               .count = 2,
               .indices = trial.put(std::vector<uint32_t>{2, 0}),
               .epsilon = epsilon});
-    const vk::Range stages = trial.put(std::vector<uint32_t>(rows, 7));
+    const vk::Range nan_probes = trial.put(std::vector<uint32_t>(rows, 7));
     rms_norm(trial.library(), trial.recorder(),
              {.input = input,
               .output = added,
@@ -33,8 +34,8 @@ void pose_rms_norm(Trial& trial, const KernelUse&) {
               .count = rows,
               .epsilon = epsilon,
               .store = Store::add,
-              .watch = Watch{.stages = stages, .stage = 0}});
-    trial.expect_words(stages, std::vector<uint32_t>(rows, no_stage));
+              .nan_probe = NanProbe{.nan_probes = nan_probes, .nan_probe = 0}});
+    trial.expect_words(nan_probes, std::vector<uint32_t>(rows, no_nan_probe));
 
     const auto normed = [&](uint32_t row, uint32_t k) {
         double squares = 0;

@@ -1,3 +1,5 @@
+#include "core/kernels/rotary_store.hpp"
+
 #include "core/kernels/self_check/cache.hpp"
 #include "core/kernels/self_check/problems.hpp"
 
@@ -64,11 +66,11 @@ void pose(Trial& trial, const RotaryShape& shape) {
     const uint32_t width = q_heads * shape.head_dim;
     const uint32_t kv_width = kv_heads * shape.head_dim;
     const TrialCache cache = put_cache(trial, {shape.cache, kv_heads, shape.head_dim, 45});
-    const std::vector<uint32_t> places{0, 33, 44};
+    const std::vector<uint32_t> positions{0, 33, 44};
     std::vector<RowInfo> infos;
     std::vector<float> angles;
-    for (const uint32_t place : places) {
-        infos.push_back({.index = place, .table = TrialCache::table_start});
+    for (const uint32_t position : positions) {
+        infos.push_back({.index = position, .table = TrialCache::table_start});
         for (uint32_t p = 0; p < shape.rotated / 2; ++p) {
             const double angle = 3 * noise.number();
             angles.push_back(static_cast<float>(std::cos(angle)));
@@ -109,10 +111,10 @@ void pose(Trial& trial, const RotaryShape& shape) {
             expected.insert(expected.end(), one.begin(), one.end());
         }
         for (uint32_t head = 0; head < kv_heads; ++head) {
-            expect_place(trial, cache, cache.device.keys, places[row], head,
-                         turned(shape, head_of(k, row, kv_heads, head), k_norm, own_angles));
-            expect_place(trial, cache, cache.device.values, places[row], head,
-                         exactly(head_of(v, row, kv_heads, head)));
+            expect_position(trial, cache, cache.device.keys, positions[row], head,
+                            turned(shape, head_of(k, row, kv_heads, head), k_norm, own_angles));
+            expect_position(trial, cache, cache.device.values, positions[row], head,
+                            exactly(head_of(v, row, kv_heads, head)));
         }
     }
     trial.expect_rows(queries, 0, expected);

@@ -1,4 +1,6 @@
-#include "core/kernels/operations.hpp"
+#include "core/kernels/sample.hpp"
+
+#include "core/kernels/rms_norm.hpp"
 #include "core/kernels/self_check/noise.hpp"
 #include "core/kernels/self_check/problems.hpp"
 
@@ -90,8 +92,8 @@ double uniform_number(uint32_t seed, uint32_t position) {
 
 constexpr double temperature = 0.75;
 
-/// Place among the candidates, all of which take part, that a uniform number falls on.
-std::size_t place_of(const Summary& summary, double number) {
+/// Index of the candidate that a uniform number selects, with no candidate filtered out.
+std::size_t index_of(const Summary& summary, double number) {
     double all = 0;
     for (const SampleResult::Pair& one : summary.best)
         all += std::exp((double{one.logit} - summary.largest) / temperature);
@@ -110,9 +112,9 @@ uint32_t certain_seed(const Summary& summary, uint32_t position) {
     uint32_t seed = 1;
     while (seed < 1000) {
         const double number = uniform_number(seed, position);
-        const std::size_t place = place_of(summary, number);
-        if (place > 0 && place + 1 < candidates && place_of(summary, number - margin) == place &&
-            place_of(summary, number + margin) == place)
+        const std::size_t index = index_of(summary, number);
+        if (index > 0 && index + 1 < candidates && index_of(summary, number - margin) == index &&
+            index_of(summary, number + margin) == index)
             break;
         ++seed;
     }
@@ -153,9 +155,9 @@ void pose_sample_finish(Trial& trial, const KernelUse&) {
     constexpr uint32_t position = 77;
     const std::vector<float> logits = random_logits();
     std::vector<uint32_t> words;
-    std::vector<Summary> whole;
+    std::vector<Summary> summaries;
     for (uint32_t row = 0; row < sample_rows; ++row) {
-        whole.push_back(summary_of(logits, row, 0, vocabulary));
+        summaries.push_back(summary_of(logits, row, 0, vocabulary));
         for (uint32_t i = 0; i < chunks; ++i) {
             const Summary exact = chunk_summary(logits, row, i);
             words.insert(words.end(), {word_of(exact.largest), word_of(static_cast<float>(exact.sum)),
@@ -163,7 +165,7 @@ void pose_sample_finish(Trial& trial, const KernelUse&) {
             append_pairs(exact, words);
         }
     }
-    const uint32_t seed = certain_seed(whole[1], position);
+    const uint32_t seed = certain_seed(summaries[1], position);
     const std::vector<SampleInfo> infos{
         {.slot = 1}, {.temperature = temperature, .top_k = candidates, .seed = seed, .position = position}};
     const vk::Range slots = trial.put(std::vector<uint32_t>{1234, 1234, 1234});
@@ -176,11 +178,12 @@ void pose_sample_finish(Trial& trial, const KernelUse&) {
                    .slots = slots,
                    .partials = trial.put(words),
                    .results = results,
-                   .stages = trial.put(std::vector<uint32_t>{no_stage, 5, 8})});
-    const std::array<std::size_t, sample_rows> places{0, place_of(whole[1], uniform_number(seed, position))};
+                   .nan_probes = trial.put(std::vector<uint32_t>{no_nan_probe, 5, 8})});
+    const std::array<std::size_t, sample_rows> indices{
+        0, index_of(summaries[1], uniform_number(seed, position))};
     for (uint32_t row = 0; row < sample_rows; ++row) {
-        const Summary& exact = whole[row];
-        const SampleResult::Pair drawn = exact.best[places[row]];
+        const Summary& exact = summaries[row];
+        const SampleResult::Pair drawn = exact.best[indices[row]];
         const uint64_t at = row * sizeof(SampleResult) / 4;
         const double log_sum = exact.largest + std::log(exact.sum);
         std::vector<uint32_t> pairs;
@@ -191,7 +194,7 @@ void pose_sample_finish(Trial& trial, const KernelUse&) {
         trial.expect_words(words_at(results, at + 3, 1), {exact.not_a_number != 0 ? 1 + 5U : 0U});
         trial.expect_words(words_at(results, at + 4, pairs.size()), pairs);
     }
-    trial.expect_words(slots, {1234, whole[0].best[0].token, 1234});
+    trial.expect_words(slots, {1234, summaries[0].best[0].token, 1234});
 }
 
 } // namespace etna::kernels

@@ -97,9 +97,9 @@ Status Trial::start() {
 
 ByteView Trial::content(vk::Range range) const {
     for (const vk::Buffer& buffer : buffers_) {
-        const vk::Range whole = buffer.range();
-        if (range.address >= whole.address && range.address + range.bytes <= whole.address + whole.bytes)
-            return buffer.mapped().subspan(range.address - whole.address, range.bytes);
+        const vk::Range all = buffer.range();
+        if (range.address >= all.address && range.address + range.bytes <= all.address + all.bytes)
+            return buffer.mapped().subspan(range.address - all.address, range.bytes);
     }
     return {};
 }

@@ -19,7 +19,7 @@ struct Bounded {
     double tolerance = 0;
 };
 
-/// Half a unit in the last place of 1 in float: the largest relative error of one rounding.
+/// Half an ulp of 1 in float: the largest relative error of one rounding.
 constexpr double rounding = 0x1p-24;
 
 /// Runs one kernel on problems with known answers: memory, recording and expected results. The first error
@@ -43,7 +43,7 @@ public:
     }
     /// `content` is [rows][columns]; zeros after the columns.
     Activations put_rows(const std::vector<float>& content, uint32_t rows, uint32_t columns);
-    /// Allocates results that no kernel has written: filled with a number that is no problem's answer.
+    /// Allocates results that no kernel has written: filled with a number that no problem expects.
     Activations put_unset(uint32_t rows, uint32_t columns);
 
     /// Adds a predicate on the content of a range from put_*, checked when the device is done.

@@ -13,14 +13,14 @@ namespace {
 
 /// Byte offsets in a file's block of the values that random bits could make infinite: binary16 numbers, or an
 /// exponent.
-struct ScalePlaces {
+struct ScaleOffsets {
     enum class Kind : uint8_t { half, exponent } kind = Kind::half;
     uint32_t count = 1;
     uint32_t first = 0; ///< a second one follows it
 };
 
-ScalePlaces scale_places(Format format) {
-    using Kind = ScalePlaces::Kind;
+ScaleOffsets scale_offsets(Format format) {
+    using Kind = ScaleOffsets::Kind;
     switch (format) {
     case Format::q4_1:
     case Format::q5_1:
@@ -59,14 +59,14 @@ void put_block(Format format, Noise& noise, std::byte* block) {
     }
     for (uint32_t i = 0; i < shape_of(format).block_bytes; ++i)
         block[i] = static_cast<std::byte>(noise.bits() >> 24);
-    const ScalePlaces places = scale_places(format);
-    if (places.kind == ScalePlaces::Kind::exponent) {
-        block[places.first] = static_cast<std::byte>(120 + noise.bits() % 4); // 2^-7 to 2^-4
+    const ScaleOffsets offsets = scale_offsets(format);
+    if (offsets.kind == ScaleOffsets::Kind::exponent) {
+        block[offsets.first] = static_cast<std::byte>(120 + noise.bits() % 4); // 2^-7 to 2^-4
         return;
     }
-    for (uint32_t i = 0; i < places.count; ++i) {
+    for (uint32_t i = 0; i < offsets.count; ++i) {
         const uint16_t half = usual_half(noise);
-        std::memcpy(block + places.first + std::size_t{2} * i, &half, sizeof half);
+        std::memcpy(block + offsets.first + std::size_t{2} * i, &half, sizeof half);
     }
 }
 

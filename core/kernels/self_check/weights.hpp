@@ -19,7 +19,7 @@ struct NoiseMatrices {
 struct NoiseShape {
     Layout layout;
     uint32_t rows = 0;
-    uint32_t columns = 0; ///< whole blocks of the format
+    uint32_t columns = 0; ///< a multiple of the format's block length
     uint32_t count = 1;
 };
 

@@ -32,7 +32,7 @@ std::vector<bool> read_pattern(MetadataReader& reader, const Config& config) {
         reader.fail(ErrorKind::corrupt, key, fmt::format("must hold {} truth values", config.layers));
         return std::vector<bool>(config.layers);
     }
-    const uint32_t period = reader.integer(key, {.least = 1, .most = layers_max}, 6);
+    const uint32_t period = reader.integer(key, {.min = 1, .max = layers_max}, 6);
     std::vector<bool> windowed(config.layers);
     for (uint32_t layer = 0; layer < config.layers; ++layer)
         windowed[layer] = (layer + 1) % period != 0;
@@ -48,7 +48,7 @@ void read_groups(MetadataReader& reader, Config& config) {
     CacheGroup local{.window_tokens = window, .layers = 0, .rotary = {}};
     local.rotary.dims = config.cache_groups[full_group].rotary.dims;
     local.rotary.pairs = config.cache_groups[full_group].rotary.pairs;
-    local.rotary.base = reader.number("rope.freq_base_swa", {.least = 1, .most = 1e12}, 10000);
+    local.rotary.base = reader.number("rope.freq_base_swa", {.min = 1, .max = 1e12}, 10000);
     for (uint32_t layer = 0; layer < config.layers; ++layer) {
         if (!windowed[layer])
             continue;

@@ -18,7 +18,7 @@ struct Architecture {
     Result<Config> (*read_config)(const gguf::File& file) = nullptr;
     /// Declares every tensor that its files may contain.
     TensorTable (*declare)(const Config& config) = nullptr;
-    /// Precondition: `weights` holds what was declared as required.
+    /// Precondition: `weights` has every tensor that was declared as required.
     Decoder (*assemble)(const Config& config, const Weights& weights) = nullptr;
 };
 

@@ -1,6 +1,9 @@
 #include "core/model/blocks/attention.hpp"
 
-#include "core/model/stage.hpp"
+#include "core/kernels/attention.hpp"
+#include "core/kernels/rms_norm.hpp"
+#include "core/kernels/rotary_store.hpp"
+#include "core/model/nan_probe.hpp"
 
 #include <algorithm>
 #include <string>
@@ -21,52 +24,53 @@ LinearWeights linear_weights(const Weights& weights, uint32_t layer, std::string
 }
 
 kernels::Attention attention_of(const Recording& recording, const AttentionBlock& block,
-                                const kernels::LayerCache& cache, const Run& run) {
+                                const kernels::LayerCache& cache, const RowRange& range) {
     const GroupInputs& inputs = recording.step.groups[block.group];
-    return {.rows = rows_of(inputs, run.first, run.count),
+    return {.rows = rows_of(inputs, range.first, range.count),
             .q = recording.activations.q,
-            .output = recording.activations.attended,
+            .output = recording.activations.attention_output,
             .cache = cache,
             .tables = inputs.tables,
             .q_heads = block.q_heads,
             .scale = block.scale,
             .window = block.window,
             .softcap = block.softcap,
-            .path = run.path,
-            .longest = run.longest,
+            .path = range.path,
+            .kv_length_max = range.kv_length_max,
             .partials = recording.activations.attention_partials};
 }
 
-/// Generation rows per attention pass: as many as have room for their partials in the scratch memory, at
+/// Decode rows per attention pass: as many as have room for their split-KV partials in the scratch buffer, at
 /// least one.
-uint32_t rows_at_once(const Recording& recording, const AttentionBlock& block,
-                      const kernels::LayerCache& cache, const Run& run) {
-    const uint64_t row_bytes = kernels::attention_partial_bytes(recording.library.target(), 1, run.longest,
-                                                                block.q_heads, cache.head_dim);
+uint32_t rows_per_pass(const Recording& recording, const AttentionBlock& block,
+                       const kernels::LayerCache& cache, const RowRange& range) {
+    const uint64_t row_bytes = kernels::attention_partial_bytes(
+        recording.library.target(), 1, range.kv_length_max, block.q_heads, cache.head_dim);
     if (row_bytes == 0)
-        return run.count;
+        return range.count;
     const uint64_t rows = recording.activations.attention_partials.bytes / row_bytes;
-    return static_cast<uint32_t>(std::clamp<uint64_t>(rows, 1, run.count));
+    return static_cast<uint32_t>(std::clamp<uint64_t>(rows, 1, range.count));
 }
 
-/// Attention of all runs. Prompt rows share the stage of the first pass over the generation rows.
+/// Attention of all row ranges. The prefill rows run between the same barriers as the first pass of decode
+/// rows.
 void record_scores(const Recording& recording, const AttentionBlock& block,
                    const kernels::LayerCache& cache) {
     kernels::Library& library = recording.library;
     vk::Recorder& recorder = recording.recorder;
-    for (const Run& run : recording.step.runs) {
-        if (run.path == kernels::RowPath::prefill)
-            kernels::attention(library, recorder, attention_of(recording, block, cache, run));
+    for (const RowRange& range : recording.step.row_ranges) {
+        if (range.path == kernels::RowPath::prefill)
+            kernels::attention(library, recorder, attention_of(recording, block, cache, range));
     }
 
-    for (const Run& run : recording.step.runs) {
-        if (run.path == kernels::RowPath::prefill)
+    for (const RowRange& range : recording.step.row_ranges) {
+        if (range.path == kernels::RowPath::prefill)
             continue;
-        const uint32_t pass_rows = rows_at_once(recording, block, cache, run);
-        for (uint32_t done = 0; done < run.count; done += pass_rows) {
-            Run pass = run;
+        const uint32_t pass_rows = rows_per_pass(recording, block, cache, range);
+        for (uint32_t done = 0; done < range.count; done += pass_rows) {
+            RowRange pass = range;
             pass.first += done;
-            pass.count = std::min(pass_rows, run.count - done);
+            pass.count = std::min(pass_rows, range.count - done);
             const kernels::Attention operation = attention_of(recording, block, cache, pass);
             const bool merged = kernels::attention_needs_merge(library.target(), operation);
             if (merged && done > 0)
@@ -125,7 +129,7 @@ AttentionBlock attention_block(const Weights& weights, const Config& config, uin
             .softcap = config.attention_softcap,
             .window = cache.window_tokens,
             .group = group,
-            .stage = attention_stage(layer),
+            .nan_probe = attention_nan_probe(layer),
             .post_norm = weights.find_vector(tensor_name(layer, "post_attention_norm.weight"))};
 }
 
@@ -144,7 +148,7 @@ void record_attention(const Recording& recording, const AttentionBlock& block,
                        .count = step.rows,
                        .indices = std::nullopt,
                        .epsilon = block.epsilon,
-                       .watch = watch(recording, block.stage)});
+                       .nan_probe = probe_rows(recording, block.nan_probe)});
     recorder.barrier();
     record_linear(recording, block.q, activations.hidden, activations.q, kernels::Store::replace);
     record_linear(recording, block.k, activations.hidden, activations.k, kernels::Store::replace);
@@ -167,7 +171,7 @@ void record_attention(const Recording& recording, const AttentionBlock& block,
     recorder.barrier();
     record_scores(recording, block, cache);
     recorder.barrier();
-    record_output(recording, block.output, activations.attended,
+    record_output(recording, block.output, activations.attention_output,
                   {.weight = block.post_norm, .epsilon = block.epsilon});
 }
 

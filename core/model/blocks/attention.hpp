@@ -1,6 +1,7 @@
 #pragma once
 
-#include "core/model/blocks/linear_runs.hpp"
+#include "core/kernels/rotary_store.hpp"
+#include "core/model/blocks/linear.hpp"
 #include "core/model/config.hpp"
 #include "core/model/step.hpp"
 #include "core/model/tensor_table.hpp"
@@ -25,11 +26,11 @@ struct AttentionBlock {
     uint32_t q_heads = 0;
     uint32_t rotated = 0;
     kernels::RotaryPairs pairs = kernels::RotaryPairs::adjacent;
-    float scale = 0;     ///< of the scores
-    float softcap = 0;   ///< of the scores; 0: none
-    uint32_t window = 0; ///< 0: full attention
-    uint32_t group = 0;  ///< cache group
-    uint32_t stage = 0;  ///< of its norm
+    float scale = 0;        ///< of the scores
+    float softcap = 0;      ///< of the scores; 0: none
+    uint32_t window = 0;    ///< 0: full attention
+    uint32_t group = 0;     ///< cache group
+    uint32_t nan_probe = 0; ///< number of its norm's probe
     std::optional<vk::Range> post_norm;
 };
 
@@ -39,7 +40,7 @@ enum class Biases : uint8_t {
     qkv, ///< q, k and v have one each
 };
 
-/// Optional parts of an architecture's attention besides norm, q, k, v and output.
+/// Optional parts of an architecture's attention, in addition to norm, q, k, v and output.
 struct AttentionTensors {
     Storage storage = Storage::separate; ///< fused: attn_qkv
     Biases biases = Biases::none;

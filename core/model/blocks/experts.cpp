@@ -1,6 +1,8 @@
 #include "core/model/blocks/experts.hpp"
 
-#include "core/model/stage.hpp"
+#include "core/kernels/gate_multiply.hpp"
+#include "core/kernels/rms_norm.hpp"
+#include "core/model/nan_probe.hpp"
 
 #include <fmt/format.h>
 
@@ -61,19 +63,19 @@ ExpertsBlock experts_block(const Weights& weights, const Config& config, uint32_
             .up = weights.stack(name("ffn_up_exps")),
             .down = weights.stack(name("ffn_down_exps")),
             .gate_kind = config.gate,
-            .used = config.experts.used,
+            .experts_per_token = config.experts.experts_per_token,
             .epsilon = config.rms_epsilon,
-            .stage = feed_forward_stage(layer)};
+            .nan_probe = feed_forward_nan_probe(layer)};
 }
 
 void record_experts(const Recording& recording, const ExpertsBlock& block) {
     const Activations& activations = recording.activations;
     kernels::Library& library = recording.library;
     vk::Recorder& recorder = recording.recorder;
-    const kernels::ExpertRouting choice{.experts = activations.expert_numbers,
-                                        .shares = activations.expert_shares,
+    const kernels::ExpertRouting choice{.experts = activations.expert_ids,
+                                        .routing_weights = activations.routing_weights,
                                         .count = block.gate.count,
-                                        .used = block.used,
+                                        .experts_per_token = block.experts_per_token,
                                         .rows = recording.step.rows};
 
     kernels::rms_norm(library, recorder,
@@ -83,7 +85,7 @@ void record_experts(const Recording& recording, const ExpertsBlock& block) {
                        .count = choice.rows,
                        .indices = std::nullopt,
                        .epsilon = block.epsilon,
-                       .watch = watch(recording, block.stage)});
+                       .nan_probe = probe_rows(recording, block.nan_probe)});
     recorder.barrier();
     record_linear(recording, block.router, activations.hidden, activations.router, kernels::Store::replace);
     recorder.barrier();

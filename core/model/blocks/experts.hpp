@@ -1,7 +1,8 @@
 #pragma once
 
 #include "core/kernels/experts.hpp"
-#include "core/model/blocks/linear_runs.hpp"
+#include "core/kernels/gate_multiply.hpp"
+#include "core/model/blocks/linear.hpp"
 #include "core/model/config.hpp"
 #include "core/model/step.hpp"
 #include "core/model/tensor_table.hpp"
@@ -20,9 +21,9 @@ struct ExpertsBlock {
     kernels::MatrixStack up;
     kernels::MatrixStack down;
     kernels::Gate gate_kind = kernels::Gate::silu;
-    uint32_t used = 0; ///< by each row
+    uint32_t experts_per_token = 0;
     float epsilon = 0;
-    uint32_t stage = 0; ///< of its norm
+    uint32_t nan_probe = 0; ///< number of its norm's probe
 };
 
 /// Declares blk.<layer>.ffn_norm, ffn_gate_inp and ffn_*_exps.

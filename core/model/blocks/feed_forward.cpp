@@ -1,6 +1,8 @@
 #include "core/model/blocks/feed_forward.hpp"
 
-#include "core/model/stage.hpp"
+#include "core/kernels/gate_multiply.hpp"
+#include "core/kernels/rms_norm.hpp"
+#include "core/model/nan_probe.hpp"
 
 #include <fmt/format.h>
 
@@ -30,7 +32,7 @@ FeedForwardBlock feed_forward_block(const Weights& weights, const Config& config
             .post_norm = weights.find_vector(fmt::format("blk.{}.post_ffw_norm.weight", layer)),
             .gate_kind = config.gate,
             .epsilon = config.rms_epsilon,
-            .stage = feed_forward_stage(layer)};
+            .nan_probe = feed_forward_nan_probe(layer)};
 }
 
 void record_feed_forward(const Recording& recording, const FeedForwardBlock& block) {
@@ -46,7 +48,7 @@ void record_feed_forward(const Recording& recording, const FeedForwardBlock& blo
                        .count = rows,
                        .indices = std::nullopt,
                        .epsilon = block.epsilon,
-                       .watch = watch(recording, block.stage)});
+                       .nan_probe = probe_rows(recording, block.nan_probe)});
     recorder.barrier();
     record_linear(recording, block.gate, activations.hidden, activations.gate, kernels::Store::replace);
     record_linear(recording, block.up, activations.hidden, activations.up, kernels::Store::replace);

@@ -1,6 +1,7 @@
 #pragma once
 
-#include "core/model/blocks/linear_runs.hpp"
+#include "core/kernels/gate_multiply.hpp"
+#include "core/model/blocks/linear.hpp"
 #include "core/model/config.hpp"
 #include "core/model/step.hpp"
 #include "core/model/tensor_table.hpp"
@@ -21,10 +22,10 @@ struct FeedForwardBlock {
     std::optional<vk::Range> post_norm;
     kernels::Gate gate_kind = kernels::Gate::silu;
     float epsilon = 0;
-    uint32_t stage = 0; ///< of its norm
+    uint32_t nan_probe = 0; ///< number of its norm's probe
 };
 
-/// Optional parts of an architecture's feed-forward block besides norm, gate, up and down.
+/// Optional parts of an architecture's feed-forward block, in addition to norm, gate, up and down.
 struct FeedForwardTensors {
     Storage storage = Storage::separate; ///< fused: gate and up in ffn_up
     bool post_norm = false;              ///< the block's output is normalised before the residual add

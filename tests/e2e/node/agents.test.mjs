@@ -1,4 +1,4 @@
-// OpenAI's Agents SDK: agents with tools and with a memory, over the Responses API.
+// OpenAI's Agents SDK: agents with tools and memory, over the Responses API.
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
@@ -8,19 +8,19 @@ import { z } from 'zod';
 import { all, MODEL, openaiOfSuite } from './support/openai.mjs';
 import { DESCRIPTION, NAME, QUESTION, RESULT } from './support/weather.mjs';
 
-// Traces go to OpenAI's own server, whatever the base URL is.
+// Traces would go to OpenAI's own server, whatever the base URL.
 setTracingDisabled(true);
 
 const modelSettings = { temperature: 0 };
 
-/** A tool with the list of what it was asked. */
+/** A tool with the list of its calls. */
 function weather() {
   const asked = [];
   const execute = async (input) => (asked.push(input), JSON.stringify(RESULT));
   return { asked, tool: tool({ name: NAME, description: DESCRIPTION, parameters: z.object({ city: z.string() }), execute }) };
 }
 
-/** The texts of a run's stream, put together. */
+/** Concatenates the texts of a run's stream. */
 async function textOf(result) {
   const events = await all(result);
   await result.completed;
@@ -30,7 +30,7 @@ async function textOf(result) {
 
 describe('the Agents SDK', () => {
   const { client, recorder } = openaiOfSuite();
-  setDefaultOpenAIClient(client); // for good: the models that the SDK makes by name keep it
+  setDefaultOpenAIClient(client); // permanent: models that the SDK creates by name keep it
   const plain = new Agent({ name: 'Plain', model: MODEL, modelSettings });
 
   describe('runs an agent that', () => {
@@ -49,13 +49,13 @@ describe('the Agents SDK', () => {
       assert.equal(result.finalOutput, '1, 2, 3, 4, 5, 6, 7, 8, 9');
     });
 
-    it('answers in a form', async () => {
+    it('answers in a schema', async () => {
       const outputType = z.object({ city: z.enum(['Oslo', 'Rome']), size: z.number().int().min(1).max(9) });
       const { finalOutput } = await run(new Agent({ name: 'Typed', model: MODEL, modelSettings, outputType }), 'Make JSON.');
       outputType.parse(finalOutput);
     });
 
-    it('keeps its reasoning in the history', async () => {
+    it('stores its reasoning in the history', async () => {
       const providerData = { chat_template_kwargs: { enable_thinking: true } };
       const thinking = { ...modelSettings, reasoning: { summary: 'auto' }, providerData };
       const thinker = new Agent({ name: 'Thinker', model: MODEL, modelSettings: thinking });
@@ -70,7 +70,7 @@ describe('the Agents SDK', () => {
     const models = { responses: OpenAIResponsesModel, 'chat completions': OpenAIChatCompletionsModel };
     for (const [api, Model] of Object.entries(models)) {
       for (const stream of [false, true]) {
-        it(`calls a tool and tells its result, over ${api}${stream ? ', streamed' : ''}`, async () => {
+        it(`calls a tool and uses its result, over ${api}${stream ? ', streamed' : ''}`, async () => {
           const { asked, tool: one } = weather();
           const instructions = 'You tell the weather.';
           const agent = new Agent({ name: 'Teller', instructions, model: new Model(client, MODEL), modelSettings, tools: [one] });
@@ -87,7 +87,7 @@ describe('the Agents SDK', () => {
 
   describe('remembers by', () => {
     for (const stream of [false, true]) {
-      it(`the response before${stream ? ', streamed' : ''}`, async () => {
+      it(`the previous response${stream ? ', streamed' : ''}`, async () => {
         const first = await run(plain, 'My name is Ada.', { stream });
         if (stream) await first.completed;
         const second = await run(plain, 'What is my name?', { stream, previousResponseId: first.lastResponseId });
@@ -110,7 +110,7 @@ describe('the Agents SDK', () => {
     }
 
     for (const kind of ['previousResponseId', 'conversationId']) {
-      it(`${kind}, calls of tools too`, async () => {
+      it(`${kind}, tool calls included`, async () => {
         const { asked, tool: one } = weather();
         const teller = new Agent({ name: 'Teller', model: MODEL, modelSettings, tools: [one] });
         const isConversation = kind === 'conversationId';
@@ -125,7 +125,7 @@ describe('the Agents SDK', () => {
       });
     }
 
-    it('a session that the server keeps', async () => {
+    it('a session stored by the server', async () => {
       const session = new OpenAIConversationsSession({ client });
       await run(plain, 'My name is Ada.', { session });
       assert.match((await run(plain, 'What is my name?', { session })).finalOutput, /Ada/);

@@ -1,4 +1,4 @@
-// The Vercel AI SDK: its provider for OpenAI, and the one for servers that speak as OpenAI does.
+// The Vercel AI SDK: its provider for OpenAI, and the one for OpenAI-compatible servers.
 
 import assert from 'node:assert/strict';
 import { afterEach, describe, it } from 'node:test';
@@ -40,7 +40,7 @@ for (const [provider, create] of Object.entries(providers)) {
     });
 
     for (const streams of [false, true]) {
-      it(`runs a tool and tells its result${streams ? ', streamed' : ''}`, async () => {
+      it(`runs a tool and uses its result${streams ? ', streamed' : ''}`, async () => {
         const asked = [];
         const execute = async (input) => (asked.push(input), RESULT);
         const weather = tool({ description: DESCRIPTION, inputSchema: z.object({ city: z.string() }), execute });
@@ -54,7 +54,7 @@ for (const [provider, create] of Object.entries(providers)) {
       });
     }
 
-    it('raises what the server refuses', async () => {
+    it('raises refusals of the server', async () => {
       await assert.rejects(generateText({ model, ...SUM, temperature: 3 }), (error) => {
         assert.ok(APICallError.isInstance(error), `${error}`);
         assert.equal(error.statusCode, 400);
@@ -84,7 +84,7 @@ describe('the AI SDK', () => {
   afterEach(() => recorder.check());
   const settings = { baseURL: `${server}/v1`, apiKey: 'any', fetch: recorder.fetch };
 
-  it('gets reasoning apart', async () => {
+  it('gets reasoning separately', async () => {
     const model = providers['@ai-sdk/openai-compatible'](settings);
     const providerOptions = { etna: { chat_template_kwargs: { enable_thinking: true } } };
     const result = await generateText({ model, ...SUM, prompt: 'What is 12 + 30 - 7?', providerOptions });
@@ -98,7 +98,7 @@ describe('the AI SDK', () => {
     assert.ok(['Oslo', 'Rome'].includes(object.city) && object.size >= 1 && object.size <= 9, JSON.stringify(object));
   });
 
-  it('is told which keyword of a schema cannot be enforced', async () => {
+  it('gets the name of a schema keyword that cannot be enforced', async () => {
     const model = providers['@ai-sdk/openai'](settings);
     const schema = jsonSchema({ type: 'object', properties: { ids: { type: 'array', uniqueItems: true } } });
     await assert.rejects(generateObject({ model, ...SUM, schema }), (error) => {

@@ -1,4 +1,4 @@
-// The Vercel AI SDK over the Responses API, which is what its provider for OpenAI takes unless told otherwise.
+// The Vercel AI SDK over the Responses API, the default of its provider for OpenAI.
 
 import assert from 'node:assert/strict';
 import { afterEach, describe, it } from 'node:test';
@@ -14,7 +14,7 @@ const SUM = { prompt: 'What is 34 + 58?', maxRetries: 0, temperature: 0 };
 const NAMED = { ...SUM, prompt: 'My name is Ada.' };
 const ASKED = { role: 'user', content: 'What is my name?' };
 
-/** The types of the items that a request has, or their roles. */
+/** The types of a request's items, or their roles. */
 const kindsOf = (exchange) => exchange.body.input.map((item) => item.type ?? item.role);
 
 describe('the AI SDK over responses', () => {
@@ -42,7 +42,7 @@ describe('the AI SDK over responses', () => {
     assert.ok((await result.usage).outputTokens > 9);
   });
 
-  it('hears that an answer was cut off', async () => {
+  it('reports that an answer was cut off', async () => {
     const result = streamText({ model, ...SUM, prompt: 'Tell me a story.', maxOutputTokens: 4 });
     await result.consumeStream();
     assert.equal(await result.finishReason, 'length');
@@ -57,7 +57,7 @@ describe('the AI SDK over responses', () => {
 
   for (const store of [true, false]) {
     for (const streams of [false, true]) {
-      it(`runs a tool and tells its result, ${store ? 'stored' : 'not stored'}${streams ? ', streamed' : ''}`, async () => {
+      it(`runs a tool and uses its result, ${store ? 'stored' : 'not stored'}${streams ? ', streamed' : ''}`, async () => {
         const asked = [];
         const execute = async (input) => (asked.push(input), RESULT);
         const weather = tool({ description: DESCRIPTION, inputSchema: z.object({ city: z.string() }), execute });
@@ -74,7 +74,7 @@ describe('the AI SDK over responses', () => {
   }
 
   for (const store of [true, false]) {
-    it(`runs a tool whose input is a text, and gives its call back ${store ? 'by its id' : 'whole'}`, async () => {
+    it(`runs a tool with text input, and sends its call back ${store ? 'by its id' : 'in full'}`, async () => {
       const asked = [];
       const write = openai.tools.customTool({ name: 'write', description: 'Write a text', execute: async (text) => (asked.push(text), 'done') });
       const required = { tools: { write }, toolChoice: 'required', stopWhen: isStepCount(2), providerOptions: { openai: { store } } };
@@ -92,14 +92,14 @@ describe('the AI SDK over responses', () => {
     schema.parse((await generateText({ ...call, output: Output.object({ schema }) })).output);
   });
 
-  it('goes on from the response before', async () => {
+  it('continues the previous response', async () => {
     const first = await generateText({ model, ...NAMED });
     const providerOptions = { openai: { previousResponseId: first.finalStep.providerMetadata.openai.responseId } };
     assert.match((await generateText({ model, ...SUM, prompt: ASKED.content, providerOptions })).text, /Ada/);
     assert.deepEqual(kindsOf(recorder.last), ['user']);
   });
 
-  it('goes on in a conversation', async () => {
+  it('continues a conversation', async () => {
     const providerOptions = { openai: { conversation: (await client.conversations.create()).id } };
     await generateText({ model, ...NAMED, providerOptions });
     assert.match((await generateText({ model, ...SUM, prompt: ASKED.content, providerOptions })).text, /Ada/);
@@ -107,7 +107,7 @@ describe('the AI SDK over responses', () => {
   });
 
   for (const streams of [false, true]) {
-    it(`refers to what the server has stored${streams ? ', streamed' : ''}`, async () => {
+    it(`refers to stored items${streams ? ', streamed' : ''}`, async () => {
       const first = streams ? streamText({ model, ...NAMED }) : await generateText({ model, ...NAMED });
       const { messages } = await first.response;
       const history = [{ role: 'user', content: NAMED.prompt }, ...messages, ASKED];
@@ -117,7 +117,7 @@ describe('the AI SDK over responses', () => {
     });
   }
 
-  it('sends all of it where nothing is stored', async () => {
+  it('sends the full history if nothing is stored', async () => {
     const providerOptions = { openai: { store: false } };
     const first = await generateText({ model, ...NAMED, providerOptions });
     const history = [{ role: 'user', content: NAMED.prompt }, ...first.responseMessages, ASKED];
@@ -126,8 +126,8 @@ describe('the AI SDK over responses', () => {
   });
 
   for (const store of [true, false]) {
-    it(`gives reasoning back, ${store ? 'by its id' : 'sealed'}`, async () => {
-      // The provider sends no members that OpenAI does not know.
+    it(`sends reasoning back, ${store ? 'by its id' : 'sealed'}`, async () => {
+      // The provider sends no members unknown to OpenAI.
       const thinking = { chat_template_kwargs: { enable_thinking: true } };
       const fetch = (url, init) => recorder.fetch(url, { ...init, body: JSON.stringify({ ...JSON.parse(init.body), ...thinking }) });
       const providerOptions = { openai: { forceReasoning: true, reasoningSummary: 'auto', store } };
@@ -144,7 +144,7 @@ describe('the AI SDK over responses', () => {
     });
   }
 
-  it('raises what the server refuses', async () => {
+  it('raises refusals of the server', async () => {
     await assert.rejects(generateText({ model, ...SUM, temperature: 3 }), (error) => {
       assert.ok(APICallError.isInstance(error), `${error}`);
       assert.deepEqual([error.statusCode, error.isRetryable], [400, false]);

@@ -1,4 +1,4 @@
-// Codex CLI, unmodified and without a screen: its requests are OpenAI's newest form of the Responses API.
+// Codex CLI, unmodified and non-interactive: its requests use OpenAI's newest form of the Responses API.
 
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
@@ -31,14 +31,14 @@ describe('codex exec', () => {
     assert.ok(ignored.includes('tools.web_search'), ignored.join());
   });
 
-  it('goes on with a session', async () => {
+  it('continues a session', async () => {
     const { items, exchanges } = await codex.exec('resume', '--last', 'What is 20 + 31? []');
     assert.equal(said(items), '51');
     const texts = exchanges[0].body.input.filter(({ type }) => type === 'message').map(({ content }) => textOf(content));
     assert.deepEqual(texts.slice(-3), ['What is 34 + 58? []', '92', 'What is 20 + 31? []']);
   });
 
-  it('runs a command that the model calls for, and tells it what came of it', async () => {
+  it('runs a command that the model calls, and returns its result', async () => {
     const { items, exchanges } = await codex.exec('Run the command pwd. [exec_command]');
     const run = itemOf(items, 'command_execution');
     assert.match(run.command, /pwd/);
@@ -63,7 +63,7 @@ describe('codex exec', () => {
     assert.match(said(items), new RegExp(String(RESULT.temperature)));
   });
 
-  it('keeps the answer to --output-schema', async () => {
+  it('constrains the answer to --output-schema', async () => {
     const properties = { city: { type: 'string', enum: ['Oslo', 'Rome'] }, size: { type: 'integer', minimum: 1, maximum: 9 } };
     const schema = { type: 'object', properties, required: ['city', 'size'], additionalProperties: false };
     const file = join(codex.work, 'schema.json');

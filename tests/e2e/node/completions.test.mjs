@@ -21,7 +21,7 @@ describe('a completion', () => {
     return (await client.chat.completions.create({ model: MODEL, messages: user(text), max_tokens: 1, nvext })).nvext.token_ids;
   }
 
-  it('goes on from a string, without a template', async () => {
+  it('continues a string, without a template', async () => {
     const answer = await complete(STORY);
     assert.equal(answer.object, 'text_completion');
     assert.equal(answer.choices[0].finish_reason, 'length');
@@ -38,7 +38,7 @@ describe('a completion', () => {
     assert.deepEqual(textsOf(await complete({ ...STORY, prompt: [tokens, tokens] })), [text, text]);
   });
 
-  it('goes on from every string of a list', async () => {
+  it('continues every string of a list', async () => {
     const prompts = [PROMPT, 'It was raining when Ada came'];
     const answer = await complete({ ...STORY, prompt: prompts });
     assert.deepEqual(answer.choices.map((choice) => choice.index), [0, 1]);
@@ -47,13 +47,13 @@ describe('a completion', () => {
     assert.equal(answer.usage.prompt_tokens, alone[0].usage.prompt_tokens + alone[1].usage.prompt_tokens);
   });
 
-  it('is 16 tokens long unless told otherwise', async () => {
+  it('is 16 tokens long by default', async () => {
     const { max_tokens, ...open } = STORY;
     assert.ok(max_tokens);
     assert.equal((await complete(open)).usage.completion_tokens, 16);
   });
 
-  it('gives n choices of each prompt, those of the first one first', async () => {
+  it('gives n choices of each prompt, in the order of the prompts', async () => {
     const answer = await complete({ ...SAMPLED, prompt: [PROMPT, PROMPT], n: 2 });
     assert.deepEqual(answer.choices.map((choice) => choice.index), [0, 1, 2, 3]);
     const [first, second] = textsOf(answer);
@@ -80,7 +80,7 @@ describe('a completion', () => {
     assert.deepEqual(textsOf(await complete({ ...STORY, echo: true })), [PROMPT + text]);
   });
 
-  it('takes members of others, as their clients send them', async () => {
+  it('accepts members of other servers, as their clients send them', async () => {
     assert.deepEqual(textsOf(await complete({ ...SAMPLED, temperature: 1, top_k: 1 })), textsOf(await complete(STORY)));
   });
 });
@@ -96,7 +96,7 @@ describe('log-probabilities of a completion', () => {
     const lists = top > 0 ? [token_logprobs, text_offset, top_logprobs] : [token_logprobs, text_offset];
     for (const list of lists) assert.equal(list.length, tokens.length);
     for (let i = 1; i < tokens.length; ++i) assert.equal(text_offset[i] - text_offset[i - 1], tokens[i - 1].length);
-    // The chosen token is told even where it is none of the likeliest.
+    // The chosen token is included even if it is not one of the likeliest.
     for (const map of (top_logprobs ?? []).filter(Boolean)) assert.ok(Object.keys(map).length <= top + 1);
     assert.ok(token_logprobs.filter((value) => value !== null).every((value) => value <= 0));
   }
@@ -109,13 +109,13 @@ describe('log-probabilities of a completion', () => {
     });
   }
 
-  it('are those of the tokens alone for 0', async () => {
+  it('contain only the chosen tokens for 0', async () => {
     const [choice] = (await complete({ ...STORY, logprobs: 0 })).choices;
     checkShape(choice, 0);
     assert.equal(choice.logprobs.token_logprobs.length, 12);
   });
 
-  it('of an echoed prompt come first, and nothing made its first token likely', async () => {
+  it('of an echoed prompt come first, and its first token has none', async () => {
     const [choice] = (await complete({ ...STORY, echo: true, logprobs: 2 })).choices;
     const { tokens, token_logprobs: values, top_logprobs: top, text_offset: offsets } = choice.logprobs;
     assert.equal(tokens.join(''), choice.text);
@@ -139,7 +139,7 @@ describe('a streamed completion', () => {
   const textOf = (chunks, index) => chunks.flatMap((chunk) => chunk.choices).filter((choice) => choice.index === index)
     .map((choice) => choice.text).join('');
 
-  it('says what the whole one says', async () => {
+  it('gives the text of the complete one', async () => {
     const body = { ...SAMPLED, prompt: [PROMPT, 'It was raining'], n: 2 };
     const chunks = await chunksOf(body);
     assert.equal(recorder.last.events.at(-1).data, '[DONE]');
@@ -149,12 +149,12 @@ describe('a streamed completion', () => {
     assert.deepEqual(ends.map((choice) => [choice.index, choice.finish_reason]).sort(), [0, 1, 2, 3].map((index) => [index, 'length']));
   });
 
-  it('begins with its prompt on request', async () => {
+  it('starts with its prompt on request', async () => {
     const [text] = textsOf(await client.completions.create(STORY));
     assert.equal(textOf(await chunksOf({ ...STORY, echo: true }), 0), PROMPT + text);
   });
 
-  it('counts its tokens in a last chunk when asked to', async () => {
+  it('counts its tokens in a last chunk on request', async () => {
     const chunks = await chunksOf({ ...STORY, stream_options: { include_usage: true } });
     assert.deepEqual([chunks.at(-1).choices, chunks.at(-1).usage.completion_tokens], [[], 12]);
     assert.ok(chunks.slice(0, -1).every((chunk) => chunk.usage === null));
@@ -165,14 +165,14 @@ describe('the best of several completions', () => {
   const { client } = openaiOfSuite();
   const ask = (members) => client.completions.create({ ...STORY, ...members });
 
-  it('are those that would have been sampled', async () => {
+  it('are the best of the sampled ones', async () => {
     const sampled = await ask({ temperature: 1.5, n: 4, seed: 3 });
     const best = await ask({ temperature: 1.5, n: 1, best_of: 4, seed: 3 });
     assert.equal(best.choices.length, 1);
     assert.ok(sampled.choices.some((choice) => choice.text === best.choices[0].text));
   });
 
-  it('come of a beam search, streamed when they are known', async () => {
+  it('come from a beam search, streamed when they are known', async () => {
     const search = { n: 2, best_of: 3, use_beam_search: true, length_penalty: 0.8 };
     const whole = await ask(search);
     assert.notEqual(whole.choices[0].text, whole.choices[1].text);

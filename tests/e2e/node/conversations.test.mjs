@@ -1,4 +1,4 @@
-// Conversations through OpenAI's SDK: made, told of, changed, forgotten, and their items.
+// Conversations through OpenAI's SDK: creation, retrieval, changes, deletion, and their items.
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
@@ -11,7 +11,7 @@ describe('a conversation', () => {
   const { client } = openaiOfSuite();
   const made = (items = []) => client.conversations.create({ items, metadata: { about: 'names' } });
 
-  it('is made, told of, changed and forgotten', async () => {
+  it('is created, retrieved, changed and deleted', async () => {
     const { id, metadata } = await made();
     assert.deepEqual(metadata, { about: 'names' });
     assert.equal((await client.conversations.retrieve(id)).id, id);
@@ -23,7 +23,7 @@ describe('a conversation', () => {
     }
   });
 
-  it('has items that are added, shown and taken out', async () => {
+  it('has items that are added, shown and removed', async () => {
     const { id } = await made([message('My name is Ada.')]);
     const added = await client.conversations.items.create(id, { items: [message('one'), message('two')] });
     assert.deepEqual(textsOf(added.data), ['one', 'two']);
@@ -45,7 +45,7 @@ describe('a conversation', () => {
     assert.equal(textsOf((await client.conversations.items.list(id, { limit: 1 })).data)[0], '20');
   });
 
-  it('gets what responses add, and what is taken out of it the model does not see', async () => {
+  it('receives items of responses, and the model does not see removed items', async () => {
     const { id } = await made();
     const ask = (input) => client.responses.create({ model: MODEL, input, conversation: id, temperature: 0 });
     await ask('My name is Ada.');

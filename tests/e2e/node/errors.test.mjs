@@ -8,7 +8,7 @@ import { guardedServer, serverKey } from './support/server.mjs';
 
 const SUM = { model: MODEL, messages: user('What is 34 + 58?') };
 
-/** That `asked` is refused as this class of the SDK, with these members of OpenAI's error. */
+/** Checks that `asked` is refused with this class of the SDK and these members of OpenAI's error. */
 async function refused(asked, type, members) {
   await assert.rejects(asked, (error) => {
     assert.ok(error instanceof type, `${error}`);
@@ -48,7 +48,7 @@ describe('a refusal', () => {
       }));
   }
 
-  it('comes with a status before a stream begins', () =>
+  it('has a status before a stream starts', () =>
     refused(client.chat.completions.create({ ...SUM, temperature: 3, stream: true }), OpenAI.BadRequestError, { param: 'temperature' }));
 
   it('of an unknown model is a 404', () =>
@@ -64,7 +64,7 @@ describe('a refusal', () => {
     });
   }
 
-  it('of a path that is none is a 404', () => refused(client.get('/none'), OpenAI.NotFoundError, { status: 404 }));
+  it('of an unknown path is a 404', () => refused(client.get('/none'), OpenAI.NotFoundError, { status: 404 }));
 
   it('of a method is a 405', () => refused(client.put('/chat/completions'), OpenAI.APIError, { status: 405 }));
 });
@@ -73,14 +73,14 @@ describe('a key', () => {
   const { client: stranger } = openaiOfSuite({ baseURL: `${guardedServer}/v1`, apiKey: 'wrong' });
   const { client: friend } = openaiOfSuite({ baseURL: `${guardedServer}/v1`, apiKey: serverKey });
 
-  it('that is wrong opens nothing', async () => {
+  it('that is wrong is refused', async () => {
     const members = { status: 401, code: 'invalid_api_key', type: 'invalid_request_error' };
     await refused(stranger.models.list(), OpenAI.AuthenticationError, members);
     await refused(stranger.chat.completions.create(SUM), OpenAI.AuthenticationError, members);
     await refused(stranger.chat.completions.create({ ...SUM, stream: true }), OpenAI.AuthenticationError, members);
   });
 
-  it('that is right opens', async () => {
+  it('that is right is accepted', async () => {
     assert.equal((await friend.models.list()).data[0].id, MODEL);
   });
 });

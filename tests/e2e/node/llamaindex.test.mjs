@@ -21,7 +21,7 @@ describe('the structured output of LlamaIndex', () => {
 
   for (const [what, tool_choice] of Object.entries(CHOICES)) {
     for (const strict of [false, true]) {
-      it(`fits where it is demanded ${what}${strict ? ', strictly' : ''}`, async () => {
+      it(`matches if it is required ${what}${strict ? ', strictly' : ''}`, async () => {
         const recorder = new Recorder();
         const llm = openaiResponses({
           model: MODEL,

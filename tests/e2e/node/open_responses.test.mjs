@@ -1,4 +1,4 @@
-// The Responses API in the words of Open Responses, which a header asks for, and in OpenAI's: the same requests in both.
+// The Responses API in the dialect of Open Responses, selected by a header, and in OpenAI's: the same requests in both.
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
@@ -14,7 +14,7 @@ const WHO = user('What is my name?');
 
 for (const [dialect, Client] of Object.entries(DIALECTS)) {
   for (const stream of [false, true]) {
-    describe(`a response in the words of ${dialect}${stream ? ', streamed' : ''}, of`, () => {
+    describe(`a response in the dialect of ${dialect}${stream ? ', streamed' : ''}, of`, () => {
       const client = new Client();
 
       for (const [name, [request, judge, only = dialect]] of Object.entries(CASES)) {
@@ -37,7 +37,7 @@ for (const [dialect, Client] of Object.entries(DIALECTS)) {
       it('a custom tool', async () => {
         const tools = [{ type: 'custom', name: 'note', description: 'Writes down a note' }];
         const input = [user('Note that I like tea.')];
-        if (dialect === 'Open Responses') { // which knows none, and lets nobody else's pass under its own names
+        if (dialect === 'Open Responses') { // does not define custom tools, and allows no others under its own names
           const { status, body } = await client.post('/responses', { model: MODEL, input, tools, stream });
           assert.deepEqual([status, body.error.param], [400, 'tools']);
           return;
@@ -49,7 +49,7 @@ for (const [dialect, Client] of Object.entries(DIALECTS)) {
         await client.respond({ input: [...input, ...called.output, result], tools, stream });
       });
 
-      it('another one, of a conversation, of items by their ids', async () => {
+      it('another response, a conversation, and items by their ids', async () => {
         const first = await client.respond({ ...ADA, stream });
         assert.match(textOf(await client.respond({ previous_response_id: first.id, input: [WHO], stream })), /Ada/);
         const { body: items } = await client.get(`/responses/${first.id}/input_items`);
@@ -63,7 +63,7 @@ for (const [dialect, Client] of Object.entries(DIALECTS)) {
         assert.deepEqual(list.data.map((item) => item.role), ['user', 'user', 'assistant']);
       });
 
-      it('reasoning that was told, and of reasoning that was sealed', async () => {
+      it('plain reasoning, and sealed reasoning', async () => {
         const thinking = { input: [user('What is 12 + 30 - 7?')], chat_template_kwargs: { enable_thinking: true }, stream };
         const first = await client.respond({ ...thinking, include: ['reasoning.encrypted_content'] });
         const [reasoning, message] = first.output;
@@ -71,7 +71,7 @@ for (const [dialect, Client] of Object.entries(DIALECTS)) {
         for (const one of [reasoning, sealed]) await client.respond({ input: [...thinking.input, one, message, user('What is 34 + 58?')], stream });
       });
 
-      it('items with all that may be null, which are listed without', async () => {
+      it('items with every nullable member null, listed without them', async () => {
         const none = { id: null, status: null };
         const input = [
           { ...user('What is the weather in Oslo?'), ...none },
@@ -88,7 +88,7 @@ for (const [dialect, Client] of Object.entries(DIALECTS)) {
         assert.ok(body.data.every((item) => typeof item.id === 'string'));
       });
 
-      it('what was compacted', async () => {
+      it('a compacted conversation', async () => {
         const first = await client.respond({ ...ADA, stream });
         for (const source of [{ input: [...ADA.input, ...first.output] }, { previous_response_id: first.id }]) {
           const { status, body } = await client.post('/responses/compact', { model: MODEL, prompt_cache_key: 'ada', ...source });
@@ -100,10 +100,10 @@ for (const [dialect, Client] of Object.entries(DIALECTS)) {
     });
   }
 
-  describe(`the words of ${dialect}`, () => {
+  describe(`the dialect of ${dialect}`, () => {
     const client = new Client();
 
-    it('tell of a response in the background, of its stream, and of its end', async () => {
+    it('covers a response in the background, its stream and its end', async () => {
       const { body } = await client.post('/responses', { model: MODEL, input: 'Count to 9.', background: true });
       assert.match(body.status, /queued|in_progress/);
       let response = body;
@@ -116,14 +116,14 @@ for (const [dialect, Client] of Object.entries(DIALECTS)) {
       assert.deepEqual((await client.get(`/responses/${told.id}`)).body, told);
     });
 
-    it('tell of a response that is cancelled', async () => {
+    it('covers a cancelled response', async () => {
       const endless = { model: MODEL, input: 'Tell me a story.', background: true, ignore_eos: true, stream: false };
       const { body } = await client.post('/responses', endless);
       assert.equal((await client.post(`/responses/${body.id}/cancel`)).body.status, 'cancelled');
       assert.equal((await client.get(`/responses/${body.id}`)).body.status, 'cancelled');
     });
 
-    it('count tokens', async () => {
+    it('counts tokens', async () => {
       const { status, body } = await client.post('/responses/input_tokens', { model: MODEL, ...ADA, tools: [TOOL] });
       assert.equal(status, 200);
       assert.ok(body.input_tokens > 0);

@@ -1,5 +1,5 @@
-// What Open Responses' own tests of compliance demand over HTTP, all at once as they are started.
-// A client that knows nothing of the header is a client too.
+// Open Responses' own compliance tests over HTTP, started concurrently as there.
+// Also for a client that does not send the header.
 // Source: openresponses/openresponses, src/lib/compliance-tests.ts, and the list of what its later versions add.
 
 import assert from 'node:assert/strict';
@@ -38,7 +38,7 @@ function called(answer) {
   return call;
 }
 
-/** That a model of texts says that it is one, instead of answering as if it had seen something. */
+/** Checks that a text-only model refuses images instead of answering as if it had seen one. */
 function refuses(medium) {
   return ({ status, body }) => {
     assert.equal(status, 400);
@@ -82,7 +82,7 @@ function withResult(answer) {
   return { input: [...CALLING.input, ...answer.body.output, { type: 'function_call_output', call_id, output: '{"temperature": 18}' }], tools: [TOOL] };
 }
 
-for (const [dialect, Client] of Object.entries(DIALECTS)) describe(`at once with all others, in the words of ${dialect}, the compliance test`, () => {
+for (const [dialect, Client] of Object.entries(DIALECTS)) describe(`at once with all others, in the dialect of ${dialect}, the compliance test`, () => {
   const client = new Client();
   const running = new Map();
 
@@ -99,7 +99,7 @@ for (const [dialect, Client] of Object.entries(DIALECTS)) describe(`at once with
   before(() => {
     for (const [id, [requests]] of Object.entries(TESTS)) {
       const answer = run(requests);
-      answer.catch(() => {}); // its own test tells
+      answer.catch(() => {}); // reported by its own test
       running.set(id, answer);
     }
   });

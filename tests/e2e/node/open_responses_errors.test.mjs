@@ -1,4 +1,4 @@
-// Refusals and failures in the words of Open Responses: the types of "Error Types", and what a stream tells of them.
+// Refusals and failures in the dialect of Open Responses: the types of "Error Types", and their stream events.
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
@@ -11,7 +11,7 @@ const SUM = { model: MODEL, input: 'What is 34 + 58?' };
 const TOO_LONG = 'dog '.repeat(9000);
 const IMAGE = [{ role: 'user', content: [{ type: 'input_image', image_url: 'data:image/png;base64,AA==' }] }];
 
-/** What is asked → [members of the request, status, members of the error] */
+/** case → [members of the request, status, members of the error] */
 const REFUSED = {
   'a wrong number': [{ temperature: 5 }, 400, { param: 'temperature' }],
   'a wrong type': [{ max_output_tokens: 'many' }, 400, { param: 'max_output_tokens' }],
@@ -20,7 +20,7 @@ const REFUSED = {
   'a tool that nothing runs': [{ tools: [{ type: 'retrieval' }] }, 400, { param: 'tools[0].type' }],
   'a tool that is not there': [{ tool_choice: 'required' }, 400, { param: 'tool_choice' }],
   'too long a prompt': [{ input: TOO_LONG }, 400, { code: 'context_length_exceeded', param: 'input' }],
-  'a response before that is none': [{ previous_response_id: 'resp_none' }, 400, { code: 'previous_response_not_found', param: 'previous_response_id' }],
+  'an unknown previous response': [{ previous_response_id: 'resp_none' }, 400, { code: 'previous_response_not_found', param: 'previous_response_id' }],
   'an unknown model': [{ model: 'gpt-9' }, 404, { code: 'model_not_found', param: 'model' }],
   'an unknown item': [{ input: [{ type: 'item_reference', id: 'msg_none' }] }, 404, { code: 'item_not_found', param: 'input' }],
   'an unknown conversation': [{ conversation: 'conv_none' }, 404, { code: 'conversation_not_found', param: 'conversation' }],
@@ -44,12 +44,12 @@ describe('Open Responses has a type for the refusal of', () => {
   for (const path of NOWHERE) it(`GET ${path}`, async () => assert.equal((await client.get(path)).status, 404));
 
   for (const path of ['/responses', '/responses/compact', '/responses/input_tokens']) {
-    it(`what is no JSON object, at ${path}`, async () => assert.equal((await client.post(path, [1])).status, 400));
+    it(`a body that is not a JSON object, at ${path}`, async () => assert.equal((await client.post(path, [1])).status, 400));
   }
 
-  it('the cancellation of what nobody has', async () => assert.equal((await client.post('/responses/resp_none/cancel')).status, 404));
+  it('the cancellation of an unknown response', async () => assert.equal((await client.post('/responses/resp_none/cancel')).status, 404));
 
-  it('starting_after that is no number', async () => {
+  it('starting_after that is not a number', async () => {
     const { id } = await client.respond({ input: SUM.input, stream: true });
     assert.equal((await client.get(`/responses/${id}?stream=true&starting_after=x`)).status, 400);
   });
@@ -58,7 +58,7 @@ describe('Open Responses has a type for the refusal of', () => {
 describe('a server that is full, and then stopped,', () => {
   const ENDLESS = { model: MODEL, input: 'Tell me a story.', ignore_eos: true, max_output_tokens: 1900, stream: true };
 
-  /** What it refused, and the events of what was cut off. */
+  /** Its refusal, and the events of the truncated stream. */
   async function cutOff(Client) {
     const own = await startServer('--parallel', '1', '--queue', '1', '--drain-timeout', '0');
     const client = new Client(own.address);
@@ -98,7 +98,7 @@ describe('a server that is full, and then stopped,', () => {
     }
   });
 
-  it("tells OpenAI's clients of the failed response alone, since they stop at an error", async () => {
+  it("sends OpenAI's clients only the failed response, because they stop at an error", async () => {
     const { refused, cut } = await cutOff(OpenAIResponses);
     assert.equal(refused.status, 429);
     for (const events of cut) {

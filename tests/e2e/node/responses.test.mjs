@@ -18,7 +18,7 @@ const WEATHER = {
 describe('a response', () => {
   const { client, recorder } = openaiOfSuite();
 
-  it('answers, counts its tokens and is found again', async () => {
+  it('answers, counts its tokens and can be retrieved', async () => {
     const response = await client.responses.create(SUM);
     assert.equal(response.output_text, '92');
     assert.equal(response.status, 'completed');
@@ -52,14 +52,14 @@ describe('a response', () => {
     }
   });
 
-  it('goes on from another', async () => {
+  it('continues another', async () => {
     const first = await client.responses.create({ model: MODEL, input: 'My name is Ada.', temperature: 0 });
     const second = await client.responses.create({ model: MODEL, input: 'What is my name?', previous_response_id: first.id, temperature: 0 });
     assert.match(second.output_text, /Ada/);
     assert.ok(second.usage.input_tokens_details.cached_tokens > 0, 'the first turn is computed again');
   });
 
-  it('lists what it was asked', async () => {
+  it('lists its input items', async () => {
     const response = await client.responses.create(SUM);
     const items = await all(client.responses.inputItems.list(response.id));
     assert.equal(items.length, 1);
@@ -71,7 +71,7 @@ describe('a response', () => {
     assert.equal(input_tokens, (await client.responses.create(SUM)).usage.input_tokens);
   });
 
-  it('keeps to a schema and is parsed', async () => {
+  it('matches a schema and is parsed', async () => {
     const shape = z.object({ name: z.string(), colour: z.enum(['red', 'green', 'blue']) });
     const response = await client.responses.parse({
       model: MODEL,
@@ -83,7 +83,7 @@ describe('a response', () => {
     else assert.equal(response.incomplete_details.reason, 'max_output_tokens');
   });
 
-  it('begins with the form, and not with reasoning that nobody asked for', async () => {
+  it('starts with the structured output, without reasoning that was not requested', async () => {
     const shape = z.object({ city: z.enum(['Oslo', 'Rome']) });
     const asked = { model: MODEL, input: 'Which city?', temperature: 0, max_output_tokens: 60, text: { format: zodTextFormat(shape, 'city') } };
     const response = await client.responses.parse(asked);
@@ -92,7 +92,7 @@ describe('a response', () => {
     shape.parse(response.output_parsed);
   });
 
-  it('reasons where the effort says so', async () => {
+  it('reasons if the effort requires it', async () => {
     const asked = { model: MODEL, input: 'What is 12 + 30 - 7?', temperature: 0 };
     for (const [effort, types] of [['none', ['message']], ['low', ['reasoning', 'message']], ['high', ['reasoning', 'message']]]) {
       const response = await client.responses.create({ ...asked, reasoning: { effort } });
@@ -101,7 +101,7 @@ describe('a response', () => {
     }
   });
 
-  it('reasons in an item of its own', async () => {
+  it('reasons in a separate item', async () => {
     const response = await client.responses.create({
       model: MODEL,
       input: 'What is 12 + 30 - 7?',
@@ -117,7 +117,7 @@ describe('a response', () => {
     assert.ok(response.usage.output_tokens_details.reasoning_tokens > 0);
   });
 
-  it('calls a tool, and goes on with its result', async () => {
+  it('calls a tool, and continues with its result', async () => {
     const input = 'What is the weather in Oslo?';
     const called = await client.responses.create({ model: MODEL, input, tools: [WEATHER], tool_choice: 'required', temperature: 0 });
     const call = called.output.find((item) => item.type === 'function_call');
@@ -131,7 +131,7 @@ describe('a response', () => {
     assert.equal(stateless.output_text, chained.output_text);
   });
 
-  it('reads items by the ids that the server gave them', async () => {
+  it('resolves items by the server\'s ids', async () => {
     const named = { model: MODEL, input: 'My name is Ada.', temperature: 0 };
     const question = { role: 'user', content: 'What is my name?' };
     const first = await client.responses.create(named);
@@ -145,7 +145,7 @@ describe('a response', () => {
     assert.deepEqual(items.map((item) => item.content[0].text), [named.input, first.output_text, question.content]);
   });
 
-  it('reads calls of tools by their ids', async () => {
+  it('resolves tool calls by their ids', async () => {
     const question = { role: 'user', content: 'What is the weather in Oslo?' };
     const asked = { model: MODEL, tools: [WEATHER], temperature: 0 };
     const called = await client.responses.create({ ...asked, input: [question], tool_choice: 'required' });
@@ -171,7 +171,7 @@ describe('a response', () => {
   });
 
   for (const source of ['input', 'previous_response_id']) {
-    it(`is compacted, from ${source}, and gone on from`, async () => {
+    it(`is compacted, from ${source}, and continued`, async () => {
       const named = { model: MODEL, input: 'My name is Ada.', temperature: 0 };
       const first = await client.responses.create(named);
       const input = [{ role: 'user', content: named.input }, ...first.output];
@@ -185,7 +185,7 @@ describe('a response', () => {
     });
   }
 
-  it('is made in the background, and can be cancelled', async () => {
+  it('runs in the background, and can be cancelled', async () => {
     let response = await client.responses.create({ ...SUM, background: true });
     assert.match(response.status, /queued|in_progress/);
     while (/queued|in_progress/.test(response.status)) response = await client.responses.retrieve(response.id);
@@ -195,7 +195,7 @@ describe('a response', () => {
     assert.equal((await client.responses.retrieve(endless.id)).status, 'cancelled');
   });
 
-  it('names what is wrong', async () => {
+  it('names the wrong member', async () => {
     await assert.rejects(client.responses.create({ ...SUM, temperature: 5 }), { status: 400, param: 'temperature' });
     await assert.rejects(client.responses.create({ ...SUM, previous_response_id: 'resp_none' }), { code: 'previous_response_not_found' });
     await assert.rejects(client.responses.create({ ...SUM, tools: [{ type: 'retrieval' }] }), { param: 'tools[0].type' });

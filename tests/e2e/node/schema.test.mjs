@@ -1,4 +1,4 @@
-// That the checks of the other tests catch what they are for.
+// Tests that the schema checks of the other tests catch violations.
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
@@ -16,23 +16,23 @@ describe("OpenAI's schemas", () => {
     check('CreateChatCompletionStreamResponse', { ...CHUNK, choices: [{ ...CHUNK.choices[0], logprobs: null }] });
   });
 
-  it('let members of our own pass', () => {
+  it('allow etna\'s own members', () => {
     check('CreateChatCompletionStreamResponse', { ...CHUNK, choices: [{ ...CHUNK.choices[0], delta: { reasoning_content: 'so' } }] });
   });
 
-  it('let the chunk of a completion be unfinished, and not the whole', () => {
+  it('allow an unfinished chunk of a completion, but not an unfinished completion', () => {
     check('CompletionChunk', { ...TEXT, usage: null });
     assert.throws(() => check('CreateCompletionResponse', TEXT), /finish_reason/);
   });
 
-  it('let the first echoed token be without a probability', () => {
+  it('allow the first echoed token without a probability', () => {
     const logprobs = { tokens: ['a', 'b'], token_logprobs: [null, -1], top_logprobs: [null, { b: -1 }], text_offset: [0, 1] };
     const echoed = { ...TEXT, choices: [{ ...TEXT.choices[0], finish_reason: 'stop', logprobs }] };
     check('EchoedCompletion', echoed);
     assert.throws(() => check('CreateCompletionResponse', echoed), /token_logprobs/);
   });
 
-  it("let the messages of a request be anybody's, and an empty list begin nowhere", () => {
+  it('allow any role in the messages of a request, and an empty list without first_id', () => {
     const message = { id: 'c-0', role: 'user', content: 'Hello!', content_parts: null };
     check('ChatCompletionMessageList', { object: 'list', data: [message], first_id: 'c-0', last_id: 'c-0', has_more: false });
     check('ChatCompletionList', { object: 'list', data: [], first_id: null, last_id: null, has_more: false });
@@ -41,7 +41,7 @@ describe("OpenAI's schemas", () => {
     assert.throws(() => check('ConversationItemList', { object: 'list', data: [], has_more: false }), /first_id/);
   });
 
-  it('refuse what lacks a member or has a wrong one', () => {
+  it('refuse a missing or wrong member', () => {
     assert.throws(() => check('CreateChatCompletionStreamResponse', { ...CHUNK, choices: [{ index: 0, delta: {} }] }), /finish_reason/);
     assert.throws(() => check('CreateChatCompletionStreamResponse', { ...CHUNK, created: '1' }), /created/);
     assert.throws(() => check('ErrorResponse', { error: { message: 'no', type: 'x' } }), /param/);
@@ -50,7 +50,7 @@ describe("OpenAI's schemas", () => {
 });
 
 describe('events', () => {
-  it('are whole blocks', () => {
+  it('are complete blocks', () => {
     const text = ': waiting\n\nevent: error\n: why\ndata: {"a":\ndata: 1}\n\ndata: [DONE]\n\ndata: cut';
     assert.deepEqual(eventsOf(text), [
       { event: 'message', data: null, comments: ['waiting'] },
@@ -65,14 +65,14 @@ describe('the schemas of Open Responses', () => {
   const list = (...data) => () => checkOpen('ItemList', { data });
   const event = (members) => () => checkOpenEvent({ sequence_number: 1, ...members });
 
-  it('name what they know, and no more', () => {
+  it('refuse unknown members', () => {
     list(item)();
     assert.throws(list({ ...item, more: 1 }), /\/data\/0 must NOT have additional properties: more/);
     assert.throws(list({ ...item, status: 'done' }), /\/data\/0\/status/);
     assert.throws(list({ ...item, type: 'custom_tool_call' }), /\/data\/0\/type/);
   });
 
-  it('let others add what says whose it is', () => {
+  it('allow extensions with a vendor prefix', () => {
     list({ type: 'acme:note', id: 'n_1', status: 'completed', more: 1 })();
     event({ type: 'acme:note', more: 1 })();
     assert.throws(event({ type: 'response.note' }), /has no event response.note/);

@@ -1,4 +1,4 @@
-// Chat completions that the server keeps, through OpenAI's SDK.
+// Stored chat completions, through OpenAI's SDK.
 
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
@@ -9,7 +9,7 @@ import { NAME, QUESTION, WEATHER } from './support/weather.mjs';
 
 const SUM = { model: MODEL, messages: user('What is 34 + 58?'), temperature: 0 };
 
-/** Metadata that nothing else on the server has: other tests run beside these. */
+/** Metadata unique on the server, because other tests run concurrently. */
 const mark = () => ({ run: randomUUID() });
 
 const idsOf = (completions) => completions.map((completion) => completion.id);
@@ -20,14 +20,14 @@ describe('a stored chat completion', () => {
   const store = (metadata, body = SUM) => chats.create({ ...body, store: true, metadata });
   const gone = (promise) => assert.rejects(promise, (error) => error instanceof OpenAI.NotFoundError && error.status === 404);
 
-  /** The ids of three stored ones, the oldest first. */
+  /** The ids of three stored chats, oldest first. */
   async function storeThree(metadata) {
     const ids = [];
     for (let made = 0; made < 3; ++made) ids.push((await store(metadata)).id);
     return ids;
   }
 
-  it('is found again', async () => {
+  it('can be retrieved', async () => {
     const metadata = mark();
     const made = await store(metadata);
     assert.equal(recorder.last.headers.get('etna-ignored'), null, 'what is kept is not ignored');
@@ -37,7 +37,7 @@ describe('a stored chat completion', () => {
     assert.deepEqual(found.metadata, metadata);
   });
 
-  it('is found again where it was streamed', async () => {
+  it('can be retrieved after it was streamed', async () => {
     const metadata = mark();
     const stream = { stream: true, stream_options: { include_usage: true } };
     const chunks = await all(await store(metadata, { ...SUM, ...stream }));
@@ -49,7 +49,7 @@ describe('a stored chat completion', () => {
     assert.deepEqual(idsOf(await all(chats.list({ metadata }))), [found.id]);
   });
 
-  it('has its choices and the calls of tools', async () => {
+  it('contains its choices and tool calls', async () => {
     const called = await store(mark(), { ...SUM, messages: user(QUESTION), tools: [WEATHER], n: 2 });
     const { choices } = await chats.retrieve(called.id);
     assert.deepEqual(choices.map((choice) => choice.index), [0, 1]);
@@ -58,13 +58,13 @@ describe('a stored chat completion', () => {
   });
 
   for (const members of [{}, { store: false }, { store: null }, { store: false, stream: true }]) {
-    it(`is none with ${JSON.stringify(members)}`, async () => {
+    it(`is not stored with ${JSON.stringify(members)}`, async () => {
       const made = await chats.create({ ...SUM, ...members });
       await gone(chats.retrieve(members.stream ? (await all(made))[0].id : made.id));
     });
   }
 
-  it('is listed, the oldest first unless asked otherwise', async () => {
+  it('is listed, oldest first by default', async () => {
     const metadata = mark();
     const ids = await storeThree(metadata);
     const page = await chats.list({ metadata });
@@ -86,7 +86,7 @@ describe('a stored chat completion', () => {
     assert.deepEqual(idsOf(await all(chats.list({ metadata, limit: 1 }))), ids);
   });
 
-  it('is listed by its model and by all of the metadata asked for', async () => {
+  it('is listed by its model and by all requested metadata', async () => {
     const metadata = { ...mark(), 'a name': 'ä & b = c' };
     const { id } = await store(metadata);
     assert.deepEqual(idsOf((await chats.list({ metadata, model: MODEL })).data), [id]);
@@ -134,14 +134,14 @@ describe('a stored chat completion', () => {
     await gone(chats.delete(id));
   });
 
-  it('is not made with metadata beyond the bounds', async () => {
+  it('is refused with metadata beyond the bounds', async () => {
     const many = Object.fromEntries(Array.from({ length: 17 }, (_, index) => [`name ${index}`, 'x']));
     for (const metadata of [many, { name: 1 }, { name: 'x'.repeat(513) }, { ['n'.repeat(65)]: 'x' }]) {
       await assert.rejects(store(metadata), (error) => error.status === 400 && error.param.startsWith('metadata'));
     }
   });
 
-  it('is not listed by a limit or an order that is none', async () => {
+  it('is not listed by an invalid limit or order', async () => {
     await assert.rejects(chats.list({ limit: 0 }), { status: 400, param: 'limit' });
     await assert.rejects(chats.list({ order: 'up' }), { status: 400, param: 'order' });
   });

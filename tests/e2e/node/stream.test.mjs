@@ -1,4 +1,4 @@
-// Streamed chat completions through OpenAI's SDK: what they say, their shape, and their end in the middle.
+// Streamed chat completions through OpenAI's SDK: text, format, and cancellation.
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
@@ -18,14 +18,14 @@ describe('a stream', () => {
   const { client, recorder } = openaiOfSuite();
   const chunksOf = async (body) => all(await client.chat.completions.create({ ...body, stream: true }));
 
-  it('says what the whole answer says', async () => {
+  it('gives the text of the complete answer', async () => {
     const whole = await client.chat.completions.create(COUNT);
     const chunks = await chunksOf(COUNT);
     assert.equal(textOf(chunks), whole.choices[0].message.content);
     assert.ok(chunks.length > 5, 'it comes in pieces');
   });
 
-  it('has the shape that clients rely on', async () => {
+  it('has the format that clients rely on', async () => {
     const chunks = await chunksOf(COUNT);
     for (const member of ['id', 'created', 'model', 'object']) {
       assert.equal(new Set(chunks.map((chunk) => chunk[member])).size, 1, member);
@@ -48,7 +48,7 @@ describe('a stream', () => {
     assert.equal(events.at(-1).data, '[DONE]');
   });
 
-  it('counts its tokens in a last chunk when asked to', async () => {
+  it('counts its tokens in a last chunk on request', async () => {
     const chunks = await chunksOf({ ...COUNT, stream_options: { include_usage: true } });
     const whole = await client.chat.completions.create(COUNT);
     assert.deepEqual(chunks.at(-1).choices, []);
@@ -56,7 +56,7 @@ describe('a stream', () => {
     assert.ok(chunks.slice(0, -1).every((chunk) => chunk.usage === null && chunk.choices.length === 1));
   });
 
-  it('tells log-probabilities with the text that they belong to', async () => {
+  it('reports log-probabilities with their text', async () => {
     const asked = { ...COUNT, logprobs: true, top_logprobs: 2 };
     const chunks = await chunksOf(asked);
     const told = chunks.flatMap((chunk) => chunk.choices[0].logprobs?.content ?? []);
@@ -67,7 +67,7 @@ describe('a stream', () => {
     assert.ok(told.every((token) => token.top_logprobs.length === 2));
   });
 
-  it('tells its choices apart', async () => {
+  it('separates its choices', async () => {
     const sampled = { ...COUNT, n: 2, temperature: 2, seed: 7, max_tokens: 12, ignore_eos: true };
     const chunks = await chunksOf(sampled);
     const { choices } = await client.chat.completions.create(sampled);
@@ -76,7 +76,7 @@ describe('a stream', () => {
     assert.deepEqual(ends.map((choice) => choice.index).sort(), [0, 1]);
   });
 
-  it('tells reasoning before content', async () => {
+  it('sends reasoning before content', async () => {
     const thinking = { messages: user('What is 12 + 30 - 7?'), chat_template_kwargs: { enable_thinking: true } };
     const deltas = (await chunksOf({ ...COUNT, ...thinking })).map((chunk) => chunk.choices[0].delta);
     assert.match(deltas.map((delta) => delta.reasoning_content ?? '').join(''), /12 \+ 30 = 42/);
@@ -91,14 +91,14 @@ describe('a stream', () => {
     assert.equal(chunks.at(-1).choices[0].finish_reason, 'stop');
   });
 
-  it('is put together by the helper of the SDK', async () => {
+  it('is assembled by the helper of the SDK', async () => {
     const stream = client.chat.completions.stream({ ...COUNT, stream_options: { include_usage: true } });
     const answer = await stream.finalChatCompletion();
     assert.equal(answer.choices[0].message.content, '1, 2, 3, 4, 5, 6, 7, 8, 9');
     assert.ok(answer.usage.completion_tokens > 9);
   });
 
-  it('has annotations only on request, as events that the SDK passes over', async () => {
+  it('has annotations only on request, as events that the SDK ignores', async () => {
     await chunksOf({ ...COUNT, nvext: { annotations: ['formatted_prompt', 'token_ids', 'timing'] } });
     const { events } = recorder.last;
     const names = events.map((event) => event.event).filter((name) => name !== 'message');
@@ -108,10 +108,10 @@ describe('a stream', () => {
   });
 });
 
-describe('a stream that its reader leaves', () => {
+describe('an abandoned stream', () => {
   const { client } = openaiOfSuite();
 
-  /** Reads some chunks of an endless stream, ends it by `leave`, and waits until the server has noticed. */
+  /** Reads some chunks of an endless stream, ends it with `leave`, and waits until the server has noticed. */
   async function left(leave) {
     const stream = await client.chat.completions.create({ ...ENDLESS, stream: true });
     let read = 0;
@@ -131,7 +131,7 @@ describe('a stream that its reader leaves', () => {
 
   it('by a break', () => left(() => true));
 
-  it('before it began, and others are answered', async () => {
+  it('before it started, and other requests are answered', async () => {
     const controller = new AbortController();
     const asked = client.chat.completions.create(ENDLESS, { signal: controller.signal });
     await eventually(async () => (await inFlight()) > 0, 'the request is at work');

@@ -18,7 +18,7 @@ function assertCallsWeather(call) {
 describe('tools', () => {
   const { client } = openaiOfSuite();
 
-  it('are called, and their result is told', async () => {
+  it('are called, and their result is used', async () => {
     const [called] = (await client.chat.completions.create(ASK)).choices;
     assert.equal(called.finish_reason, 'tool_calls');
     assert.equal(called.message.content, null);
@@ -40,7 +40,7 @@ describe('tools', () => {
     assert.equal(chunks.at(-1).choices[0].finish_reason, 'tool_calls');
   });
 
-  it('are put together by the helper of the SDK', async () => {
+  it('are assembled by the helper of the SDK', async () => {
     const message = await client.chat.completions.stream(ASK).finalMessage();
     assertCallsWeather(message.tool_calls[0]);
   });
@@ -62,15 +62,15 @@ describe('tools', () => {
     assert.equal((await withChoice('none')).tool_calls, undefined);
   });
 
-  it('are called when required, whatever the question is', async () => {
-    // Whatever the model takes for a city here: the call is whole, and its arguments fit.
+  it('are called when required, whatever the question', async () => {
+    // Whatever city the model extracts: the call is complete, and its arguments match.
     const required = { messages: user('What is 34 + 58?'), tool_choice: 'required', max_tokens: 120 };
     const { choices } = await client.chat.completions.create({ ...ASK, ...required });
     assert.equal(choices[0].message.tool_calls[0].function.name, NAME);
     assert.equal(typeof JSON.parse(choices[0].message.tool_calls[0].function.arguments).city, 'string');
   });
 
-  it('must be those that a choice names', async () => {
+  it('must be those of the choice', async () => {
     const tool_choice = { type: 'function', function: { name: 'get_wether' } };
     await assert.rejects(client.chat.completions.create({ ...ASK, tool_choice }), (error) => {
       assert.ok(error instanceof OpenAI.BadRequestError);

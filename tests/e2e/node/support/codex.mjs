@@ -1,4 +1,4 @@
-// Codex CLI as it comes from npm, with a home of its own, against a model whose context holds its prompts.
+// Codex CLI from npm, with a temporary home, and a model whose context is large enough for its prompts.
 
 import { spawn } from 'node:child_process';
 import { mkdtempSync, mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
@@ -16,12 +16,12 @@ const PATIENCE_MS = 300_000;
 const fileOf = (path) => fileURLToPath(new URL(path, import.meta.url));
 const CODEX = fileOf('../../node_modules/.bin/codex');
 
-/** The embedded model with a longer context: one number of its file's metadata. */
+/** The embedded model with a longer context: one changed number of its metadata. */
 function longDemo(folder) {
   const bytes = readFileSync(fileOf('../../../../core/store/demo/demo.gguf'));
   const key = 'qwen3.context_length';
   const end = bytes.indexOf(key) + key.length;
-  const UINT32 = 4; // GGUF's number of the type
+  const UINT32 = 4; // GGUF's type number
   if (bytes.readUInt32LE(end) !== UINT32) throw new Error(`${key} is no uint32`);
   bytes.writeUInt32LE(CONTEXT_TOKENS, end + 4);
   const path = join(folder, 'demo.gguf');
@@ -29,7 +29,7 @@ function longDemo(folder) {
   return path;
 }
 
-/** Passes requests on and keeps them: {address, exchanges: [{path, body, status, ignored}], stop}. */
+/** A proxy that records requests: {address, exchanges: [{path, body, status, ignored}], stop}. */
 async function recordingProxy(target) {
   const exchanges = [];
   const server = createServer(async (request, response) => {
@@ -50,7 +50,7 @@ async function recordingProxy(target) {
   return { address: `http://127.0.0.1:${server.address().port}`, exchanges, stop: () => server.close() };
 }
 
-/** What a user would write: a provider, and an MCP server. Beside that, nothing is asked of anybody else's servers. */
+/** A user's configuration: a provider and an MCP server; no other servers are contacted. */
 const config = (address) => `
 model = "demo"
 model_provider = "etna"
@@ -79,15 +79,15 @@ export async function startCodex() {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'etna-codex-')));
   const [home, work] = [join(folder, 'home'), join(folder, 'work')];
   [home, work].forEach((one) => mkdirSync(one));
-  // Codex asks for no strict tools, and so small a model does not always name arguments right.
+  // Codex requests no strict tools, and so small a model does not always name arguments correctly.
   const etna = await startServerOf(longDemo(folder), '--chat-template', fileOf('codex.jinja'), '--tools-strict');
   const proxy = await recordingProxy(etna.address);
   writeFileSync(join(home, 'config.toml'), config(proxy.address));
-  // What is not on this machine is not reached: a test asks nobody else.
+  // Only this machine is reachable: a test contacts no other server.
   const nowhere = 'http://127.0.0.1:9';
   const env = { PATH: process.env.PATH, HOME: home, CODEX_HOME: home, HTTP_PROXY: nowhere, HTTPS_PROXY: nowhere, NO_PROXY: '127.0.0.1' };
 
-  /** The events that `codex exec` tells as JSON, with the requests that it made meanwhile. */
+  /** The JSON events of `codex exec`, with the requests that it sent. */
   async function exec(...args) {
     const before = proxy.exchanges.length;
     const child = spawn(CODEX, ['exec', '--strict-config', '--skip-git-repo-check', '--json', ...args], {

@@ -1,4 +1,4 @@
-// Server-sent events out of the bytes of a stream. Source: HTML Living Standard, 9.2.
+// Parses server-sent events from the bytes of a stream. Source: HTML Living Standard, 9.2.
 
 /**
  * The events that are whole: {event, data, comments}, `data` null where the block has none.

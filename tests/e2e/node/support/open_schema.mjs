@@ -1,4 +1,4 @@
-// The schemas of Open Responses, 2026-04-24, as checks: stricter than they stand, no object has members that they do not name.
+// The schemas of Open Responses, 2026-04-24, as checks; stricter than published: unknown members are refused.
 
 import assert from 'node:assert/strict';
 import { checkBy, published } from './schema.mjs';
@@ -23,7 +23,7 @@ const EXTENSIONS = {
   ResponseFunctionCallArgumentsDoneStreamingEvent: { name: TEXT },
 };
 
-/** What the standard does not know has the name of who made it up in front: "Extending Items", "... streaming events". */
+/** Extensions of the standard carry a vendor prefix: "Extending Items", "... streaming events". */
 const OF_OTHERS = /^[a-z]+:/;
 const schemas = published('open_responses');
 
@@ -35,7 +35,7 @@ function closed(name, schema) {
 const typeOf = (name) => schemas[name]?.properties?.type;
 const namesOf = (union) => union.oneOf.map((one) => one.$ref?.split('/').at(-1));
 
-/** A union whose members differ by their `type`, so that what is wrong is told of the one that is meant. */
+/** A union whose members differ by `type`, so that errors are reported for the intended one. */
 function byType(union, mayBeOfOthers) {
   const names = namesOf(union);
   const type = { enum: names.flatMap((name) => typeOf(name).enum) };
@@ -54,7 +54,7 @@ function told(schema) {
   return Object.fromEntries(Object.entries(schema).map(([name, value]) => [name, told(value)]));
 }
 
-/** The document lets `schema` be null alone, and nothing could be told of it; the standard's sources have corrected that. */
+/** The document allows only null for `schema`; the standard's sources have corrected that. */
 schemas.JsonSchemaResponseFormat.properties.schema = { type: ['object', 'null'] };
 
 const read = Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, closed(name, told(schema))]));
@@ -73,7 +73,7 @@ export function checkOpenEvent(event) {
   checkOpen(name, event);
 }
 
-/** "Error Types": what each is told with. Of other refusals the standard says nothing. */
+/** "Error Types" with their members. The standard does not define other refusals. */
 const TYPES = { 400: ['invalid_request'], 404: ['not_found'], 429: ['too_many_requests'], 500: ['server_error', 'model_error'] };
 
 export function checkOpenError(status, body) {

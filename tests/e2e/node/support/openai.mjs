@@ -1,4 +1,4 @@
-// OpenAI's own SDK, set up as a program that changes its base URL and nothing else.
+// OpenAI's own SDK, with only the base URL changed.
 
 import { afterEach } from 'node:test';
 import OpenAI from 'openai';
@@ -11,14 +11,14 @@ export function user(content) {
   return [{ role: 'user', content }];
 }
 
-/** A request that nothing ends for a while. */
+/** A request with a long answer. */
 export const ENDLESS = { model: MODEL, messages: user('Tell me a story.'), max_tokens: 1500, ignore_eos: true };
 
-/** {client, recorder}; what the client got is checked against OpenAI's schemas after every test of the suite. */
+/** {client, recorder}; answers are checked against OpenAI's schemas after every test of the suite. */
 export function openaiOfSuite(options = {}) {
   const recorder = new Recorder();
   afterEach(() => recorder.check());
-  // Without retries: a failure has to show, and not to be slept over.
+  // Without retries, which would hide failures.
   const client = new OpenAI({ baseURL: `${server}/v1`, apiKey: 'any', maxRetries: 0, fetch: recorder.fetch, ...options });
   return { client, recorder };
 }

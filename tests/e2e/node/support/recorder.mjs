@@ -1,10 +1,10 @@
-// A `fetch` for SDKs that keeps what went over the wire, and checks all of it against OpenAI's schemas.
+// A `fetch` for SDKs that records the traffic and checks it against OpenAI's schemas.
 
 import assert from 'node:assert/strict';
 import { eventsOf } from './events.mjs';
 import { check, responseEventSchema } from './schema.mjs';
 
-/** What is answered where; the first that fits counts. The API says nothing of what the deletion of a response answers. */
+/** Schemas of the answers by path; the first match counts. The API does not define the answer to a response's deletion. */
 const ANSWERS = [
   ['GET', /^\/chat\/completions$/, 'ChatCompletionList'],
   ['GET', /^\/chat\/completions\/[^/]+\/messages$/, 'ChatCompletionMessageList'],
@@ -23,7 +23,7 @@ const ANSWERS = [
   ['any', /^\/conversations/, 'ConversationResource'],
 ];
 
-/** One request with what came back so far. */
+/** One request and its answer so far. */
 class Exchange {
   constructor(url, init) {
     this.path = new URL(url).pathname.replace(/^\/v1/, '');
@@ -49,7 +49,7 @@ class Exchange {
   }
 
   checkSchema() {
-    if (this.status === null) return; // ended before an answer came
+    if (this.status === null) return; // ended before an answer arrived
     if (this.isStream) return this.checkEvents();
     assert.match(this.headers.get('content-type') ?? '', /^application\/json/);
     const schema = this.status < 400 ? this.schemaOfAnswer() : 'ErrorResponse';
@@ -59,12 +59,12 @@ class Exchange {
   checkEvents() {
     for (const { event, data } of this.events) {
       if (data === '[DONE]') continue;
-      // A comment alone is nothing to a client; an event without data breaks the official Python SDK.
+      // Clients ignore a comment alone; an event without data breaks the official Python SDK.
       if (data === null) assert.equal(event, 'message', `the event ${event} has no data`);
       else if (event.startsWith('response.')) check(responseEventSchema(event), JSON.parse(data));
       else if (event === 'error') check('ErrorResponse', JSON.parse(data));
       else if (event === 'message') check(this.schemaOfChunk(), JSON.parse(data));
-      else JSON.parse(data); // an annotation, which OpenAI has no schema for
+      else JSON.parse(data); // an annotation, for which OpenAI has no schema
     }
   }
 
@@ -84,7 +84,7 @@ class Exchange {
 export class Recorder {
   exchanges = [];
 
-  /** What an SDK takes in place of the global `fetch`. */
+  /** The replacement of the global `fetch` for an SDK. */
   fetch = async (url, init) => {
     const exchange = new Exchange(url, init);
     this.exchanges.push(exchange);
@@ -100,13 +100,13 @@ export class Recorder {
     return this.exchanges.at(-1);
   }
 
-  /** Checks what was recorded since the last call; throws at the first that breaks its schema. */
+  /** Checks the records since the last call; throws at the first violation of a schema. */
   check() {
     for (const exchange of this.exchanges.splice(0)) exchange.checkSchema();
   }
 }
 
-/** Passes bytes on; unlike a tee, it passes on too that nobody reads any more, which ends the request. */
+/** Forwards bytes; unlike a tee, it also forwards cancellation, which ends the request. */
 function keeping(exchange) {
   const decoder = new TextDecoder();
   return new TransformStream({

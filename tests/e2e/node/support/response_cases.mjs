@@ -1,9 +1,9 @@
-// Requests for responses, each with what has to come of it whatever the dialect, streamed or not.
+// Requests for responses with their expected results, in both dialects, streamed or not.
 
 import assert from 'node:assert/strict';
 import { NAME, QUESTION, WEATHER } from './weather.mjs';
 
-/** The tool as the Responses API has it. */
+/** The tool in the format of the Responses API. */
 export const TOOL = { type: 'function', ...WEATHER.function };
 const CLOCK = { type: 'function', name: 'get_time', parameters: { type: 'object', properties: {} } };
 const THINKS = { input: 'What is 12 + 30 - 7?', chat_template_kwargs: { enable_thinking: true } };
@@ -49,7 +49,7 @@ const NULLABLE = ['instructions', 'tools', 'tool_choice', 'text', 'reasoning', '
 const NULLS = Object.fromEntries(NULLABLE.map((name) => [name, null]));
 const ASKED = { input: QUESTION, tools: [TOOL] };
 
-/** name → [request, what the response has to be, the dialect that alone has it] */
+/** name → [request, check of the response, the only dialect that defines it] */
 export const CASES = {
   'a text': [SUM, says(/^92$/)],
   'a list of texts': [{ input: [{ type: 'message', role: 'user', content: [{ type: 'input_text', text: SUM.input }] }] }, says(/^92$/)],

@@ -1,4 +1,4 @@
-// Responses as a client asks for them that speaks one of two dialects; what comes back is checked by the schemas of that one.
+// Clients of the Responses API in two dialects; answers are checked by the schemas of the dialect.
 
 import assert from 'node:assert/strict';
 import { eventsOf } from './events.mjs';
@@ -9,7 +9,7 @@ import { check } from './schema.mjs';
 import { server } from './server.mjs';
 import { checkEnd, checkStory } from './story.mjs';
 
-/** What is answered where in Open Responses. It has no other endpoints; what those tell of items is as it has them. */
+/** Schemas of Open Responses by path. It has no other endpoints; their items use its schemas. */
 const ANSWERS = [
   [/^\/responses\/compact$/, 'CompactResource'],
   [/^\/responses\/[^/]+\/input_items$/, 'ItemList'],
@@ -38,7 +38,7 @@ class Client {
     this.fetch = fetched;
   }
 
-  /** {status, body, events}: `events` null for what is no stream. */
+  /** {status, body, events}: `events` is null if the answer is not a stream. */
   async request(method, path, body) {
     const init = { method, headers: { 'content-type': 'application/json', ...this.headers } };
     if (body !== undefined) init.body = JSON.stringify(body);
@@ -57,7 +57,7 @@ class Client {
     return this.checked(path, await this.request('GET', path));
   }
 
-  /** The response that comes in the end, streamed or not. */
+  /** The final response, streamed or not. */
   async respond(body) {
     const { status, body: whole, events } = await this.post('/responses', { model: MODEL, temperature: 0, ...body });
     assert.equal(status, 200, JSON.stringify(whole));
@@ -68,7 +68,7 @@ class Client {
   }
 }
 
-/** The data of the events; [DONE] is the last, and there alone. */
+/** The data of the events; [DONE] is the last one and occurs once. */
 function dataOf(text) {
   const events = eventsOf(text).filter(({ data }) => data !== null);
   assert.equal(events.pop()?.data, '[DONE]');
@@ -94,7 +94,7 @@ export class OpenResponses extends Client {
   }
 }
 
-/** OpenAI's, whose responses are those of Open Responses too. */
+/** OpenAI's dialect; its responses match Open Responses too. */
 export class OpenAIResponses extends Client {
   constructor(base = server) {
     const recorder = new Recorder();

@@ -1,9 +1,9 @@
-// OpenAI's schemas as checks: `check(name, value)` throws with every place where a value breaks its schema.
+// OpenAI's schemas as checks: `check(name, value)` throws with every path at which a value violates its schema.
 
 import { readFileSync } from 'node:fs';
 import Ajv2020 from 'ajv/dist/2020.js';
 
-/** What tests/data/openapi/NAME.json has. */
+/** The content of tests/data/openapi/NAME.json. */
 export function published(name) {
   const file = new URL(`../../../data/openapi/${name}.json`, import.meta.url);
   return JSON.parse(readFileSync(file, 'utf8')).components.schemas;
@@ -11,7 +11,7 @@ export function published(name) {
 
 const orNull = (schema) => ({ anyOf: [schema, { type: 'null' }] });
 
-/** OpenAPI 3.0's `nullable`, which these schemas of 3.1 still use, in the words of JSON Schema. */
+/** Translates OpenAPI 3.0's `nullable`, which these schemas of 3.1 still use, to JSON Schema. */
 function readNullable(schema) {
   if (Array.isArray(schema)) return schema.map(readNullable);
   if (schema === null || typeof schema !== 'object') return schema;
@@ -32,7 +32,7 @@ function completionChunk(whole) {
   return chunk;
 }
 
-/** With `echo` nothing comes before the prompt's first token: its log-probability and alternatives are null. */
+/** With `echo` the prompt's first token has no predecessor: its log-probability and alternatives are null. */
 function echoed(completion) {
   const schema = structuredClone(completion);
   const logprobs = schema.properties.choices.items.properties.logprobs.anyOf[0].properties;
@@ -41,7 +41,7 @@ function echoed(completion) {
   return schema;
 }
 
-/** Until a response is done its `usage` is null in OpenAI's own examples of events, and its schema knows no null. */
+/** Until a response is complete, its `usage` is null in OpenAI's examples of events, but its schema allows no null. */
 function begunResponse(response) {
   const begun = structuredClone(response);
   const own = begun.allOf.find((one) => one.properties?.usage).properties;
@@ -49,13 +49,13 @@ function begunResponse(response) {
   return begun;
 }
 
-/** Nothing is first or last in an empty list: there is null there, as Azure's schemas of the same API say. */
+/** first_id and last_id of an empty list are null, as in Azure's schemas of the same API. */
 function emptiable(list) {
   const { first_id, last_id } = list.properties;
   return { ...list, properties: { ...list.properties, first_id: orNull(first_id), last_id: orNull(last_id) } };
 }
 
-/** A list of messages has the schema of answers, which are an assistant's; those of a request are anybody's. */
+/** A list of messages has the schema of answers, which allows only the assistant; messages of a request have any role. */
 function messagesOfAnyone(list) {
   const any = structuredClone(list);
   any.properties.data.items.allOf[0] = {
@@ -76,7 +76,7 @@ for (const list of ['ChatCompletionList', 'ChatCompletionMessageList', 'Conversa
   schemas[list] = emptiable(schemas[list]);
 }
 
-// Not strict: OpenAPI has words of its own. Its format `unixtime` is on integers, and says no more than they do.
+// Not strict, because OpenAPI has additional keywords. Its format `unixtime` is used on integers and adds nothing.
 const ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: false });
 
 /** A check by these schemas, which refer to each other. */

@@ -1,4 +1,4 @@
-// The servers that the tests talk to. node_test.py starts them, since the first request of each takes the longest.
+// The servers of the tests. node_test.py starts them, because the first request of each takes the longest.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -14,14 +14,14 @@ function given(name) {
   return value;
 }
 
-/** Where `etna serve demo` listens: scheme, host and port. */
+/** The address of `etna serve demo`: scheme, host and port. */
 export const server = given('ETNA_TEST_SERVER');
 
-/** The same, where a key is asked for; `serverKey` is the one that opens it. */
+/** The address of a server that requires `serverKey`. */
 export const guardedServer = given('ETNA_TEST_GUARDED_SERVER');
 export const serverKey = given('ETNA_TEST_KEY');
 
-/** Rows of /metrics with this name, added up. */
+/** The sum of the rows of /metrics with this name. */
 export async function metric(name) {
   const text = await (await fetch(`${server}/metrics`)).text();
   const rows = text.split('\n').filter((row) => row.startsWith(`${name}{`) || row.startsWith(`${name} `));
@@ -37,7 +37,7 @@ export async function eventually(isTrue, what, limit_ms = 60_000) {
   }
 }
 
-/** A server of a test's own: {address, stop}. */
+/** A server for one test: {address, stop}. */
 export function startServer(...options) {
   return startServerOf('demo', ...options);
 }

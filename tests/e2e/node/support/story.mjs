@@ -1,13 +1,13 @@
-// What the events of a streamed response tell, one after the other: that they fit each other, and the response that they end with.
+// Checks that the events of a streamed response are consistent with each other and with the final response.
 // Source: Open Responses, "Items are streamable" and "Items are state machines"; OpenAI's service does the same.
 
 import assert from 'node:assert/strict';
 
 const LAST = ['response.completed', 'response.incomplete', 'response.failed'];
-/** What the parts of an item are told in: their last event, and the member that has the whole. */
+/** For each part of an item: its last event, and the member with the complete text. */
 const WHOLES = /^(response\.[a-z_]+)\.done$/;
 
-/** @param {object[]} events of a whole stream, from the first on */
+/** @param {object[]} events of a complete stream */
 export function checkStory(events) {
   events.forEach((event, i) => assert.equal(event.sequence_number, i, `the number of ${event.type}`));
   assert.equal(events[0].type, 'response.created');
@@ -26,7 +26,7 @@ export function checkStory(events) {
   checkEnd(response);
 }
 
-/** An item that was cut off is the last, and so was the response. */
+/** Only the last item of an incomplete response may be incomplete. */
 export function checkEnd(response) {
   const cut = response.output.findIndex((item) => item.status === 'incomplete');
   if (cut < 0) return;
@@ -46,7 +46,7 @@ function end(items, { output_index, item }) {
   items[output_index] = item;
 }
 
-/** An event of an item: the pieces come to the whole that is told behind them. */
+/** An event of an item: the deltas add up to the complete text that follows them. */
 function follow(item, event, deltas) {
   assert.equal(event.item_id, item.id, event.type);
   const key = JSON.stringify([event.item_id, event.content_index, event.summary_index, event.type.replace(/\.[a-z]+$/, '')]);

@@ -1,10 +1,10 @@
-// Judges JSON texts by their schemas with ajv: lines of {"schema", "text"} in, lines of what is wrong out, "" for nothing.
+// Validates JSON texts with ajv: reads lines of {"schema", "text"}, writes a line per text with its errors, "" if valid.
 import { createInterface } from "node:readline";
 import Ajv2020 from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 
 const ajv = addFormats(new Ajv2020({ strict: false }));
-// ajv-formats wants a dot in the domain, and knows neither quoted names nor addresses: RFC 5321, 4.1.2 and 4.1.3, has all three.
+// ajv-formats requires a dot in the domain and accepts neither quoted names nor address literals; RFC 5321, 4.1.2 and 4.1.3, does.
 const NAME = String.raw`[a-z0-9!#$%&'*+/=?^_\`{|}~-]+(\.[a-z0-9!#$%&'*+/=?^_\`{|}~-]+)*|"([ !#-[\]-~]|\\[ -~])*"`;
 const LABEL = "[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?";
 const ADDRESS = String.raw`\[(\d{1,3}(\.\d{1,3}){3}|ipv6:[0-9a-f:.]+)\]`;

@@ -1,4 +1,4 @@
-// A tool that the embedded model can call, and what it tells.
+// A tool that the embedded model can call, and its result.
 
 export const QUESTION = 'What is the weather in Lisbon?';
 export const NAME = 'get_weather';

@@ -1,4 +1,4 @@
-// An MCP server over its standard streams, with the tool that the embedded model can call.
+// An MCP server over standard streams, with the tool that the embedded model can call.
 
 import { createInterface } from 'node:readline';
 import { DESCRIPTION, NAME, RESULT, WEATHER } from './weather.mjs';

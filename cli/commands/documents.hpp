@@ -1,0 +1,37 @@
+#pragma once
+
+#include "cli/options/option_table.hpp"
+#include "core/base/result.hpp"
+
+#include <string>
+#include <string_view>
+
+namespace etna::cli {
+
+// Documents generated from the option table. Hidden commands and options do not appear.
+
+/// --help of `etna` and of a command: plain text, at most 80 columns unless a word is longer. If a command
+/// has options with briefs, its help is one screen with only those.
+std::string help();
+std::string help(const Command& command);
+
+/// --help-all: every option, with bounds and defaults.
+std::string full_help(const Command& command);
+
+/// man/etna.1 and man/etna-COMMAND.1 in the man macros of groff_man(7).
+std::string man_page();
+std::string man_page(const Command& command);
+
+/// Shell completion scripts for commands, options, choice values, models and files.
+std::string bash_completion();
+std::string zsh_completion();
+std::string fish_completion();
+
+/// Shared by the documents: "-n, --max-tokens N", and the details after the description in parentheses or
+/// brackets.
+std::string signature(const Option& option);
+std::string details(const Option& option);
+/// "MODEL [PROMPT]".
+std::string synopsis(const Command& command);
+
+} // namespace etna::cli

@@ -1,0 +1,479 @@
+#include "cli/options/serve_options.hpp"
+
+#include "cli/environment.hpp"
+#include "cli/options/compat.hpp"
+#include "cli/options/connection_options.hpp"
+#include "cli/options/generation_options.hpp"
+#include "cli/options/option_values.hpp"
+#include "cli/options/search_options.hpp"
+#include "cli/options/store_options.hpp"
+#include "cli/terminal/diagnostics.hpp"
+#include "cli/text_io.hpp"
+#include "core/base/log.hpp"
+#include "core/base/utf8.hpp"
+#include "core/store/embedded.hpp"
+#include "server/endpoints.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdlib>
+#include <mutex>
+#include <set>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <malloc.h>
+#include <sys/resource.h>
+
+namespace etna::cli {
+namespace {
+
+constexpr double port_max = 65535;
+constexpr double parallel_max = 256;
+constexpr double batch_tokens_min = 16;
+constexpr double batch_tokens_max = 4096;
+constexpr double choices_max = 128;
+constexpr double queue_max = 65536;
+
+constexpr std::array serve_positionals = {
+    Positional{.name = "MODEL",
+               .description = "as for `etna run`, any number; `demo` without MODEL and --models-dir",
+               .brief = "as for `etna run`, any number",
+               .presence = Presence::optional,
+               .completion = Completion::models,
+               .repeat = Repeat::collect},
+};
+
+constexpr std::array server_options = {
+    Option{.name = "host",
+           .value = "ADDRESS",
+           .kind = Kind::text,
+           .default_text = "127.0.0.1",
+           .description = "address to listen on; 0.0.0.0: all addresses of this machine",
+           .brief = "address to listen on; 0.0.0.0: all",
+           .category = Category::server},
+    Option{.name = "port",
+           .value = "N",
+           .kind = Kind::integer,
+           .range = {0, port_max},
+           .default_text = "8080",
+           .description = "port to listen on; 0 picks a free one",
+           .brief = "port to listen on, 8080 by default",
+           .category = Category::server},
+    Option{.name = "models-dir",
+           .value = "FOLDER",
+           .kind = Kind::text,
+           .description = "also serve every model in this folder; files may come and go",
+           .brief = "also serve every model in this folder",
+           .category = Category::server},
+    Option{.name = "models-max",
+           .value = "N",
+           .kind = Kind::integer,
+           .range = {1, parallel_max},
+           .default_text = "as many as memory holds",
+           .description = "maximum number of models in memory; the least recently used one is unloaded when "
+                          "idle, and requests for another wait",
+           .category = Category::server},
+    Option{.name = "alias",
+           .value = "NAME,...",
+           .kind = Kind::text,
+           .description = "serve a MODEL under this name; the first --alias names the first MODEL, and so "
+                          "on; commas separate several names of one model",
+           .category = Category::server,
+           .repeat = Repeat::collect},
+    Option{.name = "any-model-name",
+           .description = "answer requests for unknown model names with the first model; otherwise they get "
+                          "404 model_not_found",
+           .category = Category::server},
+    Option{.name = "parallel",
+           .value = "N",
+           .kind = Kind::integer,
+           .range = {1, parallel_max},
+           .default_text = "16",
+           .description = "maximum answers that a model generates at a time; more wait",
+           .brief = "maximum answers that a model generates at a time; more wait",
+           .category = Category::server},
+    Option{.name = "batch-tokens",
+           .value = "N",
+           .kind = Kind::integer,
+           .range = {batch_tokens_min, batch_tokens_max},
+           .default_text = "512, and 64 on a CPU",
+           .description = "maximum tokens of one step, prompts and answers together; higher values are "
+                          "faster for long prompts and delay other requests",
+           .category = Category::server},
+    Option{.name = "api-key",
+           .value = "KEY",
+           .kind = Kind::text,
+           .description = "require this key; may be repeated; clients share the engine fairly by key, or by "
+                          "address if no key is set: then all clients behind one address count as one",
+           .brief = "require this key; without keys, all clients behind one address count as one",
+           .category = Category::server,
+           .repeat = Repeat::collect},
+    Option{.name = "api-key-file",
+           .value = "FILE",
+           .kind = Kind::text,
+           .description = "require one of the keys in this file, one per line",
+           .brief = "require one of the keys in this file",
+           .category = Category::server},
+    Option{.name = "client-header",
+           .value = "NAME",
+           .kind = Kind::text,
+           .description = "identify clients by the last element of this header if no key is set; an IPv6 "
+                          "address counts by its /64 network; a reverse proxy sets or appends it; only 256 "
+                          "bytes count, and only from the loopback and --trusted-proxy",
+           .category = Category::server},
+    Option{.name = "trusted-proxy",
+           .value = "ADDRESS[/BITS]",
+           .kind = Kind::text,
+           .description =
+               "accept --client-header from this address or network, IPv4 or IPv6; may be repeated",
+           .category = Category::server,
+           .repeat = Repeat::collect},
+    Option{.name = "allowed-host",
+           .value = "NAME",
+           .kind = Kind::text,
+           .description = "also answer requests for this host name, at any port; * for all; may be repeated; "
+                          "needed only on the loopback without a key",
+           .category = Category::server,
+           .repeat = Repeat::collect},
+    Option{.name = "cors",
+           .value = "ORIGIN",
+           .kind = Kind::text,
+           .description = "allow web pages of this origin, * for all; may be repeated",
+           .category = Category::server,
+           .repeat = Repeat::collect},
+    Option{.name = "queue",
+           .value = "N",
+           .kind = Kind::integer,
+           .range = {1, queue_max},
+           .default_text = "256",
+           .description = "maximum requests that wait for a model; more get 429",
+           .category = Category::server},
+    Option{.name = "n-max",
+           .value = "N",
+           .kind = Kind::integer,
+           .range = {1, choices_max},
+           .default_text = "128",
+           .description = "maximum choices of a request, by n or best_of",
+           .category = Category::server},
+    Option{.name = "max-tokens-limit",
+           .value = "N",
+           .kind = Kind::integer,
+           .range = {1, int32_max},
+           .description = "default and maximum of max_tokens on the paths of OpenVINO Model Server, /v3",
+           .category = Category::server},
+    Option{.name = "ignore-eos-max-tokens",
+           .value = "N",
+           .kind = Kind::integer,
+           .range = {1, int32_max},
+           .description = "maximum of max_tokens, or of its default, for requests with ignore_eos",
+           .category = Category::server},
+    Option{.name = "tools-strict", .description = tools_strict_text, .category = Category::server},
+    Option{.name = "prompt-max",
+           .value = "N",
+           .kind = Kind::integer,
+           .range = {1, int32_max},
+           .default_text = "the context",
+           .description = "maximum tokens of a prompt; longer ones get 400",
+           .category = Category::server},
+    Option{.name = "request-timeout",
+           .value = "SECONDS",
+           .kind = Kind::integer,
+           .range = {0, day_s},
+           .default_text = "0: none",
+           .description = "time limit of a request; an unfinished answer then ends with finish_reason "
+                          "`length`, and one that has not started gets 503",
+           .category = Category::server},
+    Option{.name = "drain-timeout",
+           .value = "SECONDS",
+           .kind = Kind::integer,
+           .range = {0, day_s},
+           .default_text = "30",
+           .description = "time that running requests may take after SIGTERM",
+           .category = Category::server},
+    Option{.name = "keep-alive",
+           .value = "SECONDS",
+           .kind = Kind::integer,
+           .range = {1, day_s},
+           .default_text = "15",
+           .description = "interval of comments in a silent stream",
+           .category = Category::server},
+    Option{.name = "chat-path",
+           .value = "PATH",
+           .kind = Kind::text,
+           .default_text = "/v1/chat/completions",
+           .description = "path of chat completions",
+           .category = Category::server},
+    Option{.name = "completions-path",
+           .value = "PATH",
+           .kind = Kind::text,
+           .default_text = "/v1/completions",
+           .description = "path of completions",
+           .category = Category::server},
+    Option{.name = "routes",
+           .description = "print every route and exit",
+           .brief = "print every route and exit",
+           .category = Category::server},
+    Option{
+        .name = "log-json", .description = "write log lines as JSON objects", .category = Category::output},
+    Option{.name = "log-prompts", .description = "log the prompts", .category = Category::output},
+    Option{.name = "verbose",
+           .short_name = 'v',
+           .description = "log more on standard error",
+           .brief = "log more on standard error",
+           .category = Category::output},
+    help_option,
+    help_all_option,
+};
+
+constexpr std::array serve_template_options = {chat_template_option};
+
+constexpr std::array serve_examples = {
+    Example{"etna serve", "the built-in model, on port 8080"},
+    Example{"etna serve ./model.gguf --port 9000", "a model in a file"},
+    Example{"etna serve --models-dir ~/models --api-key-file keys.txt --host 0.0.0.0",
+            "a folder of models, reachable from the network"},
+    Example{"etna serve --tls-cert cert.pem --tls-key key.pem", "encrypted, at https://127.0.0.1:8080"},
+    Example{"curl http://127.0.0.1:8080/v1/chat/completions -d '{\"messages\": [{\"role\": \"user\", "
+            "\"content\": \"What is 34 + 58?\"}]}'",
+            "a request"},
+};
+
+constexpr auto all_compat_serve = joined(compat_model, compat_device, compat_serve);
+
+constexpr uint32_t default_port = 8080;
+constexpr uint32_t default_parallel = 16;
+
+std::vector<std::string> texts_of(const OptionValues& values, std::string_view name) {
+    std::vector<std::string> texts;
+    for (const TypedValue& value : values.texts(name))
+        texts.push_back(value.text);
+    return texts;
+}
+
+/// Reads --alias: "a,b" is two names of one model. Errors: invalid_argument (an empty name).
+Result<std::vector<std::vector<std::string>>> read_names(const OptionValues& values) {
+    std::vector<std::vector<std::string>> all;
+    for (const std::string& given : texts_of(values, "alias")) {
+        std::vector<std::string>& names = all.emplace_back();
+        for (std::size_t begin = 0; begin <= given.size();) {
+            const std::size_t end = std::min(given.find(',', begin), given.size());
+            names.push_back(given.substr(begin, end - begin));
+            begin = end + 1;
+        }
+        if (std::find(names.begin(), names.end(), "") != names.end()) {
+            return Error{ErrorKind::invalid_argument, fmt::format("--alias: `{}` has an empty name", given),
+                         "give one name, or several with commas between them"};
+        }
+    }
+    return all;
+}
+
+/// Reads a configured path for one of the two routes that can be renamed.
+Status read_path(const OptionValues& values, std::string_view name, std::string& path) {
+    path = values.text(name).value_or(path);
+    const bool is_good =
+        path.size() > 1 && path.front() == '/' && path.find_first_of("?#{}% ") == std::string::npos;
+    if (is_good)
+        return {};
+    return Error{ErrorKind::invalid_argument, fmt::format("--{}: `{}` is not a path", name, path),
+                 "use a path such as /v1/chat/completions"};
+}
+
+Status read_paths(const OptionValues& values, server::ServiceOptions& options) {
+    ETNA_CHECK(read_path(values, "chat-path", options.chat_path));
+    ETNA_CHECK(read_path(values, "completions-path", options.completions_path));
+    const std::vector<server::Route> routes = server::all_routes(options);
+    for (const std::string& path : {options.chat_path, options.completions_path}) {
+        const auto uses = std::count_if(routes.begin(), routes.end(), [&](const server::Route& route) {
+            return route.method == "POST" && server::match(route.path, path).has_value();
+        });
+        if (uses > 1) {
+            return Error{
+                ErrorKind::invalid_argument, fmt::format("{} is the path of two routes", path),
+                "use unique paths for --chat-path and --completions-path; --routes lists the others"};
+        }
+    }
+    return {};
+}
+
+Status read_logging(const OptionValues& values, server::ServiceOptions& options) {
+    ETNA_TRY(const bool as_json, values.flag("log-json"));
+    options.log_format = as_json ? server::LogFormat::json : server::LogFormat::text;
+    ETNA_TRY(options.logs_prompts, values.flag("log-prompts"));
+    return {};
+}
+
+Error invalid_rule(std::string_view option, const std::string& given, std::string hint) {
+    return {ErrorKind::invalid_argument, fmt::format("--{}: `{}` is not valid", option, given),
+            std::move(hint)};
+}
+
+Status read_proxies(const OptionValues& values, server::AccessRules& access) {
+    if (const auto name = values.text("client-header")) {
+        const auto rule = server::client_header_rule(*name);
+        if (!rule) {
+            return Error{ErrorKind::invalid_argument,
+                         fmt::format("--client-header: `{}` is not a header name", *name),
+                         "give the name alone, such as X-Real-IP"};
+        }
+        access.client_header = *rule;
+    }
+    for (const std::string& given : texts_of(values, "trusted-proxy")) {
+        const auto range = server::address_range(given);
+        if (!range) {
+            return Error{ErrorKind::invalid_argument,
+                         fmt::format("--trusted-proxy: `{}` is not an address or a network", given),
+                         "give one such as 10.0.0.7, 10.0.0.0/8 or fd00::/8"};
+        }
+        access.trusted_proxies.push_back(*range);
+    }
+    if (access.client_header.empty() && !access.trusted_proxies.empty()) {
+        return Error{ErrorKind::invalid_argument, "--trusted-proxy is given without --client-header",
+                     "name the header that the proxy sets with --client-header NAME"};
+    }
+    return {};
+}
+
+Status read_access(const OptionValues& values, const std::string& host, server::AccessRules& access) {
+    access.host = server::host_rule(host).value_or(host); // an invalid host is reported when binding fails
+    for (const std::string& given : texts_of(values, "allowed-host")) {
+        const auto rule = server::host_rule(given);
+        if (!rule)
+            return invalid_rule("allowed-host", given, "use a name or an address without a port");
+        access.allowed_hosts.push_back(*rule);
+    }
+    for (const std::string& given : texts_of(values, "cors")) {
+        const auto rule = server::origin_rule(given);
+        if (!rule) {
+            return invalid_rule("cors", given,
+                                "use an origin as browsers send it, such as https://example.org");
+        }
+        access.cors_origins.push_back(*rule);
+    }
+    access.api_keys = texts_of(values, "api-key");
+    return read_proxies(values, access);
+}
+
+Status read_server(const OptionValues& values, server::ServerOptions& options) {
+    constexpr uint32_t default_drain_s = 30;
+    constexpr uint32_t default_keep_alive_s = 15;
+    server::AccessRules& access = options.service.access;
+    options.connection.host = values.text("host").value_or("127.0.0.1");
+    ETNA_CHECK(read_access(values, options.connection.host, access));
+    if (std::find(access.api_keys.begin(), access.api_keys.end(), "") != access.api_keys.end())
+        return Error{ErrorKind::invalid_argument, "--api-key: a key must not be empty"};
+    ETNA_TRY(const auto port, values.integer("port"));
+    options.connection.port = static_cast<int>(port.value_or(default_port));
+    ETNA_CHECK(read_connection(values, options));
+    ETNA_TRY(const auto choices, values.integer("n-max"));
+    options.service.limits.choices_max = choices.value_or(options.service.limits.choices_max);
+    ETNA_TRY(options.service.limits.max_tokens_limit, values.integer("max-tokens-limit"));
+    ETNA_TRY(options.service.limits.ignore_eos_max_tokens, values.integer("ignore-eos-max-tokens"));
+    ETNA_TRY(options.service.limits.prompt_tokens_max, values.integer("prompt-max"));
+    ETNA_TRY(options.service.limits.has_strict_tools, values.flag("tools-strict"));
+    ETNA_TRY(const auto request_s, values.integer("request-timeout"));
+    options.service.request_time = std::chrono::seconds(request_s.value_or(0));
+    ETNA_TRY(const auto drain_s, values.integer("drain-timeout"));
+    options.drain_timeout = std::chrono::seconds(drain_s.value_or(default_drain_s));
+    ETNA_TRY(options.service.accepts_any_model_name, values.flag("any-model-name"));
+    ETNA_CHECK(read_paths(values, options.service));
+    ETNA_CHECK(read_logging(values, options.service));
+    ETNA_TRY(const auto keep_alive_s, values.integer("keep-alive"));
+    options.service.keep_alive = std::chrono::seconds(keep_alive_s.value_or(default_keep_alive_s));
+    return {};
+}
+
+constexpr std::string_view blanks = " \t\r\v\f";
+
+/// Returns the key in a line; empty if there is none.
+std::string_view key_in(std::string_view line) {
+    const std::size_t begin = std::min(line.find_first_not_of(blanks), line.size());
+    std::string_view key = line.substr(begin);
+    for (std::size_t at = key.find('#'); at != std::string_view::npos; at = key.find('#', at + 1)) {
+        if (at == 0 || blanks.find(key[at - 1]) != std::string_view::npos)
+            key = key.substr(0, at);
+    }
+    return key.substr(0, key.find_last_not_of(blanks) + 1);
+}
+
+} // namespace
+
+Result<ServeOptions> validate_serve(const Command& command, const TypedArguments& arguments) {
+    const OptionValues values(command, arguments);
+    ServeOptions options;
+    ETNA_TRY(options.model, read_model(values, {}));
+    ETNA_TRY(const auto parallel, values.integer("parallel"));
+    options.model.executor.sequences_max = parallel.value_or(default_parallel);
+    ETNA_TRY(const auto batch_tokens, values.integer("batch-tokens"));
+    options.model.executor.batch_tokens_max = batch_tokens.value_or(0);
+    ETNA_TRY(const auto queue, values.integer("queue"));
+    options.model.executor.queue_max = queue.value_or(options.model.executor.queue_max);
+    ETNA_TRY(options.shows_routes, values.flag("routes"));
+    options.models = arguments.positionals;
+    ETNA_TRY(options.names, read_names(values));
+    const auto folder = values.text("models-dir");
+    if (folder && folder->empty())
+        return Error{ErrorKind::invalid_argument, "--models-dir is empty", "name a folder with .gguf files"};
+    options.models_folder = folder.value_or("");
+    ETNA_TRY(const auto models_max, values.integer("models-max"));
+    options.models_max = models_max.value_or(0);
+    options.api_key_file = values.text("api-key-file").value_or("");
+    if (options.models.empty() && options.models_folder.empty())
+        options.models.emplace_back(store::demo_name);
+    if (options.names.size() > options.models.size())
+        return Error{ErrorKind::invalid_argument, "there are more --alias than models"};
+    ETNA_CHECK(read_server(values, options.server));
+    ETNA_TRY(options.server.persistence, read_store(values));
+    // Refuse requests with more answers than can run and wait at once.
+    uint32_t& answers_max = options.server.service.limits.answers_max;
+    answers_max =
+        std::min(answers_max, options.model.executor.sequences_max + options.model.executor.queue_max);
+    ETNA_TRY(const bool verbose, values.flag("verbose"));
+    options.verbosity = verbose ? Verbosity::verbose : Verbosity::quiet;
+    return options;
+}
+
+Result<std::vector<std::string>> read_keys(const std::filesystem::path& file) {
+    constexpr std::size_t bytes_max = 1 << 20;
+    ETNA_TRY(const std::string text, read_text_file(file, bytes_max));
+    std::vector<std::string> keys;
+    for (std::size_t begin = 0; begin < text.size();) {
+        const std::size_t end = std::min(text.find('\n', begin), text.size());
+        const std::string_view key = key_in(std::string_view(text).substr(begin, end - begin));
+        if (!key.empty())
+            keys.emplace_back(key);
+        begin = end + 1;
+    }
+    if (keys.empty()) {
+        return Error{ErrorKind::invalid_argument, fmt::format("{} has no key", file.string()),
+                     "put one key on each line; # starts a comment"};
+    }
+    return keys;
+}
+
+Command serve_command_line() {
+    static const std::vector<Option> options =
+        joined({serve_template_options, device_options(), speculation_options(DraftsBy::server),
+                server_options, store_options(), connection_options()});
+    return {.name = "serve",
+            .summary = "serve models over HTTP with OpenAI's API",
+            .description =
+                "Serves models over HTTP: /v1/chat/completions with streams, tools and reasoning, "
+                "/v1/completions, /v1/models, /metrics for Prometheus, /health; --routes lists all routes. "
+                "Programs written for OpenAI's API change only their base URL. The address is printed to "
+                "standard output as one line; standard error gets one line per request.\n\n"
+                "A model is loaded when it is first requested, under the name of its file. Only this machine "
+                "is served unless --host is given. SIGTERM or Ctrl-C drains the server: new requests are "
+                "refused, running ones may finish within --drain-timeout.",
+            .positionals = serve_positionals,
+            .options = options,
+            .examples = serve_examples,
+            .compat = all_compat_serve};
+}
+
+} // namespace etna::cli

@@ -1,0 +1,40 @@
+#pragma once
+
+#include "cli/environment.hpp"
+#include "cli/options/command_line.hpp"
+#include "cli/options/generation_options.hpp"
+#include "core/base/result.hpp"
+#include "server/server.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace etna::cli {
+
+/// The validated command line of `etna serve`.
+struct ServeOptions {
+    ModelOptions model; ///< for every served model; its name is unused
+    std::vector<std::string> models;
+    std::vector<std::vector<std::string>> names; ///< replace the names of the first models
+    std::filesystem::path models_folder;         ///< empty: none
+    std::size_t models_max = 0;                  ///< 0: no limit
+    std::filesystem::path api_key_file;          ///< empty: none
+    bool shows_routes = false;                   ///< print the routes and exit
+    server::ServerOptions server;
+    Verbosity verbosity = Verbosity::quiet;
+};
+
+/// Arguments, options and examples of `etna serve`; without the function that runs it.
+Command serve_command_line();
+
+/// Errors: invalid_argument.
+Result<ServeOptions> validate_serve(const Command& command, const TypedArguments& arguments);
+
+/// Reads the API keys in a file, one per line, without surrounding blanks. A comment starts with # at the
+/// start of a line or after a blank: a key that clients can send contains no blank. Errors: those of
+/// read_text_file(), invalid_argument (no key).
+Result<std::vector<std::string>> read_keys(const std::filesystem::path& file);
+
+} // namespace etna::cli

@@ -1,0 +1,140 @@
+#include "core/engine/admission.hpp"
+
+#include <algorithm>
+
+namespace etna::engine {
+namespace {
+
+/// The quantum: the minimum number of tokens that a sequence generates before another client may preempt it,
+/// or a fraction of its length if that is more, because it may have to be recomputed from its start.
+constexpr uint32_t quantum_tokens_min = 256;
+constexpr uint32_t quantum_divisor = 4;
+
+} // namespace
+
+void Admission::add(Sequence& sequence) {
+    counters_.add_sequence(sequence.client);
+    waiting_.insert(sequence);
+}
+
+void Admission::remove(const Sequence& sequence) {
+    if (std::erase(running_, &sequence) > 0)
+        counters_.remove_running(sequence.client);
+    waiting_.erase(sequence);
+    counters_.remove_sequence(sequence.client);
+}
+
+void Admission::start(Sequence& sequence) {
+    waiting_.erase(sequence);
+    insert_by_age(running_, sequence);
+    counters_.add_running(sequence.client);
+    sequence.quantum_end =
+        sequence.length() + std::max(quantum_tokens_min, sequence.length() / quantum_divisor);
+}
+
+void Admission::stop(Sequence& sequence) {
+    std::erase(running_, &sequence);
+    counters_.remove_running(sequence.client);
+    waiting_.insert(sequence);
+}
+
+bool Admission::is_served_before(const Sequence& a, const Sequence& b) const {
+    return a.client == b.client ? a.id < b.id : counters_.comes_before(a.client, b.client);
+}
+
+/// Returns the number of running sequences of the group. Hypotheses that wait for others of their search do
+/// not count, because otherwise those others would never be admitted before other groups.
+std::size_t Admission::running_in_group(RequestId request_group) const {
+    return static_cast<std::size_t>(std::count_if(running_.begin(), running_.end(), [&](const Sequence* one) {
+        return one->request_group == request_group && !one->has_continuations;
+    }));
+}
+
+/// Returns the next sequence of a queue to run: the oldest of the group with the fewest running ones. Null:
+/// none can run.
+Sequence* Admission::next_in(const WaitingQueue::Queue& queue) const {
+    Sequence* next = nullptr;
+    std::size_t fewest = 0;
+    for (Sequence* one : queue) {
+        if (one->backpressure == Backpressure::on || one->has_continuations ||
+            one->constraint_state.is_stalled())
+            continue;
+        const std::size_t running = running_in_group(one->request_group);
+        if (next == nullptr || running < fewest) {
+            next = one;
+            fewest = running;
+        }
+        if (fewest == 0)
+            break;
+    }
+    return next;
+}
+
+Sequence* Admission::next() const {
+    Sequence* next = nullptr;
+    for (const auto& [client, queue] : waiting_.queues()) {
+        if (next != nullptr && counters_.comes_before(next->client, client))
+            continue;
+        if (Sequence* const one = next_in(queue); one != nullptr)
+            next = one;
+    }
+    return next;
+}
+
+Sequence* Admission::victim_for(const Sequence& next) const {
+    Sequence* const victim = victim_of_client(next);
+    return victim == nullptr && !has_capacity() ? victim_of_group(next) : victim;
+}
+
+/// Returns the sequence of another client that `next` may preempt: the youngest of the client that was served
+/// most, among clients that were served more than `next`'s and run two sequences more, or one more if the
+/// sequence has used its quantum. Null: none.
+Sequence* Admission::victim_of_client(const Sequence& next) const {
+    Sequence* victim = nullptr;
+    for (auto entry = running_.rbegin(); entry != running_.rend(); ++entry) {
+        Sequence& one = **entry;
+        if (one.client == next.client || !counters_.may_preempt(next.client, one.client))
+            continue;
+        const bool has_used_quantum = one.length() >= one.quantum_end;
+        if (!has_used_quantum && !counters_.is_crowding(one.client, next.client))
+            continue;
+        if (victim == nullptr || counters_.comes_before(victim->client, one.client))
+            victim = &one;
+    }
+    return victim;
+}
+
+/// Returns the sequence of the same client that `next` may preempt, if its group has none running: the
+/// youngest of the group with the most, if that has several, so that a request with many answers does not
+/// block the others until it ends. Null: none.
+Sequence* Admission::victim_of_group(const Sequence& next) const {
+    if (running_in_group(next.request_group) > 0)
+        return nullptr;
+    Sequence* youngest = nullptr;
+    std::size_t largest = 1;
+    for (auto one = running_.rbegin(); one != running_.rend(); ++one) {
+        if ((*one)->client != next.client)
+            continue;
+        if (const std::size_t running = running_in_group((*one)->request_group); running > largest) {
+            youngest = *one;
+            largest = running;
+        }
+    }
+    return youngest;
+}
+
+Sequence& Admission::last_served(std::size_t first) const {
+    return **std::max_element(
+        running_.begin() + static_cast<std::ptrdiff_t>(first), running_.end(),
+        [this](const Sequence* a, const Sequence* b) { return is_served_before(*a, *b); });
+}
+
+Sequence* Admission::idle_sequence() const {
+    const auto found = std::find_if(running_.rbegin(), running_.rend(), [](const Sequence* one) {
+        return (one->backpressure == Backpressure::on || one->has_continuations) &&
+               one->state == SequenceState::decode && one->pending_samples == 0;
+    });
+    return found == running_.rend() ? nullptr : *found;
+}
+
+} // namespace etna::engine

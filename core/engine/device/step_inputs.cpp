@@ -1,0 +1,182 @@
+#include "core/engine/device/step_inputs.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+#include <span>
+
+namespace etna::engine {
+namespace {
+
+constexpr uint64_t section_alignment = 16;
+
+uint64_t section_bytes(uint64_t count, uint64_t element_bytes) {
+    return round_up(std::max<uint64_t>(count * element_bytes, section_alignment), section_alignment);
+}
+
+kernels::SampleInfo sample_info(const Row& row) {
+    if (row.output_kind != OutputKind::sampled)
+        return {.candidates = row.candidates};
+    return {.temperature = row.sampling.temperature,
+            .top_k = row.sampling.top_k,
+            .top_p = row.sampling.top_p,
+            .min_p = row.sampling.min_p,
+            .seed = row.sampling.seed,
+            .position = row.position,
+            .slot = row.output_slot,
+            .candidates = row.candidates};
+}
+
+/// At least 1: the largest logit is always computed.
+uint32_t candidates_needed(const Row& row) {
+    const bool draws = row.output_kind == OutputKind::sampled && row.sampling.temperature > 0;
+    return std::max({row.candidates, draws ? row.sampling.top_k : 0, 1U});
+}
+
+bool are_consecutive(std::span<const PageId> pages) {
+    for (std::size_t i = 1; i < pages.size(); ++i) {
+        if (pages[i] != pages[0] + i)
+            return false;
+    }
+    return true;
+}
+
+} // namespace
+
+uint64_t step_input_bytes(const Limits& limits, uint32_t rotary_dims, std::size_t groups) {
+    const uint64_t pages = divide_up(limits.context_tokens, limits.page_tokens);
+    const uint64_t group = section_bytes(limits.batch_rows_max, sizeof(kernels::RowInfo)) +
+                           section_bytes(limits.sequences_max * pages, sizeof(uint32_t)) +
+                           section_bytes(uint64_t{limits.batch_rows_max} * rotary_dims, sizeof(float));
+    return groups * group + section_bytes(limits.output_rows_max, sizeof(uint32_t)) +
+           section_bytes(limits.output_rows_max, sizeof(kernels::SampleInfo));
+}
+
+StepInputs::StepInputs(const Limits& limits, std::span<const model::Rotary> rotaries)
+    : rotaries_(rotaries), infos_(limits.groups.size()), tables_(limits.groups.size()),
+      angles_(limits.groups.size()), groups_(limits.groups.size()) {
+    order_.reserve(limits.batch_rows_max);
+    packed_row_.reserve(limits.batch_rows_max);
+    lengths_.reserve(limits.sequences_max);
+    locations_.reserve(limits.sequences_max);
+    table_words_.reserve(uint64_t{limits.sequences_max} *
+                         divide_up(limits.context_tokens, limits.page_tokens));
+    output_rows_.reserve(limits.output_rows_max);
+}
+
+template <class T>
+std::span<T> StepInputs::take(MutableByteView out, std::size_t count, Section& section) {
+    section = {.offset = cursor_, .bytes = section_bytes(count, sizeof(T))};
+    cursor_ += section.bytes;
+    assert(cursor_ <= out.size());
+    return {reinterpret_cast<T*>(out.data() + section.offset), count};
+}
+
+void StepInputs::sort_rows(const Batch& batch) {
+    order_.clear();
+    packed_row_.resize(batch.rows.size());
+    lengths_.assign(batch.sequences.size(), 0);
+    range_count_ = 0;
+    for (const RowKind kind : {RowKind::decode, RowKind::prefill}) {
+        model::RowRange range{.path = kind == RowKind::decode ? kernels::RowPath::decode
+                                                              : kernels::RowPath::prefill,
+                              .first = static_cast<uint32_t>(order_.size())};
+        for (uint32_t i = 0; i < batch.rows.size(); ++i) {
+            const Row& row = batch.rows[i];
+            if (row.kind != kind)
+                continue;
+            packed_row_[i] = static_cast<uint32_t>(order_.size());
+            order_.push_back(i);
+            range.kv_length_max = std::max(range.kv_length_max, row.position + 1);
+            lengths_[row.sequence] = std::max(lengths_[row.sequence], row.position + 1);
+        }
+        range.count = static_cast<uint32_t>(order_.size()) - range.first;
+        if (range.count > 0)
+            row_ranges_[range_count_++] = range;
+    }
+}
+
+void StepInputs::pack_table(std::span<const PageId> pages, TableLocation& location) {
+    location = {.first_page = kernels::RowInfo::no_page, .table = static_cast<uint32_t>(table_words_.size())};
+    if (!pages.empty() && are_consecutive(pages)) {
+        location.first_page = pages[0];
+    } else {
+        table_words_.insert(table_words_.end(), pages.begin(), pages.end());
+    }
+}
+
+void StepInputs::pack_group(const Batch& batch, std::size_t group, MutableByteView out) {
+    table_words_.clear();
+    locations_.resize(batch.sequences.size());
+    for (std::size_t i = 0; i < batch.sequences.size(); ++i) {
+        pack_table(batch.sequences[i].pages[group].first(divide_up(lengths_[i], kernels::page_tokens)),
+                   locations_[i]);
+    }
+
+    const auto infos = take<kernels::RowInfo>(out, order_.size(), infos_[group]);
+    for (std::size_t i = 0; i < order_.size(); ++i) {
+        const Row& row = batch.rows[order_[i]];
+        const TableLocation& location = locations_[row.sequence];
+        infos[i] = {.input =
+                        row.input == RowInput::slot ? row.value | kernels::RowInfo::input_is_slot : row.value,
+                    .index = row.position,
+                    .table = location.first_page == kernels::RowInfo::no_page ? location.table : 0,
+                    .first_page = location.first_page};
+    }
+    const auto words = take<uint32_t>(out, table_words_.size(), tables_[group]);
+    std::copy(table_words_.begin(), table_words_.end(), words.begin());
+}
+
+void StepInputs::pack_angles(const Batch& batch, std::size_t group, MutableByteView out) {
+    const model::Rotary& rotary = rotaries_[group];
+    const std::size_t dims = 2 * rotary.frequencies().size();
+    const auto angles = take<float>(out, order_.size() * dims, angles_[group]);
+    for (std::size_t i = 0; i < order_.size(); ++i)
+        rotary.angles(batch.rows[order_[i]].rope_position[0], angles.subspan(i * dims, dims));
+}
+
+void StepInputs::pack_outputs(const Batch& batch, MutableByteView out) {
+    output_rows_.clear();
+    candidates_ = 1;
+    for (uint32_t i = 0; i < batch.rows.size(); ++i) {
+        const Row& row = batch.rows[i];
+        if (row.output_kind == OutputKind::none)
+            continue;
+        output_rows_.push_back({.output_kind = row.output_kind, .row = i, .candidates = row.candidates});
+        candidates_ = std::max(candidates_, candidates_needed(row));
+    }
+    const auto indices = take<uint32_t>(out, output_rows_.size(), output_indices_);
+    const auto infos = take<kernels::SampleInfo>(out, output_rows_.size(), sample_infos_);
+    for (std::size_t i = 0; i < output_rows_.size(); ++i) {
+        indices[i] = packed_row_[output_rows_[i].row];
+        infos[i] = sample_info(batch.rows[output_rows_[i].row]);
+    }
+}
+
+void StepInputs::pack(const Batch& batch, MutableByteView out) {
+    cursor_ = 0;
+    sort_rows(batch);
+    for (std::size_t group = 0; group < groups_.size(); ++group) {
+        pack_group(batch, group, out);
+        pack_angles(batch, group, out);
+    }
+    pack_outputs(batch, out);
+}
+
+model::Step StepInputs::step(const vk::Range& inputs, const vk::Range& results) {
+    for (std::size_t group = 0; group < groups_.size(); ++group) {
+        groups_[group] = {.infos = infos_[group].in(inputs),
+                          .tables = {tables_[group].in(inputs)},
+                          .angles = angles_[group].in(inputs)};
+    }
+    return {.row_ranges = std::span(row_ranges_).first(range_count_),
+            .rows = static_cast<uint32_t>(order_.size()),
+            .groups = groups_,
+            .output_rows = static_cast<uint32_t>(output_rows_.size()),
+            .output_indices = output_indices_.in(inputs),
+            .sample_infos = sample_infos_.in(inputs),
+            .sample_results = results,
+            .candidates = candidates_};
+}
+
+} // namespace etna::engine

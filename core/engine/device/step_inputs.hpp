@@ -1,0 +1,92 @@
+#pragma once
+
+#include "core/base/bytes.hpp"
+#include "core/engine/batch.hpp"
+#include "core/engine/executor.hpp"
+#include "core/model/rotary.hpp"
+#include "core/model/step.hpp"
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace etna::engine {
+
+/// Returns the maximum packed size in bytes of a batch within the limits; `rotary_dims`: of the cache group
+/// that rotates most.
+uint64_t step_input_bytes(const Limits& limits, uint32_t rotary_dims, std::size_t groups);
+
+/// A row that has an output; for wait().
+struct OutputRow {
+    OutputKind output_kind = OutputKind::none;
+    uint32_t row = 0; ///< in the batch
+    uint32_t candidates = 0;
+};
+
+/// Packs a batch into one contiguous byte range for the device: rows sorted (decode first, each kind in
+/// batch order), page tables, rotary angles and sampling parameters. Reuses its memory from batch to batch.
+/// Belongs to one thread.
+class StepInputs {
+public:
+    /// `rotaries` [groups] are borrowed.
+    StepInputs(const Limits& limits, std::span<const model::Rotary> rotaries);
+
+    /// Writes `batch` to the start of `out`, which has step_input_bytes(). Precondition: check(batch,
+    /// limits).
+    void pack(const Batch& batch, MutableByteView out);
+
+    /// Returns the number of bytes that pack() wrote.
+    [[nodiscard]] uint64_t bytes() const { return cursor_; }
+
+    /// Returns the packed step, for packed bytes at `inputs` on the device; borrows this object until the
+    /// next call. `results` is SampleResult [output rows].
+    [[nodiscard]] model::Step step(const vk::Range& inputs, const vk::Range& results);
+
+    /// Returns the rows that have an output, in batch order.
+    [[nodiscard]] const std::vector<OutputRow>& output_rows() const { return output_rows_; }
+
+private:
+    /// Where the device finds a sequence's pages: the first page if they are consecutive, otherwise the
+    /// offset of its table.
+    struct TableLocation {
+        uint32_t first_page = 0;
+        uint32_t table = 0;
+    };
+    struct Section {
+        uint64_t offset = 0;
+        uint64_t bytes = 0;
+
+        [[nodiscard]] vk::Range in(const vk::Range& whole) const { return whole.part(offset, bytes); }
+    };
+
+    /// Allocates `count` elements at the cursor.
+    template <class T>
+    std::span<T> take(MutableByteView out, std::size_t count, Section& section);
+
+    void sort_rows(const Batch& batch);
+    void pack_group(const Batch& batch, std::size_t group, MutableByteView out);
+    void pack_table(std::span<const PageId> pages, TableLocation& location);
+    void pack_angles(const Batch& batch, std::size_t group, MutableByteView out);
+    void pack_outputs(const Batch& batch, MutableByteView out);
+
+    std::span<const model::Rotary> rotaries_;
+    uint64_t cursor_ = 0;
+    uint32_t candidates_ = 1;
+    std::vector<uint32_t> order_;      ///< batch row of each packed row
+    std::vector<uint32_t> packed_row_; ///< packed row of each batch row
+    std::vector<uint32_t> lengths_;    ///< positions that a sequence's rows attend to
+    std::array<model::RowRange, 2> row_ranges_;
+    std::size_t range_count_ = 0;
+    std::vector<TableLocation> locations_;
+    std::vector<uint32_t> table_words_;
+    std::vector<OutputRow> output_rows_;
+    std::vector<Section> infos_;  ///< [groups]
+    std::vector<Section> tables_; ///< [groups]
+    std::vector<Section> angles_; ///< [groups]
+    std::vector<model::GroupInputs> groups_;
+    Section output_indices_;
+    Section sample_infos_;
+};
+
+} // namespace etna::engine

@@ -1,0 +1,86 @@
+#pragma once
+
+#include "core/base/token.hpp"
+#include "core/chat/conversation.hpp"
+#include "core/engine/request.hpp"
+#include "core/generate/sampling_options.hpp"
+#include "core/generate/speculation.hpp"
+#include "core/generate/transcript.hpp"
+#include "core/grammar/description.hpp"
+#include "core/sampling/logit_processors.hpp"
+#include "core/text/detokenizer.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace etna::generate {
+
+/// Maximum of Request::logprobs and prompt_logprobs: the limit of OpenAI's API, and vLLM's default.
+constexpr uint32_t logprobs_max = 20;
+
+/// Whether the model's end-of-turn tokens end the answer.
+enum class EndTokens : uint8_t { stop, ignore };
+
+/// Whether an answer includes the stop string that ended it.
+enum class MatchedStop : uint8_t { excluded, included };
+
+/// A generation request: one prompt, and one or more choices.
+struct Request {
+    /// Text or tokens passed to the model unchanged, or a conversation, which is rendered through the model's
+    /// chat template and whose answer is parsed by the model's output syntax.
+    std::variant<std::string, chat::Conversation, std::vector<TokenId>> prompt;
+    /// Text after the gap for fill-in-the-middle, if the prompt is text and the model supports it; empty:
+    /// none.
+    std::optional<std::string> suffix;
+    /// Truncates the prompt to its last tokens; empty: no truncation.
+    std::optional<uint32_t> prompt_tokens_max;
+    int64_t now_unix_s = 0; ///< the current time for templates
+    /// Borrowed: the tokens of the conversation's earlier turns, to which this turn is added; null: none. One
+    /// request at a time.
+    Transcript* transcript = nullptr;
+    uint32_t choices = 1; ///< number of answers; each seed is the previous one plus one
+    /// Number of answers to sample. The choices are those with the highest mean log-probability, end token
+    /// included, best first, cancelled ones last; all events are delivered once the ranking is known. Empty:
+    /// equal to `choices`.
+    std::optional<uint32_t> best_of = {};
+    /// Beam search instead of sampling: the choices are its best hypotheses (`BeamOptions::answers` of them),
+    /// and all events are delivered at its end.
+    std::optional<engine::BeamOptions> beams = {};
+    /// Speculative decoding settings that override those the model was loaded with. Never changes the answer.
+    SpeculationOverrides speculation = {};
+    std::string prediction = {}; ///< predicted answer, as a source of drafts; see OpenAI's `prediction`
+    std::optional<uint32_t> max_tokens; ///< empty: until an end token or a full context
+    uint32_t min_tokens = 0;            ///< minimum answer length: nothing ends the answer earlier
+    EndTokens end_tokens = EndTokens::stop;
+    std::vector<TokenId> stop_tokens;                      ///< additional end tokens, not part of the answer
+    std::optional<sampling::Parameters> sampling_defaults; ///< replaces the model's
+    SamplingOverrides sampling;
+    std::optional<int64_t> seed;   ///< empty: a random one, reported in Finished
+    std::vector<std::string> stop; ///< text that ends the answer and is not part of it; none may be empty
+    MatchedStop matched_stop = MatchedStop::excluded;
+    /// Whether control tokens appear by name in the text, for a prompt that is not a conversation or if the
+    /// protocol's own markers are requested.
+    text::ControlTokens control_tokens = text::ControlTokens::hidden;
+    std::vector<sampling::LogitBias> logit_bias; ///< see core/sampling/logit_processors.hpp
+    /// DRY sequence breakers; unused while DRY is off.
+    std::vector<std::string> dry_breakers = default_dry_breakers();
+    /// Undelivered tokens at which the engine pauses the request until a slow sink catches up; 0: no limit.
+    uint32_t unread_max = 0;
+    uint64_t cache_salt = 0; ///< prompt cache entries are shared only among requests with the same salt
+    uint64_t client = 0;     ///< client id: the engine is shared fairly among clients
+    /// Grammar of the answer after its reasoning, unless it calls tools; empty: unconstrained. An answer that
+    /// ends before the grammar is complete was cut off (FinishReason::length, or a stop string).
+    std::optional<grammar::Description> grammar = {};
+    /// Calls always name offered tools, with arguments that are a JSON object. The arguments match their
+    /// schema if the tool is strict ("strict": true), if a call is required, or if this is set.
+    bool has_strict_tools = false;
+    bool has_lenient_tools = false;   ///< schema keywords that cannot be enforced are dropped
+    std::optional<uint32_t> logprobs; ///< deliver TokenDelta with this many top tokens
+    /// Deliver PromptTokenDelta with this many top tokens; disables the prompt cache for the request.
+    std::optional<uint32_t> prompt_logprobs = {};
+};
+
+} // namespace etna::generate

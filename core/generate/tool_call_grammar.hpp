@@ -1,0 +1,104 @@
+#pragma once
+
+#include "core/generate/answer_grammar.hpp"
+#include "core/grammar/description.hpp"
+#include "core/output/tools.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+// Internal to core/generate: the grammar of tool calls.
+namespace etna::generate {
+
+/// Builders of grammar descriptions.
+namespace describe {
+
+using grammar::Description;
+using grammar::Notation;
+
+inline Description literal(std::string_view text) {
+    return {.notation = Notation::literal, .text = std::string(text)};
+}
+inline Description regex(std::string_view pattern) {
+    return {.notation = Notation::regex, .text = std::string(pattern)};
+}
+inline Description space() {
+    return {.notation = Notation::space};
+}
+inline Description sequence(std::vector<Description> parts) {
+    return {.notation = Notation::sequence, .parts = std::move(parts)};
+}
+inline Description either(std::vector<Description> parts) {
+    return parts.size() == 1 ? std::move(parts.front())
+                             : Description{.notation = Notation::either, .parts = std::move(parts)};
+}
+inline Description repeated(Description part, uint32_t min = 0, uint32_t max = grammar::unbounded) {
+    return {.notation = Notation::repeated, .parts = {std::move(part)}, .min = min, .max = max};
+}
+inline Description optional(Description part) {
+    return repeated(std::move(part), 0, 1);
+}
+inline Description free_text(std::vector<std::string> without) {
+    return {.notation = Notation::free_text, .choices = std::move(without)};
+}
+/// Up to 8 blanks, tabs and line ends.
+inline Description blanks() {
+    return regex("[ \\n\\r\\t]{0,8}");
+}
+
+} // namespace describe
+
+/// Header text that is allowed if the message is JSON.
+grammar::Description json_body(const output::Messages& messages);
+
+/// Describes tool calls in a model's syntax. Borrows the form.
+class ToolCallGrammar {
+public:
+    /// Errors: those of describe_answer().
+    static Result<ToolCallGrammar> create(const AnswerForm& form);
+
+    [[nodiscard]] bool offers_any() const { return !functions_.empty(); }
+    /// Returns whether any function's arguments must match their schema.
+    [[nodiscard]] bool has_strict() const;
+
+    /// One or more sections with calls.
+    [[nodiscard]] grammar::Description sections() const;
+    /// A message to one of the functions: a header that names it, the body marker and the call.
+    [[nodiscard]] grammar::Description messages() const;
+    /// Texts that open a section.
+    [[nodiscard]] std::vector<std::string> opening_markers() const;
+
+private:
+    using Function = output::Function;
+    using Pattern = output::Pattern;
+
+    ToolCallGrammar(const AnswerForm& form, output::Tools tools, std::vector<Function> functions)
+        : form_(&form), tools_(std::move(tools)), functions_(std::move(functions)) {}
+
+    [[nodiscard]] grammar::Description section(const output::Section& section,
+                                               grammar::Description calls) const;
+    [[nodiscard]] grammar::Description section_calls(const output::Section& section,
+                                                     grammar::Description call) const;
+    [[nodiscard]] grammar::Description call(const Pattern& pattern) const;
+    [[nodiscard]] grammar::Description after_name(const Pattern& pattern, std::size_t part,
+                                                  const Function& function) const;
+    [[nodiscard]] grammar::Description call_object() const;
+    [[nodiscard]] grammar::Description field(output::Field field, const Function& function) const;
+    [[nodiscard]] grammar::Description arguments(const Function& function, grammar::Writing writing) const;
+    [[nodiscard]] std::string relaxed_schema(const Function& function, const grammar::Writing& writing) const;
+    [[nodiscard]] grammar::Writing tagged_writing(const Function& function) const;
+    [[nodiscard]] grammar::Description marker(std::string_view text) const;
+    [[nodiscard]] bool must_match_schema(const Function& function) const;
+    [[nodiscard]] bool takes_programs(const Function& function) const;
+    [[nodiscard]] grammar::Description program() const;
+
+    const AnswerForm* form_;
+    output::Tools tools_;
+    std::vector<Function> functions_;
+};
+
+} // namespace etna::generate

@@ -1,0 +1,162 @@
+#include "core/kernels/kernel_choices.hpp"
+
+#include "core/kernels/policy.hpp"
+
+#include <fmt/format.h>
+
+namespace etna::kernels {
+namespace {
+
+constexpr uint32_t usual_rows = 4096; ///< of a weight; kernel selection does not depend on it
+
+std::string_view name_of(Operation operation) {
+    switch (operation) {
+    case Operation::embed:
+        return "embed";
+    case Operation::rms_norm:
+        return "rms_norm";
+    case Operation::linear:
+        return "linear";
+    case Operation::rotary_store:
+        return "rotary_store";
+    case Operation::attention:
+        return "attention";
+    case Operation::attention_merge:
+        return "attention_merge";
+    case Operation::gate_multiply:
+        return "gate_multiply";
+    case Operation::soft_cap:
+        return "soft_cap";
+    case Operation::expert_route:
+        return "expert_route";
+    case Operation::expert_group:
+        return "expert_group";
+    case Operation::expert_linear:
+        return "expert_linear";
+    case Operation::expert_sum:
+        return "expert_sum";
+    case Operation::sample_partial:
+        return "sample_partial";
+    case Operation::sample_finish:
+        return "sample_finish";
+    }
+    return "unknown";
+}
+
+/// The variant that a shader's plan selects of its two reductions.
+template <class Shader>
+shaders::Variant reduced(const PlanTarget& target, Shader shader) {
+    return shader(reduce_plan(target, shader(shaders::Reduce::subgroup)).reduce);
+}
+
+/// Kernels that read weights of one format.
+void add_format(const PlanTarget& target, const KernelScope& scope, Format format,
+                std::vector<KernelUse>& uses) {
+    const auto axis = static_cast<shaders::Format>(format);
+    const auto index = static_cast<std::size_t>(format);
+    const Layout layout{.format = format, .arrangement = preferred_arrangement(target, format)};
+    if (scope.tables.test(index)) {
+        uses.push_back(
+            {.operation = Operation::embed,
+             .variant = shaders::embed(axis, static_cast<shaders::Arrangement>(layout.arrangement)),
+             .format = format});
+    }
+    if (scope.matrices.test(index)) {
+        const auto add_linear = [&](RowPath path, OperandPrecision factors) {
+            const auto plan = linear_plan(target, layout, usual_rows, path, 1, factors);
+            if (!plan)
+                return;
+            const KernelUse use{.operation = Operation::linear,
+                                .variant = linear_variant(*plan, format),
+                                .format = format,
+                                .path = path,
+                                .factors = factors};
+            if (factors == OperandPrecision::f16_allowed || use.variant != uses.back().variant)
+                uses.push_back(use);
+        };
+        add_linear(RowPath::decode, OperandPrecision::f16_allowed);
+        add_linear(RowPath::prefill, OperandPrecision::f16_allowed);
+        if (scope.stacks.any()) // a router
+            add_linear(RowPath::prefill, OperandPrecision::f32);
+    }
+    if (scope.stacks.test(index)) {
+        const auto rows = [axis](shaders::Reduce reduce) { return shaders::expert_rows(axis, reduce); };
+        uses.push_back({.operation = Operation::expert_linear,
+                        .variant = layout.arrangement == Arrangement::lanes ? shaders::expert_lanes(axis)
+                                                                            : reduced(target, rows),
+                        .format = format});
+    }
+}
+
+/// Kernels without weights.
+void add_others(const PlanTarget& target, const KernelScope& scope, std::vector<KernelUse>& uses) {
+    const auto add = [&](Operation operation, shaders::Variant variant) {
+        uses.push_back({.operation = operation, .variant = variant});
+    };
+    add(Operation::rms_norm, reduced(target, shaders::rms_norm));
+    add(Operation::rotary_store, reduced(target, shaders::rotary_store));
+    add(Operation::attention, shaders::attention());
+    add(Operation::attention_merge, shaders::attention_merge());
+    add(Operation::gate_multiply, shaders::gate_multiply());
+    add(Operation::soft_cap, shaders::soft_cap());
+    if (scope.stacks.any()) {
+        add(Operation::expert_route, reduced(target, shaders::expert_route));
+        add(Operation::expert_group, shaders::expert_group());
+        add(Operation::expert_sum, shaders::expert_sum());
+    }
+    add(Operation::sample_partial, reduced(target, shaders::sample_partial));
+    add(Operation::sample_finish, reduced(target, shaders::sample_finish));
+}
+
+} // namespace
+
+std::string describe(const KernelUse& use) {
+    switch (use.operation) {
+    case Operation::embed:
+    case Operation::expert_linear:
+        return fmt::format("{} {}", name_of(use.operation), to_string(use.format));
+    case Operation::linear:
+        return fmt::format("linear {}, {}{}", to_string(use.format),
+                           use.path == RowPath::prefill ? "prompt" : "generation",
+                           use.factors == OperandPrecision::f32 ? ", exact" : "");
+    default:
+        return std::string(name_of(use.operation));
+    }
+}
+
+KernelScope KernelScope::everything() {
+    KernelScope scope;
+    for (auto* formats : {&scope.tables, &scope.matrices, &scope.stacks})
+        formats->set();
+    return scope;
+}
+
+std::vector<KernelUse> kernel_uses(const PlanTarget& target, const KernelScope& scope) {
+    std::vector<KernelUse> uses;
+    for (uint32_t index = 0; index < format_count; ++index)
+        add_format(target, scope, static_cast<Format>(index), uses);
+    add_others(target, scope, uses);
+    return uses;
+}
+
+Status require_trusted(const PlanTarget& target, const KernelScope& scope) {
+    for (const KernelUse& use : kernel_uses(target, scope)) {
+        if (!target.untrusted.contains(use.variant))
+            continue;
+        return Error{ErrorKind::unsupported,
+                     fmt::format("kernel {} computes wrongly on {} ({}), and no other kernel can replace it",
+                                 shaders::code(use.variant).name, target.profile.name, target.profile.driver),
+                     "update the device's driver, or choose another device (--device; `etna devices` lists "
+                     "them)"};
+    }
+    return {};
+}
+
+std::vector<ChosenKernel> chosen_kernels(const PlanTarget& target) {
+    std::vector<ChosenKernel> chosen;
+    for (const KernelUse& use : kernel_uses(target, KernelScope::everything()))
+        chosen.push_back({describe(use), shaders::code(use.variant).name});
+    return chosen;
+}
+
+} // namespace etna::kernels

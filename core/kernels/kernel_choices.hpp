@@ -1,0 +1,71 @@
+#pragma once
+
+#include "core/base/result.hpp"
+#include "core/kernels/library.hpp"
+#include "core/kernels/linear.hpp"
+#include "core/kernels/rows.hpp"
+
+#include <bitset>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace etna::kernels {
+
+/// Operations of the forward pass; `linear` and `expert_linear` have several kernels.
+enum class Operation : uint8_t {
+    embed,
+    rms_norm,
+    linear,
+    rotary_store,
+    attention,
+    attention_merge,
+    gate_multiply,
+    soft_cap,
+    expert_route,
+    expert_group,
+    expert_linear,
+    expert_sum,
+    sample_partial,
+    sample_finish,
+};
+
+/// A kernel that the plans for a device select, and its use.
+struct KernelUse {
+    Operation operation = Operation::embed;
+    shaders::Variant variant = {};
+    Format format = Format::f32;                              ///< of weights: embed, linear, expert_linear
+    RowPath path = RowPath::decode;                           ///< linear
+    OperandPrecision factors = OperandPrecision::f16_allowed; ///< linear
+};
+
+/// Display name: "linear q4_k, prompt".
+std::string describe(const KernelUse& use);
+
+/// A subset of the kernels, such as those that a model needs. Bits are numbered by Format.
+struct KernelScope {
+    std::bitset<format_count> tables = {};   ///< of embeddings
+    std::bitset<format_count> matrices = {}; ///< of layers and head
+    std::bitset<format_count> stacks = {};   ///< of experts' matrices; empty: no mixture of experts
+
+    static KernelScope everything();
+};
+
+/// Every kernel that the plans for a target select within a scope; a variant with two uses is listed twice.
+/// Pure.
+std::vector<KernelUse> kernel_uses(const PlanTarget& target, const KernelScope& scope);
+
+/// Fails if a plan had to fall back on an untrusted kernel because no other kernel can run. Error:
+/// unsupported, naming the kernel, device and driver.
+Status require_trusted(const PlanTarget& target, const KernelScope& scope);
+
+/// The kernel that one operation runs on a device, for display.
+struct ChosenKernel {
+    std::string operation;    ///< describe()
+    std::string_view variant; ///< name of the shader variant; static
+};
+
+/// kernel_uses() of everything. Pure.
+std::vector<ChosenKernel> chosen_kernels(const PlanTarget& target);
+
+} // namespace etna::kernels

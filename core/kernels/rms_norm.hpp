@@ -1,0 +1,35 @@
+#pragma once
+
+#include "core/kernels/rows.hpp"
+
+#include <cstdint>
+#include <optional>
+
+namespace etna::kernels {
+
+/// No NaN probe, as the number of one; those of the forward pass are numbered from 0. See RmsNorm::nan_probe.
+constexpr uint32_t no_nan_probe = 0xFFFF;
+/// A check of a norm's input for values that are not finite.
+struct NanProbe {
+    vk::Range
+        nan_probes; ///< u32 [rows of the input]: the first probe that fired for the row, or no_nan_probe
+    uint32_t nan_probe = 0; ///< number of this probe, below no_nan_probe; probe 0 resets `nan_probes`
+};
+
+/// y[i] (=|+=) x[r(i)] / sqrt(mean(x[r(i)]^2) + epsilon) * weight, with r(i) = indices[i], or first + i
+/// without indices. Source: arXiv 1910.07467.
+struct RmsNorm {
+    Activations input;
+    Activations output;
+    vk::Range weight = {}; ///< f32 [columns]
+    uint32_t input_first = 0;
+    uint32_t output_first = 0;
+    uint32_t count = 0;
+    std::optional<vk::Range> indices = {}; ///< u32 [count], rows of `input`
+    float epsilon = 1e-5F;
+    Store store = Store::replace;
+    std::optional<NanProbe> nan_probe = std::nullopt;
+};
+void rms_norm(Library& library, vk::Recorder& recorder, const RmsNorm& operation);
+
+} // namespace etna::kernels

@@ -1,0 +1,36 @@
+#pragma once
+
+#include "core/kernels/kv_cache.hpp"
+#include "core/kernels/rows.hpp"
+
+#include <cstdint>
+#include <optional>
+
+namespace etna::kernels {
+
+/// Which elements of a head rotate together.
+enum class RotaryPairs : uint8_t {
+    adjacent, ///< (2i, 2i + 1), as GGUF files of architecture llama are permuted for
+    halves,   ///< (i, i + rotated / 2), NeoX
+};
+
+/// Per head: optional RMS norm of q and k (Qwen3), rotation by the row's angles, then q back in place, k and
+/// v into the cache at the row's position. Angles come from the host as cos and sin, exact for any position.
+struct RotaryStore {
+    Rows rows;
+    Activations q;         ///< [rows, q_heads * head_dim], rotated in place
+    Activations k;         ///< [rows, kv_heads * head_dim], read
+    Activations v;         ///< [rows, kv_heads * head_dim], read
+    vk::Range angles = {}; ///< f32 pairs (cos, sin), [rows of the batch][rotated / 2]; rows.first is applied
+    LayerCache cache;
+    PageTables tables;
+    uint32_t q_heads = 0;
+    uint32_t rotated = 0; ///< leading elements of a head that rotate, even, at most head_dim
+    RotaryPairs pairs = RotaryPairs::adjacent;
+    std::optional<vk::Range> q_norm = std::nullopt; ///< f32 [head_dim]
+    std::optional<vk::Range> k_norm = std::nullopt; ///< f32 [head_dim]
+    float epsilon = 1e-5F;
+};
+void rotary_store(Library& library, vk::Recorder& recorder, const RotaryStore& operation);
+
+} // namespace etna::kernels

@@ -1,0 +1,38 @@
+#pragma once
+
+#include "core/kernels/layout.hpp"
+#include "core/kernels/library.hpp"
+#include "core/vk/recorder.hpp"
+
+#include <cstdint>
+
+// Rules of all operations. A call records one dispatch (linear, attention: up to a few) and declares the
+// ranges that it touches. It records no barrier: the caller separates dependent steps with
+// Recorder::barrier(). Sizes are checked against ranges before recording; a mismatch goes to
+// Recorder::fail(). All activations are f32. Thread-safe only as far as Recorder and Library are.
+namespace etna::kernels {
+
+/// One row of a batch on the device, 16 bytes; mirrored by shaders/include/rows.h.
+struct RowInfo {
+    uint32_t input = 0; ///< token id, or slot with input_is_slot set
+    uint32_t index = 0; ///< position in the sequence: of its K and V; it attends to [0, index]
+    uint32_t table = 0; ///< first word of its sequence's page table inside PageTables::range
+    uint32_t first_page =
+        no_page; ///< first page if the sequence's pages are consecutive, so that no table is read
+
+    static constexpr uint32_t input_is_slot = 0x80000000U;
+    static constexpr uint32_t no_page = 0xFFFFFFFFU;
+};
+static_assert(sizeof(RowInfo) == 16);
+
+/// Consecutive rows of the batch: RowInfo [count].
+struct Rows {
+    vk::Range infos = {}; ///< RowInfo of exactly these rows
+    uint32_t first = 0;   ///< their first row in the batch's activations
+    uint32_t count = 0;
+};
+
+/// The numeric path of consecutive rows (engine::RowKind, as kernels know it).
+enum class RowPath : uint8_t { prefill, decode };
+
+} // namespace etna::kernels

@@ -1,0 +1,17 @@
+#pragma once
+
+#include "core/kernels/rows.hpp"
+
+#include <cstdint>
+
+namespace etna::kernels {
+
+/// values = cap tanh(values / cap), elementwise, rows [0, count); in place. Source: arXiv 2408.00118.
+struct SoftCap {
+    Activations values;
+    uint32_t count = 0;
+    float cap = 0;
+};
+void soft_cap(Library& library, vk::Recorder& recorder, const SoftCap& operation);
+
+} // namespace etna::kernels

@@ -1,0 +1,41 @@
+#include "core/model/blocks/linear.hpp"
+
+namespace etna::model {
+
+void record_linear(const Recording& recording, const LinearWeights& weights,
+                   const kernels::Activations& input, const kernels::Activations& output,
+                   kernels::Store store) {
+    for (const RowRange& range : recording.step.row_ranges) {
+        kernels::linear(recording.library, recording.recorder,
+                        {.weight = weights.weight,
+                         .input = input,
+                         .output = output,
+                         .first = range.first,
+                         .count = range.count,
+                         .path = range.path,
+                         .store = store,
+                         .bias = weights.bias,
+                         .factors = weights.factors});
+    }
+}
+
+void record_output(const Recording& recording, const LinearWeights& weights,
+                   const kernels::Activations& input, const PostNorm& norm) {
+    const Activations& activations = recording.activations;
+    if (!norm.weight) {
+        record_linear(recording, weights, input, activations.residual, kernels::Store::add);
+        return;
+    }
+    record_linear(recording, weights, input, activations.hidden, kernels::Store::replace);
+    recording.recorder.barrier();
+    kernels::rms_norm(recording.library, recording.recorder,
+                      {.input = activations.hidden,
+                       .output = activations.residual,
+                       .weight = *norm.weight,
+                       .count = recording.step.rows,
+                       .indices = std::nullopt,
+                       .epsilon = norm.epsilon,
+                       .store = kernels::Store::add});
+}
+
+} // namespace etna::model

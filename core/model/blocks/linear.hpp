@@ -1,0 +1,32 @@
+#pragma once
+
+#include "core/kernels/linear.hpp"
+#include "core/model/step.hpp"
+
+namespace etna::model {
+
+/// A matrix and its bias, if it has one.
+struct LinearWeights {
+    kernels::Matrix weight;
+    std::optional<vk::Range> bias;
+    kernels::OperandPrecision factors = kernels::OperandPrecision::f16_allowed;
+};
+
+/// Records output (=|+=) W input for every row range of the step, each on its path, without barriers in
+/// between.
+void record_linear(const Recording& recording, const LinearWeights& weights,
+                   const kernels::Activations& input, const kernels::Activations& output,
+                   kernels::Store store);
+
+/// Optional norm of a block's result before the residual add.
+struct PostNorm {
+    std::optional<vk::Range> weight; ///< empty: the result is added unchanged
+    float epsilon = 0;
+};
+
+/// Records residual += W input, or residual += rms_norm(W input), which passes through Activations::hidden:
+/// no barrier before the first step or after the last.
+void record_output(const Recording& recording, const LinearWeights& weights,
+                   const kernels::Activations& input, const PostNorm& norm);
+
+} // namespace etna::model

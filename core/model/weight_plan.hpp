@@ -1,0 +1,49 @@
+#pragma once
+
+#include "core/base/result.hpp"
+#include "core/gguf/file.hpp"
+#include "core/kernels/layout.hpp"
+#include "core/kernels/library.hpp"
+#include "core/model/tensor_table.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace etna::model {
+
+/// A buffer of weights stays below this: shaders index it with signed 32-bit words.
+constexpr uint64_t buffer_bytes_max = 8 * gibibyte;
+
+/// The device format of a file's element type: every type that the reader accepts has one.
+kernels::Format format_of(gguf::TensorType type);
+
+/// The content of one buffer: a claimed tensor or a part of it. Adjacent entries with the same name are parts
+/// of one matrix that exceeds the buffer limit.
+struct PlannedTensor {
+    std::string name; ///< of the tensor, or of the part
+    TensorRole role = TensorRole::matrix;
+    uint32_t count = 1; ///< matrices
+    uint32_t rows = 1;  ///< of each
+    uint32_t columns = 0;
+    const gguf::Tensor* tensor = nullptr; ///< borrowed from the gguf::File
+    uint64_t offset = 0;                  ///< of the first row in the tensor's bytes
+    uint64_t row_bytes = 0;               ///< in the file
+    kernels::Layout layout = {};          ///< of a matrix
+    kernels::PackedBytes packed =
+        {}; ///< of each matrix; vectors: f32, padded to kernels::column_padding elements
+
+    [[nodiscard]] uint64_t source_bytes() const { return uint64_t{count} * rows * row_bytes; }
+    [[nodiscard]] uint64_t device_bytes() const { return count * (packed.weights + packed.scales); }
+};
+
+/// Device layouts and sizes of every tensor that goes to the device. Pure. Matrices are split into parts
+/// below `part_bytes`, or below the limit of shaders and device if that is less or `part_bytes` is 0. Errors:
+/// unsupported (element type of a vector; eight rows of a matrix, or a stack, too large; names the tensor).
+Result<std::vector<PlannedTensor>> plan_weights(const gguf::File& file,
+                                                const std::vector<ClaimedTensor>& claimed,
+                                                const kernels::PlanTarget& target, uint64_t part_bytes);
+/// Device bytes of all planned tensors.
+uint64_t weight_bytes(const std::vector<PlannedTensor>& planned);
+
+} // namespace etna::model

@@ -1,0 +1,59 @@
+#pragma once
+
+#include "core/base/error.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+
+namespace etna::text {
+
+/// Budget for tokenizing one text. Polls for cancellation only every few thousand steps, because a poll may
+/// cost as much, and reserves memory only beyond a small allowance. Not thread-safe.
+class TokenizeBudget {
+public:
+    using CancelPoll = std::function<bool()>;
+    using ReserveMemory = std::function<bool(std::size_t bytes)>;
+
+    /// Borrows the callbacks; null and empty ones impose no limit.
+    explicit TokenizeBudget(const CancelPoll* is_cancelled, const ReserveMemory* reserve_memory = nullptr)
+        : is_cancelled_(is_cancelled != nullptr && *is_cancelled ? is_cancelled : nullptr),
+          reserve_memory_(reserve_memory != nullptr && *reserve_memory ? reserve_memory : nullptr) {}
+
+    /// Call at every step. Stays true once it is true.
+    bool is_over() {
+        if (is_cancelled_ != nullptr && !is_over_ && ++steps_ % steps_per_poll == 0)
+            is_over_ = (*is_cancelled_)();
+        return is_over_;
+    }
+
+    /// Returns whether the work on one word may use `bytes` of memory; a grant for one word also covers later
+    /// words.
+    bool may_work_in(std::size_t bytes) {
+        if (reserve_memory_ == nullptr || bytes <= granted_)
+            return true;
+        if (!(*reserve_memory_)(bytes - granted_))
+            return false;
+        granted_ = bytes;
+        return true;
+    }
+
+    /// The error after may_work_in() returned false.
+    static Error no_memory() { return {ErrorKind::out_of_memory, "no memory is left to tokenize the text"}; }
+
+    /// The error after is_over() returned true.
+    static Error error() { return {ErrorKind::cancelled, "tokenization was cancelled"}; }
+
+private:
+    static constexpr uint64_t steps_per_poll = 4096; ///< well below a millisecond of merging or searching
+
+    static constexpr std::size_t free_bytes = 256 * 1024; ///< used without reserve_memory
+
+    const CancelPoll* is_cancelled_;
+    const ReserveMemory* reserve_memory_;
+    std::size_t granted_ = free_bytes;
+    uint64_t steps_ = 0;
+    bool is_over_ = false;
+};
+
+} // namespace etna::text

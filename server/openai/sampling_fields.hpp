@@ -1,0 +1,65 @@
+#pragma once
+
+#include "core/generate/generation.hpp"
+#include "server/fields.hpp"
+
+#include <cstdint>
+#include <optional>
+
+namespace etna::server::openai {
+
+/// The API dialect of a path.
+enum class Dialect : uint8_t {
+    openai,
+    ovms, ///< OpenVINO Model Server: the paths below /v3
+};
+
+/// The operator's limits and settings for all requests.
+struct RequestLimits {
+    uint32_t choices_max = 128;                    ///< per prompt, including choices that are not returned
+    uint32_t answers_max = 128;                    ///< per request: prompts times choices
+    std::optional<uint32_t> max_tokens_limit;      ///< OVMS: default and ceiling of max_tokens
+    std::optional<uint32_t> ignore_eos_max_tokens; ///< ceiling of max_tokens for requests with ignore_eos
+    std::optional<uint32_t> prompt_tokens_max;     ///< per prompt, after templating
+    bool has_strict_tools = false;                 ///< see generate::Request
+};
+
+/// Returns the sampling defaults if neither the request nor the model sets them: neutral for OpenAI, top_k 40
+/// for OVMS.
+sampling::Parameters sampling_defaults(Dialect dialect);
+
+struct RequestContext;
+
+/// Reads the fields common to chat and completions: sampling, lengths, stops, seed, n, and the extensions of
+/// etna, vLLM and NVIDIA (`nvext`); fields at the root take precedence. `is_streamed` selects the checks for
+/// streams. Errors are recorded in `fields`. Sources: OpenAI API 2.3.0; vLLM sampling parameters; Dynamo
+/// NvExt; OVMS completions.
+void read_generation(Fields& fields, const RequestContext& context, bool is_streamed,
+                     generate::Request& request);
+
+/// Reads `logit_bias`, `stop_token_ids`, and vLLM's `allowed_token_ids`; its `bad_words` and
+/// `logprob_token_ids` are refused. Sources: OpenAI API 2.3.0; vLLM sampling parameters.
+void read_tokens(Fields& fields, uint32_t vocabulary, generate::Request& request);
+
+/// Checks that a request with ignore_eos is bounded. Call after max_tokens is final.
+void check_ignored_end(Fields& fields, const RequestLimits& limits, const generate::Request& request);
+
+/// Reads `best_of` and the beam search fields. On OVMS paths, best_of above 1 is the beam width; on OpenAI
+/// paths, it is the number of samples of which the best are returned, unless `use_beam_search` or `num_beams`
+/// requests beam search, or temperature 0, the request's or else the model's, makes sampling pointless.
+/// Sources: OpenAI API, OVMS completions, vLLM, Hugging Face's names. Precondition: `n` and the temperature
+/// have been read.
+void read_beams(Fields& fields, const RequestContext& context, generate::Request& request);
+
+/// Checks that the number of prompts times choices per prompt is within the limit.
+void check_answers(Fields& fields, const RequestLimits& limits, std::size_t prompts,
+                   const generate::Request& request);
+
+/// Reads `num_assistant_tokens` or `assistant_confidence_threshold`, and `max_ngram_size`. Without effect if
+/// no drafter is available. Source: OVMS completions.
+void read_speculation(Fields& fields, generate::Request& request);
+
+/// Reads `prediction` of OpenAI's chat completions.
+void read_prediction(Fields& fields, generate::Request& request);
+
+} // namespace etna::server::openai

@@ -1,0 +1,53 @@
+#pragma once
+
+#include "server/access.hpp"
+#include "server/api_error.hpp"
+#include "server/responses/response_stream.hpp"
+#include "server/seal.hpp"
+#include "server/storage/store.hpp"
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+namespace etna::server {
+
+/// Options of the store for responses, conversations and chat completions.
+struct PersistenceOptions {
+    bool is_enabled = true;
+    storage::StoreOptions store = {};
+    /// Options of the in-memory fallback if the file cannot be opened; empty: opening fails.
+    std::optional<storage::StoreOptions> in_memory = {};
+};
+
+/// State that persists between requests. Thread-safe.
+struct Persistence {
+    std::optional<storage::Store> store; ///< empty: nothing is stored
+    Seal seal;
+    std::filesystem::path file = {}; ///< the store's file; empty: in memory
+    bool is_memory_fallback = false; ///< in memory because the file could not be opened
+    responses::RunningResponses runs = {};
+
+    [[nodiscard]] storage::Store::StoredKinds stored_kinds() const {
+        return store ? store->stored_kinds() : storage::Store::StoredKinds{};
+    }
+};
+
+/// Opens the store and finishes responses that an earlier process left pending. If another process holds the
+/// file and has announced its end, waits for it: blocks. Problems and waits are reported to `report`.
+/// Errors: those of storage::Store::open() and Seal::open().
+Result<std::unique_ptr<Persistence>> open_persistence(const PersistenceOptions& options,
+                                                      const std::function<void(std::string_view)>& report);
+
+/// The owner whose entries a request can access: its API key's.
+storage::Owner owner_of(const AccessRules& access, const HttpRequest& request);
+
+/// Converts a store failure to an API error.
+ApiError store_failed(const Error& error);
+
+/// The error for `what` ("conversations") if it is not stored.
+ApiError storage_disabled(std::string_view what);
+
+} // namespace etna::server

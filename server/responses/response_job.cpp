@@ -1,0 +1,435 @@
+#include "server/responses/response_job.hpp"
+
+#include "server/http/sse.hpp"
+#include "server/ids.hpp"
+#include "server/openai/generation_endpoint.hpp"
+
+#include <ctime>
+#include <exception>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace etna::server::responses {
+namespace {
+
+/// The shortest decimal form: 0.7, not the double value of the nearest float.
+Json decimal(float value) {
+    return parse_json(fmt::format("{}", value));
+}
+
+/// {"code", "message"}: the API has few codes for responses.
+Json error_of(const ApiError& error) {
+    constexpr int first_server_error = 500;
+    constexpr int too_many = 429;
+    const char* code = error.status >= first_server_error ? "server_error" : "invalid_prompt";
+    return {{"code", error.status == too_many ? "rate_limit_exceeded" : code}, {"message", error.message}};
+}
+
+} // namespace
+
+ResponseJob::ResponseJob(Service& service, const HttpRequest& request, Request parsed, Purpose purpose)
+    : service_(&service), owner_(owner_of(service.options.access, request)), request_(std::move(parsed)),
+      prompt_(purpose),
+      spec_{.endpoint = "responses",
+            .id_prefix = "resp_",
+            .object = "response",
+            .chunk_object = "response",
+            .prompt_member = "input",
+            .read = [this](const Json& body,
+                           const openai::RequestContext& context) { return read(body, context); },
+            .map_error = [this](ApiError error) { return map_to_responses(std::move(error), request_); }} {
+    options_.standard = standard_of(request);
+    response_.id = new_id("resp_");
+    response_.created_unix_s = std::time(nullptr);
+    response_.echoed = request_.echoed;
+    for (const auto& [name, neutral] :
+         {std::pair{"temperature", 1}, {"top_p", 1}, {"presence_penalty", 0}, {"frequency_penalty", 0}}) {
+        const Json requested = request_.chat.value(name, Json()); // until the defaults are known
+        response_.echoed[name] = requested.is_number() ? requested : Json(neutral);
+    }
+    stream_ = std::make_shared<ResponseStream>(response_.id, owner_, request_.is_streamed);
+}
+
+std::variant<std::shared_ptr<ResponseJob>, ApiError> ResponseJob::prepare(Service& service,
+                                                                          const HttpRequest& request,
+                                                                          const Call& call, const Json& body,
+                                                                          Purpose purpose) {
+    // Its items exist in four forms: as received, as returned, as model input, and as messages.
+    constexpr std::size_t copies = 4;
+    if (request.memory != nullptr && !request.reserve_memory(copies * request.memory->bytes()))
+        return no_memory();
+    auto parsed = read_request(body, purpose);
+    if (auto* error = std::get_if<ApiError>(&parsed))
+        return std::move(*error);
+    auto name = openai::model_of(service, body);
+    if (auto* error = std::get_if<ApiError>(&name))
+        return std::move(*error);
+    std::shared_ptr<ResponseJob> job(
+        new ResponseJob(service, request, std::get<Request>(std::move(parsed)), purpose));
+    if (auto error = job->load_prompt())
+        return std::move(*error);
+    if (auto error = job->check_support())
+        return std::move(*error);
+    job->response_.echoed["store"] = job->request_.stores;
+    job->response_.model = std::get<std::string>(name);
+    job->active_ = openai::make_active_request(service, request, call, job->spec_, job->response_.model,
+                                               job->request_.chat);
+    job->stream_->set_input(job->request_.input);
+    job->stream_->set_object(job->object());
+    return job;
+}
+
+/// Loads the prior context and the request's own items. Errors: see prepare().
+std::optional<ApiError> ResponseJob::load_prompt() {
+    Persistence& persistence = *service_->persistence;
+    auto loaded = load_prior_context(persistence, owner_, request_);
+    if (auto* error = std::get_if<ApiError>(&loaded))
+        return std::move(*error);
+    auto& context = std::get<PriorContext>(loaded);
+    history_ = std::move(context.history);
+    return prompt_.load(persistence, owner_, context.items, request_);
+}
+
+/// Refuses features that this server, or the client's standard, does not have. Errors: 400.
+std::optional<ApiError> ResponseJob::check_support() {
+    for (const Json& tool : request_.echoed["tools"]) {
+        if (options_.standard == ResponseStandard::openai || tool["type"] == "function")
+            continue;
+        return ApiError{
+            .status = 400,
+            .message = fmt::format("Open Responses has no tools of type {}; remove the header `etna-dialect`",
+                                   tool["type"].get<std::string>()),
+            .param = "tools",
+            .code = "unsupported_value"};
+    }
+    request_.stores = request_.stores && service_->persistence->stored_kinds().responses;
+    if (request_.is_background && !request_.stores) {
+        return ApiError{.status = 400,
+                        .message = "`background` requires stored responses; this server stores none",
+                        .param = "background",
+                        .code = "unsupported_value"};
+    }
+    return std::nullopt;
+}
+
+Json ResponseJob::object() const {
+    Json json = to_json(response_);
+    if (options_.standard == ResponseStandard::open_responses &&
+        json["text"]["format"]["type"] == "json_schema")
+        json["text"]["format"].emplace("description", nullptr); // required, but nullable
+    return json;
+}
+
+std::variant<openai::GenerationCall, ApiError> ResponseJob::read(const Json& body,
+                                                                 const openai::RequestContext& context) {
+    auto read = openai::read_chat(body, context);
+    if (auto* error = std::get_if<ApiError>(&read))
+        return map_to_responses(std::move(*error), request_);
+    auto& call = std::get<openai::GenerationCall>(read);
+    const generate::Request& generation = call.requests.front();
+    const auto& model = *active_->model;
+    const sampling::Parameters parameters = with_overrides(
+        with_overrides(openai::sampling_defaults(context.dialect), model.recommended_sampling()),
+        generation.sampling);
+    response_.echoed["temperature"] = decimal(parameters.temperature);
+    response_.echoed["top_p"] = decimal(parameters.top_p);
+    response_.echoed["presence_penalty"] = decimal(parameters.presence_penalty);
+    response_.echoed["frequency_penalty"] = decimal(parameters.frequency_penalty);
+    options_.includes_logprobs = generation.logprobs.has_value();
+    options_.includes_summary = request_.includes_summary;
+    options_.has_parallel_calls = request_.echoed["parallel_tool_calls"] == true;
+    options_.calls_max = request_.calls_max;
+    options_.tool_names = request_.tool_names;
+    options_.included_stops = openai::included_stops(generation, *context.tokenizer);
+    options_.pending = openai::PendingLogprobs(generation, *context.tokenizer, text::TextPosition::start);
+    if (request_.included.sealed_reasoning) {
+        options_.seal = [this](const std::string& text) {
+            auto sealed = service_->persistence->seal.seal(text, purpose_of(sealed_reasoning, owner_));
+            return sealed ? std::move(*sealed) : std::string();
+        };
+    }
+    add_ignored(request_, call.output_options);
+    call.make_stream = [this](uint32_t, std::span<const TokenId>) {
+        return std::make_unique<ItemStream>(options_, output_);
+    };
+    return std::move(call);
+}
+
+std::optional<ApiError> ResponseJob::acquire(const std::function<bool()>& is_cancelled) {
+    if (active_->model != nullptr)
+        return std::nullopt;
+    const Status loaded = active_->acquire(is_cancelled);
+    return loaded ? std::nullopt : std::optional(active_->report_failure(loaded.error()));
+}
+
+std::variant<std::size_t, ApiError> ResponseJob::count(const std::function<bool()>& is_cancelled) {
+    if (auto error = acquire(is_cancelled))
+        return std::move(*error);
+    auto counted = prompt_.count(*active_, request_, is_cancelled);
+    const auto* const tokens = std::get_if<std::size_t>(&counted);
+    if (!request_.truncates || tokens == nullptr || *tokens <= ResponsePrompt::limits(*active_, request_).max)
+        return counted;
+    prompt_.truncate(*active_, request_, is_cancelled);
+    return prompt_.count(*active_, request_, is_cancelled);
+}
+
+std::optional<ApiError> ResponseJob::truncate(const std::function<bool()>& is_cancelled) {
+    if (auto error = acquire(is_cancelled))
+        return error;
+    const auto counted = prompt_.count(*active_, request_, is_cancelled);
+    if (const auto* error = std::get_if<ApiError>(&counted))
+        return *error;
+    if (std::get<std::size_t>(counted) > ResponsePrompt::limits(*active_, request_).after_truncation)
+        prompt_.truncate(*active_, request_, is_cancelled);
+    return std::nullopt;
+}
+
+std::optional<ApiError> ResponseJob::begin(const std::function<bool()>& is_cancelled) {
+    if (auto error = acquire(is_cancelled))
+        return error;
+    std::optional<ApiError> too_long; // the error with all items
+    while (true) {
+        active_->body = prompt_.chat_body(request_);
+        const auto error = active_->begin(is_cancelled);
+        if (!error)
+            break;
+        const bool is_too_long = error->code == "context_length_exceeded";
+        if (!is_too_long || !request_.truncates || !prompt_.can_truncate())
+            return map_to_responses(too_long ? *too_long : *error, request_);
+        if (too_long) {
+            prompt_.truncate_one(); // the estimate was too low
+        } else {
+            prompt_.truncate(*active_, request_, is_cancelled);
+        }
+        too_long = error;
+    }
+    if (const std::size_t truncated = prompt_.truncated_count(); truncated > 0)
+        response_.echoed["etna"] = {{"dropped_items", truncated}};
+    has_begun_ = true;
+    stream_->set_object(object());
+    return std::nullopt;
+}
+
+void ResponseJob::run(const Sink& send, const std::function<bool()>& is_cancelled) {
+    sink_ = send;
+    send_state("response.created");
+    if (request_.is_background)
+        send_state("response.queued");
+    else
+        send_state("response.in_progress");
+    try { // on a background thread, no caller could report the error
+        generate(is_cancelled);
+    } catch (const std::exception&) {
+        fail({.status = 500,
+              .message = "internal server error",
+              .type = "server_error",
+              .code = "internal_error"});
+    }
+    try {
+        send_end();
+    } catch (const std::exception&) {
+        stream_->set_unstored(); // out of memory: the stream ends nevertheless
+    }
+    stream_->end();
+}
+
+AnswerLog ResponseJob::log() const {
+    AnswerLog log = active_->log();
+    if (failure_)
+        record(*failure_, log);
+    return log;
+}
+
+void ResponseJob::generate(const std::function<bool()>& is_cancelled) {
+    const auto must_end = [&] { return poll(is_cancelled); };
+    if (const auto error = has_begun_ ? std::nullopt : begin(must_end))
+        return fail(*error);
+    complete(active_->run(
+        [&](const Json& events) {
+            leave_queue();
+            for (const Json& event : events)
+                send(event);
+            return is_connected_;
+        },
+        must_end));
+}
+
+/// Call periodically: sends progress events. Returns whether the answer must end.
+bool ResponseJob::poll(const std::function<bool()>& is_cancelled) {
+    if (active_->generation && active_->generation->has_begun())
+        leave_queue();
+    if (Clock::now() - last_event_ > service_->options.reassuring_interval)
+        send_state(fmt::format("response.{}", to_string(response_.status)));
+    return !is_connected_ || stream_->is_cancelled() || is_cancelled();
+}
+
+/// Moves the response from queued to in progress.
+void ResponseJob::leave_queue() {
+    if (response_.status != ResponseStatus::queued)
+        return;
+    response_.status = ResponseStatus::in_progress;
+    send_state("response.in_progress");
+}
+
+/// Records the final state.
+void ResponseJob::complete(const Status& status) {
+    leave_queue();
+    response_.output = output_->items;
+    for (Json& item : response_.output) {
+        if (item["status"] == "in_progress") // interrupted by a failure
+            item["status"] = "incomplete";
+    }
+    response_.text = output_->text;
+    response_.usage = usage_of(active_->usage->json());
+    if (!status)
+        return fail(active_->report_failure(status.error()));
+    is_abandoned_ = output_->was_cancelled && !request_.is_background && !stream_->is_cancelled();
+    response_.status = ResponseStatus::completed;
+    if (output_->finish_reason == generate::FinishReason::length) {
+        response_.status = ResponseStatus::incomplete;
+        response_.incomplete = "max_output_tokens";
+    } else if (stream_->is_cancelled() || output_->was_cancelled) {
+        response_.status = ResponseStatus::cancelled;
+    }
+    if (response_.status == ResponseStatus::completed)
+        response_.completed_unix_s = std::time(nullptr);
+}
+
+void ResponseJob::fail(const ApiError& error) {
+    leave_queue();
+    failure_ = error;
+    const bool was_requested = stream_->is_cancelled();
+    response_.status = was_requested ? ResponseStatus::cancelled : ResponseStatus::failed;
+    if (!was_requested)
+        response_.error = error_of(error);
+}
+
+/// Sends the final events, after the response is stored: a client never sees a complete response that could
+/// be lost.
+void ResponseJob::send_end() {
+    const int64_t number = next_number_;
+    auto frames = final_frames();
+    if (is_storable()) {
+        if (const Status stored = store(frames); !stored) {
+            handle_store_failure(stored.error());
+            next_number_ = number;
+            frames = final_frames();
+        }
+    }
+    stream_->set_object(object());
+    for (const std::string& frame : frames) {
+        if (is_replayable())
+            stream_->add(frame);
+        is_connected_ = is_connected_ && sink_(frame);
+    }
+    is_connected_ = is_connected_ && sink_(sse::done);
+    active_->in_flight->set_status(failure_ ? failure_->status : is_connected_ ? 200 : client_closed_status);
+}
+
+void ResponseJob::send_state(std::string_view type) {
+    stream_->set_object(object());
+    send({{"type", type}, {"response", object()}});
+}
+
+bool ResponseJob::send(Json event) {
+    const std::string frame = frame_of(std::move(event));
+    last_event_ = Clock::now();
+    if (is_replayable())
+        stream_->add(frame);
+    is_connected_ = sink_(frame) && is_connected_;
+    return is_connected_;
+}
+
+std::string ResponseJob::frame_of(Json event) {
+    const std::string type = event["type"];
+    event["sequence_number"] = next_number_++;
+    return sse::write({.data = text_of(event), .event = type});
+}
+
+/// The final frames. Open Responses has two events for a failure.
+std::vector<std::string> ResponseJob::final_frames() {
+    std::vector<std::string> frames;
+    if (response_.status == ResponseStatus::failed && options_.standard == ResponseStandard::open_responses) {
+        frames.push_back(frame_of({{"type", "error"},
+                                   {"error",
+                                    {{"type", error_type(*failure_)},
+                                     {"code", failure_->code.value_or("server_error")},
+                                     {"message", failure_->message},
+                                     {"param", failure_->param ? Json(*failure_->param) : Json(nullptr)}}}}));
+    }
+    const bool is_cancelled = response_.status == ResponseStatus::cancelled; // it has no event type
+    const std::string_view state = is_cancelled ? "incomplete" : to_string(response_.status);
+    frames.push_back(frame_of({{"type", fmt::format("response.{}", state)}, {"response", object()}}));
+    return frames;
+}
+
+std::optional<ApiError> ResponseJob::store_pending() {
+    response_.status = ResponseStatus::queued;
+    stream_->set_object(object());
+    const Status stored = service_->persistence->store->put({.id = response_.id,
+                                                             .owner = owner_,
+                                                             .object = text_of(object()),
+                                                             .input = text_of(request_.input),
+                                                             .turn = {},
+                                                             .is_pending = true});
+    return stored ? std::nullopt : std::optional(store_failed(stored.error()));
+}
+
+/// Whether the response can be requested again: not if its client disconnected, or got an error instead.
+bool ResponseJob::is_storable() const {
+    const bool is_abandoned = is_abandoned_ || (!is_connected_ && !request_.is_background);
+    const bool has_id = !failure_ || request_.is_background || request_.is_streamed; // known to the client
+    return !is_abandoned && ((request_.stores && has_id) || joins_conversation());
+}
+
+/// A failed or cancelled answer is not added to the conversation: a retry would find its question there
+/// twice.
+bool ResponseJob::joins_conversation() const {
+    return request_.conversation &&
+           (response_.status == ResponseStatus::completed || response_.status == ResponseStatus::incomplete);
+}
+
+Status ResponseJob::store(const std::vector<std::string>& final_frames) {
+    Json turn = request_.input;
+    for (const Json& item : response_.output)
+        turn.push_back(item);
+    storage::Response stored = {.id = response_.id,
+                                .owner = owner_,
+                                .object = text_of(object()),
+                                .input = text_of(request_.input),
+                                .turn = text_of(turn)};
+    for (const Json& item : turn)
+        stored.turn_ids.push_back(item["id"].get<std::string>());
+    if (request_.is_streamed) {
+        for (const std::string& frame : stream_->frames())
+            stored.events += frame;
+        for (const std::string& frame : final_frames)
+            stored.events += frame;
+    }
+    storage::Addition addition = {.conversation = request_.conversation.value_or(""), .items = {}};
+    for (const Json& item : turn)
+        addition.items.push_back({.id = item["id"].get<std::string>(), .body = text_of(item)});
+    if (!request_.stores) { // only the conversation
+        const auto added =
+            service_->persistence->store->add_items(owner_, addition, storage::OnDuplicate::skip);
+        return added ? Status() : added.error();
+    }
+    return service_->persistence->store->put(stored, history_ ? &*history_ : nullptr,
+                                             joins_conversation() ? &addition : nullptr);
+}
+
+/// Fails the response. A background response, which was promised to be retrievable, is served from memory;
+/// any other was not announced yet.
+void ResponseJob::handle_store_failure(const Error& error) {
+    ApiError reported = store_failed(error);
+    reported.status = 500; // even if it was too large: the request was valid
+    reported.type = "server_error";
+    fail(reported);
+    if (!request_.is_background)
+        return;
+    stream_->set_unstored();
+    service_->persistence->runs.hold(stream_);
+}
+
+} // namespace etna::server::responses

@@ -1,0 +1,120 @@
+#pragma once
+
+#include "server/http/sse.hpp"
+#include "server/responses/object.hpp"
+#include "server/responses/output.hpp"
+#include "server/responses/prior_context.hpp"
+#include "server/responses/response_prompt.hpp"
+#include "server/router.hpp"
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace etna::server::responses {
+
+/// Runs one `/v1/responses` request, from the parsed body to the stored result. Not thread-safe.
+class ResponseJob {
+public:
+    using Clock = std::chrono::steady_clock;
+    /// The receiver of frames; returns false to stop.
+    using Sink = std::function<bool(std::string_view frame)>;
+
+    /// Reads the body of a request, and loads the prior context. Errors: those of reading, of
+    /// load_prior_context() and of the model's name.
+    static std::variant<std::shared_ptr<ResponseJob>, ApiError> prepare(Service& service,
+                                                                        const HttpRequest& request,
+                                                                        const Call& call, const Json& body,
+                                                                        Purpose purpose = Purpose::answer);
+
+    [[nodiscard]] const Request& request() const { return request_; }
+    [[nodiscard]] const std::shared_ptr<ResponseStream>& stream() const { return stream_; }
+    [[nodiscard]] openai::ActiveRequest& active() { return *active_; }
+    [[nodiscard]] Json object() const;
+    /// All model input except the instructions.
+    [[nodiscard]] const Json& items() const { return prompt_.items(); }
+
+    /// Acquires the model. Here and below, `is_cancelled` is polled while waiting. Errors: those of
+    /// ActiveRequest::acquire().
+    std::optional<ApiError> acquire(const std::function<bool()>& is_cancelled);
+
+    /// Acquires the model if necessary, and queues the answer. Errors: those of acquire() and
+    /// ActiveRequest::begin(), mapped to this API's fields.
+    std::optional<ApiError> begin(const std::function<bool()>& is_cancelled);
+
+    /// Counts its prompt tokens after truncation, without generating. Errors: as begin().
+    std::variant<std::size_t, ApiError> count(const std::function<bool()>& is_cancelled);
+
+    /// Truncates the oldest items until the requested answer fits, or a fraction of the context if that is
+    /// less. Call before begin(). Errors: those of count().
+    std::optional<ApiError> truncate(const std::function<bool()>& is_cancelled);
+
+    /// Stores it as pending, so that it is found after a crash. Error: 500.
+    std::optional<ApiError> store_pending();
+
+    /// Generates the answer, after begin() if that was not called, and stores it. Every event goes to `send`;
+    /// an error becomes the response's failure. Ends early when `is_cancelled` returns true or `send` returns
+    /// false.
+    void run(const Sink& send, const std::function<bool()>& is_cancelled);
+
+    /// Returns the log entry for the answer so far.
+    [[nodiscard]] AnswerLog log() const;
+
+    /// Why there is no response, for clients that wait for a complete one; empty if there is one.
+    [[nodiscard]] const std::optional<ApiError>& failure() const { return failure_; }
+
+private:
+    ResponseJob(Service& service, const HttpRequest& request, Request parsed, Purpose purpose);
+
+    std::optional<ApiError> load_prompt();
+    std::optional<ApiError> check_support();
+    std::variant<openai::GenerationCall, ApiError> read(const Json& body,
+                                                        const openai::RequestContext& context);
+
+    void generate(const std::function<bool()>& is_cancelled);
+    bool poll(const std::function<bool()>& is_cancelled);
+    void leave_queue();
+    void complete(const Status& status);
+    void fail(const ApiError& error);
+
+    void send_end();
+    void send_state(std::string_view type);
+    bool send(Json event);
+    std::string frame_of(Json event);
+    std::vector<std::string> final_frames();
+    /// Whether its events can be requested later.
+    [[nodiscard]] bool is_replayable() const { return request_.is_streamed && request_.stores; }
+
+    Status store(const std::vector<std::string>& final_frames);
+    void handle_store_failure(const Error& error);
+    [[nodiscard]] bool is_storable() const;
+    [[nodiscard]] bool joins_conversation() const;
+
+    Service* service_; ///< borrowed
+    storage::Owner owner_;
+    Request request_;
+    std::optional<storage::History> history_; ///< that of the previous response
+    ResponsePrompt prompt_;
+    Response response_;
+    std::shared_ptr<ResponseStream> stream_;
+    openai::EndpointSpec spec_;
+    ResponseOptions options_;
+    std::shared_ptr<openai::ActiveRequest> active_;
+    std::shared_ptr<Output> output_ = std::make_shared<Output>();
+    std::optional<ApiError> failure_;
+    bool has_begun_ = false;
+    bool is_abandoned_ = false; ///< the client disconnected before the end of the answer
+    Sink sink_;
+    bool is_connected_ = true; ///< the sink still accepts frames
+    int64_t next_number_ = 0;
+    Clock::time_point last_event_ = {};
+};
+
+/// Streams the events of another request's response, from `number` to its end.
+void follow(const ResponseStream& response, std::size_t number, EventStream& stream);
+
+} // namespace etna::server::responses

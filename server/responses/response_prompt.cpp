@@ -1,0 +1,182 @@
+#include "server/responses/response_prompt.hpp"
+
+#include "server/persistence.hpp"
+#include "server/responses/items.hpp"
+#include "server/responses/prior_context.hpp"
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <utility>
+
+namespace etna::server::responses {
+namespace {
+
+/// Assigns new ids to items added to a conversation, so that ids do not collide.
+void assign_new_ids(Json& items) {
+    for (Json& item : items) {
+        if (item["type"] != "item_reference")
+            assign_new_id(item);
+    }
+}
+
+/// Makes ids unique within a list, so that pages can start after an id.
+void make_ids_unique(Json& items) {
+    std::set<std::string> seen = {""};
+    for (Json& item : items) {
+        if (!seen.insert(item["id"].get<std::string>()).second)
+            assign_new_id(item);
+    }
+}
+
+} // namespace
+
+std::optional<ApiError> ResponsePrompt::load(Persistence& persistence, const storage::Owner& owner,
+                                             const Json& context, Request& request) {
+    if (request.conversation)
+        assign_new_ids(request.input);
+    auto input = resolve_references(persistence, owner, request.input, "input");
+    if (auto* error = std::get_if<ApiError>(&input))
+        return std::move(*error);
+    request.input = std::get<Json>(std::move(input));
+    make_ids_unique(request.input);
+    auto prior =
+        unseal(persistence, owner, context, request.conversation ? "conversation" : "previous_response_id");
+    if (auto* error = std::get_if<ApiError>(&prior))
+        return std::move(*error);
+    auto own = unseal(persistence, owner, request.input, "input");
+    if (auto* error = std::get_if<ApiError>(&own))
+        return std::move(*error);
+    items_ = std::get<Json>(std::move(prior));
+    std::size_t prior_count = items_.size();
+    for (Json& item : std::get<Json>(own))
+        items_.push_back(std::move(item));
+    for (auto orphan = result_without_call(items_); orphan; orphan = result_without_call(items_)) {
+        if (*orphan >= prior_count)
+            return missing_call_error(items_[*orphan], "input");
+        items_.erase(*orphan); // its call was deleted
+        --prior_count;
+    }
+    return std::nullopt;
+}
+
+Json ResponsePrompt::remaining_items() const {
+    Json remaining = Json::array();
+    std::set<std::string> called;
+    for (std::size_t i = truncated_; i < items_.size(); ++i) {
+        const Json call = items_[i].value("call_id", Json());
+        const bool is_result = items_[i].value("type", "message").ends_with("_output");
+        if (is_result && !called.contains(call.get<std::string>()))
+            continue;
+        if (call.is_string())
+            called.insert(call.get<std::string>());
+        remaining.push_back(items_[i]);
+    }
+    return remaining;
+}
+
+std::size_t ResponsePrompt::truncated_count() const {
+    return truncated_ == 0 ? 0 : items_.size() - remaining_items().size();
+}
+
+Json ResponsePrompt::chat_body(const Request& request) const {
+    Json body = request.chat;
+    Json messages = messages_of(remaining_items(), request.tool_names);
+    if (request.instructions)
+        messages.insert(messages.begin(), Json({{"role", "system"}, {"content", *request.instructions}}));
+    if (messages.empty() && purpose_ == Purpose::count) // tools and template take tokens
+        messages.push_back({{"role", "user"}, {"content", ""}});
+    body["messages"] = std::move(messages);
+    return body;
+}
+
+std::variant<std::size_t, ApiError> ResponsePrompt::count(openai::ActiveRequest& active,
+                                                          const Request& request,
+                                                          const std::function<bool()>& is_cancelled) const {
+    active.body = chat_body(request);
+    auto read = openai::read_chat(active.body, {.dialect = active.dialect,
+                                                .limits = active.service->options.limits,
+                                                .tokenizer = &active.model->tokenizer(),
+                                                .context_tokens = active.model->context_tokens()});
+    if (auto* error = std::get_if<ApiError>(&read))
+        return map_to_responses(std::move(*error), request);
+    auto& call = std::get<openai::GenerationCall>(read);
+    const auto reserve_memory = [&active](std::size_t bytes) {
+        return active.memory == nullptr || active.memory->reserve(bytes);
+    };
+    const std::size_t reserved = active.memory == nullptr ? 0 : active.memory->bytes();
+    const auto prompt = generate::encode(*active.model, call.requests.front(),
+                                         {.is_cancelled = is_cancelled, .reserve_memory = reserve_memory});
+    if (active.memory != nullptr)
+        active.memory->shrink_to(reserved); // counting may run many times
+    active.call.output_options = call.output_options;
+    add_ignored(request, active.call.output_options);
+    if (!prompt)
+        return active.report_failure(prompt.error());
+    active.in_flight->set_status(200);
+    return prompt->tokens.size();
+}
+
+void add_ignored(const Request& request, openai::OutputOptions& options) {
+    options.ignored.insert(options.ignored.end(), request.ignored.begin(), request.ignored.end());
+    options.without_effect.insert(options.without_effect.end(), request.without_effect.begin(),
+                                  request.without_effect.end());
+}
+
+bool ResponsePrompt::can_truncate() const {
+    return truncated_ < removable_items(items_);
+}
+
+ResponsePrompt::Limits ResponsePrompt::limits(const openai::ActiveRequest& active, const Request& request) {
+    constexpr std::size_t default_answer_tokens = 1024;
+    constexpr std::size_t answer_divisor = 4; // an answer reserves at most this part of the context
+    const std::size_t context = active.model->context_tokens();
+    const Json requested = request.echoed["max_output_tokens"];
+    const std::size_t answer = requested.is_null() ? default_answer_tokens : requested.get<std::size_t>();
+    const std::size_t limit = active.service->options.limits.prompt_tokens_max.value_or(context - 1);
+    return {.max = std::min(context - 1, limit),
+            .after_truncation = std::min(context - std::min(answer, context / answer_divisor), limit)};
+}
+
+void ResponsePrompt::truncate(openai::ActiveRequest& active, const Request& request,
+                              const std::function<bool()>& is_cancelled) {
+    const std::size_t tokens_max = limits(active, request).after_truncation;
+    const std::size_t end = std::max(removable_items(items_), truncated_);
+    std::vector<std::size_t> user_messages;
+    std::vector<std::size_t> all;
+    for (std::size_t i = truncated_ + 1; i <= end; ++i) {
+        all.push_back(i);
+        if (items_[i].value("role", "") == "user")
+            user_messages.push_back(i);
+    }
+    if (!truncate_to_first_fit(user_messages, tokens_max, active, request, is_cancelled) &&
+        !truncate_to_first_fit(all, tokens_max, active, request, is_cancelled))
+        truncated_ = end;
+}
+
+/// Removes the items before the first of `starts` for which the prompt is short enough; binary search.
+/// Returns whether there is one.
+bool ResponsePrompt::truncate_to_first_fit(const std::vector<std::size_t>& starts, std::size_t tokens_max,
+                                           openai::ActiveRequest& active, const Request& request,
+                                           const std::function<bool()>& is_cancelled) {
+    const std::size_t before = truncated_;
+    std::size_t low = 0;
+    std::size_t high = starts.size();
+    while (low < high) {
+        const std::size_t middle = low + (high - low) / 2;
+        truncated_ = starts[middle];
+        const auto counted = count(active, request, is_cancelled);
+        const auto* const tokens = std::get_if<std::size_t>(&counted);
+        if (is_cancelled())
+            break;
+        if (tokens != nullptr && *tokens <= tokens_max) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    truncated_ = high < starts.size() ? starts[high] : before;
+    return high < starts.size();
+}
+
+} // namespace etna::server::responses

@@ -1,0 +1,315 @@
+// /v1/responses: creates, counts, shows, cancels and deletes responses, and lists their input.
+
+#include "server/http/sse.hpp"
+#include "server/openai/generation_endpoint.hpp"
+#include "server/pagination.hpp"
+#include "server/responses/endpoints.hpp"
+#include "server/responses/response_job.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace etna::server::responses {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+HttpReply complete_reply(ResponseJob& job, const HttpRequest& request) {
+    job.run([](std::string_view) { return true; }, request.is_client_gone);
+    if (job.failure())
+        return reply_of(*job.failure());
+    HttpReply reply = {.body = text_of(job.object()) + "\n"};
+    report_ignored(job.active().call.output_options, reply);
+    return reply;
+}
+
+HttpReply stream_reply(const std::shared_ptr<ResponseJob>& job) {
+    HttpReply reply;
+    reply.content_type = std::string(sse::content_type);
+    reply.headers = {{"cache-control", "no-cache"}, {"x-accel-buffering", "no"}};
+    report_ignored(job->active().call.output_options, reply);
+    job->active().in_flight->set_status(client_closed_status); // the status if the stream is never run
+    reply.stream = [job](HttpWriter& writer) {
+        EventStream stream(writer, job->active().service->options.keep_alive);
+        job->run([&](std::string_view frame) { return stream.send(frame); },
+                 [&] { return stream.is_disconnected(); });
+    };
+    reply.final_log = [job] { return job->log(); };
+    return reply;
+}
+
+HttpReply background_reply(const std::shared_ptr<ResponseJob>& job, Service& service) {
+    if (const auto error = job->store_pending())
+        return reply_of(*error);
+    const Json object = job->object();
+    const openai::OutputOptions output_options =
+        job->active().call.output_options; // a copy: the thread uses the job
+    const bool is_started = service.persistence->runs.spawn(job->active().client, [job, &service] {
+        job->run([](std::string_view) { return true; }, [&service] { return service.is_aborting.load(); });
+        service.log(background_line(service.options.log_format, job->active().request_id, job->log()));
+    });
+    if (!is_started) { // the stored pending response would never finish
+        if (const auto deleted =
+                service.persistence->store->delete_response(job->stream()->owner(), job->stream()->id());
+            !deleted)
+            return reply_of(store_failed(deleted.error()));
+        return reply_of({.status = 429,
+                         .message = "too many background responses are running",
+                         .type = "rate_limit_exceeded",
+                         .code = "too_many_background_responses",
+                         .retry_after_s = 1});
+    }
+    HttpReply reply;
+    report_ignored(output_options, reply);
+    if (!job->request().is_streamed) {
+        reply.body = text_of(object) + "\n";
+        return reply;
+    }
+    reply.content_type = std::string(sse::content_type);
+    reply.headers = {{"cache-control", "no-cache"}, {"x-accel-buffering", "no"}};
+    reply.stream = [response = job->stream(), &service](HttpWriter& writer) {
+        EventStream stream(writer, service.options.keep_alive);
+        follow(*response, 0, stream);
+    };
+    return reply;
+}
+
+/// Errors are reported with a status, unless the model takes long to load.
+HttpReply reply_to(const std::shared_ptr<ResponseJob>& job, Service& service, const HttpRequest& request) {
+    constexpr std::chrono::milliseconds background_wait{200};
+    const Request& parsed = job->request();
+    if (parsed.stores)
+        service.persistence->runs.add(job->stream());
+    const bool may_wait = parsed.is_streamed || parsed.is_background;
+    const auto stream_wait = std::min(service.options.keep_alive, service.options.reassuring_interval);
+    const auto wait_end = Clock::now() + (parsed.is_background ? background_wait : stream_wait);
+    const auto load_error =
+        job->acquire([&] { return request.is_client_gone() || (may_wait && Clock::now() > wait_end); });
+    const bool is_late = load_error && may_wait && !service.is_aborting && !request.is_client_gone() &&
+                         Clock::now() > wait_end;
+    if (load_error && !is_late)
+        return reply_of(*load_error);
+    if (!load_error) {
+        if (const auto refused = job->begin(request.is_client_gone))
+            return reply_of(*refused);
+    }
+    if (parsed.is_background)
+        return background_reply(job, service);
+    return parsed.is_streamed ? stream_reply(job) : complete_reply(*job, request);
+}
+
+std::variant<std::shared_ptr<ResponseJob>, ApiError> prepare(Service& service, const HttpRequest& request,
+                                                             const Call& call, Purpose purpose) {
+    const auto body = parse_body(request);
+    if (const auto* error = std::get_if<ApiError>(&body))
+        return *error;
+    return ResponseJob::prepare(service, request, call, std::get<Json>(body), purpose);
+}
+
+} // namespace
+
+HttpReply create(Service& service, const HttpRequest& request, const Call& call) {
+    auto prepared = prepare(service, request, call, Purpose::answer);
+    if (const auto* error = std::get_if<ApiError>(&prepared))
+        return reply_of(*error);
+    const auto& job = std::get<std::shared_ptr<ResponseJob>>(prepared);
+    HttpReply reply = reply_to(job, service, request);
+    openai::report_model(job->active().model_name, reply);
+    if (!job->request().is_background) // its thread may be using it
+        openai::complete_log(job->log(), reply);
+    reply.is_counted = true;
+    return reply;
+}
+
+HttpReply count_input(Service& service, const HttpRequest& request, const Call& call) {
+    auto prepared = prepare(service, request, call, Purpose::count);
+    if (const auto* error = std::get_if<ApiError>(&prepared))
+        return reply_of(*error);
+    ResponseJob& job = *std::get<std::shared_ptr<ResponseJob>>(prepared);
+    const auto count = job.count(request.is_client_gone);
+    if (const auto* error = std::get_if<ApiError>(&count))
+        return reply_of(*error);
+    const Json object = {{"object", "response.input_tokens"}, {"input_tokens", std::get<std::size_t>(count)}};
+    const openai::OutputOptions& output_options = job.active().call.output_options;
+    if (const auto refusal = refuse_unknown(job.active().is_strict, output_options))
+        return reply_of(*refusal);
+    HttpReply reply = {.body = text_of(object) + "\n"};
+    report_ignored(output_options, reply);
+    openai::report_model(job.active().model_name, reply);
+    reply.is_counted = true;
+    return reply;
+}
+
+namespace {
+
+ApiError not_found(std::string_view id) {
+    return {.status = 404,
+            .message = fmt::format("there is no response `{}`", id),
+            .param = "response_id",
+            .code = "response_not_found"};
+}
+
+std::variant<storage::Response, ApiError> stored_response(Service& service, const HttpRequest& request,
+                                                          const Call& call) {
+    const std::string& id = call.path_values.front();
+    if (!service.persistence->store)
+        return not_found(id);
+    auto found = service.persistence->store->response(owner_of(service.options.access, request), id);
+    if (!found)
+        return store_failed(found.error());
+    if (!*found)
+        return not_found(id);
+    return std::move(**found);
+}
+
+std::shared_ptr<ResponseStream> running_response(Service& service, const HttpRequest& request,
+                                                 const Call& call) {
+    return service.persistence->runs.find(owner_of(service.options.access, request),
+                                          call.path_values.front());
+}
+
+HttpReply event_reply(Service& service, std::function<void(EventStream&)> send) {
+    HttpReply reply;
+    reply.content_type = std::string(sse::content_type);
+    reply.headers = {{"cache-control", "no-cache"}, {"x-accel-buffering", "no"}};
+    reply.stream = [send = std::move(send), keep_alive = service.options.keep_alive](HttpWriter& writer) {
+        EventStream stream(writer, keep_alive);
+        send(stream);
+    };
+    return reply;
+}
+
+HttpReply no_events() {
+    return reply_of(
+        {.status = 400,
+         .message = "this response has no events: it was not streamed, or it was interrupted before they "
+                    "were stored",
+         .param = "stream",
+         .code = "unsupported_value"});
+}
+
+HttpReply not_in_background() {
+    return reply_of({.status = 400,
+                     .message = "only background responses can be cancelled; end the others by disconnecting",
+                     .code = "not_in_background"});
+}
+
+/// Replays the events of a finished response, from `number` on.
+HttpReply replay(Service& service, const storage::Response& response, std::size_t number) {
+    if (response.events.empty())
+        return no_events();
+    return event_reply(service, [events = response.events, number](EventStream& stream) {
+        std::size_t begin = 0;
+        for (std::size_t i = 0; i < number && begin < events.size(); ++i)
+            begin = std::min(events.find("\n\n", begin), events.size() - 2) + 2;
+        if (stream.send(std::string_view(events).substr(begin)))
+            stream.send(sse::done);
+    });
+}
+
+HttpReply follow_reply(Service& service, const std::shared_ptr<ResponseStream>& response,
+                       std::size_t number) {
+    if (!response->is_streamed())
+        return no_events();
+    return event_reply(service,
+                       [response, number](EventStream& stream) { follow(*response, number, stream); });
+}
+
+} // namespace
+
+void follow(const ResponseStream& response, std::size_t number, EventStream& stream) {
+    constexpr std::chrono::milliseconds poll_interval{200};
+    while (true) {
+        if (const auto frame = response.wait(number, poll_interval)) {
+            ++number;
+            if (!stream.send(*frame))
+                return;
+        } else if (response.has_ended()) {
+            break;
+        } else if (stream.is_disconnected()) {
+            return;
+        }
+    }
+    stream.send(sse::done);
+}
+
+HttpReply show(Service& service, const HttpRequest& request, const Call& call) {
+    const bool is_streamed = query_value(request, "stream") == "true";
+    int64_t after = -1;
+    if (const auto given = query_value(request, "starting_after")) {
+        const auto read = std::from_chars(given->data(), given->data() + given->size(), after);
+        if (read.ec != std::errc() || read.ptr != given->data() + given->size() || after < 0) {
+            return reply_of({.status = 400,
+                             .message = "`starting_after` must be the sequence number of an event",
+                             .param = "starting_after",
+                             .code = "invalid_value"});
+        }
+    }
+    const auto first = static_cast<std::size_t>(after) + 1; // 0 if there was none
+    const auto running = running_response(service, request, call);
+    if (running != nullptr && (!running->has_ended() || running->is_unstored())) {
+        return is_streamed ? follow_reply(service, running, first)
+                           : HttpReply{.body = text_of(running->object()) + "\n"};
+    }
+    const auto found = stored_response(service, request, call);
+    if (const auto* error = std::get_if<ApiError>(&found))
+        return reply_of(*error);
+    const auto& response = std::get<storage::Response>(found);
+    return is_streamed ? replay(service, response, first) : HttpReply{.body = response.object + "\n"};
+}
+
+HttpReply remove(Service& service, const HttpRequest& request, const Call& call) {
+    const std::string& id = call.path_values.front();
+    const auto running = running_response(service, request, call);
+    if (running != nullptr && !running->has_ended()) {
+        return reply_of({.status = 409,
+                         .message = fmt::format("the response `{}` is in progress; cancel it first", id),
+                         .code = "response_in_progress"});
+    }
+    if (!service.persistence->store)
+        return reply_of(not_found(id));
+    const auto existed =
+        service.persistence->store->delete_response(owner_of(service.options.access, request), id);
+    if (!existed)
+        return reply_of(store_failed(existed.error()));
+    const bool was_unstored = running != nullptr && running->is_unstored();
+    if (was_unstored)
+        service.persistence->runs.forget(*running);
+    if (!*existed && !was_unstored)
+        return reply_of(not_found(id));
+    return {.body = text_of({{"id", id}, {"object", "response.deleted"}, {"deleted", true}}) + "\n"};
+}
+
+HttpReply cancel(Service& service, const HttpRequest& request, const Call& call) {
+    constexpr std::chrono::milliseconds cancel_timeout{5'000};
+    if (const auto running = running_response(service, request, call)) {
+        if (running->object().value("background", Json()) != true)
+            return not_in_background();
+        running->cancel();
+        running->wait_for_end(cancel_timeout);
+        return {.body = text_of(running->object()) + "\n"};
+    }
+    const auto found = stored_response(service, request, call);
+    if (const auto* error = std::get_if<ApiError>(&found))
+        return reply_of(*error);
+    const std::string& object = std::get<storage::Response>(found).object;
+    const Json response = parse_json(object);
+    return response.value("background", Json()) == true ? HttpReply{.body = object + "\n"}
+                                                        : not_in_background();
+}
+
+HttpReply list_input(Service& service, const HttpRequest& request, const Call& call) {
+    const auto running = running_response(service, request, call);
+    if (running != nullptr && (!running->has_ended() || running->is_unstored()))
+        return page_reply(request, running->input(), storage::Order::descending);
+    const auto found = stored_response(service, request, call);
+    if (const auto* error = std::get_if<ApiError>(&found))
+        return reply_of(*error);
+    return page_reply(request, parse_json(std::get<storage::Response>(found).input),
+                      storage::Order::descending);
+}
+
+} // namespace etna::server::responses
