@@ -1,5 +1,6 @@
 // Consent: which commands run, and the questions before.
 
+#include "core/base/json.hpp"
 #include "tests/cli/chat.hpp"
 #include "tests/support/catch.hpp"
 

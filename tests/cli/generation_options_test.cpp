@@ -2,6 +2,7 @@
 
 #include "cli/commands/run_command.hpp"
 #include "cli/options/config_file.hpp"
+#include "core/base/json.hpp"
 #include "tests/cli/chat.hpp"
 #include "tests/support/catch.hpp"
 

@@ -1,4 +1,5 @@
 // Faults during requests: lost devices, slow and failing loads, full queues, exhausted pages.
+#include "core/base/json.hpp"
 #include "tests/server/echo.hpp"
 #include "tests/server/fake_service.hpp"
 #include "tests/support/catch.hpp"

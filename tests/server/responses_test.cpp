@@ -1,4 +1,5 @@
 // The Responses API on a fake model: objects, events, chains, storage.
+#include "core/base/json.hpp"
 #include "tests/server/api_client.hpp"
 #include "tests/support/catch.hpp"
 

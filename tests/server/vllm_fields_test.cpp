@@ -1,4 +1,5 @@
 // vLLM's extensions of OpenAI's API: token ids, usage in every chunk, larger limits, roles.
+#include "core/base/json.hpp"
 #include "tests/server/api_client.hpp"
 #include "tests/support/catch.hpp"
 
