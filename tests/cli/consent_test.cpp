@@ -15,8 +15,6 @@ using namespace etna::test;
 
 namespace {
 
-using Json = nlohmann::json;
-
 struct Consenting : Chat {
     Consenting() { answers = {calls_roll, "done"}; }
 

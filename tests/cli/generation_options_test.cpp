@@ -13,7 +13,6 @@
 
 using namespace etna;
 using namespace etna::test;
-using Json = nlohmann::json;
 
 namespace {
 
