@@ -181,7 +181,7 @@ TEST_CASE("unknown roles are passed to the template, and a message that it omits
     }
     FakeService users({.chat_template = "{% for m in messages %}{% if m.role == 'user' %}{{ m.content }}"
                                         "{% endif %}{% endfor %}"});
-    CHECK(ask(users, "critic", chats_path).body.find("no messages of the role `critic`") !=
+    CHECK(ask(users, "critic", chats_path).body.find("does not render messages of the role `critic`") !=
           std::string::npos);
 }
 
