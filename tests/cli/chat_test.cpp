@@ -1,5 +1,6 @@
 // `etna chat` through a pipe, and tools and conversations of `etna run`, on the fake executor.
 
+#include "core/base/json.hpp"
 #include "tests/cli/chat.hpp"
 #include "tests/support/catch.hpp"
 

@@ -1,6 +1,7 @@
 // Tools in a chat: messages to the user, results for the model, and conversations that every strict template
 // accepts after any turn.
 
+#include "core/base/json.hpp"
 #include "tests/cli/chat.hpp"
 #include "tests/support/catch.hpp"
 

@@ -1,6 +1,7 @@
 // Conversations longer than the context.
 
 #include "cli/chat/history_trimming.hpp"
+#include "core/base/json.hpp"
 #include "tests/cli/chat.hpp"
 #include "tests/support/catch.hpp"
 

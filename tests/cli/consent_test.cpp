@@ -1,5 +1,6 @@
 // Consent: which commands run, and the questions before.
 
+#include "core/base/json.hpp"
 #include "tests/cli/chat.hpp"
 #include "tests/support/catch.hpp"
 
@@ -13,8 +14,6 @@ using namespace etna;
 using namespace etna::test;
 
 namespace {
-
-using Json = nlohmann::json;
 
 struct Consenting : Chat {
     Consenting() { answers = {calls_roll, "done"}; }

@@ -2,6 +2,7 @@
 
 #include "cli/commands/run_command.hpp"
 #include "cli/options/config_file.hpp"
+#include "core/base/json.hpp"
 #include "tests/cli/chat.hpp"
 #include "tests/support/catch.hpp"
 
@@ -12,7 +13,6 @@
 
 using namespace etna;
 using namespace etna::test;
-using Json = nlohmann::json;
 
 namespace {
 

@@ -1,5 +1,6 @@
 // `etna run` from arguments to streams and exit codes, on the fake executor.
 
+#include "core/base/json.hpp"
 #include "tests/cli/harness.hpp"
 #include "tests/support/catch.hpp"
 

@@ -1,6 +1,7 @@
 // `etna tokenize` from arguments to streams and exit codes. The tokens of stories260K: <unk> 0, <s> 1, </s>
 // 2, byte b is 3 + b; ids of words are those of the reference run in tests/data/models.
 
+#include "core/base/json.hpp"
 #include "tests/cli/harness.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/folders.hpp"

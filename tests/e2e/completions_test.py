@@ -313,7 +313,7 @@ class Operator(unittest.TestCase):
                 status, answer = complete(server, prompt="a")
                 self.assertEqual((status, answer["error"]["code"]), (404, "model_not_found"))
                 self.assertIn("no model is served", answer["error"]["message"])
-                self.assertIn(f"{folder} has no .gguf file", server.log_text())
+                self.assertIn(f"{folder} has no usable .gguf file", server.log_text())
             finally:
                 server.stop()
         done = subprocess.run([serve_test.ETNA, "serve", "--models-dir", ""], capture_output=True, text=True, check=False)

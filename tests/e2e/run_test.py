@@ -403,7 +403,7 @@ class Failures(unittest.TestCase):
         path = pathlib.Path(HOME.name) / "wrong.json"
         deep = '[{"name": "a", "parameters": {"x": ' + "[" * 60000 + "]" * 60000 + "}}]"
         for option, text, part in (("--tools", deep, b"nested"), ("--tools", '[{"name": ""}]', b"no name"),
-                                   ("--messages", '{"messages": [{"role": "user", "content": "hi"}], "chat_template_kwargs": 5}', b"no object")):
+                                   ("--messages", '{"messages": [{"role": "user", "content": "hi"}], "chat_template_kwargs": 5}', b"not an object")):
             path.write_text(text)
             prompt = ["hi"] if option == "--tools" else []
             result = run("run", "demo", *prompt, option, str(path), "--think")

@@ -128,8 +128,8 @@ class Structure(Serve):
         self.refused("no text fits", response_format=json_schema(False))
         self.refused("regular expression", structured_outputs={"regex": "a)"})
         self.refused("line 1", structured_outputs={"grammar": "root = nothing"})
-        self.refused("say one", structured_outputs={"regex": "a"}, response_format={"type": "json_object"})
-        self.refused("say one", structured_outputs={"regex": "a", "choice": ["b"]})
+        self.refused("cannot be combined with another output format", structured_outputs={"regex": "a"}, response_format={"type": "json_object"})
+        self.refused("cannot be combined with another output format", structured_outputs={"regex": "a", "choice": ["b"]})
         self.refused("response_format.json_schema", response_format={"type": "json_schema"})
         error = self.chat(status=400, response_format=json_schema(unique))["error"]
         self.assertEqual(error["param"], "response_format.json_schema.schema")

@@ -1,5 +1,6 @@
 #include "tests/generate/calls.hpp"
 
+#include "core/base/json.hpp"
 #include "core/grammar/lark.hpp"
 #include "core/grammar/vocabulary.hpp"
 #include "tests/support/catch.hpp"

@@ -1,6 +1,7 @@
 // Sample outputs of every family (tests/data/outputs) as one chunk, in chunks of all sizes, and cut off at
 // every byte; and calls rendered by the reference templates (ETNA_REFERENCE_DATA).
 
+#include "core/base/json.hpp"
 #include "core/output/parser.hpp"
 #include "tests/output/feeding.hpp"
 #include "tests/support/catch.hpp"

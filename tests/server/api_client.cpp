@@ -1,5 +1,6 @@
 #include "tests/server/api_client.hpp"
 
+#include "core/base/json.hpp"
 #include "tests/support/catch.hpp"
 
 namespace etna::test {

@@ -1,4 +1,5 @@
 // Compactions: conversations summarized into one sealed item. References to stored items.
+#include "core/base/json.hpp"
 #include "tests/server/api_client.hpp"
 #include "tests/support/catch.hpp"
 

@@ -1,4 +1,5 @@
 // The input of a custom tool call, parsed incrementally from its JSON arguments.
+#include "core/base/json.hpp"
 #include "core/base/utf8.hpp"
 #include "server/custom_input.hpp"
 #include "server/json.hpp"

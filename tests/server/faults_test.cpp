@@ -1,4 +1,5 @@
 // Faults during requests: lost devices, slow and failing loads, full queues, exhausted pages.
+#include "core/base/json.hpp"
 #include "tests/server/echo.hpp"
 #include "tests/server/fake_service.hpp"
 #include "tests/support/catch.hpp"
@@ -86,7 +87,7 @@ TEST_CASE("a full queue gets 429 with Retry-After, and queues no request partial
                          }});
     const FakeAnswer never = service.post(completions_endpoint, completion_body(false, R"(, "n": 3)"));
     CHECK(never.status == 400); // retrying would not help
-    CHECK(body_contains(never, "at most 2"));
+    CHECK(body_contains(never, "the maximum that can run or wait is 2"));
     FakeAnswer first;
     std::thread busy(
         [&] { first = service.post(completions_endpoint, completion_body(false, R"(, "n": 2)")); });

@@ -1,4 +1,5 @@
 // Items of the Responses API: their optional members, their conversion to messages, and their errors.
+#include "core/base/json.hpp"
 #include "server/responses/items.hpp"
 #include "tests/support/catch.hpp"
 

@@ -1,4 +1,5 @@
 // `functions` and `function_call`, the deprecated function calling of chat completions.
+#include "core/base/json.hpp"
 #include "tests/server/api_client.hpp"
 #include "tests/support/catch.hpp"
 

@@ -1,4 +1,5 @@
 // Log-probabilities next to stop strings: those of the returned text, and no others.
+#include "core/base/json.hpp"
 #include "tests/server/api_client.hpp"
 #include "tests/support/catch.hpp"
 

@@ -1,4 +1,5 @@
 // Model names in requests, and requests for unknown models.
+#include "core/base/json.hpp"
 #include "core/store/resolve.hpp"
 #include "server/models/model_sources.hpp"
 #include "server/models/models.hpp"

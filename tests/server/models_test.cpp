@@ -1,4 +1,5 @@
 // Models whose files appear, disappear, are replaced or broken; the limit of loaded models; eviction.
+#include "core/base/json.hpp"
 #include "core/base/log.hpp"
 #include "server/models/models.hpp"
 #include "tests/server/echo.hpp"

@@ -1,4 +1,5 @@
 // Metrics of requests.
+#include "core/base/json.hpp"
 #include "tests/server/echo.hpp"
 #include "tests/server/fake_service.hpp"
 #include "tests/support/catch.hpp"

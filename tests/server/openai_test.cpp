@@ -1,4 +1,5 @@
 // Requests of OpenAI's API and its dialects: annotations, beams, limits, caches, and fields without effect.
+#include "core/base/json.hpp"
 #include "tests/server/api_client.hpp"
 #include "tests/support/catch.hpp"
 

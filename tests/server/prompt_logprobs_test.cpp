@@ -1,4 +1,5 @@
 // `prompt_logprobs`: the most likely tokens at every prompt position, in vLLM's format.
+#include "core/base/json.hpp"
 #include "tests/server/api_client.hpp"
 #include "tests/support/catch.hpp"
 

@@ -1,5 +1,6 @@
 // /tokenize, /detokenize and /apply-template with long answers, which are generated while they are sent, and
 // whose memory is counted.
+#include "core/base/json.hpp"
 #include "tests/server/api_client.hpp"
 #include "tests/support/catch.hpp"
 

@@ -1,6 +1,7 @@
 // Bounds of the request fields that chats and completions share. Sources: OVMS's documentation of
 // /v3/completions, OpenAI API 2.3.0, vLLM's sampling parameters. A value out of bounds is refused with the
 // field's name, on each path.
+#include "core/base/json.hpp"
 #include "tests/server/api_client.hpp"
 #include "tests/support/catch.hpp"
 

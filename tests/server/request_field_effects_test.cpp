@@ -1,4 +1,5 @@
 // The effects of request fields on answers, over the API.
+#include "core/base/json.hpp"
 #include "tests/server/api_client.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/folders.hpp"

@@ -1,4 +1,5 @@
 // Request fields beyond the common ones: their effects and their errors.
+#include "core/base/json.hpp"
 #include "tests/server/api_client.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/folders.hpp"

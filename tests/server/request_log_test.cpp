@@ -1,4 +1,5 @@
 // Request log lines of answers and refusals.
+#include "core/base/json.hpp"
 #include "server/json.hpp"
 #include "server/log_line.hpp"
 #include "tests/server/api_client.hpp"

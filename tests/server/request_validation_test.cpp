@@ -1,4 +1,5 @@
 // Regression tests of request validation: seeds, top_k, template variables, content parts, error messages.
+#include "core/base/json.hpp"
 #include "tests/server/api_client.hpp"
 #include "tests/support/catch.hpp"
 

@@ -1,4 +1,5 @@
 // The Responses API at its limits: failures, truncation, storage, fields without effect.
+#include "core/base/json.hpp"
 #include "tests/server/api_client.hpp"
 #include "tests/support/catch.hpp"
 

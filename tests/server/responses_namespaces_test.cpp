@@ -1,4 +1,5 @@
 // Tools of the Responses API: namespaces, hosted tools, choices, and implied strictness.
+#include "core/base/json.hpp"
 #include "server/responses/items.hpp"
 #include "server/responses/tools.hpp"
 #include "tests/server/api_client.hpp"

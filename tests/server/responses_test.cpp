@@ -1,4 +1,5 @@
 // The Responses API on a fake model: objects, events, chains, storage.
+#include "core/base/json.hpp"
 #include "tests/server/api_client.hpp"
 #include "tests/support/catch.hpp"
 
@@ -440,7 +441,8 @@ TEST_CASE("a background response that cannot be stored fails with the reason") {
         found = etna::parse_json(service.get(path).body);
     }
     CHECK(found["status"] == "failed");
-    CHECK(found["error"]["message"].get<std::string>().find("cannot be used") != std::string::npos);
+    CHECK(found["error"]["message"].get<std::string>().find("the response store failed: ") !=
+          std::string::npos);
     CHECK(found["error"]["code"] == "server_error");
     CHECK(error_of(service.post(responses_path, response_body("x", previous_response(created))))["code"] ==
           "previous_response_interrupted");

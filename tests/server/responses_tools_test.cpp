@@ -1,4 +1,5 @@
 // Tool calls and reasoning in responses: items, events, and requests that continue from them.
+#include "core/base/json.hpp"
 #include "tests/server/api_client.hpp"
 #include "tests/support/catch.hpp"
 

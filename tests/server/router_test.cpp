@@ -1,5 +1,6 @@
 // Routing, common checks and request log lines.
 
+#include "core/base/json.hpp"
 #include "server/json.hpp"
 #include "server/router.hpp"
 #include "tests/support/catch.hpp"

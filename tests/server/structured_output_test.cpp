@@ -1,5 +1,6 @@
 // Structured outputs and token constraints, in the fields of OpenAI, vLLM and llama.cpp: each is enforced, or
 // refused with its field, never ignored silently.
+#include "core/base/json.hpp"
 #include "tests/server/api_client.hpp"
 #include "tests/support/catch.hpp"
 

@@ -1,4 +1,5 @@
 // `tools` and `tool_choice` of chats: the offered tools, required calls, and errors.
+#include "core/base/json.hpp"
 #include "tests/server/api_client.hpp"
 #include "tests/support/catch.hpp"
 

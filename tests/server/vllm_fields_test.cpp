@@ -1,4 +1,5 @@
 // vLLM's extensions of OpenAI's API: token ids, usage in every chunk, larger limits, roles.
+#include "core/base/json.hpp"
 #include "tests/server/api_client.hpp"
 #include "tests/support/catch.hpp"
 
@@ -180,7 +181,7 @@ TEST_CASE("unknown roles are passed to the template, and a message that it omits
     }
     FakeService users({.chat_template = "{% for m in messages %}{% if m.role == 'user' %}{{ m.content }}"
                                         "{% endif %}{% endfor %}"});
-    CHECK(ask(users, "critic", chats_path).body.find("no messages of the role `critic`") !=
+    CHECK(ask(users, "critic", chats_path).body.find("does not render messages of the role `critic`") !=
           std::string::npos);
 }
 
