@@ -18,7 +18,7 @@ namespace etna::server {
 namespace {
 
 HttpReply state_reply(int status, std::string_view state) {
-    return {.status = status, .body = text_of({{"status", state}}) + "\n"};
+    return {.status = status, .body = dump_json({{"status", state}}) + "\n"};
 }
 
 /// GET /live.
@@ -43,7 +43,7 @@ HttpReply show_readiness(Service& service, const HttpRequest& /*request*/, const
             "responses are kept in memory only, until the server ends: their file could not be "
             "opened; another server probably uses it";
     }
-    return {.body = text_of(state) + "\n"};
+    return {.body = dump_json(state) + "\n"};
 }
 
 /// Shown when the server's address is opened in a browser. Contains nothing specific to this server, because

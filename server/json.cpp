@@ -184,8 +184,4 @@ std::variant<Json, ApiError> parse_body(std::string_view body) {
     return parse(body, nullptr);
 }
 
-std::string text_of(const Json& json) {
-    return dump_json(json);
-}
-
 } // namespace etna::server

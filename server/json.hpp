@@ -32,7 +32,4 @@ std::variant<Json, ApiError> parse_body(const HttpRequest& request);
 /// The same for a text whose memory is not counted.
 std::variant<Json, ApiError> parse_body(std::string_view body);
 
-/// Serializes to one line; invalid UTF-8 becomes U+FFFD.
-std::string text_of(const Json& json);
-
 } // namespace etna::server

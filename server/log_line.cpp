@@ -27,7 +27,7 @@ std::string value_text(std::string_view value) {
     constexpr std::string_view plain =
         "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-._~:/@+[]";
     const bool is_plain = value.find_first_not_of(plain) == std::string_view::npos;
-    return is_plain ? std::string(value) : text_of(Json(value));
+    return is_plain ? std::string(value) : dump_json(Json(value));
 }
 
 /// Model names and unknown client fields may be long.
@@ -98,7 +98,7 @@ std::string request_line(LogFormat format, const RequestSummary& request) {
     line.update(members);
     if (!request.problem.empty())
         line["problem"] = request.problem;
-    return text_of(line);
+    return dump_json(line);
 }
 
 std::string background_line(LogFormat format, std::string_view request_id, const AnswerLog& answer) {
@@ -111,25 +111,25 @@ std::string background_line(LogFormat format, std::string_view request_id, const
                  {"outcome", outcome},
                  {"request_id", request_id}};
     line.update(members);
-    return text_of(line);
+    return dump_json(line);
 }
 
 std::string event_line(LogFormat format, std::string_view message) {
     if (format == LogFormat::text)
         return fmt::format("{} {}", now(), message);
-    return text_of({{"time", now()}, {"message", message}});
+    return dump_json({{"time", now()}, {"message", message}});
 }
 
 std::string warning_line(LogFormat format, std::string_view message) {
     if (format == LogFormat::text)
         return fmt::format("{} warning: {}", now(), message);
-    return text_of({{"time", now()}, {"level", "warning"}, {"message", message}});
+    return dump_json({{"time", now()}, {"level", "warning"}, {"message", message}});
 }
 
 std::string prompt_line(LogFormat format, std::string_view request_id, std::string_view prompt) {
     if (format == LogFormat::text) // JSON-quoted, so that it is always one line
-        return fmt::format("{} prompt {} {}", now(), request_id, text_of(prompt));
-    return text_of({{"time", now()}, {"request_id", request_id}, {"prompt", prompt}});
+        return fmt::format("{} prompt {} {}", now(), request_id, dump_json(prompt));
+    return dump_json({{"time", now()}, {"request_id", request_id}, {"prompt", prompt}});
 }
 
 } // namespace etna::server

@@ -51,11 +51,11 @@ HttpReply list_reply(Json data, bool has_more) {
     const bool is_empty = data.empty();
     const Json first = is_empty ? Json() : data.front()["id"];
     const Json last = is_empty ? Json() : data.back()["id"];
-    return {.body = text_of({{"object", "list"},
-                             {"data", std::move(data)},
-                             {"first_id", first},
-                             {"last_id", last},
-                             {"has_more", has_more}}) +
+    return {.body = dump_json({{"object", "list"},
+                               {"data", std::move(data)},
+                               {"first_id", first},
+                               {"last_id", last},
+                               {"has_more", has_more}}) +
                     "\n"};
 }
 
@@ -69,7 +69,7 @@ HttpReply list_reply(const storage::Page& page) {
     const Json rest = {{"first_id", is_empty ? Json() : Json(page.items.front().id)},
                        {"last_id", is_empty ? Json() : Json(page.items.back().id)},
                        {"has_more", page.has_more}};
-    return {.body = body + "]," + text_of(rest).substr(1) + "\n"};
+    return {.body = body + "]," + dump_json(rest).substr(1) + "\n"};
 }
 
 ApiError unknown_cursor() {

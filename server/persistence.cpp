@@ -17,7 +17,7 @@ using Report = std::function<void(std::string_view)>;
 
 /// Marks a response as interrupted, because its process has ended.
 Status interrupt(storage::Store& store, storage::Response response) {
-    response.object = text_of(responses::interrupted(parse_json(response.object)));
+    response.object = dump_json(responses::interrupted(parse_json(response.object)));
     response.is_pending = false;
     return store.put(response);
 }

@@ -39,10 +39,6 @@ Error invalid_member(std::string_view what) {
             "remove the member; the rest is a chat request"};
 }
 
-std::string json_text(const Json& json) {
-    return dump_json(json);
-}
-
 /// Returns the template arguments without those for one particular answer, and without the thinking switches
 /// if the settings contain them.
 std::string reusable_arguments(const std::string& arguments, bool has_settings) {
@@ -58,7 +54,7 @@ std::string reusable_arguments(const std::string& arguments, bool has_settings) 
         if (kwargs.empty())
             json.erase("chat_template_kwargs");
     }
-    return json.empty() ? std::string() : json_text(json);
+    return json.empty() ? std::string() : dump_json(json);
 }
 
 Status read_settings(const Json& settings, std::vector<Setting>& read) {
@@ -288,7 +284,7 @@ std::string saved_chat_json(const ChatSession& session, const ChatSettings& sett
         own["tools_file"] = session.tools().file().string();
     if (!own.empty())
         json[own_member] = std::move(own);
-    return json_text(json) + "\n";
+    return dump_json(json) + "\n";
 }
 
 Result<SavedChat> parse_saved_chat(std::string_view text) {

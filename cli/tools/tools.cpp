@@ -33,10 +33,6 @@ std::string take_text(Json& object, const char* key) {
     return text;
 }
 
-std::string tool_json(const Json& json) {
-    return dump_json(json);
-}
-
 /// Parses JSON; empty if the text is invalid or nested too deeply for the library to copy and write safely,
 /// both of which it does by recursion.
 std::optional<Json> parsed_json(const std::string& text) {
@@ -100,7 +96,7 @@ Result<Tools> Tools::parse(const std::string& json, const std::string& name) {
         definitions.push_back(std::move(tool));
     }
     if (!definitions.empty())
-        tools.definitions_ = tool_json(definitions);
+        tools.definitions_ = dump_json(definitions);
     return tools;
 }
 
@@ -118,11 +114,11 @@ void report_ignored_commands(Diagnostics& diagnostics, const Tools& tools) {
 }
 
 std::string describe(const output::Call& call) {
-    return fmt::format("{} {}", call.name, tool_json(arguments_of(call)));
+    return fmt::format("{} {}", call.name, dump_json(arguments_of(call)));
 }
 
 std::string call_json(const output::Call& call) {
-    return tool_json({{"name", call.name}, {"arguments", arguments_of(call)}});
+    return dump_json({{"name", call.name}, {"arguments", arguments_of(call)}});
 }
 
 } // namespace etna::cli

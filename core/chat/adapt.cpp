@@ -53,7 +53,7 @@ void convert_arguments(Json& function, ArgumentsForm form) {
         if (parsed.is_object())
             *arguments = std::move(parsed);
     } else if (form == ArgumentsForm::text && !arguments->is_string()) {
-        *arguments = text_of(*arguments);
+        *arguments = dump_json(*arguments);
     }
 }
 
@@ -165,7 +165,7 @@ private:
 
     [[nodiscard]] Result<std::string> rendered(Json request) const {
         convert_forms(template_->capabilities(), request["messages"]);
-        return template_->render(text_of(request), now_unix_s_);
+        return template_->render(dump_json(request), now_unix_s_);
     }
 
     /// Renders the request unchanged, else with the first single fallback that helps, else with all of them.

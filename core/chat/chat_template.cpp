@@ -30,7 +30,7 @@ bool contains(const std::string& text, std::string_view word) {
 
 /// Renders at a fixed time, so that prompts can be compared. Returns an empty string on failure.
 std::string prompt_of(const ChatTemplate& chat_template, const Json& request) {
-    const auto prompt = chat_template.render(text_of(request), 0);
+    const auto prompt = chat_template.render(dump_json(request), 0);
     return prompt ? prompt.value() : std::string();
 }
 
@@ -114,7 +114,7 @@ ArgumentsForm arguments_form(const ChatTemplate& chat_template, ContentForm form
     // The repr of a Python dict means wrong arguments; the tools themselves may be rendered as one.
     if (renders(object, std::string("{'") + key_word + "': '" + value_word))
         return ArgumentsForm::object;
-    if (renders(text_of(object), std::string("{\\\"") + key_word)) // a string in a string
+    if (renders(dump_json(object), std::string("{\\\"") + key_word)) // a string in a string
         return ArgumentsForm::text;
     return ArgumentsForm::none;
 }
@@ -164,7 +164,7 @@ Result<std::string> ChatTemplate::render(std::string_view request_json, int64_t 
     if (!continues_final_message(parsed))
         return render_request(request_json, now_unix_s);
     ETNA_TRY(const std::string sentinel, append_sentinel(parsed));
-    ETNA_TRY(std::string prompt, render_request(text_of(parsed), now_unix_s));
+    ETNA_TRY(std::string prompt, render_request(dump_json(parsed), now_unix_s));
     return cut_at_sentinel(std::move(prompt), sentinel);
 }
 

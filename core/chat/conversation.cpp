@@ -79,7 +79,7 @@ Result<ToolCall> parse_call(const Json& call) {
     const auto arguments = function.find("arguments");
     ToolCall parsed = {.id = text_at(call, "id"), .name = text_at(function, "name"), .arguments = "{}"};
     if (arguments != function.end() && !arguments->is_null())
-        parsed.arguments = arguments->is_string() ? arguments->get<std::string>() : text_of(*arguments);
+        parsed.arguments = arguments->is_string() ? arguments->get<std::string>() : dump_json(*arguments);
     return parsed;
 }
 
@@ -148,7 +148,7 @@ std::string request_json(const Conversation& conversation) {
         request["chat_template_kwargs"]["enable_thinking"] = thinks;
         request["chat_template_kwargs"]["thinking"] = thinks;
     }
-    return text_of(request);
+    return dump_json(request);
 }
 
 Result<Conversation> parse_conversation(std::string_view request_json) {
@@ -162,14 +162,14 @@ Result<Conversation> parse_conversation(std::string_view request_json) {
     }
     if (const auto tools = request.find("tools");
         tools != request.end() && tools->is_array() && !tools->empty())
-        conversation.tools = text_of(*tools);
+        conversation.tools = dump_json(*tools);
     Json arguments = Json::object();
     for (const char* name : template_members) {
         if (const auto member = request.find(name); member != request.end() && !member->is_null())
             arguments[name] = *member;
     }
     if (!arguments.empty())
-        conversation.template_arguments = text_of(arguments);
+        conversation.template_arguments = dump_json(arguments);
     return conversation;
 }
 

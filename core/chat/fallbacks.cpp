@@ -274,7 +274,7 @@ constexpr std::array fallbacks = {
 std::string tool_instructions(const Json& tools) {
     std::string text = "You can call functions. These are their signatures:\n<tools>\n";
     for (const Json& tool : tools)
-        text += text_of(tool) + "\n";
+        text += dump_json(tool) + "\n";
     return text + "</tools>\nTo call one, answer with nothing but its name and its arguments in JSON:\n"
                   "<tool_call>\n{\"name\": NAME, \"arguments\": {...}}\n</tool_call>\n"
                   "Several calls follow one another. Results come in <tool_response> tags. When no function "
@@ -296,7 +296,7 @@ std::string content_with_calls(const Json& message) {
         if (!text.empty())
             text += '\n';
         text += "<tool_call>\n";
-        text += text_of(hermes_call);
+        text += dump_json(hermes_call);
         text += "\n</tool_call>";
     }
     return text;

@@ -130,10 +130,6 @@ Result<Json> parse_request(std::string_view json) {
     return request;
 }
 
-std::string text_of(const Json& json) {
-    return dump_json(json);
-}
-
 bool has_role(const Json& message, std::string_view role) {
     return message["role"].get_ref<const std::string&>() == role;
 }
@@ -179,7 +175,7 @@ Result<std::string> append_sentinel(Json& request) {
     Json* const text = last_text(messages.back());
     if (text == nullptr)
         return cannot_continue("the last message has no text");
-    const std::string request_text = text_of(request);
+    const std::string request_text = dump_json(request);
     std::string sentinel = "ETNA-CONTINUES-HERE";
     while (request_text.find(sentinel) != std::string::npos)
         sentinel += '-';

@@ -19,9 +19,6 @@ Result<Json> parse_request(std::string_view json);
 /// Members of an assistant message that may hold its reasoning.
 inline constexpr std::array reasoning_keys = {"reasoning_content", "reasoning", "thinking"};
 
-/// Serializes to JSON text; replaces invalid UTF-8 by U+FFFD.
-std::string text_of(const Json& json);
-
 bool has_role(const Json& message, std::string_view role);
 
 /// Returns the text of a message's `content`: a string, or the text parts of a list, one per line; empty for

@@ -126,7 +126,7 @@ void Scheduler::finish_beam_step(BeamGroup& group, RequestId request, Finished f
     if (group.search.best().empty()) {
         finished.reason = FinishReason::error;
         finished.error = Error{ErrorKind::invalid_argument, "no token is possible here",
-                               "take away what bans tokens, such as logit_bias and min_tokens"};
+                               "relax the options that ban tokens, such as logit_bias and min_tokens"};
     }
     end_beams(request, std::move(finished), updates);
 }

@@ -74,7 +74,7 @@ struct Bound {
 
     /// Returns null if the argument was not given.
     [[nodiscard]] const Value* at(std::size_t index) const { return named[index] ? &*named[index] : nullptr; }
-    /// Returns null if the argument was not given or is None.
+    /// Returns null if the argument was not given, or was given as None.
     [[nodiscard]] const Value* not_none(std::size_t index) const {
         return named[index] && !named[index]->is(Type::none) ? &*named[index] : nullptr;
     }

@@ -57,7 +57,7 @@ Result<SampledToken> Sampler::sample(const Parameters& parameters, std::span<con
     find_top(processed, 1, candidates_);
     if (candidates_.empty() && !context.allowed.empty()) {
         return Error{ErrorKind::invalid_argument, "no token that matches the grammar is possible here",
-                     "take away what bans tokens, such as logit_bias and min_tokens"};
+                     "relax the options that ban tokens, such as logit_bias and min_tokens"};
     }
     if (candidates_.empty()) {
         return Error{ErrorKind::invalid_argument, "logit_bias bans every token that is possible here",

@@ -382,7 +382,7 @@ constexpr std::array prompt_annotations = {
 } // namespace
 
 std::string annotation_frame(std::string_view name, const Json& value) {
-    return sse::write({.data = text_of(value), .event = std::string(name), .comments = {text_of(value)}});
+    return sse::write({.data = dump_json(value), .event = std::string(name), .comments = {dump_json(value)}});
 }
 
 void for_each_prompt_annotation(const ActiveRequest& active,

@@ -126,7 +126,7 @@ RequestTools read_conversation(Fields& fields, const Json& body, chat::CallCount
     RequestTools tools = read_tools(fields, conversation);
     if (read_response_format(fields, request) && !conversation.required_tool)
         add_instruction(messages, json_instruction);
-    conversation.template_arguments = text_of(template_arguments(fields, conversation));
+    conversation.template_arguments = dump_json(template_arguments(fields, conversation));
     check_continuation(fields, *given, conversation);
     if (auto raw = raw_prompt(body, *given)) {
         for (const std::string_view name : template_fields) {
@@ -136,7 +136,7 @@ RequestTools read_conversation(Fields& fields, const Json& body, chat::CallCount
         request.prompt = std::move(*raw);
         return {};
     }
-    auto parsed = chat::parse_conversation(text_of(Json({{"messages", std::move(messages)}})));
+    auto parsed = chat::parse_conversation(dump_json(Json({{"messages", std::move(messages)}})));
     if (!parsed) {
         fields.refuse("messages", fmt::format("cannot be read: {}", message_for_client(parsed.error())));
         return {};

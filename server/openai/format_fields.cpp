@@ -49,7 +49,7 @@ void read_schema(Fields& fields, std::string_view name, Description& description
     const Json* const schema = fields.any(name);
     description.notation = Notation::json_schema;
     description.place = fields.path_of(name);
-    description.text = schema->is_string() ? schema->get<std::string>() : text_of(*schema);
+    description.text = schema->is_string() ? schema->get<std::string>() : dump_json(*schema);
 }
 
 void read_choices(Fields& fields, std::string_view name, Description& description) {

@@ -47,7 +47,7 @@ void send_answer(ActiveRequest& active, EventStream& stream) {
         [&](const Json& piece) {
             if (stored)
                 stored->add(piece);
-            return stream.send(sse::data(text_of(chunk_of(active, piece))));
+            return stream.send(sse::data(dump_json(chunk_of(active, piece))));
         },
         [&] { return stream.is_disconnected(); });
     if (!status) {
@@ -65,7 +65,7 @@ void send_answer(ActiveRequest& active, EventStream& stream) {
     if (output_options.includes_usage) {
         Json last = to_json(active.envelope);
         last["usage"] = active.usage->json();
-        stream.send(sse::data(text_of(last)));
+        stream.send(sse::data(dump_json(last)));
     }
     if (output_options.includes_timing)
         stream.send(annotation_frame("timing", active.timing()));
@@ -119,7 +119,7 @@ HttpReply complete_reply(ActiveRequest& active, const HttpRequest& request) {
     } else {
         active.in_flight->set_status(200);
     }
-    HttpReply reply = {.body = text_of(json) + "\n"};
+    HttpReply reply = {.body = dump_json(json) + "\n"};
     report_ignored(active.call.output_options, reply);
     return reply;
 }

@@ -41,7 +41,7 @@ Json extended_json(const ModelListing& model, const ServiceOptions& options) {
 }
 
 HttpReply json_reply(const Json& json) {
-    return {.body = text_of(json) + "\n"};
+    return {.body = dump_json(json) + "\n"};
 }
 
 } // namespace

@@ -83,7 +83,7 @@ void refuse_part(Fields& fields, std::string_view path, const Json& part) {
                              .code = "invalid_value"});
     }
     fields.refuse(path, fmt::format("is not a text part (its type is {}); only text is supported",
-                                    type.is_null() ? "missing" : text_of(type)));
+                                    type.is_null() ? "missing" : dump_json(type)));
 }
 
 void check_messages(Fields& fields, const Json& messages) {

@@ -38,7 +38,7 @@ struct IncrementalReply {
 
 /// Escapes text for a JSON string; invalid UTF-8 becomes U+FFFD.
 std::string escaped(std::string_view text) {
-    const std::string quoted = text_of(Json(text));
+    const std::string quoted = dump_json(Json(text));
     return quoted.substr(1, quoted.size() - 2);
 }
 
@@ -65,7 +65,7 @@ IncrementalReply tokens_reply(const Models::Handle& model, std::vector<TokenId> 
         std::string_view before = R"({"tokens":[)";
         for (const TokenId token : *shared) {
             const std::string item =
-                with_pieces ? text_of(piece_json(model->tokenizer(), token)) : fmt::to_string(token);
+                with_pieces ? dump_json(piece_json(model->tokenizer(), token)) : fmt::to_string(token);
             if (!put(before) || !put(item))
                 return;
             before = ",";
@@ -332,7 +332,7 @@ HttpReply count_chat(Service& service, const HttpRequest& request, const Call& c
         return reply_of(*error);
     const auto& [tokens, output_options] = std::get<EncodedPrompt>(encoded);
     const Json count = {{"object", "response.input_tokens"}, {"input_tokens", tokens.size()}};
-    HttpReply reply = {.body = text_of(count) + "\n"};
+    HttpReply reply = {.body = dump_json(count) + "\n"};
     report_ignored(output_options, reply);
     report_model(prompt.model_name, reply);
     return reply;

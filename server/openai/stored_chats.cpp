@@ -95,8 +95,8 @@ std::optional<ApiError> store_chat(const ActiveRequest& active, Json object) {
                                                                    .owner = active.owner,
                                                                    .model = active.model_name,
                                                                    .metadata = texts_of(chat.metadata),
-                                                                   .object = text_of(object),
-                                                                   .messages = text_of(chat.messages)});
+                                                                   .object = dump_json(object),
+                                                                   .messages = dump_json(chat.messages)});
     return status ? std::nullopt : std::optional(store_failed(status.error()));
 }
 
@@ -157,7 +157,7 @@ HttpReply change_chat(Service& service, const HttpRequest& request, const Call& 
         store->change_completion(owner, call.path_values.front(), [&](storage::Completion& chat) {
             Json object = parsed(chat.object);
             object["metadata"] = metadata;
-            chat.object = updated = text_of(object);
+            chat.object = updated = dump_json(object);
             chat.metadata = texts_of(metadata);
         });
     if (!existed)
@@ -180,7 +180,7 @@ HttpReply remove_chat(Service& service, const HttpRequest& request, const Call& 
         return reply_of(store_failed(existed.error()));
     if (!*existed)
         return reply_of(not_found(id));
-    return {.body = text_of({{"object", "chat.completion.deleted"}, {"id", id}, {"deleted", true}}) + "\n"};
+    return {.body = dump_json({{"object", "chat.completion.deleted"}, {"id", id}, {"deleted", true}}) + "\n"};
 }
 
 } // namespace etna::server::openai

@@ -117,7 +117,7 @@ Json with_functions_only(Json messages) {
             call.erase("custom");
             call["type"] = "function";
             call["function"] = {{"name", custom["name"]},
-                                {"arguments", text_of(Json({{"input", custom["input"]}}))}};
+                                {"arguments", dump_json(Json({{"input", custom["input"]}}))}};
         }
     }
     return messages;
@@ -396,7 +396,7 @@ RequestTools read_tools(Fields& fields, chat::Conversation& conversation) {
         result.offered.push_back(tool.offered);
         functions.push_back(std::move(tool.function));
     }
-    conversation.tools = text_of(functions);
+    conversation.tools = dump_json(functions);
     if (choice.requires_call)
         conversation.required_tool = choice.required ? name_of(*choice.required) : std::string();
     if (legacy)

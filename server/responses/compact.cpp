@@ -105,7 +105,7 @@ std::variant<Json, ApiError> compaction(const Seal& seal, const std::string& pur
     Json compacted = Json::array();
     compacted.push_back(summary_message(summary));
     add_open_items(items, compacted);
-    auto sealed = seal.seal(text_of(compacted), purpose);
+    auto sealed = seal.seal(dump_json(compacted), purpose);
     if (!sealed)
         return api_error(sealed.error());
     Json output = Json::array();
@@ -159,7 +159,7 @@ HttpReply compact(Service& service, const HttpRequest& request, const Call& call
     const auto result = run_compaction(service, request, call, output_options, log);
     const auto* const error = std::get_if<ApiError>(&result);
     HttpReply reply =
-        error != nullptr ? reply_of(*error) : HttpReply{.body = text_of(std::get<Json>(result)) + "\n"};
+        error != nullptr ? reply_of(*error) : HttpReply{.body = dump_json(std::get<Json>(result)) + "\n"};
     openai::report_ignored(output_options, reply);
     if (!log.model.empty())
         openai::report_model(log.model, reply);

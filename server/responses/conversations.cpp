@@ -47,7 +47,7 @@ Json json_of(const std::string& text) {
 }
 
 HttpReply json_reply(const Json& json) {
-    return {.body = text_of(json) + "\n"};
+    return {.body = dump_json(json) + "\n"};
 }
 
 Json conversation_json(const storage::Conversation& conversation) {
@@ -161,7 +161,7 @@ std::variant<ItemsRequest, ApiError> read_items_request(Persistence& persistence
         return std::move(*refusal);
     parsed.echoed = std::get<Json>(std::move(items));
     for (const Json& item : parsed.echoed)
-        parsed.items.push_back({.id = item["id"].get<std::string>(), .body = text_of(item)});
+        parsed.items.push_back({.id = item["id"].get<std::string>(), .body = dump_json(item)});
     return parsed;
 }
 
@@ -179,7 +179,7 @@ HttpReply create_conversation(Service& service, const HttpRequest& request, cons
     OwnedStore own = std::get<OwnedStore>(owned);
     own.id = new_id("conv_");
     const Status created =
-        own.store->create({.id = own.id, .owner = own.owner, .metadata = text_of(metadata)}, items);
+        own.store->create({.id = own.id, .owner = own.owner, .metadata = dump_json(metadata)}, items);
     return created ? with_ignored(output_options, conversation_reply(own))
                    : reply_of(not_added(created.error()));
 }
@@ -208,7 +208,7 @@ HttpReply change_conversation(Service& service, const HttpRequest& request, cons
     if (const auto refusal = openai::refuse_unknown(openai::is_strict(request), output_options))
         return reply_of(*refusal);
     const auto& own = std::get<OwnedStore>(owned);
-    const auto changed = own.store->set_metadata(own.owner, own.id, text_of(metadata));
+    const auto changed = own.store->set_metadata(own.owner, own.id, dump_json(metadata));
     if (!changed)
         return reply_of(store_failed(changed.error()));
     return with_ignored(output_options, conversation_reply(own));

@@ -53,7 +53,7 @@ HttpReply convert_error(ResponseStandard standard, HttpReply reply) {
         return reply;
     Json& error = body["error"];
     error["type"] = error_type(reply.status, error["code"]);
-    reply.body = text_of(body) + "\n";
+    reply.body = dump_json(body) + "\n";
     return reply;
 }
 

@@ -272,7 +272,7 @@ Json read_items(Fields& fields, std::string_view name) {
         if (kind == nullptr) {
             item.refuse("type",
                         fmt::format("is {}, which is not a supported item type",
-                                    text_of(entry.value("type", Json()))),
+                                    dump_json(entry.value("type", Json()))),
                         "unsupported_value");
         } else {
             kind->check(item);
@@ -344,7 +344,7 @@ std::size_t removable_items(const Json& items) {
 }
 
 std::string custom_arguments(std::string_view input) {
-    return text_of({{"input", input}});
+    return dump_json({{"input", input}});
 }
 
 std::optional<std::string> custom_input(std::string_view arguments) {

@@ -344,7 +344,7 @@ bool ResponseJob::send(Json event) {
 std::string ResponseJob::frame_of(Json event) {
     const std::string type = event["type"];
     event["sequence_number"] = next_number_++;
-    return sse::write({.data = text_of(event), .event = type});
+    return sse::write({.data = dump_json(event), .event = type});
 }
 
 /// The final frames. Open Responses has two events for a failure.
@@ -369,8 +369,8 @@ std::optional<ApiError> ResponseJob::store_pending() {
     stream_->set_object(object());
     const Status stored = service_->persistence->store->put({.id = response_.id,
                                                              .owner = owner_,
-                                                             .object = text_of(object()),
-                                                             .input = text_of(request_.input),
+                                                             .object = dump_json(object()),
+                                                             .input = dump_json(request_.input),
                                                              .turn = {},
                                                              .is_pending = true});
     return stored ? std::nullopt : std::optional(store_failed(stored.error()));
@@ -396,9 +396,9 @@ Status ResponseJob::store(const std::vector<std::string>& final_frames) {
         turn.push_back(item);
     storage::Response stored = {.id = response_.id,
                                 .owner = owner_,
-                                .object = text_of(object()),
-                                .input = text_of(request_.input),
-                                .turn = text_of(turn)};
+                                .object = dump_json(object()),
+                                .input = dump_json(request_.input),
+                                .turn = dump_json(turn)};
     for (const Json& item : turn)
         stored.turn_ids.push_back(item["id"].get<std::string>());
     if (request_.is_streamed) {
@@ -409,7 +409,7 @@ Status ResponseJob::store(const std::vector<std::string>& final_frames) {
     }
     storage::Addition addition = {.conversation = request_.conversation.value_or(""), .items = {}};
     for (const Json& item : turn)
-        addition.items.push_back({.id = item["id"].get<std::string>(), .body = text_of(item)});
+        addition.items.push_back({.id = item["id"].get<std::string>(), .body = dump_json(item)});
     if (!request_.stores) { // only the conversation
         const auto added =
             service_->persistence->store->add_items(owner_, addition, storage::OnDuplicate::skip);

@@ -21,7 +21,7 @@ HttpReply complete_reply(ResponseJob& job, const HttpRequest& request) {
     job.run([](std::string_view) { return true; }, request.is_client_gone);
     if (job.failure())
         return reply_of(*job.failure());
-    HttpReply reply = {.body = text_of(job.object()) + "\n"};
+    HttpReply reply = {.body = dump_json(job.object()) + "\n"};
     report_ignored(job.active().call.output_options, reply);
     return reply;
 }
@@ -65,7 +65,7 @@ HttpReply background_reply(const std::shared_ptr<ResponseJob>& job, Service& ser
     HttpReply reply;
     report_ignored(output_options, reply);
     if (!job->request().is_streamed) {
-        reply.body = text_of(object) + "\n";
+        reply.body = dump_json(object) + "\n";
         return reply;
     }
     reply.content_type = std::string(sse::content_type);
@@ -136,7 +136,7 @@ HttpReply count_input(Service& service, const HttpRequest& request, const Call& 
     const openai::OutputOptions& output_options = job.active().call.output_options;
     if (const auto refusal = refuse_unknown(job.active().is_strict, output_options))
         return reply_of(*refusal);
-    HttpReply reply = {.body = text_of(object) + "\n"};
+    HttpReply reply = {.body = dump_json(object) + "\n"};
     report_ignored(output_options, reply);
     openai::report_model(job.active().model_name, reply);
     reply.is_counted = true;
@@ -252,7 +252,7 @@ HttpReply show(Service& service, const HttpRequest& request, const Call& call) {
     const auto running = running_response(service, request, call);
     if (running != nullptr && (!running->has_ended() || running->is_unstored())) {
         return is_streamed ? follow_reply(service, running, first)
-                           : HttpReply{.body = text_of(running->object()) + "\n"};
+                           : HttpReply{.body = dump_json(running->object()) + "\n"};
     }
     const auto found = stored_response(service, request, call);
     if (const auto* error = std::get_if<ApiError>(&found))
@@ -280,7 +280,7 @@ HttpReply remove(Service& service, const HttpRequest& request, const Call& call)
         service.persistence->runs.forget(*running);
     if (!*existed && !was_unstored)
         return reply_of(not_found(id));
-    return {.body = text_of({{"id", id}, {"object", "response.deleted"}, {"deleted", true}}) + "\n"};
+    return {.body = dump_json({{"id", id}, {"object", "response.deleted"}, {"deleted", true}}) + "\n"};
 }
 
 HttpReply cancel(Service& service, const HttpRequest& request, const Call& call) {
@@ -290,7 +290,7 @@ HttpReply cancel(Service& service, const HttpRequest& request, const Call& call)
             return not_in_background();
         running->cancel();
         running->wait_for_end(cancel_timeout);
-        return {.body = text_of(running->object()) + "\n"};
+        return {.body = dump_json(running->object()) + "\n"};
     }
     const auto found = stored_response(service, request, call);
     if (const auto* error = std::get_if<ApiError>(&found))

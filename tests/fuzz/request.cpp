@@ -50,7 +50,7 @@ void check_call(const openai::GenerationCall& call, const openai::RequestLimits&
         aggregator->add(*piece);
     if (const auto piece = stream->take(generate::Finished{}))
         aggregator->add(*piece);
-    require(!text_of(aggregator->result()).empty());
+    require(!etna::dump_json(aggregator->result()).empty());
 }
 
 /// Returns the chat completion that generates a response.

@@ -53,7 +53,7 @@ TEST_CASE("the next turn of a conversation of 1,500 tokens computes only its new
     CHECK(second.cached_tokens == first.prompt_tokens + first.tokens.size());
     CHECK(second.prompt_tokens - second.cached_tokens == own->size());
 
-    // Without a transcript, the answer is tokenized anew, so only the first prompt is found in the cache.
+    // Without a transcript, the answer is tokenized again, so only the first prompt is found in the cache.
     const Finished without_transcript = answered(model, request_for(messages));
     CHECK(without_transcript.cached_tokens >= first.prompt_tokens - 1);
     CHECK(without_transcript.cached_tokens < second.cached_tokens);

@@ -181,7 +181,7 @@ TEST_CASE("a NaN is an error that names model and layer, and does not affect oth
         REQUIRE(outputs.rows[0].error.has_value());
         CHECK(outputs.rows[0].error->kind == ErrorKind::internal);
         CHECK(outputs.rows[0].error->message ==
-              "test model: the logits are not numbers; " + one.part + " made the first that is none");
+              "test model: the logits are not numbers; the first bad value came from " + one.part);
         // Only the embedding's first row belongs to one token alone.
         CHECK(outputs.rows[1].error.has_value() == (one.tensor != "token_embd.weight"));
     }

@@ -17,7 +17,7 @@ namespace {
 constexpr const char* line_template = "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}";
 
 server::HttpRequest json_request(const std::string& path, const Json& body) {
-    return post_request(path, server::text_of(body));
+    return post_request(path, etna::dump_json(body));
 }
 
 /// A text of about that many bytes, with multi-byte characters.
@@ -57,10 +57,10 @@ TEST_CASE("a long text survives /tokenize and /detokenize, streamed byte for byt
     Json ids = Json::array();
     for (const Json& token : reply_json["tokens"])
         ids.push_back(token["id"]);
-    const Json plain = etna::parse_json(service.post("/tokenize", server::text_of({{"content", text}})).body);
+    const Json plain = etna::parse_json(service.post("/tokenize", etna::dump_json({{"content", text}})).body);
     CHECK(plain["tokens"] == ids);
 
-    const FakeAnswer back = service.post("/detokenize", server::text_of({{"tokens", ids}}));
+    const FakeAnswer back = service.post("/detokenize", etna::dump_json({{"tokens", ids}}));
     const Json texts = etna::parse_json(back.body);
     CHECK(texts["content"] == text);
     CHECK(texts["prompt"] == text);

@@ -222,7 +222,7 @@ TEST_CASE("an error in a constraint ends with a hint") {
          "; let `items` be strings, numbers or an `enum`, leave it out, or have such keywords left out "
          "(`etna.schema`: \"lenient\")"},
         {R"("guided_regex": "7", "allowed_token_ids": [300])",
-         "; take away what bans tokens, such as logit_bias and min_tokens"}};
+         "; relax the options that ban tokens, such as logit_bias and min_tokens"}};
     for (const char* path : {chats_path, completions_path}) {
         for (const auto& [member, hint] : mistakes) {
             const std::string message =

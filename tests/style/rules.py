@@ -127,7 +127,7 @@ def check_scripts(tree):
 
 # The folders and files to which phrases.txt applies.
 PROSE_ROOMS = {
-    "cli", "scripts", "man", "tests/cli", "tests/e2e", "tests/style", "tests/fuzz", ".ci",
+    "core", "server", "cli", "shaders", "tests", "scripts", "man", ".ci",
     "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md",
 }  # fmt: skip
 
@@ -135,6 +135,7 @@ PROSE_ROOMS = {
 PROSE_DATA = {
     "tests/style/style_test.py": "its cases",
     "scripts/demo-model/README.md": "quotes stories of the model",
+    "tests/data/templates/language.py": "templates with tests of Jinja such as `is none`",
 }
 
 

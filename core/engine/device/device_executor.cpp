@@ -76,7 +76,7 @@ RowOutput DeviceExecutor::read(const Submission& submission, std::size_t i) cons
     if (result.nan_probe != 0) {
         output.error = Error{
             .kind = ErrorKind::internal,
-            .message = fmt::format("{}: the logits are not numbers; {} made the first that is none", name_,
+            .message = fmt::format("{}: the logits are not numbers; the first bad value came from {}", name_,
                                    model::block_before_probe(result.nan_probe - 1, model_->layers())),
             .hint = "the file may be damaged, or the device or its driver computed wrongly: try another "
                     "file, or another --device"};
