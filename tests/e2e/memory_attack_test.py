@@ -16,7 +16,7 @@ import time
 import unittest
 
 import serve_test
-from processes import MIB, cpu_s, memory_bytes
+from processes import MIB, cpu_s, has_ended, memory_bytes
 from serve_test import LIMIT_S, Server
 
 LONG = False
@@ -38,6 +38,9 @@ class Watch:
         return self
 
     def __exit__(self, *_):
+        if has_ended(self.pid):
+            print(f"  {self.name}: the server ended", flush=True)
+            return
         self.peak = memory_bytes(self.pid, "VmHWM") - self.before
         print(f"  {self.name}: {time.monotonic() - self.begin:.1f} s, {cpu_s(self.pid) - self.cpu_s:.1f} s of CPU, "
               f"{self.before / MIB:.0f} MiB before, {self.peak / MIB:.0f} MiB more at most", flush=True)
@@ -198,7 +201,8 @@ class Limited(unittest.TestCase):
                 resource.prlimit(pid, resource.RLIMIT_AS, (hard, hard))
             else:
                 ends += 1
-                self.assertEqual(server.wait(), -signal.SIGABRT)
+                log = server.log_text()
+                self.assertEqual(server.wait(), -signal.SIGABRT, log)
                 server = Server(*arguments)
             stored_later = json.loads(server.request("GET", f"/v1/responses/{stored['id']}")[2])
             self.assertEqual(stored_later["output"], stored["output"])
