@@ -45,8 +45,8 @@ enum class Length : uint8_t {
     full,
 };
 
-/// User-facing messages on standard error, one line each, printable (cli/printable.hpp). Coloured on a
-/// terminal, unless NO_COLOR is set (no-color.org).
+/// User-facing messages on standard error, one line each, printable (cli/terminal/printable.hpp). Coloured on
+/// a terminal, unless NO_COLOR is set (no-color.org).
 class Diagnostics {
 public:
     explicit Diagnostics(const Environment& environment);

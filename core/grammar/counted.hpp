@@ -16,7 +16,7 @@ class Lengths {
 public:
     /// `begins[state]`: a byte that is read there begins a character; the other bytes of a character do not
     /// count. Distinguishes counts up to `max`, or all. Precondition: no state repeats within a character.
-    /// Errors: unsupported (more than looks_max visits of targets). `visits` receives their number.
+    /// Errors: unsupported (more than visits_max visits of targets). `visits` receives their number.
     static Result<Lengths> create(const Automaton& automaton, const std::vector<bool>& begins, uint32_t max,
                                   std::size_t& visits);
 

@@ -76,7 +76,7 @@ public:
     /// last.
     [[nodiscard]] std::string default_name();
 
-    /// Looks a model up by name or alias, else by equal plain_name(). Empty: not found.
+    /// Looks a model up by name or alias, else by equal normalized_name(). Empty: not found.
     [[nodiscard]] std::optional<ModelListing> find(std::string_view name);
 
     /// Returns the model with exactly this name. If it is not loaded, loads it on a separate thread, once for

@@ -306,7 +306,7 @@ TEST_CASE("all regular expressions of a request share one step budget") {
         error = problem(one);
     CHECK(error ==
           "tools[0].custom.format.grammar.definition: the grammar is too large to be compiled; make it "
-          "smaller, or its bounds, or less ambiguous");
+          "or its bounds smaller, or make it less ambiguous");
     CHECK_FALSE(problem(custom_tool("c", constrained_by("regex", "a)|(?:b"))).empty());
 }
 

@@ -329,8 +329,8 @@ bool Expansion::is_impossible(const Constraints& alternative) {
 }
 
 bool Expansion::has_impossible_item(const ArrayConstraints& array) {
-    constexpr uint32_t looked_at_max = 16;
-    for (uint32_t i = 0; i < std::min(array.count.min, looked_at_max); ++i) {
+    constexpr uint32_t items_checked_max = 16;
+    for (uint32_t i = 0; i < std::min(array.count.min, items_checked_max); ++i) {
         if (is_impossible(claims_on_item(array, i)))
             return true;
     }

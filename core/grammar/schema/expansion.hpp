@@ -20,8 +20,8 @@ public:
     Expansion& operator=(const Expansion&) = delete;
 
     /// Empty if no value can satisfy the claims. Errors: as choices_of(), and unsupported (a negated claim
-    /// that leads to itself; more than ways_max alternatives, choices_max simultaneous choices, bytes_max
-    /// bytes at a time, or steps_max steps in all).
+    /// that leads to itself; more than alternatives_max alternatives, choices_max simultaneous choices,
+    /// bytes_max bytes at a time, or steps_max steps in all).
     Result<std::vector<Constraints>> alternatives(const Claims& claims);
 
     static constexpr std::size_t alternatives_max = 2000;
