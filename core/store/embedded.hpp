@@ -12,7 +12,7 @@ constexpr std::string_view demo_name = "demo";
 
 /// User-facing description of the embedded models: a sentence without its subject.
 constexpr std::string_view embedded_models_are =
-    "a tiny model inside etna: it shows that everything works, and is no assistant";
+    "a tiny model inside etna: it shows that everything works, and is not an assistant";
 
 /// A model embedded in the executable.
 struct EmbeddedModel {

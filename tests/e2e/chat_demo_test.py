@@ -81,7 +81,7 @@ class Demo(Chat):
 
     def test_it_introduces_itself_and_remembers_a_name(self):
         terminal = self.terminal()
-        self.assertIn("is no assistant", terminal.screen().replace("\n", " "))
+        self.assertIn("is not an assistant", terminal.screen().replace("\n", " "))
         screen = self.said(terminal, "My name is Tomas.", "What is 34 + 58?", "What is my name?")
         self.assertEqual(screen.count("92"), 1)
         self.assertIn("Tomas", screen.rsplit("What is my name?", 1)[1])
