@@ -170,7 +170,8 @@ class Limited(unittest.TestCase):
                 for status, first, *_ in at_once(8 if LONG else 4, lambda: post(server, path, body)):
                     seen.add(status)
                     self.assertIn(status, expected, first)
-            if server.process.poll() is not None:
+            if has_ended(server.process.pid):
+                server.process.wait(LIMIT_S)
                 break
         return seen
 

@@ -13,9 +13,9 @@ def cpu_s(pid):
 
 
 def has_ended(pid):
-    """Returns true for a zombie too: it is finished and stays listed only until its parent reads the exit code."""
+    """Returns true also for a process that is exiting or a zombie: it has no memory."""
     try:
-        return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in ("Z", "X")
+        return "\nVmRSS:" not in pathlib.Path(f"/proc/{pid}/status").read_text()
     except (FileNotFoundError, ProcessLookupError):
         return True
 
