@@ -11,7 +11,7 @@ using namespace etna::jinja;
 
 namespace {
 
-std::string rendered(const std::string& text, const std::string& json) {
+std::string rendered_with_json(const std::string& text, const std::string& json) {
     const auto chat = Template::create(text);
     REQUIRE(chat.has_value());
     const auto result = chat->render({.variables = {{"text", json}}});
@@ -30,23 +30,24 @@ TEST_CASE("fromjson parses JSON text into values") {
     };
     for (const auto& [json, expected] : cases) {
         CAPTURE(json);
-        CHECK(rendered("{{ text|fromjson }}", json) == expected);
-        CHECK(rendered("{{ text|from_json }}", json) == expected);
+        CHECK(rendered_with_json("{{ text|fromjson }}", json) == expected);
+        CHECK(rendered_with_json("{{ text|from_json }}", json) == expected);
     }
-    CHECK(rendered("{% for name, value in (text|fromjson).items() %}{{ name }}={{ value }};{% endfor %}",
-                   R"({"city": "Oslo", "days": 3})") == "city=Oslo;days=3;");
-    CHECK(rendered("{{ (text|fromjson)|tojson }}", R"({"a":[1,"é"]})") == R"({"a": [1, "é"]})");
+    CHECK(rendered_with_json(
+              "{% for name, value in (text|fromjson).items() %}{{ name }}={{ value }};{% endfor %}",
+              R"({"city": "Oslo", "days": 3})") == "city=Oslo;days=3;");
+    CHECK(rendered_with_json("{{ (text|fromjson)|tojson }}", R"({"a":[1,"é"]})") == R"({"a": [1, "é"]})");
 }
 
 TEST_CASE("fromjson refuses text that is not JSON, and values that are not strings") {
     for (const char* const json :
          {"", "nul", "[", "[1,]", "{'a':1}", R"("abc)", "\"a\nb\"", R"("\ud83dx")", "01", "1 2"}) {
         CAPTURE(json);
-        CHECK(rendered("{{ text|fromjson }}", json).find("JSONDecodeError: ") != std::string::npos);
+        CHECK(rendered_with_json("{{ text|fromjson }}", json).find("JSONDecodeError: ") != std::string::npos);
     }
-    CHECK(rendered("{{ text|fromjson }}", std::string(100'000, '[')).find("levels of nesting") !=
+    CHECK(rendered_with_json("{{ text|fromjson }}", std::string(100'000, '[')).find("levels of nesting") !=
           std::string::npos);
-    CHECK(rendered("{{ 1|fromjson }}", "")
+    CHECK(rendered_with_json("{{ 1|fromjson }}", "")
               .find("TypeError: the JSON object must be str, bytes or bytearray, not int") !=
           std::string::npos);
 }

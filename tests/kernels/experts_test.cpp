@@ -37,7 +37,7 @@ std::vector<double> row_of(const std::vector<float>& all, std::size_t row, std::
             all.begin() + static_cast<std::ptrdiff_t>((row + 1) * width)};
 }
 
-struct Shape {
+struct ExpertShape {
     uint32_t experts;
     uint32_t experts_per_token;
     uint32_t rows;
@@ -45,7 +45,7 @@ struct Shape {
     uint32_t height; ///< of output
 };
 
-std::string describe(kernels::PlanFamily family, kernels::Format format, const Shape& shape) {
+std::string describe(kernels::PlanFamily family, kernels::Format format, const ExpertShape& shape) {
     return std::string(to_string(family)) + " " + std::string(to_string(format)) + " " +
            std::to_string(shape.experts_per_token) + " of " + std::to_string(shape.experts) + " experts [" +
            std::to_string(shape.height) + "," + std::to_string(shape.width) + "] x[" +
@@ -58,7 +58,7 @@ struct Stack {
     std::vector<reference::Matrix> values;
 };
 
-Stack make_stack(DeviceCase& device, std::mt19937& random, kernels::Format format, const Shape& shape,
+Stack make_stack(DeviceCase& device, std::mt19937& random, kernels::Format format, const ExpertShape& shape,
                  const std::set<uint32_t>& in_use) {
     const kernels::Layout layout{format, kernels::preferred_arrangement(device.library().target(), format)};
     const kernels::PackedBytes packed = kernels::packed_bytes(layout, shape.height, shape.width);
@@ -97,7 +97,7 @@ double bound(const reference::Matrix& weight, std::size_t row, std::span<const d
     return (static_cast<double>(weight.columns) + 4) * 0x1p-24 * (magnitudes + 2);
 }
 
-void check_linear(kernels::PlanFamily family, kernels::Format format, const Shape& shape,
+void check_linear(kernels::PlanFamily family, kernels::Format format, const ExpertShape& shape,
                   kernels::ExpertInput reads, uint32_t seed) {
     INFO(describe(family, format, shape));
     std::mt19937 random(seed);
@@ -215,13 +215,14 @@ TEST_CASE("expert_group puts every pair into one tile of its expert") {
 }
 
 TEST_CASE("expert_linear agrees with the twin over odd sizes, all formats and families") {
-    const std::array shapes{Shape{3, 2, 1, 32, 1}, Shape{9, 4, 2, 64, 17}, Shape{4, 2, 21, 96, 35}};
+    const std::array shapes{ExpertShape{3, 2, 1, 32, 1}, ExpertShape{9, 4, 2, 64, 17},
+                            ExpertShape{4, 2, 21, 96, 35}};
     uint32_t seed = 1;
     std::size_t kernel = 0;
     for (const auto family : all_families()) {
         ++seed; // so that the families sample both inputs of a format
         for (const auto format : all_formats()) {
-            for (Shape shape : in_turn(shapes, kernel++)) {
+            for (ExpertShape shape : in_turn(shapes, kernel++)) {
                 shape.width = width_near(format, shape.width);
                 const auto reads = seed % 2 == 0 ? kernels::ExpertInput::row : kernels::ExpertInput::pair;
                 check_linear(family, format, shape, reads, seed++);
@@ -232,7 +233,7 @@ TEST_CASE("expert_linear agrees with the twin over odd sizes, all formats and fa
 
 TEST_CASE("a pair's result has the same bits whatever the other pairs are") {
     std::mt19937 random(5);
-    constexpr Shape shape{.experts = 3, .experts_per_token = 2, .rows = 23, .width = 320, .height = 20};
+    constexpr ExpertShape shape{.experts = 3, .experts_per_token = 2, .rows = 23, .width = 320, .height = 20};
     for (const auto family : all_families()) {
         DeviceCase device(family);
         const Stack stack = make_stack(device, random, kernels::Format::q8_0, shape, {0, 1, 2});
@@ -304,7 +305,7 @@ TEST_CASE("expert_sum adds each pair by its routing weight") {
 TEST_CASE("experts refuse shapes that do not fit instead of reading past a buffer") {
     std::mt19937 random(7);
     DeviceCase device(kernels::PlanFamily::nvidia);
-    constexpr Shape shape{.experts = 4, .experts_per_token = 2, .rows = 3, .width = 32, .height = 8};
+    constexpr ExpertShape shape{.experts = 4, .experts_per_token = 2, .rows = 3, .width = 32, .height = 8};
     const Stack stack = make_stack(device, random, kernels::Format::f32, shape, {0, 1, 2, 3});
     const Choices made = make_choices(device, shape.rows, shape.experts, shape.experts_per_token);
     const auto input = device.upload_rows(std::vector<float>(std::size_t{3} * 32), 3, 32);

@@ -17,7 +17,7 @@ RandomModelOptions options_of(RandomArchitecture architecture) {
     return {.architecture = architecture, .tokenizer = RandomTokenizer::none};
 }
 
-Result<model::Config> read(const GgufWriter& writer) {
+Result<model::Config> config_of(const GgufWriter& writer) {
     const Bytes bytes = writer.bytes();
     const auto file = gguf::File::parse(bytes, "m.gguf");
     REQUIRE(file);
@@ -26,15 +26,15 @@ Result<model::Config> read(const GgufWriter& writer) {
     return (*architecture)->read_config(*file);
 }
 
-Result<model::Config> read(const RandomModelOptions& options) {
-    return read(random_model_keys(options));
+Result<model::Config> config_of(const RandomModelOptions& options) {
+    return config_of(random_model_keys(options));
 }
 
 template <class T>
 std::string error_with(const RandomModelOptions& options, const std::string& key, const T& value) {
     GgufWriter writer = random_model_keys(options);
     writer.add(key, value);
-    const auto config = read(writer);
+    const auto config = config_of(writer);
     REQUIRE(!config);
     return config.error().message;
 }
@@ -50,7 +50,7 @@ TEST_CASE("gemma3 has a cache group for full attention and one for sliding windo
     options.rope_scaling = RopeScaling::linear;
     options.attention_softcap = 50;
     options.logit_softcap = 30;
-    const auto config = read(options);
+    const auto config = config_of(options);
     REQUIRE(config);
     CHECK(config->layer_groups == std::vector<uint32_t>{1, 1, 1, 1, 1, 0, 1, 1});
     REQUIRE(config->cache_groups.size() == 2);
@@ -82,7 +82,7 @@ TEST_CASE("gemma3 may list the layers with a window") {
     const std::string key = "gemma3.attention.sliding_window_pattern";
     GgufWriter writer = random_model_keys(options);
     writer.add_array(key, std::vector<bool>{true, false, false, true});
-    const auto config = read(writer);
+    const auto config = config_of(writer);
     REQUIRE(config);
     CHECK(config->layer_groups == std::vector<uint32_t>{1, 0, 0, 1});
     CHECK(config->cache_groups.at(0).layers == 2);
@@ -90,7 +90,7 @@ TEST_CASE("gemma3 may list the layers with a window") {
     for (const std::vector<bool>& other : {std::vector<bool>(3), std::vector<bool>(5)}) {
         GgufWriter wrong = random_model_keys(options);
         wrong.add_array(key, other);
-        CHECK(read(wrong).error().message == "m.gguf: " + key + " = an array: must hold 4 truth values");
+        CHECK(config_of(wrong).error().message == "m.gguf: " + key + " = an array: must hold 4 truth values");
     }
     CHECK(error_with(options, key, "every other") == "m.gguf: " + key + " = `every other`: not an integer");
 }
@@ -100,7 +100,7 @@ TEST_CASE("gemma3 without a window has full-attention layers only, with one set 
     options.layers = 3;
     options.window = 0;
     options.rope_base = 1e6F;
-    const auto config = read(options);
+    const auto config = config_of(options);
     REQUIRE(config);
     CHECK(config->layer_groups == std::vector<uint32_t>{0, 0, 0});
     REQUIRE(config->cache_groups.size() == 1);
@@ -113,19 +113,19 @@ TEST_CASE("gemma3 of 62 layers scales its scores by width / heads") {
     RandomModelOptions options = options_of(RandomArchitecture::gemma3);
     options.layers = 62;
     options.heads = 2;
-    CHECK(read(options)->attention_scale == Approx(1 / std::sqrt(32.0)));
+    CHECK(config_of(options)->attention_scale == Approx(1 / std::sqrt(32.0)));
 }
 
 TEST_CASE("phi3 may have a window; without the key it has full attention") {
     RandomModelOptions options = options_of(RandomArchitecture::phi3);
     options.window = 255;
-    CHECK(read(options)->cache_groups[0].window_tokens == 255);
+    CHECK(config_of(options)->cache_groups[0].window_tokens == 255);
     options.window = 0;
-    CHECK(read(options)->cache_groups[0].window_tokens == 0);
+    CHECK(config_of(options)->cache_groups[0].window_tokens == 0);
 }
 
 TEST_CASE("qwen3moe has experts") {
-    const auto config = read(options_of(RandomArchitecture::qwen3moe));
+    const auto config = config_of(options_of(RandomArchitecture::qwen3moe));
     REQUIRE(config);
     CHECK(config->experts.count == 5);
     CHECK(config->experts.experts_per_token == 2);
@@ -135,14 +135,15 @@ TEST_CASE("qwen3moe has experts") {
 TEST_CASE("inconsistent numbers of experts are refused") {
     RandomModelOptions options = options_of(RandomArchitecture::qwen3moe);
     options.experts_used = 6;
-    CHECK(read(options).error().message == "m.gguf: qwen3moe.expert_used_count = 6: above expert_count 5");
+    CHECK(config_of(options).error().message ==
+          "m.gguf: qwen3moe.expert_used_count = 6: above expert_count 5");
     options.experts = 40;
     options.experts_used = 33;
-    CHECK(read(options).error().message == "m.gguf: qwen3moe.expert_used_count = 33: outside 1 to 32");
+    CHECK(config_of(options).error().message == "m.gguf: qwen3moe.expert_used_count = 33: outside 1 to 32");
     options.experts = 2000;
-    CHECK(read(options).error().message == "m.gguf: qwen3moe.expert_count = 2000: outside 1 to 1024");
+    CHECK(config_of(options).error().message == "m.gguf: qwen3moe.expert_count = 2000: outside 1 to 1024");
     options.experts = 0;
-    CHECK(read(options).error().message == "m.gguf: qwen3moe.expert_count = 0: outside 1 to 1024");
+    CHECK(config_of(options).error().message == "m.gguf: qwen3moe.expert_count = 0: outside 1 to 1024");
     for (const auto architecture : {RandomArchitecture::gemma3, RandomArchitecture::phi3,
                                     RandomArchitecture::qwen2, RandomArchitecture::qwen3}) {
         const std::string key = std::string(to_string(architecture)) + ".expert_count";

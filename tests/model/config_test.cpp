@@ -32,7 +32,7 @@ GgufWriter least_keys(std::string_view without = "") {
     return writer;
 }
 
-Result<model::Config> read(const GgufWriter& writer) {
+Result<model::Config> llama_config(const GgufWriter& writer) {
     static Bytes bytes;
     bytes = writer.bytes();
     const auto file = gguf::File::parse(bytes, "m.gguf");
@@ -45,7 +45,7 @@ const model::RotaryConfig& rotary_of(const Result<model::Config>& config) {
 }
 
 std::string error_of(const GgufWriter& writer) {
-    const auto config = read(writer);
+    const auto config = llama_config(writer);
     REQUIRE(!config);
     return config.error().message;
 }
@@ -60,7 +60,7 @@ std::string error_with(const std::string& key, const T& value, const std::string
 } // namespace
 
 TEST_CASE("absent keys take the defaults of the GGUF specification") {
-    const auto config = read(least_keys());
+    const auto config = llama_config(least_keys());
     REQUIRE(config);
     CHECK(config->layers == 3);
     CHECK(config->context == 777);
@@ -88,7 +88,7 @@ TEST_CASE("given keys are read") {
     writer.add("llama.rope.scaling.factor", 8.0F);
     writer.add("llama.rope.scaling.original_context_length", 256U);
     writer.add("llama.rope.scaling.attn_factor", 0.5F);
-    const auto config = read(writer);
+    const auto config = llama_config(writer);
     REQUIRE(config);
     CHECK(config->kv_heads == 2);
     CHECK(config->q_width() == 60);
@@ -104,7 +104,7 @@ TEST_CASE("given keys are read") {
 TEST_CASE("a scaling factor without a type is linear") {
     GgufWriter writer = least_keys();
     writer.add("llama.rope.scale_linear", 4.0F);
-    const auto config = read(writer);
+    const auto config = llama_config(writer);
     REQUIRE(config);
     CHECK(rotary_of(config).scaling == model::RotaryScaling::linear);
     CHECK(rotary_of(config).factor == 4);
@@ -113,7 +113,7 @@ TEST_CASE("a scaling factor without a type is linear") {
 TEST_CASE("a scaling factor of 0 means none") {
     GgufWriter writer = least_keys();
     writer.add("llama.rope.scaling.factor", 0.0F);
-    CHECK(rotary_of(read(writer)).factor == 1);
+    CHECK(rotary_of(llama_config(writer)).factor == 1);
 }
 
 TEST_CASE("missing keys are named") {
@@ -164,7 +164,7 @@ TEST_CASE("errors name bad values and their key") {
 TEST_CASE("head counts that differ by layer are refused, with an explanation") {
     GgufWriter writer = least_keys("attention.head_count");
     writer.add_array("llama.attention.head_count", std::vector<uint32_t>{6, 6, 3});
-    const auto config = read(writer);
+    const auto config = llama_config(writer);
     REQUIRE(!config);
     CHECK(config.error().kind == ErrorKind::unsupported);
     CHECK(config.error().message == "m.gguf: llama.attention.head_count = an array: values that differ from "
@@ -174,7 +174,7 @@ TEST_CASE("head counts that differ by layer are refused, with an explanation") {
 TEST_CASE("a list with the same value for each layer is that number") {
     GgufWriter writer = least_keys("attention.head_count");
     writer.add_array("llama.attention.head_count", std::vector<uint32_t>{8, 8, 8});
-    const auto config = read(writer);
+    const auto config = llama_config(writer);
     REQUIRE(config);
     CHECK(config->q_heads == 8);
     GgufWriter differing = least_keys("attention.head_count");
@@ -198,7 +198,7 @@ TEST_CASE("the error for a file without tensors reports that it has only a vocab
 TEST_CASE("errors in the metadata have a hint") {
     for (const char* key : {"block_count", "embedding_length", "attention.head_count"}) {
         CAPTURE(key);
-        const auto config = read(least_keys(key));
+        const auto config = llama_config(least_keys(key));
         REQUIRE(!config);
         CHECK(!config.error().hint.empty());
     }
@@ -207,5 +207,5 @@ TEST_CASE("errors in the metadata have a hint") {
 TEST_CASE("with experts, the width of a dense layer is optional") {
     GgufWriter writer = least_keys("feed_forward_length");
     writer.add("llama.expert_feed_forward_length", 64U);
-    CHECK(read(writer).has_value());
+    CHECK(llama_config(writer).has_value());
 }

@@ -11,7 +11,7 @@ namespace {
 
 constexpr double infinite = std::numeric_limits<double>::infinity();
 
-double sum(View values) {
+double sum_of(View values) {
     double total = 0;
     for (const double value : values)
         total += value;
@@ -84,7 +84,7 @@ TEST_CASE("softmax sums to one, does not see a constant, and log-softmax is its 
     const Vector p = softmax(x);
     const Vector q = softmax(shifted);
     const Vector logs = log_softmax(x);
-    CHECK(sum(p) == Approx(1.0).epsilon(1e-14));
+    CHECK(sum_of(p) == Approx(1.0).epsilon(1e-14));
     for (std::size_t i = 0; i < x.size(); ++i) {
         CAPTURE(i);
         CHECK(p[i] == Approx(q[i]).epsilon(1e-12));

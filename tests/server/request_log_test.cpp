@@ -59,7 +59,7 @@ FakeService::Options talker() {
 
 constexpr const char* chats = "/v1/chat/completions";
 
-std::string chat_body(const std::string& more) {
+std::string greeting_body(const std::string& more) {
     return R"({"messages": [{"role": "user", "content": "Hello"}])" + more + "}";
 }
 
@@ -68,14 +68,14 @@ std::string chat_body(const std::string& more) {
 TEST_CASE("the log has the model and token counts of every answer, equal to its usage") {
     FakeService service(talker());
     Lines lines(service);
-    const Json usage = etna::parse_json(service.post(chats, chat_body("")).body)["usage"];
+    const Json usage = etna::parse_json(service.post(chats, greeting_body("")).body)["usage"];
     const Json line = lines.last();
     CHECK(line["model"] == "stories");
     CHECK(line["prompt_tokens"] == usage["prompt_tokens"]);
     CHECK(line["completion_tokens"] == usage["completion_tokens"]);
     CHECK(usage["completion_tokens"] > 0);
     CHECK(!line.contains("error"));
-    service.post(chats, chat_body(R"(, "stream": true)"));
+    service.post(chats, greeting_body(R"(, "stream": true)"));
     CHECK(lines.last()["completion_tokens"] == usage["completion_tokens"]);
     service.post("/v1/completions", R"({"prompt": "Once", "max_tokens": 3})");
     CHECK(lines.last()["model"] == "stories");
@@ -122,7 +122,7 @@ TEST_CASE("the log says why a request got a 4xx or 5xx: the error's code, else i
     CHECK(!lines.last().contains("model"));
     service.post(chats, "{bad");
     check(400, "invalid_json", {});
-    service.post(chats, chat_body(R"(, "temperature": 3)"));
+    service.post(chats, greeting_body(R"(, "temperature": 3)"));
     check(400, "decimal_above_max_value", "temperature");
     CHECK(lines.last()["model"] == "stories");
     CHECK(!lines.last().contains("prompt_tokens"));
@@ -146,7 +146,7 @@ TEST_CASE("the log says why a stream failed after its head") {
     server::HttpReply reply = service.router().answer({.method = "POST",
                                                        .path = chats,
                                                        .headers = {{"host", "127.0.0.1"}},
-                                                       .body = chat_body(R"(, "stream": true)")});
+                                                       .body = greeting_body(R"(, "stream": true)")});
     REQUIRE(reply.stream);
     service.service().is_aborting = true;
     CHECK(FakeService::drain(reply).find("error") != std::string::npos);
