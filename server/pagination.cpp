@@ -29,8 +29,7 @@ std::optional<std::string> query_value(const HttpRequest& request, std::string_v
     return std::nullopt;
 }
 
-std::variant<storage::PageRequest, ApiError> read_page(const HttpRequest& request,
-                                                       storage::Order default_order) {
+ApiResult<storage::PageRequest> read_page(const HttpRequest& request, storage::Order default_order) {
     storage::PageRequest page = {
         .after = query_value(request, "after").value_or(""), .limit = limit_default, .order = default_order};
     if (const auto limit = query_value(request, "limit")) {
@@ -76,11 +75,8 @@ ApiError unknown_cursor() {
     return invalid_parameter("after", "is not an item of this list");
 }
 
-HttpReply page_reply(const HttpRequest& request, Json items, storage::Order default_order) {
-    const auto read = read_page(request, default_order);
-    if (const auto* error = std::get_if<ApiError>(&read))
-        return reply_of(*error);
-    const auto& page = std::get<storage::PageRequest>(read);
+ApiResult<HttpReply> page_reply(const HttpRequest& request, Json items, storage::Order default_order) {
+    ETNA_TRY(const auto page, read_page(request, default_order));
     if (page.order == storage::Order::descending)
         std::reverse(items.begin(), items.end());
     auto begin = items.begin();
@@ -88,7 +84,7 @@ HttpReply page_reply(const HttpRequest& request, Json items, storage::Order defa
         begin = std::find_if(items.begin(), items.end(),
                              [&](const Json& item) { return item["id"] == page.after; });
         if (begin == items.end())
-            return reply_of(unknown_cursor());
+            return unknown_cursor();
         ++begin;
     }
     Json data = Json::array();

@@ -19,7 +19,7 @@ struct Call {
     openai::Dialect dialect = openai::Dialect::openai;
 };
 
-using Endpoint = HttpReply (*)(Service& service, const HttpRequest& request, const Call& call);
+using Endpoint = ApiResult<HttpReply> (*)(Service& service, const HttpRequest& request, const Call& call);
 
 /// Whether a route requires an API key and a ready server.
 enum class RouteAccess : uint8_t { guarded, open };

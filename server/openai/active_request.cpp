@@ -115,19 +115,16 @@ std::shared_ptr<ActiveRequest> make_active_request(Service& service, const HttpR
 std::optional<ApiError> ActiveRequest::read() {
     const sampling::Parameters defaults =
         with_overrides(sampling_defaults(dialect), model->recommended_sampling());
-    auto result = spec->read(body, {.dialect = dialect,
-                                    .limits = service->options.limits,
-                                    .sampling_defaults = defaults,
-                                    .tokenizer = &model->tokenizer(),
-                                    .context_tokens = model->context_tokens(),
-                                    .supports_infill = model->infill_tokens().has_value(),
-                                    .can_store = service->persistence->stored_kinds().completions});
-    if (auto* error = std::get_if<ApiError>(&result))
-        return std::move(*error);
-    call = std::get<GenerationCall>(std::move(result));
+    ETNA_TRY(auto result, spec->read(body, {.dialect = dialect,
+                                            .limits = service->options.limits,
+                                            .sampling_defaults = defaults,
+                                            .tokenizer = &model->tokenizer(),
+                                            .context_tokens = model->context_tokens(),
+                                            .supports_infill = model->infill_tokens().has_value(),
+                                            .can_store = service->persistence->stored_kinds().completions}));
+    call = std::move(result);
     body = nullptr;
-    if (auto refusal = refuse_unknown(is_strict, call.output_options))
-        return refusal;
+    ETNA_CHECK(refuse_unknown(is_strict, call.output_options));
     for (generate::Request& prompt : call.requests) {
         prompt.sampling_defaults = defaults;
         prompt.unread_max = service->options.unread_max;

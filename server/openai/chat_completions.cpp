@@ -172,7 +172,7 @@ std::optional<ChatToStore> read_store(Fields& fields, const Json& body, bool can
 
 } // namespace
 
-std::variant<GenerationCall, ApiError> read_chat(const Json& body, const RequestContext& context) {
+ApiResult<GenerationCall> read_chat(const Json& body, const RequestContext& context) {
     Fields fields(body);
     GenerationCall call;
     generate::Request request;
@@ -228,7 +228,7 @@ std::variant<GenerationCall, ApiError> read_chat(const Json& body, const Request
     return call;
 }
 
-HttpReply chat_completions(Service& service, const HttpRequest& request, const Call& call) {
+ApiResult<HttpReply> chat_completions(Service& service, const HttpRequest& request, const Call& call) {
     static const EndpointSpec spec = {.endpoint = "chat_completions",
                                       .id_prefix = "chatcmpl-",
                                       .object = "chat.completion",

@@ -73,9 +73,9 @@ bool is_strict(const HttpRequest& request) {
     return request.header("etna-strict") == "1";
 }
 
-std::optional<ApiError> refuse_unknown(bool is_strict, const OutputOptions& options) {
+ApiStatus refuse_unknown(bool is_strict, const OutputOptions& options) {
     if (!is_strict || options.ignored.empty())
-        return std::nullopt;
+        return {};
     return ApiError{.status = 400,
                     .message = fmt::format("unknown: {}", fmt::join(options.ignored, ", ")),
                     .param = options.ignored.front(),

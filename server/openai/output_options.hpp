@@ -34,7 +34,7 @@ void collect_ignored(const Fields& fields, OutputOptions& options);
 bool is_strict(const HttpRequest& request);
 
 /// Returns the error for a strict client's unknown fields; empty if there is none.
-std::optional<ApiError> refuse_unknown(bool is_strict, const OutputOptions& options);
+ApiStatus refuse_unknown(bool is_strict, const OutputOptions& options);
 
 /// Lists the unknown fields and those without effect in the response's header `etna-ignored`.
 void report_ignored(const OutputOptions& options, HttpReply& reply);

@@ -248,7 +248,7 @@ constexpr std::array<RenamedField, 7> renamed_fields = {{{"response_format.json_
 
 } // namespace
 
-std::variant<Request, ApiError> read_request(const Json& body, Purpose purpose) {
+ApiResult<Request> read_request(const Json& body, Purpose purpose) {
     Fields fields(body);
     Request request;
     if (purpose == Purpose::answer && fields.any("previous_response_id") == nullptr &&
