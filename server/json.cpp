@@ -138,7 +138,7 @@ private:
 };
 
 ApiError refused(std::string message) {
-    return {.status = 400, .message = std::move(message), .code = "invalid_json"};
+    return {.message = std::move(message), .code = "invalid_json"};
 }
 
 ApiError invalid_at(std::size_t byte) {

@@ -13,8 +13,7 @@ constexpr uint32_t limit_default = 20;
 constexpr uint32_t limit_max = 100;
 
 ApiError invalid_parameter(std::string_view name, std::string_view problem) {
-    return {.status = 400,
-            .message = fmt::format("`{}` {}", name, problem),
+    return {.message = fmt::format("`{}` {}", name, problem),
             .param = std::string(name),
             .code = "invalid_value"};
 }

@@ -4,7 +4,6 @@
 #include "server/openai/sampling_fields.hpp"
 #include "server/service.hpp"
 
-#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>

@@ -187,8 +187,7 @@ std::optional<ApiError> ActiveRequest::check_prompts() const {
     for (std::size_t prompt = 0; limit && prompt < prompt_count; ++prompt) {
         const std::size_t tokens = generation->prompt_tokens(prompt).size();
         if (tokens > *limit) {
-            return ApiError{.status = 400,
-                            .message = fmt::format("the prompt has {} tokens; this server accepts at most {}",
+            return ApiError{.message = fmt::format("the prompt has {} tokens; this server accepts at most {}",
                                                    tokens, *limit),
                             .param = std::string(spec->prompt_member),
                             .code = "context_length_exceeded"};

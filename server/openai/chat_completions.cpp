@@ -9,7 +9,6 @@
 #include "server/openai/message_fields.hpp"
 #include "server/openai/tool_fields.hpp"
 
-#include <algorithm>
 #include <array>
 #include <limits>
 #include <utility>
@@ -196,8 +195,7 @@ ApiResult<GenerationCall> read_chat(const Json& body, const RequestContext& cont
     call.stored_chat = read_store(fields, body, context.can_store);
     accept_without_effect(fields, call.stored_chat.has_value());
     fields.accept({"model"});
-    if (fields.problem())
-        return *fields.problem();
+    ETNA_CHECK(fields.status());
     collect_ignored(fields, call.output_options);
     const ChatOptions options = {.includes_logprobs = request.logprobs.has_value(),
                                  .token_names = token_ids.ids_as_names ? TokenNames::ids : TokenNames::text,

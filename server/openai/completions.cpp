@@ -344,8 +344,7 @@ ApiResult<GenerationCall> read_completion(const Json& body, const RequestContext
     check_answers(fields, context.limits, prompts.size(), request);
     fields.accept({"model"});
     accept_without_effect(fields, /*is_stored=*/false);
-    if (fields.problem())
-        return *fields.problem();
+    ETNA_CHECK(fields.status());
     collect_ignored(fields, call.output_options);
 
     std::vector<std::string> echoed;

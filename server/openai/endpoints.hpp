@@ -2,8 +2,6 @@
 
 #include "server/router.hpp"
 
-#include <vector>
-
 namespace etna::server::openai {
 
 ApiResult<HttpReply> chat_completions(Service& service, const HttpRequest& request, const Call& call);

@@ -6,13 +6,11 @@
 #include "server/openai/sampling_fields.hpp"
 #include "server/openai/tool_fields.hpp"
 
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <span>
-#include <string>
 #include <vector>
 
 namespace etna::server::openai {

@@ -87,9 +87,7 @@ void load_and_send_answer(ActiveRequest& active, EventStream& stream) {
 
 HttpReply stream_reply(const std::shared_ptr<ActiveRequest>& active,
                        void (*send)(ActiveRequest&, EventStream&)) {
-    HttpReply reply;
-    reply.content_type = std::string(sse::content_type);
-    reply.headers = {{"cache-control", "no-cache"}, {"x-accel-buffering", "no"}};
+    HttpReply reply = sse::reply();
     report_ignored(active->call.output_options, reply);
     active->in_flight->set_status(client_closed_status); // the status if the stream is never run
     reply.stream = [active, send](HttpWriter& writer) {
@@ -166,8 +164,7 @@ ApiError unknown_model(Service& service, std::string_view name, std::string_view
 ApiResult<std::string> model_of(Service& service, const Json& body) {
     Fields fields(body);
     const auto name = fields.text("model");
-    if (fields.problem())
-        return *fields.problem();
+    ETNA_CHECK(fields.status());
     if (name) {
         if (const auto found = service.models.find(*name))
             return found->name;

@@ -3,7 +3,6 @@
 #include "server/fields.hpp"
 #include "server/http/http.hpp"
 
-#include <optional>
 #include <string>
 #include <vector>
 

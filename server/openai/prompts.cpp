@@ -15,7 +15,6 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -218,8 +217,7 @@ ApiResult<EncodedPrompt> encode_conversation(const Service& service, const Promp
 /// The result after all fields have been read: the first error, or the fields without effect.
 ApiResult<OutputOptions> finish_fields(Fields& fields, bool is_strict) {
     fields.accept({"model"});
-    if (fields.problem())
-        return *fields.problem();
+    ETNA_CHECK(fields.status());
     OutputOptions output_options;
     collect_ignored(fields, output_options);
     ETNA_CHECK(refuse_unknown(is_strict, output_options));
@@ -253,8 +251,7 @@ ApiResult<HttpReply> tokenize(Service& service, const HttpRequest& request, cons
     ETNA_TRY(auto prompt, read_prompt_request(service, request));
     Fields fields(prompt.body);
     const bool with_pieces = fields.flag("with_pieces").value_or(false);
-    if (fields.problem())
-        return *fields.problem();
+    ETNA_CHECK(fields.status());
     const bool is_chat = fields.any("messages") != nullptr;
     if (is_chat)
         prompt.body.erase("with_pieces"); // not a chat field
@@ -266,18 +263,9 @@ ApiResult<HttpReply> tokenize(Service& service, const HttpRequest& request, cons
 
 ApiResult<HttpReply> detokenize(Service& service, const HttpRequest& request, const Call& /*call*/) {
     ETNA_TRY(const auto prompt, read_prompt_request(service, request));
-    const text::Tokenizer& tokenizer = prompt.model->tokenizer();
     Fields fields(prompt.body);
     fields.require("tokens");
-    const Json* tokens = fields.list("tokens");
-    std::vector<TokenId> ids;
-    for (const Json& token : tokens == nullptr ? Json::array() : *tokens) {
-        if (!token.is_number_unsigned() || token.get<uint64_t>() >= tokenizer.size()) {
-            fields.refuse("tokens", fmt::format("must be a list of token ids below {}", tokenizer.size()));
-            break;
-        }
-        ids.push_back(token.get<TokenId>());
-    }
+    std::vector<TokenId> ids = read_token_list(fields, "tokens", prompt.model->tokenizer().size());
     ETNA_TRY(const auto finished, finish_fields(fields, prompt.is_strict));
     return final_reply(prompt, finished, text_reply(prompt.model, std::move(ids)));
 }

@@ -116,8 +116,7 @@ ApiResult<HttpReply> change_chat(Service& service, const HttpRequest& request, c
     Fields fields(body);
     fields.require_or_null("metadata");
     const Json metadata = read_metadata(fields);
-    if (fields.problem())
-        return *fields.problem();
+    ETNA_CHECK(fields.status());
     OutputOptions output_options;
     output_options.ignored = fields.unknown();
     ETNA_CHECK(refuse_unknown(is_strict(request), output_options));

@@ -6,7 +6,6 @@
 #include "server/responses/endpoints.hpp"
 #include "server/responses/response_job.hpp"
 
-#include <algorithm>
 #include <array>
 #include <ctime>
 #include <set>
@@ -40,8 +39,7 @@ ApiResult<Json> summary_request(const Json& body, openai::OutputOptions& output_
                                                       "service_tier",
                                                       "prompt_cache_options"};
     fields.accept({forwarded.begin(), forwarded.end()});
-    if (fields.problem())
-        return *fields.problem();
+    ETNA_CHECK(fields.status());
     output_options.ignored = fields.unknown();
     Json request = Json::object();
     for (const char* const name : forwarded) {

@@ -68,7 +68,7 @@ HttpReply with_ignored(const openai::OutputOptions& output_options, HttpReply re
 ApiError not_added(const Error& error) {
     if (error.kind != ErrorKind::invalid_argument)
         return store_failed(error);
-    return {.status = 400, .message = message_for_client(error), .param = "items", .code = "invalid_value"};
+    return {.message = message_for_client(error), .param = "items", .code = "invalid_value"};
 }
 
 /// The parsed request: items with new ids, and metadata.
@@ -84,8 +84,7 @@ struct ItemsRequest {
 ApiResult<Json> read_new_items(Fields& fields, Persistence& persistence, const storage::Owner& owner,
                                Json prior) {
     const Json given = read_items(fields, "items");
-    if (fields.problem())
-        return *fields.problem();
+    ETNA_CHECK(fields.status());
     ETNA_TRY(auto items, resolve_references(persistence, owner, given, "items"));
     ETNA_TRY(const auto opened, unseal(persistence, owner, items, "items"));
     for (const Json& item : opened)
@@ -169,8 +168,7 @@ ApiResult<HttpReply> change_conversation(Service& service, const HttpRequest& re
     Fields fields(body);
     fields.require_or_null("metadata");
     const Json metadata = read_metadata(fields);
-    if (fields.problem())
-        return *fields.problem();
+    ETNA_CHECK(fields.status());
     openai::OutputOptions output_options;
     output_options.ignored = fields.unknown();
     ETNA_CHECK(openai::refuse_unknown(openai::is_strict(request), output_options));

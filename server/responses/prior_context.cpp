@@ -1,6 +1,5 @@
 #include "server/responses/prior_context.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -9,8 +8,7 @@ namespace etna::server::responses {
 namespace {
 
 ApiError cannot_continue(std::string_view member, std::string_view what) {
-    return {.status = 400,
-            .message = fmt::format("`{}` requires stored {}; this server stores none", member, what),
+    return {.message = fmt::format("`{}` requires stored {}; this server stores none", member, what),
             .param = std::string(member),
             .code = "unsupported_parameter"};
 }
@@ -25,8 +23,7 @@ void append(Json& items, const std::string& list) {
 }
 
 ApiError interrupted_error(const std::string& id) {
-    return {.status = 400,
-            .message = fmt::format("the response `{}` was interrupted and cannot be continued", id),
+    return {.message = fmt::format("the response `{}` was interrupted and cannot be continued", id),
             .param = "previous_response_id",
             .code = "previous_response_interrupted"};
 }
@@ -39,8 +36,7 @@ ApiResult<PriorContext> load_response(Persistence& persistence, const storage::O
         if (stream != nullptr && stream->is_unstored())
             return interrupted_error(id);
         const bool is_running = stream != nullptr && !stream->has_ended();
-        return ApiError{.status = 400,
-                        .message = is_running ? fmt::format("the response `{}` is not finished yet", id)
+        return ApiError{.message = is_running ? fmt::format("the response `{}` is not finished yet", id)
                                               : fmt::format("there is no response `{}` to continue", id),
                         .param = "previous_response_id",
                         .code = is_running ? "previous_response_not_ready" : "previous_response_not_found"};
@@ -83,10 +79,7 @@ Result<Json> item_of(storage::Store& store, const storage::Owner& owner, const s
 
 ApiError wrong_item(const std::string& name, std::size_t index, std::string_view problem) {
     const std::string path = fmt::format("{}[{}]", name, index);
-    return {.status = 400,
-            .message = fmt::format("`{}` {}", path, problem),
-            .param = path,
-            .code = "invalid_value"};
+    return {.message = fmt::format("`{}` {}", path, problem), .param = path, .code = "invalid_value"};
 }
 
 } // namespace

@@ -86,7 +86,6 @@ ApiStatus ResponseJob::check_support() {
         if (options_.standard == ResponseStandard::openai || tool["type"] == "function")
             continue;
         return ApiError{
-            .status = 400,
             .message = fmt::format("Open Responses has no tools of type {}; remove the header `etna-dialect`",
                                    tool["type"].get<std::string>()),
             .param = "tools",
@@ -94,8 +93,7 @@ ApiStatus ResponseJob::check_support() {
     }
     request_.stores = request_.stores && service_->persistence->stored_kinds().responses;
     if (request_.is_background && !request_.stores) {
-        return ApiError{.status = 400,
-                        .message = "`background` requires stored responses; this server stores none",
+        return ApiError{.message = "`background` requires stored responses; this server stores none",
                         .param = "background",
                         .code = "unsupported_value"};
     }

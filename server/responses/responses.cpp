@@ -26,10 +26,17 @@ HttpReply complete_reply(ResponseJob& job, const HttpRequest& request) {
     return reply;
 }
 
+HttpReply event_reply(Service& service, std::function<void(EventStream&)> send) {
+    HttpReply reply = sse::reply();
+    reply.stream = [send = std::move(send), keep_alive = service.options.keep_alive](HttpWriter& writer) {
+        EventStream stream(writer, keep_alive);
+        send(stream);
+    };
+    return reply;
+}
+
 HttpReply stream_reply(const std::shared_ptr<ResponseJob>& job) {
-    HttpReply reply;
-    reply.content_type = std::string(sse::content_type);
-    reply.headers = {{"cache-control", "no-cache"}, {"x-accel-buffering", "no"}};
+    HttpReply reply = sse::reply();
     report_ignored(job->active().call.output_options, reply);
     job->active().in_flight->set_status(client_closed_status); // the status if the stream is never run
     reply.stream = [job](HttpWriter& writer) {
@@ -62,18 +69,12 @@ HttpReply background_reply(const std::shared_ptr<ResponseJob>& job, Service& ser
                          .code = "too_many_background_responses",
                          .retry_after_s = 1});
     }
-    HttpReply reply;
+    HttpReply reply =
+        job->request().is_streamed
+            ? event_reply(service,
+                          [response = job->stream()](EventStream& stream) { follow(*response, 0, stream); })
+            : HttpReply{.body = dump_json(object) + "\n"};
     report_ignored(output_options, reply);
-    if (!job->request().is_streamed) {
-        reply.body = dump_json(object) + "\n";
-        return reply;
-    }
-    reply.content_type = std::string(sse::content_type);
-    reply.headers = {{"cache-control", "no-cache"}, {"x-accel-buffering", "no"}};
-    reply.stream = [response = job->stream(), &service](HttpWriter& writer) {
-        EventStream stream(writer, service.options.keep_alive);
-        follow(*response, 0, stream);
-    };
     return reply;
 }
 
@@ -159,29 +160,16 @@ std::shared_ptr<ResponseStream> running_response(Service& service, const HttpReq
                                           call.path_values.front());
 }
 
-HttpReply event_reply(Service& service, std::function<void(EventStream&)> send) {
-    HttpReply reply;
-    reply.content_type = std::string(sse::content_type);
-    reply.headers = {{"cache-control", "no-cache"}, {"x-accel-buffering", "no"}};
-    reply.stream = [send = std::move(send), keep_alive = service.options.keep_alive](HttpWriter& writer) {
-        EventStream stream(writer, keep_alive);
-        send(stream);
-    };
-    return reply;
-}
-
 HttpReply no_events() {
     return reply_of(
-        {.status = 400,
-         .message = "this response has no events: it was not streamed, or it was interrupted before they "
+        {.message = "this response has no events: it was not streamed, or it was interrupted before they "
                     "were stored",
          .param = "stream",
          .code = "unsupported_value"});
 }
 
 HttpReply not_in_background() {
-    return reply_of({.status = 400,
-                     .message = "only background responses can be cancelled; end the others by disconnecting",
+    return reply_of({.message = "only background responses can be cancelled; end the others by disconnecting",
                      .code = "not_in_background"});
 }
 
@@ -230,8 +218,7 @@ ApiResult<HttpReply> show(Service& service, const HttpRequest& request, const Ca
     if (const auto given = query_value(request, "starting_after")) {
         const auto read = std::from_chars(given->data(), given->data() + given->size(), after);
         if (read.ec != std::errc() || read.ptr != given->data() + given->size() || after < 0) {
-            return ApiError{.status = 400,
-                            .message = "`starting_after` must be the sequence number of an event",
+            return ApiError{.message = "`starting_after` must be the sequence number of an event",
                             .param = "starting_after",
                             .code = "invalid_value"};
         }
