@@ -5,15 +5,17 @@
 namespace etna::cli {
 namespace {
 
-/// Returns the variable's folder, or `fallback` below the home folder; empty if neither is known.
-std::filesystem::path xdg_path(const Variables& variables, const char* name, const char* fallback) {
+/// Returns the path of `below` in the variable's folder, or in `fallback` below the home folder; empty if
+/// neither is known.
+std::filesystem::path etna_path(const Variables& variables, const char* name, const char* fallback,
+                                const char* below) {
     if (const auto found = variables.find(name); found != variables.end()) {
-        if (std::filesystem::path path = found->second; path.is_absolute())
-            return path;
+        if (const std::filesystem::path path = found->second; path.is_absolute())
+            return path / below;
     }
     if (const auto home = variables.find("HOME"); home != variables.end()) {
         if (const std::filesystem::path path = home->second; path.is_absolute())
-            return path / fallback;
+            return path / fallback / below;
     }
     return {};
 }
@@ -21,23 +23,19 @@ std::filesystem::path xdg_path(const Variables& variables, const char* name, con
 } // namespace
 
 std::filesystem::path models_folder(const Variables& variables) {
-    const auto data = xdg_path(variables, "XDG_DATA_HOME", ".local/share");
-    return data.empty() ? data : data / "etna" / "models";
+    return etna_path(variables, "XDG_DATA_HOME", ".local/share", "etna/models");
 }
 
 std::filesystem::path cache_folder(const Variables& variables) {
-    const auto cache = xdg_path(variables, "XDG_CACHE_HOME", ".cache");
-    return cache.empty() ? cache : cache / "etna";
+    return etna_path(variables, "XDG_CACHE_HOME", ".cache", "etna");
 }
 
 std::filesystem::path config_file(const Variables& variables) {
-    const auto config = xdg_path(variables, "XDG_CONFIG_HOME", ".config");
-    return config.empty() ? config : config / "etna" / "config.toml";
+    return etna_path(variables, "XDG_CONFIG_HOME", ".config", "etna/config.toml");
 }
 
 std::filesystem::path responses_file(const Variables& variables) {
-    const auto data = xdg_path(variables, "XDG_DATA_HOME", ".local/share");
-    return data.empty() ? data : data / "etna" / "responses.db";
+    return etna_path(variables, "XDG_DATA_HOME", ".local/share", "etna/responses.db");
 }
 
 std::string expand_home(const std::string& path, const Variables& variables) {
@@ -47,8 +45,7 @@ std::string expand_home(const std::string& path, const Variables& variables) {
 }
 
 std::filesystem::path history_file(const Variables& variables) {
-    const auto state = xdg_path(variables, "XDG_STATE_HOME", ".local/state");
-    return state.empty() ? state : state / "etna" / "history";
+    return etna_path(variables, "XDG_STATE_HOME", ".local/state", "etna/history");
 }
 
 ExitCode exit_code_for_signal(int signal) {

@@ -2,6 +2,7 @@
 
 #include "core/base/whole_file.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -23,6 +24,16 @@ Error failed(std::string_view what, const std::filesystem::path& path, int error
 constexpr std::size_t input_block_bytes = 64 * kibibyte;
 
 } // namespace
+
+std::vector<std::string> split_lines(std::string_view text) {
+    std::vector<std::string> lines;
+    while (!text.empty()) {
+        const std::size_t end = std::min(text.find('\n'), text.size());
+        lines.emplace_back(text.substr(0, end));
+        text.remove_prefix(std::min(end + 1, text.size()));
+    }
+    return lines;
+}
 
 void drop_newline(std::string& text) {
     if (text.ends_with("\r\n")) {
@@ -50,8 +61,8 @@ Result<std::optional<std::string>> read_input(int descriptor, FinalNewline newli
             return Error{ErrorKind::io, fmt::format("cannot read standard input: {}", std::strerror(errno))};
         text.append(block.data(), static_cast<std::size_t>(count));
         if (text.size() > input_bytes_max) {
-            return Error{ErrorKind::invalid_argument,
-                         fmt::format("standard input is longer than {} MiB", input_bytes_max / mebibyte)};
+            return invalid_argument(
+                fmt::format("standard input is longer than {} MiB", input_bytes_max / mebibyte));
         }
     }
     if (newline == FinalNewline::dropped)
@@ -76,10 +87,8 @@ Result<std::string> read_text_file(const std::filesystem::path& path, std::size_
     if (file.bad())
         return failed("read", path, errno);
     text.resize(static_cast<std::size_t>(file.gcount()));
-    if (text.size() > bytes_max) {
-        return Error{ErrorKind::invalid_argument,
-                     fmt::format("{} is longer than {} bytes", path.string(), bytes_max)};
-    }
+    if (text.size() > bytes_max)
+        return invalid_argument(fmt::format("{} is longer than {} bytes", path.string(), bytes_max));
     return text;
 }
 

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace etna::cli {
 
@@ -23,6 +24,9 @@ enum class FinalNewline {
 /// device (/dev/null) or closed. Blocks until the end of the input. Errors: io, invalid_argument (longer than
 /// 64 MiB).
 Result<std::optional<std::string>> read_input(int descriptor, FinalNewline newline);
+
+/// Returns the lines without their newlines.
+std::vector<std::string> split_lines(std::string_view text);
 
 /// Removes one newline, "\n" or "\r\n", from the end.
 void drop_newline(std::string& text);

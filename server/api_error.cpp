@@ -52,9 +52,9 @@ ApiError api_error(const Error& error) {
     switch (error.kind) {
     case ErrorKind::invalid_argument:
     case ErrorKind::unsupported:
-        return {.status = 400, .message = message_for_client(error)};
+        return {.message = message_for_client(error)};
     case ErrorKind::context_exceeded: // OpenAI's error code
-        return {.status = 400, .message = message_for_client(error), .code = "context_length_exceeded"};
+        return {.message = message_for_client(error), .code = "context_length_exceeded"};
     case ErrorKind::not_found:
         return {.status = 404, .message = message_for_client(error), .code = "not_found"};
     case ErrorKind::busy:

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/base/error.hpp"
+#include "core/base/result.hpp"
 #include "server/http/http.hpp"
 
 #include <optional>
@@ -18,6 +18,12 @@ struct ApiError {
     std::optional<std::string> code = {};
     std::optional<int> retry_after_s = {};
 };
+
+/// A value, or the error that the client receives.
+template <class T>
+using ApiResult = Result<T, ApiError>;
+
+using ApiStatus = ApiResult<void>;
 
 /// The message for a client error, with its hint. A hint that names command-line options addresses the
 /// operator and is left out.

@@ -3,6 +3,7 @@
 #include "core/base/utf8.hpp"
 
 #include <cstdlib>
+#include <string_view>
 #include <utility>
 
 namespace etna::server {
@@ -26,20 +27,9 @@ bool begins_text(std::string_view seen) {
 }
 
 char unescaped(char letter) {
-    switch (letter) {
-    case 'n':
-        return '\n';
-    case 't':
-        return '\t';
-    case 'r':
-        return '\r';
-    case 'b':
-        return '\b';
-    case 'f':
-        return '\f';
-    default:
-        return letter;
-    }
+    constexpr std::string_view letters = "ntrbf";
+    const std::size_t index = letters.find(letter);
+    return index == std::string_view::npos ? letter : "\n\t\r\b\f"[index];
 }
 
 } // namespace

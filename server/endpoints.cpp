@@ -22,13 +22,14 @@ HttpReply state_reply(int status, std::string_view state) {
 }
 
 /// GET /live.
-HttpReply show_liveness(Service& /*service*/, const HttpRequest& /*request*/, const Call& /*call*/) {
+ApiResult<HttpReply> show_liveness(Service& /*service*/, const HttpRequest& /*request*/,
+                                   const Call& /*call*/) {
     return state_reply(200, "ok");
 }
 
 /// GET /ready and /health: 200, or 503 with the reason. Warns if the store is in memory because its file
 /// could not be opened.
-HttpReply show_readiness(Service& service, const HttpRequest& /*request*/, const Call& /*call*/) {
+ApiResult<HttpReply> show_readiness(Service& service, const HttpRequest& /*request*/, const Call& /*call*/) {
     switch (service.state.load()) {
     case ServiceState::starting:
         return state_reply(503, "starting");
@@ -43,7 +44,7 @@ HttpReply show_readiness(Service& service, const HttpRequest& /*request*/, const
             "responses are kept in memory only, until the server ends: their file could not be "
             "opened; another server probably uses it";
     }
-    return {.body = dump_json(state) + "\n"};
+    return HttpReply{.body = dump_json(state) + "\n"};
 }
 
 /// Shown when the server's address is opened in a browser. Contains nothing specific to this server, because
@@ -66,14 +67,15 @@ client to this page's address followed by <code>/v1</code>.</p>
 </html>
 )";
 
-HttpReply show_front_page(Service& /*service*/, const HttpRequest& /*request*/, const Call& /*call*/) {
-    return {.headers = {{"content-security-policy", "default-src 'none'"}},
-            .content_type = "text/html; charset=utf-8",
-            .body = std::string(front_page)};
+ApiResult<HttpReply> show_front_page(Service& /*service*/, const HttpRequest& /*request*/,
+                                     const Call& /*call*/) {
+    return HttpReply{.headers = {{"content-security-policy", "default-src 'none'"}},
+                     .content_type = "text/html; charset=utf-8",
+                     .body = std::string(front_page)};
 }
 
-HttpReply show_openapi(Service& service, const HttpRequest& /*request*/, const Call& /*call*/) {
-    return {.body = openapi_document(all_routes(service.options))};
+ApiResult<HttpReply> show_openapi(Service& service, const HttpRequest& /*request*/, const Call& /*call*/) {
+    return HttpReply{.body = openapi_document(all_routes(service.options))};
 }
 
 /// A metric of every model, sampled at scrape time; empty if it is not available.
@@ -134,9 +136,9 @@ std::vector<Metrics::Reading> current_readings(const std::vector<ModelListing>& 
     return readings;
 }
 
-HttpReply show_metrics(Service& service, const HttpRequest& /*request*/, const Call& /*call*/) {
-    return {.content_type = "text/plain; version=0.0.4; charset=utf-8",
-            .body = service.metrics.text(current_readings(service.models.list()))};
+ApiResult<HttpReply> show_metrics(Service& service, const HttpRequest& /*request*/, const Call& /*call*/) {
+    return HttpReply{.content_type = "text/plain; version=0.0.4; charset=utf-8",
+                     .body = service.metrics.text(current_readings(service.models.list()))};
 }
 
 /// Adds the routes under /v1, the root, and /v3.

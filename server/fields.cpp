@@ -59,10 +59,8 @@ std::optional<double> Fields::number(std::string_view name, double low, double h
     const Json* value = take(name);
     if (value == nullptr)
         return std::nullopt;
-    if (!value->is_number()) {
-        refuse_type(name, "a number");
-        return std::nullopt;
-    }
+    if (!value->is_number())
+        return refuse_type(name, "a number");
     const double number = value->get<double>();
     const bool is_below = at_low == Bound::included ? number < low : number <= low;
     const bool is_above = at_high == Bound::included ? number > high : number >= high;
@@ -82,10 +80,8 @@ std::optional<int64_t> Fields::integer(std::string_view name, int64_t low, int64
     const bool is_integer =
         value->is_number_integer() ||
         (value->is_number_float() && value->get<double>() == std::floor(value->get<double>()));
-    if (!is_integer) {
-        refuse_type(name, "an integer");
-        return std::nullopt;
-    }
+    if (!is_integer)
+        return refuse_type(name, "an integer");
     const std::optional<int64_t> integer = within_64_bits(*value);
     const bool is_above = integer ? *integer > high : value->get<double>() > 0;
     if (!integer || is_above || *integer < low) {
@@ -117,10 +113,8 @@ std::optional<std::vector<std::string>> Fields::texts(std::string_view name, std
     if (value->is_string())
         return std::vector{value->get<std::string>()};
     if (!value->is_array() ||
-        !std::all_of(value->begin(), value->end(), [](const Json& one) { return one.is_string(); })) {
-        refuse_type(name, "a string or a list of strings");
-        return std::nullopt;
-    }
+        !std::all_of(value->begin(), value->end(), [](const Json& one) { return one.is_string(); }))
+        return refuse_type(name, "a string or a list of strings");
     if (value->size() > count_max) {
         refuse(name, fmt::format("has {} strings; at most {} are allowed", value->size(), count_max),
                "array_above_max_length");
@@ -186,8 +180,7 @@ void Fields::require_or_null(std::string_view name) {
 
 void Fields::refuse(std::string_view name, std::string problem, std::string code) {
     if (!problem_) {
-        problem_ = ApiError{.status = 400,
-                            .message = fmt::format("`{}` {}", path_of(name), problem),
+        problem_ = ApiError{.message = fmt::format("`{}` {}", path_of(name), problem),
                             .param = path_of(name),
                             .code = std::move(code)};
     }
@@ -202,8 +195,16 @@ void Fields::adopt_unknown(const std::vector<std::string>& paths) {
     nested_unknown_.insert(nested_unknown_.end(), paths.begin(), paths.end());
 }
 
-void Fields::refuse_type(std::string_view name, std::string_view expected) {
+void Fields::adopt(const Fields& nested) {
+    if (nested.problem_)
+        adopt(*nested.problem_);
+    adopt_unknown(nested.unknown());
+}
+
+/// Returns nothing, for readers that return no value.
+std::nullopt_t Fields::refuse_type(std::string_view name, std::string_view expected) {
     refuse(name, fmt::format("must be {}", expected), "invalid_type");
+    return std::nullopt;
 }
 
 std::vector<std::string> Fields::unknown() const {

@@ -59,8 +59,10 @@ public:
     /// Merge the results of a nested reader.
     void adopt(const ApiError& problem);
     void adopt_unknown(const std::vector<std::string>& paths);
+    void adopt(const Fields& nested);
 
     [[nodiscard]] const std::optional<ApiError>& problem() const { return problem_; }
+    [[nodiscard]] ApiStatus status() const { return problem_ ? ApiStatus(*problem_) : ApiStatus(); }
 
     /// Paths of the fields that were never read, in document order.
     [[nodiscard]] std::vector<std::string> unknown() const;
@@ -72,7 +74,7 @@ public:
 
 private:
     const Json* take(std::string_view name);
-    void refuse_type(std::string_view name, std::string_view expected);
+    std::nullopt_t refuse_type(std::string_view name, std::string_view expected);
 
     const Json* object_;
     std::string path_;

@@ -138,7 +138,7 @@ private:
 };
 
 ApiError refused(std::string message) {
-    return {.status = 400, .message = std::move(message), .code = "invalid_json"};
+    return {.message = std::move(message), .code = "invalid_json"};
 }
 
 ApiError invalid_at(std::size_t byte) {
@@ -146,7 +146,7 @@ ApiError invalid_at(std::size_t byte) {
 }
 
 /// `memory`: the request's; null: memory is not counted.
-std::variant<Json, ApiError> parse(std::string_view body, MemoryReservation* memory) {
+ApiResult<Json> parse(std::string_view body, MemoryReservation* memory) {
     // The library treats a zero byte as the end.
     if (const std::size_t zero = body.find('\0'); zero != std::string_view::npos)
         return invalid_at(zero + 1);
@@ -176,11 +176,11 @@ std::variant<Json, ApiError> parse(std::string_view body, MemoryReservation* mem
 
 } // namespace
 
-std::variant<Json, ApiError> parse_body(const HttpRequest& request) {
+ApiResult<Json> parse_body(const HttpRequest& request) {
     return parse(request.body, request.memory.get());
 }
 
-std::variant<Json, ApiError> parse_body(std::string_view body) {
+ApiResult<Json> parse_body(std::string_view body) {
     return parse(body, nullptr);
 }
 

@@ -4,7 +4,6 @@
 #include "server/api_error.hpp"
 
 #include <string_view>
-#include <variant>
 
 namespace etna::server {
 
@@ -27,9 +26,9 @@ constexpr std::size_t json_value_bytes = 96;
 /// (HttpRequest::reserve_memory). Errors: 400, with the position, also if a number has more digits than a
 /// double in a JSON Schema keyword that constrains answers; 413 (too many values); 503 (the request memory
 /// budget is exhausted).
-std::variant<Json, ApiError> parse_body(const HttpRequest& request);
+ApiResult<Json> parse_body(const HttpRequest& request);
 
 /// The same for a text whose memory is not counted.
-std::variant<Json, ApiError> parse_body(std::string_view body);
+ApiResult<Json> parse_body(std::string_view body);
 
 } // namespace etna::server

@@ -13,8 +13,7 @@ constexpr uint32_t limit_default = 20;
 constexpr uint32_t limit_max = 100;
 
 ApiError invalid_parameter(std::string_view name, std::string_view problem) {
-    return {.status = 400,
-            .message = fmt::format("`{}` {}", name, problem),
+    return {.message = fmt::format("`{}` {}", name, problem),
             .param = std::string(name),
             .code = "invalid_value"};
 }
@@ -29,8 +28,7 @@ std::optional<std::string> query_value(const HttpRequest& request, std::string_v
     return std::nullopt;
 }
 
-std::variant<storage::PageRequest, ApiError> read_page(const HttpRequest& request,
-                                                       storage::Order default_order) {
+ApiResult<storage::PageRequest> read_page(const HttpRequest& request, storage::Order default_order) {
     storage::PageRequest page = {
         .after = query_value(request, "after").value_or(""), .limit = limit_default, .order = default_order};
     if (const auto limit = query_value(request, "limit")) {
@@ -76,11 +74,8 @@ ApiError unknown_cursor() {
     return invalid_parameter("after", "is not an item of this list");
 }
 
-HttpReply page_reply(const HttpRequest& request, Json items, storage::Order default_order) {
-    const auto read = read_page(request, default_order);
-    if (const auto* error = std::get_if<ApiError>(&read))
-        return reply_of(*error);
-    const auto& page = std::get<storage::PageRequest>(read);
+ApiResult<HttpReply> page_reply(const HttpRequest& request, Json items, storage::Order default_order) {
+    ETNA_TRY(const auto page, read_page(request, default_order));
     if (page.order == storage::Order::descending)
         std::reverse(items.begin(), items.end());
     auto begin = items.begin();
@@ -88,7 +83,7 @@ HttpReply page_reply(const HttpRequest& request, Json items, storage::Order defa
         begin = std::find_if(items.begin(), items.end(),
                              [&](const Json& item) { return item["id"] == page.after; });
         if (begin == items.end())
-            return reply_of(unknown_cursor());
+            return unknown_cursor();
         ++begin;
     }
     Json data = Json::array();

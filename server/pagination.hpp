@@ -6,7 +6,6 @@
 
 #include <optional>
 #include <string>
-#include <variant>
 
 // Paginated lists: the query parameters `limit`, `order` and `after`.
 namespace etna::server {
@@ -16,8 +15,7 @@ std::optional<std::string> query_value(const HttpRequest& request, std::string_v
 
 /// Reads the pagination parameters; without one for the order, it is `default_order`. Errors: 400, with the
 /// parameter.
-std::variant<storage::PageRequest, ApiError> read_page(const HttpRequest& request,
-                                                       storage::Order default_order);
+ApiResult<storage::PageRequest> read_page(const HttpRequest& request, storage::Order default_order);
 
 /// {"object": "list", "data", "first_id", "last_id", "has_more"}.
 HttpReply list_reply(Json data, bool has_more);
@@ -29,6 +27,6 @@ HttpReply list_reply(const storage::Page& page);
 ApiError unknown_cursor();
 
 /// Paginates a complete list, given oldest first. Errors: 400 (invalid parameters, no item `after`).
-HttpReply page_reply(const HttpRequest& request, Json items, storage::Order default_order);
+ApiResult<HttpReply> page_reply(const HttpRequest& request, Json items, storage::Order default_order);
 
 } // namespace etna::server

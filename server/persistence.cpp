@@ -98,8 +98,7 @@ ApiError store_failed(const Error& error) {
 }
 
 ApiError storage_disabled(std::string_view what) {
-    return {.status = 400,
-            .message = fmt::format("{} are not available: this server stores nothing", what),
+    return {.message = fmt::format("{} are not available: this server stores nothing", what),
             .code = "unsupported_operation"};
 }
 

@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 namespace etna::server {
 
@@ -46,6 +47,14 @@ storage::Owner owner_of(const AccessRules& access, const HttpRequest& request);
 
 /// Converts a store failure to an API error.
 ApiError store_failed(const Error& error);
+
+/// Returns the value of a store operation, or store_failed() of its error.
+template <class T>
+ApiResult<T> from_store(Result<T> result) {
+    if (!result)
+        return store_failed(result.error());
+    return std::move(result).value();
+}
 
 /// The error for `what` ("conversations") if it is not stored.
 ApiError storage_disabled(std::string_view what);

@@ -148,7 +148,8 @@ HttpReply Router::route(const HttpRequest& request, Call& call, Notes& notes) co
         call.path_values = std::move(*values);
         call.dialect = route.dialect;
         try {
-            HttpReply reply = route.endpoint(*service_, request, call);
+            auto result = route.endpoint(*service_, request, call);
+            HttpReply reply = result ? std::move(result).value() : reply_of(result.error());
             if (reply.status == 503 && request.memory != nullptr && request.memory->is_too_large())
                 return reply_of(too_large_for_memory());
             return reply;

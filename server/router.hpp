@@ -4,7 +4,6 @@
 #include "server/openai/sampling_fields.hpp"
 #include "server/service.hpp"
 
-#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,7 +18,7 @@ struct Call {
     openai::Dialect dialect = openai::Dialect::openai;
 };
 
-using Endpoint = HttpReply (*)(Service& service, const HttpRequest& request, const Call& call);
+using Endpoint = ApiResult<HttpReply> (*)(Service& service, const HttpRequest& request, const Call& call);
 
 /// Whether a route requires an API key and a ready server.
 enum class RouteAccess : uint8_t { guarded, open };

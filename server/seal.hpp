@@ -3,7 +3,6 @@
 #include "core/base/result.hpp"
 
 #include <array>
-#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>

@@ -27,16 +27,6 @@
 namespace etna::cli {
 namespace {
 
-std::vector<std::string> split_lines(std::string_view text) {
-    std::vector<std::string> lines;
-    while (!text.empty()) {
-        const std::size_t end = std::min(text.find('\n'), text.size());
-        lines.emplace_back(text.substr(0, end));
-        text.remove_prefix(std::min(end + 1, text.size()));
-    }
-    return lines;
-}
-
 Result<const generate::ChatFormat*> format_of(const ChatSession& session) {
     return session.model().chat().find({.tools = !session.tools().is_empty()});
 }
@@ -123,8 +113,8 @@ Result<std::vector<std::string>> lines_of(const std::string& what, const ChatSta
         ETNA_TRY(const auto* format, format_of(state.session));
         return split_lines(format->chat_template.text());
     }
-    return Error{ErrorKind::invalid_argument, fmt::format("/show has no {}", backquoted(what)),
-                 "use /show alone, or with messages, system, tools, template or prompt"};
+    return invalid_argument(fmt::format("/show has no {}", backquoted(what)),
+                            "use /show alone, or with messages, system, tools, template or prompt");
 }
 
 /// Returns the output of /stats.
@@ -198,7 +188,7 @@ Result<ChatStep> clear(ChatState& state, const std::string& /*argument*/) {
 Result<ChatStep> undo(ChatState& state, const std::string& /*argument*/) {
     const auto taken = state.session.undo();
     if (!taken)
-        return Error{ErrorKind::invalid_argument, "there is no message to undo"};
+        return invalid_argument("there is no message to undo");
     state.diagnostics.note(fmt::format("removed: {}", backquoted(*taken)));
     return ChatStep::proceed;
 }
@@ -423,10 +413,10 @@ Result<ChatStep> run_chat_command(ChatState& state, const std::string& message) 
     if (found == all_chat_commands.end())
         return no_such_command(name);
     if (found->argument.empty() && !argument.empty())
-        return Error{ErrorKind::invalid_argument, fmt::format("{} takes no argument", name)};
+        return invalid_argument(fmt::format("{} takes no argument", name));
     if (argument.empty() && !found->argument.empty() && found->argument[0] != '[') {
-        return Error{ErrorKind::invalid_argument, fmt::format("{} needs an argument", name),
-                     fmt::format("{} {}: {}", name, found->argument, found->summary)};
+        return invalid_argument(fmt::format("{} needs an argument", name),
+                                fmt::format("{} {}: {}", name, found->argument, found->summary));
     }
     return found->run(state, argument);
 }

@@ -43,11 +43,11 @@ public:
         ETNA_TRY(const std::size_t turns, turns_that_fit());
         ETNA_TRY(const uint32_t tokens, count(turns));
         if (tokens >= model_->context_tokens()) {
-            return Error{ErrorKind::invalid_argument,
-                         fmt::format("this turn alone has {} tokens; with its answer it must fit in the "
-                                     "context of {}: it is removed",
-                                     tokens, model_->context_tokens()),
-                         "shorten the message, or raise --ctx-size"};
+            return invalid_argument(
+                fmt::format("this turn alone has {} tokens; with its answer it must fit in the "
+                            "context of {}: it is removed",
+                            tokens, model_->context_tokens()),
+                "shorten the message, or raise --ctx-size");
         }
         return start_of(turns) - head_;
     }

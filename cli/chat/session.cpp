@@ -104,7 +104,7 @@ Status ChatSession::retry() {
     const std::vector<chat::Message> before = messages_;
     const auto user = last_user(messages_);
     if (user == messages_.end())
-        return Error{ErrorKind::invalid_argument, "there is no message to answer again"};
+        return invalid_argument("there is no message to answer again");
     messages_.erase(std::next(user), messages_.end());
     const Status status = answer();
     if (!status)
@@ -158,11 +158,10 @@ Status ChatSession::attach(const std::string& text) {
     ETNA_TRY(const auto tokens,
              model_.tokenizer().encode(attached, {.special = text::SpecialTokens::literal}));
     if (tokens.size() >= model_.context_tokens()) {
-        return Error{
-            ErrorKind::invalid_argument,
+        return invalid_argument(
             fmt::format("the message would have {} tokens; with its answer it must fit in the context of {}",
                         tokens.size(), model_.context_tokens()),
-            "attach less, or raise --ctx-size"};
+            "attach less, or raise --ctx-size");
     }
     attached_ = attached;
     return {};

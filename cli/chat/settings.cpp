@@ -65,15 +65,15 @@ Status ChatSettings::set(const std::string& name, const std::string& value) {
     TypedArguments changed = arguments_;
     if (option->kind == Kind::flag) {
         if (!value.empty() && value != "on" && value != "off")
-            return Error{ErrorKind::invalid_argument, fmt::format("/set {} takes on or off", name)};
+            return invalid_argument(fmt::format("/set {} takes on or off", name));
         if (is_about_thinking(name)) {
             for (const char* each : thinking_names)
                 changed.options.erase(each);
         }
         changed.options[name] = {{value == "off" ? "false" : "true", "/set " + name}};
     } else if (value.empty()) {
-        return Error{ErrorKind::invalid_argument, fmt::format("/set {} needs a value", name),
-                     fmt::format("{}: {}", name, option->description)};
+        return invalid_argument(fmt::format("/set {} needs a value", name),
+                                fmt::format("{}: {}", name, option->description));
     } else if (option->repeat == Repeat::collect) {
         changed.options[name].push_back({value, "/set " + name});
     } else {

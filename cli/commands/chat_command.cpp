@@ -45,31 +45,29 @@ constexpr std::array chat_positionals = {
 /// exist only for `etna run`.
 constexpr std::array chat_length_options = {max_tokens_option(1, "stop after N tokens")};
 
-constexpr std::array chat_terminal_options = {
+constexpr std::array chat_terminal_rows = {
     Option{.name = "logprobs",
            .value = "N",
            .kind = Kind::integer,
            .range = {0, generate::logprobs_max},
            .description = "print each token's log-probability on standard error after each answer, with the "
-                          "N likeliest tokens; before any penalty or filter",
-           .category = Category::output},
+                          "N likeliest tokens; before any penalty or filter"},
     Option{.name = "no-history",
            .description = "do not save typed lines to $XDG_STATE_HOME/etna/history",
-           .brief = "do not save typed lines",
-           .category = Category::output},
+           .brief = "do not save typed lines"},
     Option{.name = "no-wrap",
            .description = "let the terminal break lines; otherwise lines break between words, except in code "
                           "between three backquotes",
-           .brief = "let the terminal break lines",
-           .category = Category::output},
+           .brief = "let the terminal break lines"},
     Option{.name = "verbose",
            .short_name = 'v',
            .description = "print context use and speed on standard error after each answer",
-           .brief = "print context use and speed after each answer",
-           .category = Category::output},
+           .brief = "print context use and speed after each answer"},
     help_option,
     help_all_option,
 };
+
+constexpr auto chat_terminal_options = in_category(Category::output, chat_terminal_rows);
 
 constexpr std::array chat_examples = {
     Example{"etna chat", "chat with the built-in model"},
@@ -218,12 +216,6 @@ ExitCode chat_command(ChatOptions options, const Environment& environment) {
     return exit_code(state, end_signal());
 }
 
-Result<ExitCode> run_chat(const Command& command, const TypedArguments& arguments,
-                          const Environment& environment) {
-    auto options = validate_chat(command, arguments);
-    return options ? Result<ExitCode>(chat_command(std::move(*options), environment)) : options.error();
-}
-
 } // namespace
 
 Command chat_spec() {
@@ -262,7 +254,7 @@ Command chat_spec() {
         .options = options,
         .examples = chat_examples,
         .compat = all_compat_chat,
-        .run = run_chat};
+        .run = run_validated<validate_chat, chat_command>};
 }
 
 } // namespace etna::cli

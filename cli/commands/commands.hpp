@@ -2,8 +2,18 @@
 
 #include "cli/options/option_table.hpp"
 
+#include <utility>
+
 // The commands of etna, each in its own file: its arguments, options, examples and the function that runs it.
 namespace etna::cli {
+
+/// Validates a command's arguments and runs it with its options: the form of Command::run.
+template <auto validate, auto run_with>
+Result<ExitCode> run_validated(const Command& command, const TypedArguments& arguments,
+                               const Environment& environment) {
+    ETNA_TRY(auto options, validate(command, arguments));
+    return run_with(std::move(options), environment);
+}
 
 Command run_spec();
 Command chat_spec();

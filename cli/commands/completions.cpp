@@ -102,6 +102,11 @@ Completion completion_of(const Option& option) {
     return is_file ? Completion::files : Completion::none;
 }
 
+/// Returns the text for the kind of an option's value, from texts in the order of Completion.
+std::string by_completion(const Option& option, const std::array<std::string_view, 4>& texts) {
+    return std::string(texts[static_cast<std::size_t>(completion_of(option))]);
+}
+
 /// File names are data: compgen -W would expand their content.
 std::string bash_models() {
     return fmt::format(
@@ -127,17 +132,7 @@ std::string bash_value(const Option& option) {
         return fmt::format("COMPREPLY=($(compgen -W \"{}\" -- \"$current\"));",
                            fmt::join(option.choices, " "));
     }
-    switch (completion_of(option)) {
-    case Completion::models:
-        return "_etna_models;";
-    case Completion::files:
-        return "_etna_files -f;";
-    case Completion::folders:
-        return "_etna_files -d;";
-    case Completion::none:
-        break;
-    }
-    return "";
+    return by_completion(option, {"", "_etna_models;", "_etna_files -f;", "_etna_files -d;"});
 }
 
 std::string bash_arguments(const Command& command) {
@@ -152,17 +147,7 @@ std::string bash_arguments(const Command& command) {
 std::string zsh_value(const Option& option) {
     if (option.kind == Kind::choice)
         return fmt::format("({})", fmt::join(option.choices, " "));
-    switch (completion_of(option)) {
-    case Completion::models:
-        return "_etna_models";
-    case Completion::files:
-        return "_files";
-    case Completion::folders:
-        return "_files -/";
-    case Completion::none:
-        break;
-    }
-    return "";
+    return by_completion(option, {"", "_etna_models", "_files", "_files -/"});
 }
 
 std::string zsh_argument(const Positional& positional) {
@@ -203,17 +188,8 @@ std::string fish_value(const Option& option) {
         return "";
     if (option.kind == Kind::choice)
         return fmt::format(" -x -a {}", shell_quoted(fmt::format("{}", fmt::join(option.choices, " "))));
-    switch (completion_of(option)) {
-    case Completion::models:
-        return " -x -a '(__etna_models)'";
-    case Completion::files:
-        return " -r -F";
-    case Completion::folders:
-        return " -x -a '(__fish_complete_directories)'";
-    case Completion::none:
-        break;
-    }
-    return " -x";
+    return by_completion(
+        option, {" -x", " -x -a '(__etna_models)'", " -r -F", " -x -a '(__fish_complete_directories)'"});
 }
 
 } // namespace
@@ -325,10 +301,9 @@ Result<std::string> completion_script(std::string_view shell) {
         return zsh_completion();
     if (shell == "fish")
         return fish_completion();
-    return Error{ErrorKind::invalid_argument,
-                 shell.empty() ? "no shell given"
-                               : fmt::format("there is no completion for {}", backquoted(shell)),
-                 "use bash, zsh or fish"};
+    return invalid_argument(shell.empty() ? "no shell given"
+                                          : fmt::format("there is no completion for {}", backquoted(shell)),
+                            "use bash, zsh or fish");
 }
 
 /// Returns the man page of that name. Errors: invalid_argument.
@@ -342,8 +317,8 @@ Result<std::string> document(std::string_view name) {
             return man_page(*command);
         known += ", " + page;
     }
-    return Error{ErrorKind::invalid_argument, fmt::format("there is no document {}", backquoted(name)),
-                 fmt::format("use one of {}", known)};
+    return invalid_argument(fmt::format("there is no document {}", backquoted(name)),
+                            fmt::format("use one of {}", known));
 }
 
 Result<ExitCode> print_document(const Result<std::string>& text, const Environment& environment) {

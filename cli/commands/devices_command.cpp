@@ -49,19 +49,8 @@ using runtime::DeviceReport;
 using runtime::DeviceReports;
 
 std::string_view type_name(vk::DeviceType type) {
-    switch (type) {
-    case vk::DeviceType::discrete:
-        return "discrete";
-    case vk::DeviceType::integrated:
-        return "integrated";
-    case vk::DeviceType::virtual_gpu:
-        return "virtual";
-    case vk::DeviceType::cpu:
-        return "cpu";
-    case vk::DeviceType::other:
-        break;
-    }
-    return "other";
+    constexpr std::array<std::string_view, 5> names = {"discrete", "integrated", "virtual", "cpu", "other"};
+    return names[static_cast<std::size_t>(type)];
 }
 
 std::string_view state_name(runtime::SelfCheckReport::State state) {
@@ -205,12 +194,6 @@ ExitCode devices_command(const DevicesOptions& options, const Environment& envir
     return reports ? ExitCode::done : ExitCode::failed;
 }
 
-Result<ExitCode> run_devices(const Command& command, const TypedArguments& arguments,
-                             const Environment& environment) {
-    const auto options = validate_devices(command, arguments);
-    return options ? Result<ExitCode>(devices_command(*options, environment)) : options.error();
-}
-
 } // namespace
 
 Command devices_spec() {
@@ -222,7 +205,7 @@ Command devices_spec() {
             .positionals = {},
             .options = devices_options,
             .examples = devices_examples,
-            .run = run_devices};
+            .run = run_validated<validate_devices, devices_command>};
 }
 
 } // namespace etna::cli

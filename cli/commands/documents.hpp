@@ -3,8 +3,10 @@
 #include "cli/options/option_table.hpp"
 #include "core/base/result.hpp"
 
+#include <map>
+#include <span>
 #include <string>
-#include <string_view>
+#include <vector>
 
 namespace etna::cli {
 
@@ -31,6 +33,8 @@ std::string fish_completion();
 /// brackets.
 std::string signature(const Option& option);
 std::string details(const Option& option);
+/// The options that are shown, in the order of the table.
+std::map<Category, std::vector<const Option*>> by_category(std::span<const Option> options);
 /// "MODEL [PROMPT]".
 std::string synopsis(const Command& command);
 

@@ -52,17 +52,11 @@ std::string indented_signature(const Option& option) {
 }
 
 void append_options(std::string& page, std::span<const Option> options) {
-    for (const Category category : {Category::generation, Category::sampling, Category::device,
-                                    Category::server, Category::output, Category::help}) {
-        bool has_title = false;
-        for (const Option& option : options) {
-            if (option.category != category || option.visibility == Visibility::hidden)
-                continue;
-            if (!has_title)
-                page += fmt::format("\n{}:\n", title(category));
-            has_title = true;
-            append_row(page, indented_signature(option),
-                       fmt::format("{}{}", option.description, details(option)));
+    for (const auto& [category, shown] : by_category(options)) {
+        page += fmt::format("\n{}:\n", title(category));
+        for (const Option* option : shown) {
+            append_row(page, indented_signature(*option),
+                       fmt::format("{}{}", option->description, details(*option)));
         }
     }
 }
@@ -137,6 +131,15 @@ std::string brief_help(const Command& command) {
 }
 
 } // namespace
+
+std::map<Category, std::vector<const Option*>> by_category(std::span<const Option> options) {
+    std::map<Category, std::vector<const Option*>> shown;
+    for (const Option& option : options) {
+        if (option.visibility == Visibility::shown)
+            shown[option.category].push_back(&option);
+    }
+    return shown;
+}
 
 std::string signature(const Option& option) {
     std::string result = option.short_name == 0 ? "" : fmt::format("-{}, ", option.short_name);

@@ -42,17 +42,10 @@ void append_item(std::string& page, std::string_view term, std::string_view text
 }
 
 void append_man_options(std::string& page, std::span<const Option> options) {
-    for (const Category category : {Category::generation, Category::sampling, Category::device,
-                                    Category::server, Category::output, Category::help}) {
-        bool has_title = false;
-        for (const Option& option : options) {
-            if (option.category != category || option.visibility == Visibility::hidden)
-                continue;
-            if (!has_title)
-                page += fmt::format(".SS {}\n", title(category));
-            has_title = true;
-            append_item(page, signature(option), fmt::format("{}{}", option.description, details(option)));
-        }
+    for (const auto& [category, shown] : by_category(options)) {
+        page += fmt::format(".SS {}\n", title(category));
+        for (const Option* option : shown)
+            append_item(page, signature(*option), fmt::format("{}{}", option->description, details(*option)));
     }
 }
 

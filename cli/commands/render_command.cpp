@@ -172,8 +172,8 @@ Result<RenderOptions> validate_render(const Command& command, const TypedArgumen
         options.model = arguments.positionals[0];
     options.chat_template = values.text("chat-template").value_or("");
     if (options.model.empty() && options.chat_template.empty()) {
-        return Error{ErrorKind::invalid_argument, "no model and no chat template given",
-                     "try `etna render demo < request.json`, or `etna render --help`"};
+        return invalid_argument("no model and no chat template given",
+                                "try `etna render demo < request.json`, or `etna render --help`");
     }
     options.bos = values.text("bos");
     options.eos = values.text("eos");
@@ -206,12 +206,6 @@ ExitCode render_command(const RenderOptions& options, const Environment& environ
     return ExitCode::done;
 }
 
-Result<ExitCode> run_render(const Command& command, const TypedArguments& arguments,
-                            const Environment& environment) {
-    const auto options = validate_render(command, arguments);
-    return options ? Result<ExitCode>(render_command(*options, environment)) : options.error();
-}
-
 } // namespace
 
 Command render_spec() {
@@ -228,7 +222,7 @@ Command render_spec() {
             .options = render_options,
             .examples = render_examples,
             .compat = compat_model,
-            .run = run_render};
+            .run = run_validated<validate_render, render_command>};
 }
 
 } // namespace etna::cli

@@ -62,34 +62,32 @@ constexpr std::array run_prompt_options = {
            .brief = "continue the prompt, without a chat template"},
 };
 
-constexpr std::array run_output_options = {
+constexpr std::array run_output_rows = {
     Option{.name = "json",
            .description = "write one JSON object at the end instead of text",
-           .brief = "write one JSON object at the end instead of text",
-           .category = Category::output},
+           .brief = "write one JSON object at the end instead of text"},
     Option{.name = "logprobs",
            .value = "N",
            .kind = Kind::integer,
            .range = {0, generate::logprobs_max},
            .description =
                "report each token's log-probability and those of the N likeliest tokens; before any penalty "
-               "or filter; in JSON as in OpenAI's API, otherwise as lines on standard error after the text",
-           .category = Category::output},
+               "or filter; in JSON as in OpenAI's API, otherwise as lines on standard error after the text"},
     Option{.name = "prompt-logprobs",
            .value = "N",
            .kind = Kind::integer,
            .range = {0, generate::logprobs_max},
            .description = "score the prompt: log-probability and rank of each token, and the N likeliest "
-                          "tokens; in JSON as in vLLM's API, otherwise as lines on standard error",
-           .category = Category::output},
+                          "tokens; in JSON as in vLLM's API, otherwise as lines on standard error"},
     Option{.name = "verbose",
            .short_name = 'v',
            .description = "print the device and the timings on standard error",
-           .brief = "print the device and the timings on standard error",
-           .category = Category::output},
+           .brief = "print the device and the timings on standard error"},
     help_option,
     help_all_option,
 };
+
+constexpr auto run_output_options = in_category(Category::output, run_output_rows);
 
 constexpr std::array run_examples = {
     Example{"etna run demo \"What is 34 + 58?\"", "ask the built-in model"},
@@ -113,8 +111,7 @@ constexpr std::array answers_options = {
            .range = {1, answers_max},
            .default_text = "1",
            .description = "give N answers, separated by an empty line; each is written once it is complete; "
-                          "with --json, one object per line",
-           .category = Category::generation},
+                          "with --json, one object per line"},
 };
 
 constexpr auto all_compat_run =
@@ -163,20 +160,19 @@ Status check_raw(const RunOptions& options) {
         option = generation.thinking == chat::Thinking::on ? "--think" : "--no-think";
     if (option == nullptr)
         return {};
-    return Error{ErrorKind::invalid_argument, fmt::format("{} and --raw exclude each other", option),
-                 "remove one of them, or write the complete prompt in the model's own format"};
+    return invalid_argument(fmt::format("{} and --raw exclude each other", option),
+                            "remove one of them, or write the complete prompt in the model's own format");
 }
 
 /// Refuses tools with several answers, and fewer candidates than answers.
 Status check_answers(const RunOptions& options) {
     const SearchOptions& search = options.generation.search;
-    if (options.answers > 1 && !options.generation.tools_file.empty()) {
-        return Error{ErrorKind::invalid_argument, "--n and --tools exclude each other", "remove one of them"};
-    }
+    if (options.answers > 1 && !options.generation.tools_file.empty())
+        return invalid_argument("--n and --tools exclude each other", "remove one of them");
     if ((search.beams || search.best_of) && search.width() < options.answers) {
-        return Error{ErrorKind::invalid_argument,
-                     fmt::format("{} answers cannot be the best of {}", options.answers, search.width()),
-                     fmt::format("set {} to at least --n", search.beams ? "--beams" : "--best-of")};
+        return invalid_argument(
+            fmt::format("{} answers cannot be the best of {}", options.answers, search.width()),
+            fmt::format("set {} to at least --n", search.beams ? "--beams" : "--best-of"));
     }
     return {};
 }
@@ -185,14 +181,12 @@ Status check_answers(const RunOptions& options) {
 Status check_length(const RunOptions& options) {
     if (options.generation.max_tokens != 0U)
         return {};
-    if (options.answers > 1) {
-        return Error{ErrorKind::invalid_argument, "--max-tokens 0 and --n exclude each other",
-                     "remove one of them"};
-    }
+    if (options.answers > 1)
+        return invalid_argument("--max-tokens 0 and --n exclude each other", "remove one of them");
     if (options.prompt_logprobs)
         return {};
-    return Error{ErrorKind::invalid_argument, "--max-tokens 0 gives no answer",
-                 "set --max-tokens to at least 1, or add --prompt-logprobs to score the prompt"};
+    return invalid_argument("--max-tokens 0 gives no answer",
+                            "set --max-tokens to at least 1, or add --prompt-logprobs to score the prompt");
 }
 
 /// The inputs that are read before the model is loaded.
@@ -233,10 +227,9 @@ Result<generate::Request> request_of(const RunOptions& options, const generate::
     request.prompt_logprobs = options.prompt_logprobs;
     if (!is_conversation(options, model)) {
         if (const auto option = conversation_option(options); !option.empty()) {
-            return Error{
-                ErrorKind::invalid_argument,
+            return invalid_argument(
                 fmt::format("{} has no chat template, which {} needs", model.name(), option),
-                "put its text at the start of the prompt, or select a template with --chat-template"};
+                "put its text at the start of the prompt, or select a template with --chat-template");
         }
         request.prompt = std::move(*inputs.prompt);
         return request;
@@ -437,12 +430,6 @@ ExitCode run_command(const RunOptions& options, const Environment& environment) 
     return exit_code(receiver.output(), turn->finished, has_answer, end_signal, diagnostics);
 }
 
-Result<ExitCode> run_arguments(const Command& command, const TypedArguments& arguments,
-                               const Environment& environment) {
-    const auto options = validate_run(command, arguments);
-    return options ? Result<ExitCode>(run_command(*options, environment)) : options.error();
-}
-
 } // namespace
 
 Result<RunOptions> validate_run(const Command& command, const TypedArguments& arguments) {
@@ -496,7 +483,7 @@ Command run_spec() {
             .options = options,
             .examples = run_examples,
             .compat = all_compat_run,
-            .run = run_arguments};
+            .run = run_validated<validate_run, run_command>};
 }
 
 } // namespace etna::cli

@@ -16,7 +16,6 @@
 #include "server/server.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <memory>
 #include <mutex>
@@ -167,14 +166,13 @@ std::string served_name(const std::string& model) {
 /// Validates a name and adds it to `taken`.
 Status check_name(const std::string& name, std::set<std::string>& taken) {
     if (valid_utf8_prefix(name) != name.size()) {
-        return Error{
-            ErrorKind::invalid_argument,
+        return invalid_argument(
             fmt::format("the name {} is not UTF-8, so clients could not request it", repaired_utf8(name)),
-            "give another with --alias"};
+            "give another with --alias");
     }
     if (!taken.insert(name).second) {
-        return Error{ErrorKind::invalid_argument, fmt::format("two models are named `{}`", name),
-                     "give names with --alias, one for each model in their order"};
+        return invalid_argument(fmt::format("two models are named `{}`", name),
+                                "give names with --alias, one for each model in their order");
     }
     return {};
 }
@@ -265,59 +263,44 @@ Status check_folder(const std::filesystem::path& folder) {
     std::error_code failure;
     if (folder.empty() || std::filesystem::is_directory(folder, failure))
         return {};
-    return Error{ErrorKind::invalid_argument,
-                 fmt::format("--models-dir: {} is not a folder{}", folder.string(),
-                             failure ? ": " + failure.message() : ""),
-                 "create it, or name an existing folder"};
+    return invalid_argument(fmt::format("--models-dir: {} is not a folder{}", folder.string(),
+                                        failure ? ": " + failure.message() : ""),
+                            "create it, or name an existing folder");
 }
 
-/// Runs `etna serve`: serves HTTP until it is interrupted or terminated. Blocking.
-ExitCode serve_command(const ServeOptions& options, const Environment& environment) {
-    Diagnostics diagnostics(environment);
-    ServerLog log(diagnostics, options.server.service.log_format, options.verbosity);
-    const auto fail = [&](const Error& error) { return diagnostics.error(error), ExitCode::failed; };
+/// Serves HTTP until it is interrupted or terminated. Blocking.
+Status serve(const ServeOptions& options, const Environment& environment, ServerLog& log) {
     Output output(environment.output);
     if (options.shows_routes) {
         output.write(server::route_lines(server::all_routes(options.server.service)));
-        return output.state() == OutputState::failed ? fail(output.error()) : ExitCode::done;
+        return output.state() == OutputState::failed ? Status(output.error()) : Status();
     }
     server::ServerOptions server_options = options.server;
     choose_store_file(server_options.persistence, environment);
     server::AccessRules& access = server_options.service.access;
     if (!options.api_key_file.empty()) {
-        const auto keys = read_keys(options.api_key_file);
-        if (!keys)
-            return fail(keys.error());
-        access.api_keys.insert(access.api_keys.end(), keys->begin(), keys->end());
+        ETNA_TRY(const auto keys, read_keys(options.api_key_file));
+        access.api_keys.insert(access.api_keys.end(), keys.begin(), keys.end());
     }
-    if (const Status status = check_folder(options.models_folder); !status)
-        return fail(status.error());
-    auto listed = models_of(options, environment);
-    if (!listed)
-        return fail(listed.error());
-    if (const Status status = check_models(listed->named, options.model, environment); !status)
-        return fail(status.error());
-    const auto devices =
-        environment.device_lister(options.model.executor.device, cache_folder(environment.variables));
-    if (!devices)
-        return fail(devices.error());
+    ETNA_CHECK(check_folder(options.models_folder));
+    ETNA_TRY(auto listed, models_of(options, environment));
+    ETNA_CHECK(check_models(listed.named, options.model, environment));
+    ETNA_TRY(const auto devices,
+             environment.device_lister(options.model.executor.device, cache_folder(environment.variables)));
     raise_descriptor_limit();
     return_large_blocks_to_system();
     server::Models models(
-        std::move(*listed),
+        std::move(listed),
         [&](const store::ModelSource& source) { return load_served(source, options.model, environment); },
         [&](const store::ModelSource& source) { return inspect_served(source, options.model); });
     const bool has_model = !models.list_inspected().empty();
-    if (const Status status = check_template(options.model, has_model); !status)
-        return fail(status.error());
+    ETNA_CHECK(check_template(options.model, has_model));
     if (!has_model) {
         log.warn(fmt::format("{} has no usable .gguf file: requests have no model until one appears",
                              options.models_folder.string()));
     }
-    const auto server =
-        server::Server::open(server_options, models, [&log](std::string_view line) { log.write(line); });
-    if (!server)
-        return fail(server.error());
+    ETNA_TRY(const auto server, server::Server::open(server_options, models,
+                                                     [&log](std::string_view line) { log.write(line); }));
     const bool is_local = server::is_loopback(access.host);
     if (!is_local) {
         log.warn(fmt::format("listening on {}: other machines can reach this server{}", access.host,
@@ -325,28 +308,30 @@ ExitCode serve_command(const ServeOptions& options, const Environment& environme
     }
     if (!access.client_header.empty() && !access.api_keys.empty())
         log.warn("--client-header has no effect, because API keys are set and identify the clients");
-    for (const std::string& line : startup_lines(options, *devices, models, **server))
+    for (const std::string& line : startup_lines(options, devices, models, *server))
         log.startup(line);
     const auto is_interrupted = environment.watch_interrupts(SecondInterrupt::ends_program);
-    output.write(address_of(options, (*server)->port()) + "\n");
+    output.write(address_of(options, server->port()) + "\n");
     if (output.state() == OutputState::failed) // a program that waits for this line would wait forever
-        return fail(output.error());
-    if ((*server)->run(is_interrupted) == server::ShutdownResult::abandoned)
+        return output.error();
+    if (server->run(is_interrupted) == server::ShutdownResult::abandoned)
         std::_Exit(static_cast<int>(ExitCode::done)); // destructors would wait for the work, perhaps forever
-    return ExitCode::done;
+    return {};
 }
 
-Result<ExitCode> run_serve(const Command& command, const TypedArguments& arguments,
-                           const Environment& environment) {
-    const auto options = validate_serve(command, arguments);
-    return options ? Result<ExitCode>(serve_command(*options, environment)) : options.error();
+/// Runs `etna serve`. Blocking.
+ExitCode serve_command(const ServeOptions& options, const Environment& environment) {
+    Diagnostics diagnostics(environment);
+    ServerLog log(diagnostics, options.server.service.log_format, options.verbosity);
+    const Status status = serve(options, environment, log);
+    return status ? ExitCode::done : (diagnostics.error(status.error()), ExitCode::failed);
 }
 
 } // namespace
 
 Command serve_spec() {
     Command spec = serve_command_line();
-    spec.run = run_serve;
+    spec.run = run_validated<validate_serve, serve_command>;
     return spec;
 }
 

@@ -50,19 +50,17 @@ constexpr std::array tokenize_positionals = {
                .presence = Presence::optional},
 };
 
-constexpr std::array tokenize_options = {
+constexpr std::array tokenize_rows = {
     Option{.name = "no-special",
            .description = "add no special tokens and read their names, such as </s>, as text; with --decode, "
-                          "they give no text",
-           .category = Category::output},
+                          "they give no text"},
     Option{.name = "pieces",
-           .description = "print an object per token: id, text, and bytes if they are not complete UTF-8",
-           .category = Category::output},
-    Option{.name = "decode",
-           .description = "read ids, as JSON or as bare numbers, and print their text",
-           .category = Category::output},
+           .description = "print an object per token: id, text, and bytes if they are not complete UTF-8"},
+    Option{.name = "decode", .description = "read ids, as JSON or as bare numbers, and print their text"},
     help_option,
 };
+
+constexpr auto tokenize_options = in_category(Category::output, tokenize_rows);
 
 constexpr auto tokenize_compat =
     joined(compat_model, std::array{CompatOption{.names = "-p, --prompt", .ours = "TEXT"}});
@@ -94,11 +92,10 @@ Result<Ids> parse_ids(std::string_view text, uint32_t vocabulary_size) {
         TokenId id = 0;
         const auto [stop, failure] = std::from_chars(word.data(), word.data() + word.size(), id);
         if (failure != std::errc() || stop != word.data() + word.size() || id >= vocabulary_size) {
-            return Error{
-                ErrorKind::invalid_argument,
+            return invalid_argument(
                 fmt::format("`{}` is not a token of the model", word.substr(0, shown_bytes)),
                 fmt::format("use whole numbers from 0 to {}, as printed by `etna tokenize MODEL TEXT`",
-                            vocabulary_size - 1)};
+                            vocabulary_size - 1));
         }
         ids.push_back(id);
         begin = text.find_first_not_of(separators, end);
@@ -176,8 +173,8 @@ Result<std::string> convert(const text::Tokenizer& tokenizer, const std::string&
 /// Errors: invalid_argument.
 Result<TokenizeOptions> validate_tokenize(const Command& command, const TypedArguments& arguments) {
     if (arguments.positionals.empty() || arguments.positionals[0].empty()) {
-        return Error{ErrorKind::invalid_argument, "no model given",
-                     "try `etna tokenize demo \"Hello there\"`, or `etna tokenize --help`"};
+        return invalid_argument("no model given",
+                                "try `etna tokenize demo \"Hello there\"`, or `etna tokenize --help`");
     }
     TokenizeOptions options;
     options.model = arguments.positionals[0];
@@ -225,12 +222,6 @@ ExitCode tokenize_command(const TokenizeOptions& options, const Environment& env
     return ExitCode::done;
 }
 
-Result<ExitCode> run_tokenize(const Command& command, const TypedArguments& arguments,
-                              const Environment& environment) {
-    const auto options = validate_tokenize(command, arguments);
-    return options ? Result<ExitCode>(tokenize_command(*options, environment)) : options.error();
-}
-
 } // namespace
 
 Command tokenize_spec() {
@@ -247,7 +238,7 @@ Command tokenize_spec() {
             .options = tokenize_options,
             .examples = tokenize_examples,
             .compat = tokenize_compat,
-            .run = run_tokenize};
+            .run = run_validated<validate_tokenize, tokenize_command>};
 }
 
 } // namespace etna::cli

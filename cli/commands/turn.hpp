@@ -6,7 +6,6 @@
 #include "core/generate/generation.hpp"
 
 #include <chrono>
-#include <string>
 #include <string_view>
 #include <vector>
 

@@ -123,9 +123,8 @@ public:
 private:
     Status take(const CompatOption& compat, const std::string& name, const std::string& argument) {
         if (compat.meaning == CompatMeaning::missing) {
-            return Error{ErrorKind::invalid_argument,
-                         fmt::format("{} is not an option of `etna {}`", name, command_.name),
-                         std::string(compat.hint)};
+            return invalid_argument(fmt::format("{} is not an option of `etna {}`", name, command_.name),
+                                    std::string(compat.hint));
         }
         ETNA_TRY(std::string value, value_of(compat, name, argument));
         if (compat.meaning == CompatMeaning::no_effect) {
@@ -275,9 +274,9 @@ Status check_extras(const CLI::App& app, const Command& command) {
     }
     for (const std::string& extra : extras) {
         if (extra != "--") {
-            return Error{ErrorKind::invalid_argument,
-                         fmt::format("unexpected argument {}", backquoted(extra)),
-                         takes_text(command) ? "put text of several words in quotes" : help_hint(command)};
+            return invalid_argument(fmt::format("unexpected argument {}", backquoted(extra)),
+                                    takes_text(command) ? "put text of several words in quotes"
+                                                        : help_hint(command));
         }
     }
     return {};

@@ -111,9 +111,9 @@ public:
     Status add(std::string_view key, const toml::node& node, TypedArguments& arguments) const {
         const Option* option = find_option(command_, key);
         if (option == nullptr || !has_environment_name(*option)) {
-            return Error{ErrorKind::invalid_argument,
-                         fmt::format("{}: unknown key {}", location(node), backquoted(key)),
-                         fmt::format("keys are the long options of `etna {}` without dashes", command_.name)};
+            return invalid_argument(
+                fmt::format("{}: unknown key {}", location(node), backquoted(key)),
+                fmt::format("keys are the long options of `etna {}` without dashes", command_.name));
         }
         const std::string origin =
             fmt::format("{}:{}: {}", path_.filename().string(), node.source().begin.line, key);
@@ -128,8 +128,8 @@ public:
         const bool fits =
             list != nullptr ? std::all_of(list->begin(), list->end(), add_scalar) : add_scalar(node);
         if (!fits) {
-            return Error{ErrorKind::invalid_argument,
-                         fmt::format("{}: {}: {} is expected", location(node), key, expected_value(*option))};
+            return invalid_argument(
+                fmt::format("{}: {}: {} is expected", location(node), key, expected_value(*option)));
         }
         arguments.options.emplace(key, std::move(values)); // an existing value takes precedence
         return {};
@@ -159,9 +159,8 @@ Status add_config(const Command& command, std::string_view text, const std::file
     const toml::parse_result parsed = toml::parse(text);
     if (!parsed) {
         const toml::parse_error& error = parsed.error();
-        return Error{ErrorKind::invalid_argument,
-                     fmt::format("{}:{}: {}", path.string(), error.source().begin.line,
-                                 cut(error.description(), problem_bytes_max))};
+        return invalid_argument(fmt::format("{}:{}: {}", path.string(), error.source().begin.line,
+                                            cut(error.description(), problem_bytes_max)));
     }
     const Section section(command, path);
     if (const toml::table* own = parsed[command.name].as_table()) {

@@ -114,14 +114,13 @@ constexpr std::array conversation_table = {
            .description = "stop tool commands after this time, and report that to the model; 0: no limit"},
 };
 
-constexpr std::array device_table = {
+constexpr std::array device_rows = {
     Option{.name = "device",
            .value = "DEVICE",
            .kind = Kind::text,
            .default_text = "the best GPU, else the CPU",
            .description = "Vulkan device, by number, UUID or part of its name",
-           .brief = "device to run on; `etna devices` lists them",
-           .category = Category::device},
+           .brief = "device to run on; `etna devices` lists them"},
     Option{.name = "ctx-size",
            .short_name = 'c',
            .value = "N",
@@ -130,44 +129,40 @@ constexpr std::array device_table = {
            .default_text = "the model's own, as far as memory allows",
            .absence = "0",
            .description = "maximum tokens of prompt and answer together",
-           .brief = "maximum tokens of prompt and answer together",
-           .category = Category::device},
+           .brief = "maximum tokens of prompt and answer together"},
     Option{.name = "kv-type",
            .value = "TYPE",
            .kind = Kind::choice,
            .choices = kv_types,
            .default_text = "f16",
-           .description = "number format of the KV cache; q8_0 takes half the memory of f16",
-           .category = Category::device},
+           .description = "number format of the KV cache; q8_0 takes half the memory of f16"},
     Option{.name = "key-type",
            .value = "TYPE",
            .kind = Kind::choice,
            .choices = kv_types,
            .default_text = "as --kv-type",
-           .description = "number format of the cached keys",
-           .category = Category::device},
+           .description = "number format of the cached keys"},
     Option{.name = "value-type",
            .value = "TYPE",
            .kind = Kind::choice,
            .choices = kv_types,
            .default_text = "as --kv-type",
-           .description = "number format of the cached values",
-           .category = Category::device},
+           .description = "number format of the cached values"},
     Option{.name = "kv-memory",
            .value = "SIZE",
            .kind = Kind::size,
            .range = {size_min_bytes, size_max_bytes},
            .default_text = "as the context needs",
-           .description = "memory of the KV cache in bytes, or with K, M, G or T; powers of 1024",
-           .category = Category::device},
+           .description = "memory of the KV cache in bytes, or with K, M, G or T; powers of 1024"},
     Option{.name = "plan-as",
            .value = "VENDOR",
            .kind = Kind::choice,
            .choices = vendors,
            .description = "select kernels as for a device of VENDOR",
-           .category = Category::device,
            .visibility = Visibility::hidden},
 };
+
+constexpr auto device_table = in_category(Category::device, device_rows);
 
 using grammar::Description;
 using grammar::Notation;
@@ -219,9 +214,8 @@ Result<std::optional<Description>> read_structure(const OptionValues& values) {
         if (given.empty())
             continue;
         if (found) {
-            return Error{ErrorKind::invalid_argument,
-                         fmt::format("--{} and --{} exclude each other", found_by, option),
-                         "remove one of them"};
+            return invalid_argument(fmt::format("--{} and --{} exclude each other", found_by, option),
+                                    "remove one of them");
         }
         ETNA_TRY(found, description_of(option, given));
         found_by = option;
@@ -248,10 +242,8 @@ Status read_cache_types(const OptionValues& values, runtime::ExecutorOptions& ex
 Result<std::vector<std::string>> read_stops(const OptionValues& values) {
     std::vector<std::string> stops;
     for (const TypedValue& stop : values.texts("stop")) {
-        if (stop.text.empty()) {
-            return Error{ErrorKind::invalid_argument,
-                         fmt::format("{}: a stop string must not be empty", stop.origin)};
-        }
+        if (stop.text.empty())
+            return invalid_argument(fmt::format("{}: a stop string must not be empty", stop.origin));
         stops.push_back(stop.text);
     }
     return stops;
@@ -263,10 +255,9 @@ Status read_length(const OptionValues& values, GenerationOptions& options) {
     ETNA_TRY(const auto min_tokens, values.integer("min-tokens"));
     options.min_tokens = min_tokens.value_or(0);
     if (options.max_tokens && options.min_tokens > *options.max_tokens) {
-        return Error{ErrorKind::invalid_argument,
-                     fmt::format("--min-tokens {} is more than --max-tokens {}", options.min_tokens,
-                                 *options.max_tokens),
-                     "lower --min-tokens or raise --max-tokens"};
+        return invalid_argument(fmt::format("--min-tokens {} is more than --max-tokens {}",
+                                            options.min_tokens, *options.max_tokens),
+                                "lower --min-tokens or raise --max-tokens");
     }
     ETNA_TRY(options.stop, read_stops(values));
     ETNA_TRY(options.stop_tokens, values.integers("stop-token-id"));
@@ -279,10 +270,9 @@ Status read_length(const OptionValues& values, GenerationOptions& options) {
 Status check_stop_tokens(const std::vector<TokenId>& tokens, uint32_t vocabulary) {
     for (const TokenId token : tokens) {
         if (token >= vocabulary) {
-            return Error{
-                ErrorKind::invalid_argument,
+            return invalid_argument(
                 fmt::format("--stop-token-id: token {} is outside the vocabulary of {}", token, vocabulary),
-                fmt::format("use token ids from 0 to {}", vocabulary - 1)};
+                fmt::format("use token ids from 0 to {}", vocabulary - 1));
         }
     }
     return {};
@@ -291,10 +281,8 @@ Status check_stop_tokens(const std::vector<TokenId>& tokens, uint32_t vocabulary
 Result<chat::Thinking> read_thinking(const OptionValues& values) {
     ETNA_TRY(const bool on, values.flag("think"));
     ETNA_TRY(const bool off, values.flag("no-think"));
-    if (on && off) {
-        return Error{ErrorKind::invalid_argument, "--think and --no-think contradict each other",
-                     "remove one of them"};
-    }
+    if (on && off)
+        return invalid_argument("--think and --no-think contradict each other", "remove one of them");
     if (on)
         return chat::Thinking::on;
     return off ? chat::Thinking::off : chat::Thinking::template_default;

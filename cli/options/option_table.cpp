@@ -45,21 +45,9 @@ std::string size_text(double bytes) {
 } // namespace
 
 std::string_view title(Category category) {
-    switch (category) {
-    case Category::generation:
-        return "Generation";
-    case Category::sampling:
-        return "Sampling";
-    case Category::device:
-        return "Device and memory";
-    case Category::server:
-        return "Server";
-    case Category::output:
-        return "Output";
-    case Category::help:
-        return "Help";
-    }
-    return "";
+    constexpr std::array<std::string_view, 6> titles = {"Generation", "Sampling", "Device and memory",
+                                                        "Server",     "Output",   "Help"};
+    return titles[static_cast<std::size_t>(category)];
 }
 
 std::vector<Option> joined(std::initializer_list<std::span<const Option>> lists) {

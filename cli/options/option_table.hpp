@@ -2,6 +2,7 @@
 
 #include "core/base/result.hpp"
 
+#include <array>
 #include <cstdint>
 #include <initializer_list>
 #include <limits>
@@ -60,11 +61,21 @@ struct Option {
     std::string_view absence = {};      ///< a value equivalent to omitting the option; empty: none
     std::string_view description;       ///< a clause without a period
     std::string_view brief = {};        ///< its line in the short help; empty: listed only in --help-all
-    Category category = Category::generation;
+    Category category = Category::generation; ///< the default is replaced by in_category()
     Repeat repeat = Repeat::last_counts;
     Visibility visibility = Visibility::shown;
     std::string_view second_environment_name = {}; ///< another program's, read too; empty: none
 };
+
+/// Returns the options, with `category` for each that names none.
+template <std::size_t size>
+constexpr std::array<Option, size> in_category(Category category, std::array<Option, size> options) {
+    for (Option& option : options) {
+        if (option.category == Category::generation)
+            option.category = category;
+    }
+    return options;
+}
 
 enum class Presence : uint8_t { required, optional };
 enum class Completion : uint8_t {

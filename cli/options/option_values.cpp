@@ -112,15 +112,9 @@ Result<std::vector<uint32_t>> OptionValues::integers(std::string_view name) cons
 }
 
 Result<std::optional<int32_t>> OptionValues::signed_integer(std::string_view name) const {
-    const TypedValue* value = find(name);
-    if (value == nullptr)
-        return std::optional<int32_t>();
-    if (!is_whole(value->text))
-        return refused(*value, "a whole number", option(name));
-    const auto number = parsed<int64_t>(value->text);
-    if (!number || !contains(option(name).range, static_cast<double>(*number)))
-        return out_of_range(*value, option(name));
-    return std::optional(static_cast<int32_t>(*number)); // every signed range fits into 32 bits
+    ETNA_TRY(const auto number, long_integer(name));
+    return number ? std::optional(static_cast<int32_t>(*number))
+                  : std::nullopt; // each such range has 32 bits
 }
 
 Result<std::optional<int64_t>> OptionValues::long_integer(std::string_view name) const {
@@ -130,7 +124,7 @@ Result<std::optional<int64_t>> OptionValues::long_integer(std::string_view name)
     if (!is_whole(value->text))
         return refused(*value, "a whole number", option(name));
     const auto number = parsed<int64_t>(value->text);
-    if (!number)
+    if (!number || !contains(option(name).range, static_cast<double>(*number)))
         return out_of_range(*value, option(name));
     return number;
 }

@@ -22,44 +22,38 @@ constexpr std::array search_table = {
            .value = "N",
            .kind = Kind::integer,
            .range = {1, best_of_max},
-           .description = "sample N answers and give the likeliest",
-           .category = Category::generation},
+           .description = "sample N answers and give the likeliest"},
     Option{.name = "beams",
            .value = "N",
            .kind = Kind::integer,
            .range = {1, best_of_max},
-           .description = "search for the likeliest answer with N beams instead of sampling",
-           .category = Category::generation},
+           .description = "search for the likeliest answer with N beams instead of sampling"},
     Option{.name = "beam-groups",
            .value = "N",
            .kind = Kind::integer,
            .range = {1, best_of_max},
            .default_text = "1",
-           .description = "split the beams into N groups that avoid each other's tokens",
-           .category = Category::generation},
+           .description = "split the beams into N groups that avoid each other's tokens"},
     Option{.name = "diversity-penalty",
            .value = "X",
            .kind = Kind::number,
            .range = {0, diversity_penalty_max},
            .default_text = "1",
-           .description = "penalty of a beam for each group that took the same token",
-           .category = Category::generation},
+           .description = "penalty of a beam for each group that took the same token"},
     Option{.name = "length-penalty",
            .value = "X",
            .kind = Kind::number,
            .range = {-length_penalty_max, length_penalty_max},
            .default_text = "1",
            .description = "divide a beam's log-probability by its length to the power of X; higher values "
-                          "prefer longer answers",
-           .category = Category::generation},
+                          "prefer longer answers"},
     Option{.name = "early-stopping",
            .value = "WHEN",
            .kind = Kind::choice,
            .choices = early_stopping_choices,
            .default_text = "no",
            .description = "when a beam search ends; with enough complete answers (yes), when better ones are "
-                          "unlikely (no) or impossible (never)",
-           .category = Category::generation},
+                          "unlikely (no) or impossible (never)"},
 };
 
 constexpr std::array<Option, 5> speculation_table(DraftsBy by) {
@@ -69,12 +63,11 @@ constexpr std::array<Option, 5> speculation_table(DraftsBy by) {
                .value = "MODEL",
                .kind = Kind::text,
                .description = "draft tokens with a smaller model of the same vocabulary; the model verifies "
-                              "several at a time: faster if many are accepted, and the answer never changes",
-               .category = Category::device},
-        Option{.name = "prompt-lookup",
-               .description =
-                   "draft the tokens that followed the same text earlier; for answers that repeat the prompt",
-               .category = Category::device},
+                              "several at a time: faster if many are accepted, and the answer never changes"},
+        Option{
+            .name = "prompt-lookup",
+            .description =
+                "draft the tokens that followed the same text earlier; for answers that repeat the prompt"},
         Option{.name = "num-assistant-tokens",
                .value = "N",
                .kind = Kind::integer,
@@ -82,8 +75,7 @@ constexpr std::array<Option, 5> speculation_table(DraftsBy by) {
                .default_text = is_server ? "5" : "the model's own, else 5",
                .description = is_server ? "draft at most N tokens at a time; 0: none; requests and the "
                                           "model's generation_config.json override it"
-                                        : "draft at most N tokens at a time; 0: none",
-               .category = Category::device},
+                                        : "draft at most N tokens at a time; 0: none"},
         Option{.name = "assistant-confidence-threshold",
                .value = "P",
                .kind = Kind::number,
@@ -93,20 +85,19 @@ constexpr std::array<Option, 5> speculation_table(DraftsBy by) {
                        ? "draft while the draft model's token has at least probability P; replaces "
                          "--num-assistant-tokens; requests and the model's generation_config.json override it"
                        : "draft while the draft model's token has at least probability P; replaces "
-                         "--num-assistant-tokens",
-               .category = Category::device},
+                         "--num-assistant-tokens"},
         Option{.name = "max-ngram-size",
                .value = "N",
                .kind = Kind::integer,
                .range = {1, ngram_max},
                .default_text = "3",
-               .description = "longest run of tokens that --prompt-lookup matches",
-               .category = Category::device},
+               .description = "longest run of tokens that --prompt-lookup matches"},
     };
 }
 
-constexpr auto speculation_of_command_line = speculation_table(DraftsBy::command_line);
-constexpr auto speculation_of_server = speculation_table(DraftsBy::server);
+constexpr auto speculation_of_command_line =
+    in_category(Category::device, speculation_table(DraftsBy::command_line));
+constexpr auto speculation_of_server = in_category(Category::device, speculation_table(DraftsBy::server));
 
 engine::EarlyStopping early_stopping_named(std::string_view name) {
     if (name == "yes")
@@ -132,16 +123,14 @@ Result<SearchOptions> read_search(const OptionValues& values) {
     ETNA_TRY(const auto diversity_penalty, values.number("diversity-penalty"));
     ETNA_TRY(const auto length_penalty, values.number("length-penalty"));
     ETNA_TRY(const auto early_stopping, values.choice("early-stopping"));
-    if (options.best_of && width) {
-        return Error{ErrorKind::invalid_argument, "--best-of and --beams exclude each other",
-                     "remove one of them"};
-    }
+    if (options.best_of && width)
+        return invalid_argument("--best-of and --beams exclude each other", "remove one of them");
     if (!width) {
         if (groups || diversity_penalty || length_penalty || early_stopping) {
-            return Error{ErrorKind::invalid_argument,
-                         "--beam-groups, --diversity-penalty, --length-penalty and --early-stopping need a "
-                         "beam search",
-                         "add --beams N"};
+            return invalid_argument(
+                "--beam-groups, --diversity-penalty, --length-penalty and --early-stopping need a "
+                "beam search",
+                "add --beams N");
         }
         return options;
     }
@@ -164,13 +153,13 @@ Result<DraftOptions> read_drafts(const OptionValues& values) {
     ETNA_TRY(const auto confidence, values.number("assistant-confidence-threshold"));
     ETNA_TRY(const auto ngram, values.integer("max-ngram-size"));
     if (options.overrides.tokens_max && confidence) {
-        return Error{ErrorKind::invalid_argument,
-                     "--num-assistant-tokens and --assistant-confidence-threshold exclude each other",
-                     "remove one of them"};
+        return invalid_argument(
+            "--num-assistant-tokens and --assistant-confidence-threshold exclude each other",
+            "remove one of them");
     }
     if (ngram && !has_lookup) {
-        return Error{ErrorKind::invalid_argument, "--max-ngram-size needs --prompt-lookup",
-                     "add --prompt-lookup, or remove --max-ngram-size"};
+        return invalid_argument("--max-ngram-size needs --prompt-lookup",
+                                "add --prompt-lookup, or remove --max-ngram-size");
     }
     if (confidence)
         options.overrides.confidence_min = static_cast<float>(*confidence);

@@ -18,7 +18,6 @@
 #include <array>
 #include <chrono>
 #include <cstdlib>
-#include <mutex>
 #include <set>
 #include <string_view>
 #include <system_error>
@@ -48,176 +47,150 @@ constexpr std::array serve_positionals = {
                .repeat = Repeat::collect},
 };
 
-constexpr std::array server_options = {
+constexpr std::array server_rows = {
     Option{.name = "host",
            .value = "ADDRESS",
            .kind = Kind::text,
            .default_text = "127.0.0.1",
            .description = "address to listen on; 0.0.0.0: all addresses of this machine",
-           .brief = "address to listen on; 0.0.0.0: all",
-           .category = Category::server},
+           .brief = "address to listen on; 0.0.0.0: all"},
     Option{.name = "port",
            .value = "N",
            .kind = Kind::integer,
            .range = {0, port_max},
            .default_text = "8080",
            .description = "port to listen on; 0 picks a free one",
-           .brief = "port to listen on, 8080 by default",
-           .category = Category::server},
+           .brief = "port to listen on, 8080 by default"},
     Option{.name = "models-dir",
            .value = "FOLDER",
            .kind = Kind::text,
            .description = "also serve every model in this folder; files may come and go",
-           .brief = "also serve every model in this folder",
-           .category = Category::server},
+           .brief = "also serve every model in this folder"},
     Option{.name = "models-max",
            .value = "N",
            .kind = Kind::integer,
            .range = {1, parallel_max},
            .default_text = "as many as memory holds",
            .description = "maximum number of models in memory; the least recently used one is unloaded when "
-                          "idle, and requests for another wait",
-           .category = Category::server},
+                          "idle, and requests for another wait"},
     Option{.name = "alias",
            .value = "NAME,...",
            .kind = Kind::text,
            .description = "serve a MODEL under this name; the first --alias names the first MODEL, and so "
                           "on; commas separate several names of one model",
-           .category = Category::server,
            .repeat = Repeat::collect},
     Option{.name = "any-model-name",
            .description = "answer requests for unknown model names with the first model; otherwise they get "
-                          "404 model_not_found",
-           .category = Category::server},
+                          "404 model_not_found"},
     Option{.name = "parallel",
            .value = "N",
            .kind = Kind::integer,
            .range = {1, parallel_max},
            .default_text = "16",
            .description = "maximum answers that a model generates at a time; more wait",
-           .brief = "maximum answers that a model generates at a time; more wait",
-           .category = Category::server},
+           .brief = "maximum answers that a model generates at a time; more wait"},
     Option{.name = "batch-tokens",
            .value = "N",
            .kind = Kind::integer,
            .range = {batch_tokens_min, batch_tokens_max},
            .default_text = "512, and 64 on a CPU",
            .description = "maximum tokens of one step, prompts and answers together; higher values are "
-                          "faster for long prompts and delay other requests",
-           .category = Category::server},
+                          "faster for long prompts and delay other requests"},
     Option{.name = "api-key",
            .value = "KEY",
            .kind = Kind::text,
            .description = "require this key; may be repeated; clients share the engine fairly by key, or by "
                           "address if no key is set: then all clients behind one address count as one",
            .brief = "require this key; without keys, all clients behind one address count as one",
-           .category = Category::server,
            .repeat = Repeat::collect},
     Option{.name = "api-key-file",
            .value = "FILE",
            .kind = Kind::text,
            .description = "require one of the keys in this file, one per line",
-           .brief = "require one of the keys in this file",
-           .category = Category::server},
+           .brief = "require one of the keys in this file"},
     Option{.name = "client-header",
            .value = "NAME",
            .kind = Kind::text,
            .description = "identify clients by the last element of this header if no key is set; an IPv6 "
                           "address counts by its /64 network; a reverse proxy sets or appends it; only 256 "
-                          "bytes count, and only from the loopback and --trusted-proxy",
-           .category = Category::server},
+                          "bytes count, and only from the loopback and --trusted-proxy"},
     Option{.name = "trusted-proxy",
            .value = "ADDRESS[/BITS]",
            .kind = Kind::text,
            .description =
                "accept --client-header from this address or network, IPv4 or IPv6; may be repeated",
-           .category = Category::server,
            .repeat = Repeat::collect},
     Option{.name = "allowed-host",
            .value = "NAME",
            .kind = Kind::text,
            .description = "also answer requests for this host name, at any port; * for all; may be repeated; "
                           "needed only on the loopback without a key",
-           .category = Category::server,
            .repeat = Repeat::collect},
     Option{.name = "cors",
            .value = "ORIGIN",
            .kind = Kind::text,
            .description = "allow web pages of this origin, * for all; may be repeated",
-           .category = Category::server,
            .repeat = Repeat::collect},
     Option{.name = "queue",
            .value = "N",
            .kind = Kind::integer,
            .range = {1, queue_max},
            .default_text = "256",
-           .description = "maximum requests that wait for a model; more get 429",
-           .category = Category::server},
+           .description = "maximum requests that wait for a model; more get 429"},
     Option{.name = "n-max",
            .value = "N",
            .kind = Kind::integer,
            .range = {1, choices_max},
            .default_text = "128",
-           .description = "maximum choices of a request, by n or best_of",
-           .category = Category::server},
+           .description = "maximum choices of a request, by n or best_of"},
     Option{.name = "max-tokens-limit",
            .value = "N",
            .kind = Kind::integer,
            .range = {1, int32_max},
-           .description = "default and maximum of max_tokens on the paths of OpenVINO Model Server, /v3",
-           .category = Category::server},
+           .description = "default and maximum of max_tokens on the paths of OpenVINO Model Server, /v3"},
     Option{.name = "ignore-eos-max-tokens",
            .value = "N",
            .kind = Kind::integer,
            .range = {1, int32_max},
-           .description = "maximum of max_tokens, or of its default, for requests with ignore_eos",
-           .category = Category::server},
-    Option{.name = "tools-strict", .description = tools_strict_text, .category = Category::server},
+           .description = "maximum of max_tokens, or of its default, for requests with ignore_eos"},
+    Option{.name = "tools-strict", .description = tools_strict_text},
     Option{.name = "prompt-max",
            .value = "N",
            .kind = Kind::integer,
            .range = {1, int32_max},
            .default_text = "the context",
-           .description = "maximum tokens of a prompt; longer ones get 400",
-           .category = Category::server},
+           .description = "maximum tokens of a prompt; longer ones get 400"},
     Option{.name = "request-timeout",
            .value = "SECONDS",
            .kind = Kind::integer,
            .range = {0, day_s},
            .default_text = "0: none",
            .description = "time limit of a request; an unfinished answer then ends with finish_reason "
-                          "`length`, and one that has not started gets 503",
-           .category = Category::server},
+                          "`length`, and one that has not started gets 503"},
     Option{.name = "drain-timeout",
            .value = "SECONDS",
            .kind = Kind::integer,
            .range = {0, day_s},
            .default_text = "30",
-           .description = "time that running requests may take after SIGTERM",
-           .category = Category::server},
+           .description = "time that running requests may take after SIGTERM"},
     Option{.name = "keep-alive",
            .value = "SECONDS",
            .kind = Kind::integer,
            .range = {1, day_s},
            .default_text = "15",
-           .description = "interval of comments in a silent stream",
-           .category = Category::server},
+           .description = "interval of comments in a silent stream"},
     Option{.name = "chat-path",
            .value = "PATH",
            .kind = Kind::text,
            .default_text = "/v1/chat/completions",
-           .description = "path of chat completions",
-           .category = Category::server},
+           .description = "path of chat completions"},
     Option{.name = "completions-path",
            .value = "PATH",
            .kind = Kind::text,
            .default_text = "/v1/completions",
-           .description = "path of completions",
-           .category = Category::server},
-    Option{.name = "routes",
-           .description = "print every route and exit",
-           .brief = "print every route and exit",
-           .category = Category::server},
+           .description = "path of completions"},
+    Option{
+        .name = "routes", .description = "print every route and exit", .brief = "print every route and exit"},
     Option{
         .name = "log-json", .description = "write log lines as JSON objects", .category = Category::output},
     Option{.name = "log-prompts", .description = "log the prompts", .category = Category::output},
@@ -229,6 +202,8 @@ constexpr std::array server_options = {
     help_option,
     help_all_option,
 };
+
+constexpr auto server_options = in_category(Category::server, server_rows);
 
 constexpr std::array serve_template_options = {chat_template_option};
 
@@ -266,8 +241,8 @@ Result<std::vector<std::vector<std::string>>> read_names(const OptionValues& val
             begin = end + 1;
         }
         if (std::find(names.begin(), names.end(), "") != names.end()) {
-            return Error{ErrorKind::invalid_argument, fmt::format("--alias: `{}` has an empty name", given),
-                         "give one name, or several with commas between them"};
+            return invalid_argument(fmt::format("--alias: `{}` has an empty name", given),
+                                    "give one name, or several with commas between them");
         }
     }
     return all;
@@ -280,8 +255,8 @@ Status read_path(const OptionValues& values, std::string_view name, std::string&
         path.size() > 1 && path.front() == '/' && path.find_first_of("?#{}% ") == std::string::npos;
     if (is_good)
         return {};
-    return Error{ErrorKind::invalid_argument, fmt::format("--{}: `{}` is not a path", name, path),
-                 "use a path such as /v1/chat/completions"};
+    return invalid_argument(fmt::format("--{}: `{}` is not a path", name, path),
+                            "use a path such as /v1/chat/completions");
 }
 
 Status read_paths(const OptionValues& values, server::ServiceOptions& options) {
@@ -293,9 +268,9 @@ Status read_paths(const OptionValues& values, server::ServiceOptions& options) {
             return route.method == "POST" && server::match(route.path, path).has_value();
         });
         if (uses > 1) {
-            return Error{
-                ErrorKind::invalid_argument, fmt::format("{} is the path of two routes", path),
-                "use unique paths for --chat-path and --completions-path; --routes lists the others"};
+            return invalid_argument(
+                fmt::format("{} is the path of two routes", path),
+                "use unique paths for --chat-path and --completions-path; --routes lists the others");
         }
     }
     return {};
@@ -317,24 +292,23 @@ Status read_proxies(const OptionValues& values, server::AccessRules& access) {
     if (const auto name = values.text("client-header")) {
         const auto rule = server::client_header_rule(*name);
         if (!rule) {
-            return Error{ErrorKind::invalid_argument,
-                         fmt::format("--client-header: `{}` is not a header name", *name),
-                         "give the name alone, such as X-Real-IP"};
+            return invalid_argument(fmt::format("--client-header: `{}` is not a header name", *name),
+                                    "give the name alone, such as X-Real-IP");
         }
         access.client_header = *rule;
     }
     for (const std::string& given : texts_of(values, "trusted-proxy")) {
         const auto range = server::address_range(given);
         if (!range) {
-            return Error{ErrorKind::invalid_argument,
-                         fmt::format("--trusted-proxy: `{}` is not an address or a network", given),
-                         "give one such as 10.0.0.7, 10.0.0.0/8 or fd00::/8"};
+            return invalid_argument(
+                fmt::format("--trusted-proxy: `{}` is not an address or a network", given),
+                "give one such as 10.0.0.7, 10.0.0.0/8 or fd00::/8");
         }
         access.trusted_proxies.push_back(*range);
     }
     if (access.client_header.empty() && !access.trusted_proxies.empty()) {
-        return Error{ErrorKind::invalid_argument, "--trusted-proxy is given without --client-header",
-                     "name the header that the proxy sets with --client-header NAME"};
+        return invalid_argument("--trusted-proxy is given without --client-header",
+                                "name the header that the proxy sets with --client-header NAME");
     }
     return {};
 }
@@ -366,7 +340,7 @@ Status read_server(const OptionValues& values, server::ServerOptions& options) {
     options.connection.host = values.text("host").value_or("127.0.0.1");
     ETNA_CHECK(read_access(values, options.connection.host, access));
     if (std::find(access.api_keys.begin(), access.api_keys.end(), "") != access.api_keys.end())
-        return Error{ErrorKind::invalid_argument, "--api-key: a key must not be empty"};
+        return invalid_argument("--api-key: a key must not be empty");
     ETNA_TRY(const auto port, values.integer("port"));
     options.connection.port = static_cast<int>(port.value_or(default_port));
     ETNA_CHECK(read_connection(values, options));
@@ -418,7 +392,7 @@ Result<ServeOptions> validate_serve(const Command& command, const TypedArguments
     ETNA_TRY(options.names, read_names(values));
     const auto folder = values.text("models-dir");
     if (folder && folder->empty())
-        return Error{ErrorKind::invalid_argument, "--models-dir is empty", "name a folder with .gguf files"};
+        return invalid_argument("--models-dir is empty", "name a folder with .gguf files");
     options.models_folder = folder.value_or("");
     ETNA_TRY(const auto models_max, values.integer("models-max"));
     options.models_max = models_max.value_or(0);
@@ -426,7 +400,7 @@ Result<ServeOptions> validate_serve(const Command& command, const TypedArguments
     if (options.models.empty() && options.models_folder.empty())
         options.models.emplace_back(store::demo_name);
     if (options.names.size() > options.models.size())
-        return Error{ErrorKind::invalid_argument, "there are more --alias than models"};
+        return invalid_argument("there are more --alias than models");
     ETNA_CHECK(read_server(values, options.server));
     ETNA_TRY(options.server.persistence, read_store(values));
     // Refuse requests with more answers than can run and wait at once.
@@ -442,16 +416,13 @@ Result<std::vector<std::string>> read_keys(const std::filesystem::path& file) {
     constexpr std::size_t bytes_max = 1 << 20;
     ETNA_TRY(const std::string text, read_text_file(file, bytes_max));
     std::vector<std::string> keys;
-    for (std::size_t begin = 0; begin < text.size();) {
-        const std::size_t end = std::min(text.find('\n', begin), text.size());
-        const std::string_view key = key_in(std::string_view(text).substr(begin, end - begin));
-        if (!key.empty())
+    for (const std::string& line : split_lines(text)) {
+        if (const std::string_view key = key_in(line); !key.empty())
             keys.emplace_back(key);
-        begin = end + 1;
     }
     if (keys.empty()) {
-        return Error{ErrorKind::invalid_argument, fmt::format("{} has no key", file.string()),
-                     "put one key on each line; # starts a comment"};
+        return invalid_argument(fmt::format("{} has no key", file.string()),
+                                "put one key on each line; # starts a comment");
     }
     return keys;
 }

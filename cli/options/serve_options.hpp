@@ -6,7 +6,6 @@
 #include "core/base/result.hpp"
 #include "server/server.hpp"
 
-#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>

@@ -4,7 +4,6 @@
 #include <chrono>
 #include <span>
 #include <string>
-#include <string_view>
 
 namespace etna::cli {
 namespace {
@@ -13,28 +12,25 @@ constexpr double lifetime_max_s = 3'153'600'000; ///< a hundred years
 constexpr double entries_max = 1e9;
 constexpr double store_bytes_max = 1LL << 50;
 
-constexpr std::array store_table = {
+constexpr std::array store_rows = {
     Option{.name = "store",
            .value = "FILE",
            .kind = Kind::text,
            .default_text = "$XDG_DATA_HOME/etna/responses.db",
-           .description = "where to store responses and conversations; a file, `memory` or `none`",
-           .category = Category::server},
+           .description = "where to store responses and conversations; a file, `memory` or `none`"},
     Option{.name = "store-max-bytes",
            .value = "SIZE",
            .kind = Kind::size,
            .range = {0, store_bytes_max},
            .default_text = "1G in a file, 256M in memory",
            .description = "maximum size of the store; 0: no limit; the oldest entry of the key with the most "
-                          "data is evicted first",
-           .category = Category::server},
+                          "data is evicted first"},
     Option{.name = "responses-store-max-entries",
            .value = "N",
            .kind = Kind::integer,
            .range = {0, entries_max},
            .default_text = "1024 in memory, in a file as many as fit",
            .description = "maximum stored responses, and as many stored chats; 0 stores none",
-           .category = Category::server,
            .second_environment_name = "LLAMA_ARG_RESPONSES_STORE_MAX_ENTRIES"},
     Option{.name = "responses-store-ttl-secs",
            .value = "SECONDS",
@@ -42,7 +38,6 @@ constexpr std::array store_table = {
            .range = {0, lifetime_max_s},
            .default_text = "3600 in memory, 30 days in a file",
            .description = "lifetime of stored responses and chats; 0: no limit",
-           .category = Category::server,
            .second_environment_name = "LLAMA_ARG_RESPONSES_STORE_TTL_SECS"},
     Option{.name = "conversation-store-max-entries",
            .value = "N",
@@ -50,7 +45,6 @@ constexpr std::array store_table = {
            .range = {0, entries_max},
            .default_text = "256 in memory, in a file as many as fit",
            .description = "maximum stored conversations; 0 stores none",
-           .category = Category::server,
            .second_environment_name = "LLAMA_ARG_CONVERSATION_STORE_MAX_ENTRIES"},
     Option{.name = "conversation-store-ttl-secs",
            .value = "SECONDS",
@@ -58,9 +52,10 @@ constexpr std::array store_table = {
            .range = {0, lifetime_max_s},
            .default_text = "3600 in memory, 30 days in a file",
            .description = "lifetime of a conversation after its last addition; 0: no limit",
-           .category = Category::server,
            .second_environment_name = "LLAMA_ARG_CONVERSATION_STORE_TTL_SECS"},
 };
+
+constexpr auto store_table = in_category(Category::server, store_rows);
 
 /// Default limits.
 struct StoreDefaults {
@@ -106,9 +101,8 @@ std::span<const Option> store_options() {
 
 Result<server::PersistenceOptions> read_store(const OptionValues& values) {
     const auto location = values.text("store");
-    if (location && location->empty()) {
-        return Error{ErrorKind::invalid_argument, "--store is empty", "use a file name, `memory` or `none`"};
-    }
+    if (location && location->empty())
+        return invalid_argument("--store is empty", "use a file name, `memory` or `none`");
     server::PersistenceOptions options;
     options.is_enabled = location != "none";
     ETNA_TRY(options.store,

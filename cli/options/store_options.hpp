@@ -3,7 +3,6 @@
 #include "cli/options/option_values.hpp"
 #include "server/server.hpp"
 
-#include <filesystem>
 #include <span>
 
 namespace etna::cli {

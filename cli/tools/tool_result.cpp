@@ -1,10 +1,10 @@
 #include "cli/tools/tool_result.hpp"
 
+#include "cli/text_io.hpp"
 #include "core/base/utf8.hpp"
 
 #include <algorithm>
 #include <string_view>
-#include <vector>
 
 #include <fmt/format.h>
 
@@ -24,18 +24,8 @@ std::string ending(const ShellOutcome& outcome, std::chrono::seconds limit) {
     return outcome.exit_code == 0 ? std::string() : fmt::format("exit code {}", outcome.exit_code);
 }
 
-std::vector<std::string_view> lines_of(std::string_view text) {
-    std::vector<std::string_view> lines;
-    while (!text.empty()) {
-        const std::size_t end = std::min(text.find('\n'), text.size());
-        lines.push_back(text.substr(0, end));
-        text.remove_prefix(std::min(end + 1, text.size()));
-    }
-    return lines;
-}
-
 void show_text(Diagnostics& diagnostics, std::string_view name, std::string_view text) {
-    const auto lines = lines_of(text);
+    const auto lines = split_lines(text);
     const std::size_t shown = std::min(lines.size(), tool_lines_shown_max);
     for (std::size_t i = 0; i < shown; ++i) {
         if (i == 0) {

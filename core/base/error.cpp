@@ -1,41 +1,31 @@
 #include "core/base/error.hpp"
 
+#include <array>
+#include <cstddef>
+#include <utility>
+
 #include <fmt/format.h>
 
 namespace etna {
 
 std::string_view to_string(ErrorKind kind) {
-    switch (kind) {
-    case ErrorKind::invalid_argument:
-        return "invalid_argument";
-    case ErrorKind::context_exceeded:
-        return "context_exceeded";
-    case ErrorKind::not_found:
-        return "not_found";
-    case ErrorKind::io:
-        return "io";
-    case ErrorKind::corrupt:
-        return "corrupt";
-    case ErrorKind::unsupported:
-        return "unsupported";
-    case ErrorKind::out_of_memory:
-        return "out_of_memory";
-    case ErrorKind::no_device:
-        return "no_device";
-    case ErrorKind::device_lost:
-        return "device_lost";
-    case ErrorKind::busy:
-        return "busy";
-    case ErrorKind::cancelled:
-        return "cancelled";
-    case ErrorKind::internal:
-        return "internal";
-    }
-    return "unknown";
+    constexpr std::array<std::string_view, 12> names = {
+        "invalid_argument", "context_exceeded", "not_found",   "io",   "corrupt",   "unsupported",
+        "out_of_memory",    "no_device",        "device_lost", "busy", "cancelled", "internal"};
+    static_assert(names.size() == static_cast<std::size_t>(ErrorKind::internal) + 1);
+    return names[static_cast<std::size_t>(kind)];
 }
 
 Error Error::while_doing(std::string_view activity) const {
     return {kind, fmt::format("{}: {}", activity, message), hint};
+}
+
+Error invalid_argument(std::string message, std::string hint) {
+    return {ErrorKind::invalid_argument, std::move(message), std::move(hint)};
+}
+
+Error unsupported(std::string message, std::string hint) {
+    return {ErrorKind::unsupported, std::move(message), std::move(hint)};
 }
 
 } // namespace etna

@@ -2,7 +2,6 @@
 
 #include <string>
 #include <string_view>
-#include <utility>
 
 namespace etna {
 
@@ -35,5 +34,9 @@ struct Error {
     /// Returns the error with the activity as a prefix of its message: "while loading x: <message>".
     [[nodiscard]] Error while_doing(std::string_view activity) const;
 };
+
+/// Errors of those kinds.
+Error invalid_argument(std::string message, std::string hint = {});
+Error unsupported(std::string message, std::string hint = {});
 
 } // namespace etna

@@ -9,19 +9,19 @@
 
 namespace etna {
 
-/// A value of type T, or the Error that prevented it. Errors cross module boundaries only in this form;
-/// nothing in core throws.
+/// A value of type T, or the error of type E that prevented it. Errors cross module boundaries only in this
+/// form; nothing in core throws.
 ///
 ///     Result<File> open(path);
 ///     ETNA_TRY(auto file, open(path));      // returns the error, or declares `file`
 ///     ETNA_CHECK(file.verify());            // the same for Status
-template <class T>
+template <class T, class E = Error>
 class [[nodiscard]] Result {
 public:
     // NOLINTNEXTLINE(google-explicit-constructor): so that functions can `return value;`
     Result(T value) : content_(std::in_place_index<0>, std::move(value)) {}
     // NOLINTNEXTLINE(google-explicit-constructor)
-    Result(Error error) : content_(std::in_place_index<1>, std::move(error)) {}
+    Result(E error) : content_(std::in_place_index<1>, std::move(error)) {}
 
     [[nodiscard]] bool has_value() const { return content_.index() == 0; }
     explicit operator bool() const { return has_value(); }
@@ -36,28 +36,28 @@ public:
     const T* operator->() const { return &value(); }
 
     /// Precondition: !has_value().
-    [[nodiscard]] const Error& error() const& { return std::get<1>(content_); }
-    [[nodiscard]] Error&& error() && { return std::get<1>(std::move(content_)); }
+    [[nodiscard]] const E& error() const& { return std::get<1>(content_); }
+    [[nodiscard]] E&& error() && { return std::get<1>(std::move(content_)); }
 
 private:
-    std::variant<T, Error> content_;
+    std::variant<T, E> content_;
 };
 
-/// Success without a value, or an Error.
-template <>
-class [[nodiscard]] Result<void> {
+/// Success without a value, or an error.
+template <class E>
+class [[nodiscard]] Result<void, E> {
 public:
     Result() = default;
     // NOLINTNEXTLINE(google-explicit-constructor)
-    Result(Error error) : error_(std::move(error)) {}
+    Result(E error) : error_(std::move(error)) {}
 
     [[nodiscard]] bool has_value() const { return !error_.has_value(); }
     explicit operator bool() const { return has_value(); }
-    [[nodiscard]] const Error& error() const& { return assert(error_), *error_; }
-    [[nodiscard]] Error&& error() && { return assert(error_), std::move(*error_); }
+    [[nodiscard]] const E& error() const& { return assert(error_), *error_; }
+    [[nodiscard]] E&& error() && { return assert(error_), std::move(*error_); }
 
 private:
-    std::optional<Error> error_;
+    std::optional<E> error_;
 };
 
 using Status = Result<void>;

@@ -203,10 +203,9 @@ private:
         ETNA_TRY(const std::string text, rendered(std::move(probe)));
         for (std::size_t i = 0; i < roles.size(); ++i) {
             if (text.find(role_sentinel(i)) == std::string::npos) {
-                return Error{
-                    ErrorKind::invalid_argument,
+                return invalid_argument(
                     fmt::format("the chat template does not render messages of the role `{}`", roles[i]),
-                    "use the roles system, user, assistant and tool"};
+                    "use the roles system, user, assistant and tool");
             }
         }
         return {};

@@ -184,7 +184,7 @@ Result<std::string> ChatTemplate::render_request(std::string_view request_json, 
     const jinja::Value* kwargs = request.dict()->find(std::string_view("chat_template_kwargs"));
     if (kwargs != nullptr && !kwargs->is(jinja::Type::none)) {
         if (!kwargs->is(jinja::Type::dict))
-            return Error{ErrorKind::invalid_argument, "`chat_template_kwargs` is not an object"};
+            return invalid_argument("`chat_template_kwargs` is not an object");
         for (const auto& [name, value] : kwargs->dict()->entries)
             input.variables.emplace_back(name.string(), value);
     }

@@ -74,7 +74,7 @@ std::string text_at(const Json& object, const char* key) {
 Result<ToolCall> parse_call(const Json& call) {
     const bool has_function = call.is_object() && call.contains("function") && call["function"].is_object();
     if (!has_function)
-        return Error{ErrorKind::invalid_argument, "a tool call has no `function`"};
+        return invalid_argument("a tool call has no `function`");
     const Json& function = call["function"];
     const auto arguments = function.find("arguments");
     ToolCall parsed = {.id = text_at(call, "id"), .name = text_at(function, "name"), .arguments = "{}"};

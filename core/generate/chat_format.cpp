@@ -98,8 +98,8 @@ Result<const ChatFormat*> ChatFormats::find(const chat::TemplatePurpose& purpose
     const auto found =
         formats_.find(chosen_.empty() ? templates_.choose(purpose) : std::string_view(chosen_));
     if (found == formats_.end()) {
-        return Error{ErrorKind::invalid_argument, "the model has no chat template",
-                     "name one with --chat-template, or use `etna run --raw` for plain text"};
+        return invalid_argument("the model has no chat template",
+                                "name one with --chat-template, or use `etna run --raw` for plain text");
     }
     if (!found->second)
         return found->second.error();

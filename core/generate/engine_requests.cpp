@@ -18,9 +18,7 @@ namespace {
 
 /// Validates choices, best_of and beams.
 Status check_choices(const Request& request) {
-    const auto refused = [](std::string message) {
-        return Error{ErrorKind::invalid_argument, std::move(message)};
-    };
+    const auto refused = [](std::string message) { return invalid_argument(std::move(message)); };
     if (request.choices == 0)
         return refused("choices is 0; the minimum is 1");
     if (request.best_of && *request.best_of < request.choices) {
@@ -94,12 +92,10 @@ engine::Request beam_request(const Model& model, const Request& request, const P
 
 Status check(const Request& request) {
     if (std::any_of(request.stop.begin(), request.stop.end(), [](const auto& stop) { return stop.empty(); }))
-        return Error{ErrorKind::invalid_argument, "a stop string is empty"};
+        return invalid_argument("a stop string is empty");
     const uint32_t logprobs = std::max(request.logprobs.value_or(0), request.prompt_logprobs.value_or(0));
-    if (logprobs > logprobs_max) {
-        return Error{ErrorKind::invalid_argument,
-                     fmt::format("logprobs is {}; the maximum is {}", logprobs, logprobs_max)};
-    }
+    if (logprobs > logprobs_max)
+        return invalid_argument(fmt::format("logprobs is {}; the maximum is {}", logprobs, logprobs_max));
     return check_choices(request);
 }
 
@@ -119,8 +115,8 @@ Status check_bans(const Model& model, const Request& request) {
     banned.erase(std::unique(banned.begin(), banned.end()), banned.end());
     if (banned.size() < model.engine().limits().vocabulary)
         return {};
-    return Error{ErrorKind::invalid_argument, "logit_bias bans every token that is possible here",
-                 "leave at least one token without -infinity"};
+    return invalid_argument("logit_bias bans every token that is possible here",
+                            "leave at least one token without -infinity");
 }
 
 Result<EngineRequests> engine_requests(const Model& model, const Request& request, const Prompt& prompt,

@@ -3,6 +3,8 @@
 #include "core/base/token.hpp"
 #include "core/output/event.hpp"
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -59,17 +61,8 @@ enum class FinishReason : uint8_t {
 
 /// Returns the JSON name: "stop", "length", "tool_calls" or "cancelled".
 constexpr std::string_view to_string(FinishReason reason) {
-    switch (reason) {
-    case FinishReason::stop:
-        return "stop";
-    case FinishReason::length:
-        return "length";
-    case FinishReason::tool_calls:
-        return "tool_calls";
-    case FinishReason::cancelled:
-        return "cancelled";
-    }
-    return "unknown";
+    constexpr std::array<std::string_view, 4> names = {"stop", "length", "tool_calls", "cancelled"};
+    return names[static_cast<std::size_t>(reason)];
 }
 
 /// Steady-clock durations; 0 for a phase that was not reached.

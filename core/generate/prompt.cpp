@@ -69,8 +69,8 @@ Result<Prompt> encode_infill(const Model& model, const std::string& before, cons
                              const EncodeLimits& limits) {
     const auto& infill = model.infill_tokens();
     if (!infill) {
-        return Error{ErrorKind::invalid_argument, "the model has no fill-in-the-middle tokens",
-                     "omit the suffix, or use a model that was trained for it"};
+        return invalid_argument("the model has no fill-in-the-middle tokens",
+                                "omit the suffix, or use a model that was trained for it");
     }
     ETNA_CHECK(check_text_length(model, limits, before.size() + after.size()));
     text::EncodeOptions options = encode_options(limits);
@@ -128,8 +128,8 @@ Result<Prompt> prompt_from_tokens(const Model& model, const std::vector<TokenId>
     const auto unknown = std::find_if(tokens.begin(), tokens.end(),
                                       [&](TokenId token) { return token >= model.tokenizer().size(); });
     if (unknown != tokens.end()) {
-        return Error{ErrorKind::invalid_argument, fmt::format("{} is not a token of the model, which has {}",
-                                                              *unknown, model.tokenizer().size())};
+        return invalid_argument(
+            fmt::format("{} is not a token of the model, which has {}", *unknown, model.tokenizer().size()));
     }
     Prompt prompt;
     prompt.content = {.tokens = tokens, .kinds = std::vector(tokens.size(), engine::RowKind::prefill)};
@@ -149,7 +149,7 @@ void keep_last(PromptTokens& content, std::size_t tokens_max) {
 Result<Prompt> encode_untruncated(const Model& model, const Request& request, const EncodeLimits& limits) {
     const auto* text = std::get_if<std::string>(&request.prompt);
     if (request.suffix && text == nullptr)
-        return Error{ErrorKind::invalid_argument, "a suffix requires a text prompt"};
+        return invalid_argument("a suffix requires a text prompt");
     if (request.suffix)
         return encode_infill(model, *text, *request.suffix, limits);
     if (text != nullptr)
@@ -193,9 +193,8 @@ Result<std::optional<output::Parser>> make_parser(const Prompt& prompt) {
         const bool is_text = event.kind == Kind::content || event.kind == Kind::reasoning ||
                              event.kind == Kind::content_was_reasoning;
         if (!is_text) {
-            return Error{ErrorKind::invalid_argument,
-                         "the last message contains a tool call, which cannot be continued",
-                         "continue a message that is text only"};
+            return invalid_argument("the last message contains a tool call, which cannot be continued",
+                                    "continue a message that is text only");
         }
     }
     return std::optional<output::Parser>(std::move(parser));
@@ -203,7 +202,7 @@ Result<std::optional<output::Parser>> make_parser(const Prompt& prompt) {
 
 Status check_length(const Model& model, std::size_t prompt_tokens) {
     if (prompt_tokens == 0)
-        return Error{ErrorKind::invalid_argument, "the prompt is empty"};
+        return invalid_argument("the prompt is empty");
     if (prompt_tokens < model.context_tokens())
         return {};
     return too_long(model, fmt::format("the prompt has {} tokens", prompt_tokens));

@@ -58,14 +58,13 @@ using Tokens = std::vector<TokenId>;
 
 Status check_breakers(std::span<const std::string> breakers) {
     if (breakers.size() > dry_breakers_max) {
-        return Error{ErrorKind::invalid_argument, fmt::format("{} sequence breakers; the maximum is {}",
-                                                              breakers.size(), dry_breakers_max)};
+        return invalid_argument(
+            fmt::format("{} sequence breakers; the maximum is {}", breakers.size(), dry_breakers_max));
     }
     for (const std::string& breaker : breakers) {
         if (breaker.empty() || breaker.size() > dry_breaker_bytes_max) {
-            return Error{ErrorKind::invalid_argument,
-                         fmt::format("a sequence breaker has {} bytes; the range is 1 to {}", breaker.size(),
-                                     dry_breaker_bytes_max)};
+            return invalid_argument(fmt::format("a sequence breaker has {} bytes; the range is 1 to {}",
+                                                breaker.size(), dry_breaker_bytes_max));
         }
     }
     return {};

@@ -56,8 +56,8 @@ std::optional<engine::Speculation> speculation(const SpeculationOverrides& overr
 
 Status check_same_vocabulary(const text::Tokenizer& model, const text::Tokenizer& draft) {
     const auto refused = [](std::string message) {
-        return Error{ErrorKind::invalid_argument, std::move(message),
-                     "use a smaller model of the same family as the draft model"};
+        return invalid_argument(std::move(message),
+                                "use a smaller model of the same family as the draft model");
     };
     for (TokenId token = 0; token < std::min(model.size(), draft.size()); ++token) {
         if (model.bytes(token) != draft.bytes(token) || model.type(token) != draft.type(token)) {

@@ -103,8 +103,8 @@ Result<ToolCallGrammar> ToolCallGrammar::create(const AnswerForm& form) {
         std::erase_if(functions, [&](const Function& one) { return one.name != *form.required; });
     for (const Function& one : functions) {
         if (!is_function_name(one.name) || is_ambiguous_name(form.syntax, one.name)) {
-            return Error{ErrorKind::unsupported, fmt::format("invalid function name `{}`", one.name),
-                         "use letters, digits, - and _"};
+            return unsupported(fmt::format("invalid function name `{}`", one.name),
+                               "use letters, digits, - and _");
         }
     }
     return ToolCallGrammar(form, std::move(tools), std::move(functions));

@@ -3,7 +3,6 @@
 #include "core/text/detokenizer.hpp"
 
 #include <algorithm>
-#include <span>
 #include <utility>
 
 namespace etna::generate {

@@ -5,7 +5,6 @@
 #include "core/text/tokenizer.hpp"
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace etna::generate {

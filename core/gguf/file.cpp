@@ -95,9 +95,8 @@ Result<FileReader> open_part(const SplitName& name, uint32_t number) {
 
 Result<OpenParts> read_split(const SplitName& name) {
     if (name.count > max_parts) {
-        return Error{ErrorKind::unsupported,
-                     fmt::format("{}: has {} parts; at most {} can be read", name.path(name.number).string(),
-                                 name.count, max_parts)};
+        return unsupported(fmt::format("{}: has {} parts; at most {} can be read",
+                                       name.path(name.number).string(), name.count, max_parts));
     }
     std::vector<FileReader> files; // all are opened before the first is read
     for (uint32_t number = 1; number <= name.count; ++number) {
@@ -205,8 +204,8 @@ uint64_t File::tensor_bytes() const {
 
 Status File::read(const Tensor& tensor, uint64_t offset, MutableByteView into) const {
     if (offset > tensor.bytes || into.size() > tensor.bytes - offset) {
-        return Error{ErrorKind::invalid_argument,
-                     fmt::format("{}: read beyond tensor {}", impl_->name, backquoted(tensor.name))};
+        return invalid_argument(
+            fmt::format("{}: read beyond tensor {}", impl_->name, backquoted(tensor.name)));
     }
     if (!impl_->files.empty())
         return impl_->files[tensor.part].read(tensor.offset + offset, into);

@@ -58,7 +58,7 @@ std::optional<Error> recognise_foreign(ByteView bytes, std::string_view file_nam
         return Error{ErrorKind::corrupt, fmt::format("{}: is empty", file_name), "download it again"};
     const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     const auto foreign = [&](std::string_view what, std::string_view hint) {
-        return Error{ErrorKind::unsupported, fmt::format("{}: {}", file_name, what), std::string(hint)};
+        return unsupported(fmt::format("{}: {}", file_name, what), std::string(hint));
     };
     for (const Signature& signature : signatures) {
         if (text.starts_with(signature.start))

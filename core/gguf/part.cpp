@@ -18,14 +18,13 @@ Status check_version(uint32_t version, std::string_view file_name) {
         return {};
     // The version is the first number after the magic: byte-swapped, it has nothing in its lower half.
     if (version != 0 && (version & 0xffff) == 0) {
-        return Error{ErrorKind::unsupported, fmt::format("{}: is a big-endian GGUF file", file_name),
-                     "download or convert a little-endian version of the model"};
+        return unsupported(fmt::format("{}: is a big-endian GGUF file", file_name),
+                           "download or convert a little-endian version of the model");
     }
-    return Error{ErrorKind::unsupported,
-                 fmt::format("{}: has GGUF version {}; versions {} to {} can be read", file_name, version,
-                             minimum_version, maximum_version),
-                 version < minimum_version ? "convert the model again with a current tool"
-                                           : "a newer release of etna may read it"};
+    return unsupported(fmt::format("{}: has GGUF version {}; versions {} to {} can be read", file_name,
+                                   version, minimum_version, maximum_version),
+                       version < minimum_version ? "convert the model again with a current tool"
+                                                 : "a newer release of etna may read it");
 }
 
 Result<uint64_t> read_alignment(const Metadata& metadata, std::string_view file_name) {
@@ -52,8 +51,8 @@ Result<Part> read_part(const FilePrefix& prefix, std::string_view file_name, uin
     Cursor cursor(prefix.bytes, prefix.file_bytes, file_name);
     ETNA_TRY(const auto found_magic, cursor.read<uint32_t>());
     if (found_magic != magic) {
-        return Error{ErrorKind::unsupported, fmt::format("{}: is not a GGUF file", file_name),
-                     "give a model in GGUF, or convert this one"};
+        return unsupported(fmt::format("{}: is not a GGUF file", file_name),
+                           "give a model in GGUF, or convert this one");
     }
     ETNA_TRY(const auto version, cursor.read<uint32_t>());
     ETNA_CHECK(check_version(version, file_name));

@@ -71,11 +71,10 @@ Status check_not_split(const Metadata& metadata, std::string_view file_name) {
     const auto count = metadata.unsigned_integer(count_key);
     if (!count || *count <= 1)
         return {};
-    return Error{
-        ErrorKind::invalid_argument,
+    return invalid_argument(
         fmt::format("{}: is one of {} parts of a split model, and its name does not lead to the others",
                     file_name, *count),
-        fmt::format("name the parts NAME-00001-of-{:05}.gguf and so on, in one folder", *count)};
+        fmt::format("name the parts NAME-00001-of-{:05}.gguf and so on, in one folder", *count));
 }
 
 Status check_parts_agree(const SplitName& name, std::span<const Part> parts) {

@@ -18,7 +18,7 @@ constexpr uint32_t grammar_count_max = 1'000'000'000;
 
 Status GrammarSource::check() const {
     if (valid_utf8_prefix(text_) != text_.size())
-        return Error{ErrorKind::invalid_argument, "the grammar is not UTF-8"};
+        return invalid_argument("the grammar is not UTF-8");
     return {};
 }
 

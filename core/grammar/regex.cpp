@@ -55,22 +55,10 @@ std::optional<CodePoints> class_of(char32_t letter) {
 }
 
 std::optional<char32_t> control_of(char32_t letter) {
-    switch (letter) {
-    case 't':
-        return '\t';
-    case 'n':
-        return '\n';
-    case 'v':
-        return '\v';
-    case 'f':
-        return '\f';
-    case 'r':
-        return '\r';
-    case '0':
-        return '\0';
-    default:
-        return std::nullopt;
-    }
+    constexpr std::u32string_view letters = U"tnvfr0";
+    constexpr std::u32string_view controls = {U"\t\n\v\f\r\0", letters.size()};
+    const std::size_t index = letters.find(letter);
+    return index == letters.npos ? std::nullopt : std::optional(controls[index]);
 }
 
 class RegexParser {
@@ -93,7 +81,7 @@ private:
         for (std::size_t at = 0; at < pattern_.size();) {
             const Utf8Step step = next_utf8(pattern_.substr(at));
             if (step.kind != Utf8Kind::valid)
-                return Error{ErrorKind::invalid_argument, "a regular expression is not UTF-8"};
+                return invalid_argument("a regular expression is not UTF-8");
             letters_.push_back(code_point_of(pattern_.substr(at), step.bytes));
             at += step.bytes;
         }

@@ -1,7 +1,6 @@
 #include "core/grammar/language.hpp"
 
 #include <algorithm>
-#include <cassert>
 #include <numeric>
 #include <span>
 
@@ -225,10 +224,8 @@ Result<Expression> Language::seal(Expression root) {
                      "use right recursion: `list ::= item list` instead of `list ::= list item`"};
     }
     ETNA_CHECK(check());
-    if (root == nothing) {
-        return Error{ErrorKind::invalid_argument, "no text fits the grammar",
-                     "give every rule an alternative that ends"};
-    }
+    if (root == nothing)
+        return invalid_argument("no text fits the grammar", "give every rule an alternative that ends");
     return root;
 }
 

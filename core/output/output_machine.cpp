@@ -414,30 +414,22 @@ void OutputMachine::leave_section() {
     }
 }
 
+OutputMachine::Progress OutputMachine::progress_after(Match match) {
+    return match == Match::yes ? Progress::again : Progress::wait;
+}
+
 OutputMachine::Progress OutputMachine::read_section() {
     if (!input_.skip_space())
         return Progress::wait;
-    switch (section_part()) {
-    case Match::yes:
-        return Progress::again;
-    case Match::partial:
-        return Progress::wait;
-    case Match::no:
-        break;
-    }
+    if (const Match part = section_part(); part != Match::no)
+        return progress_after(part);
     const bool may_end = section_calls_ > 0 && !separated_ && !bracketed_;
     if (may_end && section_->close.empty()) {
         leave_section();
         return Progress::again;
     }
-    switch (choose_call()) {
-    case Match::yes:
-        return Progress::again;
-    case Match::partial:
-        return Progress::wait;
-    case Match::no:
-        break;
-    }
+    if (const Match call = choose_call(); call != Match::no)
+        return progress_after(call);
     return read_other_than_call();
 }
 

@@ -79,6 +79,7 @@ private:
     void enter_section(const Section& section);
     void leave_section();
     Progress read_section();
+    static Progress progress_after(Match match);
     Match section_part();
     Match choose_call();
     [[nodiscard]] Match may_begin(const Pattern& pattern) const;

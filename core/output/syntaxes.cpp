@@ -21,6 +21,16 @@ std::vector<ReasoningMarkers> common_reasoning() {
             {"<|inner_prefix|>", "<|inner_suffix|>"}};
 }
 
+/// Completes the syntaxes that name no markers of reasoning, except those whose messages to the model itself
+/// are reasoning.
+std::vector<Syntax> with_common_reasoning(std::vector<Syntax> all) {
+    for (Syntax& syntax : all) {
+        if (syntax.reasoning.empty() && syntax.messages.open.empty())
+            syntax.reasoning = common_reasoning();
+    }
+    return all;
+}
+
 // Output is a sequence of messages.
 
 /// gpt-oss. github.com/openai/harmony, docs/format.md.
@@ -99,7 +109,6 @@ Syntax qwen3_coder() {
     const Pattern without_marker = {{"", Field::name}, {">\n", Field::parameters}, {"</function>\n"}};
     return {.name = "qwen3_coder",
             .detection = {.all = {"<tool_call>", "<function="}},
-            .reasoning = common_reasoning(),
             .sections = {{.open = {"<tool_call>\n"},
                           .calls = {function, json_object},
                           .close = "</tool_call>",
@@ -114,7 +123,6 @@ Syntax seed_oss() {
     return {
         .name = "seed_oss",
         .detection = {.all = {"<seed:tool_call>"}, .none = {}, .tokens = {"<seed:tool_call>"}},
-        .reasoning = common_reasoning(),
         .sections = {{.open = {"<seed:tool_call>\n"},
                       .calls = {{{"<function=", Field::name}, {">\n", Field::parameters}, {"</function>\n"}}},
                       .close = "</seed:tool_call>",
@@ -127,7 +135,6 @@ Syntax glm() {
     return {
         .name = "glm",
         .detection = {.all = {"<arg_key>"}, .none = {}, .tokens = {"<arg_key>"}},
-        .reasoning = common_reasoning(),
         .sections = {{.open = {"<tool_call>"},
                       .calls = {{{"", Field::name}, {"\n", Field::parameters}, {"</tool_call>"}},
                                 {{.field = Field::object}, {"</tool_call>"}}},
@@ -139,7 +146,6 @@ Syntax glm() {
 Syntax minimax_m2() {
     return {.name = "minimax_m2",
             .detection = {.all = {"<minimax:tool_call>"}, .none = {}, .tokens = {"<minimax:tool_call>"}},
-            .reasoning = common_reasoning(),
             .call_ends_reasoning = true,
             .sections = {{.open = {"<minimax:tool_call>\n"},
                           .calls = {{{"<invoke name=\"", Field::name},
@@ -154,7 +160,6 @@ Syntax minimax_m2() {
 Syntax minimax_m3() {
     return {.name = "minimax_m3",
             .detection = {.all = {"]<]minimax[>["}},
-            .reasoning = common_reasoning(),
             .sections = {{.open = {"]<]minimax[>[<tool_call>\n"},
                           .calls = {{{"]<]minimax[>[<invoke name=\"", Field::name},
                                      {"\">", Field::parameters},
@@ -167,7 +172,6 @@ Syntax minimax_m3() {
 Syntax minicpm() {
     return {.name = "minicpm",
             .detection = {.all = {"<function name=\""}},
-            .reasoning = common_reasoning(),
             .sections = {{.open = {"<function name=\""},
                           .calls = {{{"", Field::name}, {"\">", Field::parameters}, {"</function>"}}},
                           .parallel = Parallel::sections}},
@@ -180,7 +184,6 @@ Syntax minicpm() {
 Syntax deepseek_v4() {
     return {.name = "deepseek_v4",
             .detection = {.all = {"｜DSML｜"}},
-            .reasoning = common_reasoning(),
             .call_ends_reasoning = true,
             .sections = {{.open = {"\n\n<｜DSML｜tool_calls>\n"},
                           .calls = {{{"<｜DSML｜invoke name=\"", Field::name},
@@ -223,7 +226,6 @@ Syntax kimi_k2() {
             .detection = {.all = {"<|tool_calls_section_begin|>"},
                           .none = {},
                           .tokens = {"<|tool_calls_section_begin|>"}},
-            .reasoning = common_reasoning(),
             .call_ends_reasoning = true,
             .sections = {{.open = {"<|tool_calls_section_begin|>"},
                           .calls = {{{"<|tool_call_begin|>"},
@@ -239,7 +241,6 @@ Syntax kimi_k2() {
 Syntax deepseek_v3() {
     return {.name = "deepseek_v3",
             .detection = {.all = {"<｜tool▁calls▁begin｜>", "```json"}},
-            .reasoning = common_reasoning(),
             .call_ends_reasoning = true,
             .sections = {{.open = {"<｜tool▁calls▁begin｜>"},
                           .calls = {{{"<｜tool▁call▁begin｜>function<｜tool▁sep｜>", Field::name},
@@ -255,7 +256,6 @@ Syntax deepseek_v3_1() {
             .detection = {.all = {"<｜tool▁calls▁begin｜>"},
                           .none = {"```json"},
                           .tokens = {"<｜tool▁calls▁begin｜>"}},
-            .reasoning = common_reasoning(),
             .call_ends_reasoning = true,
             .sections = {{.open = {"<｜tool▁calls▁begin｜>"},
                           .calls = {{{"<｜tool▁call▁begin｜>", Field::name},
@@ -268,7 +268,6 @@ Syntax deepseek_v3_1() {
 Syntax mistral_named() {
     return {.name = "mistral_named",
             .detection = {.all = {"[TOOL_CALLS]", "[ARGS]"}, .none = {}, .tokens = {"[ARGS]"}},
-            .reasoning = common_reasoning(),
             .sections = {{.open = {"[TOOL_CALLS]"},
                           .calls = {{{"", Field::name},
                                      {"[CALL_ID]", Field::id, Presence::optional},
@@ -303,7 +302,6 @@ Syntax gemma_4() {
 Syntax function_tag() {
     return {.name = "function_tag",
             .detection = {.all = {"<function="}},
-            .reasoning = common_reasoning(),
             .sections = {{.open = {"<function="},
                           .calls = {{{"", Field::name}, {">", Field::arguments}, {"</function>"}}},
                           .parallel = Parallel::sections},
@@ -317,7 +315,6 @@ Syntax function_tag() {
 Syntax mcp_tag() {
     return {.name = "mcp_tag",
             .detection = {.all = {"<use_mcp_tool>"}},
-            .reasoning = common_reasoning(),
             .sections = {{.open = {"<use_mcp_tool>\n"},
                           .calls = {{{"<server_name>", Field::index, Presence::optional},
                                      {"</server_name>\n", Field::none, Presence::optional},
@@ -336,7 +333,6 @@ Syntax mcp_tag() {
 Syntax lfm2() {
     return {.name = "lfm2",
             .detection = {.all = {"<|tool_call_start|>"}, .none = {}, .tokens = {"<|tool_call_start|>"}},
-            .reasoning = common_reasoning(),
             .sections = {{.open = {"<|tool_call_start|>"},
                           .brackets = Brackets::required,
                           .calls = {{{"", Field::name}, {"(", Field::keywords}, {")"}}, json_object},
@@ -348,7 +344,6 @@ Syntax lfm2() {
 Syntax apertus() {
     return {.name = "apertus",
             .detection = {.all = {"<|tools_prefix|>"}, .none = {}, .tokens = {"<|tools_prefix|>"}},
-            .reasoning = common_reasoning(),
             .sections = {{.open = {"<|tools_prefix|>"},
                           .brackets = Brackets::required,
                           .calls = {{{"{"}, {"\"", Field::name}, {"\""}, {": ", Field::arguments}, {"}"}}},
@@ -360,7 +355,6 @@ Syntax apertus() {
 Syntax gemma_3() {
     return {.name = "gemma_3",
             .detection = {.all = {"<start_of_turn>"}, .none = {}, .tokens = {"<start_of_turn>"}},
-            .reasoning = common_reasoning(),
             .sections = {{.open = {"```tool_code\n"},
                           .calls = {{{"print(", Field::none, Presence::optional},
                                      {"", Field::name},
@@ -419,7 +413,6 @@ Syntax command_r() {
     action.open.push_back("Action:\n```json");
     return {.name = "command_r",
             .detection = {.all = {"<|CHATBOT_TOKEN|>"}, .none = {}, .tokens = {"<|CHATBOT_TOKEN|>"}},
-            .reasoning = common_reasoning(),
             .sections = {action},
             .members = {.name = {"tool_name", "name"}, .arguments = {"parameters", "arguments"}}};
 }
@@ -428,7 +421,6 @@ Syntax command_r() {
 Syntax mistral() {
     return {.name = "mistral",
             .detection = {.all = {"[TOOL_CALLS]"}, .none = {}, .tokens = {"[TOOL_CALLS]"}},
-            .reasoning = common_reasoning(),
             .sections = {list("[TOOL_CALLS] ", "")},
             .members = {.written_id = CallId::random}};
 }
@@ -447,7 +439,6 @@ Syntax apriel() {
 Syntax minimax_m1() {
     return {.name = "minimax_m1",
             .detection = {.all = {"<tool_calls>"}},
-            .reasoning = common_reasoning(),
             .sections = {{.open = {"<tool_calls>\n"},
                           .brackets = Brackets::allowed,
                           .calls = {json_object},
@@ -459,7 +450,6 @@ Syntax minimax_m1() {
 Syntax nemotron() {
     return {.name = "nemotron",
             .detection = {.all = {"<TOOLCALL>"}},
-            .reasoning = common_reasoning(),
             .sections = {list("<TOOLCALL>", "</TOOLCALL>")}};
 }
 
@@ -467,7 +457,6 @@ Syntax nemotron() {
 Syntax functools() {
     return {.name = "functools",
             .detection = {.all = {"functools["}},
-            .reasoning = common_reasoning(),
             .sections = {{.open = {"functools["}, .calls = {json_object}, .separator = ", ", .close = "]"},
                          list("<|tool_call|>", "<|/tool_call|>")}};
 }
@@ -475,7 +464,6 @@ Syntax functools() {
 Syntax phi_4_mini() {
     return {.name = "phi_4_mini",
             .detection = {.all = {"<|/tool|>"}, .none = {}, .tokens = {"<|/tool_call|>"}},
-            .reasoning = common_reasoning(),
             .sections = {list("<|tool_call|>", "<|/tool_call|>"),
                          {.open = {"functools["}, .calls = {json_object}, .separator = ", ", .close = "]"}}};
 }
@@ -493,7 +481,6 @@ Syntax gigachat() {
     return {
         .name = "gigachat",
         .detection = {.all = {"<|role_sep|>", "function call"}},
-        .reasoning = common_reasoning(),
         .sections = {{.open = {"<|message_sep|>\n\nfunction call<|role_sep|>\n", "function call<|role_sep|>"},
                       .calls = {json_object},
                       .parallel = Parallel::none}}};
@@ -504,7 +491,6 @@ Syntax llama_3() {
     return {
         .name = "llama_3",
         .detection = {.all = {"<|start_header_id|>", "ipython"}, .none = {}, .tokens = {"<|python_tag|>"}},
-        .reasoning = common_reasoning(),
         .sections = {{.calls = {json_object}, .separator = "; "},
                      {.open = {"<|python_tag|>"},
                       .calls = {json_object,
@@ -522,13 +508,11 @@ Syntax llama_3() {
 Syntax hermes() {
     return {.name = "hermes",
             .detection = {.all = {"<tool_call>"}, .none = {}, .tokens = {"<tool_call>"}},
-            .reasoning = common_reasoning(),
             .sections = {single("<tool_call>\n", "\n</tool_call>")}};
 }
 
 Syntax generic() {
     return {.name = "generic",
-            .reasoning = common_reasoning(),
             .sections = {{.brackets = Brackets::allowed, .calls = {json_object}, .separator = ", "},
                          single("<tool_call>\n", "\n</tool_call>")},
             .hidden = {"<|begin_of_solution|>", "<|end_of_solution|>"}};
@@ -537,13 +521,13 @@ Syntax generic() {
 } // namespace
 
 const std::vector<Syntax>& syntaxes() {
-    static const std::vector<Syntax> all = {
-        harmony(),      muse(),          functionary_v3_2(), deepseek_v4(), kimi_k3(),     glm(),
-        minimax_m3(),   minimax_m2(),    seed_oss(),         minicpm(),     qwen3_coder(), kimi_k2(),
-        deepseek_v3(),  deepseek_v3_1(), mistral_named(),    solar(),       gemma_4(),     mcp_tag(),
-        function_tag(), lfm2(),          apertus(),          gemma_3(),     cohere(),      mistral(),
-        apriel(),       minimax_m1(),    nemotron(),         functools(),   phi_4_mini(),  granite_3(),
-        gigachat(),     llama_3(),       command_r(),        hermes(),      generic()};
+    static const std::vector<Syntax> all = with_common_reasoning(
+        {harmony(),      muse(),          functionary_v3_2(), deepseek_v4(), kimi_k3(),     glm(),
+         minimax_m3(),   minimax_m2(),    seed_oss(),         minicpm(),     qwen3_coder(), kimi_k2(),
+         deepseek_v3(),  deepseek_v3_1(), mistral_named(),    solar(),       gemma_4(),     mcp_tag(),
+         function_tag(), lfm2(),          apertus(),          gemma_3(),     cohere(),      mistral(),
+         apriel(),       minimax_m1(),    nemotron(),         functools(),   phi_4_mini(),  granite_3(),
+         gigachat(),     llama_3(),       command_r(),        hermes(),      generic()});
     return all;
 }
 

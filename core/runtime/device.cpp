@@ -53,7 +53,7 @@ Result<engine::DeviceExecutorOptions> executor_options(const ExecutorOptions& op
     if (!options.plan_as.empty()) {
         engine_options.plan_as = kernels::plan_family_named(options.plan_as);
         if (!engine_options.plan_as)
-            return Error{ErrorKind::invalid_argument, "unknown device family `" + options.plan_as + "`"};
+            return invalid_argument("unknown device family `" + options.plan_as + "`");
     }
     return engine_options;
 }

@@ -5,6 +5,7 @@
 #include "core/vk/instance.hpp"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <utility>
 
@@ -25,19 +26,9 @@ std::vector<std::string> used_features(const vk::DeviceProfile& profile) {
 }
 
 std::string_view kind_of(vk::DeviceType type) {
-    switch (type) {
-    case vk::DeviceType::discrete:
-        return "discrete GPU";
-    case vk::DeviceType::integrated:
-        return "integrated GPU";
-    case vk::DeviceType::virtual_gpu:
-        return "virtual GPU";
-    case vk::DeviceType::cpu:
-        return "CPU driver";
-    case vk::DeviceType::other:
-        break;
-    }
-    return "device";
+    constexpr std::array<std::string_view, 5> names = {"discrete GPU", "integrated GPU", "virtual GPU",
+                                                       "CPU driver", "device"};
+    return names[static_cast<std::size_t>(type)];
 }
 
 std::string reason_for(const vk::PhysicalDevice& device, const std::vector<vk::PhysicalDevice>& all,

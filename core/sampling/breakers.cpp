@@ -11,9 +11,8 @@ Result<SequenceBreakers> SequenceBreakers::create(std::vector<std::vector<TokenI
     SequenceBreakers breakers;
     for (std::vector<TokenId>& sequence : sequences) {
         if (sequence.empty() || sequence.size() > breaker_tokens_max) {
-            return Error{ErrorKind::invalid_argument,
-                         fmt::format("a sequence breaker has {} tokens, outside 1 to {}", sequence.size(),
-                                     breaker_tokens_max)};
+            return invalid_argument(fmt::format("a sequence breaker has {} tokens, outside 1 to {}",
+                                                sequence.size(), breaker_tokens_max));
         }
         if (sequence.size() == 1) {
             breakers.single_.push_back(sequence.front());

@@ -61,15 +61,13 @@ uint32_t repetition_lengths(std::span<const TokenId> tokens, std::vector<uint32_
 Status check(std::span<const LogitBias> biases, uint32_t vocabulary) {
     for (const LogitBias& one : biases) {
         if (one.token >= vocabulary) {
-            return Error{
-                ErrorKind::invalid_argument,
+            return invalid_argument(
                 fmt::format("logit_bias names token {}, and the vocabulary has {}", one.token, vocabulary),
-                fmt::format("name tokens from 0 to {}", vocabulary - 1)};
+                fmt::format("name tokens from 0 to {}", vocabulary - 1));
         }
         if (std::isnan(one.bias) || (std::isinf(one.bias) && one.bias > 0)) {
-            return Error{ErrorKind::invalid_argument,
-                         fmt::format("the logit_bias of token {} is {}", one.token, one.bias),
-                         "give a number, or -infinity to ban the token"};
+            return invalid_argument(fmt::format("the logit_bias of token {} is {}", one.token, one.bias),
+                                    "give a number, or -infinity to ban the token");
         }
     }
     return {};

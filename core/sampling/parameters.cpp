@@ -41,9 +41,8 @@ Status check(const Parameters& parameters, const Range& range) {
     const bool is_above = range.lower == LowerBound::exclusive ? value > range.min : value >= range.min;
     if (is_above && value <= range.max) // NaN fails both
         return {};
-    return Error{ErrorKind::invalid_argument,
-                 fmt::format("{} is {}, outside {}", range.name, value, range.text),
-                 fmt::format("choose {} from {}", range.name, range.text)};
+    return invalid_argument(fmt::format("{} is {}, outside {}", range.name, value, range.text),
+                            fmt::format("choose {} from {}", range.name, range.text));
 }
 
 } // namespace
@@ -51,10 +50,8 @@ Status check(const Parameters& parameters, const Range& range) {
 Status check(const Parameters& parameters) {
     for (const Range& range : ranges)
         ETNA_CHECK(check(parameters, range));
-    if (parameters.dry_allowed_length == 0) {
-        return Error{ErrorKind::invalid_argument, "dry_allowed_length is 0",
-                     "choose dry_allowed_length from 1 on"};
-    }
+    if (parameters.dry_allowed_length == 0)
+        return invalid_argument("dry_allowed_length is 0", "choose dry_allowed_length from 1 on");
     return {};
 }
 

@@ -56,12 +56,12 @@ Result<SampledToken> Sampler::sample(const Parameters& parameters, std::span<con
     const std::span<const float> processed = process(parameters, logits, context);
     find_top(processed, 1, candidates_);
     if (candidates_.empty() && !context.allowed.empty()) {
-        return Error{ErrorKind::invalid_argument, "no token that matches the grammar is possible here",
-                     "relax the options that ban tokens, such as logit_bias and min_tokens"};
+        return invalid_argument("no token that matches the grammar is possible here",
+                                "relax the options that ban tokens, such as logit_bias and min_tokens");
     }
     if (candidates_.empty()) {
-        return Error{ErrorKind::invalid_argument, "logit_bias bans every token that is possible here",
-                     "leave at least one token without -infinity"};
+        return invalid_argument("logit_bias bans every token that is possible here",
+                                "leave at least one token without -infinity");
     }
     if (const std::size_t count = count_head(parameters, processed); count > 1)
         find_top(processed, count, candidates_);

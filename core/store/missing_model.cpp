@@ -112,20 +112,20 @@ std::optional<Error> other_format(const std::filesystem::path& path) {
     std::error_code failure;
     if (path.extension() == ".safetensors" && std::filesystem::is_regular_file(path, failure)) {
         const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
-        return Error{ErrorKind::invalid_argument,
-                     fmt::format("{} holds safetensors, not GGUF", path.string()), converting(folder)};
+        return invalid_argument(fmt::format("{} holds safetensors, not GGUF", path.string()),
+                                converting(folder));
     }
     if (!std::filesystem::is_directory(path, failure))
         return std::nullopt;
     if (!files_with(path, ".safetensors").empty()) {
-        return Error{ErrorKind::invalid_argument, fmt::format("{} is a folder of safetensors", path.string()),
-                     converting(path)};
+        return invalid_argument(fmt::format("{} is a folder of safetensors", path.string()),
+                                converting(path));
     }
     const auto models = files_with(path, ".gguf");
-    return Error{ErrorKind::invalid_argument, fmt::format("{} is a folder", path.string()),
-                 models.empty() ? "give the path to a .gguf file"
-                                : fmt::format("give the path to a file in it, such as {}",
-                                              (path / models.front()).string())};
+    return invalid_argument(fmt::format("{} is a folder", path.string()),
+                            models.empty() ? "give the path to a .gguf file"
+                                           : fmt::format("give the path to a file in it, such as {}",
+                                                         (path / models.front()).string()));
 }
 
 } // namespace etna::store

@@ -104,9 +104,9 @@ std::vector<std::string> model_names(const std::filesystem::path& models_folder)
 
 Result<ModelSource> resolve(std::string_view model, const std::filesystem::path& models_folder) {
     if (model.empty())
-        return Error{ErrorKind::invalid_argument, "the model's name is empty", "try `demo`"};
+        return invalid_argument("the model's name is empty", "try `demo`");
     if (model.find('\0') != std::string_view::npos)
-        return Error{ErrorKind::invalid_argument, "the model's name contains a zero byte"};
+        return invalid_argument("the model's name contains a zero byte");
     if (const EmbeddedModel* embedded = embedded_model(model))
         return ModelSource{std::string(model), {}, embedded->bytes};
 

@@ -75,8 +75,8 @@ Run next_run(std::string_view text) {
 Result<PreTokenizer> PreTokenizer::create(std::string_view name) {
     const PreTokenizerRow* row = find_row(name);
     if (row == nullptr) {
-        return Error{ErrorKind::unsupported, fmt::format("unknown pre-tokenizer {}", gguf::backquoted(name)),
-                     fmt::format("known ones are {}", known_names())};
+        return unsupported(fmt::format("unknown pre-tokenizer {}", gguf::backquoted(name)),
+                           fmt::format("known ones are {}", known_names()));
     }
     std::vector<Regex> expressions;
     for (const std::string_view expression : row->expressions) {

@@ -107,9 +107,8 @@ Result<std::optional<RegexMatch>> Regex::Search::next(std::string_view text, std
     if (found == PCRE2_ERROR_NOMATCH)
         return std::optional<RegexMatch>();
     if (found < 0) {
-        return Error{
-            ErrorKind::invalid_argument,
-            fmt::format("text of {} bytes cannot be split into words: {}", text.size(), describe(found))};
+        return invalid_argument(
+            fmt::format("text of {} bytes cannot be split into words: {}", text.size(), describe(found)));
     }
     const PCRE2_SIZE* bounds = pcre2_get_ovector_pointer(impl_->data.get());
     return std::optional<RegexMatch>(RegexMatch{bounds[0], bounds[1]});

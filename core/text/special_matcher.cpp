@@ -1,7 +1,5 @@
 #include "core/text/special_matcher.hpp"
 
-#include <algorithm>
-
 namespace etna::text {
 
 void SpecialMatcher::add(std::string_view name, TokenId token) {

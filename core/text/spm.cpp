@@ -103,9 +103,8 @@ Status Spm::append_bytes(std::string_view bytes, std::vector<TokenId>& tokens) c
         } else if (vocabulary_->special.unknown) {
             tokens.push_back(*vocabulary_->special.unknown);
         } else {
-            return Error{ErrorKind::invalid_argument,
-                         fmt::format("the model's vocabulary has no token for the byte 0x{:02X}",
-                                     static_cast<uint8_t>(byte))};
+            return invalid_argument(fmt::format("the model's vocabulary has no token for the byte 0x{:02X}",
+                                                static_cast<uint8_t>(byte)));
         }
     }
     return {};

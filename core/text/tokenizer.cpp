@@ -50,9 +50,8 @@ Result<Model> read_model(const gguf::File& file) {
         return Error{ErrorKind::corrupt, fmt::format("{}: tokenizer.ggml.model is missing", file.name()),
                      "the file holds no tokenizer; fetch or convert the model again"};
     }
-    return Error{ErrorKind::unsupported,
-                 fmt::format("{}: unknown tokenizer {}", file.name(), gguf::backquoted(*name)),
-                 "known ones are gpt2 (byte-level BPE) and llama (SentencePiece)"};
+    return unsupported(fmt::format("{}: unknown tokenizer {}", file.name(), gguf::backquoted(*name)),
+                       "known ones are gpt2 (byte-level BPE) and llama (SentencePiece)");
 }
 
 std::string bytes_of(Model model, std::string_view name, TokenType type) {
@@ -163,9 +162,9 @@ Result<Tokenizer> Tokenizer::create(const gguf::File& file) {
 
 Result<std::vector<TokenId>> Tokenizer::encode(std::string_view text, const EncodeOptions& options) const {
     if (text.size() > longest_text_bytes) {
-        return Error{ErrorKind::invalid_argument,
-                     fmt::format("a text of {} bytes is longer than {}", text.size(), longest_text_bytes),
-                     "split the text"};
+        return invalid_argument(
+            fmt::format("a text of {} bytes is longer than {}", text.size(), longest_text_bytes),
+            "split the text");
     }
     const bool may_add = options.bos == AddBos::as_model_says;
     const SpecialMatcher& matcher =

@@ -5,7 +5,6 @@
 #include "core/vk/impl.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -178,10 +177,9 @@ Result<Block*> Allocator::add_block(Pool& pool, MemoryDomain intent, uint32_t ty
     info.memoryTypeIndex = type;
     auto block = std::make_unique<Block>(
         Block{.bytes = bytes, .space = SubAllocator(bytes), .intent = intent, .type = type});
-    const VkResult allocated =
-        options_.functions->vkAllocateMemory(options_.device, &info, nullptr, &block->memory);
-    if (allocated != VK_SUCCESS)
-        return vulkan_error(allocated, fmt::format("allocating {} bytes", bytes));
+    ETNA_CHECK(
+        vulkan_status(options_.functions->vkAllocateMemory(options_.device, &info, nullptr, &block->memory),
+                      fmt::format("allocating {} bytes", bytes)));
     constexpr VkMemoryPropertyFlags mapped =
         VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
     const bool can_map = (options_.memory.memoryTypes[type].propertyFlags & mapped) == mapped;

@@ -3,6 +3,7 @@
 #include "core/vk/error.hpp"
 #include "core/vk/impl.hpp"
 
+#include <array>
 #include <utility>
 
 #include <fmt/format.h>
@@ -14,15 +15,8 @@ namespace {
 constexpr uint64_t size_granularity = 16;
 
 std::string_view name_of(MemoryDomain memory) {
-    switch (memory) {
-    case MemoryDomain::device:
-        return "device";
-    case MemoryDomain::upload:
-        return "upload";
-    case MemoryDomain::readback:
-        return "readback";
-    }
-    return "unknown";
+    constexpr std::array<std::string_view, 3> names = {"device", "upload", "readback"};
+    return names[static_cast<std::size_t>(memory)];
 }
 
 double mebibytes(uint64_t bytes) {
@@ -37,10 +31,8 @@ Status create_handle(Buffer::Impl& impl) {
                  VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
     info.sharingMode = VK_SHARING_MODE_EXCLUSIVE;
     const LogicalDevice& device = impl.device->device;
-    const VkResult created = device.functions.vkCreateBuffer(device.handle, &info, nullptr, &impl.handle);
-    if (created != VK_SUCCESS)
-        return vulkan_error(created, fmt::format("creating the buffer `{}`", impl.label));
-    return {};
+    return vulkan_status(device.functions.vkCreateBuffer(device.handle, &info, nullptr, &impl.handle),
+                         fmt::format("creating the buffer `{}`", impl.label));
 }
 
 /// Allocates memory for the buffer; if that fails, waits for the device to finish and retries once.
@@ -72,20 +64,18 @@ Status bind(Buffer::Impl& impl, MemoryDomain memory) {
         return error;
     }
     impl.allocation = *allocation;
-    const VkResult bound = device.functions.vkBindBufferMemory(device.handle, impl.handle, allocation->memory,
-                                                               allocation->offset);
-    if (bound != VK_SUCCESS)
-        return vulkan_error(bound, fmt::format("binding memory to the buffer `{}`", impl.label));
+    ETNA_CHECK(vulkan_status(device.functions.vkBindBufferMemory(device.handle, impl.handle,
+                                                                 allocation->memory, allocation->offset),
+                             fmt::format("binding memory to the buffer `{}`", impl.label)));
     VkBufferDeviceAddressInfo info{};
     info.sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO;
     info.buffer = impl.handle;
     impl.address = device.functions.vkGetBufferDeviceAddress(device.handle, &info);
     if (impl.address == 0 || impl.address % allocation_alignment != 0) {
-        return Error{
-            ErrorKind::unsupported,
+        return unsupported(
             fmt::format("the driver gave the buffer `{}` the address {:#x}, which is not a multiple of {}",
                         impl.label, impl.address, allocation_alignment),
-            "update the GPU's Vulkan driver, or choose another device"};
+            "update the GPU's Vulkan driver, or choose another device");
     }
     return {};
 }
@@ -110,14 +100,13 @@ Buffer::~Buffer() = default;
 
 Result<Buffer> Buffer::create(Device& device, MemoryDomain memory, uint64_t bytes, std::string_view label) {
     if (bytes == 0)
-        return Error{ErrorKind::invalid_argument, fmt::format("buffer `{}` has no bytes", label)};
+        return invalid_argument(fmt::format("buffer `{}` has no bytes", label));
     const uint64_t limit = device.profile().allocation_bytes_max;
     if (bytes >= limit || round_up(bytes, allocation_alignment) >= limit) {
-        return Error{
-            ErrorKind::invalid_argument,
+        return invalid_argument(
             fmt::format("buffer `{}` needs {:.1f} MiB, and one allocation on `{}` must stay below {:.1f} MiB",
                         label, mebibytes(bytes), device.profile().name, mebibytes(limit)),
-            "use a smaller model or context, or another device"};
+            "use a smaller model or context, or another device");
     }
     auto impl = std::make_unique<Impl>();
     impl->device = &device.impl();

@@ -80,9 +80,8 @@ Status CommandContextPool::add_query_pool(CommandContext& context) const {
     info.queryType = VK_QUERY_TYPE_TIMESTAMP;
     info.queryCount = 2 * CommandContext::timed_per_query_pool;
     VkQueryPool pool = VK_NULL_HANDLE;
-    const VkResult created = options_.functions->vkCreateQueryPool(options_.device, &info, nullptr, &pool);
-    if (created != VK_SUCCESS)
-        return vulkan_error(created, "creating a pool of timestamps");
+    ETNA_CHECK(vulkan_status(options_.functions->vkCreateQueryPool(options_.device, &info, nullptr, &pool),
+                             "creating a pool of timestamps"));
     context.query_pools.push_back(pool);
     return {};
 }

@@ -31,9 +31,8 @@ Status create_handle(Device::Impl& impl, const FeatureSources& sources, uint32_t
     info.pQueueCreateInfos = &queue;
     info.enabledExtensionCount = static_cast<uint32_t>(extensions.size());
     info.ppEnabledExtensionNames = extensions.data();
-    const VkResult created = vkCreateDevice(impl.physical, &info, nullptr, &impl.device.handle);
-    if (created != VK_SUCCESS)
-        return vulkan_error(created, fmt::format("opening the device `{}`", impl.profile.name));
+    ETNA_CHECK(vulkan_status(vkCreateDevice(impl.physical, &info, nullptr, &impl.device.handle),
+                             fmt::format("opening the device `{}`", impl.profile.name)));
     volkLoadDeviceTable(&impl.device.functions, impl.device.handle);
     impl.device.functions.vkGetDeviceQueue(impl.device.handle, queue_family, 0, &impl.queue);
     return {};
@@ -44,11 +43,9 @@ Status create_pipeline_cache(Device::Impl& impl, ByteView earlier) {
     info.sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO;
     info.initialDataSize = earlier.size();
     info.pInitialData = earlier.data();
-    const VkResult created =
-        impl.device.functions.vkCreatePipelineCache(impl.device.handle, &info, nullptr, &impl.pipeline_cache);
-    if (created != VK_SUCCESS)
-        return vulkan_error(created, "creating the pipeline cache");
-    return {};
+    return vulkan_status(
+        impl.device.functions.vkCreatePipelineCache(impl.device.handle, &info, nullptr, &impl.pipeline_cache),
+        "creating the pipeline cache");
 }
 
 void open_allocator(Device::Impl& impl) {
@@ -104,9 +101,8 @@ Device::~Device() = default;
 Result<std::unique_ptr<Device>> Device::create(Instance& instance, const PhysicalDevice& physical,
                                                const DeviceOptions& options) {
     if (!physical.missing.empty()) {
-        return Error{ErrorKind::unsupported,
-                     fmt::format("the device `{}` lacks {}", physical.profile.name, physical.missing),
-                     "update the GPU's Vulkan driver, or choose another device"};
+        return unsupported(fmt::format("the device `{}` lacks {}", physical.profile.name, physical.missing),
+                           "update the GPU's Vulkan driver, or choose another device");
     }
     auto impl = std::make_unique<Impl>();
     impl->instance = &instance.impl();
@@ -118,10 +114,8 @@ Result<std::unique_ptr<Device>> Device::create(Instance& instance, const Physica
     impl->profile.pipeline_statistics =
         physical.profile.pipeline_statistics && options.use == DeviceUse::inspection;
     const std::optional<uint32_t> family = find_compute_family(impl->physical);
-    if (!family) {
-        return Error{ErrorKind::unsupported,
-                     fmt::format("the device `{}` lacks a compute queue", physical.profile.name)};
-    }
+    if (!family)
+        return unsupported(fmt::format("the device `{}` lacks a compute queue", physical.profile.name));
 
     const FeatureSources sources = find_feature_sources(impl->physical, instance.impl().version);
     ETNA_CHECK(create_handle(*impl, sources, *family));
@@ -165,10 +159,8 @@ MemoryState Device::memory() const {
 }
 
 Result<uint64_t> Device::submit(CommandBuffer commands) {
-    if (!commands.impl_ || commands.impl_->device != impl_.get()) {
-        return Error{ErrorKind::invalid_argument,
-                     "commands are submitted twice, or to a device that did not record them"};
-    }
+    if (!commands.impl_ || commands.impl_->device != impl_.get())
+        return invalid_argument("commands are submitted twice, or to a device that did not record them");
     impl_->collect();
     const uint64_t value = impl_->timeline.begin_submission();
     VkSemaphore semaphore = impl_->timeline.semaphore();

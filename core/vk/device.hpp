@@ -5,7 +5,6 @@
 #include "core/vk/profile.hpp"
 #include "core/vk/recorder.hpp"
 
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>

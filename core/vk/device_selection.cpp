@@ -1,7 +1,6 @@
 #include "core/base/log.hpp"
 #include "core/vk/instance.hpp"
 
-#include <algorithm>
 #include <cctype>
 #include <charconv>
 #include <optional>
@@ -96,16 +95,14 @@ Result<PhysicalDevice> select_named(const std::vector<PhysicalDevice>& devices, 
                      fmt::format("the devices are {}", listing(all))};
     }
     if (found.size() > 1) {
-        return Error{ErrorKind::invalid_argument,
-                     fmt::format("`{}` matches several Vulkan devices", selector),
-                     fmt::format("name one of {} by its index or UUID", listing(found))};
+        return invalid_argument(fmt::format("`{}` matches several Vulkan devices", selector),
+                                fmt::format("name one of {} by its index or UUID", listing(found)));
     }
     const PhysicalDevice& device = *found.front();
     if (!device.missing.empty()) {
-        return Error{
-            ErrorKind::unsupported,
+        return unsupported(
             fmt::format("the device `{}` cannot be used: it lacks {}", device.profile.name, device.missing),
-            "update the GPU's Vulkan driver, or select_device another device"};
+            "update the GPU's Vulkan driver, or select_device another device");
     }
     return device;
 }

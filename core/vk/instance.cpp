@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <span>
 
 namespace etna::vk {
 namespace {
@@ -82,8 +81,8 @@ Status create_handle(Instance::Impl& impl, Validation validation) {
     std::vector<const char*> extensions;
     if (validation == Validation::on) {
         if (!has_layer(validation_layer)) {
-            return Error{ErrorKind::unsupported, "the Vulkan validation layer is not installed",
-                         "on Debian and Ubuntu: `apt install vulkan-validationlayers`"};
+            return unsupported("the Vulkan validation layer is not installed",
+                               "on Debian and Ubuntu: `apt install vulkan-validationlayers`");
         }
         layers.push_back(validation_layer);
     }
@@ -91,8 +90,8 @@ Status create_handle(Instance::Impl& impl, Validation validation) {
         has_extension(nullptr, VK_EXT_DEBUG_UTILS_EXTENSION_NAME) ||
         (validation == Validation::on && has_extension(validation_layer, VK_EXT_DEBUG_UTILS_EXTENSION_NAME));
     if (validation == Validation::on && !debug_utils) {
-        return Error{ErrorKind::unsupported, "the validation layer lacks VK_EXT_debug_utils",
-                     "update the package vulkan-validationlayers"};
+        return unsupported("the validation layer lacks VK_EXT_debug_utils",
+                           "update the package vulkan-validationlayers");
     }
     if (debug_utils)
         extensions.push_back(VK_EXT_DEBUG_UTILS_EXTENSION_NAME);

@@ -44,10 +44,9 @@ Status open_loader() {
     }
     const uint32_t version = volkGetInstanceVersion();
     if (version < VK_API_VERSION_1_2) {
-        return Error{ErrorKind::unsupported,
-                     fmt::format("the Vulkan loader has version {}.{}; 1.2 is required",
-                                 VK_API_VERSION_MAJOR(version), VK_API_VERSION_MINOR(version)),
-                     install_hint};
+        return unsupported(fmt::format("the Vulkan loader has version {}.{}; 1.2 is required",
+                                       VK_API_VERSION_MAJOR(version), VK_API_VERSION_MINOR(version)),
+                           install_hint);
     }
     return {};
 }

@@ -3,7 +3,6 @@
 #include "core/vk/features.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 #include <string_view>
 #include <vector>

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <numeric>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -33,12 +32,11 @@ uint64_t invocations(const std::array<uint32_t, 3>& size) {
 Status check(const Device::Impl& device, const PipelineOptions& options,
              const std::optional<std::array<uint32_t, 3>>& size) {
     if (options.code.size() <= spirv_header_words || options.code[0] != spirv_magic)
-        return Error{ErrorKind::invalid_argument, fmt::format("shader `{}` is not SPIR-V", options.label)};
+        return invalid_argument(fmt::format("shader `{}` is not SPIR-V", options.label));
     if (options.push_constant_bytes > push_constant_bytes_max || options.push_constant_bytes % 4 != 0) {
-        return Error{
-            ErrorKind::invalid_argument,
+        return invalid_argument(
             fmt::format("shader `{}` has {} bytes of push constants; the limit is {}, in multiples of 4",
-                        options.label, options.push_constant_bytes, push_constant_bytes_max)};
+                        options.label, options.push_constant_bytes, push_constant_bytes_max));
     }
     const DeviceProfile& profile = device.profile;
     if (size && invocations(*size) > profile.workgroup_invocations_max) {
@@ -71,11 +69,8 @@ Status create_layout(Pipeline::Impl& impl) {
     info.pushConstantRangeCount = impl.push_constant_bytes == 0 ? 0 : 1;
     info.pPushConstantRanges = &range;
     const LogicalDevice& device = impl.device->device;
-    const VkResult created =
-        device.functions.vkCreatePipelineLayout(device.handle, &info, nullptr, &impl.layout);
-    if (created != VK_SUCCESS)
-        return vulkan_error(created, fmt::format("creating the layout of shader `{}`", impl.label));
-    return {};
+    return vulkan_status(device.functions.vkCreatePipelineLayout(device.handle, &info, nullptr, &impl.layout),
+                         fmt::format("creating the layout of shader `{}`", impl.label));
 }
 
 /// Owns a shader module for as long as the pipeline is being compiled.
@@ -113,8 +108,7 @@ std::vector<VkSpecializationMapEntry> specialization_entries(size_t count) {
 Status compile(Pipeline::Impl& impl, const PipelineOptions& options, bool full_subgroups) {
     const LogicalDevice& device = impl.device->device;
     ShaderModule module(device);
-    if (const VkResult created = module.open(options.code); created != VK_SUCCESS)
-        return vulkan_error(created, fmt::format("loading shader `{}`", impl.label));
+    ETNA_CHECK(vulkan_status(module.open(options.code), fmt::format("loading shader `{}`", impl.label)));
 
     const auto entries = specialization_entries(options.specialization.size());
     VkSpecializationInfo specialization{};
@@ -141,11 +135,9 @@ Status compile(Pipeline::Impl& impl, const PipelineOptions& options, bool full_s
     info.layout = impl.layout;
     if (impl.device->profile.pipeline_statistics)
         info.flags = VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR;
-    const VkResult created = device.functions.vkCreateComputePipelines(
-        device.handle, impl.device->pipeline_cache, 1, &info, nullptr, &impl.handle);
-    if (created != VK_SUCCESS)
-        return vulkan_error(created, fmt::format("compiling shader `{}`", impl.label));
-    return {};
+    return vulkan_status(device.functions.vkCreateComputePipelines(device.handle, impl.device->pipeline_cache,
+                                                                   1, &info, nullptr, &impl.handle),
+                         fmt::format("compiling shader `{}`", impl.label));
 }
 
 } // namespace

@@ -160,9 +160,8 @@ Result<Recorder> Recorder::create(Device& device, const RecorderOptions& options
     VkCommandBufferBeginInfo info{};
     info.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
     info.flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
-    const VkResult started = impl->functions().vkBeginCommandBuffer(impl->buffer(), &info);
-    if (started != VK_SUCCESS)
-        return vulkan_error(started, "beginning a command buffer");
+    ETNA_CHECK(vulkan_status(impl->functions().vkBeginCommandBuffer(impl->buffer(), &info),
+                             "beginning a command buffer"));
     // After everything submitted before; host writes are made visible by the submission itself.
     impl->global_barrier(work_stages, work_access);
     return Recorder(std::move(impl));
@@ -269,9 +268,7 @@ Result<CommandBuffer> Recorder::finish() {
     if (impl_->error)
         return *impl_->error;
     impl_->global_barrier(VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT);
-    const VkResult ended = impl_->functions().vkEndCommandBuffer(impl_->buffer());
-    if (ended != VK_SUCCESS)
-        return vulkan_error(ended, "recording commands");
+    ETNA_CHECK(vulkan_status(impl_->functions().vkEndCommandBuffer(impl_->buffer()), "recording commands"));
     return CommandBuffer(std::move(impl_->commands));
 }
 

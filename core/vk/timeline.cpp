@@ -23,10 +23,8 @@ Status Timeline::open(VkDevice device, const VolkDeviceTable& functions) {
     VkSemaphoreCreateInfo info{};
     info.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO;
     info.pNext = &type;
-    const VkResult created = functions.vkCreateSemaphore(device, &info, nullptr, &semaphore_);
-    if (created != VK_SUCCESS)
-        return vulkan_error(created, "creating the timeline semaphore");
-    return {};
+    return vulkan_status(functions.vkCreateSemaphore(device, &info, nullptr, &semaphore_),
+                         "creating the timeline semaphore");
 }
 
 uint64_t Timeline::completed() const {
@@ -39,9 +37,8 @@ uint64_t Timeline::completed() const {
 
 Status Timeline::wait(uint64_t value) const {
     if (value > submitted_) {
-        return Error{
-            ErrorKind::invalid_argument,
-            fmt::format("waiting for submission {}, but only {} were made", value, submitted_.load())};
+        return invalid_argument(
+            fmt::format("waiting for submission {}, but only {} were made", value, submitted_.load()));
     }
     VkSemaphoreWaitInfo info{};
     info.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO;

@@ -206,9 +206,8 @@ Status use_certificate(SSL_CTX* context, const std::filesystem::path& path) {
         return {};
     const FirstError error;
     if (error.is(ERR_LIB_PEM, PEM_R_NO_START_LINE)) {
-        return Error{ErrorKind::invalid_argument,
-                     fmt::format("{}: no certificate in PEM format", path.string()),
-                     "pass a file with a line -----BEGIN CERTIFICATE-----"};
+        return invalid_argument(fmt::format("{}: no certificate in PEM format", path.string()),
+                                "pass a file with a line -----BEGIN CERTIFICATE-----");
     }
     return unusable("certificate", path, error);
 }
@@ -223,24 +222,22 @@ Status use_key(SSL_CTX* context, const std::filesystem::path& path,
     SSL_CTX_set_default_passwd_cb_userdata(context, nullptr);
     const FirstError error;
     if (needs_password) {
-        return Error{ErrorKind::invalid_argument,
-                     fmt::format("{}: the private key is encrypted", path.string()),
-                     fmt::format("decrypt it with `openssl pkey -in {} -out FILE`", path.string())};
+        return invalid_argument(
+            fmt::format("{}: the private key is encrypted", path.string()),
+            fmt::format("decrypt it with `openssl pkey -in {} -out FILE`", path.string()));
     }
     // A key of a different type than the certificate's is read without error, so compare here.
     if (error.is(ERR_LIB_X509, X509_R_KEY_VALUES_MISMATCH) ||
         (is_read && SSL_CTX_check_private_key(context) != 1)) {
-        return Error{
-            ErrorKind::invalid_argument,
+        return invalid_argument(
             fmt::format("the key {} does not match the certificate {}", path.string(), certificate.string()),
-            "pass the key of the certificate; in a certificate chain, the server's own comes first"};
+            "pass the key of the certificate; in a certificate chain, the server's own comes first");
     }
     if (is_read)
         return {};
     if (error.is(ERR_LIB_OSSL_DECODER, ERR_R_UNSUPPORTED) || error.is(ERR_LIB_PEM, PEM_R_NO_START_LINE)) {
-        return Error{ErrorKind::invalid_argument,
-                     fmt::format("{}: no private key in PEM format", path.string()),
-                     "pass a file with a line -----BEGIN PRIVATE KEY-----"};
+        return invalid_argument(fmt::format("{}: no private key in PEM format", path.string()),
+                                "pass a file with a line -----BEGIN PRIVATE KEY-----");
     }
     return unusable("key", path, error);
 }

@@ -115,19 +115,16 @@ std::shared_ptr<ActiveRequest> make_active_request(Service& service, const HttpR
 std::optional<ApiError> ActiveRequest::read() {
     const sampling::Parameters defaults =
         with_overrides(sampling_defaults(dialect), model->recommended_sampling());
-    auto result = spec->read(body, {.dialect = dialect,
-                                    .limits = service->options.limits,
-                                    .sampling_defaults = defaults,
-                                    .tokenizer = &model->tokenizer(),
-                                    .context_tokens = model->context_tokens(),
-                                    .supports_infill = model->infill_tokens().has_value(),
-                                    .can_store = service->persistence->stored_kinds().completions});
-    if (auto* error = std::get_if<ApiError>(&result))
-        return std::move(*error);
-    call = std::get<GenerationCall>(std::move(result));
+    ETNA_TRY(auto result, spec->read(body, {.dialect = dialect,
+                                            .limits = service->options.limits,
+                                            .sampling_defaults = defaults,
+                                            .tokenizer = &model->tokenizer(),
+                                            .context_tokens = model->context_tokens(),
+                                            .supports_infill = model->infill_tokens().has_value(),
+                                            .can_store = service->persistence->stored_kinds().completions}));
+    call = std::move(result);
     body = nullptr;
-    if (auto refusal = refuse_unknown(is_strict, call.output_options))
-        return refusal;
+    ETNA_CHECK(refuse_unknown(is_strict, call.output_options));
     for (generate::Request& prompt : call.requests) {
         prompt.sampling_defaults = defaults;
         prompt.unread_max = service->options.unread_max;
@@ -190,8 +187,7 @@ std::optional<ApiError> ActiveRequest::check_prompts() const {
     for (std::size_t prompt = 0; limit && prompt < prompt_count; ++prompt) {
         const std::size_t tokens = generation->prompt_tokens(prompt).size();
         if (tokens > *limit) {
-            return ApiError{.status = 400,
-                            .message = fmt::format("the prompt has {} tokens; this server accepts at most {}",
+            return ApiError{.message = fmt::format("the prompt has {} tokens; this server accepts at most {}",
                                                    tokens, *limit),
                             .param = std::string(spec->prompt_member),
                             .code = "context_length_exceeded"};

@@ -9,7 +9,6 @@
 #include "server/openai/message_fields.hpp"
 #include "server/openai/tool_fields.hpp"
 
-#include <algorithm>
 #include <array>
 #include <limits>
 #include <utility>
@@ -172,7 +171,7 @@ std::optional<ChatToStore> read_store(Fields& fields, const Json& body, bool can
 
 } // namespace
 
-std::variant<GenerationCall, ApiError> read_chat(const Json& body, const RequestContext& context) {
+ApiResult<GenerationCall> read_chat(const Json& body, const RequestContext& context) {
     Fields fields(body);
     GenerationCall call;
     generate::Request request;
@@ -196,8 +195,7 @@ std::variant<GenerationCall, ApiError> read_chat(const Json& body, const Request
     call.stored_chat = read_store(fields, body, context.can_store);
     accept_without_effect(fields, call.stored_chat.has_value());
     fields.accept({"model"});
-    if (fields.problem())
-        return *fields.problem();
+    ETNA_CHECK(fields.status());
     collect_ignored(fields, call.output_options);
     const ChatOptions options = {.includes_logprobs = request.logprobs.has_value(),
                                  .token_names = token_ids.ids_as_names ? TokenNames::ids : TokenNames::text,
@@ -228,7 +226,7 @@ std::variant<GenerationCall, ApiError> read_chat(const Json& body, const Request
     return call;
 }
 
-HttpReply chat_completions(Service& service, const HttpRequest& request, const Call& call) {
+ApiResult<HttpReply> chat_completions(Service& service, const HttpRequest& request, const Call& call) {
     static const EndpointSpec spec = {.endpoint = "chat_completions",
                                       .id_prefix = "chatcmpl-",
                                       .object = "chat.completion",

@@ -313,7 +313,7 @@ bool is_empty(const Prompt& prompt, const text::Tokenizer& tokenizer) {
 
 } // namespace
 
-std::variant<GenerationCall, ApiError> read_completion(const Json& body, const RequestContext& context) {
+ApiResult<GenerationCall> read_completion(const Json& body, const RequestContext& context) {
     Fields fields(body);
     GenerationCall call;
     generate::Request request;
@@ -344,8 +344,7 @@ std::variant<GenerationCall, ApiError> read_completion(const Json& body, const R
     check_answers(fields, context.limits, prompts.size(), request);
     fields.accept({"model"});
     accept_without_effect(fields, /*is_stored=*/false);
-    if (fields.problem())
-        return *fields.problem();
+    ETNA_CHECK(fields.status());
     collect_ignored(fields, call.output_options);
 
     std::vector<std::string> echoed;
@@ -373,7 +372,7 @@ std::variant<GenerationCall, ApiError> read_completion(const Json& body, const R
     return call;
 }
 
-HttpReply completions(Service& service, const HttpRequest& request, const Call& call) {
+ApiResult<HttpReply> completions(Service& service, const HttpRequest& request, const Call& call) {
     static const EndpointSpec spec = {.endpoint = "completions",
                                       .id_prefix = "cmpl-",
                                       .object = "text_completion",

@@ -2,33 +2,31 @@
 
 #include "server/router.hpp"
 
-#include <vector>
-
 namespace etna::server::openai {
 
-HttpReply chat_completions(Service& service, const HttpRequest& request, const Call& call);
-HttpReply completions(Service& service, const HttpRequest& request, const Call& call);
-HttpReply tokenize(Service& service, const HttpRequest& request, const Call& call);
-HttpReply detokenize(Service& service, const HttpRequest& request, const Call& call);
-HttpReply apply_template(Service& service, const HttpRequest& request, const Call& call);
-HttpReply count_chat(Service& service, const HttpRequest& request, const Call& call);
-HttpReply list_models(Service& service, const HttpRequest& request, const Call& call);
-HttpReply show_model(Service& service, const HttpRequest& request, const Call& call);
-HttpReply list_models_dynamo(Service& service, const HttpRequest& request, const Call& call);
+ApiResult<HttpReply> chat_completions(Service& service, const HttpRequest& request, const Call& call);
+ApiResult<HttpReply> completions(Service& service, const HttpRequest& request, const Call& call);
+ApiResult<HttpReply> tokenize(Service& service, const HttpRequest& request, const Call& call);
+ApiResult<HttpReply> detokenize(Service& service, const HttpRequest& request, const Call& call);
+ApiResult<HttpReply> apply_template(Service& service, const HttpRequest& request, const Call& call);
+ApiResult<HttpReply> count_chat(Service& service, const HttpRequest& request, const Call& call);
+ApiResult<HttpReply> list_models(Service& service, const HttpRequest& request, const Call& call);
+ApiResult<HttpReply> show_model(Service& service, const HttpRequest& request, const Call& call);
+ApiResult<HttpReply> list_models_dynamo(Service& service, const HttpRequest& request, const Call& call);
 
 // Stored chat completions (`store`). Source: OpenAI API 2.3.0, /chat/completions.
 
 /// Lists the chats, oldest first; the query can filter by model or metadata (`metadata[NAME]=VALUE`).
-HttpReply list_chats(Service& service, const HttpRequest& request, const Call& call);
+ApiResult<HttpReply> list_chats(Service& service, const HttpRequest& request, const Call& call);
 
-HttpReply show_chat(Service& service, const HttpRequest& request, const Call& call);
+ApiResult<HttpReply> show_chat(Service& service, const HttpRequest& request, const Call& call);
 
 /// Lists the messages of its request.
-HttpReply list_chat_messages(Service& service, const HttpRequest& request, const Call& call);
+ApiResult<HttpReply> list_chat_messages(Service& service, const HttpRequest& request, const Call& call);
 
 /// Replaces its metadata.
-HttpReply change_chat(Service& service, const HttpRequest& request, const Call& call);
+ApiResult<HttpReply> change_chat(Service& service, const HttpRequest& request, const Call& call);
 
-HttpReply remove_chat(Service& service, const HttpRequest& request, const Call& call);
+ApiResult<HttpReply> remove_chat(Service& service, const HttpRequest& request, const Call& call);
 
 } // namespace etna::server::openai

@@ -125,11 +125,7 @@ void read_structured_outputs(Fields& fields, generate::Request& request) {
     nested.accept({"disable_any_whitespace"}); // is_compact()
     refuse_unsupported(nested, {"structural_tag", "whitespace_pattern", "disable_additional_properties"});
     nested.accept({"disable_fallback"});
-    if (nested.problem()) {
-        fields.adopt(*nested.problem());
-    } else {
-        fields.adopt_unknown(nested.unknown());
-    }
+    fields.adopt(nested);
 }
 
 bool is_lenient(Fields& fields) {
@@ -138,11 +134,7 @@ bool is_lenient(Fields& fields) {
         return false;
     Fields nested(*object, "etna");
     const auto schema = nested.choice("schema", {"strict", "lenient"});
-    if (nested.problem()) {
-        fields.adopt(*nested.problem());
-    } else {
-        fields.adopt_unknown(nested.unknown());
-    }
+    fields.adopt(nested);
     return schema == 1U;
 }
 
@@ -157,9 +149,7 @@ void read_json_schema(Fields& format, Description& description) {
     nested.accept({"name", "description", "strict"}); // always enforced
     if (nested.any("schema") != nullptr)
         read_schema(nested, "schema", description);
-    if (nested.problem())
-        format.adopt(*nested.problem());
-    format.adopt_unknown(nested.unknown());
+    format.adopt(nested);
 }
 
 /// Reads llama.cpp's schema of a `json_object`. Returns whether there is one: an empty schema adds nothing to
@@ -217,9 +207,7 @@ bool read_response_format(Fields& fields, generate::Request& request) {
         read_json_schema(format, description);
     if (is_constrained && request.grammar)
         format.refuse("type", "cannot be combined with another output format");
-    fields.adopt_unknown(format.unknown());
-    if (format.problem())
-        fields.adopt(*format.problem());
+    fields.adopt(format);
     if (!is_constrained || format.problem())
         return false;
     request.grammar = std::move(description);

@@ -6,14 +6,11 @@
 #include "server/openai/sampling_fields.hpp"
 #include "server/openai/tool_fields.hpp"
 
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <span>
-#include <string>
-#include <variant>
 #include <vector>
 
 namespace etna::server::openai {
@@ -81,10 +78,10 @@ struct RequestContext {
 };
 
 /// Parses the body of POST /v1/chat/completions. Errors: 400, with the field.
-std::variant<GenerationCall, ApiError> read_chat(const Json& body, const RequestContext& context);
+ApiResult<GenerationCall> read_chat(const Json& body, const RequestContext& context);
 
 /// Parses the body of POST /v1/completions. Errors: 400, with the field.
-std::variant<GenerationCall, ApiError> read_completion(const Json& body, const RequestContext& context);
+ApiResult<GenerationCall> read_completion(const Json& body, const RequestContext& context);
 
 /// A generation endpoint: how its request bodies are read, and the names in its responses.
 struct EndpointSpec {
@@ -94,8 +91,7 @@ struct EndpointSpec {
     std::string_view chunk_object;  ///< "chat.completion.chunk"
     std::string_view prompt_member; ///< "messages"
     /// Errors: 400, with the field.
-    std::function<std::variant<GenerationCall, ApiError>(const Json& body, const RequestContext& context)>
-        read;
+    std::function<ApiResult<GenerationCall>(const Json& body, const RequestContext& context)> read;
     /// Maps field paths in an error back to the endpoint's own request, if it is converted to a chat; may be
     /// empty.
     std::function<ApiError(ApiError error)> map_error = {};

@@ -87,9 +87,7 @@ void load_and_send_answer(ActiveRequest& active, EventStream& stream) {
 
 HttpReply stream_reply(const std::shared_ptr<ActiveRequest>& active,
                        void (*send)(ActiveRequest&, EventStream&)) {
-    HttpReply reply;
-    reply.content_type = std::string(sse::content_type);
-    reply.headers = {{"cache-control", "no-cache"}, {"x-accel-buffering", "no"}};
+    HttpReply reply = sse::reply();
     report_ignored(active->call.output_options, reply);
     active->in_flight->set_status(client_closed_status); // the status if the stream is never run
     reply.stream = [active, send](HttpWriter& writer) {
@@ -163,11 +161,10 @@ ApiError unknown_model(Service& service, std::string_view name, std::string_view
                                        served_names(name, names), hint));
 }
 
-std::variant<std::string, ApiError> model_of(Service& service, const Json& body) {
+ApiResult<std::string> model_of(Service& service, const Json& body) {
     Fields fields(body);
     const auto name = fields.text("model");
-    if (fields.problem())
-        return *fields.problem();
+    ETNA_CHECK(fields.status());
     if (name) {
         if (const auto found = service.models.find(*name))
             return found->name;
@@ -175,8 +172,7 @@ std::variant<std::string, ApiError> model_of(Service& service, const Json& body)
             return unknown_model(service, *name, any_name_hint);
     }
     std::string default_name = service.models.default_name();
-    return default_name.empty() ? no_models_error()
-                                : std::variant<std::string, ApiError>(std::move(default_name));
+    return default_name.empty() ? no_models_error() : ApiResult<std::string>(std::move(default_name));
 }
 
 void report_model(const std::string& name, HttpReply& reply) {
@@ -193,17 +189,12 @@ void complete_log(AnswerLog log, HttpReply& reply) {
     reply.log = std::move(log);
 }
 
-HttpReply serve_generation(Service& service, const HttpRequest& request, const Call& call,
-                           const EndpointSpec& spec) {
-    auto body = parse_body(request);
-    if (const auto* error = std::get_if<ApiError>(&body))
-        return reply_of(*error);
-    const auto name = model_of(service, std::get<Json>(body));
-    if (const auto* error = std::get_if<ApiError>(&name))
-        return reply_of(*error);
-    const bool is_streamed = std::get<Json>(body).value("stream", Json(false)) == true;
-    const auto active = make_active_request(service, request, call, spec, std::get<std::string>(name),
-                                            std::get<Json>(std::move(body)));
+ApiResult<HttpReply> serve_generation(Service& service, const HttpRequest& request, const Call& call,
+                                      const EndpointSpec& spec) {
+    ETNA_TRY(auto body, parse_body(request));
+    ETNA_TRY(const auto name, model_of(service, body));
+    const bool is_streamed = body.value("stream", Json(false)) == true;
+    const auto active = make_active_request(service, request, call, spec, name, std::move(body));
     HttpReply reply = generate_reply(active, request, is_streamed);
     report_model(active->model_name, reply);
     complete_log(active->log(), reply);

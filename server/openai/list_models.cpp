@@ -46,7 +46,7 @@ HttpReply json_reply(const Json& json) {
 
 } // namespace
 
-HttpReply list_models(Service& service, const HttpRequest& /*request*/, const Call& /*call*/) {
+ApiResult<HttpReply> list_models(Service& service, const HttpRequest& /*request*/, const Call& /*call*/) {
     Json data = Json::array();
     for (const ModelListing& model : service.models.list_inspected()) {
         data.push_back(model_json(model, model.name));
@@ -56,14 +56,15 @@ HttpReply list_models(Service& service, const HttpRequest& /*request*/, const Ca
     return json_reply({{"object", "list"}, {"data", std::move(data)}});
 }
 
-HttpReply show_model(Service& service, const HttpRequest& /*request*/, const Call& call) {
+ApiResult<HttpReply> show_model(Service& service, const HttpRequest& /*request*/, const Call& call) {
     service.models.inspect();
     if (const auto model = service.models.find(call.path_values.front()); model && !model->problem)
         return json_reply(model_json(*model, model->name));
-    return reply_of(unknown_model(service, call.path_values.front(), {}));
+    return unknown_model(service, call.path_values.front(), {});
 }
 
-HttpReply list_models_dynamo(Service& service, const HttpRequest& /*request*/, const Call& /*call*/) {
+ApiResult<HttpReply> list_models_dynamo(Service& service, const HttpRequest& /*request*/,
+                                        const Call& /*call*/) {
     Json data = Json::array();
     for (const ModelListing& model : service.models.list_inspected())
         data.push_back(extended_json(model, service.options));

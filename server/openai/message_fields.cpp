@@ -77,8 +77,7 @@ void refuse_part(Fields& fields, std::string_view path, const Json& part) {
     for (const std::string_view medium : {"image", "audio", "video", "file"}) {
         if (name.find(medium) == std::string::npos)
             continue;
-        return fields.adopt({.status = 400,
-                             .message = fmt::format("{} input is not supported by this model", medium),
+        return fields.adopt({.message = fmt::format("{} input is not supported by this model", medium),
                              .param = fields.path_of(path),
                              .code = "invalid_value"});
     }

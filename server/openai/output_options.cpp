@@ -37,9 +37,7 @@ void read_stream_options(Fields& fields, OutputOptions& options) {
     } else if (!options.is_streamed) {
         fields.refuse("stream_options", problem);
     }
-    if (nested.problem())
-        fields.adopt(*nested.problem());
-    fields.adopt_unknown(nested.unknown());
+    fields.adopt(nested);
 }
 
 } // namespace
@@ -73,11 +71,10 @@ bool is_strict(const HttpRequest& request) {
     return request.header("etna-strict") == "1";
 }
 
-std::optional<ApiError> refuse_unknown(bool is_strict, const OutputOptions& options) {
+ApiStatus refuse_unknown(bool is_strict, const OutputOptions& options) {
     if (!is_strict || options.ignored.empty())
-        return std::nullopt;
-    return ApiError{.status = 400,
-                    .message = fmt::format("unknown: {}", fmt::join(options.ignored, ", ")),
+        return {};
+    return ApiError{.message = fmt::format("unknown: {}", fmt::join(options.ignored, ", ")),
                     .param = options.ignored.front(),
                     .code = "unknown_parameter"};
 }

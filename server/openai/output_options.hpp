@@ -3,7 +3,6 @@
 #include "server/fields.hpp"
 #include "server/http/http.hpp"
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,7 +33,7 @@ void collect_ignored(const Fields& fields, OutputOptions& options);
 bool is_strict(const HttpRequest& request);
 
 /// Returns the error for a strict client's unknown fields; empty if there is none.
-std::optional<ApiError> refuse_unknown(bool is_strict, const OutputOptions& options);
+ApiStatus refuse_unknown(bool is_strict, const OutputOptions& options);
 
 /// Lists the unknown fields and those without effect in the response's header `etna-ignored`.
 void report_ignored(const OutputOptions& options, HttpReply& reply);

@@ -15,7 +15,6 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -163,21 +162,17 @@ ApiError prompt_error(const Service& service, const Error& error) {
 }
 
 /// Parses the body and loads the model that it names.
-std::variant<PromptRequest, ApiError> read_prompt_request(Service& service, const HttpRequest& request) {
-    auto body = parse_body(request);
-    if (auto* error = std::get_if<ApiError>(&body))
-        return std::move(*error);
-    auto name = model_of(service, std::get<Json>(body));
-    if (auto* error = std::get_if<ApiError>(&name))
-        return std::move(*error);
+ApiResult<PromptRequest> read_prompt_request(Service& service, const HttpRequest& request) {
+    ETNA_TRY(auto body, parse_body(request));
+    ETNA_TRY(auto name, model_of(service, body));
     std::function<bool()> is_cancelled = [&] { return service.is_aborting || request.is_client_gone(); };
-    auto model = service.models.acquire(std::get<std::string>(name), is_cancelled);
+    auto model = service.models.acquire(name, is_cancelled);
     if (!model)
         return prompt_error(service, model.error());
     return PromptRequest{
-        .body = std::get<Json>(std::move(body)),
+        .body = std::move(body),
         .is_strict = is_strict(request),
-        .model_name = std::get<std::string>(std::move(name)),
+        .model_name = std::move(name),
         .model = std::move(*model),
         .memory = request.memory,
         .costs = {.is_cancelled = std::move(is_cancelled),
@@ -199,25 +194,19 @@ struct EncodedPrompt {
 };
 
 /// Reads a chat request.
-std::variant<GenerationCall, ApiError> read_conversation(const Service& service, const PromptRequest& prompt,
-                                                         const Call& call) {
-    auto chat = read_chat(prompt.body, {.dialect = call.dialect,
-                                        .limits = service.options.limits,
-                                        .tokenizer = &prompt.model->tokenizer(),
-                                        .context_tokens = prompt.model->context_tokens()});
-    if (auto* error = std::get_if<ApiError>(&chat))
-        return std::move(*error);
-    if (auto refusal = refuse_unknown(prompt.is_strict, std::get<GenerationCall>(chat).output_options))
-        return std::move(*refusal);
-    return std::get<GenerationCall>(std::move(chat));
+ApiResult<GenerationCall> read_conversation(const Service& service, const PromptRequest& prompt,
+                                            const Call& call) {
+    ETNA_TRY(auto chat, read_chat(prompt.body, {.dialect = call.dialect,
+                                                .limits = service.options.limits,
+                                                .tokenizer = &prompt.model->tokenizer(),
+                                                .context_tokens = prompt.model->context_tokens()}));
+    ETNA_CHECK(refuse_unknown(prompt.is_strict, chat.output_options));
+    return chat;
 }
 
-std::variant<EncodedPrompt, ApiError> encode_conversation(const Service& service, const PromptRequest& prompt,
-                                                          const Call& call) {
-    auto chat = read_conversation(service, prompt, call);
-    if (auto* error = std::get_if<ApiError>(&chat))
-        return std::move(*error);
-    GenerationCall& generation = std::get<GenerationCall>(chat);
+ApiResult<EncodedPrompt> encode_conversation(const Service& service, const PromptRequest& prompt,
+                                             const Call& call) {
+    ETNA_TRY(auto generation, read_conversation(service, prompt, call));
     auto encoded = generate::encode(*prompt.model, generation.requests.front(), prompt.costs);
     if (!encoded)
         return prompt_error(service, encoded.error());
@@ -226,19 +215,16 @@ std::variant<EncodedPrompt, ApiError> encode_conversation(const Service& service
 }
 
 /// The result after all fields have been read: the first error, or the fields without effect.
-std::variant<OutputOptions, ApiError> finish_fields(Fields& fields, bool is_strict) {
+ApiResult<OutputOptions> finish_fields(Fields& fields, bool is_strict) {
     fields.accept({"model"});
-    if (fields.problem())
-        return *fields.problem();
+    ETNA_CHECK(fields.status());
     OutputOptions output_options;
     collect_ignored(fields, output_options);
-    if (auto refusal = refuse_unknown(is_strict, output_options))
-        return std::move(*refusal);
+    ETNA_CHECK(refuse_unknown(is_strict, output_options));
     return output_options;
 }
 
-std::variant<EncodedPrompt, ApiError> encode_text(const Service& service, const PromptRequest& prompt,
-                                                  Fields& fields) {
+ApiResult<EncodedPrompt> encode_text(const Service& service, const PromptRequest& prompt, Fields& fields) {
     const auto content = fields.text("content"); // llama.cpp
     const auto text = fields.text("prompt");     // vLLM
     const bool adds_as_llama = fields.flag("add_special").value_or(false);
@@ -246,9 +232,7 @@ std::variant<EncodedPrompt, ApiError> encode_text(const Service& service, const 
     const bool finds_special = fields.flag("parse_special").value_or(true);
     if (!content && !text)
         fields.refuse("content", "is missing; or give `prompt`, or `messages`", "missing_required_parameter");
-    auto finished = finish_fields(fields, prompt.is_strict);
-    if (auto* error = std::get_if<ApiError>(&finished))
-        return std::move(*error);
+    ETNA_TRY(auto finished, finish_fields(fields, prompt.is_strict));
     const bool adds = content ? adds_as_llama : adds_as_vllm;
     auto tokens = prompt.model->tokenizer().encode(
         content ? *content : *text,
@@ -258,79 +242,47 @@ std::variant<EncodedPrompt, ApiError> encode_text(const Service& service, const 
          .reserve_memory = &prompt.costs.reserve_memory});
     if (!tokens)
         return prompt_error(service, tokens.error());
-    return EncodedPrompt{.tokens = std::move(*tokens),
-                         .output_options = std::get<OutputOptions>(std::move(finished))};
+    return EncodedPrompt{.tokens = std::move(*tokens), .output_options = std::move(finished)};
 }
 
 } // namespace
 
-HttpReply tokenize(Service& service, const HttpRequest& request, const Call& call) {
-    auto parsed = read_prompt_request(service, request);
-    if (const auto* error = std::get_if<ApiError>(&parsed))
-        return reply_of(*error);
-    auto& prompt = std::get<PromptRequest>(parsed);
+ApiResult<HttpReply> tokenize(Service& service, const HttpRequest& request, const Call& call) {
+    ETNA_TRY(auto prompt, read_prompt_request(service, request));
     Fields fields(prompt.body);
     const bool with_pieces = fields.flag("with_pieces").value_or(false);
-    if (fields.problem())
-        return reply_of(*fields.problem());
+    ETNA_CHECK(fields.status());
     const bool is_chat = fields.any("messages") != nullptr;
     if (is_chat)
         prompt.body.erase("with_pieces"); // not a chat field
-    auto read = is_chat ? encode_conversation(service, prompt, call) : encode_text(service, prompt, fields);
-    if (const auto* error = std::get_if<ApiError>(&read))
-        return reply_of(*error);
-    auto& encoded = std::get<EncodedPrompt>(read);
+    ETNA_TRY(auto encoded,
+             is_chat ? encode_conversation(service, prompt, call) : encode_text(service, prompt, fields));
     return final_reply(prompt, encoded.output_options,
                        tokens_reply(prompt.model, std::move(encoded.tokens), with_pieces));
 }
 
-HttpReply detokenize(Service& service, const HttpRequest& request, const Call& /*call*/) {
-    const auto parsed = read_prompt_request(service, request);
-    if (const auto* error = std::get_if<ApiError>(&parsed))
-        return reply_of(*error);
-    const auto& prompt = std::get<PromptRequest>(parsed);
-    const text::Tokenizer& tokenizer = prompt.model->tokenizer();
+ApiResult<HttpReply> detokenize(Service& service, const HttpRequest& request, const Call& /*call*/) {
+    ETNA_TRY(const auto prompt, read_prompt_request(service, request));
     Fields fields(prompt.body);
     fields.require("tokens");
-    const Json* tokens = fields.list("tokens");
-    std::vector<TokenId> ids;
-    for (const Json& token : tokens == nullptr ? Json::array() : *tokens) {
-        if (!token.is_number_unsigned() || token.get<uint64_t>() >= tokenizer.size()) {
-            fields.refuse("tokens", fmt::format("must be a list of token ids below {}", tokenizer.size()));
-            break;
-        }
-        ids.push_back(token.get<TokenId>());
-    }
-    const auto finished = finish_fields(fields, prompt.is_strict);
-    if (const auto* error = std::get_if<ApiError>(&finished))
-        return reply_of(*error);
-    return final_reply(prompt, std::get<OutputOptions>(finished), text_reply(prompt.model, std::move(ids)));
+    std::vector<TokenId> ids = read_token_list(fields, "tokens", prompt.model->tokenizer().size());
+    ETNA_TRY(const auto finished, finish_fields(fields, prompt.is_strict));
+    return final_reply(prompt, finished, text_reply(prompt.model, std::move(ids)));
 }
 
-HttpReply apply_template(Service& service, const HttpRequest& request, const Call& call) {
-    const auto parsed = read_prompt_request(service, request);
-    if (const auto* error = std::get_if<ApiError>(&parsed))
-        return reply_of(*error);
-    const auto& prompt = std::get<PromptRequest>(parsed);
-    auto chat = read_conversation(service, prompt, call);
-    if (const auto* error = std::get_if<ApiError>(&chat))
-        return reply_of(*error);
-    const auto& generation = std::get<GenerationCall>(chat);
+ApiResult<HttpReply> apply_template(Service& service, const HttpRequest& request, const Call& call) {
+    ETNA_TRY(const auto prompt, read_prompt_request(service, request));
+    ETNA_TRY(const auto generation, read_conversation(service, prompt, call));
     auto text = generate::render(*prompt.model, generation.requests.front(), prompt.costs);
     if (!text)
-        return reply_of(prompt_error(service, text.error()));
+        return prompt_error(service, text.error());
     return final_reply(prompt, generation.output_options, prompt_reply(std::move(*text)));
 }
 
-HttpReply count_chat(Service& service, const HttpRequest& request, const Call& call) {
-    const auto parsed = read_prompt_request(service, request);
-    if (const auto* error = std::get_if<ApiError>(&parsed))
-        return reply_of(*error);
-    const auto& prompt = std::get<PromptRequest>(parsed);
-    const auto encoded = encode_conversation(service, prompt, call);
-    if (const auto* error = std::get_if<ApiError>(&encoded))
-        return reply_of(*error);
-    const auto& [tokens, output_options] = std::get<EncodedPrompt>(encoded);
+ApiResult<HttpReply> count_chat(Service& service, const HttpRequest& request, const Call& call) {
+    ETNA_TRY(const auto prompt, read_prompt_request(service, request));
+    ETNA_TRY(const auto encoded, encode_conversation(service, prompt, call));
+    const auto& [tokens, output_options] = encoded;
     const Json count = {{"object", "response.input_tokens"}, {"input_tokens", tokens.size()}};
     HttpReply reply = {.body = dump_json(count) + "\n"};
     report_ignored(output_options, reply);

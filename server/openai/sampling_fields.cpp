@@ -90,9 +90,7 @@ void read_nvext(Fields& fields, uint32_t vocabulary, generate::Request& request)
     if (greedy.value_or(greed.value_or(false)) && !overrides.temperature)
         overrides.temperature = 0.0F;
     nvext.accept({"annotations"});
-    if (nvext.problem())
-        fields.adopt(*nvext.problem());
-    fields.adopt_unknown(nvext.unknown());
+    fields.adopt(nvext);
 }
 
 /// -1: as many as fit in the context with an answer.
@@ -220,20 +218,6 @@ void read_logit_bias(Fields& fields, uint32_t vocabulary, generate::Request& req
     }
 }
 
-/// Reads a list of token ids; empty if absent or invalid.
-std::vector<TokenId> read_token_list(Fields& fields, std::string_view name, uint32_t vocabulary) {
-    const Json* const list = fields.list(name);
-    std::vector<TokenId> tokens;
-    for (const Json& token : list == nullptr ? Json::array() : *list) {
-        if (!token.is_number_unsigned() || token.get<uint64_t>() >= vocabulary) {
-            fields.refuse(name, fmt::format("must be a list of token ids below {}", vocabulary));
-            return {};
-        }
-        tokens.push_back(token.get<TokenId>());
-    }
-    return tokens;
-}
-
 /// vLLM's field: bans all other tokens, including the end token unless listed. Runs after `logit_bias`, so
 /// that a ban overrides a bias.
 void read_allowed_tokens(Fields& fields, uint32_t vocabulary, generate::Request& request) {
@@ -253,6 +237,19 @@ void read_allowed_tokens(Fields& fields, uint32_t vocabulary, generate::Request&
 }
 
 } // namespace
+
+std::vector<TokenId> read_token_list(Fields& fields, std::string_view name, uint32_t vocabulary) {
+    const Json* const list = fields.list(name);
+    std::vector<TokenId> tokens;
+    for (const Json& token : list == nullptr ? Json::array() : *list) {
+        if (!token.is_number_unsigned() || token.get<uint64_t>() >= vocabulary) {
+            fields.refuse(name, fmt::format("must be a list of token ids below {}", vocabulary));
+            return {};
+        }
+        tokens.push_back(token.get<TokenId>());
+    }
+    return tokens;
+}
 
 void read_tokens(Fields& fields, uint32_t vocabulary, generate::Request& request) {
     read_logit_bias(fields, vocabulary, request);
@@ -412,10 +409,7 @@ void read_prediction(Fields& fields, generate::Request& request) {
     } else if (content != nullptr) {
         nested.refuse("content", "must be a string or a list of parts of type `text`");
     }
-    if (nested.problem())
-        fields.adopt(*nested.problem());
-    else
-        fields.adopt_unknown(nested.unknown());
+    fields.adopt(nested);
 }
 
 } // namespace etna::server::openai

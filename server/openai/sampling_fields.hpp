@@ -5,6 +5,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
+#include <vector>
 
 namespace etna::server::openai {
 
@@ -36,6 +38,9 @@ struct RequestContext;
 /// NvExt; OVMS completions.
 void read_generation(Fields& fields, const RequestContext& context, bool is_streamed,
                      generate::Request& request);
+
+/// Reads a list of token ids; empty if absent or invalid.
+std::vector<TokenId> read_token_list(Fields& fields, std::string_view name, uint32_t vocabulary);
 
 /// Reads `logit_bias`, `stop_token_ids`, and vLLM's `allowed_token_ids`; its `bad_words` and
 /// `logprob_token_ids` are refused. Sources: OpenAI API 2.3.0; vLLM sampling parameters.

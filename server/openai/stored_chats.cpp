@@ -18,7 +18,7 @@ struct OwnedStore {
     storage::Owner owner;
 };
 
-std::variant<OwnedStore, ApiError> owned_store(Service& service, const HttpRequest& request) {
+ApiResult<OwnedStore> owned_store(Service& service, const HttpRequest& request) {
     if (!service.persistence->stored_kinds().completions)
         return storage_disabled("stored chats");
     return OwnedStore{.store = &*service.persistence->store,
@@ -32,21 +32,13 @@ ApiError not_found(std::string_view id) {
             .code = "completion_not_found"};
 }
 
-std::variant<storage::Completion, ApiError> find(const OwnedStore& owned, const std::string& id) {
-    auto found = owned.store->completion(owned.owner, id);
+ApiResult<storage::Completion> find(Service& service, const HttpRequest& request, const Call& call) {
+    ETNA_TRY(const auto owned, owned_store(service, request));
+    const std::string& id = call.path_values.front();
+    ETNA_TRY(auto found, from_store(owned.store->completion(owned.owner, id)));
     if (!found)
-        return store_failed(found.error());
-    if (!*found)
         return not_found(id);
-    return std::move(**found);
-}
-
-std::variant<storage::Completion, ApiError> find(Service& service, const HttpRequest& request,
-                                                 const Call& call) {
-    const auto owned = owned_store(service, request);
-    if (const auto* error = std::get_if<ApiError>(&owned))
-        return *error;
-    return find(std::get<OwnedStore>(owned), call.path_values.front());
+    return std::move(*found);
 }
 
 storage::Metadata texts_of(const Json& metadata) {
@@ -78,10 +70,6 @@ Json listed_message(const Json& message, std::string id) {
     return listed;
 }
 
-Json parsed(const std::string& text) {
-    return parse_json(text);
-}
-
 } // namespace
 
 std::optional<ApiError> store_chat(const ActiveRequest& active, Json object) {
@@ -100,87 +88,64 @@ std::optional<ApiError> store_chat(const ActiveRequest& active, Json object) {
     return status ? std::nullopt : std::optional(store_failed(status.error()));
 }
 
-HttpReply list_chats(Service& service, const HttpRequest& request, const Call& /*call*/) {
-    const auto owned = owned_store(service, request);
-    if (const auto* error = std::get_if<ApiError>(&owned))
-        return reply_of(*error);
-    const auto page_request = read_page(request, storage::Order::ascending);
-    if (const auto* error = std::get_if<ApiError>(&page_request))
-        return reply_of(*error);
-    const auto& [store, owner] = std::get<OwnedStore>(owned);
-    const auto page =
-        store->completions(owner, read_filter(request), std::get<storage::PageRequest>(page_request));
+ApiResult<HttpReply> list_chats(Service& service, const HttpRequest& request, const Call& /*call*/) {
+    ETNA_TRY(const auto owned, owned_store(service, request));
+    ETNA_TRY(const auto page_request, read_page(request, storage::Order::ascending));
+    const auto& [store, owner] = owned;
+    ETNA_TRY(const auto page, from_store(store->completions(owner, read_filter(request), page_request)));
     if (!page)
-        return reply_of(store_failed(page.error()));
-    if (!*page)
-        return reply_of(unknown_cursor());
-    return list_reply(**page);
+        return unknown_cursor();
+    return list_reply(*page);
 }
 
-HttpReply show_chat(Service& service, const HttpRequest& request, const Call& call) {
-    const auto found = find(service, request, call);
-    if (const auto* error = std::get_if<ApiError>(&found))
-        return reply_of(*error);
-    return {.body = std::get<storage::Completion>(found).object + "\n"};
+ApiResult<HttpReply> show_chat(Service& service, const HttpRequest& request, const Call& call) {
+    ETNA_TRY(const auto found, find(service, request, call));
+    return HttpReply{.body = found.object + "\n"};
 }
 
-HttpReply list_chat_messages(Service& service, const HttpRequest& request, const Call& call) {
-    const auto found = find(service, request, call);
-    if (const auto* error = std::get_if<ApiError>(&found))
-        return reply_of(*error);
-    const auto& chat = std::get<storage::Completion>(found);
+ApiResult<HttpReply> list_chat_messages(Service& service, const HttpRequest& request, const Call& call) {
+    ETNA_TRY(const auto chat, find(service, request, call));
     Json messages = Json::array();
-    for (const Json& message : parsed(chat.messages))
+    for (const Json& message : parse_json(chat.messages))
         messages.push_back(listed_message(message, fmt::format("{}-{}", chat.id, messages.size())));
     return page_reply(request, std::move(messages), storage::Order::ascending);
 }
 
-HttpReply change_chat(Service& service, const HttpRequest& request, const Call& call) {
-    const auto body = parse_body(request);
-    if (const auto* error = std::get_if<ApiError>(&body))
-        return reply_of(*error);
-    Fields fields(std::get<Json>(body));
+ApiResult<HttpReply> change_chat(Service& service, const HttpRequest& request, const Call& call) {
+    ETNA_TRY(const auto body, parse_body(request));
+    Fields fields(body);
     fields.require_or_null("metadata");
     const Json metadata = read_metadata(fields);
-    if (fields.problem())
-        return reply_of(*fields.problem());
+    ETNA_CHECK(fields.status());
     OutputOptions output_options;
     output_options.ignored = fields.unknown();
-    if (const auto refusal = refuse_unknown(is_strict(request), output_options))
-        return reply_of(*refusal);
-    const auto owned = owned_store(service, request);
-    if (const auto* error = std::get_if<ApiError>(&owned))
-        return reply_of(*error);
-    const auto& [store, owner] = std::get<OwnedStore>(owned);
+    ETNA_CHECK(refuse_unknown(is_strict(request), output_options));
+    ETNA_TRY(const auto owned, owned_store(service, request));
+    const auto& [store, owner] = owned;
     std::string updated;
-    const auto existed =
-        store->change_completion(owner, call.path_values.front(), [&](storage::Completion& chat) {
-            Json object = parsed(chat.object);
-            object["metadata"] = metadata;
-            chat.object = updated = dump_json(object);
-            chat.metadata = texts_of(metadata);
-        });
+    ETNA_TRY(const auto existed, from_store(store->change_completion(
+                                     owner, call.path_values.front(), [&](storage::Completion& chat) {
+                                         Json object = parse_json(chat.object);
+                                         object["metadata"] = metadata;
+                                         chat.object = updated = dump_json(object);
+                                         chat.metadata = texts_of(metadata);
+                                     })));
     if (!existed)
-        return reply_of(store_failed(existed.error()));
-    if (!*existed)
-        return reply_of(not_found(call.path_values.front()));
+        return not_found(call.path_values.front());
     HttpReply reply = {.body = updated + "\n"};
     report_ignored(output_options, reply);
     return reply;
 }
 
-HttpReply remove_chat(Service& service, const HttpRequest& request, const Call& call) {
-    const auto owned = owned_store(service, request);
-    if (const auto* error = std::get_if<ApiError>(&owned))
-        return reply_of(*error);
+ApiResult<HttpReply> remove_chat(Service& service, const HttpRequest& request, const Call& call) {
+    ETNA_TRY(const auto owned, owned_store(service, request));
     const std::string& id = call.path_values.front();
-    const auto& [store, owner] = std::get<OwnedStore>(owned);
-    const auto existed = store->delete_completion(owner, id);
+    const auto& [store, owner] = owned;
+    ETNA_TRY(const auto existed, from_store(store->delete_completion(owner, id)));
     if (!existed)
-        return reply_of(store_failed(existed.error()));
-    if (!*existed)
-        return reply_of(not_found(id));
-    return {.body = dump_json({{"object", "chat.completion.deleted"}, {"id", id}, {"deleted", true}}) + "\n"};
+        return not_found(id);
+    return HttpReply{
+        .body = dump_json({{"object", "chat.completion.deleted"}, {"id", id}, {"deleted", true}}) + "\n"};
 }
 
 } // namespace etna::server::openai

@@ -31,8 +31,7 @@ void check_expression(Fields& grammar, const std::string& definition, Expression
     if (texts || (texts.error().kind != ErrorKind::invalid_argument && !language.is_out_of_steps()))
         return;
     const std::string path = grammar.path_of("definition");
-    grammar.adopt({.status = 400,
-                   .message = fmt::format("{}: {}", path, message_for_client(texts.error())),
+    grammar.adopt({.message = fmt::format("{}: {}", path, message_for_client(texts.error())),
                    .param = path,
                    .code = "invalid_value"});
 }
@@ -51,13 +50,9 @@ Json input_schema(Fields& custom, ExpressionSteps& steps) {
     if (const Json* const given_grammar = is_constrained ? format.object("grammar") : nullptr) {
         Fields grammar(*given_grammar, format.path_of("grammar"));
         read_grammar(grammar, input, steps);
-        if (grammar.problem())
-            format.adopt(*grammar.problem());
-        format.adopt_unknown(grammar.unknown());
+        format.adopt(grammar);
     }
-    if (format.problem())
-        custom.adopt(*format.problem());
-    custom.adopt_unknown(format.unknown());
+    custom.adopt(format);
     return input;
 }
 
@@ -100,9 +95,7 @@ Json function_of_custom(Fields& tool, ExpressionSteps& steps) {
                               {"additionalProperties", false}};
     if (is_constrained)
         function["strict"] = true;
-    if (custom.problem())
-        tool.adopt(*custom.problem());
-    tool.adopt_unknown(custom.unknown());
+    tool.adopt(custom);
     return {{"type", "function"}, {"function", std::move(function)}};
 }
 
@@ -259,9 +252,7 @@ void read_allowed(Fields& fields, const Json& given, ToolChoice& choice) {
     }
     if (mode == 1U)
         choice.requires_call = true;
-    if (allowed.problem())
-        fields.adopt(*allowed.problem());
-    fields.adopt_unknown(allowed.unknown());
+    fields.adopt(allowed);
 }
 
 ToolChoice read_choice(Fields& fields) {
@@ -291,9 +282,7 @@ ReadTool read_tool(Fields& fields, const Json& given, std::size_t index, Express
     if (is_named_custom(given)) {
         Fields tool(given, path);
         Json function = function_of_custom(tool, steps);
-        if (tool.problem())
-            fields.adopt(*tool.problem());
-        fields.adopt_unknown(tool.unknown());
+        fields.adopt(tool);
         return {.function = std::move(function), .offered = {.index = index, .is_custom = true}};
     }
     if (is_named_function(given)) {

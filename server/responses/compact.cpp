@@ -6,7 +6,6 @@
 #include "server/responses/endpoints.hpp"
 #include "server/responses/response_job.hpp"
 
-#include <algorithm>
 #include <array>
 #include <ctime>
 #include <set>
@@ -24,7 +23,7 @@ constexpr const char* summary_instruction =
 
 /// Builds the request whose response is the summary; ignored fields go to `output_options`. Errors: 400, with
 /// the field.
-std::variant<Json, ApiError> summary_request(const Json& body, openai::OutputOptions& output_options) {
+ApiResult<Json> summary_request(const Json& body, openai::OutputOptions& output_options) {
     Fields fields(body);
     fields.require("model"); // the API requires it only here
     const Json* const input = fields.any("input");
@@ -40,8 +39,7 @@ std::variant<Json, ApiError> summary_request(const Json& body, openai::OutputOpt
                                                       "service_tier",
                                                       "prompt_cache_options"};
     fields.accept({forwarded.begin(), forwarded.end()});
-    if (fields.problem())
-        return *fields.problem();
+    ETNA_CHECK(fields.status());
     output_options.ignored = fields.unknown();
     Json request = Json::object();
     for (const char* const name : forwarded) {
@@ -92,8 +90,7 @@ void add_open_items(const Json& items, Json& compacted) {
     }
 }
 
-std::variant<Json, ApiError> compaction(const Seal& seal, const std::string& purpose, Json items,
-                                        const Json& response) {
+ApiResult<Json> compaction(const Seal& seal, const std::string& purpose, Json items, const Json& response) {
     const std::string summary = response["output_text"];
     if (summary.empty()) {
         return ApiError{.status = 500,
@@ -121,25 +118,16 @@ std::variant<Json, ApiError> compaction(const Seal& seal, const std::string& pur
     return object;
 }
 
-std::variant<Json, ApiError> run_compaction(Service& service, const HttpRequest& request, const Call& call,
-                                            openai::OutputOptions& output_options, AnswerLog& log) {
-    const auto body = parse_body(request);
-    if (const auto* error = std::get_if<ApiError>(&body))
-        return *error;
-    const auto summarized = summary_request(std::get<Json>(body), output_options);
-    if (const auto* error = std::get_if<ApiError>(&summarized))
-        return *error;
-    if (auto refusal = openai::refuse_unknown(openai::is_strict(request), output_options))
-        return std::move(*refusal);
-    const auto prepared = ResponseJob::prepare(service, request, call, std::get<Json>(summarized));
-    if (const auto* error = std::get_if<ApiError>(&prepared))
-        return *error;
-    ResponseJob& job = *std::get<std::shared_ptr<ResponseJob>>(prepared);
+ApiResult<Json> run_compaction(Service& service, const HttpRequest& request, const Call& call,
+                               openai::OutputOptions& output_options, AnswerLog& log) {
+    ETNA_TRY(const auto body, parse_body(request));
+    ETNA_TRY(const auto summarized, summary_request(body, output_options));
+    ETNA_CHECK(openai::refuse_unknown(openai::is_strict(request), output_options));
+    ETNA_TRY(const auto prepared, ResponseJob::prepare(service, request, call, summarized));
+    ResponseJob& job = *prepared;
     log.model = job.active().model_name;
-    if (const auto error = job.truncate(request.is_client_gone))
-        return *error;
-    if (const auto error = job.begin(request.is_client_gone))
-        return *error;
+    ETNA_CHECK(job.truncate(request.is_client_gone));
+    ETNA_CHECK(job.begin(request.is_client_gone));
     job.run([](std::string_view) { return true; }, request.is_client_gone);
     log = job.log();
     if (job.failure())
@@ -153,13 +141,11 @@ std::variant<Json, ApiError> run_compaction(Service& service, const HttpRequest&
 
 } // namespace
 
-HttpReply compact(Service& service, const HttpRequest& request, const Call& call) {
+ApiResult<HttpReply> compact(Service& service, const HttpRequest& request, const Call& call) {
     openai::OutputOptions output_options;
     AnswerLog log;
     const auto result = run_compaction(service, request, call, output_options, log);
-    const auto* const error = std::get_if<ApiError>(&result);
-    HttpReply reply =
-        error != nullptr ? reply_of(*error) : HttpReply{.body = dump_json(std::get<Json>(result)) + "\n"};
+    HttpReply reply = result ? HttpReply{.body = dump_json(*result) + "\n"} : reply_of(result.error());
     openai::report_ignored(output_options, reply);
     if (!log.model.empty())
         openai::report_model(log.model, reply);

@@ -33,17 +33,12 @@ struct OwnedStore {
     std::string id; ///< the conversation in the path
 };
 
-std::variant<OwnedStore, ApiError> owned_store(Service& service, const HttpRequest& request,
-                                               const Call& call) {
+ApiResult<OwnedStore> owned_store(Service& service, const HttpRequest& request, const Call& call) {
     if (!service.persistence->stored_kinds().conversations)
         return storage_disabled("conversations");
     return OwnedStore{.store = &*service.persistence->store,
                       .owner = owner_of(service.options.access, request),
                       .id = call.path_values.empty() ? std::string() : call.path_values.front()};
-}
-
-Json json_of(const std::string& text) {
-    return parse_json(text);
 }
 
 HttpReply json_reply(const Json& json) {
@@ -54,7 +49,7 @@ Json conversation_json(const storage::Conversation& conversation) {
     return {{"id", conversation.id},
             {"object", "conversation"},
             {"created_at", conversation.created_us / us_per_second},
-            {"metadata", json_of(conversation.metadata)}};
+            {"metadata", parse_json(conversation.metadata)}};
 }
 
 HttpReply conversation_reply(const OwnedStore& owned) {
@@ -73,7 +68,7 @@ HttpReply with_ignored(const openai::OutputOptions& output_options, HttpReply re
 ApiError not_added(const Error& error) {
     if (error.kind != ErrorKind::invalid_argument)
         return store_failed(error);
-    return {.status = 400, .message = message_for_client(error), .param = "items", .code = "invalid_value"};
+    return {.message = message_for_client(error), .param = "items", .code = "invalid_value"};
 }
 
 /// The parsed request: items with new ids, and metadata.
@@ -86,18 +81,13 @@ struct ItemsRequest {
 
 /// The items to store, with references resolved. Refuses sealed items that cannot be unsealed, and results of
 /// calls that are neither in `prior` nor among the items.
-std::variant<Json, ApiError> read_new_items(Fields& fields, Persistence& persistence,
-                                            const storage::Owner& owner, Json prior) {
+ApiResult<Json> read_new_items(Fields& fields, Persistence& persistence, const storage::Owner& owner,
+                               Json prior) {
     const Json given = read_items(fields, "items");
-    if (fields.problem())
-        return *fields.problem();
-    auto items = resolve_references(persistence, owner, given, "items");
-    if (std::holds_alternative<ApiError>(items))
-        return items;
-    const auto opened = unseal(persistence, owner, std::get<Json>(items), "items");
-    if (const auto* error = std::get_if<ApiError>(&opened))
-        return *error;
-    for (const Json& item : std::get<Json>(opened))
+    ETNA_CHECK(fields.status());
+    ETNA_TRY(auto items, resolve_references(persistence, owner, given, "items"));
+    ETNA_TRY(const auto opened, unseal(persistence, owner, items, "items"));
+    for (const Json& item : opened)
         prior.push_back(item);
     if (const auto orphan = result_without_call(prior))
         return missing_call_error(prior[*orphan], "items");
@@ -105,15 +95,13 @@ std::variant<Json, ApiError> read_new_items(Fields& fields, Persistence& persist
 }
 
 /// The conversation's items that may contain calls. Error: 404.
-std::variant<Json, ApiError> prior_calls(Persistence& persistence, const OwnedStore& owned) {
-    const auto items = owned.store->items(owned.owner, owned.id);
+ApiResult<Json> prior_calls(Persistence& persistence, const OwnedStore& owned) {
+    ETNA_TRY(const auto items, from_store(owned.store->items(owned.owner, owned.id)));
     if (!items)
-        return store_failed(items.error());
-    if (!*items)
         return not_found("conversation", owned.id);
     Json prior = Json::array();
-    for (const storage::Item& item : **items) {
-        Json json = json_of(item.body);
+    for (const storage::Item& item : *items) {
+        Json json = parse_json(item.body);
         const std::string type = json.value("type", "");
         if (type.ends_with("_call") || type == "compaction") // may contain calls
             prior.push_back(std::move(json));
@@ -130,13 +118,10 @@ bool has_results(const Json* items) {
 }
 
 /// Reads the body that creates or extends a conversation. With `is_new`, items and body are optional.
-std::variant<ItemsRequest, ApiError> read_items_request(Persistence& persistence, const OwnedStore& owned,
-                                                        const HttpRequest& request, bool is_new) {
-    const auto body =
-        request.body.empty() ? std::variant<Json, ApiError>(Json::object()) : parse_body(request);
-    if (const auto* error = std::get_if<ApiError>(&body))
-        return *error;
-    Fields fields(std::get<Json>(body));
+ApiResult<ItemsRequest> read_items_request(Persistence& persistence, const OwnedStore& owned,
+                                           const HttpRequest& request, bool is_new) {
+    ETNA_TRY(const auto body, request.body.empty() ? ApiResult<Json>(Json::object()) : parse_body(request));
+    Fields fields(body);
     ItemsRequest parsed;
     if (is_new)
         parsed.metadata = read_metadata(fields);
@@ -148,18 +133,12 @@ std::variant<ItemsRequest, ApiError> read_items_request(Persistence& persistence
                       fmt::format("has {} items; at most {} are allowed", given->size(), added_items_max),
                       "array_above_max_length");
     }
-    std::variant<Json, ApiError> prior = Json::array();
-    if (!is_new && has_results(given))
-        prior = prior_calls(persistence, owned);
-    if (const auto* error = std::get_if<ApiError>(&prior))
-        return *error;
-    auto items = read_new_items(fields, persistence, owned.owner, std::get<Json>(std::move(prior)));
-    if (const auto* error = std::get_if<ApiError>(&items))
-        return *error;
+    ETNA_TRY(auto prior, !is_new && has_results(given) ? prior_calls(persistence, owned)
+                                                       : ApiResult<Json>(Json::array()));
+    ETNA_TRY(auto items, read_new_items(fields, persistence, owned.owner, std::move(prior)));
     parsed.output_options.ignored = fields.unknown();
-    if (auto refusal = openai::refuse_unknown(openai::is_strict(request), parsed.output_options))
-        return std::move(*refusal);
-    parsed.echoed = std::get<Json>(std::move(items));
+    ETNA_CHECK(openai::refuse_unknown(openai::is_strict(request), parsed.output_options));
+    parsed.echoed = std::move(items);
     for (const Json& item : parsed.echoed)
         parsed.items.push_back({.id = item["id"].get<std::string>(), .body = dump_json(item)});
     return parsed;
@@ -167,16 +146,10 @@ std::variant<ItemsRequest, ApiError> read_items_request(Persistence& persistence
 
 } // namespace
 
-HttpReply create_conversation(Service& service, const HttpRequest& request, const Call& call) {
-    const auto owned = owned_store(service, request, call);
-    if (const auto* error = std::get_if<ApiError>(&owned))
-        return reply_of(*error);
-    const auto parsed =
-        read_items_request(*service.persistence, std::get<OwnedStore>(owned), request, /*is_new=*/true);
-    if (const auto* error = std::get_if<ApiError>(&parsed))
-        return reply_of(*error);
-    const auto& [items, echoed, metadata, output_options] = std::get<ItemsRequest>(parsed);
-    OwnedStore own = std::get<OwnedStore>(owned);
+ApiResult<HttpReply> create_conversation(Service& service, const HttpRequest& request, const Call& call) {
+    ETNA_TRY(auto own, owned_store(service, request, call));
+    ETNA_TRY(const auto parsed, read_items_request(*service.persistence, own, request, /*is_new=*/true));
+    const auto& [items, echoed, metadata, output_options] = parsed;
     own.id = new_id("conv_");
     const Status created =
         own.store->create({.id = own.id, .owner = own.owner, .metadata = dump_json(metadata)}, items);
@@ -184,107 +157,67 @@ HttpReply create_conversation(Service& service, const HttpRequest& request, cons
                    : reply_of(not_added(created.error()));
 }
 
-HttpReply show_conversation(Service& service, const HttpRequest& request, const Call& call) {
-    const auto owned = owned_store(service, request, call);
-    if (const auto* error = std::get_if<ApiError>(&owned))
-        return reply_of(*error);
-    return conversation_reply(std::get<OwnedStore>(owned));
+ApiResult<HttpReply> show_conversation(Service& service, const HttpRequest& request, const Call& call) {
+    ETNA_TRY(const auto owned, owned_store(service, request, call));
+    return conversation_reply(owned);
 }
 
-HttpReply change_conversation(Service& service, const HttpRequest& request, const Call& call) {
-    const auto owned = owned_store(service, request, call);
-    if (const auto* error = std::get_if<ApiError>(&owned))
-        return reply_of(*error);
-    const auto body = parse_body(request);
-    if (const auto* error = std::get_if<ApiError>(&body))
-        return reply_of(*error);
-    Fields fields(std::get<Json>(body));
+ApiResult<HttpReply> change_conversation(Service& service, const HttpRequest& request, const Call& call) {
+    ETNA_TRY(const auto own, owned_store(service, request, call));
+    ETNA_TRY(const auto body, parse_body(request));
+    Fields fields(body);
     fields.require_or_null("metadata");
     const Json metadata = read_metadata(fields);
-    if (fields.problem())
-        return reply_of(*fields.problem());
+    ETNA_CHECK(fields.status());
     openai::OutputOptions output_options;
     output_options.ignored = fields.unknown();
-    if (const auto refusal = openai::refuse_unknown(openai::is_strict(request), output_options))
-        return reply_of(*refusal);
-    const auto& own = std::get<OwnedStore>(owned);
-    const auto changed = own.store->set_metadata(own.owner, own.id, dump_json(metadata));
-    if (!changed)
-        return reply_of(store_failed(changed.error()));
+    ETNA_CHECK(openai::refuse_unknown(openai::is_strict(request), output_options));
+    if (const auto changed = own.store->set_metadata(own.owner, own.id, dump_json(metadata)); !changed)
+        return store_failed(changed.error());
     return with_ignored(output_options, conversation_reply(own));
 }
 
-HttpReply remove_conversation(Service& service, const HttpRequest& request, const Call& call) {
-    const auto owned = owned_store(service, request, call);
-    if (const auto* error = std::get_if<ApiError>(&owned))
-        return reply_of(*error);
-    const auto& own = std::get<OwnedStore>(owned);
-    const auto existed = own.store->delete_conversation(own.owner, own.id);
+ApiResult<HttpReply> remove_conversation(Service& service, const HttpRequest& request, const Call& call) {
+    ETNA_TRY(const auto own, owned_store(service, request, call));
+    ETNA_TRY(const auto existed, from_store(own.store->delete_conversation(own.owner, own.id)));
     if (!existed)
-        return reply_of(store_failed(existed.error()));
-    if (!*existed)
-        return reply_of(not_found("conversation", own.id));
+        return not_found("conversation", own.id);
     return json_reply({{"id", own.id}, {"object", "conversation.deleted"}, {"deleted", true}});
 }
 
-HttpReply add_items(Service& service, const HttpRequest& request, const Call& call) {
-    const auto owned = owned_store(service, request, call);
-    if (const auto* error = std::get_if<ApiError>(&owned))
-        return reply_of(*error);
-    auto parsed =
-        read_items_request(*service.persistence, std::get<OwnedStore>(owned), request, /*is_new=*/false);
-    if (const auto* error = std::get_if<ApiError>(&parsed))
-        return reply_of(*error);
-    const auto& own = std::get<OwnedStore>(owned);
-    auto& given = std::get<ItemsRequest>(parsed);
+ApiResult<HttpReply> add_items(Service& service, const HttpRequest& request, const Call& call) {
+    ETNA_TRY(const auto own, owned_store(service, request, call));
+    ETNA_TRY(auto given, read_items_request(*service.persistence, own, request, /*is_new=*/false));
     const auto added =
         own.store->add_items(own.owner, {.conversation = own.id, .items = std::move(given.items)});
     if (!added)
-        return reply_of(not_added(added.error()));
+        return not_added(added.error());
     return *added
                ? with_ignored(given.output_options, list_reply(std::move(given.echoed), /*has_more=*/false))
                : reply_of(not_found("conversation", own.id));
 }
 
-HttpReply list_items(Service& service, const HttpRequest& request, const Call& call) {
-    const auto owned = owned_store(service, request, call);
-    if (const auto* error = std::get_if<ApiError>(&owned))
-        return reply_of(*error);
-    const auto page_request = read_page(request, storage::Order::descending);
-    if (const auto* error = std::get_if<ApiError>(&page_request))
-        return reply_of(*error);
-    const auto& own = std::get<OwnedStore>(owned);
-    const auto page = own.store->items(own.owner, own.id, std::get<storage::PageRequest>(page_request));
-    if (!page)
-        return reply_of(store_failed(page.error()));
-    if (*page)
-        return list_reply(**page);
-    const auto conversation = own.store->conversation(own.owner, own.id);
-    if (!conversation)
-        return reply_of(store_failed(conversation.error()));
-    return reply_of(*conversation ? unknown_cursor() : not_found("conversation", own.id));
+ApiResult<HttpReply> list_items(Service& service, const HttpRequest& request, const Call& call) {
+    ETNA_TRY(const auto own, owned_store(service, request, call));
+    ETNA_TRY(const auto page_request, read_page(request, storage::Order::descending));
+    ETNA_TRY(const auto page, from_store(own.store->items(own.owner, own.id, page_request)));
+    if (page)
+        return list_reply(*page);
+    ETNA_TRY(const auto conversation, from_store(own.store->conversation(own.owner, own.id)));
+    return conversation ? unknown_cursor() : not_found("conversation", own.id);
 }
 
-HttpReply show_item(Service& service, const HttpRequest& request, const Call& call) {
-    const auto owned = owned_store(service, request, call);
-    if (const auto* error = std::get_if<ApiError>(&owned))
-        return reply_of(*error);
-    const auto& own = std::get<OwnedStore>(owned);
-    const auto item = own.store->item(own.owner, own.id, call.path_values.back());
-    if (!item)
-        return reply_of(store_failed(item.error()));
-    return *item ? json_reply(json_of((*item)->body)) : reply_of(not_found("item", call.path_values.back()));
+ApiResult<HttpReply> show_item(Service& service, const HttpRequest& request, const Call& call) {
+    ETNA_TRY(const auto own, owned_store(service, request, call));
+    ETNA_TRY(const auto item, from_store(own.store->item(own.owner, own.id, call.path_values.back())));
+    return item ? json_reply(parse_json(item->body)) : reply_of(not_found("item", call.path_values.back()));
 }
 
-HttpReply remove_item(Service& service, const HttpRequest& request, const Call& call) {
-    const auto owned = owned_store(service, request, call);
-    if (const auto* error = std::get_if<ApiError>(&owned))
-        return reply_of(*error);
-    const auto& own = std::get<OwnedStore>(owned);
-    const auto existed = own.store->delete_item(own.owner, own.id, call.path_values.back());
-    if (!existed)
-        return reply_of(store_failed(existed.error()));
-    return *existed ? conversation_reply(own) : reply_of(not_found("item", call.path_values.back()));
+ApiResult<HttpReply> remove_item(Service& service, const HttpRequest& request, const Call& call) {
+    ETNA_TRY(const auto own, owned_store(service, request, call));
+    ETNA_TRY(const auto existed,
+             from_store(own.store->delete_item(own.owner, own.id, call.path_values.back())));
+    return existed ? conversation_reply(own) : reply_of(not_found("item", call.path_values.back()));
 }
 
 } // namespace etna::server::responses

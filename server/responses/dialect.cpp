@@ -2,8 +2,6 @@
 
 #include "server/json.hpp"
 
-#include <utility>
-
 namespace etna::server::responses {
 namespace {
 
@@ -35,8 +33,7 @@ std::optional<ApiError> check_dialect(const HttpRequest& request) {
     const std::string dialect = to_lower(request.header(header_name));
     if (dialect.empty() || dialect == "openai" || dialect == open_responses)
         return std::nullopt;
-    return ApiError{.status = 400,
-                    .message = "the header `etna-dialect` must be openai or open-responses",
+    return ApiError{.message = "the header `etna-dialect` must be openai or open-responses",
                     .param = std::string(header_name),
                     .code = "unsupported_value"};
 }

@@ -316,8 +316,7 @@ std::optional<std::size_t> result_without_call(const Json& items) {
 
 ApiError missing_call_error(const Json& result, std::string_view member) {
     const std::string type = result["type"];
-    return {.status = 400,
-            .message = fmt::format("there is no {} before the {} with call_id `{}`",
+    return {.message = fmt::format("there is no {} before the {} with call_id `{}`",
                                    type.substr(0, type.rfind("_output")), type,
                                    result["call_id"].get<std::string>()),
             .param = std::string(member),
@@ -345,13 +344,6 @@ std::size_t removable_items(const Json& items) {
 
 std::string custom_arguments(std::string_view input) {
     return dump_json({{"input", input}});
-}
-
-std::optional<std::string> custom_input(std::string_view arguments) {
-    const Json json = parse_json(arguments);
-    if (!json.is_object() || !json.contains("input") || !json["input"].is_string())
-        return std::nullopt;
-    return json["input"].get<std::string>();
 }
 
 } // namespace etna::server::responses

@@ -39,7 +39,4 @@ std::size_t removable_items(const Json& items);
 /// Wraps a custom tool's input in JSON function arguments with one member, `input`.
 std::string custom_arguments(std::string_view input);
 
-/// The inverse of custom_arguments(). Returns empty if the arguments do not have that form.
-std::optional<std::string> custom_input(std::string_view arguments);
-
 } // namespace etna::server::responses

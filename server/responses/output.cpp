@@ -4,7 +4,6 @@
 #include "server/openai/chat_response.hpp"
 #include "server/responses/items.hpp"
 
-#include <algorithm>
 #include <utility>
 
 namespace etna::server::responses {

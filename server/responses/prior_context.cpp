@@ -1,6 +1,5 @@
 #include "server/responses/prior_context.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -9,8 +8,7 @@ namespace etna::server::responses {
 namespace {
 
 ApiError cannot_continue(std::string_view member, std::string_view what) {
-    return {.status = 400,
-            .message = fmt::format("`{}` requires stored {}; this server stores none", member, what),
+    return {.message = fmt::format("`{}` requires stored {}; this server stores none", member, what),
             .param = std::string(member),
             .code = "unsupported_parameter"};
 }
@@ -25,51 +23,45 @@ void append(Json& items, const std::string& list) {
 }
 
 ApiError interrupted_error(const std::string& id) {
-    return {.status = 400,
-            .message = fmt::format("the response `{}` was interrupted and cannot be continued", id),
+    return {.message = fmt::format("the response `{}` was interrupted and cannot be continued", id),
             .param = "previous_response_id",
             .code = "previous_response_interrupted"};
 }
 
-std::variant<PriorContext, ApiError> load_response(Persistence& persistence, const storage::Owner& owner,
-                                                   const std::string& id) {
-    auto history = persistence.store->history(owner, id);
-    if (!history)
-        return store_failed(history.error());
-    if (!*history) {
+ApiResult<PriorContext> load_response(Persistence& persistence, const storage::Owner& owner,
+                                      const std::string& id) {
+    ETNA_TRY(auto history, from_store(persistence.store->history(owner, id)));
+    if (!history) {
         const auto stream = persistence.runs.find(owner, id);
         if (stream != nullptr && stream->is_unstored())
             return interrupted_error(id);
         const bool is_running = stream != nullptr && !stream->has_ended();
-        return ApiError{.status = 400,
-                        .message = is_running ? fmt::format("the response `{}` is not finished yet", id)
+        return ApiError{.message = is_running ? fmt::format("the response `{}` is not finished yet", id)
                                               : fmt::format("there is no response `{}` to continue", id),
                         .param = "previous_response_id",
                         .code = is_running ? "previous_response_not_ready" : "previous_response_not_found"};
     }
     PriorContext context;
-    for (const std::string& turn : (*history)->turns()) {
+    for (const std::string& turn : history->turns()) {
         if (turn.empty())
             return interrupted_error(id);
         append(context.items, turn);
     }
-    context.history = std::move(**history);
+    context.history = std::move(*history);
     return context;
 }
 
-std::variant<PriorContext, ApiError> load_conversation(storage::Store& store, const storage::Owner& owner,
-                                                       const std::string& id) {
-    const auto items = store.items(owner, id);
-    if (!items)
-        return store_failed(items.error());
-    if (!*items) {
+ApiResult<PriorContext> load_conversation(storage::Store& store, const storage::Owner& owner,
+                                          const std::string& id) {
+    ETNA_TRY(const auto items, from_store(store.items(owner, id)));
+    if (!items) {
         return ApiError{.status = 404,
                         .message = fmt::format("there is no conversation `{}`", id),
                         .param = "conversation",
                         .code = "conversation_not_found"};
     }
     PriorContext context;
-    for (const storage::Item& item : **items)
+    for (const storage::Item& item : *items)
         context.items.push_back(parse_json(item.body));
     return context;
 }
@@ -87,16 +79,13 @@ Result<Json> item_of(storage::Store& store, const storage::Owner& owner, const s
 
 ApiError wrong_item(const std::string& name, std::size_t index, std::string_view problem) {
     const std::string path = fmt::format("{}[{}]", name, index);
-    return {.status = 400,
-            .message = fmt::format("`{}` {}", path, problem),
-            .param = path,
-            .code = "invalid_value"};
+    return {.message = fmt::format("`{}` {}", path, problem), .param = path, .code = "invalid_value"};
 }
 
 } // namespace
 
-std::variant<PriorContext, ApiError> load_prior_context(Persistence& persistence, const storage::Owner& owner,
-                                                        const Request& request) {
+ApiResult<PriorContext> load_prior_context(Persistence& persistence, const storage::Owner& owner,
+                                           const Request& request) {
     if (!request.previous && !request.conversation)
         return PriorContext();
     if (request.previous && !persistence.stored_kinds().responses)
@@ -107,8 +96,8 @@ std::variant<PriorContext, ApiError> load_prior_context(Persistence& persistence
                             : load_conversation(*persistence.store, owner, *request.conversation);
 }
 
-std::variant<Json, ApiError> resolve_references(Persistence& persistence, const storage::Owner& owner,
-                                                const Json& items, const std::string& name) {
+ApiResult<Json> resolve_references(Persistence& persistence, const storage::Owner& owner, const Json& items,
+                                   const std::string& name) {
     Json resolved = Json::array();
     for (std::size_t i = 0; i < items.size(); ++i) {
         if (items[i]["type"] != "item_reference") {
@@ -119,10 +108,9 @@ std::variant<Json, ApiError> resolve_references(Persistence& persistence, const 
             return wrong_item(name, i,
                               "refers to a stored item; this server stores nothing: send the item itself");
         }
-        auto found = item_of(*persistence.store, owner, items[i]["id"].get_ref<const std::string&>());
-        if (!found)
-            return store_failed(found.error());
-        if (found->is_null()) {
+        ETNA_TRY(auto found, from_store(item_of(*persistence.store, owner,
+                                                items[i]["id"].get_ref<const std::string&>())));
+        if (found.is_null()) {
             return ApiError{
                 .status = 404,
                 .message = fmt::format("Item with id '{}' not found: it was not stored, or it was deleted",
@@ -130,7 +118,7 @@ std::variant<Json, ApiError> resolve_references(Persistence& persistence, const 
                 .param = name,
                 .code = "item_not_found"};
         }
-        resolved.push_back(std::move(*found));
+        resolved.push_back(std::move(found));
     }
     return resolved;
 }
@@ -139,8 +127,8 @@ std::string purpose_of(std::string_view purpose, const storage::Owner& owner) {
     return fmt::format("{} {}", purpose, owner);
 }
 
-std::variant<Json, ApiError> unseal(const Persistence& persistence, const storage::Owner& owner,
-                                    const Json& items, const std::string& name) {
+ApiResult<Json> unseal(const Persistence& persistence, const storage::Owner& owner, const Json& items,
+                       const std::string& name) {
     Json resolved = Json::array();
     for (std::size_t i = 0; i < items.size(); ++i) {
         Json item = items[i];

@@ -4,7 +4,6 @@
 #include "server/responses/request.hpp"
 
 #include <optional>
-#include <variant>
 
 namespace etna::server::responses {
 
@@ -16,17 +15,17 @@ struct PriorContext {
 
 /// Loads the prior context. Errors: 400 previous_response_not_found, 404 (no such conversation), 400 (storage
 /// is off), and those of the store.
-std::variant<PriorContext, ApiError> load_prior_context(Persistence& persistence, const storage::Owner& owner,
-                                                        const Request& request);
+ApiResult<PriorContext> load_prior_context(Persistence& persistence, const storage::Owner& owner,
+                                           const Request& request);
 
 /// Resolves references to stored items. `name`: the field that contains the items, for errors. Errors: 400,
 /// with the item's path (storage is off), 404 (no such id), those of the store.
-std::variant<Json, ApiError> resolve_references(Persistence& persistence, const storage::Owner& owner,
-                                                const Json& items, const std::string& name);
+ApiResult<Json> resolve_references(Persistence& persistence, const storage::Owner& owner, const Json& items,
+                                   const std::string& name);
 
 /// Replaces sealed items by their contents, for the model. Errors: 400, with the item's path.
-std::variant<Json, ApiError> unseal(const Persistence& persistence, const storage::Owner& owner,
-                                    const Json& items, const std::string& name);
+ApiResult<Json> unseal(const Persistence& persistence, const storage::Owner& owner, const Json& items,
+                       const std::string& name);
 
 /// Returns the sealing purpose combined with the owner, so that only the same owner can unseal.
 std::string purpose_of(std::string_view purpose, const storage::Owner& owner);

@@ -21,13 +21,6 @@ Json or_null(const std::optional<std::string>& text) {
     return text ? Json(*text) : Json(nullptr);
 }
 
-/// Merges a nested reader's results into the outer reader.
-void adopt_nested(const Fields& nested, Fields& outer) {
-    if (nested.problem())
-        outer.adopt(*nested.problem());
-    outer.adopt_unknown(nested.unknown());
-}
-
 /// Reads `text.format`, the answer's format.
 void read_format(Fields& text, Json& echoed, Request& request) {
     const Json* const given = text.object("format");
@@ -52,7 +45,7 @@ void read_format(Fields& text, Json& echoed, Request& request) {
         if (echoed.value("strict", Json()).is_null())
             echoed["strict"] = false;
     }
-    adopt_nested(format, text);
+    text.adopt(format);
 }
 
 void read_text(Fields& fields, Request& request) {
@@ -63,7 +56,7 @@ void read_text(Fields& fields, Request& request) {
         if (const auto verbosity = text.choice("verbosity", {words.begin(), words.end()}))
             echoed["verbosity"] = words[*verbosity];
         read_format(text, echoed["format"], request);
-        adopt_nested(text, fields);
+        fields.adopt(text);
     }
     request.echoed["text"] = std::move(echoed);
 }
@@ -87,7 +80,7 @@ void read_reasoning(Fields& fields, Request& request) {
             echoed["context"] = (*given)["context"];
         if (const auto mode = reasoning.text("mode"))
             echoed["mode"] = *mode;
-        adopt_nested(reasoning, fields);
+        fields.adopt(reasoning);
     }
     request.echoed["reasoning"] = std::move(echoed);
 }
@@ -189,7 +182,7 @@ void read_stream_options(Fields& fields, Request& request) {
     options.note({"include_obfuscation"});
     request.without_effect = options.without_effect();
     options.accept({"include_usage"}); // the last event always has it
-    adopt_nested(options, fields);
+    fields.adopt(options);
 }
 
 /// Prompt cache retention fields: prompts are cached while there is room, regardless of the request.
@@ -204,7 +197,7 @@ void read_caching(Fields& fields, Request& request) {
     options.choice("mode", {"implicit", "explicit"});
     request.echoed["prompt_cache_options"] = {{"ttl", options.text("ttl").value_or("30m")},
                                               {"mode", options.text("mode").value_or("implicit")}};
-    adopt_nested(options, fields);
+    fields.adopt(options);
 }
 
 void read_execution(Fields& fields, Request& request) {
@@ -248,7 +241,7 @@ constexpr std::array<RenamedField, 7> renamed_fields = {{{"response_format.json_
 
 } // namespace
 
-std::variant<Request, ApiError> read_request(const Json& body, Purpose purpose) {
+ApiResult<Request> read_request(const Json& body, Purpose purpose) {
     Fields fields(body);
     Request request;
     if (purpose == Purpose::answer && fields.any("previous_response_id") == nullptr &&
@@ -273,8 +266,7 @@ std::variant<Request, ApiError> read_request(const Json& body, Purpose purpose) 
     read_sampling(fields, request);
     read_storage(fields, request);
     read_execution(fields, request);
-    if (fields.problem())
-        return *fields.problem();
+    ETNA_CHECK(fields.status());
     for (const std::string& name : fields.unknown()) {
         if (body.contains(name) && !is_chat_only(name) && !request.chat.contains(name)) {
             request.chat[name] = body[name];
@@ -284,10 +276,8 @@ std::variant<Request, ApiError> read_request(const Json& body, Purpose purpose) 
     }
     const Json choices = request.chat.value("n", Json());
     if (!choices.is_null() && choices != 1) {
-        return ApiError{.status = 400,
-                        .message = "`n` must be 1: a response has one answer",
-                        .param = "n",
-                        .code = "unsupported_value"};
+        return ApiError{
+            .message = "`n` must be 1: a response has one answer", .param = "n", .code = "unsupported_value"};
     }
     request.chat["stream"] = request.is_streamed;
     return request;

@@ -8,8 +8,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
-#include <variant>
 #include <vector>
 
 namespace etna::server::responses {
@@ -47,7 +45,7 @@ struct Request {
 enum class Purpose : uint8_t { answer, count };
 
 /// Errors: 400, with the field. Source: OpenAI API 2.3.0, CreateResponse and TokenCountsBody.
-std::variant<Request, ApiError> read_request(const Json& body, Purpose purpose);
+ApiResult<Request> read_request(const Json& body, Purpose purpose);
 
 /// Maps the field names in an error of the derived chat completion back to those of `request`.
 ApiError map_to_responses(ApiError error, const Request& request);

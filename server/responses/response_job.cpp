@@ -51,28 +51,20 @@ ResponseJob::ResponseJob(Service& service, const HttpRequest& request, Request p
     stream_ = std::make_shared<ResponseStream>(response_.id, owner_, request_.is_streamed);
 }
 
-std::variant<std::shared_ptr<ResponseJob>, ApiError> ResponseJob::prepare(Service& service,
-                                                                          const HttpRequest& request,
-                                                                          const Call& call, const Json& body,
-                                                                          Purpose purpose) {
+ApiResult<std::shared_ptr<ResponseJob>> ResponseJob::prepare(Service& service, const HttpRequest& request,
+                                                             const Call& call, const Json& body,
+                                                             Purpose purpose) {
     // Its items exist in four forms: as received, as returned, as model input, and as messages.
     constexpr std::size_t copies = 4;
     if (request.memory != nullptr && !request.reserve_memory(copies * request.memory->bytes()))
         return no_memory();
-    auto parsed = read_request(body, purpose);
-    if (auto* error = std::get_if<ApiError>(&parsed))
-        return std::move(*error);
-    auto name = openai::model_of(service, body);
-    if (auto* error = std::get_if<ApiError>(&name))
-        return std::move(*error);
-    std::shared_ptr<ResponseJob> job(
-        new ResponseJob(service, request, std::get<Request>(std::move(parsed)), purpose));
-    if (auto error = job->load_prompt())
-        return std::move(*error);
-    if (auto error = job->check_support())
-        return std::move(*error);
+    ETNA_TRY(auto parsed, read_request(body, purpose));
+    ETNA_TRY(auto name, openai::model_of(service, body));
+    std::shared_ptr<ResponseJob> job(new ResponseJob(service, request, std::move(parsed), purpose));
+    ETNA_CHECK(job->load_prompt());
+    ETNA_CHECK(job->check_support());
     job->response_.echoed["store"] = job->request_.stores;
-    job->response_.model = std::get<std::string>(name);
+    job->response_.model = name;
     job->active_ = openai::make_active_request(service, request, call, job->spec_, job->response_.model,
                                                job->request_.chat);
     job->stream_->set_input(job->request_.input);
@@ -81,23 +73,19 @@ std::variant<std::shared_ptr<ResponseJob>, ApiError> ResponseJob::prepare(Servic
 }
 
 /// Loads the prior context and the request's own items. Errors: see prepare().
-std::optional<ApiError> ResponseJob::load_prompt() {
+ApiStatus ResponseJob::load_prompt() {
     Persistence& persistence = *service_->persistence;
-    auto loaded = load_prior_context(persistence, owner_, request_);
-    if (auto* error = std::get_if<ApiError>(&loaded))
-        return std::move(*error);
-    auto& context = std::get<PriorContext>(loaded);
+    ETNA_TRY(auto context, load_prior_context(persistence, owner_, request_));
     history_ = std::move(context.history);
     return prompt_.load(persistence, owner_, context.items, request_);
 }
 
 /// Refuses features that this server, or the client's standard, does not have. Errors: 400.
-std::optional<ApiError> ResponseJob::check_support() {
+ApiStatus ResponseJob::check_support() {
     for (const Json& tool : request_.echoed["tools"]) {
         if (options_.standard == ResponseStandard::openai || tool["type"] == "function")
             continue;
         return ApiError{
-            .status = 400,
             .message = fmt::format("Open Responses has no tools of type {}; remove the header `etna-dialect`",
                                    tool["type"].get<std::string>()),
             .param = "tools",
@@ -105,12 +93,11 @@ std::optional<ApiError> ResponseJob::check_support() {
     }
     request_.stores = request_.stores && service_->persistence->stored_kinds().responses;
     if (request_.is_background && !request_.stores) {
-        return ApiError{.status = 400,
-                        .message = "`background` requires stored responses; this server stores none",
+        return ApiError{.message = "`background` requires stored responses; this server stores none",
                         .param = "background",
                         .code = "unsupported_value"};
     }
-    return std::nullopt;
+    return {};
 }
 
 Json ResponseJob::object() const {
@@ -121,12 +108,11 @@ Json ResponseJob::object() const {
     return json;
 }
 
-std::variant<openai::GenerationCall, ApiError> ResponseJob::read(const Json& body,
-                                                                 const openai::RequestContext& context) {
+ApiResult<openai::GenerationCall> ResponseJob::read(const Json& body, const openai::RequestContext& context) {
     auto read = openai::read_chat(body, context);
-    if (auto* error = std::get_if<ApiError>(&read))
-        return map_to_responses(std::move(*error), request_);
-    auto& call = std::get<openai::GenerationCall>(read);
+    if (!read)
+        return map_to_responses(std::move(read).error(), request_);
+    auto& call = *read;
     const generate::Request& generation = call.requests.front();
     const auto& model = *active_->model;
     const sampling::Parameters parameters = with_overrides(
@@ -156,38 +142,33 @@ std::variant<openai::GenerationCall, ApiError> ResponseJob::read(const Json& bod
     return std::move(call);
 }
 
-std::optional<ApiError> ResponseJob::acquire(const std::function<bool()>& is_cancelled) {
+ApiStatus ResponseJob::acquire(const std::function<bool()>& is_cancelled) {
     if (active_->model != nullptr)
-        return std::nullopt;
-    const Status loaded = active_->acquire(is_cancelled);
-    return loaded ? std::nullopt : std::optional(active_->report_failure(loaded.error()));
+        return {};
+    if (const Status loaded = active_->acquire(is_cancelled); !loaded)
+        return active_->report_failure(loaded.error());
+    return {};
 }
 
-std::variant<std::size_t, ApiError> ResponseJob::count(const std::function<bool()>& is_cancelled) {
-    if (auto error = acquire(is_cancelled))
-        return std::move(*error);
+ApiResult<std::size_t> ResponseJob::count(const std::function<bool()>& is_cancelled) {
+    ETNA_CHECK(acquire(is_cancelled));
     auto counted = prompt_.count(*active_, request_, is_cancelled);
-    const auto* const tokens = std::get_if<std::size_t>(&counted);
-    if (!request_.truncates || tokens == nullptr || *tokens <= ResponsePrompt::limits(*active_, request_).max)
+    if (!request_.truncates || !counted || *counted <= ResponsePrompt::limits(*active_, request_).max)
         return counted;
     prompt_.truncate(*active_, request_, is_cancelled);
     return prompt_.count(*active_, request_, is_cancelled);
 }
 
-std::optional<ApiError> ResponseJob::truncate(const std::function<bool()>& is_cancelled) {
-    if (auto error = acquire(is_cancelled))
-        return error;
-    const auto counted = prompt_.count(*active_, request_, is_cancelled);
-    if (const auto* error = std::get_if<ApiError>(&counted))
-        return *error;
-    if (std::get<std::size_t>(counted) > ResponsePrompt::limits(*active_, request_).after_truncation)
+ApiStatus ResponseJob::truncate(const std::function<bool()>& is_cancelled) {
+    ETNA_CHECK(acquire(is_cancelled));
+    ETNA_TRY(const auto counted, prompt_.count(*active_, request_, is_cancelled));
+    if (counted > ResponsePrompt::limits(*active_, request_).after_truncation)
         prompt_.truncate(*active_, request_, is_cancelled);
-    return std::nullopt;
+    return {};
 }
 
-std::optional<ApiError> ResponseJob::begin(const std::function<bool()>& is_cancelled) {
-    if (auto error = acquire(is_cancelled))
-        return error;
+ApiStatus ResponseJob::begin(const std::function<bool()>& is_cancelled) {
+    ETNA_CHECK(acquire(is_cancelled));
     std::optional<ApiError> too_long; // the error with all items
     while (true) {
         active_->body = prompt_.chat_body(request_);
@@ -208,7 +189,7 @@ std::optional<ApiError> ResponseJob::begin(const std::function<bool()>& is_cance
         response_.echoed["etna"] = {{"dropped_items", truncated}};
     has_begun_ = true;
     stream_->set_object(object());
-    return std::nullopt;
+    return {};
 }
 
 void ResponseJob::run(const Sink& send, const std::function<bool()>& is_cancelled) {
@@ -243,8 +224,8 @@ AnswerLog ResponseJob::log() const {
 
 void ResponseJob::generate(const std::function<bool()>& is_cancelled) {
     const auto must_end = [&] { return poll(is_cancelled); };
-    if (const auto error = has_begun_ ? std::nullopt : begin(must_end))
-        return fail(*error);
+    if (const auto begun = has_begun_ ? ApiStatus() : begin(must_end); !begun)
+        return fail(begun.error());
     complete(active_->run(
         [&](const Json& events) {
             leave_queue();
@@ -364,7 +345,7 @@ std::vector<std::string> ResponseJob::final_frames() {
     return frames;
 }
 
-std::optional<ApiError> ResponseJob::store_pending() {
+ApiStatus ResponseJob::store_pending() {
     response_.status = ResponseStatus::queued;
     stream_->set_object(object());
     const Status stored = service_->persistence->store->put({.id = response_.id,
@@ -373,7 +354,9 @@ std::optional<ApiError> ResponseJob::store_pending() {
                                                              .input = dump_json(request_.input),
                                                              .turn = {},
                                                              .is_pending = true});
-    return stored ? std::nullopt : std::optional(store_failed(stored.error()));
+    if (!stored)
+        return store_failed(stored.error());
+    return {};
 }
 
 /// Whether the response can be requested again: not if its client disconnected, or got an error instead.

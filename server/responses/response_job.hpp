@@ -12,7 +12,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
 namespace etna::server::responses {
@@ -26,10 +25,9 @@ public:
 
     /// Reads the body of a request, and loads the prior context. Errors: those of reading, of
     /// load_prior_context() and of the model's name.
-    static std::variant<std::shared_ptr<ResponseJob>, ApiError> prepare(Service& service,
-                                                                        const HttpRequest& request,
-                                                                        const Call& call, const Json& body,
-                                                                        Purpose purpose = Purpose::answer);
+    static ApiResult<std::shared_ptr<ResponseJob>> prepare(Service& service, const HttpRequest& request,
+                                                           const Call& call, const Json& body,
+                                                           Purpose purpose = Purpose::answer);
 
     [[nodiscard]] const Request& request() const { return request_; }
     [[nodiscard]] const std::shared_ptr<ResponseStream>& stream() const { return stream_; }
@@ -40,21 +38,21 @@ public:
 
     /// Acquires the model. Here and below, `is_cancelled` is polled while waiting. Errors: those of
     /// ActiveRequest::acquire().
-    std::optional<ApiError> acquire(const std::function<bool()>& is_cancelled);
+    ApiStatus acquire(const std::function<bool()>& is_cancelled);
 
     /// Acquires the model if necessary, and queues the answer. Errors: those of acquire() and
     /// ActiveRequest::begin(), mapped to this API's fields.
-    std::optional<ApiError> begin(const std::function<bool()>& is_cancelled);
+    ApiStatus begin(const std::function<bool()>& is_cancelled);
 
     /// Counts its prompt tokens after truncation, without generating. Errors: as begin().
-    std::variant<std::size_t, ApiError> count(const std::function<bool()>& is_cancelled);
+    ApiResult<std::size_t> count(const std::function<bool()>& is_cancelled);
 
     /// Truncates the oldest items until the requested answer fits, or a fraction of the context if that is
     /// less. Call before begin(). Errors: those of count().
-    std::optional<ApiError> truncate(const std::function<bool()>& is_cancelled);
+    ApiStatus truncate(const std::function<bool()>& is_cancelled);
 
     /// Stores it as pending, so that it is found after a crash. Error: 500.
-    std::optional<ApiError> store_pending();
+    ApiStatus store_pending();
 
     /// Generates the answer, after begin() if that was not called, and stores it. Every event goes to `send`;
     /// an error becomes the response's failure. Ends early when `is_cancelled` returns true or `send` returns
@@ -70,10 +68,9 @@ public:
 private:
     ResponseJob(Service& service, const HttpRequest& request, Request parsed, Purpose purpose);
 
-    std::optional<ApiError> load_prompt();
-    std::optional<ApiError> check_support();
-    std::variant<openai::GenerationCall, ApiError> read(const Json& body,
-                                                        const openai::RequestContext& context);
+    ApiStatus load_prompt();
+    ApiStatus check_support();
+    ApiResult<openai::GenerationCall> read(const Json& body, const openai::RequestContext& context);
 
     void generate(const std::function<bool()>& is_cancelled);
     bool poll(const std::function<bool()>& is_cancelled);

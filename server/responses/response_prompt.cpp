@@ -31,25 +31,19 @@ void make_ids_unique(Json& items) {
 
 } // namespace
 
-std::optional<ApiError> ResponsePrompt::load(Persistence& persistence, const storage::Owner& owner,
-                                             const Json& context, Request& request) {
+ApiStatus ResponsePrompt::load(Persistence& persistence, const storage::Owner& owner, const Json& context,
+                               Request& request) {
     if (request.conversation)
         assign_new_ids(request.input);
-    auto input = resolve_references(persistence, owner, request.input, "input");
-    if (auto* error = std::get_if<ApiError>(&input))
-        return std::move(*error);
-    request.input = std::get<Json>(std::move(input));
+    ETNA_TRY(auto input, resolve_references(persistence, owner, request.input, "input"));
+    request.input = std::move(input);
     make_ids_unique(request.input);
-    auto prior =
-        unseal(persistence, owner, context, request.conversation ? "conversation" : "previous_response_id");
-    if (auto* error = std::get_if<ApiError>(&prior))
-        return std::move(*error);
-    auto own = unseal(persistence, owner, request.input, "input");
-    if (auto* error = std::get_if<ApiError>(&own))
-        return std::move(*error);
-    items_ = std::get<Json>(std::move(prior));
+    ETNA_TRY(auto prior, unseal(persistence, owner, context,
+                                request.conversation ? "conversation" : "previous_response_id"));
+    ETNA_TRY(auto own, unseal(persistence, owner, request.input, "input"));
+    items_ = std::move(prior);
     std::size_t prior_count = items_.size();
-    for (Json& item : std::get<Json>(own))
+    for (Json& item : own)
         items_.push_back(std::move(item));
     for (auto orphan = result_without_call(items_); orphan; orphan = result_without_call(items_)) {
         if (*orphan >= prior_count)
@@ -57,7 +51,7 @@ std::optional<ApiError> ResponsePrompt::load(Persistence& persistence, const sto
         items_.erase(*orphan); // its call was deleted
         --prior_count;
     }
-    return std::nullopt;
+    return {};
 }
 
 Json ResponsePrompt::remaining_items() const {
@@ -90,26 +84,24 @@ Json ResponsePrompt::chat_body(const Request& request) const {
     return body;
 }
 
-std::variant<std::size_t, ApiError> ResponsePrompt::count(openai::ActiveRequest& active,
-                                                          const Request& request,
-                                                          const std::function<bool()>& is_cancelled) const {
+ApiResult<std::size_t> ResponsePrompt::count(openai::ActiveRequest& active, const Request& request,
+                                             const std::function<bool()>& is_cancelled) const {
     active.body = chat_body(request);
     auto read = openai::read_chat(active.body, {.dialect = active.dialect,
                                                 .limits = active.service->options.limits,
                                                 .tokenizer = &active.model->tokenizer(),
                                                 .context_tokens = active.model->context_tokens()});
-    if (auto* error = std::get_if<ApiError>(&read))
-        return map_to_responses(std::move(*error), request);
-    auto& call = std::get<openai::GenerationCall>(read);
+    if (!read)
+        return map_to_responses(std::move(read).error(), request);
     const auto reserve_memory = [&active](std::size_t bytes) {
         return active.memory == nullptr || active.memory->reserve(bytes);
     };
     const std::size_t reserved = active.memory == nullptr ? 0 : active.memory->bytes();
-    const auto prompt = generate::encode(*active.model, call.requests.front(),
+    const auto prompt = generate::encode(*active.model, read->requests.front(),
                                          {.is_cancelled = is_cancelled, .reserve_memory = reserve_memory});
     if (active.memory != nullptr)
         active.memory->shrink_to(reserved); // counting may run many times
-    active.call.output_options = call.output_options;
+    active.call.output_options = read->output_options;
     add_ignored(request, active.call.output_options);
     if (!prompt)
         return active.report_failure(prompt.error());
@@ -166,10 +158,9 @@ bool ResponsePrompt::truncate_to_first_fit(const std::vector<std::size_t>& start
         const std::size_t middle = low + (high - low) / 2;
         truncated_ = starts[middle];
         const auto counted = count(active, request, is_cancelled);
-        const auto* const tokens = std::get_if<std::size_t>(&counted);
         if (is_cancelled())
             break;
-        if (tokens != nullptr && *tokens <= tokens_max) {
+        if (counted && *counted <= tokens_max) {
             high = middle;
         } else {
             low = middle + 1;

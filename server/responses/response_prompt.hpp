@@ -5,8 +5,6 @@
 
 #include <cstddef>
 #include <functional>
-#include <optional>
-#include <variant>
 #include <vector>
 
 namespace etna::server::responses {
@@ -19,8 +17,8 @@ public:
 
     /// Joins the prior context and the request's items, which get unique ids. Resolves references and sealed
     /// items. Errors: those of resolve_references() and unseal(), 400 (a result without its call).
-    std::optional<ApiError> load(Persistence& persistence, const storage::Owner& owner, const Json& context,
-                                 Request& request);
+    ApiStatus load(Persistence& persistence, const storage::Owner& owner, const Json& context,
+                   Request& request);
 
     /// All model input except the instructions.
     [[nodiscard]] const Json& items() const { return items_; }
@@ -36,8 +34,8 @@ public:
 
     /// Counts its tokens, without generating. Precondition here and below: the model of `active` is loaded.
     /// `is_cancelled` is polled while waiting. Errors: 400, with the field, and those of generate::encode().
-    std::variant<std::size_t, ApiError> count(openai::ActiveRequest& active, const Request& request,
-                                              const std::function<bool()>& is_cancelled) const;
+    ApiResult<std::size_t> count(openai::ActiveRequest& active, const Request& request,
+                                 const std::function<bool()>& is_cancelled) const;
 
     /// Returns whether truncation can remove more items.
     [[nodiscard]] bool can_truncate() const;

@@ -26,10 +26,17 @@ HttpReply complete_reply(ResponseJob& job, const HttpRequest& request) {
     return reply;
 }
 
+HttpReply event_reply(Service& service, std::function<void(EventStream&)> send) {
+    HttpReply reply = sse::reply();
+    reply.stream = [send = std::move(send), keep_alive = service.options.keep_alive](HttpWriter& writer) {
+        EventStream stream(writer, keep_alive);
+        send(stream);
+    };
+    return reply;
+}
+
 HttpReply stream_reply(const std::shared_ptr<ResponseJob>& job) {
-    HttpReply reply;
-    reply.content_type = std::string(sse::content_type);
-    reply.headers = {{"cache-control", "no-cache"}, {"x-accel-buffering", "no"}};
+    HttpReply reply = sse::reply();
     report_ignored(job->active().call.output_options, reply);
     job->active().in_flight->set_status(client_closed_status); // the status if the stream is never run
     reply.stream = [job](HttpWriter& writer) {
@@ -42,8 +49,8 @@ HttpReply stream_reply(const std::shared_ptr<ResponseJob>& job) {
 }
 
 HttpReply background_reply(const std::shared_ptr<ResponseJob>& job, Service& service) {
-    if (const auto error = job->store_pending())
-        return reply_of(*error);
+    if (const auto stored = job->store_pending(); !stored)
+        return reply_of(stored.error());
     const Json object = job->object();
     const openai::OutputOptions output_options =
         job->active().call.output_options; // a copy: the thread uses the job
@@ -62,18 +69,12 @@ HttpReply background_reply(const std::shared_ptr<ResponseJob>& job, Service& ser
                          .code = "too_many_background_responses",
                          .retry_after_s = 1});
     }
-    HttpReply reply;
+    HttpReply reply =
+        job->request().is_streamed
+            ? event_reply(service,
+                          [response = job->stream()](EventStream& stream) { follow(*response, 0, stream); })
+            : HttpReply{.body = dump_json(object) + "\n"};
     report_ignored(output_options, reply);
-    if (!job->request().is_streamed) {
-        reply.body = dump_json(object) + "\n";
-        return reply;
-    }
-    reply.content_type = std::string(sse::content_type);
-    reply.headers = {{"cache-control", "no-cache"}, {"x-accel-buffering", "no"}};
-    reply.stream = [response = job->stream(), &service](HttpWriter& writer) {
-        EventStream stream(writer, service.options.keep_alive);
-        follow(*response, 0, stream);
-    };
     return reply;
 }
 
@@ -86,36 +87,31 @@ HttpReply reply_to(const std::shared_ptr<ResponseJob>& job, Service& service, co
     const bool may_wait = parsed.is_streamed || parsed.is_background;
     const auto stream_wait = std::min(service.options.keep_alive, service.options.reassuring_interval);
     const auto wait_end = Clock::now() + (parsed.is_background ? background_wait : stream_wait);
-    const auto load_error =
+    const auto loaded =
         job->acquire([&] { return request.is_client_gone() || (may_wait && Clock::now() > wait_end); });
-    const bool is_late = load_error && may_wait && !service.is_aborting && !request.is_client_gone() &&
-                         Clock::now() > wait_end;
-    if (load_error && !is_late)
-        return reply_of(*load_error);
-    if (!load_error) {
-        if (const auto refused = job->begin(request.is_client_gone))
-            return reply_of(*refused);
+    const bool is_late =
+        !loaded && may_wait && !service.is_aborting && !request.is_client_gone() && Clock::now() > wait_end;
+    if (!loaded && !is_late)
+        return reply_of(loaded.error());
+    if (loaded) {
+        if (const auto begun = job->begin(request.is_client_gone); !begun)
+            return reply_of(begun.error());
     }
     if (parsed.is_background)
         return background_reply(job, service);
     return parsed.is_streamed ? stream_reply(job) : complete_reply(*job, request);
 }
 
-std::variant<std::shared_ptr<ResponseJob>, ApiError> prepare(Service& service, const HttpRequest& request,
-                                                             const Call& call, Purpose purpose) {
-    const auto body = parse_body(request);
-    if (const auto* error = std::get_if<ApiError>(&body))
-        return *error;
-    return ResponseJob::prepare(service, request, call, std::get<Json>(body), purpose);
+ApiResult<std::shared_ptr<ResponseJob>> prepare(Service& service, const HttpRequest& request,
+                                                const Call& call, Purpose purpose) {
+    ETNA_TRY(const auto body, parse_body(request));
+    return ResponseJob::prepare(service, request, call, body, purpose);
 }
 
 } // namespace
 
-HttpReply create(Service& service, const HttpRequest& request, const Call& call) {
-    auto prepared = prepare(service, request, call, Purpose::answer);
-    if (const auto* error = std::get_if<ApiError>(&prepared))
-        return reply_of(*error);
-    const auto& job = std::get<std::shared_ptr<ResponseJob>>(prepared);
+ApiResult<HttpReply> create(Service& service, const HttpRequest& request, const Call& call) {
+    ETNA_TRY(const auto job, prepare(service, request, call, Purpose::answer));
     HttpReply reply = reply_to(job, service, request);
     openai::report_model(job->active().model_name, reply);
     if (!job->request().is_background) // its thread may be using it
@@ -124,18 +120,13 @@ HttpReply create(Service& service, const HttpRequest& request, const Call& call)
     return reply;
 }
 
-HttpReply count_input(Service& service, const HttpRequest& request, const Call& call) {
-    auto prepared = prepare(service, request, call, Purpose::count);
-    if (const auto* error = std::get_if<ApiError>(&prepared))
-        return reply_of(*error);
-    ResponseJob& job = *std::get<std::shared_ptr<ResponseJob>>(prepared);
-    const auto count = job.count(request.is_client_gone);
-    if (const auto* error = std::get_if<ApiError>(&count))
-        return reply_of(*error);
-    const Json object = {{"object", "response.input_tokens"}, {"input_tokens", std::get<std::size_t>(count)}};
+ApiResult<HttpReply> count_input(Service& service, const HttpRequest& request, const Call& call) {
+    ETNA_TRY(auto prepared, prepare(service, request, call, Purpose::count));
+    ResponseJob& job = *prepared;
+    ETNA_TRY(const auto count, job.count(request.is_client_gone));
+    const Json object = {{"object", "response.input_tokens"}, {"input_tokens", count}};
     const openai::OutputOptions& output_options = job.active().call.output_options;
-    if (const auto refusal = refuse_unknown(job.active().is_strict, output_options))
-        return reply_of(*refusal);
+    ETNA_CHECK(refuse_unknown(job.active().is_strict, output_options));
     HttpReply reply = {.body = dump_json(object) + "\n"};
     report_ignored(output_options, reply);
     openai::report_model(job.active().model_name, reply);
@@ -152,17 +143,15 @@ ApiError not_found(std::string_view id) {
             .code = "response_not_found"};
 }
 
-std::variant<storage::Response, ApiError> stored_response(Service& service, const HttpRequest& request,
-                                                          const Call& call) {
+ApiResult<storage::Response> stored_response(Service& service, const HttpRequest& request, const Call& call) {
     const std::string& id = call.path_values.front();
     if (!service.persistence->store)
         return not_found(id);
-    auto found = service.persistence->store->response(owner_of(service.options.access, request), id);
+    ETNA_TRY(auto found,
+             from_store(service.persistence->store->response(owner_of(service.options.access, request), id)));
     if (!found)
-        return store_failed(found.error());
-    if (!*found)
         return not_found(id);
-    return std::move(**found);
+    return std::move(*found);
 }
 
 std::shared_ptr<ResponseStream> running_response(Service& service, const HttpRequest& request,
@@ -171,29 +160,16 @@ std::shared_ptr<ResponseStream> running_response(Service& service, const HttpReq
                                           call.path_values.front());
 }
 
-HttpReply event_reply(Service& service, std::function<void(EventStream&)> send) {
-    HttpReply reply;
-    reply.content_type = std::string(sse::content_type);
-    reply.headers = {{"cache-control", "no-cache"}, {"x-accel-buffering", "no"}};
-    reply.stream = [send = std::move(send), keep_alive = service.options.keep_alive](HttpWriter& writer) {
-        EventStream stream(writer, keep_alive);
-        send(stream);
-    };
-    return reply;
-}
-
 HttpReply no_events() {
     return reply_of(
-        {.status = 400,
-         .message = "this response has no events: it was not streamed, or it was interrupted before they "
+        {.message = "this response has no events: it was not streamed, or it was interrupted before they "
                     "were stored",
          .param = "stream",
          .code = "unsupported_value"});
 }
 
 HttpReply not_in_background() {
-    return reply_of({.status = 400,
-                     .message = "only background responses can be cancelled; end the others by disconnecting",
+    return reply_of({.message = "only background responses can be cancelled; end the others by disconnecting",
                      .code = "not_in_background"});
 }
 
@@ -236,16 +212,15 @@ void follow(const ResponseStream& response, std::size_t number, EventStream& str
     stream.send(sse::done);
 }
 
-HttpReply show(Service& service, const HttpRequest& request, const Call& call) {
+ApiResult<HttpReply> show(Service& service, const HttpRequest& request, const Call& call) {
     const bool is_streamed = query_value(request, "stream") == "true";
     int64_t after = -1;
     if (const auto given = query_value(request, "starting_after")) {
         const auto read = std::from_chars(given->data(), given->data() + given->size(), after);
         if (read.ec != std::errc() || read.ptr != given->data() + given->size() || after < 0) {
-            return reply_of({.status = 400,
-                             .message = "`starting_after` must be the sequence number of an event",
-                             .param = "starting_after",
-                             .code = "invalid_value"});
+            return ApiError{.message = "`starting_after` must be the sequence number of an event",
+                            .param = "starting_after",
+                            .code = "invalid_value"};
         }
     }
     const auto first = static_cast<std::size_t>(after) + 1; // 0 if there was none
@@ -254,62 +229,53 @@ HttpReply show(Service& service, const HttpRequest& request, const Call& call) {
         return is_streamed ? follow_reply(service, running, first)
                            : HttpReply{.body = dump_json(running->object()) + "\n"};
     }
-    const auto found = stored_response(service, request, call);
-    if (const auto* error = std::get_if<ApiError>(&found))
-        return reply_of(*error);
-    const auto& response = std::get<storage::Response>(found);
+    ETNA_TRY(const auto response, stored_response(service, request, call));
     return is_streamed ? replay(service, response, first) : HttpReply{.body = response.object + "\n"};
 }
 
-HttpReply remove(Service& service, const HttpRequest& request, const Call& call) {
+ApiResult<HttpReply> remove(Service& service, const HttpRequest& request, const Call& call) {
     const std::string& id = call.path_values.front();
     const auto running = running_response(service, request, call);
     if (running != nullptr && !running->has_ended()) {
-        return reply_of({.status = 409,
-                         .message = fmt::format("the response `{}` is in progress; cancel it first", id),
-                         .code = "response_in_progress"});
+        return ApiError{.status = 409,
+                        .message = fmt::format("the response `{}` is in progress; cancel it first", id),
+                        .code = "response_in_progress"};
     }
     if (!service.persistence->store)
-        return reply_of(not_found(id));
-    const auto existed =
-        service.persistence->store->delete_response(owner_of(service.options.access, request), id);
-    if (!existed)
-        return reply_of(store_failed(existed.error()));
+        return not_found(id);
+    ETNA_TRY(const auto existed, from_store(service.persistence->store->delete_response(
+                                     owner_of(service.options.access, request), id)));
     const bool was_unstored = running != nullptr && running->is_unstored();
     if (was_unstored)
         service.persistence->runs.forget(*running);
-    if (!*existed && !was_unstored)
-        return reply_of(not_found(id));
-    return {.body = dump_json({{"id", id}, {"object", "response.deleted"}, {"deleted", true}}) + "\n"};
+    if (!existed && !was_unstored)
+        return not_found(id);
+    return HttpReply{.body =
+                         dump_json({{"id", id}, {"object", "response.deleted"}, {"deleted", true}}) + "\n"};
 }
 
-HttpReply cancel(Service& service, const HttpRequest& request, const Call& call) {
+ApiResult<HttpReply> cancel(Service& service, const HttpRequest& request, const Call& call) {
     constexpr std::chrono::milliseconds cancel_timeout{5'000};
     if (const auto running = running_response(service, request, call)) {
         if (running->object().value("background", Json()) != true)
             return not_in_background();
         running->cancel();
         running->wait_for_end(cancel_timeout);
-        return {.body = dump_json(running->object()) + "\n"};
+        return HttpReply{.body = dump_json(running->object()) + "\n"};
     }
-    const auto found = stored_response(service, request, call);
-    if (const auto* error = std::get_if<ApiError>(&found))
-        return reply_of(*error);
-    const std::string& object = std::get<storage::Response>(found).object;
+    ETNA_TRY(const auto found, stored_response(service, request, call));
+    const std::string& object = found.object;
     const Json response = parse_json(object);
     return response.value("background", Json()) == true ? HttpReply{.body = object + "\n"}
                                                         : not_in_background();
 }
 
-HttpReply list_input(Service& service, const HttpRequest& request, const Call& call) {
+ApiResult<HttpReply> list_input(Service& service, const HttpRequest& request, const Call& call) {
     const auto running = running_response(service, request, call);
     if (running != nullptr && (!running->has_ended() || running->is_unstored()))
         return page_reply(request, running->input(), storage::Order::descending);
-    const auto found = stored_response(service, request, call);
-    if (const auto* error = std::get_if<ApiError>(&found))
-        return reply_of(*error);
-    return page_reply(request, parse_json(std::get<storage::Response>(found).input),
-                      storage::Order::descending);
+    ETNA_TRY(const auto found, stored_response(service, request, call));
+    return page_reply(request, parse_json(found.input), storage::Order::descending);
 }
 
 } // namespace etna::server::responses

@@ -192,9 +192,7 @@ Json input_schema(Fields& tool, openai::ExpressionSteps& steps) {
     format.require("type");
     if (format.choice("type", {"text", "grammar"}) == 1U)
         openai::read_grammar(format, input, steps);
-    if (format.problem())
-        tool.adopt(*format.problem());
-    tool.adopt_unknown(format.unknown());
+    tool.adopt(format);
     return input;
 }
 
@@ -242,11 +240,7 @@ private:
             Fields tool((*given)[i], path);
             tool.require("type");
             read(tool, (*given)[i], path);
-            if (tool.problem()) {
-                fields.adopt(*tool.problem());
-            } else {
-                fields.adopt_unknown(tool.unknown());
-            }
+            fields.adopt(tool);
         }
     }
 

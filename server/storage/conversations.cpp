@@ -66,10 +66,10 @@ Status append_items(const Change& change, int64_t conversation, const std::vecto
                                           "ON CONFLICT (conversation, id) DO NOTHING RETURNING number",
                                           {conversation, item.id, item.body}));
         if (!added && on_duplicate == OnDuplicate::refuse) {
-            return Error{ErrorKind::invalid_argument,
-                         fmt::format("item {} of {}: the conversation has an item with the same id", i + 1,
-                                     items.size()),
-                         "leave the item out, or give it another id"};
+            return invalid_argument(
+                fmt::format("item {} of {}: the conversation has an item with the same id", i + 1,
+                            items.size()),
+                "leave the item out, or give it another id");
         }
         bytes += added ? bytes_of(item.id) + bytes_of(item.body) : 0;
     }
@@ -84,7 +84,7 @@ Status Store::create(const Conversation& conversation, const std::vector<Item>& 
         ETNA_TRY(Change change, Change::begin(*impl_));
         ETNA_TRY(const auto existing, find_conversation(change, conversation.owner, conversation.id));
         if (existing)
-            return Error{ErrorKind::invalid_argument, "a conversation with this id exists already"};
+            return invalid_argument("a conversation with this id exists already");
         ETNA_TRY(const int64_t number,
                  add_entry(change, {Kind::conversation, conversation.owner, conversation.id},
                            bytes_of(conversation.metadata)));

@@ -2,7 +2,6 @@
 
 #include <optional>
 #include <span>
-#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -162,11 +161,10 @@ Status check_fits(const LockedStore& store, const Inserted& inserted, uint64_t b
     const int64_t bytes = own.value_or(0) + inserted.history_bytes;
     if (static_cast<uint64_t>(bytes) <= bytes_max)
         return {};
-    return Error{
-        ErrorKind::invalid_argument,
+    return invalid_argument(
         fmt::format("the entry has {} bytes, including the turns that it continues; the limit {} is {}",
                     bytes, scope, bytes_max),
-        "store less, or raise the server's limit"};
+        "store less, or raise the server's limit");
 }
 
 Status evict_bytes(const LockedStore& store, const Inserted& inserted) {

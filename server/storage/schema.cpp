@@ -143,10 +143,10 @@ Result<Origin> origin_of(Database& database) {
         return database.damaged("it is another program's database");
     ETNA_TRY(const auto found, database.number("PRAGMA user_version"));
     if (found > version) {
-        return Error{ErrorKind::unsupported,
-                     fmt::format("{}: created by a newer version of etna (format {}; this one supports {})",
-                                 database.name(), *found, version),
-                     "use that version, or choose another file"};
+        return unsupported(
+            fmt::format("{}: created by a newer version of etna (format {}; this one supports {})",
+                        database.name(), *found, version),
+            "use that version, or choose another file");
     }
     return Origin::etna;
 }

@@ -54,11 +54,8 @@ void check_call(const openai::GenerationCall& call, const openai::RequestLimits&
 }
 
 /// Returns the chat completion that generates a response.
-std::variant<Json, ApiError> as_chat(const Json& body) {
-    auto read = responses::read_request(body, responses::Purpose::answer);
-    if (auto* error = std::get_if<ApiError>(&read))
-        return std::move(*error);
-    auto& request = std::get<responses::Request>(read);
+ApiResult<Json> as_chat(const Json& body) {
+    ETNA_TRY(auto request, responses::read_request(body, responses::Purpose::answer));
     require(request.echoed.is_object() && request.input.is_array());
     request.chat["messages"] = responses::messages_of(request.input, request.tool_names);
     return std::move(request.chat);
@@ -72,21 +69,20 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t bytes) {
     const std::string_view text(reinterpret_cast<const char*>(data) + 1, bytes - 1);
     auto body = parse_body(text);
     const bool is_response = (data[0] & 4) != 0;
-    if (is_response && std::holds_alternative<Json>(body))
-        body = as_chat(std::get<Json>(body));
-    if (const auto* error = std::get_if<ApiError>(&body))
-        return check_refusal(*error), 0;
+    if (is_response && body)
+        body = as_chat(*body);
+    if (!body)
+        return check_refusal(body.error()), 0;
     const openai::RequestContext context = {.dialect = (data[0] & 1) == 0 ? openai::Dialect::openai
                                                                           : openai::Dialect::ovms,
                                             .limits = {},
                                             .tokenizer = &tokenizer()};
     const bool is_chat = is_response || (data[0] & 2) == 0;
-    const auto call = is_chat ? openai::read_chat(std::get<Json>(body), context)
-                              : openai::read_completion(std::get<Json>(body), context);
-    if (const auto* error = std::get_if<ApiError>(&call)) {
-        check_refusal(*error);
+    const auto call = is_chat ? openai::read_chat(*body, context) : openai::read_completion(*body, context);
+    if (call) {
+        check_call(*call, context.limits, is_chat);
     } else {
-        check_call(std::get<openai::GenerationCall>(call), context.limits, is_chat);
+        check_refusal(call.error());
     }
     return 0;
 }

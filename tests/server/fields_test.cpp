@@ -8,7 +8,7 @@ using namespace etna::server;
 namespace {
 
 Json parsed_body(const std::string& text) {
-    return std::get<Json>(parse_body(text));
+    return parse_body(text).value();
 }
 
 } // namespace

@@ -14,12 +14,12 @@ namespace {
 
 constexpr const char* problem = "something broke";
 
-HttpReply method_reply(Service& /*service*/, const HttpRequest& request, const Call& /*call*/) {
-    return {.body = request.method};
+ApiResult<HttpReply> method_reply(Service& /*service*/, const HttpRequest& request, const Call& /*call*/) {
+    return HttpReply{.body = request.method};
 }
 
 /// A stream whose final status is the request's body.
-HttpReply streamed(Service& /*service*/, const HttpRequest& request, const Call& /*call*/) {
+ApiResult<HttpReply> streamed(Service& /*service*/, const HttpRequest& request, const Call& /*call*/) {
     HttpReply reply;
     reply.stream = [](HttpWriter& writer) { writer.write(problem); };
     reply.final_log = [status = request.body] {

@@ -43,8 +43,8 @@ Result<Choices> of_schema(const KeywordContext& context, const JsonValue& schema
     if (schema.is_object())
         return of_object_schema(context, schema, is_negated);
     if (schema.kind != JsonValue::Kind::boolean) {
-        return Error{ErrorKind::invalid_argument, fmt::format("{}: a schema is an object, true or false",
-                                                              context.document.pointer(schema))};
+        return invalid_argument(
+            fmt::format("{}: a schema is an object, true or false", context.document.pointer(schema)));
     }
     return schema.truth != is_negated ? Choices{} : Keyword::never();
 }
