@@ -12,6 +12,9 @@ namespace etna::engine {
 
 using PageId = uint32_t;
 
+/// In a page table: the page was given back, because no row attends to it any more.
+constexpr PageId no_page = UINT32_MAX;
+
 /// Selects the kernels of a row: they may differ between the two kinds, never within one (design: numerics
 /// contract). A row has the kind that its token was first computed as: a generated token that is recomputed
 /// after preemption is a decode row again.
@@ -38,18 +41,30 @@ struct Row {
     OutputKind output_kind = OutputKind::none;
     uint32_t value = 0;    ///< token id or slot
     uint32_t sequence = 0; ///< index into Batch::sequences
-    uint32_t position = 0; ///< position in the sequence: K and V are stored there, and the row attends to [0,
-                           ///< position]
+    uint32_t position = 0; ///< position in the sequence: K and V are stored there
+    /// The row attends to [attend_begin, attend_end), which contains `position`; layers with a window attend
+    /// to the part of it from position + 1 - window on. A causal row ends at position + 1.
+    uint32_t attend_begin = 0;
+    uint32_t attend_end = 1;
     std::array<uint32_t, 4> rope_position{}; ///< text models use the first component, equal to `position`
     uint32_t candidates = 0;  ///< number of candidates returned, for OutputKind::candidates (at least 1) and
                               ///< sampled; at most Limits::candidates_max
     uint32_t output_slot = 0; ///< slot that receives the sampled id, for OutputKind::sampled
     /// For OutputKind::sampled, must be plain; the draw is uniform(sampling.seed, position).
     sampling::Parameters sampling = {};
+
+    /// Places a causal row of text: it attends to everything up to itself.
+    void set_position(uint32_t at) {
+        position = at;
+        attend_begin = 0;
+        attend_end = at + 1;
+        rope_position.fill(at);
+    }
 };
 
 /// A sequence's page tables, one for each cache group: entry i holds positions [i * page_tokens, (i + 1) *
-/// page_tokens). Borrowed until submit() returns.
+/// page_tokens). Tables of groups with a window may begin with entries `no_page`. Borrowed until submit()
+/// returns.
 struct SequenceView {
     std::vector<std::span<const PageId>> pages;
 };

@@ -2,9 +2,11 @@
 
 #include "core/base/bytes.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <optional>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -47,6 +49,12 @@ Status check_copies(const Batch& batch, const Limits& limits) {
     return {};
 }
 
+/// A table without its leading entries `no_page`.
+std::span<const PageId> held_pages(std::span<const PageId> table) {
+    const auto first = std::find_if(table.begin(), table.end(), [](PageId page) { return page != no_page; });
+    return table.subspan(static_cast<std::size_t>(first - table.begin()));
+}
+
 Status check_tables(const Batch& batch, const Limits& limits) {
     for (std::size_t i = 0; i < batch.sequences.size(); ++i) {
         const auto& tables = batch.sequences[i].pages;
@@ -55,7 +63,7 @@ Status check_tables(const Batch& batch, const Limits& limits) {
                            limits.groups.size());
         }
         for (std::size_t group = 0; group < tables.size(); ++group) {
-            for (const PageId page : tables[group]) {
+            for (const PageId page : held_pages(tables[group])) {
                 if (page >= limits.groups[group].page_count) {
                     return invalid("sequence {}: page {} of {} in cache group {}", i, page,
                                    limits.groups[group].page_count, group);
@@ -77,9 +85,17 @@ Status check_row(const Batch& batch, std::size_t i, const Limits& limits) {
         return invalid("row {}: sequence {} of {}", i, row.sequence, batch.sequences.size());
     if (row.position >= limits.context_tokens)
         return invalid("row {}: position {} of a context of {}", i, row.position, limits.context_tokens);
-    for (const auto& table : batch.sequences[row.sequence].pages) {
-        if (row.position / limits.page_tokens >= table.size())
+    if (row.attend_begin > row.position || row.attend_end <= row.position) {
+        return invalid("row {}: position {} attends to [{}, {}), without itself", i, row.position,
+                       row.attend_begin, row.attend_end);
+    }
+    const auto& tables = batch.sequences[row.sequence].pages;
+    for (std::size_t group = 0; group < tables.size(); ++group) {
+        if (row.position / limits.page_tokens >= tables[group].size())
             return invalid("row {}: no page for position {}", i, row.position);
+        const uint32_t first = attend_begin(row, limits.groups[group]);
+        if (tables[group][first / limits.page_tokens] == no_page)
+            return invalid("row {}: no page for position {}", i, first);
     }
     return {};
 }
@@ -146,8 +162,20 @@ Status check(const Limits& limits) {
     if (limits.groups.empty())
         return invalid("the executor has no cache group");
     for (std::size_t group = 0; group < limits.groups.size(); ++group) {
-        if (limits.groups[group].page_count == 0)
+        const CacheGroup& one = limits.groups[group];
+        if (one.page_count == 0)
             return invalid("the executor's cache group {} has no pages", group);
+        if (one.kind == CacheKind::full)
+            continue;
+        if (one.window_tokens == 0)
+            return invalid("the window of the executor's cache group {} is 0", group);
+        const uint32_t needed =
+            std::min(window_pages(one.window_tokens, limits.batch_rows_max, limits.page_tokens),
+                     divide_up(limits.context_tokens, limits.page_tokens));
+        if (one.page_count < needed) {
+            return invalid("the executor's cache group {} has {} pages, but a sequence needs {}", group,
+                           one.page_count, needed);
+        }
     }
     return {};
 }
@@ -166,6 +194,13 @@ Status check(const Batch& batch, const Limits& limits) {
                            row.sequence, *next - 1);
         }
         next = row.position + 1;
+    }
+    for (std::size_t i = 0; i < batch.rows.size(); ++i) {
+        const Row& row = batch.rows[i];
+        if (row.attend_end > *next_position[row.sequence]) {
+            return invalid("row {}: attends to [{}, {}), but its sequence ends at {}", i, row.attend_begin,
+                           row.attend_end, *next_position[row.sequence]);
+        }
     }
     return check_outputs(batch, limits);
 }

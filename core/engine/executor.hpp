@@ -4,6 +4,7 @@
 #include "core/engine/batch.hpp"
 #include "core/sampling/candidates.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -16,8 +17,21 @@ enum class CacheKind : uint8_t { full, sliding_window };
 struct CacheGroup {
     CacheKind kind = CacheKind::full;
     uint32_t window_tokens = 0; ///< for sliding_window
-    uint32_t page_count = 0;    ///< pages that exist on the device
+    uint32_t page_count =
+        0; ///< pages that exist on the device; for sliding_window at least those of one sequence
 };
+
+/// First position that a row attends to in a group's layers.
+[[nodiscard]] inline uint32_t attend_begin(const Row& row, const CacheGroup& group) {
+    const bool is_cut = group.kind == CacheKind::sliding_window && row.position + 1 > group.window_tokens;
+    return is_cut ? std::max(row.attend_begin, row.position + 1 - group.window_tokens) : row.attend_begin;
+}
+
+/// Pages that a sequence holds at most in a group with a window, while a batch of `rows` of its rows is
+/// computed.
+[[nodiscard]] constexpr uint32_t window_pages(uint32_t window_tokens, uint32_t rows, uint32_t page_tokens) {
+    return (window_tokens + rows - 2) / page_tokens + 2;
+}
 
 /// Limits of an executor; all fixed at its creation.
 struct Limits {

@@ -14,7 +14,8 @@ constexpr std::size_t branches_per_page_max = 2;
 } // namespace
 
 PageCache::PageCache(const Limits& limits, const HashKey& key, uint64_t model_salt)
-    : page_tokens_(limits.page_tokens), key_(key), model_salt_(model_salt) {
+    : page_tokens_(limits.page_tokens), batch_rows_max_(limits.batch_rows_max), groups_(limits.groups),
+      key_(key), model_salt_(model_salt) {
     for (const CacheGroup& group : limits.groups)
         pools_.emplace_back(group.page_count);
 }
@@ -22,6 +23,7 @@ PageCache::PageCache(const Limits& limits, const HashKey& key, uint64_t model_sa
 PageTables PageCache::make_tables(uint64_t request_salt) const {
     PageTables tables;
     tables.groups.resize(pools_.size());
+    tables.first_held.resize(pools_.size());
     tables.root = root_hash(key_, model_salt_, request_salt);
     return tables;
 }
@@ -40,19 +42,67 @@ void PageCache::share_page(PageTables& tables, const PageHash& hash) {
     }
 }
 
-uint32_t PageCache::match_prefix(PageTables& tables, const TokenRun& content, uint32_t positions_max) {
-    uint32_t shared = 0;
-    PageHash parent = tables.root;
-    while (shared < positions_max && content.tokens.size() - shared >= page_tokens_) {
-        parent = page_hash(key_, parent, content.tokens.subspan(shared, page_tokens_),
-                           content.kinds.subspan(shared, page_tokens_));
-        if (!is_published(parent))
-            break;
-        share_page(tables, parent);
-        tables.hashes.push_back(parent);
-        shared += page_tokens_;
+/// First page of a group that a row at `position` attends to.
+uint32_t PageCache::first_needed(std::size_t group, uint32_t position) const {
+    const Row row{.position = position};
+    return attend_begin(row, groups_[group]) / page_tokens_;
+}
+
+uint32_t PageCache::reserved_end(std::size_t group, uint32_t begin, uint32_t end) const {
+    return groups_[group].kind == CacheKind::full ? end : std::min(end, begin + batch_rows_max_);
+}
+
+uint32_t PageCache::admission_pages(std::size_t group, uint32_t length) const {
+    const uint32_t all = divide_up(length, page_tokens_);
+    return groups_[group].kind == CacheKind::full
+               ? all
+               : std::min(all, window_pages(groups_[group].window_tokens, batch_rows_max_, page_tokens_));
+}
+
+/// Returns the largest number of leading pages of `chain` after which every group can continue.
+std::size_t PageCache::resumable_pages(const std::vector<PageHash>& chain, uint32_t positions_max) const {
+    std::vector<std::size_t> first_of_run(pools_.size(), 0); // pages [first, current] are published
+    std::size_t resumable = 0;
+    for (std::size_t page = 0; page < chain.size(); ++page) {
+        const auto position = std::min(static_cast<uint32_t>(page + 1) * page_tokens_, positions_max);
+        bool can_resume = true;
+        for (std::size_t group = 0; group < pools_.size(); ++group) {
+            const bool is_found = pools_[group].find(chain[page]).has_value();
+            if (!is_found && groups_[group].kind == CacheKind::full)
+                return resumable;
+            if (!is_found)
+                first_of_run[group] = page + 1;
+            can_resume = can_resume && first_of_run[group] <= first_needed(group, position);
+        }
+        if (can_resume)
+            resumable = page + 1;
     }
-    return std::min(shared, positions_max);
+    return resumable;
+}
+
+uint32_t PageCache::match_prefix(PageTables& tables, const TokenRun& content, uint32_t positions_max) {
+    std::vector<PageHash> chain;
+    PageHash parent = tables.root;
+    for (std::size_t begin = 0; begin < positions_max && content.tokens.size() - begin >= page_tokens_;
+         begin += page_tokens_) {
+        const TokenRun run = content.part(begin, page_tokens_);
+        parent = page_hash(key_, parent, run.tokens, run.kinds);
+        chain.push_back(parent);
+    }
+    chain.resize(resumable_pages(chain, positions_max));
+    const uint32_t positions = std::min(static_cast<uint32_t>(chain.size()) * page_tokens_, positions_max);
+    for (std::size_t group = 0; group < pools_.size(); ++group) {
+        const auto first = std::min<std::size_t>(first_needed(group, positions), chain.size());
+        std::vector<PageId>& table = tables.groups[group];
+        table.assign(first, no_page);
+        tables.first_held[group] = static_cast<uint32_t>(first);
+        for (std::size_t page = first; page < chain.size(); ++page) {
+            table.push_back(*pools_[group].find(chain[page]));
+            pools_[group].retain(table.back());
+        }
+    }
+    tables.hashes = std::move(chain);
+    return positions;
 }
 
 uint32_t PageCache::match_partial_page(PageTables& tables, const TokenRun& content, uint32_t shared,
@@ -80,8 +130,8 @@ uint32_t PageCache::count_missing(uint32_t group, const PageTables& tables, uint
 bool PageCache::reserve(PageTables& tables, uint32_t begin, uint32_t end, uint32_t spare,
                         std::vector<PageCopy>& copies) {
     const uint32_t first_page = begin / page_tokens_;
-    const uint32_t end_page = divide_up(end, page_tokens_);
     for (uint32_t group = 0; group < pools_.size(); ++group) {
+        const uint32_t end_page = divide_up(reserved_end(group, begin, end), page_tokens_);
         const uint32_t missing = count_missing(group, tables, first_page, end_page);
         if (missing > 0 && uint64_t{missing} + spare > pools_[group].available())
             return false;
@@ -90,6 +140,7 @@ bool PageCache::reserve(PageTables& tables, uint32_t begin, uint32_t end, uint32
     for (uint32_t group = 0; group < pools_.size(); ++group) {
         PagePool& pool = pools_[group];
         std::vector<PageId>& table = tables.groups[group];
+        const uint32_t end_page = divide_up(reserved_end(group, begin, end), page_tokens_);
         for (uint32_t i = first_page; i < end_page; ++i) {
             if (i < table.size() && pool.is_exclusive(table[i]))
                 continue;
@@ -105,6 +156,17 @@ bool PageCache::reserve(PageTables& tables, uint32_t begin, uint32_t end, uint32
         }
     }
     return true;
+}
+
+void PageCache::advance(PageTables& tables, uint32_t position) {
+    for (std::size_t group = 0; group < pools_.size(); ++group) {
+        std::vector<PageId>& table = tables.groups[group];
+        const auto end = std::min<std::size_t>(first_needed(group, position), table.size());
+        for (uint32_t& page = tables.first_held[group]; page < end; ++page) {
+            pools_[group].release(table[page], PagePool::Eviction::early);
+            table[page] = no_page;
+        }
+    }
 }
 
 void PageCache::publish(PageTables& tables, const TokenRun& content, uint32_t positions) {
@@ -131,8 +193,9 @@ void PageCache::publish_all(PageTables& tables, const TokenRun& content, uint32_
 void PageCache::publish_page(PageTables& tables, std::size_t page, const PageHash& hash,
                              const TokenRun& run) {
     for (std::size_t group = 0; group < pools_.size(); ++group) {
-        if (pools_[group].is_exclusive(tables.groups[group][page])) // one of a fork's shared pages is enough
-            pools_[group].publish(tables.groups[group][page], hash);
+        const PageId id = tables.groups[group][page];
+        if (id != no_page && pools_[group].is_exclusive(id)) // one of a fork's shared pages is enough
+            pools_[group].publish(id, hash);
     }
     branches_.add(page == 0 ? tables.root : tables.hashes[page - 1], hash, run.tokens, run.kinds);
     if (branches_.size() > branches_per_page_max * pools_.front().page_count())
@@ -141,8 +204,13 @@ void PageCache::publish_page(PageTables& tables, std::size_t page, const PageHas
 
 void PageCache::invalidate(const PageTables& tables) {
     for (std::size_t group = 0; group < pools_.size(); ++group) {
-        for (const PageId page : tables.groups[group])
+        for (const PageId page : tables.held(group))
             pools_[group].invalidate(page);
+        for (std::size_t i = 0; i < std::min<std::size_t>(tables.first_held[group], tables.hashes.size());
+             ++i) {
+            if (const auto passed = pools_[group].find(tables.hashes[i]))
+                pools_[group].invalidate(*passed);
+        }
     }
 }
 
@@ -152,7 +220,7 @@ void PageCache::release(PageTables& tables) {
 
 PageTables PageCache::fork(const PageTables& tables) {
     for (std::size_t group = 0; group < pools_.size(); ++group) {
-        for (const PageId page : tables.groups[group])
+        for (const PageId page : tables.held(group))
             pools_[group].retain(page);
     }
     return tables;
@@ -163,8 +231,10 @@ void PageCache::truncate(PageTables& tables, uint32_t positions) {
     for (std::size_t group = 0; group < pools_.size(); ++group) {
         std::vector<PageId>& table = tables.groups[group];
         for (; table.size() > pages; table.pop_back()) {
-            pools_[group].release(table.back());
+            if (table.back() != no_page)
+                pools_[group].release(table.back());
         } // last page first: a page without its parents is useless
+        tables.first_held[group] = std::min(tables.first_held[group], static_cast<uint32_t>(table.size()));
     }
     tables.hashes.resize(std::min<std::size_t>(tables.hashes.size(), positions / page_tokens_));
 }
@@ -179,7 +249,7 @@ Status PageCache::verify(std::span<const PageTables* const> tables) const {
     for (std::size_t group = 0; group < pools_.size(); ++group) {
         std::vector<uint32_t> references(pools_[group].page_count());
         for (const PageTables* one : tables) {
-            for (const PageId page : one->groups[group])
+            for (const PageId page : one->held(group))
                 ++references[page];
         }
         for (const CopySource& source : copy_sources_)

@@ -7,7 +7,7 @@
 namespace etna::engine {
 
 PagePool::PagePool(uint32_t page_count)
-    : pages_(page_count), oldest_cached_(page_count), newest_cached_(page_count) {
+    : pages_(page_count), cached_{{{page_count, page_count}, {page_count, page_count}}} {
     free_.reserve(page_count);
     for (PageId page = page_count; page > 0; --page)
         free_.push_back(page - 1); // the lowest id is allocated first
@@ -17,7 +17,7 @@ std::optional<PageId> PagePool::allocate() {
     if (free_.empty()) {
         if (cached_count_ == 0)
             return std::nullopt;
-        const PageId evicted = oldest_cached_;
+        const PageId evicted = cached_[0].oldest != page_count() ? cached_[0].oldest : cached_[1].oldest;
         remove_cached(evicted);
         published_.erase(*pages_[evicted].hash);
         pages_[evicted].hash.reset();
@@ -35,11 +35,12 @@ void PagePool::retain(PageId page) {
         remove_cached(page);
 }
 
-void PagePool::release(PageId page) {
+void PagePool::release(PageId page, Eviction eviction) {
     assert(pages_[page].references > 0);
     if (--pages_[page].references > 0)
         return;
     if (pages_[page].hash) {
+        pages_[page].eviction = eviction;
         insert_cached(page);
     } else {
         free_.push_back(page);
@@ -55,11 +56,14 @@ bool PagePool::publish(PageId page, const PageHash& hash) {
 }
 
 void PagePool::invalidate(PageId page) {
-    assert(pages_[page].references > 0);
     if (!pages_[page].hash)
         return;
     published_.erase(*pages_[page].hash);
     pages_[page].hash.reset();
+    if (pages_[page].references > 0)
+        return;
+    remove_cached(page);
+    free_.push_back(page);
 }
 
 std::optional<PageId> PagePool::find(const PageHash& hash) const {
@@ -73,19 +77,21 @@ bool PagePool::is_exclusive(PageId page) const {
 
 void PagePool::insert_cached(PageId page) {
     const PageId none = page_count();
-    pages_[page].older = newest_cached_;
+    CachedPages& list = cached_list(page);
+    pages_[page].older = list.newest;
     pages_[page].newer = none;
-    (newest_cached_ != none ? pages_[newest_cached_].newer : oldest_cached_) = page;
-    newest_cached_ = page;
+    (list.newest != none ? pages_[list.newest].newer : list.oldest) = page;
+    list.newest = page;
     ++cached_count_;
 }
 
 void PagePool::remove_cached(PageId page) {
     const PageId none = page_count();
+    CachedPages& list = cached_list(page);
     const PageId older = pages_[page].older;
     const PageId newer = pages_[page].newer;
-    (older != none ? pages_[older].newer : oldest_cached_) = newer;
-    (newer != none ? pages_[newer].older : newest_cached_) = older;
+    (older != none ? pages_[older].newer : list.oldest) = newer;
+    (newer != none ? pages_[newer].older : list.newest) = older;
     --cached_count_;
 }
 
@@ -97,12 +103,14 @@ Status PagePool::verify_lists() const {
             return Error{ErrorKind::internal, fmt::format("page {} is free and published", page)};
     }
     uint32_t cached = 0;
-    for (PageId page = oldest_cached_; page != page_count() && cached <= cached_count_;
-         page = pages_[page].newer) {
-        ++listed[page];
-        ++cached;
-        if (!pages_[page].hash)
-            return Error{ErrorKind::internal, fmt::format("page {} is cached but not published", page)};
+    for (const CachedPages& list : cached_) {
+        for (PageId page = list.oldest; page != page_count() && cached <= cached_count_;
+             page = pages_[page].newer) {
+            ++listed[page];
+            ++cached;
+            if (!pages_[page].hash)
+                return Error{ErrorKind::internal, fmt::format("page {} is cached but not published", page)};
+        }
     }
     if (cached != cached_count_)
         return Error{ErrorKind::internal,

@@ -4,6 +4,8 @@
 #include "core/engine/batch.hpp"
 #include "core/engine/page_hash.hpp"
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -17,7 +19,7 @@ namespace etna::engine {
 ///
 ///     free          no references, content undefined
 ///     in use        one or more references; published or not
-///     cached        no references, published: can be found; evicted least recently used first
+///     cached        no references, published: can be found; evicted least recently used first, see Eviction
 ///
 /// Not thread-safe. Page ids passed in must be below page_count.
 class PagePool {
@@ -28,16 +30,20 @@ public:
     /// Empty if all pages are in use.
     std::optional<PageId> allocate();
 
+    /// Cached pages of `early` are evicted before all of `late`; each kind least recently used first.
+    enum class Eviction : uint8_t { early, late };
+
     /// Adds, or removes, one reference. Without references a published page is cached, any other is free.
     /// Precondition of release: a reference exists. Precondition of retain: in use or cached.
     void retain(PageId page);
-    void release(PageId page);
+    void release(PageId page, Eviction eviction = Eviction::late);
 
     /// Publishes a page in use under a hash, so that find() returns it. Returns false and changes nothing if
     /// another page is published under this hash. Precondition: the page is not published.
     bool publish(PageId page, const PageHash& hash);
 
-    /// Removes a page in use from the index, if it was published.
+    /// Removes a page from the index, if it was published; a cached one is free afterwards. Precondition: in
+    /// use or cached.
     void invalidate(PageId page);
 
     /// Returns the page published under this hash, without a new reference.
@@ -58,11 +64,21 @@ public:
 private:
     struct Page {
         uint32_t references = 0;
-        std::optional<PageHash> hash; ///< when published
-        PageId older = 0;             ///< neighbours in the list of cached pages
+        std::optional<PageHash> hash;       ///< when published
+        Eviction eviction = Eviction::late; ///< when cached: its list
+        PageId older = 0;                   ///< neighbours in the list
         PageId newer = 0;
     };
 
+    /// page_count() if there is none, as in `older` and `newer` at the ends.
+    struct CachedPages {
+        PageId oldest = 0;
+        PageId newest = 0;
+    };
+
+    [[nodiscard]] CachedPages& cached_list(PageId page) {
+        return cached_[static_cast<std::size_t>(pages_[page].eviction)];
+    }
     void insert_cached(PageId page);
     void remove_cached(PageId page);
     [[nodiscard]] Status verify_lists() const;
@@ -70,8 +86,7 @@ private:
     std::vector<Page> pages_;
     std::vector<PageId> free_;
     std::unordered_map<PageHash, PageId, PageHashHasher> published_;
-    PageId oldest_cached_; ///< page_count() if there is none, as in `older` and `newer` at the ends
-    PageId newest_cached_;
+    std::array<CachedPages, 2> cached_; ///< [Eviction]
     uint32_t cached_count_ = 0;
 };
 

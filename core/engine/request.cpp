@@ -76,6 +76,8 @@ Status check(const Request& request, const Limits& limits) {
     if (request.max_tokens == 0U)
         return refused("max_tokens is 0", "request at least one token");
     for (const CacheGroup& group : limits.groups) {
+        if (group.kind != CacheKind::full)
+            continue; // holds any prompt
         const uint32_t pages = divide_up(static_cast<uint32_t>(length), limits.page_tokens);
         if (pages > group.page_count) {
             return refused(fmt::format("the prompt of {} tokens needs {} cache pages; the cache has {}",

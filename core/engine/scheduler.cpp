@@ -72,6 +72,8 @@ const Batch& Scheduler::schedule(Updates& updates, Clock::time_point now) {
     batch_.rows.clear();
     Step step;
     resume_stalled(updates, now);
+    for (Sequence* sequence : admission_.running()) // rejected drafts are recomputed from the last token on
+        cache_.advance(sequence->pages, std::min(sequence->computed_tokens, sequence->length() - 1));
     spare_rows_ = rows_for_drafts();
     rebalance();
     schedule_decode(step, updates, now);
@@ -177,7 +179,7 @@ void Scheduler::schedule_prefill(Step& step, Updates& updates, Clock::time_point
               [this](const Sequence* a, const Sequence* b) { return admission_.is_served_before(*a, *b); });
     for (std::size_t i = 0; i < prompts_.size(); ++i) {
         i = admit_waiting(i, step, updates, now);
-        append_prefill(*prompts_[i], step);
+        continue_prefill(i, step);
     }
     admit_waiting(prompts_.size(), step, updates, now);
 }
@@ -188,16 +190,23 @@ uint32_t Scheduler::prefill_rows_after(const Sequence& sequence) const {
     for (auto one = prompts_.rbegin(); one != prompts_.rend() && *one != &sequence; ++one)
         rows += (*one)->length() - (*one)->computed_tokens;
     std::size_t capacity = admission_.capacity();
-    std::size_t pages = admission_.running().size(); // left free for decoding
-    const auto is_available = [&](const PagePool& pool) { return pool.available() >= pages; };
+    std::vector<std::size_t> pages(limits_.groups.size(),
+                                   admission_.running().size()); // left free for decoding
+    const auto takes = [&](const Sequence& waiting) {
+        bool fits = true;
+        for (std::size_t group = 0; group < pages.size(); ++group) {
+            pages[group] += cache_.admission_pages(group, waiting.length());
+            fits = fits && pages[group] <= cache_.pools()[group].available();
+        }
+        return fits;
+    };
     for (const auto& [client, queue] : admission_.waiting().queues()) {
         for (auto one = queue.begin(); one != queue.end() && capacity > 0; ++one) {
             const Sequence& waiting = **one;
             if (waiting.backpressure == Backpressure::on || waiting.has_continuations ||
                 waiting.pending_samples > 0 || waiting.constraint_state.waits)
                 continue;
-            pages += divide_up(waiting.length(), limits_.page_tokens);
-            if (!std::all_of(cache_.pools().begin(), cache_.pools().end(), is_available))
+            if (!takes(waiting))
                 return rows; // it cannot be admitted, so rows left for it would stay unused
             rows += waiting.length();
             --capacity;
@@ -222,9 +231,27 @@ uint32_t Scheduler::prefill_rows(const Sequence& sequence, const Step& step) con
     return std::min(rows, end - sequence.computed_tokens);
 }
 
-/// Schedules as many prefill rows as fit. Their pages were allocated on admission.
-void Scheduler::append_prefill(Sequence& sequence, Step& step) {
-    append_rows(sequence, prefill_rows(sequence, step), step);
+/// Schedules as many rows of prompts_[index] as fit. Full groups have their pages since the admission; pages
+/// with a window are reserved here. If there are none, later prompts, which have no rows in this batch yet,
+/// are preempted, and at last itself.
+void Scheduler::continue_prefill(std::size_t index, Step& step) {
+    Sequence& sequence = *prompts_[index];
+    const uint32_t begin = sequence.computed_tokens;
+    const uint32_t count = prefill_rows(sequence, step);
+    while (count > 0 && !cache_.reserve(sequence.pages, begin, begin + count, 0, batch_.copies)) {
+        Sequence& victim = *prompts_.back();
+        prompts_.pop_back();
+        preempt(victim);
+        lacks_pages_ = true;
+        if (&victim == &sequence)
+            return;
+    }
+    append_prefill(sequence, count, step);
+}
+
+/// Schedules `count` prefill rows. Their pages are reserved.
+void Scheduler::append_prefill(Sequence& sequence, uint32_t count, Step& step) {
+    append_rows(sequence, count, step);
     if (sequence.computed_tokens == sequence.length())
         sequence.state = SequenceState::decode;
 }
@@ -241,8 +268,7 @@ void Scheduler::append_rows(Sequence& sequence, uint32_t count, Step& step) {
         Row& row = batch_.rows.emplace_back();
         row.kind = sequence.kind(position);
         row.sequence = view_index;
-        row.position = position;
-        row.rope_position.fill(position);
+        row.set_position(position);
         row.input = position < sequence.length() ? RowInput::token : RowInput::slot;
         row.value = position < sequence.length() ? sequence.tokens[position] : *sequence.slot;
         if (position + 1 == sequence.expected_length()) {
@@ -343,7 +369,7 @@ std::size_t Scheduler::admit_waiting(std::size_t index, Step& step, Updates& upd
             sequence.admitted = now;
             sequence.cached_tokens = sequence.computed_tokens;
         }
-        append_prefill(sequence, step);
+        append_prefill(sequence, prefill_rows(sequence, step), step);
     }
     return index;
 }

@@ -165,7 +165,8 @@ private:
     void schedule_decode(Step& step, Updates& updates, Clock::time_point now);
     bool reserve_page(std::size_t index, Updates& updates, Clock::time_point now);
     void schedule_prefill(Step& step, Updates& updates, Clock::time_point now);
-    void append_prefill(Sequence& sequence, Step& step);
+    void continue_prefill(std::size_t index, Step& step);
+    void append_prefill(Sequence& sequence, uint32_t count, Step& step);
     void rebalance();
     void release(Sequence& sequence);
     std::size_t admit_waiting(std::size_t index, Step& step, Updates& updates, Clock::time_point now);

@@ -137,8 +137,7 @@ void Scheduler::append_drafts(Sequence& sequence, Step& step) {
         row.output_kind = spec.output_kind;
         row.value = draft;
         row.sequence = static_cast<uint32_t>(batch_.sequences.size() - 1);
-        row.position = position;
-        row.rope_position.fill(position);
+        row.set_position(position);
         row.candidates = spec.candidates;
         std::optional<uint32_t> slot;
         if (row.output_kind == OutputKind::sampled) {

@@ -18,11 +18,14 @@ uint32_t kv_split_tokens(const PlanTarget& target, RowPath path) {
     return path == RowPath::prefill ? unsplit_tokens : kv_split_tokens(target);
 }
 
-/// KV splits of the longest row. A window of w keys overlaps at most one split more than it fills.
+/// Largest number of KV splits of a row. Keys that do not begin at a split's start overlap at most one split
+/// more than they fill.
+uint32_t kv_split_count(uint32_t split_tokens, const AttendMax& max) {
+    return std::min(divide_up(max.end, split_tokens), divide_up(max.keys, split_tokens) + 1);
+}
+
 uint32_t kv_split_count(const PlanTarget& target, const Attention& operation) {
-    const uint32_t tokens = kv_split_tokens(target, operation.path);
-    const uint32_t all = divide_up(operation.kv_length_max, tokens);
-    return operation.window == 0 ? all : std::min(all, divide_up(operation.window, tokens) + 1);
+    return kv_split_count(kv_split_tokens(target, operation.path), operation.attend_max);
 }
 
 uint64_t partial_bytes(uint32_t rows, uint32_t kv_splits, uint32_t q_heads, uint32_t head_dim) {
@@ -63,7 +66,6 @@ shaders::AttentionArguments arguments_of(const PlanTarget& target, const Attenti
         .q_heads = operation.q_heads,
         .kv_heads = operation.cache.kv_heads,
         .pages = operation.cache.pages,
-        .window = operation.window,
         .kv_split_tokens = kv_split_tokens(target, operation.path),
         .kv_splits = kv_split_count(target, operation),
         .scale = operation.scale,
@@ -73,9 +75,9 @@ shaders::AttentionArguments arguments_of(const PlanTarget& target, const Attenti
 
 } // namespace
 
-uint64_t attention_partial_bytes(const PlanTarget& target, uint32_t rows, uint32_t context_tokens,
+uint64_t attention_partial_bytes(const PlanTarget& target, uint32_t rows, const AttendMax& attend_max,
                                  uint32_t q_heads, uint32_t head_dim) {
-    const uint32_t kv_splits = divide_up(context_tokens, kv_split_tokens(target));
+    const uint32_t kv_splits = kv_split_count(kv_split_tokens(target), attend_max);
     return kv_splits <= 1 ? 0 : partial_bytes(rows, kv_splits, q_heads, head_dim);
 }
 

@@ -12,10 +12,12 @@
 // Recorder::fail(). All activations are f32. Thread-safe only as far as Recorder and Library are.
 namespace etna::kernels {
 
-/// One row of a batch on the device, 16 bytes; mirrored by shaders/include/rows.h.
+/// One row of a batch on the device, 24 bytes; mirrored by shaders/include/rows.h.
 struct RowInfo {
-    uint32_t input = 0; ///< token id, or slot with input_is_slot set
-    uint32_t index = 0; ///< position in the sequence: of its K and V; it attends to [0, index]
+    uint32_t input = 0;        ///< token id, or slot with input_is_slot set
+    uint32_t position = 0;     ///< position in the sequence, where its K and V are stored
+    uint32_t attend_begin = 0; ///< it attends to the positions [attend_begin, attend_end), at least one
+    uint32_t attend_end = 1;
     uint32_t table = 0; ///< first word of its sequence's page table inside PageTables::range
     uint32_t first_page =
         no_page; ///< first page if the sequence's pages are consecutive, so that no table is read
@@ -23,7 +25,7 @@ struct RowInfo {
     static constexpr uint32_t input_is_slot = 0x80000000U;
     static constexpr uint32_t no_page = 0xFFFFFFFFU;
 };
-static_assert(sizeof(RowInfo) == 16);
+static_assert(sizeof(RowInfo) == 24);
 
 /// Consecutive rows of the batch: RowInfo [count].
 struct Rows {

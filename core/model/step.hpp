@@ -1,23 +1,28 @@
 #pragma once
 
+#include "core/kernels/attention.hpp"
 #include "core/kernels/kv_cache.hpp"
 #include "core/kernels/rms_norm.hpp"
 #include "core/kernels/rows.hpp"
 #include "core/kernels/sample.hpp"
 #include "core/vk/recorder.hpp"
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
 
 namespace etna::model {
 
-/// Consecutive rows of a step that take one numeric path. A step has at most two: decode first, then prefill.
+constexpr std::size_t row_ranges_max = 2;
+
+/// Consecutive rows of a step that take one numeric path. A step has at most row_ranges_max: decode first,
+/// then prefill.
 struct RowRange {
     kernels::RowPath path = kernels::RowPath::decode;
     uint32_t first = 0;
     uint32_t count = 0;
-    uint32_t kv_length_max = 0; ///< largest RowInfo::index + 1 among its rows
 };
 
 /// Inputs of a step for the layers of one cache group.
@@ -25,6 +30,7 @@ struct GroupInputs {
     vk::Range infos; ///< kernels::RowInfo [rows]; `input` is the same in every group
     kernels::PageTables tables;
     vk::Range angles; ///< f32 (cos, sin) pairs, [rows][rotary dims / 2]
+    std::array<kernels::AttendMax, row_ranges_max> attend_max; ///< [row ranges]
 };
 
 /// One forward pass: its rows and the device ranges of their inputs from the host. All borrowed.

@@ -58,8 +58,8 @@ std::vector<ActivationSize> activation_sizes(const Config& config, const Workspa
 std::vector<ScratchSize> scratch_sizes(const Config& config, const kernels::PlanTarget& target,
                                        const WorkspaceOptions& options) {
     const auto partials = [&](uint32_t rows) {
-        return kernels::attention_partial_bytes(target, rows, options.context_tokens, config.q_heads,
-                                                config.head_dim);
+        const kernels::AttendMax all{.end = options.context_tokens, .keys = options.context_tokens};
+        return kernels::attention_partial_bytes(target, rows, all, config.q_heads, config.head_dim);
     };
     const uint64_t attention =
         std::max(partials(1), std::min(partials(options.batch_rows_max), attention_partial_bytes_target));

@@ -15,7 +15,6 @@ struct AttentionArguments {
     uint q_heads;
     uint kv_heads;
     uint pages;
-    uint window; // 0: all keys
     uint kv_split_tokens; // keys in a KV split, a multiple of PAGE_TOKENS
     uint kv_splits;       // number that partials has room for
     float scale;

@@ -1,4 +1,4 @@
-// y[row][h] = sum_j p_j V_j, p = softmax over j of (scale q[row][h] . K_j), keys j in the row's window up to its index;
+// y[row][h] = sum_j p_j V_j, p = softmax over j of (scale q[row][h] . K_j), j in [attend_begin, attend_end) of the row;
 // with softcap each score s is softcap tanh(s / softcap) first; online softmax in tiles of one page (arXiv 1805.02867, 2205.14135).
 // q, y: f32 [rows, heads x HEAD_DIM]; cache as in include/cache.glsl.
 // Grid: x = kv_heads x (query heads per kv head / HEADS), y = rows, z = kv_splits. WORKGROUP invocations serve HEADS query
@@ -48,8 +48,8 @@ void main() {
     uint t = gl_LocalInvocationID.x;
     uint r = gl_WorkGroupID.y;
     RowInfo row = a.rows.v[r];
-    uint kv_split = first_kv_split(row.index) + gl_WorkGroupID.z;
-    if (kv_split > last_kv_split(row.index))
+    uint kv_split = first_kv_split(row) + gl_WorkGroupID.z;
+    if (kv_split > last_kv_split(row))
         return;
     uint parts = a.q_heads / a.kv_heads / HEADS;
     uint kv_head = gl_WorkGroupID.x / parts;
@@ -67,9 +67,9 @@ void main() {
     [[unroll]] for (uint i = 0; i < own_pairs; ++i)
         sums[i] = vec2(0);
 
-    uint begin = max(first_key(row.index), kv_split * a.kv_split_tokens);
-    uint end = row.index + 1;
-    if (kv_split < last_kv_split(row.index))
+    uint begin = max(row.attend_begin, kv_split * a.kv_split_tokens);
+    uint end = row.attend_end;
+    if (kv_split < last_kv_split(row))
         end = (kv_split + 1) * a.kv_split_tokens;
     for (uint tile = begin / PAGE_TOKENS * PAGE_TOKENS; tile < end; tile += PAGE_TOKENS) {
         uint page = page_of(row, a.tables, tile, a.pages);
@@ -115,7 +115,7 @@ void main() {
     }
     barrier();
 
-    bool is_single = first_kv_split(row.index) == last_kv_split(row.index);
+    bool is_single = first_kv_split(row) == last_kv_split(row);
     [[unroll]] for (uint i = 0; i < own_pairs; ++i) {
         uint pair = t + i * WORKGROUP;
         if (pair >= HEADS * head_pairs)
@@ -129,14 +129,14 @@ void main() {
                 a.y.v[at + 1] = sums[i].y / total[h];
             }
         } else {
-            uint at = partial_at(r, first_head + h, kv_split - first_kv_split(row.index)) + d;
+            uint at = partial_at(r, first_head + h, kv_split - first_kv_split(row)) + d;
             a.partials.v[at] = sums[i].x;
             a.partials.v[at + 1] = sums[i].y;
         }
     }
     if (!is_single)
         for (uint h = t; h < HEADS; h += WORKGROUP) {
-            uint at = partial_at(r, first_head + h, kv_split - first_kv_split(row.index)) + head_stride;
+            uint at = partial_at(r, first_head + h, kv_split - first_kv_split(row)) + head_stride;
             a.partials.v[at] = largest[h];
             a.partials.v[at + 1] = total[h];
         }

@@ -17,8 +17,8 @@ layout(push_constant, std430) uniform Push { AttentionArguments a; };
 void main() {
     uint h = gl_WorkGroupID.x;
     uint r = gl_WorkGroupID.y;
-    uint index = a.rows.v[r].index;
-    uint kv_splits = min(last_kv_split(index) - first_kv_split(index) + 1, a.kv_splits);
+    RowInfo row = a.rows.v[r];
+    uint kv_splits = min(last_kv_split(row) - first_kv_split(row) + 1, a.kv_splits);
     if (kv_splits == 1)
         return;
     float largest = a.partials.v[partial_at(r, h, 0) + head_stride];

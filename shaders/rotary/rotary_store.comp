@@ -117,7 +117,7 @@ void main() {
     bool is_key = h < a.q_heads + a.kv_heads;
     uint kv_head = (h - a.q_heads) % a.kv_heads;
     uint from = r * a.kv_stride + kv_head * HEAD_DIM;
-    uint page = page_of(row, a.tables, row.index, a.pages);
+    uint page = page_of(row, a.tables, row.position, a.pages);
     if (is_key) {
         load_head(a.k, from);
         barrier();
@@ -126,10 +126,10 @@ void main() {
         barrier();
         rotate(r);
         barrier();
-        store_cache(a.keys, KEYS_FORMAT, page, kv_head, row.index);
+        store_cache(a.keys, KEYS_FORMAT, page, kv_head, row.position);
     } else {
         load_head(a.v, from);
         barrier();
-        store_cache(a.values, VALUES_FORMAT, page, kv_head, row.index);
+        store_cache(a.values, VALUES_FORMAT, page, kv_head, row.position);
     }
 }

@@ -189,15 +189,15 @@ void add_attention(Cases& cases, CacheFormats formats, const HeadShape& heads) {
                                  heads.q_heads, HeadShape::kv_heads),
                      [=](Library& library, vk::Recorder& recorder) {
                          Space space;
-                         const Attention operation{.rows = rows_of(space),
-                                                   .q = activations(space, heads.q_heads * heads.head_dim),
-                                                   .output =
-                                                       activations(space, heads.q_heads * heads.head_dim),
-                                                   .cache = layer_cache(space, formats, heads),
-                                                   .tables = {space.take()},
-                                                   .q_heads = heads.q_heads,
-                                                   .kv_length_max = context_tokens,
-                                                   .partials = space.take()};
+                         const Attention operation{
+                             .rows = rows_of(space),
+                             .q = activations(space, heads.q_heads * heads.head_dim),
+                             .output = activations(space, heads.q_heads * heads.head_dim),
+                             .cache = layer_cache(space, formats, heads),
+                             .tables = {space.take()},
+                             .q_heads = heads.q_heads,
+                             .attend_max = {.end = context_tokens, .keys = context_tokens},
+                             .partials = space.take()};
                          attention(library, recorder, operation);
                          recorder.barrier();
                          attention_merge(library, recorder, operation);

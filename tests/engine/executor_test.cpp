@@ -20,7 +20,7 @@ Batch valid_batch() {
     Batch batch;
     batch.sequences = {{.pages = {table}}};
     batch.rows.resize(2);
-    batch.rows[1].position = 1;
+    batch.rows[1].set_position(1);
     batch.rows[1].output_kind = OutputKind::sampled;
     batch.rows[1].sampling.top_k = 16;
     return batch;
@@ -53,12 +53,15 @@ TEST_CASE("check() names each rule that a batch breaks") {
              b.rows[1].value = 8;
          }},
         {"sequence 1 of 1", [](Batch& b) { b.rows[0].sequence = 1; }},
-        {"context of 256", [](Batch& b) { b.rows[0].position = 256; }},
-        {"no page for position 8", [](Batch& b) { b.rows[0].position = 8; }},
-        {"position 2 of sequence 0 after position 0", [](Batch& b) { b.rows[1].position = 2; }},
-        {"position 0 of sequence 0 after position 0", [](Batch& b) { b.rows[1].position = 0; }},
+        {"context of 256", [](Batch& b) { b.rows[0].set_position(256); }},
+        {"no page for position 8", [](Batch& b) { b.rows[0].set_position(8); }},
+        {"position 2 of sequence 0 after position 0", [](Batch& b) { b.rows[1].set_position(2); }},
+        {"position 0 of sequence 0 after position 0", [](Batch& b) { b.rows[1].set_position(0); }},
+        {"position 1 attends to [2, 2)", [](Batch& b) { b.rows[1].attend_begin = 2; }},
+        {"position 1 attends to [0, 1)", [](Batch& b) { b.rows[1].attend_end = 1; }},
+        {"attends to [0, 3), but its sequence ends at 2", [](Batch& b) { b.rows[0].attend_end = 3; }},
         {"output slot 8", [](Batch& b) { b.rows[1].output_slot = 8; }},
-        {"written twice", [](Batch& b) { b.rows[0] = b.rows[1], b.rows[0].position = 0; }},
+        {"written twice", [](Batch& b) { b.rows[0] = b.rows[1], b.rows[0].set_position(0); }},
         {"top_k 0", [](Batch& b) { b.rows[1].sampling.top_k = 0; }},
         {"top_k 17", [](Batch& b) { b.rows[1].sampling.top_k = 17; }},
         {"min_p", [](Batch& b) { b.rows[1].sampling.min_p = 2; }},
@@ -81,7 +84,7 @@ TEST_CASE("check() names each rule that a batch breaks") {
     Batch many = valid_batch();
     many.rows.resize(6);
     for (uint32_t i = 0; i < 6; ++i) {
-        many.rows[i].position = i;
+        many.rows[i].set_position(i);
         many.rows[i].output_kind = OutputKind::logits;
     }
     CHECK(check(many, fake_limits()).error().message.find("6 rows request") == 0);
@@ -111,8 +114,25 @@ TEST_CASE("the fake executor reports unfilled slots and conflicting writes") {
     Batch clash = valid_batch();
     clash.sequences.push_back(clash.sequences[0]);
     clash.rows[1].sequence = 1;
-    clash.rows[1].position = 0;
+    clash.rows[1].set_position(0);
     CHECK(executor.wait(*executor.submit(clash)).error().kind == ErrorKind::internal);
+}
+
+TEST_CASE("the fake executor's rows read what they attend to, positions after their own included") {
+    const auto first_logits = [](TokenId last, uint32_t attend_end) {
+        FakeExecutor executor;
+        Batch batch;
+        batch.sequences = {{.pages = {table}}};
+        for (uint32_t i = 0; i < 3; ++i)
+            batch.rows.push_back({.value = i, .position = i, .attend_end = i + 1});
+        batch.rows[0].output_kind = OutputKind::logits;
+        batch.rows[0].attend_end = attend_end;
+        batch.rows[2].value = last;
+        return executor.wait(*executor.submit(batch)).value().rows.at(0).logits;
+    };
+    CHECK(first_logits(7, 2) == first_logits(8, 2));
+    CHECK(first_logits(7, 3) != first_logits(8, 3));
+    CHECK(first_logits(7, 2) != first_logits(7, 3));
 }
 
 TEST_CASE("the fake executor's logits depend on the pages in the tables") {
@@ -122,10 +142,10 @@ TEST_CASE("the fake executor's logits depend on the pages in the tables") {
         Batch batch;
         batch.sequences = {{.pages = {table}}};
         for (uint32_t i = 0; i < 5; ++i)
-            batch.rows.push_back({.value = i, .position = i});
+            batch.rows.push_back({.value = i, .position = i, .attend_end = i + 1});
         REQUIRE(executor.wait(*executor.submit(batch)));
         batch.sequences = {{.pages = {second_table}}};
-        batch.rows = {{.output_kind = OutputKind::logits, .value = 9, .position = 5}};
+        batch.rows = {{.output_kind = OutputKind::logits, .value = 9, .position = 5, .attend_end = 6}};
         return executor.wait(*executor.submit(batch)).value().rows.at(0).logits;
     };
     CHECK(last_logits(table) == last_logits(table));

@@ -50,8 +50,14 @@ FakeOptions random_executor(Dice& dice) {
     const bool is_tight = dice.one_in(2);
     for (engine::CacheGroup& group : limits.groups)
         group.page_count = dice.roll(1, is_tight ? 25 : 300);
-    if (limits.groups.size() == 2)
-        limits.groups[1] = {engine::CacheKind::sliding_window, dice.roll(1, 9), limits.groups[1].page_count};
+    if (limits.groups.size() == 2) {
+        const uint32_t window = dice.roll(1, 9);
+        const uint32_t needed = engine::window_pages(window, limits.batch_rows_max, limits.page_tokens);
+        limits.groups[1] = {engine::CacheKind::sliding_window, window,
+                            is_tight ? needed + dice.roll(0, 4) : limits.groups[1].page_count + needed};
+        if (dice.one_in(4))
+            limits.groups.erase(limits.groups.begin());
+    }
     return options;
 }
 

@@ -34,6 +34,28 @@ struct Text {
     [[nodiscard]] TokenRun content() const { return {tokens, kinds}; }
 };
 
+/// One full group, and one with a window of `window_tokens`.
+Limits windowed_limits(uint32_t window_tokens, uint32_t page_count) {
+    Limits limits = limits_of(4, {100, page_count});
+    limits.batch_rows_max = 8;
+    limits.groups[1].kind = CacheKind::sliding_window;
+    limits.groups[1].window_tokens = window_tokens;
+    return limits;
+}
+
+/// Computes `text` from position `begin` on in chunks of 8 rows, and gives back pages as the scheduler does.
+void compute_from(PageCache& cache, PageTables& tables, const Text& text, uint32_t begin) {
+    std::vector<PageCopy> copies;
+    const auto length = static_cast<uint32_t>(text.tokens.size());
+    for (uint32_t end = begin; begin < length; begin = end) {
+        end = std::min(begin + 8, length);
+        cache.advance(tables, begin);
+        REQUIRE(cache.reserve(tables, begin, length, 0, copies));
+        cache.publish(tables, text.content(), end);
+        cache.end_batch();
+    }
+}
+
 PageTables computed(PageCache& cache, const Text& text, uint64_t salt = 0) {
     PageTables tables = cache.make_tables(salt);
     std::vector<PageCopy> copies;
@@ -251,6 +273,101 @@ TEST_CASE("a sequence forks and truncates with its pages") {
     cache.release(parent.pages);
     cache.release(child.pages);
     CHECK(cache.pools()[0].available() == 10);
+}
+
+TEST_CASE("pages behind a window are given back, and the table says so") {
+    PageCache cache(windowed_limits(6, 5), key, 2);
+    PageTables tables = cache.make_tables(0);
+    const Text text(40, 40);
+    compute_from(cache, tables, text, 0);
+    cache.advance(tables, 39); // attends to [34, 40): pages 8 and 9
+    CHECK(tables.groups[0].size() == 10);
+    CHECK(tables.groups[1].size() == 10);
+    CHECK(tables.first_held == std::vector<uint32_t>{0, 8});
+    CHECK(tables.groups[1][7] == no_page);
+    CHECK(tables.held(1).size() == 2);
+    CHECK(cache.pools()[1].available() == 3);
+    CHECK(cache.pools()[0].available() == 90);
+    check_invariants(cache, {&tables});
+    PageTables fork = cache.fork(tables);
+    check_invariants(cache, {&tables, &fork});
+    cache.release(fork);
+    cache.release(tables);
+    check_invariants(cache, {});
+    CHECK(cache.pools()[1].available() == 5);
+}
+
+TEST_CASE("a prefix is found where the pages of its last window are there") {
+    PageCache cache(windowed_limits(6, 6), key, 2);
+    PageTables first = cache.make_tables(0);
+    const Text text(40, 40);
+    compute_from(cache, first, text, 0);
+    cache.release(first); // the last six pages are cached: positions 16 to 39
+    const auto matched = [&](uint32_t positions_max) {
+        PageTables tables = cache.make_tables(0);
+        const uint32_t positions = cache.match_prefix(tables, text.content(), positions_max);
+        CHECK(tables.groups[0].size() == tables.groups[1].size());
+        CHECK(tables.hashes.size() == tables.groups[0].size());
+        check_invariants(cache, {&tables});
+        cache.release(tables);
+        return positions;
+    };
+    CHECK(matched(39) == 39);
+    CHECK(matched(36) == 36);
+    CHECK(matched(24) == 24); // its next row attends to [19, 25)
+    CHECK(matched(21) == 21); // [16, 22)
+    CHECK(matched(20) == 0);  // [15, 21): page 3 has been evicted
+    CHECK(matched(8) == 0);
+}
+
+TEST_CASE("a sequence that continues a prefix holds no page behind its window") {
+    PageCache cache(windowed_limits(6, 12), key, 2);
+    PageTables first = cache.make_tables(0);
+    const Text text(32, 32);
+    compute_from(cache, first, text, 0);
+    cache.release(first);
+    const Text longer(48, 48);
+    PageTables next = cache.make_tables(0);
+    REQUIRE(cache.match_prefix(next, longer.content(), 47) == 32);
+    CHECK(next.first_held == std::vector<uint32_t>{0, 6}); // [27, 33)
+    compute_from(cache, next, longer, 32);
+    check_invariants(cache, {&next});
+    cache.release(next);
+}
+
+TEST_CASE("invalid content is not found, pages behind the window included") {
+    PageCache cache(windowed_limits(6, 12), key, 2);
+    PageTables tables = cache.make_tables(0);
+    const Text text(40, 40);
+    compute_from(cache, tables, text, 0);
+    cache.advance(tables, 39);
+    cache.invalidate(tables);
+    check_invariants(cache, {&tables});
+    cache.release(tables);
+    check_invariants(cache, {});
+    CHECK(cache.pools()[1].cached() == 0);
+    CHECK(cache.pools()[0].cached() == 0);
+}
+
+TEST_CASE("pages behind a window are evicted before those of a window") {
+    PageCache cache(windowed_limits(6, 8), key, 2);
+    PageTables kept = cache.make_tables(0);
+    const Text text(24, 24);
+    compute_from(cache, kept, text, 0);
+    cache.advance(kept, 23);
+    cache.release(kept); // cached: pages 0 to 3 behind the window, 4 and 5 in it
+    PageTables other = cache.make_tables(7);
+    std::vector<PageCopy> copies;
+    REQUIRE(cache.reserve(other, 0, 24, 0, copies)); // the 2 free pages, of one batch of 8 rows
+    cache.release(other);
+    PageTables longer = cache.make_tables(9);
+    for (uint32_t begin = 0; begin < 24; begin += 8)
+        REQUIRE(cache.reserve(longer, begin, begin + 8, 0, copies)); // 6 pages: all but those in the window
+    PageTables again = cache.make_tables(0);
+    CHECK(cache.match_prefix(again, text.content(), 23) == 23);
+    cache.release(again);
+    cache.release(longer);
+    check_invariants(cache, {});
 }
 
 } // namespace

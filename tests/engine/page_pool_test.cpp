@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <random>
+#include <utility>
 #include <vector>
 
 namespace etna::engine {
@@ -15,6 +16,7 @@ struct NaivePool {
     struct Page {
         uint32_t references = 0;
         std::optional<PageHash> hash;
+        bool is_late = true;
         uint64_t released = 0;
     };
     std::vector<Page> pages;
@@ -35,8 +37,10 @@ struct NaivePool {
     [[nodiscard]] PageId least_recently_used() const {
         PageId best = static_cast<PageId>(pages.size());
         for (PageId page = 0; page < pages.size(); ++page) {
-            if (pages[page].references == 0 &&
-                (best == pages.size() || pages[page].released < pages[best].released))
+            const auto order = [this](PageId one) {
+                return std::pair(pages[one].is_late, pages[one].released);
+            };
+            if (pages[page].references == 0 && (best == pages.size() || order(page) < order(best)))
                 best = page;
         }
         return best;
@@ -56,7 +60,7 @@ void allocate_in_both(PagePool& pool, NaivePool& naive) {
     } else {
         REQUIRE(*page == naive.least_recently_used());
     }
-    naive.pages[*page] = {.references = 1, .hash = {}, .released = 0};
+    naive.pages[*page] = {.references = 1, .hash = {}};
 }
 
 void change_both(PagePool& pool, NaivePool& naive, PageId page, uint32_t action, const PageHash& hash) {
@@ -65,7 +69,8 @@ void change_both(PagePool& pool, NaivePool& naive, PageId page, uint32_t action,
         pool.retain(page);
         ++own.references;
     } else if (action <= 3 && own.references > 0) {
-        pool.release(page);
+        own.is_late = action != 3;
+        pool.release(page, own.is_late ? PagePool::Eviction::late : PagePool::Eviction::early);
         --own.references;
         own.released = ++naive.time;
     } else if (action == 4 && own.references > 0 && !own.hash) {
@@ -73,7 +78,7 @@ void change_both(PagePool& pool, NaivePool& naive, PageId page, uint32_t action,
         REQUIRE(pool.publish(page, hash) == is_new);
         if (is_new)
             own.hash = hash;
-    } else if (action == 5 && own.references > 0) {
+    } else if (action == 5 && (own.references > 0 || own.hash)) {
         pool.invalidate(page);
         own.hash.reset();
     }

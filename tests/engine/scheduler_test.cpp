@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace etna::test {
@@ -217,26 +218,56 @@ TEST_CASE("the common prefix of a prompt is reused, except its last row") {
     CHECK(cached(longer) == 16);
 }
 
+const engine::CacheGroup full_group{.page_count = 128};
+const engine::CacheGroup windowed_group{
+    .kind = engine::CacheKind::sliding_window, .window_tokens = 7, .page_count = 20};
+const std::vector<std::vector<engine::CacheGroup>> group_mixes{
+    {full_group}, {windowed_group}, {full_group, windowed_group}};
+
 TEST_CASE("the next turn of a conversation computes only new tokens") {
-    FakeOptions options;
-    Driver driver(options);
-    engine::Request turn = greedy_request(10, 5);
-    turn.kinds.assign(10, RowKind::prefill);
-    for (int i = 0; i < 4; ++i) {
-        const auto id = driver.add(turn);
-        driver.run();
-        const std::vector<TokenId> answer = driver.received(id).ids();
-        CHECK(answer == simulate(options, turn).tokens);
-        // The last token of an answer was never an input; all others are cached.
-        const auto known = static_cast<uint32_t>(turn.prompt.size()) - (i == 0 ? 0 : 3 + 1);
-        CHECK(driver.received(id).finished->cached_tokens == (i == 0 ? 0 : known));
-        turn.prompt.insert(turn.prompt.end(), answer.begin(), answer.end());
-        turn.kinds.insert(turn.kinds.end(), answer.size(), RowKind::decode);
-        turn.prompt.insert(turn.prompt.end(), {1, 2, 3});
-        turn.kinds.insert(turn.kinds.end(), 3, RowKind::prefill);
+    for (const auto& groups : group_mixes) {
+        FakeOptions options;
+        options.limits.groups = groups;
+        Driver driver(options);
+        engine::Request turn = greedy_request(40, 5);
+        turn.kinds.assign(40, RowKind::prefill);
+        for (int i = 0; i < 4; ++i) {
+            const uint64_t rows = driver.rows();
+            const auto id = driver.add(turn);
+            driver.run();
+            const std::vector<TokenId> answer = driver.received(id).ids();
+            CHECK(answer == simulate(options, turn).tokens);
+            // The last token of an answer was never an input; all others are cached.
+            const uint32_t new_tokens = i == 0 ? 40 : 3 + 1;
+            CHECK(driver.rows() - rows == new_tokens + 5 - 1);
+            CHECK(driver.received(id).finished->cached_tokens == turn.prompt.size() - new_tokens);
+            turn.prompt.insert(turn.prompt.end(), answer.begin(), answer.end());
+            turn.kinds.insert(turn.kinds.end(), answer.size(), RowKind::decode);
+            turn.prompt.insert(turn.prompt.end(), {1, 2, 3});
+            turn.kinds.insert(turn.kinds.end(), 3, RowKind::prefill);
+            driver.add(greedy_request(30 + static_cast<uint32_t>(i), 9)); // another conversation
+            driver.run();
+        }
+        turn.kinds.pop_back();
+        CHECK(!check(turn, options.limits));
     }
-    turn.kinds.pop_back();
-    CHECK(!check(turn, options.limits));
+}
+
+TEST_CASE("long prompts run beside each other in few pages behind windows") {
+    FakeOptions options;
+    options.limits.groups = {full_group, windowed_group};
+    options.limits.groups[1].page_count = engine::window_pages(7, options.limits.batch_rows_max, 4) + 2;
+    Driver driver(options);
+    std::vector<std::pair<engine::RequestId, engine::Request>> requests;
+    for (const uint32_t length : {90U, 100U, 80U}) {
+        engine::Request request = greedy_request(length, 6);
+        request.prompt[0] = length % 64;
+        requests.emplace_back(driver.add(request), request);
+    }
+    driver.run();
+    for (const auto& [id, request] : requests)
+        CHECK(driver.received(id).ids() == simulate(options, request).tokens);
+    CHECK(driver.scheduler().preemptions() < 30);
 }
 
 TEST_CASE("when pages run out, the youngest sequence is preempted, and its answer does not change") {

@@ -10,12 +10,14 @@
 namespace etna::test {
 namespace {
 
-/// Returns the maximum length of a sequence: the context, or all pages of the smallest group and one token
-/// that is not stored.
+/// Returns the maximum length of a sequence: the context, or all pages of the smallest full group and one
+/// token that is not stored.
 uint32_t length_limit(const engine::Limits& limits) {
     uint32_t length = limits.context_tokens;
-    for (const engine::CacheGroup& group : limits.groups)
-        length = std::min(length, group.page_count * limits.page_tokens + 1);
+    for (const engine::CacheGroup& group : limits.groups) {
+        if (group.kind == engine::CacheKind::full)
+            length = std::min(length, group.page_count * limits.page_tokens + 1);
+    }
     return length;
 }
 
@@ -112,6 +114,17 @@ Expected simulate(const FakeOptions& options, const engine::Request& request) {
 
 uint32_t pick(Random& random, uint32_t min, uint32_t max) {
     return min + static_cast<uint32_t>(random() % (max - min + 1));
+}
+
+void add_random_window(Random& random, engine::Limits& limits) {
+    const uint32_t share = pick(random, 0, 2);
+    if (share == 0)
+        return;
+    const uint32_t window = pick(random, 1, 9);
+    const uint32_t needed = engine::window_pages(window, limits.batch_rows_max, limits.page_tokens);
+    limits.groups.push_back({engine::CacheKind::sliding_window, window, needed + pick(random, 0, 8)});
+    if (share == 1)
+        limits.groups.erase(limits.groups.begin());
 }
 
 } // namespace etna::test

@@ -30,4 +30,8 @@ using Random = std::mt19937;
 /// Returns a random number in [min, max].
 uint32_t pick(Random& random, uint32_t min, uint32_t max);
 
+/// Adds a cache group with a random window and few pages in two of three cases; in one of them it is the only
+/// group.
+void add_random_window(Random& random, engine::Limits& limits);
+
 } // namespace etna::test

@@ -23,8 +23,9 @@ struct Shape {
     kernels::RotaryPairs pairs;
     kernels::CacheFormats formats;
     bool norms = false;
-    uint32_t window = 0;
+    uint32_t window = 0; ///< last positions that a row attends to, its own included; 0: all
     float softcap = 0;
+    uint32_t block = 1; ///< a row attends to the end of its block of positions; 1: causal
 };
 
 std::string_view to_string(kernels::CacheFormat format) {
@@ -46,7 +47,7 @@ std::string describe(kernels::PlanFamily family, const Shape& shape) {
            (shape.pairs == kernels::RotaryPairs::halves ? " halves" : " adjacent") + " " +
            std::string(to_string(shape.formats.keys)) + "/" + std::string(to_string(shape.formats.values)) +
            (shape.norms ? " norms" : "") + " window " + std::to_string(shape.window) + " softcap " +
-           std::to_string(shape.softcap);
+           std::to_string(shape.softcap) + " block " + std::to_string(shape.block);
 }
 
 constexpr float epsilon = 1e-5F;
@@ -99,8 +100,17 @@ public:
         const auto v = device_.upload_rows(v_, tokens_, kv_width);
         std::vector<kernels::RowInfo> infos;
         infos.reserve(tokens_);
-        for (uint32_t token = 0; token < tokens_; ++token)
-            infos.push_back({.input = 0, .index = token, .table = 3, .first_page = first_page_});
+        kernels::AttendMax attend_max;
+        for (uint32_t token = 0; token < tokens_; ++token) {
+            const reference::EntryRange range = entries_of(token);
+            infos.push_back({.position = token,
+                             .attend_begin = static_cast<uint32_t>(range.begin),
+                             .attend_end = static_cast<uint32_t>(range.end),
+                             .table = 3,
+                             .first_page = first_page_});
+            if (token >= tokens_ - rows)
+                attend_max.include(infos.back().attend_begin, infos.back().attend_end);
+        }
         const vk::Range info_range = device_.upload(infos);
         const vk::Range angles = upload_angles();
         for (uint32_t first = 0; first < tokens_; first += chunk) {
@@ -136,11 +146,10 @@ public:
                                      .tables = {tables_},
                                      .q_heads = shape_.q_heads,
                                      .scale = 1 / std::sqrt(static_cast<float>(shape_.head_dim)),
-                                     .window = shape_.window,
                                      .softcap = shape_.softcap,
                                      .path = path,
-                                     .kv_length_max = tokens_};
-        const uint64_t bytes = kernels::attention_partial_bytes(device_.library().target(), rows, tokens_,
+                                     .attend_max = attend_max};
+        const uint64_t bytes = kernels::attention_partial_bytes(device_.library().target(), rows, attend_max,
                                                                 shape_.q_heads, shape_.head_dim);
         if (bytes > 0)
             operation.partials = device_.upload(std::vector<uint32_t>(bytes / 4, 0xFFFFFFFFU));
@@ -165,6 +174,11 @@ private:
         return {.infos = infos.part(first * sizeof(kernels::RowInfo), count * sizeof(kernels::RowInfo)),
                 .first = first,
                 .count = count};
+    }
+
+    [[nodiscard]] reference::EntryRange entries_of(uint32_t token) const {
+        const uint32_t end = std::min((token / shape_.block + 1) * shape_.block, tokens_);
+        return {shape_.window != 0 && token + 1 > shape_.window ? token + 1 - shape_.window : 0, end};
     }
 
     vk::Range upload_angles() {
@@ -274,19 +288,15 @@ private:
 
     void compare_output(uint32_t rows) {
         const std::size_t width = std::size_t{shape_.q_heads} * shape_.head_dim;
-        std::optional<std::size_t> window;
-        if (shape_.window != 0)
-            window = shape_.window;
         for (uint32_t token = 0; token < tokens_; ++token) {
             reference::Vector expected(width, 0.0);
             if (token >= tokens_ - rows) {
                 expected = reference::attention({.heads = shape_.q_heads,
                                                  .kv_heads = shape_.kv_heads,
                                                  .head_length = shape_.head_dim,
-                                                 .window = window,
                                                  .soft_cap = shape_.softcap},
                                                 std::span(queries_).subspan(token * width, width),
-                                                stored_keys_, stored_values_, token);
+                                                stored_keys_, stored_values_, entries_of(token));
             }
             constexpr double tolerance = 2e-5;
             for (std::size_t i = 0; i < width; ++i) {
@@ -337,6 +347,8 @@ const std::vector<Shape> shapes{
     {6, 2, 80, 40, RotaryPairs::halves, q8_0, false, 33},
     {2, 1, 512, 512, RotaryPairs::halves, q8_0_f16, true},
     {4, 4, 104, 104, RotaryPairs::adjacent, f32_q8_0},
+    {4, 2, 16, 16, RotaryPairs::halves, f16, false, 0, 0, 100},
+    {2, 2, 12, 12, RotaryPairs::adjacent, q8_0, false, 20, 0, 19},
 };
 
 } // namespace
@@ -365,6 +377,9 @@ TEST_CASE("decode rows whose keys span several KV splits are merged") {
         window.check(1100, 2, kernels::RowPath::decode);
         PagedSequence capped(family, {2, 2, 6, 6, RotaryPairs::halves, f32, false, 0, 1.0F}, 700, true, 52);
         capped.check(700, 2, kernels::RowPath::decode);
+        PagedSequence ahead(family, {2, 1, 8, 8, RotaryPairs::halves, f16, false, 600, 0, 70}, 1100, true,
+                            53);
+        ahead.check(1100, 60, kernels::RowPath::decode);
     }
 }
 

@@ -49,7 +49,7 @@ engine::Batch mixed_batch(const engine::Limits& limits, const GroupTables& pages
         row.kind = kind;
         row.output_kind = want;
         row.sequence = sequence;
-        row.position = index;
+        row.set_position(index);
         row.candidates = 1;
         row.sampling.top_k = 1;
         batch.rows.push_back(row);

@@ -2,6 +2,8 @@
 #include "core/engine/device/device_plan.hpp"
 #include "tests/support/catch.hpp"
 
+#include <algorithm>
+
 using namespace etna;
 using engine::DeviceSizes;
 
@@ -129,4 +131,63 @@ TEST_CASE("sizes out of range are refused") {
     CHECK(!plan({.sequences_max = 0}, 4 * gibibyte));
     CHECK(!plan({.batch_rows_max = 1U << 20U}, 4 * gibibyte));
     CHECK(!plan({.context_tokens = UINT32_MAX}, 4 * gibibyte));
+}
+
+namespace {
+
+/// The shape of Gemma 3 4B: every sixth of 34 layers has full attention, the others a window of 1,024. A page
+/// takes 32 x 4 x 256 x 2 x 2 bytes = 128 KiB a layer in F16.
+model::Config gemma3_4b() {
+    model::Config shape = config();
+    shape.architecture = "gemma3";
+    shape.layers = 34;
+    shape.kv_heads = 4;
+    shape.head_dim = 256;
+    shape.q_heads = 8;
+    shape.context = 131072;
+    shape.cache_groups.push_back({.window_tokens = 1024, .layers = 29, .rotary = {}});
+    shape.cache_groups[0].layers = 5;
+    shape.layer_groups.assign(34, 1);
+    for (uint32_t layer = 5; layer < 34; layer += 6)
+        shape.layer_groups[layer] = 0;
+    return shape;
+}
+
+Result<engine::DevicePlan> plan_gemma3(const DeviceSizes& sizes) {
+    kernels::PlanTarget target;
+    target.profile.type = vk::DeviceType::discrete;
+    return engine::plan_device("m.gguf", gemma3_4b(), target, sizes, 0,
+                               {.free_bytes = 64 * gibibyte, .total_bytes = 64 * gibibyte});
+}
+
+constexpr uint64_t layer_page_bytes = 128 * kibibyte;
+
+} // namespace
+
+TEST_CASE("layers with a window get pages for windows, not for the context") {
+    const auto one = plan_gemma3({.context_tokens = 32768, .sequences_max = 1});
+    REQUIRE(one);
+    CHECK(one->limits.groups[0].page_count == 1024);
+    CHECK(one->limits.groups[1].page_count == 49); // 1024 + 512 positions, of which one is common
+    CHECK(one->cache_bytes == (5 * 1024 + 29 * 49) * layer_page_bytes);
+    CHECK(static_cast<double>(one->cache_bytes) < 0.19 * 34 * 1024 * layer_page_bytes);
+    CHECK(check(one->limits));
+    // Five windows a context, so that several shorter sequences run together.
+    const auto shared = plan_gemma3({.context_tokens = 32768});
+    CHECK(shared->limits.groups[1].page_count == 5 * 49);
+    CHECK(plan_gemma3({.context_tokens = 512})->limits.groups[1].page_count == 16); // shorter than a window
+}
+
+TEST_CASE("a given memory is divided between full and windowed layers") {
+    const auto made = plan_gemma3({.context_tokens = 32768, .kv_memory_bytes = 8 * gibibyte});
+    REQUIRE(made);
+    const uint64_t full = made->limits.groups[0].page_count;
+    const uint64_t windowed = made->limits.groups[1].page_count;
+    CHECK(made->cache_bytes == (5 * full + 29 * windowed) * layer_page_bytes);
+    CHECK(made->cache_bytes <= 8 * gibibyte);
+    CHECK(made->cache_bytes >
+          8 * gibibyte - (5 + 29 * 49) * layer_page_bytes); // one window more would not fit
+    // Sequences of 4,096 tokens, each with its window: 15 before, when every layer kept all of them.
+    CHECK(8 * gibibyte / (34 * 128 * layer_page_bytes) == 15);
+    CHECK(std::min(full / 128, windowed / 33) == 38);
 }

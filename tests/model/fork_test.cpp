@@ -25,8 +25,7 @@ void add_rows(engine::Batch& batch, uint32_t sequence, const std::vector<TokenId
         row.output_kind = engine::OutputKind::logits;
         row.value = tokens[i];
         row.sequence = sequence;
-        row.position = i;
-        row.rope_position[0] = i;
+        row.set_position(i);
         batch.rows.push_back(row);
     }
 }

@@ -73,7 +73,7 @@ TEST_CASE("a request gives the same bits alone and in a batch, for any chunks of
         for (const auto family : in_turn(all_families, i)) {
             INFO(to_string(architecture) << ", matrices " << static_cast<int>(format) << ", planned as "
                                          << kernels::to_string(family));
-            ModelCase tested(bytes, {.family = family, .pages = 64});
+            ModelCase tested(bytes, {.family = family, .pages = 96});
             const Logits alone = run_together(tested.executor(), {request(64)}, PageOrder::consecutive)[0];
 
             std::vector<Script> all = company();

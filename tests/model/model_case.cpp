@@ -73,7 +73,8 @@ public:
     Conductor(engine::Executor& executor, const std::vector<Script>& scripts, PageOrder order)
         : executor_(executor), scripts_(scripts), done_(scripts.size()), logits_(scripts.size()) {
         for (const auto& pages : share_pages(scripts, executor.limits().page_tokens, order))
-            tables_.emplace_back(executor.limits(), pages);
+            tables_.push_back(
+                GroupTables::with_windows(executor.limits(), pages, static_cast<uint32_t>(tables_.size())));
         for (const GroupTables& tables : tables_)
             batch_.sequences.push_back(tables.view());
     }
@@ -110,8 +111,7 @@ private:
             row.kind = is_prompt ? engine::RowKind::prefill : engine::RowKind::decode;
             row.value = script.tokens[done_[i]];
             row.sequence = i;
-            row.position = done_[i]++;
-            row.rope_position[0] = row.position;
+            row.set_position(done_[i]++);
             if (row.position >= script.want_from) {
                 row.output_kind = engine::OutputKind::logits;
                 wanted_.push_back(i);
@@ -181,6 +181,22 @@ GroupTables::GroupTables(const engine::Limits& limits, const std::vector<engine:
             page = (page + shift) % group.page_count;
         ++shift;
     }
+}
+
+GroupTables GroupTables::with_windows(const engine::Limits& limits, const std::vector<engine::PageId>& pages,
+                                      uint32_t script) {
+    GroupTables tables(limits, pages);
+    for (std::size_t group = 0; group < limits.groups.size(); ++group) {
+        if (limits.groups[group].kind == engine::CacheKind::full)
+            continue;
+        const uint32_t stride = engine::window_pages(limits.groups[group].window_tokens,
+                                                     limits.batch_rows_max, limits.page_tokens);
+        const uint32_t own = std::min(stride, static_cast<uint32_t>(pages.size()));
+        REQUIRE(script * stride + own <= limits.groups[group].page_count);
+        for (std::size_t i = 0; i < pages.size(); ++i)
+            tables.tables_[group][i] = script * stride + static_cast<engine::PageId>(i) % own;
+    }
+    return tables;
 }
 
 engine::SequenceView GroupTables::view() const {

@@ -76,6 +76,11 @@ class GroupTables {
 public:
     GroupTables(const engine::Limits& limits, const std::vector<engine::PageId>& pages);
 
+    /// Tables of script number `script`: in groups with a window its few own pages take turns, as if those
+    /// behind the window had been given back.
+    static GroupTables with_windows(const engine::Limits& limits, const std::vector<engine::PageId>& pages,
+                                    uint32_t script);
+
     [[nodiscard]] engine::SequenceView view() const;
 
 private:

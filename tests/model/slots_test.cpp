@@ -37,8 +37,7 @@ engine::Row row_at(uint32_t index, engine::RowInput input, uint32_t value,
     row.kind = index == 0 ? engine::RowKind::prefill : engine::RowKind::decode;
     row.output_kind = engine::OutputKind::sampled;
     row.value = value;
-    row.position = index;
-    row.rope_position[0] = index;
+    row.set_position(index);
     row.output_slot = slot;
     row.sampling = parameters;
     return row;

@@ -42,8 +42,7 @@ std::vector<TokenId> continue_greedily(engine::Executor& executor, const std::ve
             engine::Row row;
             row.kind = done < prompt.size() ? engine::RowKind::prefill : engine::RowKind::decode;
             row.value = tokens[done];
-            row.position = done;
-            row.rope_position[0] = done;
+            row.set_position(done);
             batch.rows.push_back(row);
         }
         batch.rows.back().output_kind = engine::OutputKind::sampled;

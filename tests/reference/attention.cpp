@@ -5,21 +5,20 @@
 
 namespace etna::reference {
 
-Vector attention(const AttentionShape& shape, View query, View keys, View values, std::size_t index) {
+Vector attention(const AttentionShape& shape, View query, View keys, View values, EntryRange range) {
     const std::size_t length = shape.head_length;
     const std::size_t entry_length = shape.kv_heads * length;
-    assert(shape.kv_heads > 0 && shape.heads % shape.kv_heads == 0 && shape.window != 0);
+    assert(shape.kv_heads > 0 && shape.heads % shape.kv_heads == 0);
     assert(query.size() == shape.heads * length);
-    assert(keys.size() >= (index + 1) * entry_length && values.size() >= (index + 1) * entry_length);
+    assert(range.begin < range.end && keys.size() >= range.end * entry_length &&
+           values.size() >= range.end * entry_length);
 
-    const std::size_t seen = index + 1;
-    const std::size_t first = shape.window && *shape.window < seen ? seen - *shape.window : 0;
     const std::size_t queries_per_kv_head = shape.heads / shape.kv_heads;
     Vector output(query.size(), 0.0);
     for (std::size_t head = 0; head < shape.heads; ++head) {
         const std::size_t kv_start = head / queries_per_kv_head * length;
         Vector scores;
-        for (std::size_t entry = first; entry <= index; ++entry) {
+        for (std::size_t entry = range.begin; entry < range.end; ++entry) {
             double product = 0;
             for (std::size_t i = 0; i < length; ++i)
                 product += query[head * length + i] * keys[entry * entry_length + kv_start + i];
@@ -28,10 +27,10 @@ Vector attention(const AttentionShape& shape, View query, View keys, View values
             scores.push_back(shape.soft_cap != 0 ? soft_cap(score, shape.soft_cap) : score);
         }
         const Vector weights = softmax(scores);
-        for (std::size_t entry = first; entry <= index; ++entry) {
+        for (std::size_t entry = range.begin; entry < range.end; ++entry) {
             const View value = values.subspan(entry * entry_length + kv_start, length);
             for (std::size_t i = 0; i < length; ++i)
-                output[head * length + i] += weights[entry - first] * value[i];
+                output[head * length + i] += weights[entry - range.begin] * value[i];
         }
     }
     return output;

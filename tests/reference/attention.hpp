@@ -3,7 +3,6 @@
 #include "tests/reference/operations.hpp"
 
 #include <cstddef>
-#include <optional>
 
 namespace etna::reference {
 
@@ -13,18 +12,21 @@ struct AttentionShape {
     std::size_t heads = 1;
     std::size_t kv_heads = 1; ///< divides heads
     std::size_t head_length = 1;
-    /// Sliding window, >= 1: the number of last entries it attends to, this one included.
-    std::optional<std::size_t> window = {};
     double scale = 0;    ///< of the scores; 0: 1 / sqrt(head_length)
     double soft_cap = 0; ///< 0: none (Gemma 2, arXiv 2408.00118)
 };
 
-/// Softmax attention of one token (Vaswani et al., arXiv 1706.03762), causal: it attends to cache entries 0
-/// to `index`.
+/// Cache entries [begin, end) that a token attends to, at least one.
+struct EntryRange {
+    std::size_t begin = 0;
+    std::size_t end = 0;
+};
+
+/// Softmax attention of one token (Vaswani et al., arXiv 1706.03762) over a range of cache entries.
 ///     score_j = scale q . k_j, then soft_cap tanh(score_j / soft_cap);  y = sum_j softmax(score)_j v_j,
 /// for every head.
-/// `query` [heads, head_length]; `keys` and `values` [entries, kv_heads, head_length] with entries > index,
-/// later entries are ignored. Returns [heads, head_length]. Preconditions are asserted.
-Vector attention(const AttentionShape& shape, View query, View keys, View values, std::size_t index);
+/// `query` [heads, head_length]; `keys` and `values` [entries, kv_heads, head_length] with entries >= end;
+/// others are ignored. Returns [heads, head_length]. Preconditions are asserted.
+Vector attention(const AttentionShape& shape, View query, View keys, View values, EntryRange range);
 
 } // namespace etna::reference

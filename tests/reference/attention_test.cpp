@@ -8,16 +8,16 @@ using namespace etna::reference;
 
 TEST_CASE("one entry gives its value, whatever the score") {
     const AttentionShape shape{.heads = 1, .kv_heads = 1, .head_length = 2};
-    CHECK(attention(shape, Vector{3, -100}, Vector{50, 2}, Vector{7, 8}, 0) == Vector{7, 8});
+    CHECK(attention(shape, Vector{3, -100}, Vector{50, 2}, Vector{7, 8}, {0, 1}) == Vector{7, 8});
 }
 
-TEST_CASE("a zero query gives the mean of the visible entries, and never attends to later entries") {
+TEST_CASE("a zero query gives the mean of the entries in range") {
     const AttentionShape shape{.heads = 1, .kv_heads = 1, .head_length = 1};
     const Vector keys{1, 2, 3, 4};
     const Vector values{10, 20, 60, 1e9};
-    CHECK(attention(shape, Vector{0}, keys, values, 0)[0] == Approx(10.0).epsilon(1e-14));
-    CHECK(attention(shape, Vector{0}, keys, values, 1)[0] == Approx(15.0).epsilon(1e-14));
-    CHECK(attention(shape, Vector{0}, keys, values, 2)[0] == Approx(30.0).epsilon(1e-14));
+    CHECK(attention(shape, Vector{0}, keys, values, {0, 1})[0] == Approx(10.0).epsilon(1e-14));
+    CHECK(attention(shape, Vector{0}, keys, values, {0, 2})[0] == Approx(15.0).epsilon(1e-14));
+    CHECK(attention(shape, Vector{0}, keys, values, {0, 3})[0] == Approx(30.0).epsilon(1e-14));
 }
 
 TEST_CASE("scores are scaled by the root of the head length") {
@@ -26,7 +26,7 @@ TEST_CASE("scores are scaled by the root of the head length") {
     const Vector query(4, std::log(3.0));
     const Vector keys{1, 1, 1, 1, 0, 0, 0, 0};
     const Vector values{1, 0, 0, 10, 0, 1, 0, 20};
-    const Vector y = attention(shape, query, keys, values, 1);
+    const Vector y = attention(shape, query, keys, values, {0, 2});
     CHECK(y[0] == Approx(0.9).epsilon(1e-14));
     CHECK(y[1] == Approx(0.1).epsilon(1e-14));
     CHECK(y[2] == 0.0);
@@ -38,29 +38,26 @@ TEST_CASE("adjacent query heads share a key and value head") {
     // Two entries of two kv heads; scores ln 3 and 0 (weights 3/4, 1/4) for query ln 3, equal for query 0.
     const Vector keys{1, 0, 0, 1};
     const Vector values{4, 100, 8, 200};
-    const Vector y = attention(shape, Vector{0, std::log(3.0), 0, std::log(3.0)}, keys, values, 1);
+    const Vector y = attention(shape, Vector{0, std::log(3.0), 0, std::log(3.0)}, keys, values, {0, 2});
     CHECK(y[0] == Approx(6.0).epsilon(1e-14));
     CHECK(y[1] == Approx(5.0).epsilon(1e-14));
     CHECK(y[2] == Approx(150.0).epsilon(1e-14));
     CHECK(y[3] == Approx(175.0).epsilon(1e-14));
 }
 
-TEST_CASE("a sliding window attends to the last entries, this one included") {
-    AttentionShape shape{.heads = 1, .kv_heads = 1, .head_length = 1, .window = 2};
+TEST_CASE("entries outside the range are ignored") {
+    const AttentionShape shape{.heads = 1, .kv_heads = 1, .head_length = 1};
     const Vector keys{1, 2, 3, 4};
     const Vector values{10, 20, 60, 70};
-    CHECK(attention(shape, Vector{0}, keys, values, 0)[0] == Approx(10.0).epsilon(1e-14));
-    CHECK(attention(shape, Vector{0}, keys, values, 3)[0] == Approx(65.0).epsilon(1e-14));
-    shape.window = 1;
-    CHECK(attention(shape, Vector{0}, keys, values, 3)[0] == Approx(70.0).epsilon(1e-14));
-    shape.window = 4;
-    CHECK(attention(shape, Vector{0}, keys, values, 3)[0] == Approx(40.0).epsilon(1e-14));
+    CHECK(attention(shape, Vector{0}, keys, values, {2, 4})[0] == Approx(65.0).epsilon(1e-14));
+    CHECK(attention(shape, Vector{0}, keys, values, {3, 4})[0] == Approx(70.0).epsilon(1e-14));
+    CHECK(attention(shape, Vector{0}, keys, values, {1, 3})[0] == Approx(40.0).epsilon(1e-14));
 }
 
 TEST_CASE("the order of entries does not matter, and huge scores do not overflow") {
     const AttentionShape shape{.heads = 1, .kv_heads = 1, .head_length = 1};
-    const Vector forward = attention(shape, Vector{900}, Vector{1, 1.001, 0.5}, Vector{2, 3, 4}, 2);
-    const Vector backward = attention(shape, Vector{900}, Vector{0.5, 1.001, 1}, Vector{4, 3, 2}, 2);
+    const Vector forward = attention(shape, Vector{900}, Vector{1, 1.001, 0.5}, Vector{2, 3, 4}, {0, 3});
+    const Vector backward = attention(shape, Vector{900}, Vector{0.5, 1.001, 1}, Vector{4, 3, 2}, {0, 3});
     const double expected = (2 + 3 * std::exp(0.9)) / (1 + std::exp(0.9)); // the third is smaller by e^-450
     CHECK(forward[0] == Approx(expected).epsilon(1e-11));
     CHECK(backward[0] == Approx(expected).epsilon(1e-11));

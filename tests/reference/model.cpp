@@ -111,16 +111,14 @@ Vector ReferenceModel::attend(std::size_t layer_index, View x, std::size_t index
     append(reference::stored(key, cache.elements.keys, config_.head_length), stored.keys);
     append(reference::stored(value, cache.elements.values, config_.head_length), stored.values);
 
-    AttentionShape shape{.heads = config_.heads,
-                         .kv_heads = config_.kv_heads,
-                         .head_length = config_.head_length,
-                         .window = {},
-                         .scale = config_.attention_scale,
-                         .soft_cap = config_.attention_soft_cap};
-    if (window > 0)
-        shape.window = window;
+    const AttentionShape shape{.heads = config_.heads,
+                               .kv_heads = config_.kv_heads,
+                               .head_length = config_.head_length,
+                               .scale = config_.attention_scale,
+                               .soft_cap = config_.attention_soft_cap};
+    const std::size_t begin = window > 0 && index + 1 > window ? index + 1 - window : 0;
     return linear_on(units, layer.attention_output,
-                     attention(shape, query, stored.keys, stored.values, index));
+                     attention(shape, query, stored.keys, stored.values, {begin, index + 1}));
 }
 
 Vector ReferenceModel::hidden(TokenId token, std::size_t index, uint32_t position, Cache& cache,

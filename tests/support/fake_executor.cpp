@@ -139,7 +139,7 @@ Status FakeExecutor::write_row(const engine::Row& row, const PageTables& tables)
 Result<engine::RowOutput> FakeExecutor::answer(const engine::Row& row, const PageTables& tables) {
     std::vector<std::vector<FakeEntry>> visible(tables.size());
     for (std::size_t group = 0; group < tables.size(); ++group) {
-        for (uint32_t i = first_visible(options_.limits.groups[group], row.position); i <= row.position; ++i)
+        for (uint32_t i = attend_begin(row, options_.limits.groups[group]); i < row.attend_end; ++i)
             visible[group].push_back(entry(group, tables, i));
     }
     engine::RowOutput output;

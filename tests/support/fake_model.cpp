@@ -69,10 +69,4 @@ std::vector<float> FakeModel::logits(std::span<const std::vector<FakeEntry>> gro
     return result;
 }
 
-uint32_t first_visible(const engine::CacheGroup& group, uint32_t position) {
-    if (group.kind == engine::CacheKind::full || position < group.window_tokens)
-        return 0;
-    return position + 1 - group.window_tokens;
-}
-
 } // namespace etna::test

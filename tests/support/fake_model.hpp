@@ -33,12 +33,8 @@ struct FakeModel {
     uint32_t vocabulary = 0;
     std::vector<FakeScript> scripts; ///< the first match is used
 
-    /// `groups[g]`: the entries [begin, position] that a row attends to in cache group g; begin is 0 except
-    /// for sliding windows.
+    /// `groups[g]`: the entries that a row attends to in cache group g, its own among them.
     [[nodiscard]] std::vector<float> logits(std::span<const std::vector<FakeEntry>> groups) const;
 };
-
-/// Returns the first position that a row at `position` attends to in a group.
-uint32_t first_visible(const engine::CacheGroup& group, uint32_t position);
 
 } // namespace etna::test

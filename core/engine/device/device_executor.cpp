@@ -122,7 +122,7 @@ Batch warm_up_batch(RowKind kind, uint32_t count, const SequenceView& view, cons
     for (uint32_t i = 0; i < count; ++i) {
         Row row;
         row.kind = kind;
-        row.position = limits.context_tokens - count + i;
+        row.set_position(limits.context_tokens - count + i);
         row.output_kind = i < limits.output_rows_max ? OutputKind::candidates : OutputKind::none;
         row.candidates = 1;
         batch.rows.push_back(row);

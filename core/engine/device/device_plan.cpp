@@ -25,13 +25,23 @@ constexpr uint64_t margin_divisor = 32;
 constexpr std::string_view memory_hint =
     "free memory, choose a smaller context (-c), or use a smaller model or a smaller type of it";
 
-/// Sizes of the KV cache, the same for all groups.
+/// Groups with a window get room for the windows of this many sequences per context of full pages: sequences
+/// are shorter than the context on average.
+constexpr uint64_t windows_per_context = 5;
+
+/// Memory of the KV cache as a function of `pages`, the pages of a full group.
 struct CacheSizes {
-    uint64_t page_bytes = 0; ///< of one page in all layers
-    uint32_t pages_max = 0;  ///< maximum pages in one layer's buffers
+    struct Group {
+        uint64_t page_bytes = 0;   ///< of one page in all layers of the group
+        uint64_t window_pages = 0; ///< those of one sequence's window; 0: full attention
+    };
+    std::vector<Group> groups;
+    uint64_t context_pages = 0;
+    uint64_t sequences_max = 0;
+    uint64_t pages_max = 0; ///< maximum pages in one layer's buffers
 
     [[nodiscard]] static CacheSizes of(const model::Config& config, const kernels::PlanTarget& target,
-                                       kernels::CacheFormats formats) {
+                                       kernels::CacheFormats formats, const Limits& limits) {
         const auto page = [&](kernels::CacheFormat format) {
             return kernels::layer_cache_bytes(format, 1, config.kv_heads, config.head_dim);
         };
@@ -40,9 +50,45 @@ struct CacheSizes {
         const uint64_t allocation_max = target.profile.allocation_bytes_max;
         const uint64_t largest =
             allocation_max == 0 ? layer_cache_bytes_max : std::min(layer_cache_bytes_max, allocation_max);
-        const uint64_t pages = (largest - 1) / std::max(keys, values);
-        return {.page_bytes = (keys + values) * config.layers,
-                .pages_max = static_cast<uint32_t>(std::min<uint64_t>(pages, UINT32_MAX))};
+        CacheSizes sizes{.groups = {},
+                         .context_pages = divide_up(limits.context_tokens, limits.page_tokens),
+                         .sequences_max = limits.sequences_max,
+                         .pages_max = std::min<uint64_t>((largest - 1) / std::max(keys, values), UINT32_MAX)};
+        for (const model::CacheGroup& group : config.cache_groups) {
+            sizes.groups.push_back(
+                {.page_bytes = (keys + values) * group.layers,
+                 .window_pages =
+                     group.window_tokens == 0
+                         ? 0
+                         : window_pages(group.window_tokens, limits.batch_rows_max, limits.page_tokens)});
+        }
+        return sizes;
+    }
+
+    [[nodiscard]] uint64_t pages_of(const Group& group, uint64_t pages) const {
+        if (group.window_pages == 0)
+            return pages;
+        const uint64_t windows =
+            std::clamp<uint64_t>(windows_per_context * pages / context_pages, 1, sequences_max);
+        return std::min(pages, windows * group.window_pages);
+    }
+
+    [[nodiscard]] uint64_t bytes(uint64_t pages) const {
+        uint64_t sum = 0;
+        for (const Group& group : groups)
+            sum += pages_of(group, pages) * group.page_bytes;
+        return sum;
+    }
+
+    /// The most pages whose bytes fit into `room`, at most pages_max.
+    [[nodiscard]] uint64_t fitting(uint64_t room) const {
+        uint64_t low = 0;
+        uint64_t high = pages_max;
+        while (low < high) {
+            const uint64_t middle = high - (high - low) / 2;
+            (bytes(middle) <= room ? low : high) = bytes(middle) <= room ? middle : middle - 1;
+        }
+        return low;
     }
 };
 
@@ -71,31 +117,31 @@ uint64_t usable_bytes(uint64_t free) {
 /// Returns the number of KV pages, given the free memory; caps Limits::context_tokens if the user set none.
 Result<uint32_t> choose_pages(std::string_view name, const DeviceSizes& sizes, const CacheSizes& cache,
                               uint64_t room, uint64_t free, Limits& limits) {
-    const uint64_t fitting = std::min<uint64_t>(room / cache.page_bytes, cache.pages_max);
-    uint64_t pages = divide_up(limits.context_tokens, limits.page_tokens);
+    const uint64_t fitting = cache.fitting(room);
+    uint64_t pages = cache.context_pages;
     if (sizes.kv_memory_bytes > 0) {
         if (sizes.kv_memory_bytes > room) {
             return no_room(name, "the key/value cache beside the model", sizes.kv_memory_bytes, free,
                            "give the cache less memory");
         }
-        pages = std::min<uint64_t>(sizes.kv_memory_bytes / cache.page_bytes, cache.pages_max);
+        pages = cache.fitting(sizes.kv_memory_bytes);
     } else if (sizes.context_tokens == 0) {
         pages = std::min(pages, fitting);
     } else if (pages > cache.pages_max) {
         return Error{.kind = ErrorKind::out_of_memory,
-                     .message = fmt::format(
-                         "{}: a context of {} tokens is more than the {} whose keys fit in one "
-                         "allocation of the device",
-                         name, sizes.context_tokens, uint64_t{cache.pages_max} * limits.page_tokens),
+                     .message =
+                         fmt::format("{}: a context of {} tokens is more than the {} whose keys fit in one "
+                                     "allocation of the device",
+                                     name, sizes.context_tokens, cache.pages_max * limits.page_tokens),
                      .hint = "choose a smaller context (-c)"};
     } else if (pages > fitting) {
         return no_room(name, fmt::format("a context of {} tokens beside the model", sizes.context_tokens),
-                       pages * cache.page_bytes, free);
+                       cache.bytes(pages), free);
     }
     if (sizes.kv_memory_bytes == 0)
         pages = std::max(pages, std::min(pages * sizes.contexts, fitting / 2));
     if (pages == 0) {
-        return no_room(name, "the smallest key/value cache beside the model", cache.page_bytes,
+        return no_room(name, "the smallest key/value cache beside the model", cache.bytes(1),
                        sizes.kv_memory_bytes > 0 ? sizes.kv_memory_bytes : free);
     }
     if (pages * limits.page_tokens < limits.context_tokens) {
@@ -171,16 +217,17 @@ Result<DevicePlan> plan_device(std::string_view name, const model::Config& confi
     if (weight_bytes + plan.workspace_bytes > usable)
         return no_room(name, "the model", weight_bytes + plan.workspace_bytes, memory.free_bytes);
     const uint64_t room = usable - weight_bytes - plan.workspace_bytes;
-    const CacheSizes cache = CacheSizes::of(config, target, sizes.cache_formats);
+    const CacheSizes cache = CacheSizes::of(config, target, sizes.cache_formats, plan.limits);
     ETNA_TRY(const uint32_t pages, choose_pages(name, sizes, cache, room, memory.free_bytes, plan.limits));
 
-    plan.cache_bytes = pages * cache.page_bytes;
+    plan.cache_bytes = cache.bytes(pages);
     plan.workspace.context_tokens = plan.limits.context_tokens;
-    for (const model::CacheGroup& group : config.cache_groups) {
+    for (std::size_t i = 0; i < config.cache_groups.size(); ++i) {
+        const uint32_t window_tokens = config.cache_groups[i].window_tokens;
         plan.limits.groups.push_back(
-            {.kind = group.window_tokens == 0 ? CacheKind::full : CacheKind::sliding_window,
-             .window_tokens = group.window_tokens,
-             .page_count = pages});
+            {.kind = window_tokens == 0 ? CacheKind::full : CacheKind::sliding_window,
+             .window_tokens = window_tokens,
+             .page_count = static_cast<uint32_t>(cache.pages_of(cache.groups[i], pages))});
     }
     return plan;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cstring>
+#include <optional>
 #include <span>
 
 namespace etna::engine {
@@ -33,12 +34,17 @@ uint32_t candidates_needed(const Row& row) {
     return std::max({row.candidates, draws ? row.sampling.top_k : 0, 1U});
 }
 
-bool are_consecutive(std::span<const PageId> pages) {
-    for (std::size_t i = 1; i < pages.size(); ++i) {
-        if (pages[i] != pages[0] + i)
-            return false;
+/// Returns the page that position 0 would have if the held pages are consecutive; it wraps around below 0.
+std::optional<PageId> consecutive_from(std::span<const PageId> pages) {
+    const auto held = std::find_if(pages.begin(), pages.end(), [](PageId page) { return page != no_page; });
+    const auto first = static_cast<std::size_t>(held - pages.begin());
+    for (std::size_t i = first; i < pages.size(); ++i) {
+        if (pages[i] != pages[first] + (i - first))
+            return std::nullopt;
     }
-    return true;
+    const auto from =
+        first < pages.size() ? pages[first] - static_cast<PageId>(first) : kernels::RowInfo::no_page;
+    return from == kernels::RowInfo::no_page ? std::nullopt : std::optional(from);
 }
 
 } // namespace
@@ -53,8 +59,8 @@ uint64_t step_input_bytes(const Limits& limits, uint32_t rotary_dims, std::size_
 }
 
 StepInputs::StepInputs(const Limits& limits, std::span<const model::Rotary> rotaries)
-    : rotaries_(rotaries), infos_(limits.groups.size()), tables_(limits.groups.size()),
-      angles_(limits.groups.size()), groups_(limits.groups.size()) {
+    : rotaries_(rotaries), cache_groups_(limits.groups), infos_(limits.groups.size()),
+      tables_(limits.groups.size()), angles_(limits.groups.size()), groups_(limits.groups.size()) {
     order_.reserve(limits.batch_rows_max);
     packed_row_.reserve(limits.batch_rows_max);
     lengths_.reserve(limits.sequences_max);
@@ -87,7 +93,6 @@ void StepInputs::sort_rows(const Batch& batch) {
                 continue;
             packed_row_[i] = static_cast<uint32_t>(order_.size());
             order_.push_back(i);
-            range.kv_length_max = std::max(range.kv_length_max, row.position + 1);
             lengths_[row.sequence] = std::max(lengths_[row.sequence], row.position + 1);
         }
         range.count = static_cast<uint32_t>(order_.size()) - range.first;
@@ -98,8 +103,8 @@ void StepInputs::sort_rows(const Batch& batch) {
 
 void StepInputs::pack_table(std::span<const PageId> pages, TableLocation& location) {
     location = {.first_page = kernels::RowInfo::no_page, .table = static_cast<uint32_t>(table_words_.size())};
-    if (!pages.empty() && are_consecutive(pages)) {
-        location.first_page = pages[0];
+    if (const auto first = consecutive_from(pages)) {
+        location.first_page = *first;
     } else {
         table_words_.insert(table_words_.end(), pages.begin(), pages.end());
     }
@@ -119,9 +124,16 @@ void StepInputs::pack_group(const Batch& batch, std::size_t group, MutableByteVi
         const TableLocation& location = locations_[row.sequence];
         infos[i] = {.input =
                         row.input == RowInput::slot ? row.value | kernels::RowInfo::input_is_slot : row.value,
-                    .index = row.position,
+                    .position = row.position,
+                    .attend_begin = attend_begin(row, cache_groups_[group]),
+                    .attend_end = row.attend_end,
                     .table = location.first_page == kernels::RowInfo::no_page ? location.table : 0,
                     .first_page = location.first_page};
+    }
+    for (std::size_t range = 0; range < range_count_; ++range) {
+        kernels::AttendMax& max = groups_[group].attend_max[range] = {};
+        for (const kernels::RowInfo& info : infos.subspan(row_ranges_[range].first, row_ranges_[range].count))
+            max.include(info.attend_begin, info.attend_end);
     }
     const auto words = take<uint32_t>(out, table_words_.size(), tables_[group]);
     std::copy(table_words_.begin(), table_words_.end(), words.begin());
@@ -165,9 +177,9 @@ void StepInputs::pack(const Batch& batch, MutableByteView out) {
 
 model::Step StepInputs::step(const vk::Range& inputs, const vk::Range& results) {
     for (std::size_t group = 0; group < groups_.size(); ++group) {
-        groups_[group] = {.infos = infos_[group].in(inputs),
-                          .tables = {tables_[group].in(inputs)},
-                          .angles = angles_[group].in(inputs)};
+        groups_[group].infos = infos_[group].in(inputs);
+        groups_[group].tables = {tables_[group].in(inputs)};
+        groups_[group].angles = angles_[group].in(inputs);
     }
     return {.row_ranges = std::span(row_ranges_).first(range_count_),
             .rows = static_cast<uint32_t>(order_.size()),

@@ -76,14 +76,15 @@ private:
     std::vector<uint32_t> order_;      ///< batch row of each packed row
     std::vector<uint32_t> packed_row_; ///< packed row of each batch row
     std::vector<uint32_t> lengths_;    ///< positions that a sequence's rows attend to
-    std::array<model::RowRange, 2> row_ranges_;
+    std::array<model::RowRange, model::row_ranges_max> row_ranges_;
     std::size_t range_count_ = 0;
     std::vector<TableLocation> locations_;
     std::vector<uint32_t> table_words_;
     std::vector<OutputRow> output_rows_;
-    std::vector<Section> infos_;  ///< [groups]
-    std::vector<Section> tables_; ///< [groups]
-    std::vector<Section> angles_; ///< [groups]
+    std::vector<CacheGroup> cache_groups_; ///< [groups]
+    std::vector<Section> infos_;           ///< [groups]
+    std::vector<Section> tables_;          ///< [groups]
+    std::vector<Section> angles_;          ///< [groups]
     std::vector<model::GroupInputs> groups_;
     Section output_indices_;
     Section sample_infos_;

@@ -71,13 +71,19 @@ Softmax softmax_over(const Problem& problem, uint32_t first, uint32_t end) {
     return result;
 }
 
-/// Cache and queries of rows that attend to [0, index] each.
+/// The positions that a row attends to.
+struct KeyRange {
+    uint32_t begin = 0;
+    uint32_t end = 0;
+};
+
+/// Cache and queries of rows.
 struct Setup {
     CacheContent content;
     TrialCache cache;
     std::vector<float> q;
-    std::vector<uint32_t> indices;
-    Attention operation; ///< all but window, softcap and path
+    std::vector<KeyRange> keys; ///< [rows]
+    Attention operation;        ///< all but softcap and path
 
     [[nodiscard]] Problem problem(uint32_t row, uint32_t head, float softcap) const {
         return {.query =
@@ -88,17 +94,22 @@ struct Setup {
     }
 };
 
-Setup set_up(Trial& trial, CacheFormat format, std::vector<uint32_t> indices) {
+Setup set_up(Trial& trial, CacheFormat format, std::vector<KeyRange> keys) {
     Noise noise(10);
     Setup setup;
-    const auto rows = static_cast<uint32_t>(indices.size());
-    const uint32_t kv_length_max = *std::max_element(indices.begin(), indices.end()) + 1;
-    setup.cache = put_noise_cache(trial, noise, {format, kv_heads, head_dim, kv_length_max}, setup.content);
-    setup.q = noise.numbers(uint64_t{rows} * width);
+    const auto rows = static_cast<uint32_t>(keys.size());
+    AttendMax attend_max;
     std::vector<RowInfo> infos;
     infos.reserve(rows);
-    for (const uint32_t index : indices)
-        infos.push_back({.index = index, .table = TrialCache::table_start});
+    for (const KeyRange& range : keys) {
+        attend_max.include(range.begin, range.end);
+        infos.push_back({.position = range.end - 1,
+                         .attend_begin = range.begin,
+                         .attend_end = range.end,
+                         .table = TrialCache::table_start});
+    }
+    setup.cache = put_noise_cache(trial, noise, {format, kv_heads, head_dim, attend_max.end}, setup.content);
+    setup.q = noise.numbers(uint64_t{rows} * width);
     setup.operation = {.rows = {.infos = trial.put(infos), .first = 0, .count = rows},
                        .q = trial.put_rows(setup.q, rows, width),
                        .output = trial.put_unset(rows, width),
@@ -106,24 +117,22 @@ Setup set_up(Trial& trial, CacheFormat format, std::vector<uint32_t> indices) {
                        .tables = {trial.put(setup.cache.table)},
                        .q_heads = q_heads,
                        .scale = scale,
-                       .kv_length_max = kv_length_max};
-    setup.indices = std::move(indices);
+                       .attend_max = attend_max};
+    setup.keys = std::move(keys);
     return setup;
 }
 
 /// Rows whose keys lie in one KV split.
-void pose_whole(Trial& trial, CacheFormat format, uint32_t window, float softcap) {
-    Setup setup = set_up(trial, format, {70, 33, 0});
-    setup.operation.window = window;
+void pose_whole(Trial& trial, CacheFormat format, std::vector<KeyRange> keys, float softcap) {
+    Setup setup = set_up(trial, format, std::move(keys));
     setup.operation.softcap = softcap;
     setup.operation.path = RowPath::prefill;
     attention(trial.library(), trial.recorder(), setup.operation);
     std::vector<Bounded> expected;
-    for (uint32_t row = 0; row < setup.indices.size(); ++row) {
-        const uint32_t end = setup.indices[row] + 1;
-        const uint32_t first = window != 0 && end > window ? end - window : 0;
+    for (uint32_t row = 0; row < setup.keys.size(); ++row) {
         for (uint32_t head = 0; head < q_heads; ++head) {
-            const Softmax exact = softmax_over(setup.problem(row, head, softcap), first, end);
+            const Softmax exact =
+                softmax_over(setup.problem(row, head, softcap), setup.keys[row].begin, setup.keys[row].end);
             for (const double mean : exact.mean)
                 expected.push_back({mean, 2 * exact.weight_error * 2});
         }
@@ -154,9 +163,8 @@ bool partials_hold(ByteView content, const std::vector<Softmax>& exact) {
 void pose_partial(Trial& trial, CacheFormat format) {
     const PlanTarget& target = trial.library().target();
     const uint32_t split_tokens = kv_split_tokens(target);
-    Setup setup = set_up(trial, format, {split_tokens + 40});
-    const uint64_t bytes =
-        attention_partial_bytes(target, 1, setup.operation.kv_length_max, q_heads, head_dim);
+    Setup setup = set_up(trial, format, {{0, split_tokens + 41}});
+    const uint64_t bytes = attention_partial_bytes(target, 1, setup.operation.attend_max, q_heads, head_dim);
     setup.operation.partials = trial.put(std::vector<uint32_t>(bytes / 4, 0xFFFFFFFFU));
     attention(trial.library(), trial.recorder(), setup.operation);
     std::vector<Softmax> exact;
@@ -171,8 +179,8 @@ void pose_partial(Trial& trial, CacheFormat format) {
 } // namespace
 
 void pose_attention(Trial& trial, const KernelUse&) {
-    pose_whole(trial, CacheFormat::f32, 0, 0);
-    pose_whole(trial, CacheFormat::q8_0, 41, 2);
+    pose_whole(trial, CacheFormat::f32, {{0, 71}, {0, 34}, {0, 1}}, 0);
+    pose_whole(trial, CacheFormat::q8_0, {{30, 71}, {0, 34}, {0, 1}}, 2);
     pose_partial(trial, CacheFormat::f16);
 }
 
@@ -184,7 +192,7 @@ void pose_attention_merge(Trial& trial, const KernelUse&) {
     Noise noise(11);
     const TrialCache cache =
         put_cache(trial, {CacheFormat::f16, kv_heads, head_dim, 1}); // no kernel reads it
-    const std::vector<RowInfo> infos{{.index = 3}, {.index = split_tokens + 3}};
+    const std::vector<RowInfo> infos{{.attend_end = 4}, {.attend_end = split_tokens + 4}};
     std::vector<float> partials;
     for (uint32_t i = 0; i < rows * q_heads * kv_splits; ++i) {
         const auto sums = noise.numbers(head_stride);
@@ -201,7 +209,7 @@ void pose_attention_merge(Trial& trial, const KernelUse&) {
                      .tables = {trial.put(cache.table)},
                      .q_heads = q_heads,
                      .scale = scale,
-                     .kv_length_max = split_tokens + 4,
+                     .attend_max = {.end = split_tokens + 4, .keys = split_tokens + 4},
                      .partials = trial.put(partials)});
     // The first row's keys lie in one KV split: attention() has finished it.
     std::vector<Bounded> expected(width, {Trial::unset, 0});

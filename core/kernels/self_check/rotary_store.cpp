@@ -70,7 +70,7 @@ void pose(Trial& trial, const RotaryShape& shape) {
     std::vector<RowInfo> infos;
     std::vector<float> angles;
     for (const uint32_t position : positions) {
-        infos.push_back({.index = position, .table = TrialCache::table_start});
+        infos.push_back({.position = position, .table = TrialCache::table_start});
         for (uint32_t p = 0; p < shape.rotated / 2; ++p) {
             const double angle = 3 * noise.number();
             angles.push_back(static_cast<float>(std::cos(angle)));

@@ -24,7 +24,8 @@ LinearWeights linear_weights(const Weights& weights, uint32_t layer, std::string
 }
 
 kernels::Attention attention_of(const Recording& recording, const AttentionBlock& block,
-                                const kernels::LayerCache& cache, const RowRange& range) {
+                                const kernels::LayerCache& cache, const RowRange& range,
+                                const kernels::AttendMax& attend_max) {
     const GroupInputs& inputs = recording.step.groups[block.group];
     return {.rows = rows_of(inputs, range.first, range.count),
             .q = recording.activations.q,
@@ -33,54 +34,62 @@ kernels::Attention attention_of(const Recording& recording, const AttentionBlock
             .tables = inputs.tables,
             .q_heads = block.q_heads,
             .scale = block.scale,
-            .window = block.window,
             .softcap = block.softcap,
             .path = range.path,
-            .kv_length_max = range.kv_length_max,
+            .attend_max = attend_max,
             .partials = recording.activations.attention_partials};
 }
 
 /// Decode rows per attention pass: as many as have room for their split-KV partials in the scratch buffer, at
 /// least one.
-uint32_t rows_per_pass(const Recording& recording, const AttentionBlock& block,
-                       const kernels::LayerCache& cache, const RowRange& range) {
+uint32_t rows_per_pass(const Recording& recording, const kernels::Attention& operation) {
     const uint64_t row_bytes = kernels::attention_partial_bytes(
-        recording.library.target(), 1, range.kv_length_max, block.q_heads, cache.head_dim);
+        recording.library.target(), 1, operation.attend_max, operation.q_heads, operation.cache.head_dim);
     if (row_bytes == 0)
-        return range.count;
+        return operation.rows.count;
     const uint64_t rows = recording.activations.attention_partials.bytes / row_bytes;
-    return static_cast<uint32_t>(std::clamp<uint64_t>(rows, 1, range.count));
+    return static_cast<uint32_t>(std::clamp<uint64_t>(rows, 1, operation.rows.count));
+}
+
+/// Attention of decode rows, and the merge of their KV splits.
+void record_decode_scores(const Recording& recording, const AttentionBlock& block,
+                          const kernels::LayerCache& cache, const RowRange& range,
+                          const kernels::AttendMax& attend_max) {
+    kernels::Library& library = recording.library;
+    vk::Recorder& recorder = recording.recorder;
+    const uint32_t pass_rows =
+        rows_per_pass(recording, attention_of(recording, block, cache, range, attend_max));
+    for (uint32_t done = 0; done < range.count; done += pass_rows) {
+        RowRange pass = range;
+        pass.first += done;
+        pass.count = std::min(pass_rows, range.count - done);
+        const kernels::Attention operation = attention_of(recording, block, cache, pass, attend_max);
+        const bool merged = kernels::attention_needs_merge(library.target(), operation);
+        if (merged && done > 0)
+            recorder.barrier(); // the previous pass has read the partials
+        kernels::attention(library, recorder, operation);
+        if (!merged)
+            continue;
+        recorder.barrier();
+        kernels::attention_merge(library, recorder, operation);
+    }
 }
 
 /// Attention of all row ranges. The prefill rows run between the same barriers as the first pass of decode
 /// rows.
 void record_scores(const Recording& recording, const AttentionBlock& block,
                    const kernels::LayerCache& cache) {
-    kernels::Library& library = recording.library;
-    vk::Recorder& recorder = recording.recorder;
-    for (const RowRange& range : recording.step.row_ranges) {
-        if (range.path == kernels::RowPath::prefill)
-            kernels::attention(library, recorder, attention_of(recording, block, cache, range));
-    }
-
-    for (const RowRange& range : recording.step.row_ranges) {
-        if (range.path == kernels::RowPath::prefill)
-            continue;
-        const uint32_t pass_rows = rows_per_pass(recording, block, cache, range);
-        for (uint32_t done = 0; done < range.count; done += pass_rows) {
-            RowRange pass = range;
-            pass.first += done;
-            pass.count = std::min(pass_rows, range.count - done);
-            const kernels::Attention operation = attention_of(recording, block, cache, pass);
-            const bool merged = kernels::attention_needs_merge(library.target(), operation);
-            if (merged && done > 0)
-                recorder.barrier(); // the previous pass has read the partials
-            kernels::attention(library, recorder, operation);
-            if (!merged)
-                continue;
-            recorder.barrier();
-            kernels::attention_merge(library, recorder, operation);
+    const std::span<const RowRange> ranges = recording.step.row_ranges;
+    const auto& attend_max = recording.step.groups[block.group].attend_max;
+    for (std::size_t i = 0; i < ranges.size(); ++i) {
+        if (ranges[i].path == kernels::RowPath::prefill) {
+            kernels::attention(recording.library, recording.recorder,
+                               attention_of(recording, block, cache, ranges[i], attend_max[i]));
         }
+    }
+    for (std::size_t i = 0; i < ranges.size(); ++i) {
+        if (ranges[i].path == kernels::RowPath::decode)
+            record_decode_scores(recording, block, cache, ranges[i], attend_max[i]);
     }
 }
 
@@ -127,7 +136,6 @@ AttentionBlock attention_block(const Weights& weights, const Config& config, uin
             .pairs = cache.rotary.pairs,
             .scale = config.attention_scale,
             .softcap = config.attention_softcap,
-            .window = cache.window_tokens,
             .group = group,
             .nan_probe = attention_nan_probe(layer),
             .post_norm = weights.find_vector(tensor_name(layer, "post_attention_norm.weight"))};

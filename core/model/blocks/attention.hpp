@@ -28,7 +28,6 @@ struct AttentionBlock {
     kernels::RotaryPairs pairs = kernels::RotaryPairs::adjacent;
     float scale = 0;        ///< of the scores
     float softcap = 0;      ///< of the scores; 0: none
-    uint32_t window = 0;    ///< 0: full attention
     uint32_t group = 0;     ///< cache group
     uint32_t nan_probe = 0; ///< number of its norm's probe
     std::optional<vk::Range> post_norm;
