@@ -1,4 +1,4 @@
-// Static checks of a parsed template: scopes, special names of macros, builtins.
+// Static checks of a parsed template: scopes and builtins.
 
 #include "core/jinja/ast.hpp"
 #include "core/jinja/builtins.hpp"
@@ -39,7 +39,6 @@ void for_each_node(const ExpressionPtr& expression, const Visit& visit) {
 template <class OnName, class OnNode>
 void walk(const Block& block, const OnName& on_name, const OnNode& on_node) {
     for (const auto& statement : block.statements) {
-        for_each_node(statement->call, on_node);
         for (const Target& target : statement->targets)
             for_each_name(target, on_name);
         for (const ExpressionPtr& expression : statement->expressions)
@@ -49,18 +48,6 @@ void walk(const Block& block, const OnName& on_name, const OnNode& on_node) {
         if (statement->kind == StatementKind::macro)
             on_name(statement->text);
     }
-}
-
-/// Returns those of `names` that the block reads, at any depth, before it assigns them.
-Names names_read_in(const Block& block, Names names) {
-    Names found;
-    walk(
-        block, [&](const std::string& name) { names.erase(name); },
-        [&](const Expression& node) {
-            if (node.kind == ExpressionKind::name && names.count(node.name) > 0)
-                found.insert(node.name);
-        });
-    return found;
 }
 
 /// Refuses filters, tests, methods, global functions and format strings that etna does not have.
@@ -84,6 +71,10 @@ private:
         if (!unsupported.empty())
             refuse(at, "format", unsupported);
     }
+    /// Whether the name is one that Jinja sets in macros, and the template does not.
+    [[nodiscard]] bool is_macro_variable(std::string_view name) const {
+        return name == "caller" || ((name == "kwargs" || name == "varargs") && assigned_.count(name) == 0);
+    }
     /// Returns an operand that is a string literal; null if it is not one.
     static const std::string* literal(const Expression& expression, std::size_t index) {
         const auto& operands = expression.operands;
@@ -105,6 +96,8 @@ void BuiltinCheck::check(const Expression& expression) {
         refuse(expression.at, "test", expression.name);
     } else if (expression.kind == ExpressionKind::call) {
         check_call(expression);
+    } else if (expression.kind == ExpressionKind::name && is_macro_variable(expression.name)) {
+        refuse(expression.at, "variable", expression.name);
     } else if (expression.sign == Operator::modulo && format != nullptr) {
         check_format(expression.at, unsupported_percent(*format));
     }
@@ -118,8 +111,7 @@ void BuiltinCheck::check_filter(const Expression& filter) {
     const bool has_test = by_attribute || filter.name == "select" || filter.name == "reject";
     const std::size_t index = by_attribute ? 2 : 1;
     const std::string* name = literal(filter, index);
-    const bool is_positional =
-        name != nullptr && filter.arguments[index - 1].kind == Argument::Kind::positional;
+    const bool is_positional = name != nullptr && filter.arguments[index - 1].empty();
     if (is_positional && filter.name == "map" && !is_filter(*name))
         refuse(filter.at, "filter", *name);
     if (is_positional && has_test && !is_test(*name))
@@ -224,9 +216,6 @@ void ScopeAnalysis::mentions(const Block& block, Frame& frame, bool is_condition
         case StatementKind::loop:
             reads(statement->expressions[0], frame);
             break;
-        case StatementKind::call:
-            reads(statement->call, frame);
-            break;
         case StatementKind::capture:
             stores(statement->targets[0], frame, is_conditional);
             break;
@@ -261,20 +250,9 @@ void ScopeAnalysis::loop(Statement& loop, Frame& frame) {
 }
 
 void ScopeAnalysis::macro(Statement& macro, const Frame& frame) {
-    auto used = names_read_in(macro.blocks[0], {"caller", "kwargs", "varargs"});
-    macro.uses_caller = used.count("caller") > 0;
-    Frame inside = {.parent = &frame, .mentioned = {"caller", "kwargs", "varargs"}};
-    for (std::size_t i = 0; i < macro.targets.size(); ++i) {
-        const std::string& name = macro.targets[i].name;
-        if (name == "caller" && macro.uses_caller && macro.expressions[i] == nullptr) {
-            fail(macro.targets[i].at, "When defining macros or call blocks the special \"caller\" argument "
-                                      "must be omitted or be given a default.");
-        }
-        used.erase(name);
-        inside.mentioned.insert(name);
-    }
-    macro.uses_keywords = used.count("kwargs") > 0;
-    macro.uses_varargs = used.count("varargs") > 0;
+    Frame inside = {.parent = &frame};
+    for (const Target& parameter : macro.targets)
+        inside.mentioned.insert(parameter.name);
     for (const ExpressionPtr& fallback : macro.expressions)
         reads(fallback, inside);
     nested(macro.blocks[0], std::move(inside));
@@ -295,7 +273,6 @@ void ScopeAnalysis::inner(Statement& statement, Frame& frame) {
         loop(statement, frame);
         break;
     case StatementKind::macro:
-    case StatementKind::call:
     case StatementKind::generation:
         macro(statement, frame);
         break;
@@ -307,14 +284,8 @@ void ScopeAnalysis::inner(Statement& statement, Frame& frame) {
         }
         break;
     default:
-        for (Block& block : statement.blocks) {
-            Frame inside = {.parent = &frame, .in_loop = frame.in_loop, .around_loop = frame.around_loop};
-            if (statement.kind == StatementKind::with) {
-                for (const Target& target : statement.targets)
-                    for_each_name(target, [&](const std::string& name) { inside.mentioned.insert(name); });
-            }
-            nested(block, std::move(inside));
-        }
+        for (Block& block : statement.blocks)
+            nested(block, {.parent = &frame, .in_loop = frame.in_loop, .around_loop = frame.around_loop});
     }
 }
 

@@ -46,7 +46,6 @@ enum class Operator : uint8_t {
     divide,
     floor_divide,
     modulo,
-    power,
     logical_and,
     logical_or,
     negate,
@@ -56,13 +55,6 @@ enum class Operator : uint8_t {
 
 enum class Comparison : uint8_t { equal, unequal, less, less_equal, greater, greater_equal, in, not_in };
 
-/// How an operand is passed to a call: `a`, `name=a`, `*a` or `**a`.
-struct Argument {
-    enum class Kind : uint8_t { positional, keyword, more_positional, more_keyword };
-    Kind kind = Kind::positional;
-    std::string name = {};
-};
-
 struct Expression {
     ExpressionKind kind = ExpressionKind::constant;
     Position at = {};
@@ -71,8 +63,8 @@ struct Expression {
     Operator sign = Operator::add;
     std::vector<Comparison> comparisons = {};
     std::vector<ExpressionPtr> operands = {};
-    std::vector<Argument> arguments = {}; ///< of the operands after the first
-    std::size_t height = 0;               ///< levels of expressions below this one
+    std::vector<std::string> arguments = {}; ///< keyword of each operand after the first; empty: positional
+    std::size_t height = 0;                  ///< levels of expressions below this one
 };
 
 /// Target of an assignment: a name, an attribute of a namespace, or a tuple of targets.
@@ -98,9 +90,7 @@ enum class StatementKind : uint8_t {
     assignment, ///< set: the target and its value
     capture,    ///< set without a value: the target, filters (may be null) and the block
     macro,      ///< the macro `text`: parameters as targets, their defaults (may be null) and the body
-    call,       ///< as a macro without a name, and `call`
     filter,     ///< the filters and the block
-    with,       ///< targets, their values and the block
     generation, ///< a block that is run as a macro without parameters
     break_loop,
     continue_loop,
@@ -113,15 +103,10 @@ struct Statement {
     std::vector<Target> targets = {};
     std::vector<ExpressionPtr> expressions = {};
     std::vector<Block> blocks = {};
-    ExpressionPtr call = {};
-    bool is_recursive = false; ///< of a loop
-    bool uses_caller = false;  ///< of a macro; set by analyse(), as are the fields below
-    bool uses_keywords = false;
-    bool uses_varargs = false;
 };
 
-/// Analyses a parsed template as the reference compiler does and fills in the fields that it names. Error:
-/// corrupt (an unknown or refused builtin, `break` outside a loop, assignment to `loop`).
+/// Analyses a parsed template as the reference compiler does and sets `Block::hidden`. Error: corrupt (an
+/// unknown or refused builtin, `break` outside a loop, assignment to `loop`).
 Status analyse(Block& tree);
 
 } // namespace etna::jinja

@@ -1,7 +1,5 @@
 #include "core/jinja/machine.hpp"
 
-#include "core/jinja/numbers.hpp"
-
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -59,20 +57,8 @@ Status Machine::check_depth(std::size_t depth) const {
 Result<Value> Machine::text(std::string bytes, bool markup) {
     const std::size_t size = bytes.size() + text_overhead_bytes;
     ETNA_CHECK(reserve(size));
-    auto made = std::make_shared<Text>(std::move(bytes), markup, memory_, size);
-    return Value(std::shared_ptr<const Text>(std::move(made)));
-}
-
-Result<Value> Machine::integer(std::string decimal) {
-    Value value = integer_value(std::move(decimal));
-    if (!value.is(Type::large))
-        return value;
-    const std::size_t size = value.large().decimal.size() + text_overhead_bytes;
-    ETNA_CHECK(reserve(size));
-    auto made = std::make_shared<LargeInteger>();
-    made->decimal = value.large().decimal;
-    made->charge.attach(memory_, size);
-    return Value(std::shared_ptr<const LargeInteger>(std::move(made)));
+    const auto kind = markup ? Text::Kind::markup : Text::Kind::plain;
+    return Value(std::make_shared<const Text>(std::move(bytes), kind, memory_, size));
 }
 
 Result<Value> Machine::sequence(std::vector<Value> items, bool is_tuple) {
@@ -86,13 +72,6 @@ Result<Value> Machine::sequence(std::vector<Value> items, bool is_tuple) {
     list->is_tuple = is_tuple;
     list->charge.attach(memory_, bytes);
     return Value(std::move(list));
-}
-
-Result<Value> Machine::pair(Value first, Value second) {
-    std::vector<Value> items;
-    items.push_back(std::move(first));
-    items.push_back(std::move(second));
-    return tuple(std::move(items));
 }
 
 Result<Value> Machine::dict(std::vector<Dict::Entry> entries) {
@@ -124,14 +103,6 @@ Status Machine::keep(const std::shared_ptr<List>& list) {
     return {};
 }
 
-Status Machine::keep(const std::shared_ptr<Dict>& dict) {
-    if (std::exchange(dict->is_mutated, true))
-        return {};
-    ETNA_CHECK(reserve(kept_bytes));
-    clearers_.emplace_back([dict] { std::exchange(dict->entries, {}).clear(); });
-    return {};
-}
-
 Result<Value> Machine::adopt(const Value& value) {
     ETNA_CHECK(check_depth(value.depth()));
     if (value.is_sequence()) {
@@ -152,7 +123,7 @@ Result<Value> Machine::adopt(const Value& value) {
         }
         return dict(std::move(entries));
     }
-    return value.is(Type::large) ? integer(value.large().decimal) : Result<Value>(value);
+    return value;
 }
 
 Status Machine::check_recursion() const {

@@ -51,6 +51,11 @@ Error value_error(fmt::format_string<Values...> message, Values&&... values) {
     return python_error("ValueError", message, std::forward<Values>(values)...);
 }
 
+/// Returns the error for an integer of more than 64 bits.
+inline Error overflow_error() {
+    return python_error("OverflowError", "templates cannot compute integers of more than 64 bits");
+}
+
 /// Returns the error for an exceeded limit.
 template <class... Values>
 Error limit_error(fmt::format_string<Values...> message, Values&&... values) {
@@ -90,11 +95,9 @@ public:
     Status reserve(std::size_t bytes);
 
     Result<Value> text(std::string bytes, bool markup = false);
-    Result<Value> integer(std::string decimal); ///< of any size, as integer_value() reads it
     Result<Value> list(std::vector<Value> items) { return sequence(std::move(items), false); }
     Result<Value> tuple(std::vector<Value> items) { return sequence(std::move(items), true); }
     Result<Value> dict(std::vector<Dict::Entry> entries); ///< TypeError for an unhashable key
-    Result<Value> pair(Value first, Value second);
     /// Creates an object that holds values; its constructor takes the depth first. Objects that can come to
     /// contain themselves must be passed to keep().
     template <class T, class... Rest>
@@ -105,7 +108,6 @@ public:
     }
     Status keep(std::shared_ptr<Object> object);
     Status keep(const std::shared_ptr<List>& list);
-    Status keep(const std::shared_ptr<Dict>& dict);
     Status check_depth(std::size_t depth) const;
 
     /// Copies a value from the caller of the rendering into the rendering's own containers.

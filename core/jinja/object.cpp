@@ -101,7 +101,7 @@ Result<int64_t> integer_argument(const Value& value) {
     if (const auto integer = integer_of(value))
         return *integer;
     if (value.is(Type::large))
-        return python_error("OverflowError", "Python int too large to convert to C ssize_t");
+        return overflow_error();
     return type_error("'{}' object cannot be interpreted as an integer", type_name(value));
 }
 

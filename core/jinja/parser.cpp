@@ -124,8 +124,7 @@ Status Parser::statement(Block& out) {
     constexpr std::pair<std::string_view, StatementKind> tags[] = {
         {"if", StatementKind::choice},        {"for", StatementKind::loop},
         {"set", StatementKind::assignment},   {"macro", StatementKind::macro},
-        {"call", StatementKind::call},        {"filter", StatementKind::filter},
-        {"with", StatementKind::with},        {"generation", StatementKind::generation},
+        {"filter", StatementKind::filter},    {"generation", StatementKind::generation},
         {"break", StatementKind::break_loop}, {"continue", StatementKind::continue_loop}};
     if (!at(TokenType::name))
         return syntax_error(current().at, "tag name expected");
@@ -152,18 +151,12 @@ Status Parser::statement(Block& out) {
         ETNA_CHECK(add_block(result, "endmacro"));
         break;
     }
-    case StatementKind::call:
-        ETNA_CHECK(call_statement(result));
-        break;
     case StatementKind::filter: {
         ETNA_TRY(auto filters, filter_chain(nullptr, true));
         result.expressions.push_back(std::move(filters));
         ETNA_CHECK(add_block(result, "endfilter"));
         break;
     }
-    case StatementKind::with:
-        ETNA_CHECK(with_statement(result));
-        break;
     case StatementKind::generation:
         ETNA_CHECK(add_block(result, "endgeneration"));
         break;
@@ -220,7 +213,8 @@ Status Parser::for_statement(Statement& out) {
     }
     out.expressions.push_back(std::move(items));
     out.expressions.push_back(std::move(test));
-    out.is_recursive = skip("recursive");
+    if (at("recursive"))
+        return refusal(current().at, "loop modifier", "recursive");
     ETNA_TRY(auto body, block({"endfor", "else"}));
     out.blocks.push_back(std::move(body));
     if (take().text == "else")
@@ -294,29 +288,6 @@ Status Parser::signature(Statement& out) {
         out.expressions.push_back(std::move(fallback));
         return {};
     });
-}
-
-Status Parser::call_statement(Statement& out) {
-    const Position begin = current().at;
-    if (at("("))
-        ETNA_CHECK(signature(out));
-    ETNA_TRY(out.call, expression());
-    if (out.call->kind != ExpressionKind::call)
-        return syntax_error(begin, "expected call");
-    return add_block(out, "endcall");
-}
-
-Status Parser::with_statement(Statement& out) {
-    while (!at(TokenType::block_end)) {
-        if (!out.targets.empty())
-            ETNA_CHECK(expect(","));
-        ETNA_TRY(auto assigned, target(Attributes::refused));
-        ETNA_CHECK(expect("="));
-        ETNA_TRY(auto value, expression());
-        out.targets.push_back(std::move(assigned));
-        out.expressions.push_back(std::move(value));
-    }
-    return add_block(out, "endwith");
 }
 
 Result<Block> parse(std::string_view source, const Limits& limits) {

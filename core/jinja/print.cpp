@@ -106,9 +106,8 @@ Result<std::string> whole_number_text(const Value& value) {
         return type_error("%d format: a real number is required, not {}", type_name(value));
     if (!value.is(Type::real))
         return integer_text(value);
-    if (!std::isfinite(value.real()))
-        return value_error("cannot convert an infinite float or NaN to integer");
-    return whole_text(value.real());
+    const auto whole = whole_number(value.real());
+    return whole ? std::to_string(*whole) : Result<std::string>(overflow_error());
 }
 
 } // namespace
@@ -199,7 +198,7 @@ Result<std::string> to_repr(Machine& machine, const Value& value) {
     case Type::dict:
         return dict_repr(machine, *value.dict());
     case Type::object:
-        return value.object()->repr(machine);
+        return type_error("a template cannot print a value of type '{}'", type_name(value));
     }
     return std::string();
 }

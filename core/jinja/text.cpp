@@ -255,25 +255,13 @@ std::vector<std::string> split(std::string_view text, std::optional<std::string_
     return parts;
 }
 
-std::vector<std::string> split_from_right(std::string_view text, std::optional<std::string_view> separator,
-                                          int64_t splits_max) {
-    const std::string mirrored_separator = reversed(separator.value_or(""));
-    auto parts =
-        split(reversed(text), separator ? std::optional<std::string_view>(mirrored_separator) : std::nullopt,
-              splits_max);
-    std::reverse(parts.begin(), parts.end());
-    for (std::string& part : parts)
-        part = reversed(part);
-    return parts;
-}
-
 std::string reversed(std::string_view text) {
     std::u32string letters = decode(text);
     std::reverse(letters.begin(), letters.end());
     return encode(letters);
 }
 
-std::vector<std::string> split_lines(std::string_view text, LineEnds ends) {
+std::vector<std::string> split_lines(std::string_view text) {
     std::vector<std::string> lines;
     std::size_t begin = 0;
     for (std::size_t position = 0; position < text.size();) {
@@ -282,7 +270,7 @@ std::vector<std::string> split_lines(std::string_view text, LineEnds ends) {
         if (is_line_end(decoded.code_point)) {
             if (decoded.code_point == '\r' && next < text.size() && text[next] == '\n')
                 ++next;
-            lines.emplace_back(text.substr(begin, (ends == LineEnds::included ? next : position) - begin));
+            lines.emplace_back(text.substr(begin, position - begin));
             begin = next;
         }
         position = next;

@@ -48,14 +48,11 @@ std::size_t find_in(std::string_view text, std::string_view part, std::size_t fr
 std::string_view stripped(std::string_view text, std::optional<std::string_view> characters, Side side);
 
 /// str.split(): splits at runs of white space, or at each `separator` (not empty), at most `splits_max`
-/// times; negative: no limit. split_from_right() is rsplit().
+/// times; negative: no limit.
 std::vector<std::string> split(std::string_view text, std::optional<std::string_view> separator,
                                int64_t splits_max);
-std::vector<std::string> split_from_right(std::string_view text, std::optional<std::string_view> separator,
-                                          int64_t splits_max);
 std::string reversed(std::string_view text);
-enum class LineEnds : uint8_t { dropped, included };
-std::vector<std::string> split_lines(std::string_view text, LineEnds ends);
+std::vector<std::string> split_lines(std::string_view text); ///< without the line ends
 
 /// Replaces at most `count` occurrences; negative: all. An empty `from` matches between all characters.
 std::string replaced(std::string_view text, std::string_view from, std::string_view to, int64_t count);

@@ -36,19 +36,19 @@ Value Value::dict(std::vector<std::pair<std::string, Value>> entries) {
 }
 
 Type Value::type() const {
-    constexpr Type types[] = {Type::undefined, Type::none,   Type::boolean, Type::integer, Type::large,
-                              Type::real,      Type::string, Type::list,    Type::dict,    Type::object};
+    constexpr Type types[] = {Type::undefined, Type::none, Type::boolean, Type::integer, Type::real,
+                              Type::string,    Type::list, Type::dict,    Type::object};
     const Type type = types[content_.index()];
+    if (type == Type::string && text().kind == Text::Kind::integer)
+        return Type::large;
     return type == Type::list && sequence()->is_tuple ? Type::tuple : type;
 }
 
 bool Value::same_as(const Value& other) const {
     if (type() != other.type())
         return false;
-    if (is(Type::string))
+    if (is(Type::string) || is(Type::large))
         return string() == other.string() && is_markup() == other.is_markup();
-    if (is(Type::large))
-        return large().decimal == other.large().decimal;
     return is(Type::none) || content_ == other.content_;
 }
 
@@ -75,10 +75,8 @@ Value undefined(std::string hint) {
 }
 
 bool is_hashable(const Value& value) {
-    if (value.is(Type::list) || value.is(Type::dict))
+    if (value.is(Type::list) || value.is(Type::dict) || value.is(Type::large))
         return false;
-    if (value.is(Type::object))
-        return value.object()->is_hashable();
     if (!value.is(Type::tuple))
         return true;
     const auto& items = value.sequence()->items;
@@ -157,13 +155,6 @@ void Dict::set(const Value& key, Value value) {
     } else if (entries.size() > indexed_from) {
         index.emplace(hash_of(key), entries.size() - 1);
     }
-}
-
-void Dict::erase(std::size_t position) {
-    entries.erase(entries.begin() + static_cast<std::ptrdiff_t>(position));
-    index.clear();
-    for (std::size_t i = 0; entries.size() >= indexed_from && i < entries.size(); ++i)
-        index.emplace(hash_of(entries[i].key), i);
 }
 
 } // namespace etna::jinja

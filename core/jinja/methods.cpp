@@ -1,4 +1,4 @@
-// Methods of str.
+// Methods of str, list and dict.
 
 #include "core/jinja/builtins.hpp"
 #include "core/jinja/operators.hpp"
@@ -6,8 +6,6 @@
 #include "core/jinja/text.hpp"
 
 #include <algorithm>
-
-#include <fmt/format.h>
 
 namespace etna::jinja {
 namespace {
@@ -39,17 +37,6 @@ Result<Value> str_strip(Machine& machine, const Value& self, const Bound& argume
     return like(machine, self, std::string(stripped(self.string(), characters, side)));
 }
 
-Result<Value> string_list(Machine& machine, const Value& self, std::vector<std::string> parts) {
-    std::vector<Value> items;
-    items.reserve(parts.size());
-    for (std::string& part : parts) {
-        ETNA_TRY(auto item, like(machine, self, std::move(part)));
-        items.push_back(std::move(item));
-    }
-    return machine.list(std::move(items));
-}
-
-template <std::vector<std::string> (*divide)(std::string_view, std::optional<std::string_view>, int64_t)>
 Result<Value> str_split(Machine& machine, const Value& self, const Bound& arguments) {
     std::optional<std::string_view> separator;
     if (const Value* given = arguments.not_none(0)) {
@@ -60,16 +47,14 @@ Result<Value> str_split(Machine& machine, const Value& self, const Bound& argume
         separator = given->string();
     }
     ETNA_TRY(const int64_t splits_max, integer_argument(arguments.at(1), -1));
-    const std::size_t effort = separator ? separator->size() + 1 : 1; // rsplit compares at every offset
     ETNA_CHECK(machine.room_for(self.string().size()));
-    ETNA_CHECK(machine.spend(static_cast<uint64_t>(self.string().size()) * effort));
-    return string_list(machine, self, divide(self.string(), separator, splits_max));
-}
-
-Result<Value> str_splitlines(Machine& machine, const Value& self, const Bound& arguments) {
-    ETNA_TRY(const bool with_ends, flag(machine, arguments.at(0), false));
-    return string_list(machine, self,
-                       split_lines(self.string(), with_ends ? LineEnds::included : LineEnds::dropped));
+    ETNA_CHECK(machine.spend(self.string().size() * search_work));
+    std::vector<Value> items;
+    for (std::string& part : split(self.string(), separator, splits_max)) {
+        ETNA_TRY(auto item, like(machine, self, std::move(part)));
+        items.push_back(std::move(item));
+    }
+    return machine.list(std::move(items));
 }
 
 Result<Value> str_replace(Machine& machine, const Value& self, const Bound& arguments) {
@@ -100,20 +85,6 @@ Result<Value> str_join(Machine& machine, const Value& self, const Bound& argumen
 
 enum class End : uint8_t { front, back };
 
-bool has_affix(std::string_view text, std::string_view part, End end) {
-    return part.size() <= text.size() &&
-           text.substr(end == End::front ? 0 : text.size() - part.size(), part.size()) == part;
-}
-
-template <End end>
-Result<Value> str_remove(Machine& machine, const Value& self, const Bound& arguments) {
-    ETNA_TRY(const auto part, string_argument(*arguments.at(0), "removeprefix"));
-    const std::string& text = self.string();
-    if (!has_affix(text, part, end))
-        return self;
-    return like(machine, self, text.substr(end == End::front ? part.size() : 0, text.size() - part.size()));
-}
-
 template <End end>
 Result<Value> str_has_affix(Machine& machine, const Value& self, const Bound& arguments) {
     const Value& given = *arguments.at(0);
@@ -124,7 +95,9 @@ Result<Value> str_has_affix(Machine& machine, const Value& self, const Bound& ar
     for (const Value& each : given.is(Type::tuple) ? given.sequence()->items : std::vector<Value>{given}) {
         ETNA_TRY(const std::string part, string_argument(each, "startswith"));
         ETNA_CHECK(machine.spend(part.size()));
-        if (has_affix(self.string(), part, end))
+        const std::string_view text = self.string();
+        if (part.size() <= text.size() &&
+            text.substr(end == End::front ? 0 : text.size() - part.size(), part.size()) == part)
             return Value(true);
     }
     return Value(false);
@@ -151,23 +124,86 @@ constexpr Native string_methods_table[] = {
     {"join", "/iterable", 1, str_join},
     {"lower", "", 0, str_converted<lower_case>},
     {"lstrip", "/chars", 0, str_strip<Side::left>},
-    {"removeprefix", "/prefix", 1, str_remove<End::front>},
-    {"removesuffix", "/suffix", 1, str_remove<End::back>},
     {"replace", "/old new count", 2, str_replace},
-    {"rsplit", "sep maxsplit", 0, str_split<split_from_right>},
     {"rstrip", "/chars", 0, str_strip<Side::right>},
-    {"split", "sep maxsplit", 0, str_split<split>},
-    {"splitlines", "keepends", 0, str_splitlines},
+    {"split", "sep maxsplit", 0, str_split},
     {"startswith", "/prefix", 1, str_has_affix<End::front>},
     {"strip", "/chars", 0, str_strip<Side::both>},
     {"title", "", 0, str_title},
     {"upper", "", 0, str_converted<upper_case>},
 };
 
+Result<Value> list_append(Machine& machine, const Value& self, const Bound& arguments) {
+    const Value& item = *arguments.at(0);
+    const auto& list = self.sequence();
+    ETNA_CHECK(machine.check_depth(item.depth() + 1));
+    ETNA_CHECK(machine.reserve(sizeof(Value)));
+    ETNA_CHECK(machine.keep(list));
+    list->depth = std::max(list->depth, item.depth() + 1);
+    list->charge.grow(sizeof(Value));
+    list->items.push_back(item);
+    return Value(None{});
+}
+
+Result<Value> list_pop(Machine& machine, const Value& self, const Bound& arguments) {
+    ETNA_TRY(int64_t index, integer_argument(arguments.at(0), -1));
+    auto& items = self.sequence()->items;
+    const auto size = static_cast<int64_t>(items.size());
+    index += index < 0 ? size : 0;
+    if (index < 0 || index >= size)
+        return python_error("IndexError", "{}", size == 0 ? "pop from empty list" : "pop index out of range");
+    ETNA_CHECK(machine.keep(self.sequence()));
+    ETNA_CHECK(machine.spend(items.size()));
+    Value taken = items[static_cast<std::size_t>(index)];
+    items.erase(items.begin() + index);
+    return taken;
+}
+
+Result<Value> dict_get(Machine& /*machine*/, const Value& self, const Bound& arguments) {
+    if (!is_hashable(*arguments.at(0)))
+        return type_error("unhashable type: '{}'", type_name(*arguments.at(0)));
+    if (const Value* found = self.dict()->find(*arguments.at(0)))
+        return *found;
+    return arguments.at(1) != nullptr ? *arguments.at(1) : Value(None{});
+}
+
+Result<Value> dict_items(Machine& machine, const Value& self, const Bound& /*arguments*/) {
+    ETNA_TRY(auto pairs, pairs_of(machine, self));
+    return make_view(machine, "dict_items", std::move(pairs));
+}
+
+Result<Value> dict_keys(Machine& machine, const Value& self, const Bound& /*arguments*/) {
+    ETNA_TRY(auto keys, items_of(machine, self));
+    return make_view(machine, "dict_keys", std::move(keys));
+}
+
+Result<Value> dict_values(Machine& machine, const Value& self, const Bound& /*arguments*/) {
+    std::vector<Value> values;
+    for (const Dict::Entry& entry : self.dict()->entries)
+        values.push_back(entry.value);
+    return make_view(machine, "dict_values", std::move(values));
+}
+
+constexpr Native list_methods_table[] = {{"append", "/object", 1, list_append},
+                                         {"pop", "/index", 0, list_pop}};
+
+constexpr Native dict_methods_table[] = {{"get", "/key default", 1, dict_get},
+                                         {"items", "", 0, dict_items},
+                                         {"keys", "", 0, dict_keys},
+                                         {"values", "", 0, dict_values}};
+
 } // namespace
 
 std::span<const Native> string_methods() {
     return string_methods_table;
+}
+
+std::span<const Native> list_methods() {
+    return list_methods_table;
+}
+
+std::span<const Native> dict_methods() {
+    return dict_methods_table;
 }
 
 } // namespace etna::jinja
