@@ -39,6 +39,7 @@ void for_each_node(const ExpressionPtr& expression, const Visit& visit) {
 template <class OnName, class OnNode>
 void walk(const Block& block, const OnName& on_name, const OnNode& on_node) {
     for (const auto& statement : block.statements) {
+        for_each_node(statement->call, on_node);
         for (const Target& target : statement->targets)
             for_each_name(target, on_name);
         for (const ExpressionPtr& expression : statement->expressions)
@@ -71,9 +72,9 @@ private:
         if (!unsupported.empty())
             refuse(at, "format", unsupported);
     }
-    /// Whether the name is one that Jinja sets in macros, and the template does not.
+    /// Whether the name is one of further arguments, which Jinja sets in macros, and the template does not.
     [[nodiscard]] bool is_macro_variable(std::string_view name) const {
-        return name == "caller" || ((name == "kwargs" || name == "varargs") && assigned_.count(name) == 0);
+        return (name == "kwargs" || name == "varargs") && assigned_.count(name) == 0;
     }
     /// Returns an operand that is a string literal; null if it is not one.
     static const std::string* literal(const Expression& expression, std::size_t index) {
@@ -216,6 +217,9 @@ void ScopeAnalysis::mentions(const Block& block, Frame& frame, bool is_condition
         case StatementKind::loop:
             reads(statement->expressions[0], frame);
             break;
+        case StatementKind::call:
+            reads(statement->call, frame);
+            break;
         case StatementKind::capture:
             stores(statement->targets[0], frame, is_conditional);
             break;
@@ -250,9 +254,21 @@ void ScopeAnalysis::loop(Statement& loop, Frame& frame) {
 }
 
 void ScopeAnalysis::macro(Statement& macro, const Frame& frame) {
-    Frame inside = {.parent = &frame};
-    for (const Target& parameter : macro.targets)
-        inside.mentioned.insert(parameter.name);
+    const auto read = [&](const Expression& node) {
+        macro.uses_caller |= node.kind == ExpressionKind::name && node.name == "caller";
+    };
+    walk(macro.blocks[0], [](const std::string&) {}, read);
+    Frame inside = {.parent = &frame, .mentioned = {"caller"}};
+    for (std::size_t i = 0; i < macro.targets.size(); ++i) {
+        inside.mentioned.insert(macro.targets[i].name);
+        if (macro.targets[i].name != "caller")
+            continue;
+        if (macro.uses_caller && macro.expressions[i] == nullptr) {
+            fail(macro.targets[i].at, "When defining macros or call blocks the special \"caller\" argument "
+                                      "must be omitted or be given a default.");
+        }
+        macro.uses_caller = false;
+    }
     for (const ExpressionPtr& fallback : macro.expressions)
         reads(fallback, inside);
     nested(macro.blocks[0], std::move(inside));
@@ -273,6 +289,7 @@ void ScopeAnalysis::inner(Statement& statement, Frame& frame) {
         loop(statement, frame);
         break;
     case StatementKind::macro:
+    case StatementKind::call:
     case StatementKind::generation:
         macro(statement, frame);
         break;
@@ -284,8 +301,14 @@ void ScopeAnalysis::inner(Statement& statement, Frame& frame) {
         }
         break;
     default:
-        for (Block& block : statement.blocks)
-            nested(block, {.parent = &frame, .in_loop = frame.in_loop, .around_loop = frame.around_loop});
+        for (Block& block : statement.blocks) {
+            Frame inside = {.parent = &frame, .in_loop = frame.in_loop, .around_loop = frame.around_loop};
+            if (statement.kind == StatementKind::with) {
+                for (const Target& target : statement.targets)
+                    for_each_name(target, [&](const std::string& name) { inside.mentioned.insert(name); });
+            }
+            nested(block, std::move(inside));
+        }
     }
 }
 

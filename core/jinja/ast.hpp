@@ -90,7 +90,9 @@ enum class StatementKind : uint8_t {
     assignment, ///< set: the target and its value
     capture,    ///< set without a value: the target, filters (may be null) and the block
     macro,      ///< the macro `text`: parameters as targets, their defaults (may be null) and the body
+    call,       ///< as a macro without a name, and `call`
     filter,     ///< the filters and the block
+    with,       ///< targets, their values and the block
     generation, ///< a block that is run as a macro without parameters
     break_loop,
     continue_loop,
@@ -103,10 +105,12 @@ struct Statement {
     std::vector<Target> targets = {};
     std::vector<ExpressionPtr> expressions = {};
     std::vector<Block> blocks = {};
+    ExpressionPtr call = {};
+    bool uses_caller = false; ///< of a macro: it reads `caller`, no parameter; set by analyse()
 };
 
-/// Analyses a parsed template as the reference compiler does and sets `Block::hidden`. Error: corrupt (an
-/// unknown or refused builtin, `break` outside a loop, assignment to `loop`).
+/// Analyses a parsed template as the reference compiler does and fills in the fields that it names. Error:
+/// corrupt (an unknown or refused builtin, `break` outside a loop, assignment to `loop`).
 Status analyse(Block& tree);
 
 } // namespace etna::jinja

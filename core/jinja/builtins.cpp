@@ -17,11 +17,11 @@ namespace {
 
 constexpr std::string_view refused_functions = " cycler dict gettext joiner lipsum ngettext ";
 constexpr std::string_view refused_methods =
-    " as_integer_ratio bit_count bit_length casefold center changed clear conjugate copy count cycle encode "
-    "expandtabs extend format_map fromhex fromkeys hex index insert is_integer isalnum isalpha isascii "
+    " as_integer_ratio bit_count bit_length casefold center changed clear conjugate count cycle encode "
+    "expandtabs format_map fromhex fromkeys hex index insert is_integer isalnum isalpha isascii "
     "isdecimal isdigit isidentifier islower isnumeric isprintable isspace istitle isupper ljust maketrans "
     "partition popitem remove removeprefix removesuffix reverse rfind rindex rjust rpartition rsplit "
-    "setdefault sort splitlines swapcase to_bytes translate update zfill ";
+    "setdefault sort splitlines swapcase to_bytes translate zfill ";
 
 bool has_word(std::string_view words, std::string_view name) {
     return words.find(fmt::format(" {} ", name)) != std::string_view::npos;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/jinja/ast.hpp"
 #include "core/jinja/machine.hpp"
 
 #include <optional>
@@ -35,12 +36,10 @@ std::span<const Native> dict_methods();
 /// Returns the truth value of an argument; `fallback` if it is null.
 Result<bool> flag(Machine& machine, const Value* argument, bool fallback);
 
-enum class SortOrder : uint8_t { ascending, descending };
-
-/// Returns indices into `keys` in the order of Python's stable sort. TypeError if two keys cannot be
-/// compared.
+/// Returns indices into `keys` in the order of Python's stable sort; `before` is less or greater. TypeError
+/// if two keys cannot be compared.
 Result<std::vector<std::size_t>> sorted_order(Machine& machine, const std::vector<Value>& keys,
-                                              SortOrder order);
+                                              Comparison before);
 
 /// The result of namespace(): the only type with attributes that a template can assign.
 class Namespace final : public Object {
@@ -52,10 +51,7 @@ public:
     [[nodiscard]] std::string_view type_name() const override { return "Namespace"; }
     [[nodiscard]] std::string owner_name() const override { return "jinja2.utils.Namespace object"; }
     Result<OptionalValue> attribute(Machine& machine, std::string_view name) override;
-    void clear() override {
-        attributes_.entries.clear();
-        attributes_.index.clear();
-    }
+    void clear() override { attributes_.clear(); }
 
 private:
     Dict attributes_;

@@ -80,7 +80,8 @@ Result<Value> items_filter(Machine& machine, const Value& self, const Bound& /*a
 Result<Value> reverse_filter(Machine& machine, const Value& self, const Bound& /*arguments*/) {
     if (self.is(Type::string)) {
         ETNA_CHECK(machine.reserve(self.string().size() * 4));
-        return machine.text(reversed(self.string()), self.is_markup());
+        const std::u32string letters = decode(self.string());
+        return machine.text(encode(std::u32string(letters.rbegin(), letters.rend())), self.is_markup());
     }
     if (!is_iterable(self))
         return python_error("FilterArgumentError", "argument must be iterable");
@@ -192,8 +193,7 @@ Result<Value> unique_filter(Machine& machine, const Value& self, const Bound& ar
     for (Value& item : items) {
         ETNA_TRY(const auto value, follow(machine, item, path));
         ETNA_TRY(const auto key, key_of(machine, value, letters));
-        if (!is_hashable(key))
-            return type_error("unhashable type: '{}'", type_name(key));
+        ETNA_CHECK(check_hashable(key));
         ETNA_CHECK(machine.reserve(sizeof(Dict::Entry)));
         if (seen.position(key))
             continue;
@@ -228,7 +228,7 @@ Result<Value> extreme_filter(Machine& machine, const Value& self, const Bound& a
 Result<Value> sorted_items(Machine& machine, const std::vector<Value>& items, const std::vector<Value>& keys,
                            bool is_reversed) {
     ETNA_TRY(const auto order,
-             sorted_order(machine, keys, is_reversed ? SortOrder::descending : SortOrder::ascending));
+             sorted_order(machine, keys, is_reversed ? Comparison::greater : Comparison::less));
     std::vector<Value> result;
     result.reserve(order.size());
     for (const std::size_t index : order)
@@ -315,10 +315,9 @@ std::span<const Native> sequence_filters() {
 
 /// Bottom-up merge sort: stable, and safe if a comparison fails or is inconsistent (NaN).
 Result<std::vector<std::size_t>> sorted_order(Machine& machine, const std::vector<Value>& keys,
-                                              SortOrder order) {
+                                              Comparison before) {
     std::vector<std::size_t> indices(keys.size());
     std::iota(indices.begin(), indices.end(), std::size_t{0});
-    const Comparison before = order == SortOrder::ascending ? Comparison::less : Comparison::greater;
     std::vector<std::size_t> merged(indices.size());
     for (std::size_t width = 1; width < indices.size(); width *= 2) {
         for (std::size_t begin = 0; begin < indices.size(); begin += 2 * width) {

@@ -162,10 +162,24 @@ Result<Value> int_filter(Machine& machine, const Value& self, const Bound& argum
     return whole ? Value(*whole) : Result<Value>(overflow_error());
 }
 
+Result<Value> float_filter(Machine& /*machine*/, const Value& self, const Bound& arguments) {
+    if (self.is(Type::undefined))
+        return undefined_error(self);
+    if (self.is(Type::large))
+        return overflow_error();
+    const auto number = self.is(Type::string) ? parse_real(self.string())
+                        : is_number(self)     ? std::optional(real_of(self))
+                                              : std::nullopt;
+    if (number)
+        return Value(*number);
+    return arguments.at(0) != nullptr ? *arguments.at(0) : Value(0.0);
+}
+
 constexpr Native text_filters_table[] = {
     {"capitalize", "", 0, case_filter<capital_case>},
     {"e", "", 0, escape_filter},
     {"escape", "", 0, escape_filter},
+    {"float", "default", 0, float_filter},
     {"format", "*", 0, format_filter},
     {"from_json", "", 0, from_json_filter},
     {"fromjson", "", 0, from_json_filter},

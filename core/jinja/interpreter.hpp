@@ -88,6 +88,7 @@ private:
     Result<Flow> run(const Statement& statement);
     Result<Flow> run_loop(const Statement& loop);
     Result<Flow> run_capture(const Statement& statement);
+    Status run_call(const Statement& block);
 
     Status write(std::string_view text);
     /// Calls execute() with output redirected to `text`.

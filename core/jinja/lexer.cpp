@@ -111,6 +111,8 @@ private:
     void add(TokenType type, std::size_t at, std::string text = {}, Value number = {});
     void add_data(std::size_t from, const Tag* tag);
     Status skip_comment(const Tag& tag);
+    [[nodiscard]] std::optional<std::size_t> after_word(const Tag& tag, std::string_view word) const;
+    Result<bool> raw_block(const Tag& tag);
     Status tag_content(const Tag& tag);
     Status add_token();
     Status add_sign();
@@ -210,6 +212,37 @@ Status Lexer::skip_comment(const Tag& tag) {
     position_ = after_close(end, '#', before);
     line_starts_ = source_[position_ - 1] == '\n';
     return {};
+}
+
+/// Returns the offset after the word of a tag that has only this word; nothing for other tags.
+std::optional<std::size_t> Lexer::after_word(const Tag& tag, std::string_view word) const {
+    const std::size_t begin = skip_spaces(source_, tag.content);
+    const std::size_t end = skip_spaces(source_, begin + word.size());
+    const bool has_word = tag.kind == '%' && source_.compare(begin, word.size(), word) == 0;
+    return has_word && closing(end, '%') ? std::optional(end) : std::nullopt;
+}
+
+/// Whether the tag opens a raw block; if so, adds its text and skips it.
+Result<bool> Lexer::raw_block(const Tag& tag) {
+    const auto opened = after_word(tag, "raw");
+    if (!opened || at(*opened) == '+')
+        return false;
+    const std::size_t begin = after_close(*closing(*opened, '%'), '%', at(*opened) == '-' ? '-' : '+');
+    position_ = begin;
+    line_starts_ = source_[begin - 1] == '\n';
+    while (const auto end_tag = next_tag()) {
+        position_ = end_tag->at + 1;
+        const auto ended = after_word(*end_tag, "endraw");
+        if (!ended)
+            continue;
+        add_data(begin, &*end_tag);
+        position_ = after_close(*closing(*ended, '%'), '%', at(*ended));
+        line_starts_ = source_[position_ - 1] == '\n';
+        return true;
+    }
+    if (begin == source_.size()) // as in the reference, the end is required only if something follows
+        return true;
+    return syntax_error(position_of(tag.at), "Missing end of raw directive");
 }
 
 Status Lexer::tag_content(const Tag& tag) {
@@ -348,10 +381,9 @@ Result<std::vector<Token>> Lexer::run() {
             ETNA_CHECK(skip_comment(*tag));
             continue;
         }
-        const std::size_t begin = tokens_.size();
-        ETNA_CHECK(tag_content(*tag));
-        if (tag->kind == '%' && tokens_.size() > begin + 1 && tokens_[begin + 1].text == "raw")
-            return refusal(tokens_[begin + 1].at, "tag", "raw"); // what follows need not be valid
+        ETNA_TRY(const bool was_raw, raw_block(*tag));
+        if (!was_raw)
+            ETNA_CHECK(tag_content(*tag));
     }
     if (position_ < source_.size())
         add_data(position_, nullptr);

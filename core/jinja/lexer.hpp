@@ -38,8 +38,8 @@ Error syntax_error(Position at, std::string_view message);
 Error refusal(Position at, std::string_view kind, std::string_view name);
 
 /// Splits a template into tokens as Jinja's lexer does with trim_blocks and lstrip_blocks on and
-/// keep_trailing_newline off. The last token is `end`. Error: corrupt (unknown character, unbalanced bracket,
-/// unclosed comment or string, refused number or raw block).
+/// keep_trailing_newline off; comments and raw blocks are resolved. The last token is `end`. Error: corrupt
+/// (unknown character, unbalanced bracket, unclosed comment or string, refused number).
 Result<std::vector<Token>> tokenize(std::string_view source);
 
 /// "line L, column C"

@@ -9,7 +9,6 @@ namespace {
 
 constexpr std::size_t text_overhead_bytes = sizeof(Text) + 16;
 constexpr std::size_t entry_bytes = sizeof(Dict::Entry) + 48; ///< including its share of the index
-constexpr std::size_t kept_bytes = 64;
 
 std::size_t depth_of(const std::vector<Value>& items) {
     std::size_t depth = 1;
@@ -19,6 +18,10 @@ std::size_t depth_of(const std::vector<Value>& items) {
 }
 
 } // namespace
+
+Status check_hashable(const Value& key) {
+    return is_hashable(key) ? Status() : type_error("unhashable type: '{}'", type_name(key));
+}
 
 Machine::~Machine() {
     for (const auto& clear : clearers_)
@@ -80,27 +83,12 @@ Result<Value> Machine::dict(std::vector<Dict::Entry> entries) {
     auto made = std::make_shared<Dict>();
     made->charge.attach(memory_, bytes);
     for (Dict::Entry& entry : entries) {
-        if (!is_hashable(entry.key))
-            return type_error("unhashable type: '{}'", type_name(entry.key));
+        ETNA_CHECK(check_hashable(entry.key));
         made->depth = std::max({made->depth, entry.value.depth() + 1, entry.key.depth() + 1});
         made->set(entry.key, std::move(entry.value));
     }
     ETNA_CHECK(check_depth(made->depth));
     return Value(std::move(made));
-}
-
-Status Machine::keep(std::shared_ptr<Object> object) {
-    ETNA_CHECK(reserve(kept_bytes));
-    clearers_.emplace_back([object = std::move(object)] { object->clear(); });
-    return {};
-}
-
-Status Machine::keep(const std::shared_ptr<List>& list) {
-    if (std::exchange(list->is_mutated, true))
-        return {};
-    ETNA_CHECK(reserve(kept_bytes));
-    clearers_.emplace_back([list] { std::exchange(list->items, {}).clear(); });
-    return {};
 }
 
 Result<Value> Machine::adopt(const Value& value) {

@@ -10,6 +10,8 @@
 namespace etna::jinja {
 namespace {
 
+constexpr std::size_t grown_entry_bytes = sizeof(Dict::Entry) + 48;
+
 /// Returns a string derived from `self`: markup if `self` is.
 Result<Value> like(Machine& machine, const Value& self, std::string text) {
     return machine.text(std::move(text), self.is_markup());
@@ -133,15 +135,30 @@ constexpr Native string_methods_table[] = {
     {"upper", "", 0, str_converted<upper_case>},
 };
 
-Result<Value> list_append(Machine& machine, const Value& self, const Bound& arguments) {
-    const Value& item = *arguments.at(0);
-    const auto& list = self.sequence();
+/// Prepares a list or dict for `bytes` more with `item`: checks the limits of memory and depth.
+template <class Container>
+Status admit(Machine& machine, const std::shared_ptr<Container>& container, const Value& item,
+             std::size_t bytes) {
     ETNA_CHECK(machine.check_depth(item.depth() + 1));
-    ETNA_CHECK(machine.reserve(sizeof(Value)));
-    ETNA_CHECK(machine.keep(list));
-    list->depth = std::max(list->depth, item.depth() + 1);
-    list->charge.grow(sizeof(Value));
-    list->items.push_back(item);
+    ETNA_CHECK(machine.reserve(bytes));
+    ETNA_CHECK(machine.keep(container));
+    container->depth = std::max(container->depth, item.depth() + 1);
+    container->charge.grow(bytes);
+    return {};
+}
+
+Result<Value> list_append(Machine& machine, const Value& self, const Bound& arguments) {
+    ETNA_CHECK(admit(machine, self.sequence(), *arguments.at(0), sizeof(Value)));
+    self.sequence()->items.push_back(*arguments.at(0));
+    return Value(None{});
+}
+
+Result<Value> list_extend(Machine& machine, const Value& self, const Bound& arguments) {
+    ETNA_TRY(const auto items, items_of(machine, *arguments.at(0)));
+    for (const Value& item : items) {
+        ETNA_CHECK(admit(machine, self.sequence(), item, sizeof(Value)));
+        self.sequence()->items.push_back(item);
+    }
     return Value(None{});
 }
 
@@ -160,37 +177,76 @@ Result<Value> list_pop(Machine& machine, const Value& self, const Bound& argumen
 }
 
 Result<Value> dict_get(Machine& /*machine*/, const Value& self, const Bound& arguments) {
-    if (!is_hashable(*arguments.at(0)))
-        return type_error("unhashable type: '{}'", type_name(*arguments.at(0)));
+    ETNA_CHECK(check_hashable(*arguments.at(0)));
     if (const Value* found = self.dict()->find(*arguments.at(0)))
         return *found;
     return arguments.at(1) != nullptr ? *arguments.at(1) : Value(None{});
 }
 
-Result<Value> dict_items(Machine& machine, const Value& self, const Bound& /*arguments*/) {
-    ETNA_TRY(auto pairs, pairs_of(machine, self));
-    return make_view(machine, "dict_items", std::move(pairs));
+template <View view>
+Result<Value> dict_view(Machine& machine, const Value& self, const Bound& /*arguments*/) {
+    return make_view(machine, self, view);
 }
 
-Result<Value> dict_keys(Machine& machine, const Value& self, const Bound& /*arguments*/) {
-    ETNA_TRY(auto keys, items_of(machine, self));
-    return make_view(machine, "dict_keys", std::move(keys));
+Result<Value> dict_copy(Machine& machine, const Value& self, const Bound& /*arguments*/) {
+    return machine.dict(self.dict()->entries);
 }
 
-Result<Value> dict_values(Machine& machine, const Value& self, const Bound& /*arguments*/) {
-    std::vector<Value> values;
-    for (const Dict::Entry& entry : self.dict()->entries)
-        values.push_back(entry.value);
-    return make_view(machine, "dict_values", std::move(values));
+Result<Value> dict_pop(Machine& machine, const Value& self, const Bound& arguments) {
+    const Value& key = *arguments.at(0);
+    ETNA_CHECK(check_hashable(key));
+    const auto position = self.dict()->position(key);
+    if (!position && arguments.at(1) != nullptr)
+        return *arguments.at(1);
+    if (!position) {
+        ETNA_TRY(const auto name, to_repr(machine, key));
+        return python_error("KeyError", "{}", name);
+    }
+    ETNA_CHECK(machine.keep(self.dict()));
+    ETNA_CHECK(machine.spend(self.dict()->entries.size() * grown_entry_bytes));
+    Value taken = self.dict()->entries[*position].value;
+    self.dict()->erase(*position);
+    return taken;
+}
+
+/// Adds the entries of a mapping or of pairs, then the keyword arguments.
+Result<Value> dict_update(Machine& machine, const Value& self, const Bound& arguments) {
+    const auto& [given, keywords] = arguments.all;
+    if (given.size() > 1)
+        return type_error("update expected at most 1 argument, got {}", given.size());
+    std::vector<Value> pairs;
+    if (!given.empty() && given[0].is(Type::undefined))
+        return undefined_error(given[0]);
+    if (!given.empty()) {
+        ETNA_TRY(pairs, given[0].is(Type::dict) ? pairs_of(machine, given[0]) : items_of(machine, given[0]));
+    }
+    for (const auto& [name, value] : keywords) {
+        ETNA_TRY(auto pair, machine.tuple({Value(name), value}));
+        pairs.push_back(std::move(pair));
+    }
+    for (const Value& pair : pairs) {
+        ETNA_TRY(const auto parts, items_of(machine, pair));
+        if (parts.size() != 2)
+            return value_error("dictionary update sequence elements must have length 2");
+        ETNA_CHECK(check_hashable(parts[0]));
+        ETNA_CHECK(admit(machine, self.dict(), parts[0], 0));
+        ETNA_CHECK(admit(machine, self.dict(), parts[1], grown_entry_bytes));
+        self.dict()->set(parts[0], parts[1]);
+    }
+    return Value(None{});
 }
 
 constexpr Native list_methods_table[] = {{"append", "/object", 1, list_append},
+                                         {"extend", "/iterable", 1, list_extend},
                                          {"pop", "/index", 0, list_pop}};
 
-constexpr Native dict_methods_table[] = {{"get", "/key default", 1, dict_get},
-                                         {"items", "", 0, dict_items},
-                                         {"keys", "", 0, dict_keys},
-                                         {"values", "", 0, dict_values}};
+constexpr Native dict_methods_table[] = {{"copy", "", 0, dict_copy},
+                                         {"get", "/key default", 1, dict_get},
+                                         {"items", "", 0, dict_view<View::items>},
+                                         {"keys", "", 0, dict_view<View::keys>},
+                                         {"pop", "/key default", 1, dict_pop},
+                                         {"update", "*", 0, dict_update},
+                                         {"values", "", 0, dict_view<View::values>}};
 
 } // namespace
 

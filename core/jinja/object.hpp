@@ -58,6 +58,8 @@ public:
 
     [[nodiscard]] std::size_t depth() const { return depth_; }
 
+    bool is_kept = false; ///< by the Machine, which clears it after the rendering
+
 private:
     std::size_t depth_;
 };

@@ -62,10 +62,6 @@ Error unsupported_operands(Operator sign, const Value& left, const Value& right)
                       arithmetic_signs[static_cast<std::size_t>(sign)], type_name(left), type_name(right));
 }
 
-Error division_by_zero(std::string_view message) {
-    return python_error("ZeroDivisionError", "{}", message);
-}
-
 int64_t floor_quotient(int64_t left, int64_t right) {
     const int64_t quotient = left / right;
     return left % right != 0 && (left < 0) != (right < 0) ? quotient - 1 : quotient;
@@ -98,17 +94,17 @@ Result<Value> on_integers(Operator sign, int64_t left, int64_t right) {
         return __builtin_mul_overflow(left, right, &result) ? Result<Value>(overflow_error()) : Value(result);
     case Operator::divide:
         if (right == 0)
-            return division_by_zero("division by zero");
+            return python_error("ZeroDivisionError", "division by zero");
         return Value(static_cast<double>(static_cast<long double>(left) / static_cast<long double>(right)));
     case Operator::floor_divide:
         if (right == 0)
-            return division_by_zero("integer division or modulo by zero");
+            return python_error("ZeroDivisionError", "integer division or modulo by zero");
         if (right == -1)
             return on_integers(Operator::subtract, 0, left);
         return Value(floor_quotient(left, right));
     default: // modulo
         if (right == 0)
-            return division_by_zero("integer modulo by zero");
+            return python_error("ZeroDivisionError", "integer modulo by zero");
         if (right == -1)
             return Value(int64_t{0});
         return Value(left - floor_quotient(left, right) * right);
@@ -125,15 +121,15 @@ Result<Value> on_reals(Operator sign, double left, double right) {
         return Value(left * right);
     case Operator::divide:
         if (right == 0)
-            return division_by_zero("float division by zero");
+            return python_error("ZeroDivisionError", "float division by zero");
         return Value(left / right);
     case Operator::floor_divide:
         if (right == 0)
-            return division_by_zero("float floor division by zero");
+            return python_error("ZeroDivisionError", "float floor division by zero");
         return Value(floor_quotient(left, right));
     default: // modulo
         if (right == 0)
-            return division_by_zero("float modulo");
+            return python_error("ZeroDivisionError", "float modulo");
         return Value(floor_remainder(left, right));
     }
 }

@@ -33,8 +33,9 @@ const List* indexed_items(const Value& value);
 /// Implements range(stop), range(start, stop) and range(start, stop, step). Errors: those of Python, and
 /// OverflowError for a range longer than the limit.
 Result<Value> make_range(Machine& machine, const Arguments& arguments);
-/// Returns a view of a dict: an iterable named `type_name` that has a length.
-Result<Value> make_view(Machine& machine, std::string_view type_name, std::vector<Value> items);
+enum class View : uint8_t { items, keys, values };
+/// Returns dict.items(), keys() or values(), which later changes of the dict affect.
+Result<Value> make_view(Machine& machine, const Value& dict, View view);
 /// Returns a single-pass iterable over the items.
 Result<Value> make_generator(Machine& machine, std::vector<Value> items);
 /// Returns the entries of a dict as pairs. Precondition: dict.is(Type::dict).

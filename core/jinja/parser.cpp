@@ -124,7 +124,8 @@ Status Parser::statement(Block& out) {
     constexpr std::pair<std::string_view, StatementKind> tags[] = {
         {"if", StatementKind::choice},        {"for", StatementKind::loop},
         {"set", StatementKind::assignment},   {"macro", StatementKind::macro},
-        {"filter", StatementKind::filter},    {"generation", StatementKind::generation},
+        {"call", StatementKind::call},        {"filter", StatementKind::filter},
+        {"with", StatementKind::with},        {"generation", StatementKind::generation},
         {"break", StatementKind::break_loop}, {"continue", StatementKind::continue_loop}};
     if (!at(TokenType::name))
         return syntax_error(current().at, "tag name expected");
@@ -151,6 +152,12 @@ Status Parser::statement(Block& out) {
         ETNA_CHECK(add_block(result, "endmacro"));
         break;
     }
+    case StatementKind::call:
+        ETNA_CHECK(call_statement(result));
+        break;
+    case StatementKind::with:
+        ETNA_CHECK(with_statement(result));
+        break;
     case StatementKind::filter: {
         ETNA_TRY(auto filters, filter_chain(nullptr, true));
         result.expressions.push_back(std::move(filters));
@@ -288,6 +295,29 @@ Status Parser::signature(Statement& out) {
         out.expressions.push_back(std::move(fallback));
         return {};
     });
+}
+
+Status Parser::call_statement(Statement& out) {
+    if (at("("))
+        ETNA_CHECK(signature(out));
+    const Position begin = current().at;
+    ETNA_TRY(out.call, expression());
+    if (out.call->kind != ExpressionKind::call)
+        return syntax_error(begin, "expected call");
+    return add_block(out, "endcall");
+}
+
+Status Parser::with_statement(Statement& out) {
+    while (!at(TokenType::block_end)) {
+        if (!out.targets.empty())
+            ETNA_CHECK(expect(","));
+        ETNA_TRY(auto assigned, target(Attributes::refused));
+        ETNA_CHECK(expect("="));
+        ETNA_TRY(auto value, expression());
+        out.targets.push_back(std::move(assigned));
+        out.expressions.push_back(std::move(value));
+    }
+    return add_block(out, "endwith");
 }
 
 Result<Block> parse(std::string_view source, const Limits& limits) {

@@ -60,6 +60,8 @@ private:
     Status if_statement(Statement& out);
     Status for_statement(Statement& out);
     Status set_statement(Statement& out);
+    Status call_statement(Statement& out);
+    Status with_statement(Statement& out);
     Status signature(Statement& out); ///< parameters and their defaults
     Status add_block(Statement& out, std::string_view end);
     Result<Target> target(Attributes attributes);

@@ -51,7 +51,10 @@ void append_escaped_code_point(std::string& out, char32_t code_point) {
     } else if (is_printable(code_point)) {
         append_utf8(out, code_point);
     } else {
-        append_number_escape(out, code_point);
+        const auto number = static_cast<uint32_t>(code_point);
+        out += number < 0x100     ? fmt::format("\\x{:02x}", number)
+               : number < 0x10000 ? fmt::format("\\u{:04x}", number)
+                                  : fmt::format("\\U{:08x}", number);
     }
 }
 

@@ -14,24 +14,54 @@ Cursor iterate_list(std::shared_ptr<List> list) {
     };
 }
 
-/// A range, or a view of a dict.
-class Items final : public Object {
-public:
-    Items(std::size_t depth, std::string_view type_name, std::shared_ptr<List> list)
-        : Object(depth), type_name_(type_name), list_(std::move(list)) {}
+Cursor iterate_dict(std::shared_ptr<Dict> dict, View view) {
+    const std::size_t size = dict->entries.size();
+    return [dict = std::move(dict), view, size,
+            next = std::size_t{0}](Machine& machine) mutable -> Result<OptionalValue> {
+        if (dict->entries.size() != size)
+            return python_error("RuntimeError", "dictionary changed size during iteration");
+        if (next == size)
+            return OptionalValue();
+        const Dict::Entry& entry = dict->entries[next++];
+        if (view != View::items)
+            return OptionalValue(view == View::keys ? entry.key : entry.value);
+        ETNA_TRY(auto pair, machine.tuple({entry.key, entry.value}));
+        return OptionalValue(std::move(pair));
+    };
+}
 
-    [[nodiscard]] std::string_view type_name() const override { return type_name_; }
+class Range final : public Object {
+public:
+    Range(std::size_t depth, std::shared_ptr<List> list) : Object(depth), list_(std::move(list)) {}
+
+    [[nodiscard]] std::string_view type_name() const override { return "range"; }
     Result<std::optional<std::size_t>> length(Machine& /*machine*/) override {
         return std::optional(list_->items.size());
     }
     Cursor iterate() override { return iterate_list(list_); }
-    [[nodiscard]] const List* indexed_items() const override {
-        return type_name_ == "range" ? list_.get() : nullptr;
-    }
+    [[nodiscard]] const List* indexed_items() const override { return list_.get(); }
 
 private:
-    std::string_view type_name_; ///< static
     std::shared_ptr<List> list_;
+};
+
+class DictView final : public Object {
+public:
+    DictView(std::size_t depth, std::shared_ptr<Dict> dict, View view)
+        : Object(depth), dict_(std::move(dict)), view_(view) {}
+
+    [[nodiscard]] std::string_view type_name() const override {
+        constexpr std::string_view names[] = {"dict_items", "dict_keys", "dict_values"};
+        return names[static_cast<std::size_t>(view_)];
+    }
+    Result<std::optional<std::size_t>> length(Machine& /*machine*/) override {
+        return std::optional(dict_->entries.size());
+    }
+    Cursor iterate() override { return iterate_dict(dict_, view_); }
+
+private:
+    std::shared_ptr<Dict> dict_;
+    View view_;
 };
 
 class Generator final : public Object {
@@ -79,12 +109,8 @@ Result<Cursor> iterate(const Value& value) {
     }
     if (value.is_sequence())
         return iterate_list(value.sequence());
-    if (value.is(Type::dict)) {
-        return Cursor([dict = value.dict(), next = std::size_t{0}](Machine& /*machine*/) mutable {
-            const bool ends = next == dict->entries.size();
-            return Result<OptionalValue>(ends ? std::nullopt : OptionalValue(dict->entries[next++].key));
-        });
-    }
+    if (value.is(Type::dict))
+        return iterate_dict(value.dict(), View::keys);
     Cursor cursor = value.is(Type::object) ? value.object()->iterate() : Cursor();
     if (!cursor)
         return type_error("'{}' object is not iterable", type_name(value));
@@ -139,12 +165,12 @@ Result<Value> make_range(Machine& machine, const Arguments& arguments) {
         if (__builtin_add_overflow(next, step, &next))
             break;
     }
-    return make_view(machine, "range", std::move(items));
+    ETNA_TRY(const auto list, machine.list(std::move(items)));
+    return machine.object<Range>(0, list.sequence());
 }
 
-Result<Value> make_view(Machine& machine, std::string_view type_name, std::vector<Value> items) {
-    ETNA_TRY(const auto list, machine.list(std::move(items)));
-    return machine.object<Items>(list.depth(), type_name, list.sequence());
+Result<Value> make_view(Machine& machine, const Value& dict, View view) {
+    return machine.object<DictView>(dict.depth() + 1, dict.dict(), view);
 }
 
 Result<Value> make_generator(Machine& machine, std::vector<Value> items) {
@@ -153,13 +179,7 @@ Result<Value> make_generator(Machine& machine, std::vector<Value> items) {
 }
 
 Result<std::vector<Value>> pairs_of(Machine& machine, const Value& dict) {
-    std::vector<Value> pairs;
-    pairs.reserve(dict.dict()->entries.size());
-    for (const Dict::Entry& entry : dict.dict()->entries) {
-        ETNA_TRY(auto pair, machine.tuple({entry.key, entry.value}));
-        pairs.push_back(std::move(pair));
-    }
-    return pairs;
+    return collect(machine, iterate_dict(dict.dict(), View::items));
 }
 
 } // namespace etna::jinja

@@ -38,16 +38,11 @@ private:
 };
 
 Result<bool> LoopObject::advance(Machine& machine) {
-    OptionalValue next;
-    if (after_) {
-        next = std::exchange(after_, std::nullopt);
-    } else {
-        ETNA_TRY(next, cursor_(machine));
-    }
-    if (!next)
+    ETNA_TRY(const auto* next, peek(machine));
+    if (!next->has_value())
         return false;
     ++index0_;
-    before_ = std::exchange(current_, std::move(next));
+    before_ = std::exchange(current_, std::exchange(after_, std::nullopt));
     return true;
 }
 
@@ -210,6 +205,17 @@ Result<Interpreter::Flow> Interpreter::run(const Statement& statement) {
         scope_->set(statement.text, std::move(value));
         return Flow::onward;
     }
+    case StatementKind::call:
+        ETNA_CHECK(run_call(statement));
+        return Flow::onward;
+    case StatementKind::with: {
+        auto scope = std::make_shared<Scope>(scope_, blocks[0].hidden);
+        for (std::size_t i = 0; i < statement.targets.size(); ++i) {
+            ETNA_TRY(const auto value, evaluate(statement.expressions[i]));
+            ETNA_CHECK(assign(statement.targets[i], value, *scope));
+        }
+        return execute_in(blocks[0], std::move(scope));
+    }
     case StatementKind::generation: {
         ETNA_TRY(const auto value, call_macro(statement, scope_, {}));
         ETNA_CHECK(write(value.string()));
@@ -243,6 +249,16 @@ Result<Interpreter::Flow> Interpreter::run_capture(const Statement& statement) {
         return type_error("expected str instance, {} found", type_name(value));
     ETNA_CHECK(write(value.string()));
     return Flow::onward;
+}
+
+Status Interpreter::run_call(const Statement& block) {
+    ETNA_TRY(auto caller, macro_value(block));
+    ETNA_TRY(const auto callee, evaluate(block.call->operands[0]));
+    ETNA_TRY(auto arguments, arguments_of(*block.call));
+    arguments.keyword.emplace_back("caller", std::move(caller));
+    ETNA_TRY(const auto value, call(machine_, callee, std::move(arguments)));
+    ETNA_TRY(const auto text, to_text(machine_, value));
+    return write(text);
 }
 
 Result<Cursor> Interpreter::loop_cursor(const Statement& loop, const Value& items) {
@@ -343,12 +359,20 @@ Status Interpreter::bind_parameters(const Statement& macro, Arguments arguments,
         values[i] = i < arguments.positional.size() ? std::optional(arguments.positional[i])
                                                     : arguments.take(macro.targets[i].name);
     }
+    if (macro.uses_caller)
+        scope->set("caller", arguments.take("caller").value_or(undefined("No caller defined")));
+    const std::string macro_name = macro.text.empty() ? "None" : string_repr(macro.text);
+    if (arguments.take("caller")) {
+        return type_error("macro {} was invoked with two values for the special caller argument. "
+                          "This is most likely a bug.",
+                          macro_name);
+    }
     if (!arguments.keyword.empty()) {
-        return type_error("macro {} takes no keyword argument {}", string_repr(macro.text),
+        return type_error("macro {} takes no keyword argument {}", macro_name,
                           string_repr(arguments.keyword.front().first));
     }
     if (arguments.positional.size() > count)
-        return type_error("macro {} takes not more than {} argument(s)", string_repr(macro.text), count);
+        return type_error("macro {} takes not more than {} argument(s)", macro_name, count);
     for (std::size_t i = 0; i < count; ++i) {
         const std::string& name = macro.targets[i].name;
         if (!values[i] && macro.expressions[i] != nullptr) {

@@ -11,6 +11,36 @@ namespace {
 
 constexpr std::size_t indexed_from = 8; ///< smaller dicts use linear search
 
+/// Hash and equality of keys. Precondition: is_hashable() of each.
+std::size_t hash_of(const Value& key) {
+    if (key.is(Type::string))
+        return std::hash<std::string>()(key.string());
+    if (is_number(key))
+        return std::hash<double>()(real_of(key));
+    if (key.is(Type::tuple)) {
+        std::size_t hash = 17;
+        for (const Value& item : key.sequence()->items)
+            hash = hash * 31 + hash_of(item);
+        return hash;
+    }
+    return key.is(Type::object) ? std::hash<const void*>()(key.object().get()) : 1;
+}
+
+bool keys_equal(const Value& left, const Value& right) {
+    if (left.is(Type::string) && right.is(Type::string))
+        return left.string() == right.string();
+    if (is_number(left) && is_number(right))
+        return number_order(left, right) == 0;
+    if (left.is(Type::tuple) && right.is(Type::tuple)) {
+        const auto& mine = left.sequence()->items;
+        const auto& theirs = right.sequence()->items;
+        return std::equal(mine.begin(), mine.end(), theirs.begin(), theirs.end(), keys_equal);
+    }
+    if (left.is(Type::undefined) && right.is(Type::undefined))
+        return true;
+    return left.same_as(right);
+}
+
 } // namespace
 
 Value::Value() : content_(std::shared_ptr<const Missing>()) {}
@@ -83,35 +113,6 @@ bool is_hashable(const Value& value) {
     return std::all_of(items.begin(), items.end(), is_hashable);
 }
 
-std::size_t hash_of(const Value& key) {
-    if (key.is(Type::string))
-        return std::hash<std::string>()(key.string());
-    if (is_number(key))
-        return std::hash<double>()(real_of(key));
-    if (key.is(Type::tuple)) {
-        std::size_t hash = 17;
-        for (const Value& item : key.sequence()->items)
-            hash = hash * 31 + hash_of(item);
-        return hash;
-    }
-    return key.is(Type::object) ? std::hash<const void*>()(key.object().get()) : 1;
-}
-
-bool keys_equal(const Value& left, const Value& right) {
-    if (left.is(Type::string) && right.is(Type::string))
-        return left.string() == right.string();
-    if (is_number(left) && is_number(right))
-        return number_order(left, right) == 0;
-    if (left.is(Type::tuple) && right.is(Type::tuple)) {
-        const auto& mine = left.sequence()->items;
-        const auto& theirs = right.sequence()->items;
-        return std::equal(mine.begin(), mine.end(), theirs.begin(), theirs.end(), keys_equal);
-    }
-    if (left.is(Type::undefined) && right.is(Type::undefined))
-        return true;
-    return left.same_as(right);
-}
-
 std::optional<std::size_t> Dict::position(const Value& key) const {
     if (entries.size() < indexed_from) {
         for (std::size_t i = 0; i < entries.size(); ++i) {
@@ -155,6 +156,13 @@ void Dict::set(const Value& key, Value value) {
     } else if (entries.size() > indexed_from) {
         index.emplace(hash_of(key), entries.size() - 1);
     }
+}
+
+void Dict::erase(std::size_t position) {
+    entries.erase(entries.begin() + static_cast<std::ptrdiff_t>(position));
+    index.clear();
+    for (std::size_t i = 0; entries.size() >= indexed_from && i < entries.size(); ++i)
+        index.emplace(hash_of(entries[i].key), i);
 }
 
 } // namespace etna::jinja

@@ -86,7 +86,7 @@ enum class Type : uint8_t {
 };
 
 /// A value of a template: the subset of Python's values that templates use. Copies are cheap: strings and
-/// containers are shared. A rendering mutates only lists that it made.
+/// containers are shared. A rendering mutates only lists and dicts that it made.
 /// Inputs of a rendering are copied first, so that threads can share a Value.
 class Value {
 public:
@@ -158,12 +158,13 @@ struct List {
     std::vector<Value> items;
     std::size_t depth = 1; ///< at construction; a list that grew later may be deeper
     bool is_tuple = false;
-    bool is_mutated = false; ///< owned by the Machine, which clears it after the rendering
+    bool is_kept = false; ///< by the Machine, which clears it after the rendering
     Charge charge;
+
+    void clear() { items.clear(); }
 };
 
-/// Entries in insertion order, looked up by Python's key equality (1 == 1.0 == True). Templates cannot change
-/// one.
+/// Entries in insertion order, looked up by Python's key equality (1 == 1.0 == True).
 struct Dict {
     struct Entry {
         Value key;
@@ -172,6 +173,7 @@ struct Dict {
     std::vector<Entry> entries;
     std::unordered_multimap<std::size_t, std::size_t> index; ///< hash of the key -> index in `entries`
     std::size_t depth = 1;
+    bool is_kept = false; ///< as in List
     Charge charge;
 
     /// Precondition of all lookups: is_hashable(key).
@@ -179,6 +181,11 @@ struct Dict {
     [[nodiscard]] const Value* find(const Value& key) const; ///< null if not found
     [[nodiscard]] const Value* find(std::string_view key) const;
     void set(const Value& key, Value value);
+    void erase(std::size_t position);
+    void clear() {
+        entries.clear();
+        index.clear();
+    }
 };
 
 /// Reason why a value is undefined. The reference's error message is built from it on demand.
@@ -193,9 +200,5 @@ Value undefined(std::string hint);
 
 /// Whether the value can be a key: anything but lists, dicts, large integers and tuples that contain them.
 bool is_hashable(const Value& value);
-
-/// Hash and equality of keys. Precondition: is_hashable() of each.
-std::size_t hash_of(const Value& key);
-bool keys_equal(const Value& left, const Value& right);
 
 } // namespace etna::jinja

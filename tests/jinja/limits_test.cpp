@@ -69,6 +69,14 @@ TEST_CASE("growth over many steps is bounded") {
     CHECK(mentions(failure("{% for a in range(99999) %}" + std::string(1000, 'x') + "{% endfor %}"),
                    "MiB of memory"));
     CHECK(mentions(failure("{% set l = [1] %}{% for x in l %}{% set _ = l.append(x) %}{% endfor %}"), "M"));
+    CHECK(mentions(
+        failure("{% set d = {} %}{% for x in range(99999) %}{% set _ = d.update({x: x}) %}{% endfor %}"),
+        "MiB of memory"));
+    CHECK(mentions(failure("{% set ns = namespace(d={}) %}{% for x in range(999) %}{% set e = {} %}"
+                           "{% set _ = e.update(d=ns.d) %}{% set ns.d = e %}{% endfor %}"),
+                   "nested"));
+    CHECK(mentions(failure("{% set l = [1] %}{% for x in range(99) %}{% set _ = l.extend(l) %}{% endfor %}"),
+                   "MiB of memory"));
 }
 
 TEST_CASE("values that contain themselves end with an error") {
@@ -78,6 +86,14 @@ TEST_CASE("values that contain themselves end with an error") {
         failure(
             "{% set l = [] %}{% set k = [] %}{% set _ = l.append(k) %}{% set _ = k.append(l) %}{{ l == k }}"),
         "RecursionError"));
+    CHECK(mentions(failure("{% set d = {} %}{% set _ = d.update(d=d) %}{{ d }}"), "RecursionError"));
+    CHECK(mentions(failure("{% set d = {} %}{% set _ = d.update(d=d) %}{{ d|tojson }}"), "RecursionError"));
+    CHECK(mentions(failure("{% set d = {} %}{% set e = {'d': d} %}{% set _ = d.update(d=e) %}{{ d == e }}"),
+                   "RecursionError"));
+    CHECK(failure("{% set d = {} %}{% set _ = d.update(v=d.items(), p=d.pop) %}").empty());
+    CHECK(failure("{% macro m() %}{{ caller() }}{% endmacro %}{% set d = {} %}"
+                  "{% call m() %}{% set _ = d.update(m=m, c=caller) %}{% endcall %}")
+              .empty());
     CHECK(mentions(failure("{% set ns = namespace() %}{% set ns.a = ns %}{{ ns }}"), "TypeError"));
     CHECK(failure("{% set ns = namespace() %}{% set ns.a = [ns] %}{{ ns.a[0] == ns }}").empty());
     CHECK(failure("{% set ns = namespace() %}{% for x in [1] %}{% set ns.l = loop %}{% endfor %}").empty());
@@ -97,6 +113,9 @@ TEST_CASE("large integers are errors, and their memory and work are bounded") {
 
 TEST_CASE("recursion and nesting are bounded") {
     CHECK(mentions(failure("{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}"), "RecursionError"));
+    CHECK(mentions(failure("{% macro m() %}{% call m() %}{% endcall %}{{ caller }}{% endmacro %}{{ m() }}"),
+                   "RecursionError"));
+    CHECK(mentions(failure(repeated("{% with %}", 5000)), "levels of nesting"));
     CHECK(mentions(failure("{% for x in [1] recursive %}{{ loop([1]) }}{% endfor %}"), "'recursive'"));
     CHECK(mentions(failure(repeated("{% generation %}", 5000)), "levels of nesting"));
     CHECK(mentions(failure("{{ " + repeated("(", 5000) + "1" + repeated(")", 5000) + " }}"),
@@ -117,9 +136,10 @@ TEST_CASE("every prefix of a template is parsed or refused") {
     const std::string text =
         "{%- macro m(a, b='x') -%}{{ a[1:-1]|map('upper')|join(\", \") }}{%- endmacro %}"
         "{# c #}{% for k, v in d.items() if v is not none %}{{ {'a': [k ~ 1.5e3]}.a }}"
-        "{% else %}{{ '{{' }}{% endfor %}{% set ns.x | trim %}\\u00e9{% endset %}é"
-        "{% filter upper %}{{ '\\U0001f600\\x41\\q' ~ 999999999999999999 }}{% endfilter %}"
-        "{% generation %}{{ m(1, b='{}%s' % x) }}{% endgeneration %}";
+        "{% else %}{% raw %}{{{% endraw %}{% endfor %}{% set ns.x | trim %}\\u00e9{% endset %}é"
+        "{% with b = 1 %}{{ '\\U0001f600\\x41\\q' ~ 999999999999999999 }}{% endwith %}"
+        "{% filter upper %}{{ m(1, b='{}%s' % x) }}{% endfilter %}"
+        "{% generation %}{% call(x) m(1) %}{{ '{}%s' % x }}{% endcall %}{% endgeneration %}";
     for (std::size_t length = 0; length <= text.size(); ++length) {
         const std::string message = failure(text.substr(0, length));
         CHECK((message.empty() || message.compare(0, 9, "template:") == 0));
