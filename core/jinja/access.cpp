@@ -3,7 +3,6 @@
 #include "core/jinja/builtins.hpp"
 #include "core/jinja/numbers.hpp"
 #include "core/jinja/operators.hpp"
-#include "core/jinja/sequences.hpp"
 #include "core/jinja/text.hpp"
 
 #include <algorithm>
@@ -23,10 +22,6 @@ std::string owner_of(const Value& value) {
     return std::string(type_name(value)) + " object";
 }
 
-Value missing(Missing details) {
-    return Value(std::shared_ptr<const Missing>(std::make_shared<Missing>(std::move(details))));
-}
-
 /// Returns the method of a built-in type; null if it has none of that name.
 const Native* method_of(const Value& object, std::string_view name) {
     switch (object.type()) {
@@ -41,27 +36,23 @@ const Native* method_of(const Value& object, std::string_view name) {
     }
 }
 
-} // namespace
-
+/// Returns the item at a key or index, without attributes; nothing if Python raises TypeError or LookupError.
 Result<OptionalValue> item_of(Machine& machine, const Value& object, const Value& key) {
     if (object.is(Type::dict)) {
         const Value* found = is_hashable(key) ? object.dict()->find(key) : nullptr;
         return found != nullptr ? OptionalValue(*found) : std::nullopt;
     }
     const auto position = integer_of(key);
-    const bool is_indexable = object.is(Type::string) || object.is_sequence() ||
-                              (object.is(Type::object) && object.object()->is_indexable());
-    if (!position || !is_indexable)
+    const List* list = indexed_items(object);
+    if (!position || (list == nullptr && !object.is(Type::string)))
         return OptionalValue();
     ETNA_TRY(const std::size_t size, length_of(machine, object));
     const auto length = static_cast<int64_t>(size);
     const int64_t index = *position < 0 ? *position + length : *position;
     if (index < 0 || index >= length)
         return OptionalValue();
-    if (object.is_sequence())
-        return OptionalValue(object.sequence()->items[static_cast<std::size_t>(index)]);
-    if (object.is(Type::object))
-        return object.object()->item(static_cast<std::size_t>(index));
+    if (list != nullptr)
+        return OptionalValue(list->items[static_cast<std::size_t>(index)]);
     std::size_t offset = 0;
     for (int64_t i = 0; i < index; ++i)
         offset += decode_at(object.string(), offset).bytes;
@@ -70,16 +61,56 @@ Result<OptionalValue> item_of(Machine& machine, const Value& object, const Value
     return OptionalValue(std::move(character));
 }
 
-Value missing_attribute(const Value& object, const Value& name) {
-    return missing({.owner = owner_of(object), .name = name});
-}
-
+/// Returns the attribute, without items.
 Result<OptionalValue> attribute_of(Machine& machine, const Value& object, std::string_view name) {
     if (object.is(Type::object))
         return object.object()->attribute(machine, name);
     const Native* method = method_of(object, name);
     return method != nullptr ? bound_method(machine, object, *method) : OptionalValue();
 }
+
+/// Returns an undefined value with the message "... has no attribute ...".
+Value missing_attribute(const Value& object, const Value& name) {
+    return Value(std::make_shared<const Missing>(Missing{.owner = owner_of(object), .name = name}));
+}
+
+/// The indices that a slice selects, as computed by Python's slice.indices().
+struct SlicePositions {
+    int64_t start;
+    int64_t step;
+    std::size_t count;
+};
+
+/// Resolves a slice of `length` items. Errors: TypeError for a part that is not an integer of 64 bits;
+/// ValueError for a step of 0.
+Result<SlicePositions> slice_positions(const Value& start, const Value& stop, const Value& step,
+                                       std::size_t length) {
+    for (const Value* part : {&start, &stop, &step}) {
+        if (!part->is(Type::none) && !integer_of(*part))
+            return type_error("slice indices must be integers or None or have an __index__ method");
+    }
+    const int64_t stride = step.is(Type::none) ? 1 : *integer_of(step);
+    if (stride == 0)
+        return value_error("slice step cannot be zero");
+    const auto size = static_cast<int64_t>(length);
+    const int64_t lowest = stride < 0 ? -1 : 0;
+    const int64_t highest = stride < 0 ? size - 1 : size;
+    const auto bound = [&](const Value& part, int64_t fallback) {
+        if (part.is(Type::none))
+            return fallback;
+        const int64_t given = *integer_of(part);
+        return std::clamp(given < 0 ? given + size : given, lowest, highest);
+    };
+    const int64_t first = bound(start, stride < 0 ? highest : lowest);
+    const int64_t last = bound(stop, stride < 0 ? lowest : highest);
+    const int64_t distance = stride < 0 ? first - last : last - first;
+    const uint64_t stride_size =
+        stride < 0 ? 0 - static_cast<uint64_t>(stride) : static_cast<uint64_t>(stride);
+    const uint64_t count = distance <= 0 ? 0 : (static_cast<uint64_t>(distance) - 1) / stride_size + 1;
+    return SlicePositions{first, stride, static_cast<std::size_t>(count)};
+}
+
+} // namespace
 
 Result<Value> attribute(Machine& machine, const Value& object, std::string_view name) {
     if (object.is(Type::undefined))
@@ -108,62 +139,30 @@ Result<Value> subscript(Machine& machine, const Value& object, const Value& key)
     return missing_attribute(object, key);
 }
 
-Result<std::optional<SlicePositions>> slice_positions(const Value& start, const Value& stop,
-                                                      const Value& step, std::size_t length) {
-    for (const Value* part : {&start, &stop, &step}) {
-        if (!part->is(Type::none) && !clamped_integer_of(*part))
-            return std::optional<SlicePositions>();
-    }
-    const int64_t stride = step.is(Type::none) ? 1 : *clamped_integer_of(step);
-    if (stride == 0)
-        return value_error("slice step cannot be zero");
-    const auto size = static_cast<int64_t>(length);
-    const int64_t lowest = stride < 0 ? -1 : 0;
-    const int64_t highest = stride < 0 ? size - 1 : size;
-    const auto bound = [&](const Value& part, int64_t fallback) {
-        if (part.is(Type::none))
-            return fallback;
-        const int64_t given = *clamped_integer_of(part);
-        return std::clamp(given < 0 ? given + size : given, lowest, highest);
-    };
-    const int64_t first = bound(start, stride < 0 ? highest : lowest);
-    const int64_t last = bound(stop, stride < 0 ? lowest : highest);
-    const int64_t distance = stride < 0 ? first - last : last - first;
-    const uint64_t stride_size =
-        stride < 0 ? 0 - static_cast<uint64_t>(stride) : static_cast<uint64_t>(stride);
-    const uint64_t count = distance <= 0 ? 0 : (static_cast<uint64_t>(distance) - 1) / stride_size + 1;
-    return std::optional<SlicePositions>(SlicePositions{first, stride, static_cast<std::size_t>(count)});
-}
-
 Result<Value> sliced(Machine& machine, const Value& object, const Value& start, const Value& stop,
                      const Value& step) {
     if (object.is(Type::undefined))
         return undefined_error(object);
-    const bool is_range = object.is(Type::object) && object.object()->is_indexable();
-    if (!object.is(Type::string) && !object.is_sequence() && !is_range) {
+    if (!object.is(Type::string) && !object.is_sequence()) {
         return object.is(Type::dict) ? type_error("unhashable type: 'slice'")
                                      : type_error("'{}' object is not subscriptable", type_name(object));
     }
     ETNA_TRY(const std::size_t length, length_of(machine, object));
     ETNA_TRY(const auto positions, slice_positions(start, stop, step, length));
-    if (!positions)
-        return type_error("slice indices must be integers or None or have an __index__ method");
-    if (is_range)
-        return sliced_range(machine, object, *positions);
     const auto nth = [&](std::size_t i) {
-        return static_cast<std::size_t>(positions->start + static_cast<int64_t>(i) * positions->step);
+        return static_cast<std::size_t>(positions.start + static_cast<int64_t>(i) * positions.step);
     };
     if (object.is(Type::string)) {
         ETNA_CHECK(machine.reserve(length * 4));
         const std::u32string letters = decode(object.string());
         std::u32string out;
-        for (std::size_t i = 0; i < positions->count; ++i)
+        for (std::size_t i = 0; i < positions.count; ++i)
             out += letters[nth(i)];
         return machine.text(encode(out), object.is_markup());
     }
     std::vector<Value> items;
-    items.reserve(positions->count);
-    for (std::size_t i = 0; i < positions->count; ++i)
+    items.reserve(positions.count);
+    for (std::size_t i = 0; i < positions.count; ++i)
         items.push_back(object.sequence()->items[nth(i)]);
     return object.is(Type::list) ? machine.list(std::move(items)) : machine.tuple(std::move(items));
 }
@@ -178,8 +177,8 @@ Result<std::vector<Value>> attribute_path(const Value* attribute) {
     }
     for (const std::string& part : split(attribute->string(), ".", -1)) {
         const bool is_index = !part.empty() && part.find_first_not_of("0123456789") == std::string::npos;
-        const auto number = is_index ? parse_integer(part, 10) : std::nullopt;
-        path.push_back(number ? integer_value(*number) : Value(part));
+        const auto number = is_index ? parse_integer(part) : std::nullopt;
+        path.push_back(number ? *number : Value(part));
     }
     return path;
 }

@@ -1,4 +1,4 @@
-// Static checks of a parsed template: scopes, special names of macros, builtins.
+// Static checks of a parsed template: scopes and builtins.
 
 #include "core/jinja/ast.hpp"
 #include "core/jinja/builtins.hpp"
@@ -51,18 +51,6 @@ void walk(const Block& block, const OnName& on_name, const OnNode& on_node) {
     }
 }
 
-/// Returns those of `names` that the block reads, at any depth, before it assigns them.
-Names names_read_in(const Block& block, Names names) {
-    Names found;
-    walk(
-        block, [&](const std::string& name) { names.erase(name); },
-        [&](const Expression& node) {
-            if (node.kind == ExpressionKind::name && names.count(node.name) > 0)
-                found.insert(node.name);
-        });
-    return found;
-}
-
 /// Refuses filters, tests, methods, global functions and format strings that etna does not have.
 class BuiltinCheck {
 public:
@@ -83,6 +71,10 @@ private:
     void check_format(Position at, std::string_view unsupported) {
         if (!unsupported.empty())
             refuse(at, "format", unsupported);
+    }
+    /// Whether the name is one of further arguments, which Jinja sets in macros, and the template does not.
+    [[nodiscard]] bool is_macro_variable(std::string_view name) const {
+        return (name == "kwargs" || name == "varargs") && assigned_.count(name) == 0;
     }
     /// Returns an operand that is a string literal; null if it is not one.
     static const std::string* literal(const Expression& expression, std::size_t index) {
@@ -105,6 +97,8 @@ void BuiltinCheck::check(const Expression& expression) {
         refuse(expression.at, "test", expression.name);
     } else if (expression.kind == ExpressionKind::call) {
         check_call(expression);
+    } else if (expression.kind == ExpressionKind::name && is_macro_variable(expression.name)) {
+        refuse(expression.at, "variable", expression.name);
     } else if (expression.sign == Operator::modulo && format != nullptr) {
         check_format(expression.at, unsupported_percent(*format));
     }
@@ -118,8 +112,7 @@ void BuiltinCheck::check_filter(const Expression& filter) {
     const bool has_test = by_attribute || filter.name == "select" || filter.name == "reject";
     const std::size_t index = by_attribute ? 2 : 1;
     const std::string* name = literal(filter, index);
-    const bool is_positional =
-        name != nullptr && filter.arguments[index - 1].kind == Argument::Kind::positional;
+    const bool is_positional = name != nullptr && filter.arguments[index - 1].empty();
     if (is_positional && filter.name == "map" && !is_filter(*name))
         refuse(filter.at, "filter", *name);
     if (is_positional && has_test && !is_test(*name))
@@ -261,20 +254,21 @@ void ScopeAnalysis::loop(Statement& loop, Frame& frame) {
 }
 
 void ScopeAnalysis::macro(Statement& macro, const Frame& frame) {
-    auto used = names_read_in(macro.blocks[0], {"caller", "kwargs", "varargs"});
-    macro.uses_caller = used.count("caller") > 0;
-    Frame inside = {.parent = &frame, .mentioned = {"caller", "kwargs", "varargs"}};
+    const auto read = [&](const Expression& node) {
+        macro.uses_caller |= node.kind == ExpressionKind::name && node.name == "caller";
+    };
+    walk(macro.blocks[0], [](const std::string&) {}, read);
+    Frame inside = {.parent = &frame, .mentioned = {"caller"}};
     for (std::size_t i = 0; i < macro.targets.size(); ++i) {
-        const std::string& name = macro.targets[i].name;
-        if (name == "caller" && macro.uses_caller && macro.expressions[i] == nullptr) {
+        inside.mentioned.insert(macro.targets[i].name);
+        if (macro.targets[i].name != "caller")
+            continue;
+        if (macro.uses_caller && macro.expressions[i] == nullptr) {
             fail(macro.targets[i].at, "When defining macros or call blocks the special \"caller\" argument "
                                       "must be omitted or be given a default.");
         }
-        used.erase(name);
-        inside.mentioned.insert(name);
+        macro.uses_caller = false;
     }
-    macro.uses_keywords = used.count("kwargs") > 0;
-    macro.uses_varargs = used.count("varargs") > 0;
     for (const ExpressionPtr& fallback : macro.expressions)
         reads(fallback, inside);
     nested(macro.blocks[0], std::move(inside));

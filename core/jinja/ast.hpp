@@ -46,7 +46,6 @@ enum class Operator : uint8_t {
     divide,
     floor_divide,
     modulo,
-    power,
     logical_and,
     logical_or,
     negate,
@@ -56,13 +55,6 @@ enum class Operator : uint8_t {
 
 enum class Comparison : uint8_t { equal, unequal, less, less_equal, greater, greater_equal, in, not_in };
 
-/// How an operand is passed to a call: `a`, `name=a`, `*a` or `**a`.
-struct Argument {
-    enum class Kind : uint8_t { positional, keyword, more_positional, more_keyword };
-    Kind kind = Kind::positional;
-    std::string name = {};
-};
-
 struct Expression {
     ExpressionKind kind = ExpressionKind::constant;
     Position at = {};
@@ -71,8 +63,8 @@ struct Expression {
     Operator sign = Operator::add;
     std::vector<Comparison> comparisons = {};
     std::vector<ExpressionPtr> operands = {};
-    std::vector<Argument> arguments = {}; ///< of the operands after the first
-    std::size_t height = 0;               ///< levels of expressions below this one
+    std::vector<std::string> arguments = {}; ///< keyword of each operand after the first; empty: positional
+    std::size_t height = 0;                  ///< levels of expressions below this one
 };
 
 /// Target of an assignment: a name, an attribute of a namespace, or a tuple of targets.
@@ -114,10 +106,7 @@ struct Statement {
     std::vector<ExpressionPtr> expressions = {};
     std::vector<Block> blocks = {};
     ExpressionPtr call = {};
-    bool is_recursive = false; ///< of a loop
-    bool uses_caller = false;  ///< of a macro; set by analyse(), as are the fields below
-    bool uses_keywords = false;
-    bool uses_varargs = false;
+    bool uses_caller = false; ///< of a macro: it reads `caller`, no parameter; set by analyse()
 };
 
 /// Analyses a parsed template as the reference compiler does and fills in the fields that it names. Error:

@@ -3,9 +3,7 @@
 #include "core/jinja/numbers.hpp"
 #include "core/jinja/operators.hpp"
 #include "core/jinja/print.hpp"
-#include "core/jinja/sequences.hpp"
 
-#include <algorithm>
 #include <clocale>
 #include <ctime>
 
@@ -17,13 +15,13 @@ namespace {
 
 // ---- refused names
 
-constexpr std::string_view refused_functions = " cycler gettext joiner lipsum ngettext ";
+constexpr std::string_view refused_functions = " cycler dict gettext joiner lipsum ngettext ";
 constexpr std::string_view refused_methods =
     " as_integer_ratio bit_count bit_length casefold center changed clear conjugate count cycle encode "
     "expandtabs format_map fromhex fromkeys hex index insert is_integer isalnum isalpha isascii "
-    "isdecimal isdigit isidentifier islower isnumeric isprintable isspace istitle isupper ljust "
-    "maketrans partition popitem remove reverse rfind rindex rjust rpartition setdefault sort "
-    "swapcase to_bytes translate zfill ";
+    "isdecimal isdigit isidentifier islower isnumeric isprintable isspace istitle isupper ljust maketrans "
+    "partition popitem remove removeprefix removesuffix reverse rfind rindex rjust rpartition rsplit "
+    "setdefault sort splitlines swapcase to_bytes translate zfill ";
 
 bool has_word(std::string_view words, std::string_view name) {
     return words.find(fmt::format(" {} ", name)) != std::string_view::npos;
@@ -42,19 +40,11 @@ Result<Value> compares(Machine& machine, const Value& self, const Bound& argumen
     return Value(holds);
 }
 
-Result<Value> remainder_is(Machine& machine, const Value& self, const Value& divisor, int64_t expected) {
-    ETNA_TRY(const auto remainder, binary(machine, Operator::modulo, self, divisor));
-    ETNA_TRY(const bool same, equal(machine, remainder, Value(expected)));
-    return Value(same);
-}
-
 template <int64_t expected>
 Result<Value> parity_is(Machine& machine, const Value& self, const Bound& /*arguments*/) {
-    return remainder_is(machine, self, Value(int64_t{2}), expected);
-}
-
-Result<Value> is_divisible(Machine& machine, const Value& self, const Bound& arguments) {
-    return remainder_is(machine, self, *arguments.at(0), 0);
+    ETNA_TRY(const auto remainder, binary(machine, Operator::modulo, self, Value(int64_t{2})));
+    ETNA_TRY(const bool same, equal(machine, remainder, Value(expected)));
+    return Value(same);
 }
 
 template <bool expected>
@@ -82,8 +72,8 @@ bool is_callable(const Value& value) {
 
 /// Whether the value has a length and items; true for dicts, as in the reference.
 bool is_sequence(const Value& value) {
-    return value.is(Type::undefined) || value.is(Type::string) || value.is_sequence() ||
-           value.is(Type::dict) || (value.is(Type::object) && value.object()->is_indexable());
+    return value.is(Type::undefined) || value.is(Type::string) || value.is(Type::dict) ||
+           indexed_items(value) != nullptr;
 }
 
 Result<Value> is_same(Machine& /*machine*/, const Value& self, const Bound& arguments) {
@@ -100,7 +90,6 @@ constexpr Native tests_table[] = {
     {"boolean", "", 0, has_type<Type::boolean>},
     {"callable", "", 0, holds_for<is_callable>},
     {"defined", "", 0, holds_for<is_defined>},
-    {"divisibleby", "num", 1, is_divisible},
     {"eq", "other", 1, compares<Comparison::equal>},
     {"equalto", "other", 1, compares<Comparison::equal>},
     {"even", "", 0, parity_is<0>},
@@ -160,50 +149,36 @@ Result<Value> raise_exception(Machine& machine, Arguments& arguments) {
                  .hint = "the model's chat template refuses this conversation"};
 }
 
-/// Replaces the fields that Python formats itself, for a time without zone and microseconds: as in Python's
-/// datetime.now(), %z and %Z are empty.
-std::string without_zone(std::string_view format) {
-    std::string out;
-    for (std::size_t i = 0; i < format.size(); ++i) {
-        const bool is_field = format[i] == '%' && i + 1 < format.size();
-        const std::string_view field = format.substr(i, is_field ? 2 : 1);
-        i += is_field ? 1 : 0;
-        out += field == "%f" ? "000000" : field == "%z" || field == "%Z" ? "" : field;
-    }
-    return out;
-}
-
-/// Formats the time of the rendering (UTC) with strftime's format, in English.
+/// Formats the time of the rendering (UTC) with strftime's format, in English. The C library does not format
+/// fractions of a second and the zone as Python does.
 Result<Value> strftime_now(Machine& machine, Arguments& arguments) {
     constexpr std::size_t time_bytes_max = 4096;
     ETNA_TRY(const auto given, only_argument(arguments, "strftime_now", "format"));
     ETNA_TRY(const auto format, string_argument(given, "strftime"));
+    for (const std::string_view field : {"%f", "%z", "%Z"}) {
+        if (format.find(field) != std::string::npos)
+            return value_error("strftime_now: '{}' is not supported", field);
+    }
     const std::time_t time = machine.now_unix_s();
     std::tm parts = {};
     if (gmtime_r(&time, &parts) == nullptr)
         return value_error("year is out of range");
     static const locale_t english = newlocale(LC_ALL_MASK, "C", nullptr); // lives as long as the process
     char buffer[time_bytes_max];
-    const std::string marked = without_zone(format) + "."; // distinguishes an empty result from an overflow
+    const std::string marked = format + "."; // distinguishes an empty result from an overflow
     const std::size_t bytes = strftime_l(buffer, sizeof buffer, marked.c_str(), &parts, english);
     if (bytes == 0)
         return limit_error("a time of more than 4096 bytes");
     return machine.text(std::string(buffer, bytes - 1));
 }
 
-Result<Value> make_dict(Machine& machine, Arguments& arguments) {
-    ETNA_TRY(auto entries, entries_of(machine, arguments));
-    return machine.dict(std::move(entries));
-}
-
 Result<Value> make_namespace(Machine& machine, Arguments& arguments) {
-    ETNA_TRY(const auto entries, entries_of(machine, arguments));
+    if (!arguments.positional.empty())
+        return type_error("namespace() takes only keyword arguments");
     ETNA_TRY(auto value, machine.object<Namespace>(0));
     ETNA_CHECK(machine.keep(value.object()));
-    for (const Dict::Entry& entry : entries) {
-        if (entry.key.is(Type::string))
-            ETNA_CHECK(as_namespace(*value.object())->set(machine, entry.key.string(), entry.value));
-    }
+    for (const auto& [name, attribute] : arguments.keyword)
+        ETNA_CHECK(as_namespace(*value.object())->set(machine, name, attribute));
     return value;
 }
 
@@ -246,7 +221,6 @@ Result<Value> call_test(Machine& machine, std::string_view name, const Value& va
 
 OptionalValue global_value(std::string_view name) {
     constexpr std::pair<std::string_view, Function::Run> globals[] = {
-        {"dict", make_dict},
         {"namespace", make_namespace},
         {"raise_exception", raise_exception},
         {"range", [](Machine& machine, Arguments& arguments) { return make_range(machine, arguments); }},
@@ -263,39 +237,10 @@ Result<bool> flag(Machine& machine, const Value* argument, bool fallback) {
     return argument != nullptr ? is_true(machine, *argument) : Result<bool>(fallback);
 }
 
-Result<std::vector<Dict::Entry>> entries_of(Machine& machine, const Arguments& arguments) {
-    std::vector<Dict::Entry> entries;
-    if (arguments.positional.size() > 1)
-        return type_error("dict expected at most 1 argument, got {}", arguments.positional.size());
-    if (!arguments.positional.empty() && arguments.positional[0].is(Type::dict)) {
-        entries = arguments.positional[0].dict()->entries;
-    } else if (!arguments.positional.empty()) {
-        const Value& given = arguments.positional[0];
-        if (given.is(Type::undefined))
-            return undefined_error(given);
-        ETNA_TRY(const auto pairs, items_of(machine, given));
-        for (const Value& pair : pairs) {
-            ETNA_TRY(const auto parts, items_of(machine, pair));
-            if (parts.size() != 2)
-                return value_error("dictionary update sequence elements must have length 2");
-            entries.push_back({parts[0], parts[1]});
-        }
-    }
-    for (const auto& [name, value] : arguments.keyword)
-        entries.push_back({Value(name), value});
-    return entries;
-}
-
 Status Namespace::set(Machine& machine, std::string_view name, const Value& value) {
     ETNA_CHECK(machine.reserve(sizeof(Dict::Entry)));
     attributes_.set(Value(name), value);
     return {};
-}
-
-Result<std::string> Namespace::repr(Machine& machine) {
-    ETNA_TRY(const auto dict, machine.dict(attributes_.entries));
-    ETNA_TRY(const auto text, to_repr(machine, dict));
-    return "<Namespace " + text + ">";
 }
 
 Result<OptionalValue> Namespace::attribute(Machine& /*machine*/, std::string_view name) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/jinja/ast.hpp"
 #include "core/jinja/machine.hpp"
 
 #include <optional>
@@ -21,7 +22,7 @@ bool is_refused_method(std::string_view name);
 Result<Value> call_filter(Machine& machine, std::string_view name, const Value& value, Arguments arguments);
 /// Evaluates `value is name(arguments)`.
 Result<Value> call_test(Machine& machine, std::string_view name, const Value& value, Arguments arguments);
-/// Returns a global function: range, dict, namespace, raise_exception, strftime_now.
+/// Returns a global function: range, namespace, raise_exception, strftime_now.
 OptionalValue global_value(std::string_view name);
 
 std::span<const Native> text_filters();     ///< strings and numbers
@@ -35,16 +36,10 @@ std::span<const Native> dict_methods();
 /// Returns the truth value of an argument; `fallback` if it is null.
 Result<bool> flag(Machine& machine, const Value* argument, bool fallback);
 
-/// Returns the entries of dict(...), namespace(...) and dict.update(...): those of a mapping or of pairs,
-/// then the keyword arguments.
-Result<std::vector<Dict::Entry>> entries_of(Machine& machine, const Arguments& arguments);
-
-enum class SortOrder : uint8_t { ascending, descending };
-
-/// Returns indices into `keys` in the order of Python's stable sort. TypeError if two keys cannot be
-/// compared.
+/// Returns indices into `keys` in the order of Python's stable sort; `before` is less or greater. TypeError
+/// if two keys cannot be compared.
 Result<std::vector<std::size_t>> sorted_order(Machine& machine, const std::vector<Value>& keys,
-                                              SortOrder order);
+                                              Comparison before);
 
 /// The result of namespace(): the only type with attributes that a template can assign.
 class Namespace final : public Object {
@@ -55,12 +50,8 @@ public:
 
     [[nodiscard]] std::string_view type_name() const override { return "Namespace"; }
     [[nodiscard]] std::string owner_name() const override { return "jinja2.utils.Namespace object"; }
-    Result<std::string> repr(Machine& machine) override;
     Result<OptionalValue> attribute(Machine& machine, std::string_view name) override;
-    void clear() override {
-        attributes_.entries.clear();
-        attributes_.index.clear();
-    }
+    void clear() override { attributes_.clear(); }
 
 private:
     Dict attributes_;

@@ -39,7 +39,7 @@ Result<Value> Interpreter::value_of(const Expression& expression) {
     case ExpressionKind::unary: {
         ETNA_TRY(const auto operand, evaluate(operands[0]));
         if (expression.sign != Operator::logical_not)
-            return negated(machine_, operand, expression.sign);
+            return negated(operand, expression.sign);
         ETNA_TRY(const bool truth, is_true(machine_, operand));
         return Value(!truth);
     }
@@ -57,8 +57,6 @@ Result<Value> Interpreter::value_of(const Expression& expression) {
     }
     case ExpressionKind::subscript:
         return subscript_value(expression);
-    case ExpressionKind::slice: // inside a tuple index, as in a[1:2, 3], which no value supports
-        return type_error("a slice can only stand alone between brackets");
     case ExpressionKind::call: {
         ETNA_TRY(const auto callee, evaluate(operands[0]));
         ETNA_TRY(auto arguments, arguments_of(expression));
@@ -73,6 +71,8 @@ Result<Value> Interpreter::value_of(const Expression& expression) {
         ETNA_TRY(auto arguments, arguments_of(expression));
         return call_test(machine_, expression.name, operand, std::move(arguments));
     }
+    case ExpressionKind::slice: // part of a subscript
+        break;
     }
     return Value();
 }
@@ -173,31 +173,11 @@ Result<Value> Interpreter::subscript_value(const Expression& expression) {
 Result<Arguments> Interpreter::arguments_of(const Expression& node) {
     Arguments out;
     for (std::size_t i = 0; i < node.arguments.size(); ++i) {
-        const Argument& argument = node.arguments[i];
         ETNA_TRY(auto value, evaluate(node.operands[i + 1]));
-        switch (argument.kind) {
-        case Argument::Kind::positional:
+        if (node.arguments[i].empty()) {
             out.positional.push_back(std::move(value));
-            break;
-        case Argument::Kind::keyword:
-            out.keyword.emplace_back(argument.name, std::move(value));
-            break;
-        case Argument::Kind::more_positional: {
-            ETNA_TRY(const auto items, items_of(machine_, value));
-            out.positional.insert(out.positional.end(), items.begin(), items.end());
-            break;
-        }
-        case Argument::Kind::more_keyword:
-            if (!value.is(Type::dict))
-                return type_error("argument after ** must be a mapping, not {}", type_name(value));
-            for (const Dict::Entry& entry : value.dict()->entries) {
-                if (!entry.key.is(Type::string))
-                    return type_error("keywords must be strings");
-                const std::string& name = entry.key.string();
-                if (out.take(name))
-                    return type_error("got multiple values for keyword argument '{}'", name);
-                out.keyword.emplace_back(name, entry.value);
-            }
+        } else {
+            out.keyword.emplace_back(node.arguments[i], std::move(value));
         }
     }
     return out;

@@ -4,13 +4,10 @@
 #include "core/jinja/builtins.hpp"
 #include "core/jinja/operators.hpp"
 #include "core/jinja/print.hpp"
-#include "core/jinja/sequences.hpp"
 #include "core/jinja/text.hpp"
 
 #include <algorithm>
 #include <numeric>
-
-#include <fmt/format.h>
 
 namespace etna::jinja {
 namespace {
@@ -43,14 +40,16 @@ Result<Value> first_filter(Machine& machine, const Value& self, const Bound& /*a
     return item ? std::move(*item) : undefined("No first item, sequence was empty.");
 }
 
+/// Whether Python's reversed() takes the value.
+bool is_reversible(const Value& value) {
+    return is_iterable(value) && !value.is(Type::undefined) && type_name(value) != "generator";
+}
+
 Result<Value> last_filter(Machine& machine, const Value& self, const Bound& /*arguments*/) {
-    if (self.is(Type::undefined))
-        return undefined("No last item, sequence was empty.");
-    ETNA_TRY(const auto cursor, iterate_reversed(machine, self));
-    if (!cursor)
+    if (!self.is(Type::undefined) && !is_reversible(self))
         return type_error("'{}' object is not reversible", type_name(self));
-    ETNA_TRY(auto item, cursor(machine));
-    return item ? std::move(*item) : undefined("No last item, sequence was empty.");
+    ETNA_TRY(const auto items, items_of(machine, self));
+    return items.empty() ? undefined("No last item, sequence was empty.") : items.back();
 }
 
 Result<Value> join_filter(Machine& machine, const Value& self, const Bound& arguments) {
@@ -69,47 +68,34 @@ Result<Value> join_filter(Machine& machine, const Value& self, const Bound& argu
     return machine.text(std::move(out));
 }
 
-Cursor empty_cursor() {
-    return iterate_items({});
-}
-
-/// A cursor that fails when used: generators report the errors of their arguments only then.
-Cursor failing_cursor(const Error& error) {
-    return [error](Machine& /*machine*/) -> Result<OptionalValue> { return error; };
-}
-
 Result<Value> items_filter(Machine& machine, const Value& self, const Bound& /*arguments*/) {
-    Cursor cursor = self.is(Type::dict) ? iterate_dict(self.dict(), View::items, false)
-                    : self.is(Type::undefined)
-                        ? empty_cursor()
-                        : failing_cursor(type_error("Can only get item pairs from a mapping."));
-    return make_generator(machine, "do_items", self.depth() + 1, std::move(cursor));
+    if (self.is(Type::undefined))
+        return make_generator(machine, {});
+    if (!self.is(Type::dict))
+        return type_error("Can only get item pairs from a mapping.");
+    ETNA_TRY(auto pairs, pairs_of(machine, self));
+    return make_generator(machine, std::move(pairs));
 }
 
 Result<Value> reverse_filter(Machine& machine, const Value& self, const Bound& /*arguments*/) {
     if (self.is(Type::string)) {
         ETNA_CHECK(machine.reserve(self.string().size() * 4));
-        return machine.text(reversed(self.string()), self.is_markup());
+        const std::u32string letters = decode(self.string());
+        return machine.text(encode(std::u32string(letters.rbegin(), letters.rend())), self.is_markup());
     }
-    ETNA_TRY(auto cursor, iterate_reversed(machine, self));
-    if (cursor)
-        return make_generator(machine, "reversed", self.depth() + 1, std::move(cursor));
     if (!is_iterable(self))
         return python_error("FilterArgumentError", "argument must be iterable");
     ETNA_TRY(auto items, items_of(machine, self));
     std::reverse(items.begin(), items.end());
-    return machine.list(std::move(items));
+    return is_reversible(self) ? make_generator(machine, std::move(items)) : machine.list(std::move(items));
 }
 
-// ---- map, select and reject
+// ---- map, select and reject: generators in the reference, which makes their items when they are used
 
-std::size_t depth_of(const Value& source, const Arguments& arguments) {
-    std::size_t depth = source.depth();
-    for (const Value& value : arguments.positional)
-        depth = std::max(depth, value.depth());
-    for (const auto& [name, value] : arguments.keyword)
-        depth = std::max(depth, value.depth());
-    return depth + 1;
+/// Returns the items of a value; none if the value is false, iterable or not.
+Result<std::vector<Value>> items_if_true(Machine& machine, const Value& value) {
+    ETNA_TRY(const bool has_items, is_true(machine, value));
+    return has_items ? items_of(machine, value) : std::vector<Value>();
 }
 
 /// Removes and returns the first positional argument, a string; nothing if there is none.
@@ -121,45 +107,44 @@ Result<std::optional<std::string>> take_string(Arguments& arguments, std::string
     return std::optional(std::move(text));
 }
 
-/// Returns the cursor of map(): each item's attribute, or the result of a filter.
-Result<Cursor> map_cursor(const Value& self, Arguments arguments) {
-    ETNA_TRY(const auto source, iterate(self));
-    auto attribute = arguments.positional.empty() ? arguments.take("attribute") : std::nullopt;
-    if (!attribute) {
-        ETNA_TRY(const auto filter, take_string(arguments, "map"));
-        if (!filter)
-            return python_error("FilterArgumentError", "map requires a filter argument");
-        return Cursor([source, filter, arguments](Machine& machine) -> Result<OptionalValue> {
-            ETNA_TRY(const auto item, source(machine));
-            if (!item)
-                return item;
-            ETNA_TRY(auto value, call_filter(machine, *filter, *item, arguments));
-            return OptionalValue(std::move(value));
-        });
-    }
-    const auto fallback = arguments.take("default");
-    if (!arguments.keyword.empty()) {
-        return python_error("FilterArgumentError", "Unexpected keyword argument '{}'",
-                            arguments.keyword.front().first);
-    }
-    ETNA_TRY(const auto path, attribute_path(&*attribute));
-    return Cursor([source, path, fallback](Machine& machine) -> Result<OptionalValue> {
-        ETNA_TRY(const auto item, source(machine));
-        if (!item)
-            return item;
+/// Maps each item to an attribute, or to the result of a filter.
+Result<Value> map_filter(Machine& machine, const Value& self, const Bound& given) {
+    ETNA_TRY(auto items, items_if_true(machine, self));
+    if (items.empty()) // as in the reference, the arguments are not checked
+        return make_generator(machine, {});
+    Arguments arguments = given.all;
+    if (const auto attribute = arguments.positional.empty() ? arguments.take("attribute") : std::nullopt) {
+        const auto fallback = arguments.take("default");
+        if (!arguments.keyword.empty()) {
+            return python_error("FilterArgumentError", "Unexpected keyword argument '{}'",
+                                arguments.keyword.front().first);
+        }
         const Value* otherwise = fallback && !fallback->is(Type::none) ? &*fallback : nullptr;
-        ETNA_TRY(auto value, follow(machine, *item, path, otherwise));
-        return OptionalValue(std::move(value));
-    });
+        ETNA_TRY(const auto path, attribute_path(&*attribute));
+        for (Value& item : items) {
+            ETNA_TRY(item, follow(machine, item, path, otherwise));
+        }
+        return make_generator(machine, std::move(items));
+    }
+    ETNA_TRY(const auto filter, take_string(arguments, "map"));
+    if (!filter)
+        return python_error("FilterArgumentError", "map requires a filter argument");
+    for (Value& item : items) {
+        ETNA_TRY(item, call_filter(machine, *filter, item, arguments));
+    }
+    return make_generator(machine, std::move(items));
 }
 
 enum class Selection : uint8_t { passing, failing };
 enum class Subject : uint8_t { item, attribute };
 
-/// Returns the cursor of select() and the like: the items that pass, or fail, a test.
+/// The filters select, reject, selectattr and rejectattr: the items that pass, or fail, a test.
 template <Selection selection, Subject subject>
-Result<Cursor> select_cursor(const Value& self, Arguments arguments) {
-    ETNA_TRY(const auto source, iterate(self));
+Result<Value> select_filter(Machine& machine, const Value& self, const Bound& given) {
+    ETNA_TRY(auto items, items_if_true(machine, self));
+    if (items.empty()) // as in the reference, the arguments are not checked
+        return make_generator(machine, {});
+    Arguments arguments = given.all;
     std::vector<Value> path;
     if (subject == Subject::attribute) {
         if (arguments.positional.empty())
@@ -168,46 +153,18 @@ Result<Cursor> select_cursor(const Value& self, Arguments arguments) {
         arguments.positional.erase(arguments.positional.begin());
     }
     ETNA_TRY(const auto test, take_string(arguments, "select"));
-    return Cursor([source, path, test, arguments](Machine& machine) -> Result<OptionalValue> {
-        while (true) {
-            ETNA_TRY(auto item, source(machine));
-            if (!item)
-                return item;
-            ETNA_CHECK(machine.spend(step_work));
-            ETNA_TRY(auto value, follow(machine, *item, path));
-            if (test) {
-                ETNA_TRY(value, call_test(machine, *test, value, arguments));
-            }
-            ETNA_TRY(const bool passes, is_true(machine, value));
-            if (passes == (selection == Selection::passing))
-                return item;
+    std::vector<Value> selected;
+    for (Value& item : items) {
+        ETNA_CHECK(machine.spend(step_work));
+        ETNA_TRY(auto value, follow(machine, item, path));
+        if (test) {
+            ETNA_TRY(value, call_test(machine, *test, value, arguments));
         }
-    });
-}
-
-/// A filter that returns a generator over a cursor. As in the reference, it ignores its arguments if there
-/// are no items.
-template <Result<Cursor> (*cursor_of)(const Value&, Arguments)>
-Result<Value> lazy_filter(Machine& machine, const Value& self, std::string_view name,
-                          const Arguments& arguments) {
-    ETNA_TRY(const bool has_items, is_true(machine, self));
-    if (!has_items)
-        return make_generator(machine, name, 1, empty_cursor());
-    const auto cursor = cursor_of(self, arguments);
-    return make_generator(machine, name, depth_of(self, arguments),
-                          cursor ? *cursor : failing_cursor(cursor.error()));
-}
-
-Result<Value> map_filter(Machine& machine, const Value& self, const Bound& arguments) {
-    return lazy_filter<map_cursor>(machine, self, "sync_do_map", arguments.all);
-}
-
-template <Selection selection, Subject subject>
-Result<Value> select_filter(Machine& machine, const Value& self, const Bound& arguments) {
-    const std::string name =
-        fmt::format("sync_do_{}{}", selection == Selection::passing ? "select" : "reject",
-                    subject == Subject::attribute ? "attr" : "");
-    return lazy_filter<select_cursor<selection, subject>>(machine, self, name, arguments.all);
+        ETNA_TRY(const bool passes, is_true(machine, value));
+        if (passes == (selection == Selection::passing))
+            selected.push_back(std::move(item));
+    }
+    return make_generator(machine, std::move(selected));
 }
 
 // ---- order
@@ -230,25 +187,20 @@ Result<Case> case_argument(Machine& machine, const Value* case_sensitive) {
 Result<Value> unique_filter(Machine& machine, const Value& self, const Bound& arguments) {
     ETNA_TRY(const Case letters, case_argument(machine, arguments.at(0)));
     ETNA_TRY(const auto path, attribute_path(arguments.at(1)));
-    ETNA_TRY(const auto source, iterate(self));
-    const auto seen = std::make_shared<Dict>();
-    const Cursor cursor = [source, seen, path, letters](Machine& now) -> Result<OptionalValue> {
-        while (true) {
-            ETNA_TRY(auto item, source(now));
-            if (!item)
-                return item;
-            ETNA_TRY(const auto value, follow(now, *item, path));
-            ETNA_TRY(const auto key, key_of(now, value, letters));
-            if (!is_hashable(key))
-                return type_error("unhashable type: '{}'", type_name(key));
-            ETNA_CHECK(now.reserve(sizeof(Dict::Entry)));
-            if (seen->position(key))
-                continue;
-            seen->set(key, Value(None{}));
-            return item;
-        }
-    };
-    return make_generator(machine, "do_unique", self.depth() + 1, cursor);
+    ETNA_TRY(auto items, items_of(machine, self));
+    Dict seen;
+    std::vector<Value> unique;
+    for (Value& item : items) {
+        ETNA_TRY(const auto value, follow(machine, item, path));
+        ETNA_TRY(const auto key, key_of(machine, value, letters));
+        ETNA_CHECK(check_hashable(key));
+        ETNA_CHECK(machine.reserve(sizeof(Dict::Entry)));
+        if (seen.position(key))
+            continue;
+        seen.set(key, Value(None{}));
+        unique.push_back(std::move(item));
+    }
+    return make_generator(machine, std::move(unique));
 }
 
 /// The filters min and max.
@@ -276,7 +228,7 @@ Result<Value> extreme_filter(Machine& machine, const Value& self, const Bound& a
 Result<Value> sorted_items(Machine& machine, const std::vector<Value>& items, const std::vector<Value>& keys,
                            bool is_reversed) {
     ETNA_TRY(const auto order,
-             sorted_order(machine, keys, is_reversed ? SortOrder::descending : SortOrder::ascending));
+             sorted_order(machine, keys, is_reversed ? Comparison::greater : Comparison::less));
     std::vector<Value> result;
     result.reserve(order.size());
     for (const std::size_t index : order)
@@ -323,11 +275,9 @@ Result<Value> dictsort_filter(Machine& machine, const Value& self, const Bound& 
         return undefined_error(self);
     if (!self.is(Type::dict))
         return python_error("AttributeError", "'{}' object has no attribute 'items'", type_name(self));
-    std::vector<Value> pairs;
+    ETNA_TRY(const auto pairs, pairs_of(machine, self));
     std::vector<Value> keys;
     for (const Dict::Entry& entry : self.dict()->entries) {
-        ETNA_TRY(auto pair, machine.pair(entry.key, entry.value));
-        pairs.push_back(std::move(pair));
         ETNA_TRY(auto key, key_of(machine, by_key ? entry.key : entry.value, letters));
         keys.push_back(std::move(key));
     }
@@ -365,10 +315,9 @@ std::span<const Native> sequence_filters() {
 
 /// Bottom-up merge sort: stable, and safe if a comparison fails or is inconsistent (NaN).
 Result<std::vector<std::size_t>> sorted_order(Machine& machine, const std::vector<Value>& keys,
-                                              SortOrder order) {
+                                              Comparison before) {
     std::vector<std::size_t> indices(keys.size());
     std::iota(indices.begin(), indices.end(), std::size_t{0});
-    const Comparison before = order == SortOrder::ascending ? Comparison::less : Comparison::greater;
     std::vector<std::size_t> merged(indices.size());
     for (std::size_t width = 1; width < indices.size(); width *= 2) {
         for (std::size_t begin = 0; begin < indices.size(); begin += 2 * width) {

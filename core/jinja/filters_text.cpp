@@ -100,7 +100,7 @@ Result<Value> indent_filter(Machine& machine, const Value& self, const Bound& ar
         return undefined_error(self);
     if (!self.is(Type::string))
         return type_error("unsupported operand type(s) for +=: '{}' and 'str'", type_name(self));
-    const auto lines = split_lines(self.string() + "\n", LineEnds::dropped);
+    const auto lines = split_lines(self.string() + "\n");
     std::string out = first ? prefix : "";
     for (std::size_t i = 0; i < lines.size(); ++i) {
         const bool is_indented = i > 0 && (blank || !lines[i].empty());
@@ -143,36 +143,33 @@ Result<Value> from_json_filter(Machine& machine, const Value& self, const Bound&
 }
 
 Result<Value> int_filter(Machine& machine, const Value& self, const Bound& arguments) {
-    const Value fallback = arguments.at(0) != nullptr ? *arguments.at(0) : Value(int64_t{0});
-    ETNA_TRY(const int64_t base, integer_argument(arguments.at(1), 10));
     if (self.is(Type::undefined))
         return undefined_error(self);
     if (is_number(self) && !self.is(Type::real))
-        return negated(machine, self, Operator::plus);
+        return negated(self, Operator::plus);
     std::optional<double> real;
     if (self.is(Type::string)) {
-        const std::string& text = self.string();
-        const std::size_t digits = std::min(text.size(), integer_digits_max);
-        ETNA_CHECK(machine.spend(base == 10 ? text.size() : text.size() + digits * digits));
-        if (auto number = parse_integer(text, static_cast<int>(std::clamp<int64_t>(base, -1, 99))))
-            return machine.integer(std::move(*number));
-        real = parse_real(text);
+        ETNA_CHECK(machine.spend(self.string().size()));
+        if (auto number = parse_integer(self.string()))
+            return number->is(Type::large) ? Result<Value>(overflow_error()) : std::move(*number);
+        real = parse_real(self.string());
     } else if (self.is(Type::real)) {
         real = self.real();
     }
-    if (real && std::isinf(*real))
-        return python_error("OverflowError", "cannot convert float infinity to integer");
-    return real && !std::isnan(*real) ? machine.integer(whole_text(*real)) : fallback;
+    if (!real || std::isnan(*real))
+        return arguments.at(0) != nullptr ? *arguments.at(0) : Value(int64_t{0});
+    const auto whole = whole_number(*real);
+    return whole ? Value(*whole) : Result<Value>(overflow_error());
 }
 
 Result<Value> float_filter(Machine& /*machine*/, const Value& self, const Bound& arguments) {
     if (self.is(Type::undefined))
         return undefined_error(self);
-    if (is_number(self)) {
-        ETNA_TRY(const double number, float_of(self));
-        return Value(number);
-    }
-    const auto number = self.is(Type::string) ? parse_real(self.string()) : std::nullopt;
+    if (self.is(Type::large))
+        return overflow_error();
+    const auto number = self.is(Type::string) ? parse_real(self.string())
+                        : is_number(self)     ? std::optional(real_of(self))
+                                              : std::nullopt;
     if (number)
         return Value(*number);
     return arguments.at(0) != nullptr ? *arguments.at(0) : Value(0.0);
@@ -187,7 +184,7 @@ constexpr Native text_filters_table[] = {
     {"from_json", "", 0, from_json_filter},
     {"fromjson", "", 0, from_json_filter},
     {"indent", "width first blank", 0, indent_filter},
-    {"int", "default base", 0, int_filter},
+    {"int", "default", 0, int_filter},
     {"lower", "", 0, case_filter<lower_case>},
     {"replace", "old new count", 2, replace_filter},
     {"safe", "", 0, safe_filter},

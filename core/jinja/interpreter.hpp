@@ -47,7 +47,7 @@ public:
 
     void clear() { variables_.clear(); }
 
-    bool is_captured = false; ///< referenced by a macro or a recursive loop
+    bool is_captured = false; ///< referenced by a macro
 
 private:
     std::shared_ptr<Scope> parent_;
@@ -68,11 +68,9 @@ public:
     /// Position of the innermost expression that failed.
     [[nodiscard]] std::optional<Position> failed_at() const { return failed_at_; }
 
-    // Called from macro and loop objects.
+    // Called from macro objects.
     Result<Value> call_macro(const Statement& macro, const std::shared_ptr<Scope>& scope,
                              Arguments arguments);
-    Result<Value> call_loop(const Statement& loop, const std::shared_ptr<Scope>& scope, const Value& items,
-                            std::size_t depth);
 
 private:
     enum class Flow : uint8_t { onward, break_loop, continue_loop };
@@ -88,8 +86,7 @@ private:
     Result<Flow> execute(const Block& block);
     Result<Flow> execute(const Statement& statement);
     Result<Flow> run(const Statement& statement);
-    Result<Flow> run_loop(const Statement& loop, const std::shared_ptr<Scope>& parent, const Value& items,
-                          std::size_t depth);
+    Result<Flow> run_loop(const Statement& loop);
     Result<Flow> run_capture(const Statement& statement);
     Status run_call(const Statement& block);
 
@@ -98,13 +95,11 @@ private:
     template <class Execute>
     Result<Flow> capture(std::string& text, const Execute& execute);
     Result<Flow> execute_in(const Block& block, std::shared_ptr<Scope> scope);
-    Result<Cursor> loop_cursor(const Statement& loop, const std::shared_ptr<Scope>& parent,
-                               const Value& items);
+    Result<Cursor> loop_cursor(const Statement& loop, const Value& items);
     Status assign(const Target& target, const Value& value, Scope& scope);
     Status check_namespaces(const Target& target);
     Result<Value> macro_value(const Statement& macro);
     Status bind_parameters(const Statement& macro, Arguments arguments, const std::shared_ptr<Scope>& scope);
-    void capture_scope(const std::shared_ptr<Scope>& scope);
 
     // expressions
     Result<Value> evaluate(const ExpressionPtr& expression) { return evaluate(*expression); }

@@ -122,7 +122,7 @@ Status JsonWriter::entries(const Dict& dict) {
     std::vector<std::size_t> order(keys.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     if (style_.sort_keys) {
-        ETNA_TRY(order, sorted_order(machine_, keys, SortOrder::ascending));
+        ETNA_TRY(order, sorted_order(machine_, keys, Comparison::less));
     }
     return container("{}", keys.size(), [&](std::size_t i) -> Status {
         const Value& key = keys[order[i]];

@@ -50,8 +50,8 @@ std::optional<uint32_t> code_point_at(std::string_view text, std::size_t positio
     return is_valid && code_point <= 0x10FFFF ? std::optional(code_point) : std::nullopt;
 }
 
-/// Resolves the escape at `position` (of the backslash); returns the offset after it, or nothing if Python
-/// rejects it.
+/// Resolves the escape at `position` (of the backslash); returns the offset after it, or nothing if it is not
+/// supported.
 std::optional<std::size_t> append_escape(std::string& out, std::string_view text, std::size_t position) {
     constexpr std::string_view letters = "\\'\"abfnrtv";
     constexpr std::string_view meanings = "\\'\"\a\b\f\n\r\t\v";
@@ -62,42 +62,22 @@ std::optional<std::size_t> append_escape(std::string& out, std::string_view text
     }
     if (letter == '\n')
         return position + 2;
-    if (letter == 'N')
-        return {};                              // escapes by character name are not supported
-    if (static_cast<uint8_t>(letter) >= 0x80) { // the reference escapes it first, then sees two backslashes
-        const Decoded decoded = decode_at(text, position + 1);
-        append_number_escape(out, decoded.code_point);
-        return position + 1 + decoded.bytes;
-    }
-    if (letter >= '0' && letter <= '7') {
-        const std::string_view number = text.substr(position + 1, 3);
-        uint32_t code_point = 0;
-        const auto result = std::from_chars(number.data(), number.data() + number.size(), code_point, 8);
-        append_utf8(out, code_point);
-        return static_cast<std::size_t>(result.ptr - text.data());
-    }
+    if (letter == 'N' || (letter >= '0' && letter <= '7') || static_cast<uint8_t>(letter) >= 0x80)
+        return {};
     const std::size_t digits = letter == 'x' ? 2 : letter == 'u' ? 4 : letter == 'U' ? 8 : 0;
     if (digits == 0) {
         out += '\\';
         return position + 1;
     }
-    auto code_point = code_point_at(text, position + 2, digits);
-    if (!code_point)
+    const auto code_point = code_point_at(text, position + 2, digits);
+    if (!code_point || (*code_point >= 0xD800 && *code_point < 0xE000))
         return {};
-    std::size_t end = position + 2 + digits;
-    const bool is_high = *code_point >= 0xD800 && *code_point < 0xDC00;
-    const auto low = is_high && text.substr(end, 2) == "\\u" ? code_point_at(text, end + 2, 4) : std::nullopt;
-    if (low && *low >= 0xDC00 && *low < 0xE000) {
-        *code_point = 0x10000 + ((*code_point - 0xD800) << 10) + (*low - 0xDC00);
-        end += 6;
-    }
     append_utf8(out, *code_point);
-    return end;
+    return position + 2 + digits;
 }
 
 /// Appends the value of a string literal with content `raw`: resolves Python's escapes, except those by
-/// character name. Two escapes that form a surrogate pair, as in JSON, become one character. Returns the
-/// offset of the first invalid escape.
+/// character name, by octal number and of surrogates. Returns the offset of the first invalid escape.
 std::optional<std::size_t> append_unescaped(std::string& out, std::string_view raw) {
     for (std::size_t position = 0; position < raw.size();) {
         if (raw[position] != '\\') {
@@ -131,6 +111,7 @@ private:
     void add(TokenType type, std::size_t at, std::string text = {}, Value number = {});
     void add_data(std::size_t from, const Tag* tag);
     Status skip_comment(const Tag& tag);
+    [[nodiscard]] std::optional<std::size_t> after_word(const Tag& tag, std::string_view word) const;
     Result<bool> raw_block(const Tag& tag);
     Status tag_content(const Tag& tag);
     Status add_token();
@@ -233,40 +214,34 @@ Status Lexer::skip_comment(const Tag& tag) {
     return {};
 }
 
+/// Returns the offset after the word of a tag that has only this word; nothing for other tags.
+std::optional<std::size_t> Lexer::after_word(const Tag& tag, std::string_view word) const {
+    const std::size_t begin = skip_spaces(source_, tag.content);
+    const std::size_t end = skip_spaces(source_, begin + word.size());
+    const bool has_word = tag.kind == '%' && source_.compare(begin, word.size(), word) == 0;
+    return has_word && closing(end, '%') ? std::optional(end) : std::nullopt;
+}
+
 /// Whether the tag opens a raw block; if so, adds its text and skips it.
 Result<bool> Lexer::raw_block(const Tag& tag) {
-    const std::string_view source(source_);
-    std::size_t begin = skip_spaces(source, tag.content);
-    if (tag.kind != '%' || source.substr(begin, 3) != "raw")
+    const auto opened = after_word(tag, "raw");
+    if (!opened || at(*opened) == '+')
         return false;
-    begin = skip_spaces(source, begin + 3);
-    const char opening = at(begin) == '-' ? '-' : '\0';
-    begin += opening == '-' ? 1 : 0;
-    if (source.substr(begin, 2) != "%}")
-        return false;
-    begin = opening == '-' ? skip_spaces(source, begin + 2) : begin + 2;
+    const std::size_t begin = after_close(*closing(*opened, '%'), '%', at(*opened) == '-' ? '-' : '+');
+    position_ = begin;
     line_starts_ = source_[begin - 1] == '\n';
-    if (begin == source_.size()) {
-        position_ = begin;
-        return true;
-    }
-    for (std::size_t found = source.find("{%", begin); found != std::string_view::npos;
-         found = source.find("{%", found + 1)) {
-        const char control = at(found + 2);
-        const bool has_control = control == '-' || control == '+';
-        std::size_t name = skip_spaces(source, found + 2 + (has_control ? 1 : 0));
-        if (source.substr(name, 6) != "endraw")
+    while (const auto end_tag = next_tag()) {
+        position_ = end_tag->at + 1;
+        const auto ended = after_word(*end_tag, "endraw");
+        if (!ended)
             continue;
-        name = skip_spaces(source, name + 6);
-        const auto close = closing(name, '%');
-        if (!close)
-            continue;
-        const Tag end_tag = {'%', found, 0, has_control ? control : '\0'};
-        add_data(begin, &end_tag);
-        position_ = after_close(*close, '%', *close == name ? '\0' : at(name));
+        add_data(begin, &*end_tag);
+        position_ = after_close(*closing(*ended, '%'), '%', at(*ended));
         line_starts_ = source_[position_ - 1] == '\n';
         return true;
     }
+    if (begin == source_.size()) // as in the reference, the end is required only if something follows
+        return true;
     return syntax_error(position_of(tag.at), "Missing end of raw directive");
 }
 
@@ -366,63 +341,36 @@ Status Lexer::add_string() {
     return {};
 }
 
-/// Returns the end of digits from `position`, with single underscores between them.
-std::size_t digits_end(std::string_view text, std::size_t position, std::string_view digits) {
-    const auto is_digit_at = [&](std::size_t i) {
-        return i < text.size() && digits.find(text[i]) != std::string_view::npos;
-    };
-    while (is_digit_at(position) ||
-           (position < text.size() && text[position] == '_' && is_digit_at(position + 1)))
-        ++position;
-    return position;
-}
-
 Status Lexer::add_number() {
-    constexpr std::string_view decimal = "0123456789";
-    const std::string_view source(source_);
     const std::size_t begin = position_;
-    const char letter = static_cast<char>(at(begin + 1) | 0x20);
-    int base = at(begin) != '0' ? 10 : letter == 'x' ? 16 : letter == 'o' ? 8 : letter == 'b' ? 2 : 10;
-    const std::string_view digits = base == 16  ? "0123456789abcdefABCDEF"
-                                    : base == 8 ? "01234567"
-                                    : base == 2 ? "01"
-                                                : decimal;
-    std::size_t end = base == 10 ? begin : begin + 2;
-    if (base != 10 && digits_end(source, end, digits) == end) {
-        base = 10;
-        end = begin;
+    const auto skip_digits = [&](std::size_t from) {
+        return std::min(source_.find_first_not_of("0123456789", from), source_.size());
+    };
+    std::size_t end = skip_digits(begin);
+    if (at(end) == '_' || (source_[begin] == '0' && std::string_view("xXoObB").find(at(end)) < 6)) {
+        while (end < source_.size() && is_name_part(decode_at(source_, end).code_point))
+            end += decode_at(source_, end).bytes;
+        return refusal(position_of(begin), "number", source_.substr(begin, end - begin));
     }
-    end = digits_end(source, end, base == 10 ? decimal : digits);
     bool is_real = false;
     const bool after_dot = begin > 0 && at(begin - 1) == '.'; // `x.0.1` is two lookups
-    if (base == 10 && !after_dot) {
-        if (at(end) == '.' && digits_end(source, end + 1, decimal) > end + 1 && at(end + 1) != '_') {
-            end = digits_end(source, end + 1, decimal);
+    if (!after_dot) {
+        if (at(end) == '.' && skip_digits(end + 1) > end + 1) {
+            end = skip_digits(end + 1);
             is_real = true;
         }
         const std::size_t sign = at(end + 1) == '+' || at(end + 1) == '-' ? 1 : 0;
-        if ((at(end) | 0x20) == 'e' && at(end + 1 + sign) >= '0' && at(end + 1 + sign) <= '9') {
-            end = digits_end(source, end + 1 + sign, decimal);
+        if ((at(end) | 0x20) == 'e' && skip_digits(end + 1 + sign) > end + 1 + sign) {
+            end = skip_digits(end + 1 + sign);
             is_real = true;
         }
     }
-    std::string text;
-    for (const char letter_of_number : source.substr(begin, end - begin)) {
-        if (letter_of_number != '_')
-            text += letter_of_number;
-    }
-    const char* first = text.data() + (base == 10 ? 0 : 2);
     position_ = end;
-    if (is_real) {
-        add(TokenType::real, begin, text, parse_real(text).value_or(0));
-        return {};
-    }
-    if (text.size() > integer_digits_max) {
-        return syntax_error(position_of(begin),
-                            fmt::format("an integer of more than {} digits", integer_digits_max));
-    }
-    Value integer = integer_value(decimal_digits(first, base));
-    add(TokenType::integer, begin, text, std::move(integer));
+    std::string text = source_.substr(begin, end - begin);
+    Value number = is_real ? Value(parse_real(text).value_or(0)) : integer_value(text);
+    if (number.is(Type::large))
+        return refusal(position_of(begin), "number", text);
+    add(is_real ? TokenType::real : TokenType::integer, begin, std::move(text), std::move(number));
     return {};
 }
 

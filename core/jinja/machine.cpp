@@ -1,7 +1,5 @@
 #include "core/jinja/machine.hpp"
 
-#include "core/jinja/numbers.hpp"
-
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -11,7 +9,6 @@ namespace {
 
 constexpr std::size_t text_overhead_bytes = sizeof(Text) + 16;
 constexpr std::size_t entry_bytes = sizeof(Dict::Entry) + 48; ///< including its share of the index
-constexpr std::size_t kept_bytes = 64;
 
 std::size_t depth_of(const std::vector<Value>& items) {
     std::size_t depth = 1;
@@ -21,6 +18,10 @@ std::size_t depth_of(const std::vector<Value>& items) {
 }
 
 } // namespace
+
+Status check_hashable(const Value& key) {
+    return is_hashable(key) ? Status() : type_error("unhashable type: '{}'", type_name(key));
+}
 
 Machine::~Machine() {
     for (const auto& clear : clearers_)
@@ -59,20 +60,8 @@ Status Machine::check_depth(std::size_t depth) const {
 Result<Value> Machine::text(std::string bytes, bool markup) {
     const std::size_t size = bytes.size() + text_overhead_bytes;
     ETNA_CHECK(reserve(size));
-    auto made = std::make_shared<Text>(std::move(bytes), markup, memory_, size);
-    return Value(std::shared_ptr<const Text>(std::move(made)));
-}
-
-Result<Value> Machine::integer(std::string decimal) {
-    Value value = integer_value(std::move(decimal));
-    if (!value.is(Type::large))
-        return value;
-    const std::size_t size = value.large().decimal.size() + text_overhead_bytes;
-    ETNA_CHECK(reserve(size));
-    auto made = std::make_shared<LargeInteger>();
-    made->decimal = value.large().decimal;
-    made->charge.attach(memory_, size);
-    return Value(std::shared_ptr<const LargeInteger>(std::move(made)));
+    const auto kind = markup ? Text::Kind::markup : Text::Kind::plain;
+    return Value(std::make_shared<const Text>(std::move(bytes), kind, memory_, size));
 }
 
 Result<Value> Machine::sequence(std::vector<Value> items, bool is_tuple) {
@@ -88,48 +77,18 @@ Result<Value> Machine::sequence(std::vector<Value> items, bool is_tuple) {
     return Value(std::move(list));
 }
 
-Result<Value> Machine::pair(Value first, Value second) {
-    std::vector<Value> items;
-    items.push_back(std::move(first));
-    items.push_back(std::move(second));
-    return tuple(std::move(items));
-}
-
 Result<Value> Machine::dict(std::vector<Dict::Entry> entries) {
     const std::size_t bytes = sizeof(Dict) + entries.size() * entry_bytes;
     ETNA_CHECK(reserve(bytes));
     auto made = std::make_shared<Dict>();
     made->charge.attach(memory_, bytes);
     for (Dict::Entry& entry : entries) {
-        if (!is_hashable(entry.key))
-            return type_error("unhashable type: '{}'", type_name(entry.key));
+        ETNA_CHECK(check_hashable(entry.key));
         made->depth = std::max({made->depth, entry.value.depth() + 1, entry.key.depth() + 1});
         made->set(entry.key, std::move(entry.value));
     }
     ETNA_CHECK(check_depth(made->depth));
     return Value(std::move(made));
-}
-
-Status Machine::keep(std::shared_ptr<Object> object) {
-    ETNA_CHECK(reserve(kept_bytes));
-    clearers_.emplace_back([object = std::move(object)] { object->clear(); });
-    return {};
-}
-
-Status Machine::keep(const std::shared_ptr<List>& list) {
-    if (std::exchange(list->is_mutated, true))
-        return {};
-    ETNA_CHECK(reserve(kept_bytes));
-    clearers_.emplace_back([list] { std::exchange(list->items, {}).clear(); });
-    return {};
-}
-
-Status Machine::keep(const std::shared_ptr<Dict>& dict) {
-    if (std::exchange(dict->is_mutated, true))
-        return {};
-    ETNA_CHECK(reserve(kept_bytes));
-    clearers_.emplace_back([dict] { std::exchange(dict->entries, {}).clear(); });
-    return {};
 }
 
 Result<Value> Machine::adopt(const Value& value) {
@@ -152,7 +111,7 @@ Result<Value> Machine::adopt(const Value& value) {
         }
         return dict(std::move(entries));
     }
-    return value.is(Type::large) ? integer(value.large().decimal) : Result<Value>(value);
+    return value;
 }
 
 Status Machine::check_recursion() const {

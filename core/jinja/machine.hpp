@@ -51,6 +51,11 @@ Error value_error(fmt::format_string<Values...> message, Values&&... values) {
     return python_error("ValueError", message, std::forward<Values>(values)...);
 }
 
+/// Returns the error for an integer of more than 64 bits.
+inline Error overflow_error() {
+    return python_error("OverflowError", "templates cannot compute integers of more than 64 bits");
+}
+
 /// Returns the error for an exceeded limit.
 template <class... Values>
 Error limit_error(fmt::format_string<Values...> message, Values&&... values) {
@@ -71,6 +76,9 @@ private:
     std::size_t& depth_;
 };
 
+/// TypeError for a value that cannot be a key.
+Status check_hashable(const Value& key);
+
 /// Shared state of one rendering: limits, memory accounting, clock. Creates every string and container, so
 /// that all memory is accounted for. Not thread-safe; outlives all values it creates.
 class Machine {
@@ -90,22 +98,26 @@ public:
     Status reserve(std::size_t bytes);
 
     Result<Value> text(std::string bytes, bool markup = false);
-    Result<Value> integer(std::string decimal); ///< of any size, as integer_value() reads it
     Result<Value> list(std::vector<Value> items) { return sequence(std::move(items), false); }
     Result<Value> tuple(std::vector<Value> items) { return sequence(std::move(items), true); }
     Result<Value> dict(std::vector<Dict::Entry> entries); ///< TypeError for an unhashable key
-    Result<Value> pair(Value first, Value second);
-    /// Creates an object that holds values; its constructor takes the depth first. Objects that can come to
-    /// contain themselves must be passed to keep().
+    /// Creates an object that holds values; its constructor takes the depth first.
     template <class T, class... Rest>
     Result<Value> object(std::size_t depth, Rest&&... rest) {
         ETNA_CHECK(check_depth(depth));
         ETNA_CHECK(spend(sizeof(T)));
         return Value(std::shared_ptr<Object>(std::make_shared<T>(depth, std::forward<Rest>(rest)...)));
     }
-    Status keep(std::shared_ptr<Object> object);
-    Status keep(const std::shared_ptr<List>& list);
-    Status keep(const std::shared_ptr<Dict>& dict);
+    /// Call it for an object, a list or a dict that can come to contain itself, or becomes deeper: its values
+    /// are released when the rendering ends.
+    template <class T>
+    Status keep(const std::shared_ptr<T>& value) {
+        if (std::exchange(value->is_kept, true))
+            return {};
+        ETNA_CHECK(reserve(2 * sizeof clearers_[0]));
+        clearers_.emplace_back([value] { value->clear(); });
+        return {};
+    }
     Status check_depth(std::size_t depth) const;
 
     /// Copies a value from the caller of the rendering into the rendering's own containers.
@@ -127,8 +139,7 @@ private:
     Memory memory_;
     uint64_t work_ = 0;
     std::size_t levels_ = 0;
-    /// Release values that may contain themselves, or become deeper after construction.
-    std::vector<std::function<void()>> clearers_;
+    std::vector<std::function<void()>> clearers_; ///< of kept values
 };
 
 } // namespace etna::jinja

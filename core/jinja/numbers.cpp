@@ -2,44 +2,16 @@
 
 #include "core/jinja/text.hpp"
 
-#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <limits>
-#include <vector>
-
-#include <fmt/format.h>
 
 namespace etna::jinja {
 namespace {
 
-constexpr uint64_t limb_bound = 1'000'000'000;
-constexpr std::size_t limb_digits = 9;
-
 template <class Number>
 int order(const Number& left, const Number& right) {
     return left < right ? -1 : (right < left ? 1 : 0);
-}
-
-/// Compares two signed decimal numbers without leading zeros.
-int decimal_order(std::string_view left, std::string_view right) {
-    const bool is_negative = left[0] == '-';
-    if (is_negative != (right[0] == '-'))
-        return is_negative ? -1 : 1;
-    const int magnitudes =
-        left.size() == right.size() ? order(left, right) : order(left.size(), right.size());
-    return is_negative ? -magnitudes : magnitudes;
-}
-
-/// Compares an integer and a float that is not NaN, without rounding the integer, which could make unequal
-/// numbers equal.
-int mixed_order(const Value& integer, double real) {
-    static_assert(std::numeric_limits<long double>::digits >= 64, "holds every int64_t exactly");
-    if (std::isinf(real))
-        return real < 0 ? 1 : -1;
-    if (const auto small = integer_of(integer))
-        return order(static_cast<long double>(*small), static_cast<long double>(real));
-    return decimal_order(integer.large().decimal, whole_text(real));
 }
 
 /// Removes single underscores between digits or letters; returns nothing if there is one elsewhere.
@@ -73,17 +45,7 @@ bool is_number(const Value& value) {
 }
 
 double real_of(const Value& number) {
-    if (number.is(Type::real))
-        return number.real();
-    if (const auto integer = integer_of(number))
-        return static_cast<double>(*integer);
-    const std::string& text = number.large().decimal;
-    double real = 0;
-    const auto result = std::from_chars(text.data(), text.data() + text.size(), real);
-    if (result.ec != std::errc::result_out_of_range)
-        return real;
-    return text[0] == '-' ? -std::numeric_limits<double>::infinity()
-                          : std::numeric_limits<double>::infinity();
+    return number.is(Type::real) ? number.real() : static_cast<double>(*integer_of(number));
 }
 
 std::optional<int64_t> integer_of(const Value& value) {
@@ -94,31 +56,19 @@ std::optional<int64_t> integer_of(const Value& value) {
     return {};
 }
 
-std::optional<int64_t> clamped_integer_of(const Value& value) {
-    if (!value.is(Type::large))
-        return integer_of(value);
-    return value.large().decimal[0] == '-' ? std::numeric_limits<int64_t>::min()
-                                           : std::numeric_limits<int64_t>::max();
-}
-
 int number_order(const Value& left, const Value& right) {
-    const bool left_is_real = left.is(Type::real);
-    const bool right_is_real = right.is(Type::real);
-    if ((left_is_real && std::isnan(left.real())) || (right_is_real && std::isnan(right.real())))
-        return unordered;
-    if (left_is_real && right_is_real)
-        return order(left.real(), right.real());
-    if (left_is_real)
-        return -mixed_order(right, left.real());
-    if (right_is_real)
-        return mixed_order(left, right.real());
-    if (!left.is(Type::large) && !right.is(Type::large))
-        return order(*integer_of(left), *integer_of(right));
-    return decimal_order(integer_text(left), integer_text(right));
+    static_assert(std::numeric_limits<long double>::digits >= 64, "holds every int64_t and double exactly");
+    const auto exact = [](const Value& number) {
+        return number.is(Type::real) ? static_cast<long double>(number.real())
+                                     : static_cast<long double>(*integer_of(number));
+    };
+    const long double first = exact(left);
+    const long double second = exact(right);
+    return std::isnan(first) || std::isnan(second) ? unordered : order(first, second);
 }
 
 std::string integer_text(const Value& integer) {
-    return integer.is(Type::large) ? integer.large().decimal : std::to_string(*integer_of(integer));
+    return integer.is(Type::large) ? integer.string() : std::to_string(*integer_of(integer));
 }
 
 Value integer_value(std::string decimal) {
@@ -126,61 +76,23 @@ Value integer_value(std::string decimal) {
     const auto result = std::from_chars(decimal.data(), decimal.data() + decimal.size(), integer);
     if (result.ec == std::errc())
         return integer;
-    auto large = std::make_shared<LargeInteger>();
-    large->decimal = std::move(decimal);
-    return Value(std::shared_ptr<const LargeInteger>(std::move(large)));
+    return Value(std::make_shared<const Text>(std::move(decimal), Text::Kind::integer));
 }
 
-std::string decimal_digits(std::string_view digits, int base) {
-    digits.remove_prefix(std::min(digits.find_first_not_of('0'), digits.size() - 1));
-    if (base == 10)
-        return std::string(digits);
-    std::vector<uint64_t> limbs = {0}; // nine decimal digits each, least significant first
-    for (const char digit : digits) {
-        uint64_t carry = 0;
-        std::from_chars(&digit, &digit + 1, carry, base);
-        for (uint64_t& limb : limbs) {
-            const uint64_t sum = limb * static_cast<uint64_t>(base) + carry;
-            limb = sum % limb_bound;
-            carry = sum / limb_bound;
-        }
-        if (carry > 0)
-            limbs.push_back(carry);
-    }
-    std::string text = std::to_string(limbs.back());
-    for (std::size_t i = limbs.size() - 1; i-- > 0;)
-        text += fmt::format("{:0{}}", limbs[i], limb_digits);
-    return text;
+std::optional<int64_t> whole_number(double number) {
+    constexpr double bound = 9223372036854775808.0; // 2^63
+    if (number >= -bound && number < bound)
+        return static_cast<int64_t>(number);
+    return {};
 }
 
-std::string whole_text(double number) {
-    const std::string text = fmt::format("{:.0f}", std::trunc(number));
-    return text == "-0" ? "0" : text;
-}
-
-std::optional<std::string> parse_integer(std::string_view text, int base) {
+std::optional<Value> parse_integer(std::string_view text) {
     text = stripped(text, {}, Side::both);
     const bool is_negative = take_sign(text);
-    const char prefix = text.size() > 1 && text[0] == '0' ? static_cast<char>(text[1] | 0x20) : '\0';
-    const int prefix_base = prefix == 'x' ? 16 : prefix == 'o' ? 8 : prefix == 'b' ? 2 : 0;
-    if (prefix_base != 0 && (base == prefix_base || base == 0)) {
-        text.remove_prefix(2);
-        base = prefix_base;
-    }
-    if (base == 0)
-        base = 10;
-    if (base < 2 || base > 36)
-        return {};
     const auto digits = without_underscores(text);
-    if (!digits || digits->empty() || digits->size() > integer_digits_max)
+    if (!digits || digits->empty() || digits->find_first_not_of("0123456789") != std::string::npos)
         return {};
-    for (const char& digit : *digits) {
-        int value = 0;
-        if (std::from_chars(&digit, &digit + 1, value, base).ec != std::errc())
-            return {};
-    }
-    const std::string decimal = decimal_digits(*digits, base);
-    return is_negative && decimal != "0" ? "-" + decimal : decimal;
+    return integer_value(is_negative ? "-" + *digits : *digits);
 }
 
 std::optional<double> parse_real(std::string_view text) {

@@ -7,41 +7,31 @@
 #include <string>
 #include <string_view>
 
-/// Python's numbers. Integers of more than 64 bits can be printed, compared and used as keys; arithmetic with
-/// one is an error.
+/// Python's numbers. An integer of more than 64 bits comes from JSON only. It can be printed, and compared
+/// for equality with integers; any other use of its value is an error.
 namespace etna::jinja {
 
-constexpr std::size_t integer_digits_max = 4300; ///< Python's limit for integer-string conversion
-
-bool is_number(const Value& value); ///< bool, int of any size or float
-/// Returns the nearest float; infinite for an integer out of float range. Precondition: is_number(number).
-double real_of(const Value& number);
+bool is_number(const Value& value);  ///< bool, int of any size or float
+double real_of(const Value& number); ///< precondition: is_number(number), and it is not large
 std::optional<int64_t> integer_of(const Value& value); ///< of a bool, or of an int that fits
-/// As integer_of(), but clamps an int out of range to the smallest or largest int64_t.
-std::optional<int64_t> clamped_integer_of(const Value& value);
 
 /// Compares exactly, also across types: returns -1, 0 or 1; `unordered` if one is NaN. Precondition:
-/// is_number() of both.
+/// is_number() of both, and none is large.
 constexpr int unordered = 2;
 int number_order(const Value& left, const Value& right);
 
 /// Returns the decimal digits of a bool or int, with a sign if negative. Precondition: no other type.
 std::string integer_text(const Value& integer);
 
-/// Parses the text of integer_text(); Machine::integer() also accounts for its memory.
+/// Parses the text of integer_text().
 Value integer_value(std::string decimal);
 
-/// Converts at most integer_digits_max digits of a base from 2 to 36 to decimal; time is quadratic in their
-/// number unless the base is 10. Precondition: valid digits, at least one.
-std::string decimal_digits(std::string_view digits, int base);
+/// Truncates a float to an integer; nothing if it does not fit 64 bits, or is NaN.
+std::optional<int64_t> whole_number(double number);
 
-/// Truncates a float to an integer, as decimal digits. Precondition: it is finite.
-std::string whole_text(double number);
-
-/// Python's int(text, base) and float(text), for ASCII digits: white space around the number, a sign,
-/// underscores between digits, prefixes (0x with base 16 or 0). Returns nothing if Python raises ValueError.
-/// Integers are returned as decimal digits.
-std::optional<std::string> parse_integer(std::string_view text, int base);
+/// Python's int(text) and float(text), for ASCII digits: white space around the number, a sign, underscores
+/// between digits. Returns nothing if Python raises ValueError.
+std::optional<Value> parse_integer(std::string_view text);
 std::optional<double> parse_real(std::string_view text);
 
 } // namespace etna::jinja

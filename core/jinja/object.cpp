@@ -2,6 +2,7 @@
 
 #include "core/jinja/machine.hpp"
 #include "core/jinja/numbers.hpp"
+#include "core/jinja/text.hpp"
 
 #include <algorithm>
 
@@ -10,16 +11,6 @@
 namespace etna::jinja {
 namespace {
 
-std::vector<std::string_view> parameter_names(std::string_view text) {
-    std::vector<std::string_view> result;
-    while (!text.empty()) {
-        const std::size_t end = std::min(text.find(' '), text.size());
-        result.push_back(text.substr(0, end));
-        text.remove_prefix(std::min(end + 1, text.size()));
-    }
-    return result;
-}
-
 Result<Bound> bind(const Native& native, Arguments arguments) {
     Bound bound;
     if (native.parameters == "*") {
@@ -27,7 +18,7 @@ Result<Bound> bind(const Native& native, Arguments arguments) {
         return bound;
     }
     const bool is_positional = native.parameters.substr(0, 1) == "/";
-    const auto parameters = parameter_names(native.parameters.substr(is_positional ? 1 : 0));
+    const auto parameters = split(native.parameters.substr(is_positional ? 1 : 0), {}, -1);
     if (is_positional && !arguments.keyword.empty())
         return type_error("{}() takes no keyword arguments", native.name);
     if (arguments.positional.size() > parameters.size()) {
@@ -101,7 +92,7 @@ Result<int64_t> integer_argument(const Value& value) {
     if (const auto integer = integer_of(value))
         return *integer;
     if (value.is(Type::large))
-        return python_error("OverflowError", "Python int too large to convert to C ssize_t");
+        return overflow_error();
     return type_error("'{}' object cannot be interpreted as an integer", type_name(value));
 }
 

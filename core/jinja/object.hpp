@@ -25,8 +25,8 @@ struct Arguments {
 using Cursor = std::function<Result<OptionalValue>(Machine& machine)>;
 
 /// Base class of values that are not plain data: macros, loops, namespaces, generators, ranges, bound
-/// methods, ...
-class Object : public std::enable_shared_from_this<Object> {
+/// methods, ... None of them can be printed.
+class Object {
 public:
     explicit Object(std::size_t depth = 0) : depth_(depth) {}
     Object(const Object&) = delete;
@@ -36,9 +36,7 @@ public:
     [[nodiscard]] virtual std::string_view type_name() const = 0;
     /// Owner's name in errors of undefined values: "generator object", "jinja2.utils.Namespace object".
     [[nodiscard]] virtual std::string owner_name() const { return std::string(type_name()) + " object"; }
-    virtual Result<std::string> repr(Machine& /*machine*/) { return "<" + owner_name() + ">"; }
 
-    [[nodiscard]] virtual bool is_hashable() const { return true; }
     [[nodiscard]] virtual bool is_callable() const { return false; }
     virtual Result<Value> call(Machine& machine, Arguments&& arguments);
 
@@ -46,13 +44,10 @@ public:
     virtual Result<std::optional<std::size_t>> length(Machine& /*machine*/) {
         return std::optional<std::size_t>();
     }
-    /// Returns the item at a valid index; nothing if the object is not indexable.
-    [[nodiscard]] virtual OptionalValue item(std::size_t /*index*/) const { return {}; }
-    [[nodiscard]] virtual bool is_indexable() const { return false; }
     /// Returns an empty cursor if the object is not iterable.
     virtual Cursor iterate() { return {}; }
-    /// Iterates from the last item to the first; returns an empty cursor if Python's reversed() raises.
-    virtual Cursor iterate_reversed() { return {}; }
+    /// Returns the items that can be looked up by index; null if there are none.
+    [[nodiscard]] virtual const List* indexed_items() const { return nullptr; }
     /// Returns the attribute of that name; nothing if there is none.
     virtual Result<OptionalValue> attribute(Machine& /*machine*/, std::string_view /*name*/) {
         return OptionalValue();
@@ -62,6 +57,8 @@ public:
     virtual void clear() {}
 
     [[nodiscard]] std::size_t depth() const { return depth_; }
+
+    bool is_kept = false; ///< by the Machine, which clears it after the rendering
 
 private:
     std::size_t depth_;

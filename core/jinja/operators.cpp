@@ -2,12 +2,10 @@
 
 #include "core/jinja/numbers.hpp"
 #include "core/jinja/print.hpp"
-#include "core/jinja/sequences.hpp"
 #include "core/jinja/text.hpp"
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include <fmt/format.h>
 
@@ -57,40 +55,11 @@ Result<bool> dicts_equal(Machine& machine, const Dict& left, const Dict& right) 
     return true;
 }
 
-/// repr() of a key, simplified for error messages.
-std::string plain_repr(const Value& key) {
-    switch (key.type()) {
-    case Type::integer:
-    case Type::large:
-        return integer_text(key);
-    case Type::real:
-        return real_text(key.real());
-    case Type::boolean:
-        return key.boolean() ? "True" : "False";
-    case Type::none:
-        return "None";
-    default:
-        return std::string(type_name(key));
-    }
-}
-
-Error not_iterable(const Value& value) {
-    return type_error("'{}' object is not iterable", type_name(value));
-}
-
-constexpr std::string_view arithmetic_signs[] = {"+", "-", "*", "/", "//", "%", "** or pow()"};
+constexpr std::string_view arithmetic_signs[] = {"+", "-", "*", "/", "//", "%"};
 
 Error unsupported_operands(Operator sign, const Value& left, const Value& right) {
     return type_error("unsupported operand type(s) for {}: '{}' and '{}'",
                       arithmetic_signs[static_cast<std::size_t>(sign)], type_name(left), type_name(right));
-}
-
-Error overflow() {
-    return python_error("OverflowError", "templates cannot compute integers of more than 64 bits");
-}
-
-Error division_by_zero(std::string_view message) {
-    return python_error("ZeroDivisionError", "{}", message);
 }
 
 int64_t floor_quotient(int64_t left, int64_t right) {
@@ -114,59 +83,31 @@ double floor_quotient(double left, double right) {
     return quotient - floored > 0.5 ? floored + 1 : floored;
 }
 
-Result<Value> real_power(double left, double right) {
-    if (left == 0 && right < 0)
-        return division_by_zero("0.0 cannot be raised to a negative power");
-    if (left < 0 && std::floor(right) != right && std::isfinite(left) && std::isfinite(right))
-        return python_error("ValueError", "complex numbers are not supported");
-    const double result = std::pow(left, right);
-    if (std::isinf(result) && std::isfinite(left) && std::isfinite(right))
-        return python_error("OverflowError", "(34, 'Numerical result out of range')");
-    return Value(result);
-}
-
-Result<Value> integer_power(int64_t base, int64_t exponent) {
-    if (exponent < 0)
-        return real_power(static_cast<double>(base), static_cast<double>(exponent));
-    int64_t result = 1;
-    while (true) {
-        if ((exponent & 1) != 0 && __builtin_mul_overflow(result, base, &result))
-            return overflow();
-        exponent >>= 1;
-        if (exponent == 0)
-            return Value(result);
-        if (__builtin_mul_overflow(base, base, &base))
-            return overflow();
-    }
-}
-
 Result<Value> on_integers(Operator sign, int64_t left, int64_t right) {
     int64_t result = 0;
     switch (sign) {
     case Operator::add:
-        return __builtin_add_overflow(left, right, &result) ? Result<Value>(overflow()) : Value(result);
+        return __builtin_add_overflow(left, right, &result) ? Result<Value>(overflow_error()) : Value(result);
     case Operator::subtract:
-        return __builtin_sub_overflow(left, right, &result) ? Result<Value>(overflow()) : Value(result);
+        return __builtin_sub_overflow(left, right, &result) ? Result<Value>(overflow_error()) : Value(result);
     case Operator::multiply:
-        return __builtin_mul_overflow(left, right, &result) ? Result<Value>(overflow()) : Value(result);
+        return __builtin_mul_overflow(left, right, &result) ? Result<Value>(overflow_error()) : Value(result);
     case Operator::divide:
         if (right == 0)
-            return division_by_zero("division by zero");
+            return python_error("ZeroDivisionError", "division by zero");
         return Value(static_cast<double>(static_cast<long double>(left) / static_cast<long double>(right)));
     case Operator::floor_divide:
         if (right == 0)
-            return division_by_zero("integer division or modulo by zero");
+            return python_error("ZeroDivisionError", "integer division or modulo by zero");
         if (right == -1)
             return on_integers(Operator::subtract, 0, left);
         return Value(floor_quotient(left, right));
-    case Operator::modulo:
+    default: // modulo
         if (right == 0)
-            return division_by_zero("integer modulo by zero");
+            return python_error("ZeroDivisionError", "integer modulo by zero");
         if (right == -1)
             return Value(int64_t{0});
         return Value(left - floor_quotient(left, right) * right);
-    default:
-        return integer_power(left, right);
     }
 }
 
@@ -180,18 +121,16 @@ Result<Value> on_reals(Operator sign, double left, double right) {
         return Value(left * right);
     case Operator::divide:
         if (right == 0)
-            return division_by_zero("float division by zero");
+            return python_error("ZeroDivisionError", "float division by zero");
         return Value(left / right);
     case Operator::floor_divide:
         if (right == 0)
-            return division_by_zero("float floor division by zero");
+            return python_error("ZeroDivisionError", "float floor division by zero");
         return Value(floor_quotient(left, right));
-    case Operator::modulo:
+    default: // modulo
         if (right == 0)
-            return division_by_zero("float modulo");
+            return python_error("ZeroDivisionError", "float modulo");
         return Value(floor_remainder(left, right));
-    default:
-        return real_power(left, right);
     }
 }
 
@@ -250,8 +189,6 @@ Result<Value> multiplied(Machine& machine, const Value& left, const Value& right
     const auto is_repeatable = [](const Value& value) {
         return value.is(Type::string) || value.is_sequence();
     };
-    if ((is_repeatable(left) && right.is(Type::large)) || (is_repeatable(right) && left.is(Type::large)))
-        return python_error("OverflowError", "cannot fit 'int' into an index-sized integer");
     if (is_repeatable(left) && integer_of(right))
         return repeated(machine, left, *integer_of(right));
     if (is_repeatable(right) && integer_of(left))
@@ -272,7 +209,9 @@ Error undefined_error(const Value& value) {
         message = missing->hint;
     } else if (missing != nullptr) {
         const bool is_name = missing->name.is(Type::string);
-        const std::string name = is_name ? string_repr(missing->name.string()) : plain_repr(missing->name);
+        const std::string name = is_name                           ? string_repr(missing->name.string())
+                                 : missing->name.is(Type::integer) ? integer_text(missing->name)
+                                                                   : std::string(type_name(missing->name));
         if (missing->owner.empty()) {
             message = name + " is undefined";
         } else if (is_name) {
@@ -288,7 +227,10 @@ Result<bool> equal(Machine& machine, const Value& left, const Value& right) {
     const DepthGuard guard(machine.levels());
     ETNA_CHECK(machine.check_recursion());
     ETNA_CHECK(machine.spend(step_work));
-    if (is_number(left) && is_number(right))
+    const bool has_large = left.is(Type::large) || right.is(Type::large);
+    if (has_large && (left.is(Type::real) || right.is(Type::real)))
+        return overflow_error();
+    if (is_number(left) && is_number(right) && !has_large)
         return number_order(left, right) == 0;
     if (left.type() != right.type())
         return false;
@@ -298,15 +240,10 @@ Result<bool> equal(Machine& machine, const Value& left, const Value& right) {
         return left.string() == right.string();
     if (left.is(Type::dict))
         return dicts_equal(machine, *left.dict(), *right.dict());
-    if (!left.is_sequence()) {
-        if (left.is(Type::object) && left.object()->is_indexable() && right.object()->is_indexable() &&
-            type_name(left) == type_name(right)) { // ranges
-            ETNA_TRY(const auto first, items_of(machine, left));
-            ETNA_TRY(const auto second, items_of(machine, right));
-            return std::equal(first.begin(), first.end(), second.begin(), second.end(), keys_equal);
-        }
+    if (left.is(Type::object) && left.object()->iterate())
+        return type_error("'{}' objects cannot be compared", type_name(left));
+    if (!left.is_sequence())
         return left.same_as(right);
-    }
     const auto& first = left.sequence()->items;
     const auto& second = right.sequence()->items;
     if (first.size() != second.size())
@@ -325,6 +262,8 @@ Result<bool> ordered(Machine& machine, Comparison sign, const Value& left, const
     const DepthGuard guard(machine.levels());
     ETNA_CHECK(machine.check_recursion());
     ETNA_CHECK(machine.spend(step_work));
+    if (left.is(Type::large) || right.is(Type::large))
+        return overflow_error();
     if (is_number(left) && is_number(right))
         return holds(sign, number_order(left, right));
     if (left.is(Type::string) && right.is(Type::string)) {
@@ -429,73 +368,6 @@ Result<std::size_t> length_of(Machine& machine, const Value& value) {
     return type_error("object of type '{}' has no len()", type_name(value));
 }
 
-bool is_iterable(const Value& value) {
-    if (value.is(Type::object))
-        return static_cast<bool>(value.object()->iterate());
-    return value.is(Type::undefined) || value.is(Type::string) || value.is_sequence() || value.is(Type::dict);
-}
-
-Cursor iterate_items(std::vector<Value> items) {
-    return [items = std::move(items), next = std::size_t{0}](Machine& /*machine*/) mutable {
-        return Result<OptionalValue>(next < items.size() ? OptionalValue(items[next++]) : std::nullopt);
-    };
-}
-
-Result<Cursor> iterate(const Value& value) {
-    if (value.is(Type::undefined))
-        return iterate_items({});
-    if (value.is(Type::string)) {
-        return Cursor([value, position = std::size_t{0}](Machine& machine) mutable -> Result<OptionalValue> {
-            const std::string& bytes = value.string();
-            if (position == bytes.size())
-                return OptionalValue();
-            const std::size_t begin = position;
-            position += decode_at(bytes, begin).bytes;
-            ETNA_TRY(auto character, machine.text(bytes.substr(begin, position - begin)));
-            return OptionalValue(std::move(character));
-        });
-    }
-    if (value.is_sequence()) { // sees items that the template appends during the loop
-        return Cursor([list = value.sequence(), next = std::size_t{0}](Machine& /*machine*/) mutable {
-            const bool ends = next >= list->items.size();
-            return Result<OptionalValue>(ends ? std::nullopt : OptionalValue(list->items[next++]));
-        });
-    }
-    if (value.is(Type::dict))
-        return iterate_dict(value.dict(), View::keys, false);
-    Cursor cursor = value.is(Type::object) ? value.object()->iterate() : Cursor();
-    if (!cursor)
-        return not_iterable(value);
-    return cursor;
-}
-
-Result<Cursor> iterate_reversed(Machine& machine, const Value& value) {
-    if (value.is(Type::object))
-        return value.object()->iterate_reversed();
-    if (!value.is(Type::string) && !value.is_sequence() && !value.is(Type::dict))
-        return Cursor();
-    ETNA_TRY(auto items, items_of(machine, value));
-    std::reverse(items.begin(), items.end());
-    return iterate_items(std::move(items));
-}
-
-Result<std::vector<Value>> collect(Machine& machine, const Cursor& cursor) {
-    std::vector<Value> items;
-    while (true) {
-        ETNA_TRY(auto next, cursor(machine));
-        if (!next)
-            return items;
-        ETNA_CHECK(machine.spend(sizeof(Value)));
-        ETNA_CHECK(machine.room_for(items.size() * sizeof(Value)));
-        items.push_back(std::move(*next));
-    }
-}
-
-Result<std::vector<Value>> items_of(Machine& machine, const Value& value) {
-    ETNA_TRY(const auto cursor, iterate(value));
-    return collect(machine, cursor);
-}
-
 Result<Value> call(Machine& machine, const Value& callee, Arguments arguments) {
     if (callee.is(Type::undefined))
         return undefined_error(callee);
@@ -512,13 +384,10 @@ Result<Value> binary(Machine& machine, Operator sign, const Value& left, const V
     if (left.is(Type::undefined) || right.is(Type::undefined))
         return undefined_error(left.is(Type::undefined) ? left : right);
     if (is_number(left) && is_number(right)) {
-        if (left.is(Type::real) || right.is(Type::real)) {
-            ETNA_TRY(const double first, float_of(left));
-            ETNA_TRY(const double second, float_of(right));
-            return on_reals(sign, first, second);
-        }
         if (left.is(Type::large) || right.is(Type::large))
-            return overflow();
+            return overflow_error();
+        if (left.is(Type::real) || right.is(Type::real))
+            return on_reals(sign, real_of(left), real_of(right));
         return on_integers(sign, *integer_of(left), *integer_of(right));
     }
     if (sign == Operator::add)
@@ -528,14 +397,7 @@ Result<Value> binary(Machine& machine, Operator sign, const Value& left, const V
     return unsupported_operands(sign, left, right);
 }
 
-Result<double> float_of(const Value& number) {
-    const double real = real_of(number);
-    if (number.is(Type::large) && std::isinf(real))
-        return python_error("OverflowError", "int too large to convert to float");
-    return real;
-}
-
-Result<Value> negated(Machine& machine, const Value& value, Operator sign) {
+Result<Value> negated(const Value& value, Operator sign) {
     const bool is_negation = sign == Operator::negate;
     if (value.is(Type::undefined))
         return undefined_error(value);
@@ -546,10 +408,7 @@ Result<Value> negated(Machine& machine, const Value& value, Operator sign) {
     const auto integer = integer_of(value);
     if (!is_negation)
         return integer ? Value(*integer) : value;
-    if (integer && *integer != std::numeric_limits<int64_t>::min())
-        return Value(-*integer);
-    const std::string text = integer_text(value);
-    return machine.integer(text[0] == '-' ? text.substr(1) : "-" + text);
+    return integer ? on_integers(Operator::subtract, 0, *integer) : Result<Value>(overflow_error());
 }
 
 } // namespace etna::jinja

@@ -4,13 +4,11 @@
 #include "core/jinja/ast.hpp"
 #include "core/jinja/machine.hpp"
 
-/// Python's operators on values. Errors (kind unsupported) carry Python's message.
+/// Python's operators and iteration on values. Errors (kind unsupported) carry Python's message.
 namespace etna::jinja {
 
 Result<Value> binary(Machine& machine, Operator sign, const Value& left, const Value& right);
-/// Python's float() of a number; OverflowError for an int out of float range.
-Result<double> float_of(const Value& number);
-Result<Value> negated(Machine& machine, const Value& value, Operator sign);
+Result<Value> negated(const Value& value, Operator sign);
 
 Result<bool> equal(Machine& machine, const Value& left, const Value& right);
 /// `sign` is one of the four ordering comparisons.
@@ -25,12 +23,23 @@ Result<Value> call(Machine& machine, const Value& callee, Arguments arguments);
 bool is_iterable(const Value& value);
 /// TypeError if the value is not iterable.
 Result<Cursor> iterate(const Value& value);
-/// Iterates from the last item to the first; returns an empty cursor if Python's reversed() raises.
-Result<Cursor> iterate_reversed(Machine& machine, const Value& value);
 Cursor iterate_items(std::vector<Value> items);
 /// Runs the cursor to its end and returns the items.
 Result<std::vector<Value>> collect(Machine& machine, const Cursor& cursor);
 Result<std::vector<Value>> items_of(Machine& machine, const Value& value);
+/// Returns the items of a list, tuple or range; null for other values.
+const List* indexed_items(const Value& value);
+
+/// Implements range(stop), range(start, stop) and range(start, stop, step). Errors: those of Python, and
+/// OverflowError for a range longer than the limit.
+Result<Value> make_range(Machine& machine, const Arguments& arguments);
+enum class View : uint8_t { items, keys, values };
+/// Returns dict.items(), keys() or values(), which later changes of the dict affect.
+Result<Value> make_view(Machine& machine, const Value& dict, View view);
+/// Returns a single-pass iterable over the items.
+Result<Value> make_generator(Machine& machine, std::vector<Value> items);
+/// Returns the entries of a dict as pairs. Precondition: dict.is(Type::dict).
+Result<std::vector<Value>> pairs_of(Machine& machine, const Value& dict);
 
 /// Returns the error for the use of an undefined value. Precondition: value.is(Type::undefined).
 Error undefined_error(const Value& value);

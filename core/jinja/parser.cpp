@@ -155,15 +155,15 @@ Status Parser::statement(Block& out) {
     case StatementKind::call:
         ETNA_CHECK(call_statement(result));
         break;
+    case StatementKind::with:
+        ETNA_CHECK(with_statement(result));
+        break;
     case StatementKind::filter: {
         ETNA_TRY(auto filters, filter_chain(nullptr, true));
         result.expressions.push_back(std::move(filters));
         ETNA_CHECK(add_block(result, "endfilter"));
         break;
     }
-    case StatementKind::with:
-        ETNA_CHECK(with_statement(result));
-        break;
     case StatementKind::generation:
         ETNA_CHECK(add_block(result, "endgeneration"));
         break;
@@ -220,7 +220,8 @@ Status Parser::for_statement(Statement& out) {
     }
     out.expressions.push_back(std::move(items));
     out.expressions.push_back(std::move(test));
-    out.is_recursive = skip("recursive");
+    if (at("recursive"))
+        return refusal(current().at, "loop modifier", "recursive");
     ETNA_TRY(auto body, block({"endfor", "else"}));
     out.blocks.push_back(std::move(body));
     if (take().text == "else")
@@ -297,9 +298,9 @@ Status Parser::signature(Statement& out) {
 }
 
 Status Parser::call_statement(Statement& out) {
-    const Position begin = current().at;
     if (at("("))
         ETNA_CHECK(signature(out));
+    const Position begin = current().at;
     ETNA_TRY(out.call, expression());
     if (out.call->kind != ExpressionKind::call)
         return syntax_error(begin, "expected call");

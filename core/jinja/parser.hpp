@@ -81,7 +81,6 @@ private:
     Result<ExpressionPtr> sum();
     Result<ExpressionPtr> concatenation();
     Result<ExpressionPtr> product();
-    Result<ExpressionPtr> power();
     Result<ExpressionPtr> filtered_operand() { return unary(Postfix::with_filters); }
     Result<ExpressionPtr> unary(Postfix postfix);
     Result<ExpressionPtr> primary();
@@ -91,12 +90,11 @@ private:
     Result<ExpressionPtr> filters_and_tests(ExpressionPtr operand);
     Result<ExpressionPtr> call(ExpressionPtr callee);
     Result<ExpressionPtr> subscript(ExpressionPtr operand);
-    Result<ExpressionPtr> subscript_part();
+    Result<ExpressionPtr> index();
     Result<ExpressionPtr> filter_chain(ExpressionPtr operand, bool starts_with_name);
     Result<ExpressionPtr> test(ExpressionPtr operand);
     Status call_arguments(Expression& out);
     Status call_argument(Expression& out, Position begin);
-    Result<std::string> dotted_name();
     /// Adds the operands to the node.
     template <class... Operands>
     Result<ExpressionPtr> make(Expression node, Operands... operands) const;

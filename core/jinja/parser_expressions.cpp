@@ -20,7 +20,6 @@ constexpr std::pair<std::string_view, Operator> products[] = {{"*", Operator::mu
                                                               {"/", Operator::divide},
                                                               {"//", Operator::floor_divide},
                                                               {"%", Operator::modulo}};
-constexpr std::pair<std::string_view, Operator> powers[] = {{"**", Operator::power}};
 
 } // namespace
 
@@ -156,11 +155,10 @@ Result<ExpressionPtr> Parser::concatenation() {
 }
 
 Result<ExpressionPtr> Parser::product() {
-    return chain(products, &Parser::power);
-}
-
-Result<ExpressionPtr> Parser::power() {
-    return chain(powers, &Parser::filtered_operand); // left-associative, unlike in Python
+    ETNA_TRY(auto result, chain(products, &Parser::filtered_operand));
+    if (at("**"))
+        return refusal(current().at, "operator", "**");
+    return result;
 }
 
 Result<ExpressionPtr> Parser::unary(Postfix postfix_parts) {
@@ -284,20 +282,13 @@ Result<ExpressionPtr> Parser::subscript(ExpressionPtr operand) {
         ETNA_TRY(auto index, make({.at = name.at, .value = name.number}));
         return make({.kind = ExpressionKind::subscript, .at = begin}, std::move(operand), std::move(index));
     }
-    Expression parts = {.kind = ExpressionKind::tuple, .at = begin};
-    ETNA_CHECK(separated("]", TrailingComma::refused, [&]() -> Status {
-        ETNA_TRY(auto part, subscript_part());
-        parts.operands.push_back(std::move(part));
-        return {};
-    }));
-    if (parts.operands.size() == 1)
-        return make({.kind = ExpressionKind::subscript, .at = begin}, std::move(operand),
-                    std::move(parts.operands.front()));
-    ETNA_TRY(auto index, make(std::move(parts)));
+    ETNA_TRY(auto index, this->index());
+    ETNA_CHECK(expect("]"));
     return make({.kind = ExpressionKind::subscript, .at = begin}, std::move(operand), std::move(index));
 }
 
-Result<ExpressionPtr> Parser::subscript_part() {
+/// Parses the key, or the slice, between the brackets of a subscript.
+Result<ExpressionPtr> Parser::index() {
     const Position begin = current().at;
     ExpressionPtr start;
     ExpressionPtr stop;
@@ -308,24 +299,14 @@ Result<ExpressionPtr> Parser::subscript_part() {
             return start;
     }
     take();
-    const auto ends = [&] { return at("]") || at(","); };
-    if (!at(":") && !ends()) {
+    if (!at(":") && !at("]")) {
         ETNA_TRY(stop, expression());
     }
-    if (skip(":") && !ends()) {
+    if (skip(":") && !at("]")) {
         ETNA_TRY(step, expression());
     }
     return make({.kind = ExpressionKind::slice, .at = begin}, std::move(start), std::move(stop),
                 std::move(step));
-}
-
-Result<std::string> Parser::dotted_name() {
-    ETNA_TRY(auto name, expect_name());
-    while (skip(".")) {
-        ETNA_TRY(const auto part, expect_name());
-        name += "." + part;
-    }
-    return name;
 }
 
 /// Parses a chain of filters. `operand` is null for the first filter of a block.
@@ -333,7 +314,7 @@ Result<ExpressionPtr> Parser::filter_chain(ExpressionPtr operand, bool starts_wi
     while (starts_with_name || skip("|")) {
         starts_with_name = false;
         Expression filter = {.kind = ExpressionKind::filter, .at = current().at};
-        ETNA_TRY(filter.name, dotted_name());
+        ETNA_TRY(filter.name, expect_name());
         filter.operands.push_back(std::move(operand));
         if (at("("))
             ETNA_CHECK(call_arguments(filter));
@@ -346,7 +327,7 @@ Result<ExpressionPtr> Parser::test(ExpressionPtr operand) {
     const Position begin = take().at;
     const bool is_negated = skip("not");
     Expression test = {.kind = ExpressionKind::test, .at = begin};
-    ETNA_TRY(test.name, dotted_name());
+    ETNA_TRY(test.name, expect_name());
     test.operands.push_back(std::move(operand));
     const bool is_operand = at(TokenType::string) || at(TokenType::integer) || at(TokenType::real) ||
                             at("[") || at("{") ||
@@ -373,30 +354,21 @@ Status Parser::call_arguments(Expression& out) {
 }
 
 Status Parser::call_argument(Expression& out, Position begin) {
-    Argument argument;
-    if (skip("**")) {
-        argument.kind = Argument::Kind::more_keyword;
-    } else if (skip("*")) {
-        argument.kind = Argument::Kind::more_positional;
-    } else if (at(TokenType::name) && is_word(ahead(), "=")) {
-        argument = {.kind = Argument::Kind::keyword, .name = take().text};
+    if (at("*") || at("**"))
+        return refusal(current().at, "argument", current().text);
+    std::string keyword;
+    if (at(TokenType::name) && is_word(ahead(), "=")) {
+        keyword = take().text;
         take();
     }
     ETNA_TRY(auto value, expression());
-    using Kind = Argument::Kind;
     const auto& earlier = out.arguments;
-    const auto has = [&](Kind kind, const std::string& name) {
-        return std::any_of(earlier.begin(), earlier.end(),
-                           [&](const Argument& each) { return each.kind == kind && each.name == name; });
-    };
-    if (argument.kind == Kind::keyword && has(Kind::keyword, argument.name))
-        return syntax_error(begin, fmt::format("keyword argument repeated: {}", argument.name));
-    const Kind last = earlier.empty() ? Kind::positional : earlier.back().kind;
-    if (last == Kind::more_keyword || (argument.kind == Kind::positional && last != Kind::positional) ||
-        (argument.kind == Kind::more_positional && has(Kind::more_positional, {})))
+    if (!keyword.empty() && std::find(earlier.begin(), earlier.end(), keyword) != earlier.end())
+        return syntax_error(begin, fmt::format("keyword argument repeated: {}", keyword));
+    if (keyword.empty() && !earlier.empty() && !earlier.back().empty())
         return syntax_error(begin, "invalid syntax for function call expression");
     out.operands.push_back(std::move(value));
-    out.arguments.push_back(std::move(argument));
+    out.arguments.push_back(std::move(keyword));
     return {};
 }
 

@@ -51,7 +51,10 @@ void append_escaped_code_point(std::string& out, char32_t code_point) {
     } else if (is_printable(code_point)) {
         append_utf8(out, code_point);
     } else {
-        append_number_escape(out, code_point);
+        const auto number = static_cast<uint32_t>(code_point);
+        out += number < 0x100     ? fmt::format("\\x{:02x}", number)
+               : number < 0x10000 ? fmt::format("\\u{:04x}", number)
+                                  : fmt::format("\\U{:08x}", number);
     }
 }
 
@@ -106,9 +109,8 @@ Result<std::string> whole_number_text(const Value& value) {
         return type_error("%d format: a real number is required, not {}", type_name(value));
     if (!value.is(Type::real))
         return integer_text(value);
-    if (!std::isfinite(value.real()))
-        return value_error("cannot convert an infinite float or NaN to integer");
-    return whole_text(value.real());
+    const auto whole = whole_number(value.real());
+    return whole ? std::to_string(*whole) : Result<std::string>(overflow_error());
 }
 
 } // namespace
@@ -199,7 +201,7 @@ Result<std::string> to_repr(Machine& machine, const Value& value) {
     case Type::dict:
         return dict_repr(machine, *value.dict());
     case Type::object:
-        return value.object()->repr(machine);
+        return type_error("a template cannot print a value of type '{}'", type_name(value));
     }
     return std::string();
 }

@@ -1,49 +1,48 @@
-#include "core/jinja/sequences.hpp"
+// Iteration, and the iterable values other than lists: ranges, views of dicts and generators.
 
 #include "core/jinja/operators.hpp"
-#include "core/jinja/print.hpp"
-
-#include <fmt/format.h>
+#include "core/jinja/text.hpp"
 
 namespace etna::jinja {
 namespace {
 
+/// Iterates over a list, including items that the template appends during the iteration.
+Cursor iterate_list(std::shared_ptr<List> list) {
+    return [list = std::move(list), next = std::size_t{0}](Machine& /*machine*/) mutable {
+        const bool ends = next >= list->items.size();
+        return Result<OptionalValue>(ends ? std::nullopt : OptionalValue(list->items[next++]));
+    };
+}
+
+Cursor iterate_dict(std::shared_ptr<Dict> dict, View view) {
+    const std::size_t size = dict->entries.size();
+    return [dict = std::move(dict), view, size,
+            next = std::size_t{0}](Machine& machine) mutable -> Result<OptionalValue> {
+        if (dict->entries.size() != size)
+            return python_error("RuntimeError", "dictionary changed size during iteration");
+        if (next == size)
+            return OptionalValue();
+        const Dict::Entry& entry = dict->entries[next++];
+        if (view != View::items)
+            return OptionalValue(view == View::keys ? entry.key : entry.value);
+        ETNA_TRY(auto pair, machine.tuple({entry.key, entry.value}));
+        return OptionalValue(std::move(pair));
+    };
+}
+
 class Range final : public Object {
 public:
-    Range(std::size_t depth, int64_t start, int64_t step, std::size_t count, int64_t stop)
-        : Object(depth), start_(start), step_(step), count_(count), stop_(stop) {}
+    Range(std::size_t depth, std::shared_ptr<List> list) : Object(depth), list_(std::move(list)) {}
 
     [[nodiscard]] std::string_view type_name() const override { return "range"; }
-    Result<std::string> repr(Machine& /*machine*/) override {
-        if (step_ == 1)
-            return fmt::format("range({}, {})", start_, stop_);
-        return fmt::format("range({}, {}, {})", start_, stop_, step_);
+    Result<std::optional<std::size_t>> length(Machine& /*machine*/) override {
+        return std::optional(list_->items.size());
     }
-    Result<std::optional<std::size_t>> length(Machine& /*machine*/) override { return std::optional(count_); }
-    [[nodiscard]] bool is_indexable() const override { return true; }
-    [[nodiscard]] OptionalValue item(std::size_t index) const override {
-        return Value(start_ + step_ * static_cast<int64_t>(index));
-    }
-    Cursor iterate() override { return cursor(start_, step_); }
-    Cursor iterate_reversed() override {
-        return cursor(count_ == 0 ? start_ : start_ + step_ * static_cast<int64_t>(count_ - 1), -step_);
-    }
-    [[nodiscard]] int64_t start() const { return start_; }
-    [[nodiscard]] int64_t step() const { return step_; }
+    Cursor iterate() override { return iterate_list(list_); }
+    [[nodiscard]] const List* indexed_items() const override { return list_.get(); }
 
 private:
-    [[nodiscard]] Cursor cursor(int64_t first, int64_t step) const {
-        return [first, step, count = count_, index = std::size_t{0}](Machine& /*machine*/) mutable {
-            if (index == count)
-                return Result<OptionalValue>(std::nullopt);
-            return Result<OptionalValue>(Value(first + step * static_cast<int64_t>(index++)));
-        };
-    }
-
-    int64_t start_;
-    int64_t step_;
-    std::size_t count_;
-    int64_t stop_;
+    std::shared_ptr<List> list_;
 };
 
 class DictView final : public Object {
@@ -52,20 +51,13 @@ public:
         : Object(depth), dict_(std::move(dict)), view_(view) {}
 
     [[nodiscard]] std::string_view type_name() const override {
-        return view_ == View::keys ? "dict_keys" : (view_ == View::values ? "dict_values" : "dict_items");
-    }
-    [[nodiscard]] bool is_hashable() const override { return view_ == View::values; }
-    Result<std::string> repr(Machine& machine) override {
-        ETNA_TRY(auto items, collect(machine, iterate()));
-        ETNA_TRY(const auto list, machine.list(std::move(items)));
-        ETNA_TRY(const auto text, to_repr(machine, list));
-        return fmt::format("{}({})", type_name(), text);
+        constexpr std::string_view names[] = {"dict_items", "dict_keys", "dict_values"};
+        return names[static_cast<std::size_t>(view_)];
     }
     Result<std::optional<std::size_t>> length(Machine& /*machine*/) override {
         return std::optional(dict_->entries.size());
     }
-    Cursor iterate() override { return iterate_dict(dict_, view_, false); }
-    Cursor iterate_reversed() override { return iterate_dict(dict_, view_, true); }
+    Cursor iterate() override { return iterate_dict(dict_, view_); }
 
 private:
     std::shared_ptr<Dict> dict_;
@@ -74,44 +66,78 @@ private:
 
 class Generator final : public Object {
 public:
-    Generator(std::size_t depth, std::string_view name, Cursor cursor)
-        : Object(depth), name_(name), cursor_(std::make_shared<Cursor>(std::move(cursor))) {}
+    Generator(std::size_t depth, std::shared_ptr<List> list)
+        : Object(depth), cursor_(std::make_shared<Cursor>(iterate_list(std::move(list)))) {}
 
     [[nodiscard]] std::string_view type_name() const override { return "generator"; }
-    Result<std::string> repr(Machine& /*machine*/) override {
-        return fmt::format("<generator object {} at 0x000000000000>", name_); // no addresses in prompts
-    }
     /// All iterations share one cursor: a generator runs only once.
     Cursor iterate() override {
-        return [cursor = cursor_](Machine& machine) -> Result<OptionalValue> {
-            const DepthGuard guard(machine.levels());
-            ETNA_CHECK(machine.check_recursion());
-            return (*cursor)(machine);
-        };
+        return [cursor = cursor_](Machine& machine) { return (*cursor)(machine); };
     }
 
 private:
-    std::string name_;
     std::shared_ptr<Cursor> cursor_;
 };
 
 } // namespace
 
-Cursor iterate_dict(std::shared_ptr<Dict> dict, View view, bool is_reversed) {
-    const std::size_t size = dict->entries.size();
-    return [dict = std::move(dict), view, is_reversed, size,
-            done = std::size_t{0}](Machine& machine) mutable -> Result<OptionalValue> {
-        if (dict->entries.size() != size)
-            return python_error("RuntimeError", "dictionary changed size during iteration");
-        if (done == size)
-            return OptionalValue();
-        const Dict::Entry& entry = dict->entries[is_reversed ? size - 1 - done : done];
-        ++done;
-        if (view != View::items)
-            return OptionalValue(view == View::keys ? entry.key : entry.value);
-        ETNA_TRY(auto pair, machine.pair(entry.key, entry.value));
-        return OptionalValue(std::move(pair));
+bool is_iterable(const Value& value) {
+    if (value.is(Type::object))
+        return static_cast<bool>(value.object()->iterate());
+    return value.is(Type::undefined) || value.is(Type::string) || value.is_sequence() || value.is(Type::dict);
+}
+
+Cursor iterate_items(std::vector<Value> items) {
+    return [items = std::move(items), next = std::size_t{0}](Machine& /*machine*/) mutable {
+        return Result<OptionalValue>(next < items.size() ? OptionalValue(items[next++]) : std::nullopt);
     };
+}
+
+Result<Cursor> iterate(const Value& value) {
+    if (value.is(Type::undefined))
+        return iterate_items({});
+    if (value.is(Type::string)) {
+        return Cursor([value, position = std::size_t{0}](Machine& machine) mutable -> Result<OptionalValue> {
+            const std::string& bytes = value.string();
+            if (position == bytes.size())
+                return OptionalValue();
+            const std::size_t begin = position;
+            position += decode_at(bytes, begin).bytes;
+            ETNA_TRY(auto character, machine.text(bytes.substr(begin, position - begin)));
+            return OptionalValue(std::move(character));
+        });
+    }
+    if (value.is_sequence())
+        return iterate_list(value.sequence());
+    if (value.is(Type::dict))
+        return iterate_dict(value.dict(), View::keys);
+    Cursor cursor = value.is(Type::object) ? value.object()->iterate() : Cursor();
+    if (!cursor)
+        return type_error("'{}' object is not iterable", type_name(value));
+    return cursor;
+}
+
+Result<std::vector<Value>> collect(Machine& machine, const Cursor& cursor) {
+    std::vector<Value> items;
+    while (true) {
+        ETNA_TRY(auto next, cursor(machine));
+        if (!next)
+            return items;
+        ETNA_CHECK(machine.spend(sizeof(Value)));
+        ETNA_CHECK(machine.room_for(items.size() * sizeof(Value)));
+        items.push_back(std::move(*next));
+    }
+}
+
+Result<std::vector<Value>> items_of(Machine& machine, const Value& value) {
+    ETNA_TRY(const auto cursor, iterate(value));
+    return collect(machine, cursor);
+}
+
+const List* indexed_items(const Value& value) {
+    if (value.is(Type::object))
+        return value.object()->indexed_items();
+    return value.is_sequence() ? value.sequence().get() : nullptr;
 }
 
 Result<Value> make_range(Machine& machine, const Arguments& arguments) {
@@ -127,40 +153,33 @@ Result<Value> make_range(Machine& machine, const Arguments& arguments) {
     const auto [start, stop, step] = parts;
     if (step == 0)
         return value_error("range() arg 3 must not be zero");
-    const bool is_empty = step > 0 ? start >= stop : start <= stop;
-    const uint64_t low = static_cast<uint64_t>(step > 0 ? start : stop);
-    const uint64_t high = static_cast<uint64_t>(step > 0 ? stop : start);
-    const uint64_t stride = step > 0 ? static_cast<uint64_t>(step) : 0 - static_cast<uint64_t>(step);
-    const uint64_t count = is_empty ? 0 : (high - low - 1) / stride + 1;
-    const auto count_max = static_cast<uint64_t>(machine.limits().range_length);
-    if (count > count_max) {
-        return python_error("OverflowError",
-                            "Range too big. The sandbox blocks ranges larger "
-                            "than MAX_RANGE ({}).",
-                            count_max);
+    const auto length_max = static_cast<std::size_t>(machine.limits().range_length);
+    std::vector<Value> items;
+    for (int64_t next = start; step > 0 ? next < stop : next > stop;) {
+        if (items.size() == length_max) {
+            return python_error("OverflowError",
+                                "Range too big. The sandbox blocks ranges larger than MAX_RANGE ({}).",
+                                length_max);
+        }
+        items.emplace_back(next);
+        if (__builtin_add_overflow(next, step, &next))
+            break;
     }
-    return machine.object<Range>(0, start, step, static_cast<std::size_t>(count), stop);
-}
-
-Result<Value> sliced_range(Machine& machine, const Value& range, const SlicePositions& positions) {
-    const auto& source = static_cast<const Range&>(*range.object());
-    const int64_t start = source.start() + source.step() * positions.start;
-    int64_t step = 0;
-    int64_t span = 0;
-    int64_t stop = 0;
-    if (__builtin_mul_overflow(source.step(), positions.step, &step) ||
-        __builtin_mul_overflow(step, static_cast<int64_t>(positions.count), &span) ||
-        __builtin_add_overflow(start, span, &stop))
-        return python_error("OverflowError", "an integer does not fit into 64 bits");
-    return machine.object<Range>(0, start, step, positions.count, stop);
+    ETNA_TRY(const auto list, machine.list(std::move(items)));
+    return machine.object<Range>(0, list.sequence());
 }
 
 Result<Value> make_view(Machine& machine, const Value& dict, View view) {
     return machine.object<DictView>(dict.depth() + 1, dict.dict(), view);
 }
 
-Result<Value> make_generator(Machine& machine, std::string_view name, std::size_t depth, Cursor cursor) {
-    return machine.object<Generator>(depth, name, std::move(cursor));
+Result<Value> make_generator(Machine& machine, std::vector<Value> items) {
+    ETNA_TRY(const auto list, machine.list(std::move(items)));
+    return machine.object<Generator>(list.depth(), list.sequence());
+}
+
+Result<std::vector<Value>> pairs_of(Machine& machine, const Value& dict) {
+    return collect(machine, iterate_dict(dict.dict(), View::items));
 }
 
 } // namespace etna::jinja

@@ -5,8 +5,6 @@
 #include "core/jinja/operators.hpp"
 #include "core/jinja/print.hpp"
 
-#include <algorithm>
-
 #include <fmt/format.h>
 
 namespace etna::jinja {
@@ -15,17 +13,9 @@ namespace {
 /// The variable `loop`, the state of a for loop. It also drives the loop, because it can look ahead.
 class LoopObject final : public Object {
 public:
-    struct Recursion {
-        Interpreter* interpreter = nullptr; ///< null for a loop that is not recursive
-        const Statement* loop = nullptr;
-        std::shared_ptr<Scope> scope = {};
-    };
-
     /// `length` is the number of items, if known.
-    LoopObject(std::size_t depth, Cursor cursor, std::optional<std::size_t> length, std::size_t level,
-               Recursion recursion)
-        : Object(depth), cursor_(std::move(cursor)), length_(length), level_(level),
-          recursion_(std::move(recursion)) {}
+    LoopObject(std::size_t depth, Cursor cursor, std::optional<std::size_t> length)
+        : Object(depth), cursor_(std::move(cursor)), length_(length) {}
 
     /// Advances to the next item; returns false at the end.
     Result<bool> advance(Machine& machine);
@@ -33,8 +23,6 @@ public:
 
     [[nodiscard]] std::string_view type_name() const override { return "LoopContext"; }
     [[nodiscard]] std::string owner_name() const override { return "jinja2.runtime.LoopContext object"; }
-    [[nodiscard]] bool is_callable() const override { return true; }
-    Result<Value> call(Machine& machine, Arguments&& arguments) override;
     Result<std::optional<std::size_t>> length(Machine& machine) override;
     Result<OptionalValue> attribute(Machine& machine, std::string_view name) override;
 
@@ -43,8 +31,6 @@ private:
 
     Cursor cursor_;
     std::optional<std::size_t> length_;
-    std::size_t level_; ///< recursion level, from 0
-    Recursion recursion_;
     int64_t index0_ = -1;
     OptionalValue before_;
     OptionalValue current_;
@@ -52,16 +38,11 @@ private:
 };
 
 Result<bool> LoopObject::advance(Machine& machine) {
-    OptionalValue next;
-    if (after_) {
-        next = std::exchange(after_, std::nullopt);
-    } else {
-        ETNA_TRY(next, cursor_(machine));
-    }
-    if (!next)
+    ETNA_TRY(const auto* next, peek(machine));
+    if (!next->has_value())
         return false;
     ++index0_;
-    before_ = std::exchange(current_, std::move(next));
+    before_ = std::exchange(current_, std::exchange(after_, std::nullopt));
     return true;
 }
 
@@ -81,15 +62,6 @@ Result<std::optional<std::size_t>> LoopObject::length(Machine& machine) {
     return length_;
 }
 
-Result<Value> LoopObject::call(Machine& /*machine*/, Arguments&& arguments) {
-    if (recursion_.interpreter == nullptr)
-        return type_error("The loop must have the 'recursive' marker to be called recursively.");
-    if (arguments.positional.size() != 1 || !arguments.keyword.empty())
-        return type_error("loop() takes exactly one argument, the items");
-    return recursion_.interpreter->call_loop(*recursion_.loop, recursion_.scope, arguments.positional[0],
-                                             level_ + 1);
-}
-
 Result<OptionalValue> LoopObject::attribute(Machine& machine, std::string_view name) {
     const auto number = [](int64_t value) { return OptionalValue(value); };
     if (name == "index")
@@ -99,7 +71,7 @@ Result<OptionalValue> LoopObject::attribute(Machine& machine, std::string_view n
     if (name == "first")
         return OptionalValue(index0_ == 0);
     if (name == "depth" || name == "depth0")
-        return number(static_cast<int64_t>(level_) + (name == "depth" ? 1 : 0));
+        return number(name == "depth" ? 1 : 0); // only recursive loops are deeper
     if (name == "length" || name == "revindex" || name == "revindex0") {
         ETNA_TRY(const auto count, length(machine));
         const auto total = static_cast<int64_t>(*count);
@@ -114,15 +86,6 @@ Result<OptionalValue> LoopObject::attribute(Machine& machine, std::string_view n
     if (name == "previtem")
         return OptionalValue(before_ ? *before_ : undefined("there is no previous item"));
     return OptionalValue();
-}
-
-bool has_parameter(const Statement& macro, std::string_view name) {
-    return std::any_of(macro.targets.begin(), macro.targets.end(),
-                       [&](const Target& parameter) { return parameter.name == name; });
-}
-
-std::string printed_name(const Statement& macro) {
-    return macro.text.empty() ? "None" : string_repr(macro.text);
 }
 
 /// A macro as a value, with the scope of its definition.
@@ -226,11 +189,8 @@ Result<Interpreter::Flow> Interpreter::run(const Statement& statement) {
                 return execute(blocks[i]);
         }
         return execute(blocks.back());
-    case StatementKind::loop: {
-        ETNA_TRY(const auto items, evaluate(statement.expressions[0]));
-        const auto scope = scope_;
-        return run_loop(statement, scope, items, 0);
-    }
+    case StatementKind::loop:
+        return run_loop(statement);
     case StatementKind::assignment: {
         ETNA_CHECK(check_namespaces(statement.targets[0]));
         ETNA_TRY(const auto value, evaluate(statement.expressions[0]));
@@ -301,12 +261,11 @@ Status Interpreter::run_call(const Statement& block) {
     return write(text);
 }
 
-Result<Cursor> Interpreter::loop_cursor(const Statement& loop, const std::shared_ptr<Scope>& parent,
-                                        const Value& items) {
+Result<Cursor> Interpreter::loop_cursor(const Statement& loop, const Value& items) {
     ETNA_TRY(auto cursor, iterate(items));
     if (loop.expressions[1] == nullptr)
         return cursor;
-    return Cursor([this, &loop, parent, cursor](Machine& machine) -> Result<OptionalValue> {
+    return Cursor([this, &loop, parent = scope_, cursor](Machine& machine) -> Result<OptionalValue> {
         while (true) {
             ETNA_TRY(auto item, cursor(machine));
             if (!item)
@@ -325,28 +284,22 @@ Result<Cursor> Interpreter::loop_cursor(const Statement& loop, const std::shared
     });
 }
 
-Result<Interpreter::Flow> Interpreter::run_loop(const Statement& loop, const std::shared_ptr<Scope>& parent,
-                                                const Value& items, std::size_t depth) {
-    ETNA_TRY(auto cursor, loop_cursor(loop, parent, items));
+Result<Interpreter::Flow> Interpreter::run_loop(const Statement& loop) {
+    ETNA_TRY(const auto items, evaluate(loop.expressions[0]));
+    ETNA_TRY(auto cursor, loop_cursor(loop, items));
     std::optional<std::size_t> length;
     if (loop.expressions[1] == nullptr) {
         if (const auto known = length_of(machine_, items))
             length = *known;
     }
-    LoopObject::Recursion recursion;
-    if (loop.is_recursive) {
-        capture_scope(parent);
-        recursion = {this, &loop, parent};
-    }
-    ETNA_TRY(const auto value, machine_.object<LoopObject>(items.depth() + 1, std::move(cursor), length,
-                                                           depth, std::move(recursion)));
+    ETNA_TRY(const auto value, machine_.object<LoopObject>(items.depth() + 1, std::move(cursor), length));
     auto& state = static_cast<LoopObject&>(*value.object());
     bool is_empty = true;
     while (true) {
         ETNA_TRY(const bool has_next, state.advance(machine_));
         if (!has_next)
             break;
-        auto scope = std::make_shared<Scope>(parent, loop.blocks[0].hidden);
+        auto scope = std::make_shared<Scope>(scope_, loop.blocks[0].hidden);
         scope->set("loop", value);
         ETNA_CHECK(assign(loop.targets[0], state.current(), *scope));
         ETNA_CHECK(machine_.spend(step_work));
@@ -358,15 +311,7 @@ Result<Interpreter::Flow> Interpreter::run_loop(const Statement& loop, const std
     }
     if (!is_empty || loop.blocks[1].statements.empty())
         return Flow::onward;
-    return execute_in(loop.blocks[1], std::make_shared<Scope>(parent, loop.blocks[1].hidden));
-}
-
-Result<Value> Interpreter::call_loop(const Statement& loop, const std::shared_ptr<Scope>& scope,
-                                     const Value& items, std::size_t depth) {
-    std::string text;
-    ETNA_TRY(const auto flow, capture(text, [&] { return run_loop(loop, scope, items, depth); }));
-    static_cast<void>(flow);
-    return machine_.text(std::move(text));
+    return execute_in(loop.blocks[1], std::make_shared<Scope>(scope_, loop.blocks[1].hidden));
 }
 
 Status Interpreter::check_namespaces(const Target& target) {
@@ -404,14 +349,8 @@ Status Interpreter::assign(const Target& target, const Value& value, Scope& scop
     return {};
 }
 
-/// Holds a scope that a macro refers to until the rendering ends.
-void Interpreter::capture_scope(const std::shared_ptr<Scope>& scope) {
-    if (!std::exchange(scope->is_captured, true))
-        captured_scopes_.push_back(scope);
-}
-
-/// Binds the arguments in the macro's scope, which is the current one: positional, keyword, surplus, then
-/// defaults in order.
+/// Binds the arguments in the macro's scope, which is the current one: positional, keyword, then defaults in
+/// order.
 Status Interpreter::bind_parameters(const Statement& macro, Arguments arguments,
                                     const std::shared_ptr<Scope>& scope) {
     const std::size_t count = macro.targets.size();
@@ -420,33 +359,20 @@ Status Interpreter::bind_parameters(const Statement& macro, Arguments arguments,
         values[i] = i < arguments.positional.size() ? std::optional(arguments.positional[i])
                                                     : arguments.take(macro.targets[i].name);
     }
-    if (macro.uses_caller && !has_parameter(macro, "caller"))
+    if (macro.uses_caller)
         scope->set("caller", arguments.take("caller").value_or(undefined("No caller defined")));
-    if (macro.uses_keywords) {
-        std::vector<Dict::Entry> entries;
-        entries.reserve(arguments.keyword.size());
-        for (auto& [name, value] : arguments.keyword)
-            entries.push_back({Value(name), value});
-        ETNA_TRY(auto left, machine_.dict(std::move(entries)));
-        scope->set("kwargs", std::move(left));
-    } else if (!arguments.keyword.empty()) {
-        if (arguments.take("caller")) {
-            return type_error("macro {} was invoked with two values for the special caller "
-                              "argument. This is most likely a bug.",
-                              printed_name(macro));
-        }
-        return type_error("macro {} takes no keyword argument {}", printed_name(macro),
+    const std::string macro_name = macro.text.empty() ? "None" : string_repr(macro.text);
+    if (arguments.take("caller")) {
+        return type_error("macro {} was invoked with two values for the special caller argument. "
+                          "This is most likely a bug.",
+                          macro_name);
+    }
+    if (!arguments.keyword.empty()) {
+        return type_error("macro {} takes no keyword argument {}", macro_name,
                           string_repr(arguments.keyword.front().first));
     }
-    if (macro.uses_varargs) {
-        const std::size_t taken = std::min(count, arguments.positional.size());
-        std::vector<Value> rest(arguments.positional.begin() + static_cast<std::ptrdiff_t>(taken),
-                                arguments.positional.end());
-        ETNA_TRY(auto left, machine_.tuple(std::move(rest)));
-        scope->set("varargs", std::move(left));
-    } else if (arguments.positional.size() > count) {
-        return type_error("macro {} takes not more than {} argument(s)", printed_name(macro), count);
-    }
+    if (arguments.positional.size() > count)
+        return type_error("macro {} takes not more than {} argument(s)", macro_name, count);
     for (std::size_t i = 0; i < count; ++i) {
         const std::string& name = macro.targets[i].name;
         if (!values[i] && macro.expressions[i] != nullptr) {
@@ -473,7 +399,8 @@ Result<Value> Interpreter::call_macro(const Statement& macro, const std::shared_
 }
 
 Result<Value> Interpreter::macro_value(const Statement& macro) {
-    capture_scope(scope_);
+    if (!std::exchange(scope_->is_captured, true))
+        captured_scopes_.push_back(scope_);
     return machine_.object<MacroObject>(0, *this, macro, scope_);
 }
 

@@ -21,10 +21,10 @@ struct Input {
 
 /// A Jinja chat template, rendered as in Hugging Face's transformers: sandboxed Jinja 3.1 with trim_blocks,
 /// lstrip_blocks, loop controls and the `generation` tag; `tojson` without escapes for non-ASCII characters;
-/// raise_exception() and strftime_now(). Unlike there, a template may change lists and dicts, because some
-/// models' templates need it (Kimi K2's maintain a queue of tool calls); the caller's values are never
-/// changed. README.md lists the builtins; create() refuses all others by name. Integers of more than 64 bits
-/// can be printed and compared, but not used in arithmetic. Immutable; thread-safe; copies are cheap.
+/// raise_exception() and strftime_now(). Unlike there, a template may change lists, because some models'
+/// templates need it (Kimi K2's maintain a queue of tool calls); the caller's values are never changed.
+/// README.md lists the language and the builtins; create() refuses all else by name. Integers of more than 64
+/// bits can be printed, but not used in arithmetic. Immutable; thread-safe; copies are cheap.
 class Template {
 public:
     /// Parses the text. Errors: corrupt (not valid Jinja, or a builtin that etna does not have; the message

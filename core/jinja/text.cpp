@@ -7,7 +7,6 @@
 #include <limits>
 #include <utility>
 
-#include <fmt/format.h>
 #include <utf8proc.h>
 
 namespace etna::jinja {
@@ -96,6 +95,16 @@ std::vector<std::string> split_at_spaces(std::string_view text, std::size_t spli
     return parts;
 }
 
+/// Returns the number of occurrences that do not overlap, at most `count_max`. Precondition: `part` is not
+/// empty.
+std::size_t count_occurrences(std::string_view text, std::string_view part, std::size_t count_max) {
+    std::size_t count = 0;
+    for (std::size_t at = find_in(text, part); at != std::string_view::npos && count < count_max;
+         at = find_in(text, part, at + part.size()))
+        ++count;
+    return count;
+}
+
 } // namespace
 
 Decoded decode_at(std::string_view text, std::size_t position) {
@@ -127,13 +136,6 @@ std::string encode(std::u32string_view text) {
 void append_utf8(std::string& text, char32_t code_point) {
     const bool is_scalar = code_point <= 0x10FFFF && (code_point < 0xD800 || code_point > 0xDFFF);
     etna::append_utf8(text, is_scalar ? code_point : replacement);
-}
-
-void append_number_escape(std::string& text, char32_t code_point) {
-    const auto number = static_cast<uint32_t>(code_point);
-    text += number < 0x100     ? fmt::format("\\x{:02x}", number)
-            : number < 0x10000 ? fmt::format("\\u{:04x}", number)
-                               : fmt::format("\\U{:08x}", number);
 }
 
 std::size_t count_code_points(std::string_view text) {
@@ -204,14 +206,6 @@ bool is_word_break(char32_t code_point) {
            std::u32string_view(U"-({[<").find(code_point) != std::u32string_view::npos;
 }
 
-std::size_t count_occurrences(std::string_view text, std::string_view part, std::size_t count_max) {
-    std::size_t count = 0;
-    for (std::size_t at = find_in(text, part); at != std::string_view::npos && count < count_max;
-         at = find_in(text, part, at + part.size()))
-        ++count;
-    return count;
-}
-
 std::size_t find_in(std::string_view text, std::string_view part, std::size_t from) {
     if (from > text.size())
         return std::string_view::npos;
@@ -255,25 +249,7 @@ std::vector<std::string> split(std::string_view text, std::optional<std::string_
     return parts;
 }
 
-std::vector<std::string> split_from_right(std::string_view text, std::optional<std::string_view> separator,
-                                          int64_t splits_max) {
-    const std::string mirrored_separator = reversed(separator.value_or(""));
-    auto parts =
-        split(reversed(text), separator ? std::optional<std::string_view>(mirrored_separator) : std::nullopt,
-              splits_max);
-    std::reverse(parts.begin(), parts.end());
-    for (std::string& part : parts)
-        part = reversed(part);
-    return parts;
-}
-
-std::string reversed(std::string_view text) {
-    std::u32string letters = decode(text);
-    std::reverse(letters.begin(), letters.end());
-    return encode(letters);
-}
-
-std::vector<std::string> split_lines(std::string_view text, LineEnds ends) {
+std::vector<std::string> split_lines(std::string_view text) {
     std::vector<std::string> lines;
     std::size_t begin = 0;
     for (std::size_t position = 0; position < text.size();) {
@@ -282,7 +258,7 @@ std::vector<std::string> split_lines(std::string_view text, LineEnds ends) {
         if (is_line_end(decoded.code_point)) {
             if (decoded.code_point == '\r' && next < text.size() && text[next] == '\n')
                 ++next;
-            lines.emplace_back(text.substr(begin, (ends == LineEnds::included ? next : position) - begin));
+            lines.emplace_back(text.substr(begin, position - begin));
             begin = next;
         }
         position = next;

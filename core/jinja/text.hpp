@@ -19,8 +19,7 @@ struct Decoded {
 Decoded decode_at(std::string_view text, std::size_t position);
 std::u32string decode(std::string_view text);
 std::string encode(std::u32string_view text);
-void append_utf8(std::string& text, char32_t code_point);          ///< surrogates become U+FFFD
-void append_number_escape(std::string& text, char32_t code_point); ///< as in Python: x7f, u2028 or U0001f600
+void append_utf8(std::string& text, char32_t code_point); ///< surrogates become U+FFFD
 std::size_t count_code_points(std::string_view text);
 
 bool is_space(char32_t code_point); ///< str.isspace()
@@ -48,22 +47,14 @@ std::size_t find_in(std::string_view text, std::string_view part, std::size_t fr
 std::string_view stripped(std::string_view text, std::optional<std::string_view> characters, Side side);
 
 /// str.split(): splits at runs of white space, or at each `separator` (not empty), at most `splits_max`
-/// times; negative: no limit. split_from_right() is rsplit().
+/// times; negative: no limit.
 std::vector<std::string> split(std::string_view text, std::optional<std::string_view> separator,
                                int64_t splits_max);
-std::vector<std::string> split_from_right(std::string_view text, std::optional<std::string_view> separator,
-                                          int64_t splits_max);
-std::string reversed(std::string_view text);
-enum class LineEnds : uint8_t { dropped, included };
-std::vector<std::string> split_lines(std::string_view text, LineEnds ends);
+std::vector<std::string> split_lines(std::string_view text); ///< without the line ends
 
 /// Replaces at most `count` occurrences; negative: all. An empty `from` matches between all characters.
 std::string replaced(std::string_view text, std::string_view from, std::string_view to, int64_t count);
 /// Returns the size of that result, to check limits beforehand.
 std::size_t replaced_bytes(std::string_view text, std::string_view from, std::string_view to, int64_t count);
-
-/// Returns the number of occurrences that do not overlap, at most `count_max`. Precondition: `part` is not
-/// empty.
-std::size_t count_occurrences(std::string_view text, std::string_view part, std::size_t count_max);
 
 } // namespace etna::jinja

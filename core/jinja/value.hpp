@@ -47,21 +47,18 @@ private:
 };
 
 /// A string in UTF-8. Markup is the result of `safe` and `escape`: adding a plain string to it escapes that
-/// string.
+/// string. An integer of more than 64 bits is the text of its decimal digits.
 struct Text {
-    explicit Text(std::string text) : bytes(std::move(text)) {}
-    Text(std::string text, bool is_markup, Memory& memory, std::size_t size)
-        : bytes(std::move(text)), markup(is_markup), charge(memory, size) {}
+    enum class Kind : uint8_t { plain, markup, integer };
+
+    explicit Text(std::string text, Kind kind_of_text = Kind::plain)
+        : bytes(std::move(text)), kind(kind_of_text) {}
+    Text(std::string text, Kind kind_of_text, Memory& memory, std::size_t size)
+        : bytes(std::move(text)), kind(kind_of_text), charge(memory, size) {}
 
     std::string bytes;
-    bool markup = false;
+    Kind kind;
     Charge charge;
-};
-
-/// An integer of more than 64 bits.
-struct LargeInteger {
-    std::string decimal; ///< digits without leading zeros; starts with - if negative
-    Charge charge = {};
 };
 
 class Object;
@@ -89,7 +86,7 @@ enum class Type : uint8_t {
 };
 
 /// A value of a template: the subset of Python's values that templates use. Copies are cheap: strings and
-/// containers are shared. Strings are immutable; a rendering mutates only lists and dicts that it made.
+/// containers are shared. A rendering mutates only lists and dicts that it made.
 /// Inputs of a rendering are copied first, so that threads can share a Value.
 class Value {
 public:
@@ -103,7 +100,6 @@ public:
     Value(const char* text) : Value(std::string_view(text)) {}        // NOLINT(google-explicit-constructor)
     Value(int) = delete;                                              ///< use int64_t or bool
     explicit Value(std::shared_ptr<const Missing> missing) : content_(std::move(missing)) {}
-    explicit Value(std::shared_ptr<const LargeInteger> integer) : content_(std::move(integer)) {}
     explicit Value(std::shared_ptr<const Text> text) : content_(std::move(text)) {}
     explicit Value(std::shared_ptr<List> list) : content_(std::move(list)) {}
     explicit Value(std::shared_ptr<Dict> dict) : content_(std::move(dict)) {}
@@ -121,17 +117,10 @@ public:
     /// Precondition of each accessor: the value has its type.
     [[nodiscard]] bool boolean() const { return std::get<bool>(content_); }
     [[nodiscard]] int64_t integer() const { return std::get<int64_t>(content_); }
-    [[nodiscard]] const LargeInteger& large() const {
-        return *std::get<std::shared_ptr<const LargeInteger>>(content_);
-    }
     [[nodiscard]] double real() const { return std::get<double>(content_); }
-    [[nodiscard]] const std::string& string() const {
-        return std::get<std::shared_ptr<const Text>>(content_)->bytes;
-    }
-    /// a string from `safe` or `escape`; false for other types
-    [[nodiscard]] bool is_markup() const {
-        return is(Type::string) && std::get<std::shared_ptr<const Text>>(content_)->markup;
-    }
+    /// a string, or the digits of a large integer
+    [[nodiscard]] const std::string& string() const { return text().bytes; }
+    [[nodiscard]] bool is_markup() const { return is(Type::string) && text().kind == Text::Kind::markup; }
     /// list or tuple
     [[nodiscard]] const std::shared_ptr<List>& sequence() const {
         return std::get<std::shared_ptr<List>>(content_);
@@ -154,9 +143,10 @@ public:
     [[nodiscard]] std::size_t depth() const;
 
 private:
-    std::variant<std::shared_ptr<const Missing>, None, bool, int64_t, std::shared_ptr<const LargeInteger>,
-                 double, std::shared_ptr<const Text>, std::shared_ptr<List>, std::shared_ptr<Dict>,
-                 std::shared_ptr<Object>>
+    [[nodiscard]] const Text& text() const { return *std::get<std::shared_ptr<const Text>>(content_); }
+
+    std::variant<std::shared_ptr<const Missing>, None, bool, int64_t, double, std::shared_ptr<const Text>,
+                 std::shared_ptr<List>, std::shared_ptr<Dict>, std::shared_ptr<Object>>
         content_;
 };
 
@@ -168,8 +158,10 @@ struct List {
     std::vector<Value> items;
     std::size_t depth = 1; ///< at construction; a list that grew later may be deeper
     bool is_tuple = false;
-    bool is_mutated = false; ///< owned by the Machine, which clears it after the rendering
+    bool is_kept = false; ///< by the Machine, which clears it after the rendering
     Charge charge;
+
+    void clear() { items.clear(); }
 };
 
 /// Entries in insertion order, looked up by Python's key equality (1 == 1.0 == True).
@@ -181,7 +173,7 @@ struct Dict {
     std::vector<Entry> entries;
     std::unordered_multimap<std::size_t, std::size_t> index; ///< hash of the key -> index in `entries`
     std::size_t depth = 1;
-    bool is_mutated = false;
+    bool is_kept = false; ///< as in List
     Charge charge;
 
     /// Precondition of all lookups: is_hashable(key).
@@ -190,6 +182,10 @@ struct Dict {
     [[nodiscard]] const Value* find(std::string_view key) const;
     void set(const Value& key, Value value);
     void erase(std::size_t position);
+    void clear() {
+        entries.clear();
+        index.clear();
+    }
 };
 
 /// Reason why a value is undefined. The reference's error message is built from it on demand.
@@ -202,11 +198,7 @@ struct Missing {
 /// Returns an undefined value whose use is an error with this message.
 Value undefined(std::string hint);
 
-/// Whether Python accepts the value as a key: anything but lists, dicts and tuples that contain them.
+/// Whether the value can be a key: anything but lists, dicts, large integers and tuples that contain them.
 bool is_hashable(const Value& value);
-
-/// Hash and equality of keys. Precondition: is_hashable() of each.
-std::size_t hash_of(const Value& key);
-bool keys_equal(const Value& left, const Value& right);
 
 } // namespace etna::jinja

@@ -4,7 +4,7 @@
     python3 language.py > language.json   (with jinja2 3.1.6)
 
 A template that uses a part of Jinja or Python that etna leaves out gets `refused` instead: the parts that the error of
-Template::create may name.
+Template::create may name. If only the rendering can find that part, it gets `fails` with a part of the error's message.
 """
 
 import copy
@@ -115,7 +115,8 @@ TEMPLATES = [
     "{% for x in [1, 1, 2] %}{{ loop.changed(x) }}{% endfor %}", "{% for x in nested recursive %}{{ loop.depth }}{{ loop(x) if x is not number else x }}{% endfor %}",
     "{% for x in l %}{% for y in m %}{{ loop.index }}{% endfor %}{{ loop.index }}{% endfor %}", "{% for x in nil %}{% endfor %}", "{% for x in missing %}{% else %}e{% endfor %}",
     "{% set x = 1 %}{% for y in l %}{% set x = y %}{% endfor %}{{ x }}", "{% for y in l %}{{ x }}{% set x = y %}{{ x }}{% endfor %}{{ x }}",
-    "{% set ns = namespace(x=0) %}{% for y in l %}{% set ns.x = ns.x + y %}{% endfor %}{{ ns.x }}{{ ns }}", "{% set d.x = 1 %}", "{% set a, b = 1, 2 %}{{ a }}{{ b }}",
+    "{% set ns = namespace(x=0) %}{% for y in l %}{% set ns.x = ns.x + y %}{% endfor %}{{ ns.x }}{{ ns }}",
+    "{% set ns = namespace(x=0) %}{% for y in l %}{% set ns.x = ns.x + y %}{% endfor %}{{ ns.x }}", "{% set d.x = 1 %}", "{% set a, b = 1, 2 %}{{ a }}{{ b }}",
     "{% set a, (b, c) = 1, (2, 3) %}{{ a }}{{ b }}{{ c }}", "{% set a, b = [1] %}", "{% set x %}a{{ i }}{% endset %}[{{ x }}]", "{% set x | upper | trim %} ab {% endset %}[{{ x }}]",
     "{% if t %}{% set x = 1 %}{% endif %}{{ x }}", "{{ i }}{% set i = 1 %}{{ i }}", "{% macro m() %}{{ i }}{% endmacro %}{{ m() }}{% set i = 1 %}{{ m() }}",
     "{% macro m(a, b=2) %}{{ a }}-{{ b }}{% endmacro %}{{ m(1) }} {{ m(1, 3) }} {{ m(b=1, a=2) }} {{ m() }}", "{% macro m(a) %}{% endmacro %}{{ m(1, 2) }}",
@@ -129,7 +130,12 @@ TEMPLATES = [
     "{% if x %}", "{% endif %}", "{{ 1 +", "{{ (1 }}", "{{ 1 2 }}", "{% nosuch %}", "{% for x %}{% endfor %}", "{{ 'a }}", "{# x", "{% raw %}", "{{ a.1.b }}", "{{ a[1 }}", "{% set 1 = 2 %}",
     "{% set x = 1, 2 %}{{ x }}", "{{ 1, 2 }}", "{{ () }}{{ (1,) }}", "{{ }}", "{{ l.0 }}{{ nested.1.0 }}", "{% print 1, 2 %}", "{% include 'x' %}", "{% block a %}x{% endblock %}",
     "{% set loop = 1 %}{{ loop }}", "{% for loop in l %}{% endfor %}", "{% break %}", "{% macro m(a, a) %}{% endmacro %}", "{% macro m(a=1, b) %}{% endmacro %}", "{{ m(1, a=2, 3) }}",
-    "{{ 'a\\tb\\u00e9\\x41\\101\\q' }}", "{{ \"a\" 'b' }}", "{{ -1|abs }}", "{{ -i|string + 'x' }}", "{{ not i is odd }}", "{{ 1 is odd is even }}", "{{ i is divisibleby 7 and t }}",
+    "{{ 'a\\tb\\u00e9\\x41\\101\\q' }}", "{{ 'a\\tb\\u00e9\\x41\\U0001f600\\q' }}",
+    "{% for x in l %}{{ loop.depth }}{{ loop.depth0 }}{% endfor %}", "{{ range(10)[3] }}{{ range(5)[-1] }}{{ range(5)|last }}{{ range(4, 0, -2)|reverse|list }}{{ range(3)|length }}",
+    "{{ d.items()|reverse|list }}{{ d.keys()|last }}{{ d.values()|list }}{{ d.keys()|length }}{{ d.items() is sequence }}{{ range(3) is sequence }}{{ d.keys() is iterable }}",
+    "{% set g = l|map('string') %}{{ g|list }}{{ g|list }}", "{{ 'yes' if l|select('gt', 9) }}{{ 'yes' if d.keys() }}{{ 'yes' if {}.keys() }}{{ 'yes' if range(0) }}",
+    "{% for x in l|select('odd') %}{{ loop.length }}{{ x }}{{ loop.last }}{% endfor %}", "{% set k = d.keys() %}{{ k|list }}{{ k|list }}{{ 'a' in k }}{{ d.items()[0] }}", "{{ l|map('upper')|length }}",
+    "{{ d|items|length }}", "{{ l|unique|last }}", "{{ none|map('upper')|list }}{{ 5|map('upper')|list }}", "{{ d.items()|tojson }}", "{{ namespace({'a': 1}).a }}", "{{ \"a\" 'b' }}", "{{ -1|abs }}", "{{ -i|string + 'x' }}", "{{ not i is odd }}", "{{ 1 is odd is even }}", "{{ i is divisibleby 7 and t }}",
     "{{ s | upper | replace('L', 'l') | length }}", "{{ {'a': 1}.a }}{{ {'items': 1}['items'] }}", "{{ (l|sort)[0] }}{{ l|sort|first }}", "{{ '' if nil is none else 'x' }}",
     "{% set x, = [1] %}{{ x }}", "{% for x, in [[1], [2]] %}{{ x }}{% endfor %}",
     "{% filter length %}abc{% endfilter %}", "{% filter length|string %}abc{% endfilter %}", "{% if false %}{% filter length %}abc{% endfilter %}{% endif %}ok",
@@ -159,18 +165,51 @@ TEMPLATES = [
     "{% macro m(caller) %}{{ caller() }}{% endmacro %}", "{% macro m(caller=none) %}{{ caller() if caller else 'no' }}{% endmacro %}{{ m() }}{% call m() %}x{% endcall %}", "{% macro m(kwargs) %}{{ kwargs }}{% endmacro %}{{ m(1, x=2) }}",
     "{% macro m() %}{{ caller() }}{% endmacro %}{% call(a, b=1) m() %}x{% endcall %}", "{% macro m() %}{{ caller(1) }}{% endmacro %}{% call m() %}x{% endcall %}",
     "{% for ns.x in l %}{% endfor %}", "{% with ns.x = 1 %}{% endwith %}", "{% with a, b = (1, 2), c = 3 %}{{ a }}{{ b }}{{ c }}{% endwith %}", "{{ \"\\ud83d\\ude00\" }}{{ '\\uD83D\\uDE00x' }}",
+    "{% set x = {'a': 1} %}{% set _ = x.update({'b': 2}) %}{% set _ = x.update(c=3, a=4) %}{% set _ = x.update([('k', 5), 'vw']) %}{{ x }}{{ x.update({}, a=6) }}{{ x.a }}",
+    "{% set x = d.copy() %}{% set _ = x.pop('b') %}{% set _ = x.update(n=1) %}{{ x }}{{ d }}", "{{ d.pop('b') }}{{ d.pop('q', 9) }}{{ d.pop('q', none) }}{{ d }}", "{{ d.pop('q') }}", "{{ d.pop([]) }}",
+    "{% set x = {} %}{% for k in range(20) %}{% set _ = x.update({k: k * k}) %}{% endfor %}{% for k in range(0, 20, 3) %}{{ x.pop(k) }} {% endfor %}{{ x }}{{ x.get(3) }}{{ x[4] }}",
+    "{% set x = {'a': 1} %}{% set k = x.keys() %}{% set v = x.items() %}{% set _ = x.update(b=2) %}{{ k|list }}{{ v|list }}{{ x.values()|length }}{{ k|length }}",
+    "{% for k in d %}{% set _ = d.pop(k) %}{% endfor %}", "{% for k, v in d.items() %}{% set _ = d.update(z=k) %}{% endfor %}", "{% for k in d|list %}{% set _ = d.pop(k) %}{% endfor %}{{ d }}",
+    "{% set x = {} %}{{ x.update(5) }}", "{% set x = {} %}{{ x.update(missing) }}", "{% set x = {} %}{{ x.update({}, {}) }}", "{% set x = {} %}{{ x.update([([], 1)]) }}", "{% for k in d %}{% set _ = d.update({k: 0}) %}{% endfor %}{{ d }}",
+    "{% set x = [1] %}{% set _ = x.extend([2, 3]) %}{% set _ = x.extend('ab') %}{% set _ = x.extend(x) %}{{ x }}", "{{ l.extend(5) }}", "{{ l.extend(d) }}{{ l }}",
+    "{% raw -%} {{ x }} {%- endraw %}|", "{% raw %}\n{{ a }}\n  {% endraw %}\n  b", "a\n  {%- raw %} {% if %} {% endraw -%}  b", "{% raw +%}x{% endraw %}", "{% raw %}{{% endraw %}", "{% raw %}x{% endraw +%}\ny", "{%raw%}{%+endraw%}",
+    "{% raw %}x{% endrawx %}{% endraw %}{% rawx %}", "  {% raw %}\n{# {{ ' #}\n{% endraw %}\n{{ 1 }}", "{% raw %}x", "{% endraw %}", "{% raw 1 %}{% endraw %}",
+    "{% set a = 1 %}{% with a = 2, b = a %}{{ a }}{{ b }}{% set c = 3 %}{{ c }}{% endwith %}{{ a }}{{ b }}{{ c }}", "{% for x in l %}{% with y = x %}{{ y }}{% if y == 1 %}{% break %}{% endif %}{% endwith %}{% endfor %}", "{% with %}{{ i }}{% set i = 2 %}{{ i }}{% endwith %}{{ i }}",
+    "{% with a %}{% endwith %}", "{% with a = 1 %}", "{% with a = 1 b = 2 %}{% endwith %}", "{% with a = b, b = 1 %}{{ a }}{{ b }}{% endwith %}",
+    "{% macro m(t, n=1) %}<{{ t }}{{ n }}>{{ caller() }}</{{ t }}>{% endmacro %}{% call m('b', n=2) %}x{{ i }}{% endcall %}{% call m('c') %}{% call m('d') %}y{% endcall %}{% endcall %}",
+    "{% macro m(xs) %}{% for x in xs %}{{ caller(x, loop.index) }};{% endfor %}{% endmacro %}{% call(v, n, o='!') m(l) %}{{ n }}={{ v }}{{ o }}{% endcall %}",
+    "{% macro m() %}{{ caller is defined }}{{ 'y' if caller else 'n' }}{% endmacro %}{{ m() }}{% call m() %}{% endcall %}", "{% macro m() %}x{% endmacro %}{% call m() %}y{% endcall %}", "{% macro m() %}{{ caller() }}{% endmacro %}{{ m() }}",
+    "{% call i %}{% endcall %}", "{% call(x m() %}{% endcall %}", "{% macro m() %}{{ caller(b=1) }}{% endmacro %}{% call(a) m() %}{{ a }}{% endcall %}", "{% macro m() %}{{ caller() }}{% endmacro %}{% call(a=i) m() %}{{ a }}{% set a = 2 %}{{ a }}{% endcall %}{{ a }}",
+    "{% macro m() %}{% for x in l %}{{ caller() }}{% endfor %}{% endmacro %}{% for x in m_ %}{% endfor %}{% set x = 9 %}{% call m() %}{{ x }}{% endcall %}", "{% call m() %}{% break %}{% endcall %}", "{% call missing() %}{% endcall %}",
+    "{{ caller }}|{{ caller() }}", "{{ '1.5'|float }}{{ 2|float }}{{ 'x'|float }}{{ 'x'|float(2) }}{{ none|float }}{{ true|float }}{{ '1e3'|float }}{{ ' 2 '|float }}", "{{ missing|float }}", "{{ 'inf'|float }}{{ [1]|float(default=3) }}",
 ]  # fmt: skip
 
 
-SUPPORTED_FILTERS = set("""capitalize count d default dictsort e escape first float format from_json fromjson indent int items
-join last length list lower map max min reject rejectattr replace reverse safe select selectattr sort string title tojson
+TOO_LARGE = "OverflowError: templates cannot compute integers of more than 64 bits"
+ESCAPE = "unsupported \\ escape in a string"
+FAILS = {
+    "{{ range(10)[2:8:2] }}": "TypeError: 'range' object is not subscriptable",
+    "{{ d.keys() }}": "TypeError: a template cannot print a value of type 'dict_keys'",
+    "{{ d.values() }}": "TypeError: a template cannot print a value of type 'dict_values'",
+    "{{ d.items() }}": "TypeError: a template cannot print a value of type 'dict_items'",
+    "{% set ns = namespace(x=0) %}{% for y in l %}{% set ns.x = ns.x + y %}{% endfor %}{{ ns.x }}{{ ns }}":
+        "TypeError: a template cannot print a value of type 'Namespace'",
+    r"""{{ "\ud83d\ude00" }}{{ '\uD83D\uDE00x' }}""": ESCAPE,
+    "{{ '0x1f'|int(base=16) }}": "int() got an unexpected keyword argument 'base'",
+    "{{ namespace({'a': 1}).a }}": "TypeError: namespace() takes only keyword arguments",
+    "{{ '18446744073709551615'|int }}": TOO_LARGE, "{{ 1e20|int }}": TOO_LARGE, "{{ '%d' % 1e20 }}": TOO_LARGE,
+    r"{{ '\u00e9\x41\101' }}": ESCAPE, r"{{ 'a\é' }}": ESCAPE, r"{{ 'a\tb\u00e9\x41\101\q' }}": ESCAPE,
+}  # fmt: skip
+SUPPORTED_FILTERS = set("""capitalize count d default dictsort e escape first float format from_json fromjson indent int
+items join last length list lower map max min reject rejectattr replace reverse safe select selectattr sort string title tojson
 trim unique upper""".split())  # fmt: skip
-SUPPORTED_TESTS = set("""!= < <= == > >= boolean callable defined divisibleby eq equalto even false float ge greaterthan gt in
+SUPPORTED_TESTS = set("""!= < <= == > >= boolean callable defined eq equalto even false float ge greaterthan gt in
 integer iterable le lessthan lt mapping ne none number odd sameas sequence string true undefined""".split())  # fmt: skip
-REFUSED_METHODS = set("""bit_count bit_length casefold center changed clear conjugate count cycle encode expandtabs format_map fromkeys index insert isalnum
-isalpha isascii isdecimal isdigit isidentifier islower isnumeric isprintable isspace istitle isupper ljust maketrans partition
-popitem remove reverse rfind rindex rjust rpartition setdefault sort swapcase translate zfill""".split())  # fmt: skip
-REFUSED_FUNCTIONS = {"cycler", "joiner", "lipsum"}
+REFUSED_METHODS = set("""bit_count bit_length casefold center changed clear conjugate count cycle encode expandtabs format_map fromkeys
+index insert isalnum isalpha isascii isdecimal isdigit isidentifier islower isnumeric isprintable isspace istitle isupper ljust maketrans
+partition popitem remove removeprefix removesuffix reverse rfind rindex rjust rpartition rsplit setdefault sort splitlines swapcase
+translate zfill""".split())  # fmt: skip
+REFUSED_FUNCTIONS = {"cycler", "dict", "joiner", "lipsum"}
 REFUSED_TAGS = {
     "Block": "block", "ScopedEvalContextModifier": "autoescape", "Include": "include", "Import": "import",
     "FromImport": "from", "Extends": "extends",
@@ -193,11 +232,23 @@ def refusals(env, template):
     def text(node):
         return node.value if isinstance(node, nodes.Const) and isinstance(node.value, str) else ""
 
+    assigned = {node.name for node in tree.find_all(nodes.Name) if node.ctx != "load"}
     if "{% print" in template:
         found.append("tag 'print'")
+    for _, kind, token in env.lex(template):
+        is_number = kind in ("integer", "float")
+        if is_number and ("_" in token or token[:2].lower() in ("0x", "0o", "0b") or kind == "integer" and int(token) >= 2**63):
+            found.append(f"number '{token}'")
     for node in tree.find_all(nodes.Node):
         if type(node).__name__ in REFUSED_TAGS:
             found.append(f"tag '{REFUSED_TAGS[type(node).__name__]}'")
+        elif isinstance(node, nodes.For) and node.recursive:
+            found.append("loop modifier 'recursive'")
+        elif isinstance(node, nodes.Pow):
+            found.append("operator '**'")
+        elif isinstance(node, nodes.Name) and node.name in ("kwargs", "varargs") and node.ctx == "load":
+            if node.name not in assigned:
+                found.append(f"variable '{node.name}'")
         elif isinstance(node, nodes.Filter):
             names = [node.name] + ([text(node.args[0])] if node.name == "map" and node.args else [])
             found += [f"filter '{name}'" for name in names if name and name not in SUPPORTED_FILTERS]
@@ -210,6 +261,10 @@ def refusals(env, template):
                 found.append(f"method '{node.node.attr}'")
             elif node.node.attr == "format":
                 found += refused_formats(r"\{[^{} ]+[^ ]*", text(node.node.node))
+        if getattr(node, "dyn_args", None):
+            found.append("argument '*'")
+        if getattr(node, "dyn_kwargs", None):
+            found.append("argument '**'")
         if isinstance(node, nodes.Mod) or (isinstance(node, nodes.Filter) and node.name == "format"):
             found += refused_formats(r"%[^sd%][^ ]*", text(node.left if isinstance(node, nodes.Mod) else node.node))
     return found
@@ -258,6 +313,8 @@ def main():
                 case["line"] = error.lineno
         if refused := refusals(env, template):
             case = {"template": template, "refused": refused}
+        elif template in FAILS:
+            case = {"template": template, "fails": FAILS[template]}
         if " at 0x" not in case.get("output", ""):
             lines.append(json.dumps(case, ensure_ascii=False))
     sys.stdout.write('{"context": ' + json.dumps(CONTEXT, ensure_ascii=False) + ',\n"cases": [\n' + ",\n".join(lines) + "\n]}\n")
