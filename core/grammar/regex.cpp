@@ -256,7 +256,7 @@ private:
         }
         ETNA_TRY(auto all, disjunction());
         if (!take(')'))
-            return wrong("a ( without its )");
+            return wrong("an unmatched (");
         return all;
     }
 

@@ -225,7 +225,9 @@ Result<Expression> Language::seal(Expression root) {
     }
     ETNA_CHECK(check());
     if (root == nothing)
-        return invalid_argument("no text fits the grammar", "give every rule an alternative that ends");
+        return invalid_argument(
+            "no text fits the grammar",
+            "give every rule an alternative that ends, and every schema a value that fits");
     return root;
 }
 

@@ -8,7 +8,7 @@
 
 namespace etna::kernels {
 
-/// What the rows of a dispatch attend to at most.
+/// Upper bounds of the keys that the rows of a dispatch attend to.
 struct AttendMax {
     uint32_t end = 0;  ///< largest RowInfo::attend_end
     uint32_t keys = 0; ///< largest attend_end - attend_begin

@@ -12,8 +12,7 @@ void find_top(std::span<const float> logits, std::size_t count, std::vector<Cand
     if (count == 0)
         return;
     const auto middle = [&] { return out.begin() + static_cast<std::ptrdiff_t>(count - 1); };
-    bool is_full = false; // then out[count - 1] is the last of `count` found, and candidates after it
-                          // are dropped
+    bool is_full = false; // then out[count - 1] ranks last of the best `count` so far; lower ones are skipped
     for (std::size_t i = 0; i < logits.size(); ++i) {
         const Candidate candidate{static_cast<TokenId>(i), logits[i]};
         if (std::isinf(candidate.logit) || (is_full && !comes_before(candidate, out[count - 1])))

@@ -194,7 +194,7 @@ Result<Automaton> multiples(const Decimal& divisor) {
     return Error{
         ErrorKind::unsupported,
         fmt::format("the divisor {} needs more than {} states", short_text(divisor), divisor_states_max),
-        "choose a smaller divisor, or one with fewer digits before its trailing zeros"};
+        "choose a smaller divisor, or drop the keyword with a lenient schema (--lenient-schema)"};
 }
 
 } // namespace etna::grammar
