@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
+#include <variant>
 
 #include <fmt/format.h>
 
@@ -38,42 +40,40 @@ void read_scaling(MetadataReader& reader, const Config& config, RotaryConfig& ro
     }
 }
 
-void read_rotary(MetadataReader& reader, const Config& config, RotaryConfig& rotary) {
-    rotary.dims =
-        reader.integer("rope.dimension_count", {.min = 2, .max = kernels::head_dim_max}, config.head_dim);
+void read_rotary(MetadataReader& reader, const Config& config, uint32_t head_dim, RotaryConfig& rotary) {
+    rotary.dims = reader.integer("rope.dimension_count", {.min = 2, .max = kernels::head_dim_max}, head_dim);
     if (rotary.dims % 2 != 0)
         reader.fail(ErrorKind::corrupt, "rope.dimension_count", "must be even");
-    if (rotary.dims > config.head_dim) {
+    if (rotary.dims > head_dim)
         reader.fail(ErrorKind::corrupt, "rope.dimension_count",
-                    fmt::format("above the head size {}", config.head_dim));
-    }
+                    fmt::format("above the head size {}", head_dim));
     rotary.base = reader.number("rope.freq_base", {.min = 1, .max = 1e12}, 10000);
     read_scaling(reader, config, rotary);
 }
 
-void read_heads(MetadataReader& reader, Config& config) {
-    config.q_heads = reader.integer("attention.head_count", {.min = 1, .max = heads_max});
-    config.kv_heads = reader.integer("attention.head_count_kv", {.min = 1, .max = heads_max}, config.q_heads);
-    if (config.q_heads % config.kv_heads != 0) {
+void read_heads(MetadataReader& reader, const Config& config, LayerConfig& layer) {
+    layer.q_heads = reader.integer("attention.head_count", {.min = 1, .max = heads_max});
+    layer.kv_heads = reader.integer("attention.head_count_kv", {.min = 1, .max = heads_max}, layer.q_heads);
+    if (layer.q_heads % layer.kv_heads != 0) {
         reader.fail(ErrorKind::corrupt, "attention.head_count_kv",
-                    fmt::format("does not divide head_count {}", config.q_heads));
+                    fmt::format("does not divide head_count {}", layer.q_heads));
     }
 
     const IntegerBounds sizes{.min = 2, .max = kernels::head_dim_max};
     if (!reader.has("attention.key_length") &&
-        (config.width % config.q_heads != 0 || config.width / config.q_heads > sizes.max)) {
+        (config.width % layer.q_heads != 0 || config.width / layer.q_heads > sizes.max)) {
         reader.fail(
             ErrorKind::corrupt, "attention.head_count",
             fmt::format("does not split embedding_length {} into heads of 2 to {}", config.width, sizes.max));
     }
-    config.head_dim = reader.integer("attention.key_length", sizes, config.width / config.q_heads);
-    if (config.head_dim < sizes.min || config.head_dim % 2 != 0) {
+    layer.head_dim = reader.integer("attention.key_length", sizes, config.width / layer.q_heads);
+    if (layer.head_dim < sizes.min || layer.head_dim % 2 != 0) {
         reader.fail(ErrorKind::unsupported, "attention.key_length",
-                    fmt::format("heads of {} elements: the size must be even", config.head_dim));
+                    fmt::format("heads of {} elements: the size must be even", layer.head_dim));
     }
-    if (reader.integer("attention.value_length", sizes, config.head_dim) != config.head_dim) {
+    if (reader.integer("attention.value_length", sizes, layer.head_dim) != layer.head_dim) {
         reader.fail(ErrorKind::unsupported, "attention.value_length",
-                    fmt::format("must equal the key length {}", config.head_dim));
+                    fmt::format("must equal the key length {}", layer.head_dim));
     }
 }
 
@@ -84,6 +84,24 @@ uint32_t read_vocabulary(MetadataReader& reader) {
     if (embedding != nullptr && embedding->shape[1] > 0 && embedding->shape[1] <= vocabulary_max)
         rows = static_cast<uint32_t>(embedding->shape[1]);
     return reader.integer("vocab_size", {.min = 1, .max = vocabulary_max}, rows);
+}
+
+/// By layer, whether it has a window.
+std::vector<bool> read_window_pattern(MetadataReader& reader, uint32_t layers, uint32_t default_period) {
+    constexpr std::string_view key = "attention.sliding_window_pattern";
+    const gguf::Value* value = reader.file().find(reader.architecture() + "." + std::string(key));
+    if (const auto* list = value == nullptr ? nullptr : std::get_if<gguf::Array>(value)) {
+        const auto* windowed = std::get_if<std::vector<bool>>(&list->items);
+        if (windowed != nullptr && windowed->size() == layers)
+            return *windowed;
+        reader.fail(ErrorKind::corrupt, key, fmt::format("must hold {} truth values", layers));
+        return std::vector<bool>(layers);
+    }
+    const uint32_t period = reader.integer(key, {.min = 1, .max = layers_max}, default_period);
+    std::vector<bool> windowed(layers);
+    for (uint32_t layer = 0; layer < layers; ++layer)
+        windowed[layer] = (layer + 1) % period != 0;
+    return windowed;
 }
 
 } // namespace
@@ -98,23 +116,24 @@ uint32_t Config::rotary_dims_max() const {
 Config read_common(MetadataReader& reader, kernels::RotaryPairs pairs) {
     Config config;
     config.architecture = reader.architecture();
-    config.layers = reader.integer("block_count", {.min = 1, .max = layers_max});
+    const uint32_t layers = reader.integer("block_count", {.min = 1, .max = layers_max});
+    LayerConfig layer;
     config.width = reader.integer("embedding_length", {.min = 1, .max = width_max});
     // With experts, the width of a dense layer is optional, because no layer is dense.
-    config.feed_forward =
+    layer.feed_forward =
         reader.integer("feed_forward_length", {.min = 1, .max = width_max},
                        reader.has("expert_feed_forward_length") ? std::optional(1U) : std::nullopt);
     config.context = reader.integer("context_length", {.min = 1, .max = context_max});
     config.vocabulary = read_vocabulary(reader);
     config.rms_epsilon =
         static_cast<float>(reader.number("attention.layer_norm_rms_epsilon", {.min = 0, .max = 0.1}));
-    read_heads(reader, config);
-    config.attention_scale = 1 / std::sqrt(static_cast<float>(config.head_dim));
+    read_heads(reader, config, layer);
+    config.attention_scale = 1 / std::sqrt(static_cast<float>(layer.head_dim));
     RotaryConfig rotary;
     rotary.pairs = pairs;
-    read_rotary(reader, config, rotary);
-    config.cache_groups = {CacheGroup{.window_tokens = 0, .layers = config.layers, .rotary = rotary}};
-    config.layer_groups.assign(config.layers, 0);
+    read_rotary(reader, config, layer.head_dim, rotary);
+    config.cache_groups = {CacheGroup{.window_tokens = 0, .rotary = rotary}};
+    config.layers.assign(layers, layer);
     return config;
 }
 
@@ -122,8 +141,19 @@ uint32_t read_window(MetadataReader& reader, std::optional<uint32_t> fallback) {
     return reader.integer("attention.sliding_window", {.min = 0, .max = context_max}, fallback);
 }
 
-float read_softcap(MetadataReader& reader, std::string_view key) {
-    return static_cast<float>(reader.number(key, {.min = 0, .max = 1e6, .lower = LowerBound::inclusive}, 0));
+void alternate_windows(MetadataReader& reader, Config& config, uint32_t default_period, CacheGroup local) {
+    const std::vector<bool> windowed = read_window_pattern(reader, config.layer_count(), default_period);
+    const auto group = static_cast<uint32_t>(config.cache_groups.size());
+    for (uint32_t layer = 0; layer < config.layer_count(); ++layer) {
+        if (windowed[layer])
+            config.layers[layer].group = group;
+    }
+    config.cache_groups.push_back(std::move(local));
+}
+
+float read_softcap(MetadataReader& reader, std::string_view key, double fallback) {
+    return static_cast<float>(
+        reader.number(key, {.min = 0, .max = 1e6, .lower = LowerBound::inclusive}, fallback));
 }
 
 void refuse_experts(MetadataReader& reader) {
@@ -140,7 +170,7 @@ ExpertConfig read_experts(MetadataReader& reader, const Config& config) {
         reader.fail(ErrorKind::corrupt, "expert_used_count",
                     fmt::format("above expert_count {}", experts.count));
     }
-    const uint32_t shared_out = std::max(1U, config.feed_forward / experts.experts_per_token);
+    const uint32_t shared_out = std::max(1U, config.layers[0].feed_forward / experts.experts_per_token);
     experts.feed_forward =
         reader.integer("expert_feed_forward_length", {.min = 1, .max = width_max}, shared_out);
     return experts;

@@ -8,10 +8,13 @@
 #include "core/kernels/rotary_store.hpp"
 #include "core/model/metadata_reader.hpp"
 
+#include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace etna::model {
@@ -45,17 +48,29 @@ struct RotaryConfig {
     uint32_t original_context = 0; ///< tokens, before extension
     double attention_factor = 1;   ///< multiplies cos and sin
     double extrapolation = 1;      ///< YaRN: share of the ramp that is applied
-    double beta_fast = 32;       ///< YaRN: rotations over the original context from which a pair is unscaled
-    double beta_slow = 1;        ///< YaRN: rotations below which a pair is fully interpolated
-    std::vector<float> divisors; ///< of each pair's frequency, [dims / 2]; empty: all 1
-    std::vector<float> long_divisors; ///< LongRoPE: replace `divisors` if the context exceeds the original
+    double beta_fast = 32; ///< YaRN: rotations over the original context from which a pair is unscaled
+    double beta_slow = 1;  ///< YaRN: rotations below which a pair is fully interpolated
+    std::vector<float> divisors = {}; ///< of each pair's frequency, [dims / 2]; empty: all 1
+    std::vector<float> long_divisors =
+        {}; ///< LongRoPE: replace `divisors` if the context exceeds the original
 };
 
-/// Layers that share one page table and one RoPE configuration.
+/// What layers that share one page table have in common.
 struct CacheGroup {
     uint32_t window_tokens = 0; ///< 0: full attention; else the sliding window, own position included
-    uint32_t layers = 0;
     RotaryConfig rotary;
+};
+
+/// What may differ between layers.
+struct LayerConfig {
+    uint32_t q_heads = 0;
+    uint32_t kv_heads = 0;     ///< divides q_heads
+    uint32_t head_dim = 0;     ///< even, at most kernels::head_dim_max
+    uint32_t feed_forward = 0; ///< width of a dense block
+    uint32_t group = 0;        ///< cache group
+
+    [[nodiscard]] uint32_t q_width() const { return q_heads * head_dim; }
+    [[nodiscard]] uint32_t kv_width() const { return kv_heads * head_dim; }
 };
 
 /// Mixture of experts that replaces each feed-forward block.
@@ -68,12 +83,8 @@ struct ExpertConfig {
 /// A model's hyperparameters, read from metadata and validated: nonzero, bounded, consistent.
 struct Config {
     std::string architecture;
-    uint32_t layers = 0;
+    std::vector<LayerConfig> layers;
     uint32_t width = 0;
-    uint32_t q_heads = 0;
-    uint32_t kv_heads = 0; ///< divides q_heads
-    uint32_t head_dim = 0; ///< even, at most kernels::head_dim_max
-    uint32_t feed_forward = 0;
     uint32_t vocabulary = 0;
     uint32_t context = 0; ///< tokens that the model was trained for
     float rms_epsilon = 0;
@@ -84,11 +95,19 @@ struct Config {
     kernels::Gate gate = kernels::Gate::silu;
     ExpertConfig experts;
     std::vector<CacheGroup> cache_groups;
-    std::vector<uint32_t> layer_groups; ///< [layers], the cache group of each
 
-    [[nodiscard]] uint32_t q_width() const { return q_heads * head_dim; }
-    [[nodiscard]] uint32_t kv_width() const { return kv_heads * head_dim; }
+    [[nodiscard]] uint32_t layer_count() const { return static_cast<uint32_t>(layers.size()); }
     [[nodiscard]] uint32_t rotary_dims_max() const; ///< widest rotation of any group
+
+    /// Largest value of a number of any layer: max_of(&LayerConfig::feed_forward),
+    /// max_of(&LayerConfig::q_width).
+    template <class Member>
+    [[nodiscard]] auto max_of(Member member) const {
+        auto largest = std::decay_t<std::invoke_result_t<Member, const LayerConfig&>>{};
+        for (const LayerConfig& layer : layers)
+            largest = std::max<decltype(largest)>(largest, std::invoke(member, layer));
+        return largest;
+    }
 };
 
 /// Reads what decoder architectures share, under keys "<architecture>.*" of the GGUF specification, with its
@@ -102,8 +121,13 @@ Config read_common(MetadataReader& reader, kernels::RotaryPairs pairs);
 /// attention.sliding_window; 0: none. Without a fallback the key is required.
 uint32_t read_window(MetadataReader& reader, std::optional<uint32_t> fallback = std::nullopt);
 
-/// A soft cap; 0 if the key is absent.
-float read_softcap(MetadataReader& reader, std::string_view key);
+/// Makes layers windowed: all but every `period`-th (attention.sliding_window_pattern, or `default_period` if
+/// the key is absent), or as the file lists them. `local`: the cache group of the windowed layers; its window
+/// is not 0.
+void alternate_windows(MetadataReader& reader, Config& config, uint32_t default_period, CacheGroup local);
+
+/// A soft cap; `fallback` if the key is absent.
+float read_softcap(MetadataReader& reader, std::string_view key, double fallback = 0);
 
 /// Fails the reader if the file has experts.
 void refuse_experts(MetadataReader& reader);

@@ -16,15 +16,11 @@ void record_layer(const Recording& recording, const Layer& layer, uint32_t index
     vk::Recorder& recorder = recording.recorder;
     recorder.begin_region(fmt::format("layer {}", index));
     recorder.begin_region("attention");
-    record_attention(recording, layer.attention, recording.caches[index]);
+    std::visit([&](const auto& mixer) { record(recording, mixer, recording.caches[index]); }, layer.mixer);
     recorder.end_region();
     recorder.barrier();
     recorder.begin_region("feed forward");
-    if (const auto* experts = std::get_if<ExpertsBlock>(&layer.feed_forward)) {
-        record_experts(recording, *experts);
-    } else {
-        record_feed_forward(recording, std::get<FeedForwardBlock>(layer.feed_forward));
-    }
+    std::visit([&](const auto& block) { record(recording, block); }, layer.feed_forward);
     recorder.end_region();
     recorder.end_region();
 }

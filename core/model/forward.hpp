@@ -11,9 +11,16 @@
 
 namespace etna::model {
 
+/// Moves information between positions: see core/model/README.md for what a mixer provides.
+using Mixer = std::variant<AttentionBlock>;
+
+/// Works on each position alone.
+using FeedForward = std::variant<FeedForwardBlock, ExpertsBlock>;
+
+/// residual += mixer, then residual += feed_forward; each begins with its own norm.
 struct Layer {
-    AttentionBlock attention;
-    std::variant<FeedForwardBlock, ExpertsBlock> feed_forward;
+    Mixer mixer;
+    FeedForward feed_forward;
 };
 
 /// A decoder over weights on the device (borrowed), assembled by an architecture.

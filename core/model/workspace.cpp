@@ -35,14 +35,17 @@ std::vector<ActivationSize> activation_sizes(const Config& config, const Workspa
     const uint32_t rows = options.batch_rows_max;
     const ExpertConfig& experts = config.experts;
     const uint32_t inner_rows = experts.count > 0 ? rows * experts.experts_per_token : rows;
-    const uint32_t inner = experts.count > 0 ? experts.feed_forward : config.feed_forward;
+    const uint32_t inner =
+        experts.count > 0 ? experts.feed_forward : config.max_of(&LayerConfig::feed_forward);
+    const uint32_t q_width = config.max_of(&LayerConfig::q_width);
+    const uint32_t kv_width = config.max_of(&LayerConfig::kv_width);
     std::vector<ActivationSize> sizes{
         {&Activations::residual, "residual", rows, config.width},
         {&Activations::hidden, "hidden", rows, config.width},
-        {&Activations::q, "q", rows, config.q_width()},
-        {&Activations::k, "k", rows, config.kv_width()},
-        {&Activations::v, "v", rows, config.kv_width()},
-        {&Activations::attention_output, "attention output", rows, config.q_width()},
+        {&Activations::q, "q", rows, q_width},
+        {&Activations::k, "k", rows, kv_width},
+        {&Activations::v, "v", rows, kv_width},
+        {&Activations::attention_output, "attention output", rows, q_width},
         {&Activations::gate, "gate", inner_rows, inner},
         {&Activations::up, "up", inner_rows, inner},
         {&Activations::output_hidden, "output hidden", options.output_rows_max, config.width},
@@ -59,7 +62,9 @@ std::vector<ScratchSize> scratch_sizes(const Config& config, const kernels::Plan
                                        const WorkspaceOptions& options) {
     const auto partials = [&](uint32_t rows) {
         const kernels::AttendMax all{.end = options.context_tokens, .keys = options.context_tokens};
-        return kernels::attention_partial_bytes(target, rows, all, config.q_heads, config.head_dim);
+        return config.max_of([&](const LayerConfig& layer) {
+            return kernels::attention_partial_bytes(target, rows, all, layer.q_heads, layer.head_dim);
+        });
     };
     const uint64_t attention =
         std::max(partials(1), std::min(partials(options.batch_rows_max), attention_partial_bytes_target));

@@ -58,7 +58,7 @@ RandomModelOptions small(RandomArchitecture architecture) {
                                .context = 256};
     if (architecture == RandomArchitecture::qwen2)
         options.head = HeadKind::tied;
-    if (architecture == RandomArchitecture::gemma3) {
+    if (architecture == RandomArchitecture::gemma2 || architecture == RandomArchitecture::gemma3) {
         options.head = HeadKind::tied;
         options.head_scale = 1; // the embedding, sixteen times the head, must not outweigh the layers
     }

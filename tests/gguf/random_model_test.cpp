@@ -89,7 +89,7 @@ std::vector<std::pair<std::string, std::array<uint64_t, 4>>> layer_shapes(const 
     }
     if (is(RandomArchitecture::qwen3) || is(RandomArchitecture::qwen3moe) || is(RandomArchitecture::gemma3))
         add({{"attn_q_norm.weight", {o.head_dim, 1, 1, 1}}, {"attn_k_norm.weight", {o.head_dim, 1, 1, 1}}});
-    if (is(RandomArchitecture::gemma3))
+    if (is(RandomArchitecture::gemma2) || is(RandomArchitecture::gemma3))
         add({{"post_attention_norm.weight", {d, 1, 1, 1}}, {"post_ffw_norm.weight", {d, 1, 1, 1}}});
     if (is(RandomArchitecture::qwen3moe)) {
         const uint64_t own = o.expert_feed_forward;
@@ -110,7 +110,8 @@ std::vector<std::pair<std::string, std::array<uint64_t, 4>>> layer_shapes(const 
 TEST_CASE("a random model has every tensor of its architecture, in odd sizes too") {
     for (const auto architecture :
          {RandomArchitecture::llama, RandomArchitecture::qwen2, RandomArchitecture::qwen3,
-          RandomArchitecture::qwen3moe, RandomArchitecture::phi3, RandomArchitecture::gemma3}) {
+          RandomArchitecture::qwen3moe, RandomArchitecture::phi3, RandomArchitecture::gemma2,
+          RandomArchitecture::gemma3}) {
         const RandomModelOptions options{.architecture = architecture,
                                          .layers = 3,
                                          .embedding = 40,

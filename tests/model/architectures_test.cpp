@@ -30,6 +30,14 @@ Result<model::Config> config_of(const RandomModelOptions& options) {
     return config_of(random_model_keys(options));
 }
 
+/// The cache group of each layer.
+std::vector<uint32_t> groups_of(const model::Config& config) {
+    std::vector<uint32_t> groups;
+    for (const model::LayerConfig& layer : config.layers)
+        groups.push_back(layer.group);
+    return groups;
+}
+
 template <class T>
 std::string error_with(const RandomModelOptions& options, const std::string& key, const T& value) {
     GgufWriter writer = random_model_keys(options);
@@ -52,16 +60,14 @@ TEST_CASE("gemma3 has a cache group for full attention and one for sliding windo
     options.logit_softcap = 30;
     const auto config = config_of(options);
     REQUIRE(config);
-    CHECK(config->layer_groups == std::vector<uint32_t>{1, 1, 1, 1, 1, 0, 1, 1});
+    CHECK(groups_of(*config) == std::vector<uint32_t>{1, 1, 1, 1, 1, 0, 1, 1});
     REQUIRE(config->cache_groups.size() == 2);
     const model::CacheGroup& full = config->cache_groups[0];
-    CHECK(full.layers == 1);
     CHECK(full.window_tokens == 0);
     CHECK(full.rotary.base == 1e6);
     CHECK(full.rotary.scaling == model::RotaryScaling::linear);
     CHECK(full.rotary.factor == 4);
     const model::CacheGroup& window = config->cache_groups[1];
-    CHECK(window.layers == 7);
     CHECK(window.window_tokens == 100);
     CHECK(window.rotary.base == 10000);
     CHECK(window.rotary.scaling == model::RotaryScaling::none);
@@ -74,6 +80,26 @@ TEST_CASE("gemma3 has a cache group for full attention and one for sliding windo
     CHECK(config->gate == kernels::Gate::gelu);
 }
 
+TEST_CASE("gemma2 has a window in every second layer, from the first on") {
+    RandomModelOptions options = options_of(RandomArchitecture::gemma2);
+    options.layers = 5;
+    options.window_pattern = 0; // the key is absent
+    options.rope_base = 2e4F;
+    const auto config = config_of(options);
+    REQUIRE(config);
+    CHECK(groups_of(*config) == std::vector<uint32_t>{1, 0, 1, 0, 1});
+    CHECK(config->cache_groups[0].window_tokens == 0);
+    CHECK(config->cache_groups[1].window_tokens == options.window);
+    CHECK(config->cache_groups[1].rotary.base == config->cache_groups[0].rotary.base);
+    CHECK(config->attention_softcap == 50);
+    CHECK(config->logit_softcap == 30);
+    CHECK(config->gate == kernels::Gate::gelu);
+    CHECK(config->attention_scale == 1 / std::sqrt(static_cast<float>(options.head_dim)));
+    options.layers = 46; // the 27B model
+    CHECK(config_of(options)->attention_scale ==
+          Approx(std::sqrt(static_cast<float>(options.heads) / static_cast<float>(options.embedding))));
+}
+
 TEST_CASE("gemma3 may list the layers with a window") {
     RandomModelOptions options = options_of(RandomArchitecture::gemma3);
     options.layers = 4;
@@ -84,9 +110,8 @@ TEST_CASE("gemma3 may list the layers with a window") {
     writer.add_array(key, std::vector<bool>{true, false, false, true});
     const auto config = config_of(writer);
     REQUIRE(config);
-    CHECK(config->layer_groups == std::vector<uint32_t>{1, 0, 0, 1});
-    CHECK(config->cache_groups.at(0).layers == 2);
-    CHECK(config->cache_groups.at(1).layers == 2);
+    CHECK(groups_of(*config) == std::vector<uint32_t>{1, 0, 0, 1});
+    CHECK(config->cache_groups.size() == 2);
     for (const std::vector<bool>& other : {std::vector<bool>(3), std::vector<bool>(5)}) {
         GgufWriter wrong = random_model_keys(options);
         wrong.add_array(key, other);
@@ -102,9 +127,8 @@ TEST_CASE("gemma3 without a window has full-attention layers only, with one set 
     options.rope_base = 1e6F;
     const auto config = config_of(options);
     REQUIRE(config);
-    CHECK(config->layer_groups == std::vector<uint32_t>{0, 0, 0});
+    CHECK(groups_of(*config) == std::vector<uint32_t>{0, 0, 0});
     REQUIRE(config->cache_groups.size() == 1);
-    CHECK(config->cache_groups[0].layers == 3);
     CHECK(config->cache_groups[0].window_tokens == 0);
     CHECK(config->cache_groups[0].rotary.base == 1e6);
 }

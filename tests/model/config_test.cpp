@@ -62,18 +62,17 @@ std::string error_with(const std::string& key, const T& value, const std::string
 TEST_CASE("absent keys take the defaults of the GGUF specification") {
     const auto config = llama_config(least_keys());
     REQUIRE(config);
-    CHECK(config->layers == 3);
+    CHECK(config->layer_count() == 3);
     CHECK(config->context == 777);
     CHECK(config->vocabulary == 99);
-    CHECK(config->q_heads == 6);
-    CHECK(config->kv_heads == 6);
-    CHECK(config->head_dim == 8);
+    CHECK(config->layers[0].q_heads == 6);
+    CHECK(config->layers[0].kv_heads == 6);
+    CHECK(config->layers[0].head_dim == 8);
     CHECK(rotary_of(config).dims == 8);
     CHECK(rotary_of(config).base == 10000);
     CHECK(rotary_of(config).scaling == model::RotaryScaling::none);
     CHECK(config->rms_epsilon == Approx(1e-6));
     REQUIRE(config->cache_groups.size() == 1);
-    CHECK(config->cache_groups[0].layers == 3);
     CHECK(config->cache_groups[0].window_tokens == 0);
 }
 
@@ -90,9 +89,9 @@ TEST_CASE("given keys are read") {
     writer.add("llama.rope.scaling.attn_factor", 0.5F);
     const auto config = llama_config(writer);
     REQUIRE(config);
-    CHECK(config->kv_heads == 2);
-    CHECK(config->q_width() == 60);
-    CHECK(config->kv_width() == 20);
+    CHECK(config->layers[0].kv_heads == 2);
+    CHECK(config->layers[0].q_width() == 60);
+    CHECK(config->layers[0].kv_width() == 20);
     CHECK(rotary_of(config).dims == 6);
     CHECK(rotary_of(config).base == 5e5);
     CHECK(rotary_of(config).scaling == model::RotaryScaling::yarn);
@@ -176,7 +175,7 @@ TEST_CASE("a list with the same value for each layer is that number") {
     writer.add_array("llama.attention.head_count", std::vector<uint32_t>{8, 8, 8});
     const auto config = llama_config(writer);
     REQUIRE(config);
-    CHECK(config->q_heads == 8);
+    CHECK(config->layers[0].q_heads == 8);
     GgufWriter differing = least_keys("attention.head_count");
     differing.add_array("llama.attention.head_count", std::vector<uint32_t>{8, 4, 8});
     CHECK(error_of(differing).find("differ from layer to layer") != std::string::npos);

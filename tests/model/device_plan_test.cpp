@@ -13,18 +13,12 @@ namespace {
 model::Config config() {
     model::Config config;
     config.architecture = "llama";
-    config.layers = 4;
+    config.layers.assign(4, {.q_heads = 4, .kv_heads = 2, .head_dim = 64, .feed_forward = 512});
     config.width = 256;
-    config.q_heads = 4;
-    config.kv_heads = 2;
-    config.head_dim = 64;
-    config.feed_forward = 512;
     config.vocabulary = 1000;
     config.context = 4096;
     config.rms_epsilon = 1e-5F;
-    config.cache_groups = {{.window_tokens = 0, .layers = 4, .rotary = {}}};
-    config.cache_groups[0].rotary.dims = 64;
-    config.layer_groups = {0, 0, 0, 0};
+    config.cache_groups = {{.window_tokens = 0, .rotary = {.dims = 64}}};
     return config;
 }
 
@@ -140,16 +134,12 @@ namespace {
 model::Config gemma3_4b() {
     model::Config shape = config();
     shape.architecture = "gemma3";
-    shape.layers = 34;
-    shape.kv_heads = 4;
-    shape.head_dim = 256;
-    shape.q_heads = 8;
+    shape.layers.assign(34,
+                        {.q_heads = 8, .kv_heads = 4, .head_dim = 256, .feed_forward = 10240, .group = 1});
     shape.context = 131072;
-    shape.cache_groups.push_back({.window_tokens = 1024, .layers = 29, .rotary = {}});
-    shape.cache_groups[0].layers = 5;
-    shape.layer_groups.assign(34, 1);
+    shape.cache_groups.push_back({.window_tokens = 1024, .rotary = {}});
     for (uint32_t layer = 5; layer < 34; layer += 6)
-        shape.layer_groups[layer] = 0;
+        shape.layers[layer].group = 0;
     return shape;
 }
 

@@ -183,7 +183,17 @@ std::vector<NamedModel> windowed_models() {
     capped_gemma3.window_pattern = 3;
     capped_gemma3.attention_softcap = 2;
     capped_gemma3.logit_softcap = 3;
+    RandomModelOptions gemma2 = odd(RandomArchitecture::gemma2);
+    gemma2.head = HeadKind::tied;
+    RandomModelOptions deep_gemma2 = blocks(RandomArchitecture::gemma2);
+    deep_gemma2.layers = 5;
+    deep_gemma2.window = 31;
+    deep_gemma2.window_pattern = 0;
+    deep_gemma2.attention_softcap = 3;
+    deep_gemma2.logit_softcap = 4;
     return {
+        {"gemma2 F32, tied, caps by default", random_model(gemma2), f32},
+        {"gemma2 Q8_0, five layers, soft caps", random_model(deep_gemma2), f16},
         {"phi3 F32, long divisors", random_model(long_phi3), f32},
         {"phi3 Q8_0, tied, short divisors, no window", random_model(short_phi3), f16},
         {"phi3 BF16, window of a page", with_formats(plain_phi3, WeightFormat::bf16), f32},

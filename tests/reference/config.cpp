@@ -73,11 +73,28 @@ Status read_scaling(const Keys& keys, RotaryOptions& rotary) {
 }
 
 double attention_scale(const Config& config) {
-    // Gemma 3 27B, alone with 62 layers, divides the width by the heads instead (its published configuration
-    // has a query_pre_attn_scalar of 168 = 5376 / 32); files have no key for it.
-    if (config.architecture == "gemma3" && config.layers == 62)
+    // Gemma 3 27B, alone with 62 layers, and Gemma 2 27B, alone with 46, divide the width by the heads
+    // instead (their published configurations have a query_pre_attn_scalar of 168 = 5376 / 32 and of 144 =
+    // 4608 / 32); files have no key for it.
+    if ((config.architecture == "gemma3" && config.layers == 62) ||
+        (config.architecture == "gemma2" && config.layers == 46))
         return 1 / std::sqrt(static_cast<double>(config.width) / static_cast<double>(config.heads));
     return 1 / std::sqrt(static_cast<double>(config.head_length));
+}
+
+/// Windows of 4096 by default, in the first of every two layers; windows rotate as the others do.
+Status read_gemma2(const Keys& keys, Config& config) {
+    config.gate = GateKind::gelu;
+    config.embedding_scale = std::sqrt(static_cast<double>(config.width));
+    ETNA_TRY(config.attention_soft_cap, keys.number("attn_logit_softcapping", 50.0));
+    ETNA_TRY(config.logit_soft_cap, keys.number("final_logit_softcapping", 30.0));
+    ETNA_TRY(const std::size_t window, keys.size("attention.sliding_window", 4096));
+    ETNA_TRY(const std::size_t period, keys.size("attention.sliding_window_pattern", 2));
+    for (std::size_t layer = 0; layer < config.layers; ++layer) {
+        if (layer % period + 1 < period)
+            config.windows[layer] = window;
+    }
+    return {};
 }
 
 Status read_gemma3(const Keys& keys, Config& config) {
@@ -98,6 +115,8 @@ Status read_gemma3(const Keys& keys, Config& config) {
 Status read_own_keys(const Keys& keys, Config& config) {
     config.windows.assign(config.layers, 0);
     config.attention_scale = attention_scale(config);
+    if (config.architecture == "gemma2")
+        return read_gemma2(keys, config);
     if (config.architecture == "gemma3")
         return read_gemma3(keys, config);
     if (config.architecture == "phi3") {
@@ -130,7 +149,7 @@ Status check(const Config& config) {
 Result<Config> read_config(const gguf::File& file) {
     Config config;
     config.architecture = file.text("general.architecture").value_or("");
-    constexpr std::string_view known[] = {"llama", "qwen2", "qwen3", "qwen3moe", "phi3", "gemma3"};
+    constexpr std::string_view known[] = {"llama", "qwen2", "qwen3", "qwen3moe", "phi3", "gemma2", "gemma3"};
     if (std::find(std::begin(known), std::end(known), config.architecture) == std::end(known)) {
         return Error{.kind = ErrorKind::unsupported,
                      .message =

@@ -89,6 +89,10 @@ Matrix rows_of(const Matrix& whole, std::size_t first, std::size_t count) {
     return part;
 }
 
+bool is_gemma(const Config& config) {
+    return config.architecture == "gemma2" || config.architecture == "gemma3";
+}
+
 Status load_attention(Tensors& tensors, const Config& config, const std::string& block, LayerWeights& layer) {
     const std::size_t query_length = config.heads * config.head_length;
     const std::size_t kv_length = config.kv_heads * config.head_length;
@@ -114,7 +118,7 @@ Status load_attention(Tensors& tensors, const Config& config, const std::string&
     }
     ETNA_TRY(layer.attention_output,
              tensors.matrix(block + "attn_output.weight", config.width, query_length));
-    if (config.architecture == "gemma3") {
+    if (is_gemma(config)) {
         ETNA_TRY(layer.post_attention_norm,
                  tensors.vector(block + "post_attention_norm.weight", config.width));
     }
@@ -134,7 +138,7 @@ Status load_experts(Tensors& tensors, const Config& config, const std::string& b
 Status load_feed_forward(Tensors& tensors, const Config& config, const std::string& block,
                          LayerWeights& layer) {
     ETNA_TRY(layer.feed_forward_norm, tensors.vector(block + "ffn_norm.weight", config.width));
-    if (config.architecture == "gemma3") {
+    if (is_gemma(config)) {
         ETNA_TRY(layer.post_feed_forward_norm, tensors.vector(block + "post_ffw_norm.weight", config.width));
     }
     if (config.experts > 0)

@@ -27,8 +27,8 @@ struct LayerWeights {
     Matrix up;                ///< ffn_up [feed forward, width]
     Matrix down;              ///< ffn_down [width, feed forward]
 
-    Vector post_attention_norm;    ///< post_attention_norm [width], gemma3
-    Vector post_feed_forward_norm; ///< post_ffw_norm [width], gemma3
+    Vector post_attention_norm;    ///< post_attention_norm [width], gemma2 and gemma3
+    Vector post_feed_forward_norm; ///< post_ffw_norm [width], gemma2 and gemma3
 
     Matrix router; ///< ffn_gate_inp [experts, width], qwen3moe, which has the following for gate, up and down
     std::vector<Matrix> expert_gates; ///< ffn_gate_exps, each [expert feed forward, width]

@@ -86,6 +86,10 @@ void check(const RandomModelOptions& options) {
             "the vocabulary is too small for the tokenizer");
 }
 
+bool is_gemma(RandomArchitecture architecture) {
+    return architecture == RandomArchitecture::gemma2 || architecture == RandomArchitecture::gemma3;
+}
+
 bool has_bpe(RandomArchitecture architecture) {
     return architecture == RandomArchitecture::qwen2 || architecture == RandomArchitecture::qwen3 ||
            architecture == RandomArchitecture::qwen3moe;
@@ -119,7 +123,7 @@ void add_own_keys(GgufWriter& writer, const RandomModelOptions& options, const s
     }
     if (options.architecture == RandomArchitecture::phi3 && options.window != 0)
         writer.add(prefix + "attention.sliding_window", options.window);
-    if (options.architecture != RandomArchitecture::gemma3)
+    if (!is_gemma(options.architecture))
         return;
     writer.add(prefix + "attention.sliding_window", options.window);
     if (options.window_pattern != 0)
@@ -214,7 +218,7 @@ public:
             norm("attn_q_norm", options_.head_dim);
             norm("attn_k_norm", options_.head_dim);
         }
-        if (options_.architecture == RandomArchitecture::gemma3)
+        if (is_gemma(options_.architecture))
             norm("post_attention_norm", options_.embedding);
     }
 
@@ -233,7 +237,7 @@ public:
             matrix("ffn_up", options_.feed_forward, options_.embedding);
             matrix("ffn_down", options_.embedding, options_.feed_forward);
         }
-        if (options_.architecture == RandomArchitecture::gemma3)
+        if (is_gemma(options_.architecture))
             norm("post_ffw_norm", options_.embedding);
     }
 
@@ -279,6 +283,8 @@ std::string_view to_string(RandomArchitecture architecture) {
         return "qwen3moe";
     case RandomArchitecture::phi3:
         return "phi3";
+    case RandomArchitecture::gemma2:
+        return "gemma2";
     case RandomArchitecture::gemma3:
         return "gemma3";
     }

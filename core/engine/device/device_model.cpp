@@ -44,11 +44,11 @@ DeviceModel::load(std::unique_ptr<kernels::Library> library, const gguf::File& f
 
 Status DeviceModel::create_cache(const DevicePlan& plan, kernels::CacheFormats formats) {
     const model::Config& config = model_.config();
-    for (uint32_t layer = 0; layer < config.layers; ++layer) {
-        const uint32_t pages = plan.limits.groups[config.layer_groups[layer]].page_count;
+    for (uint32_t layer = 0; layer < config.layer_count(); ++layer) {
+        const model::LayerConfig& shape = config.layers[layer];
+        const uint32_t pages = plan.limits.groups[shape.group].page_count;
         const auto make = [&](kernels::CacheFormat format, std::string_view what) {
-            const uint64_t bytes =
-                kernels::layer_cache_bytes(format, pages, config.kv_heads, config.head_dim);
+            const uint64_t bytes = kernels::layer_cache_bytes(format, pages, shape.kv_heads, shape.head_dim);
             return vk::Buffer::create(device(), vk::MemoryDomain::device, bytes,
                                       fmt::format("layer {} {}", layer, what));
         };
@@ -56,8 +56,8 @@ Status DeviceModel::create_cache(const DevicePlan& plan, kernels::CacheFormats f
         ETNA_TRY(buffers.keys, make(formats.keys, "keys"));
         ETNA_TRY(buffers.values, make(formats.values, "values"));
         caches_.push_back({.formats = formats,
-                           .kv_heads = config.kv_heads,
-                           .head_dim = config.head_dim,
+                           .kv_heads = shape.kv_heads,
+                           .head_dim = shape.head_dim,
                            .pages = pages,
                            .keys = buffers.keys.range(),
                            .values = buffers.values.range()});
@@ -69,17 +69,13 @@ Status DeviceModel::create_cache(const DevicePlan& plan, kernels::CacheFormats f
 void DeviceModel::copy_pages(vk::Recorder& recorder, const Batch& batch) const {
     if (batch.copies.empty())
         return;
-    const kernels::LayerCache& cache = caches_[0];
-    const auto page_bytes = [&](kernels::CacheFormat format) {
-        return kernels::layer_cache_bytes(format, 1, cache.kv_heads, cache.head_dim);
-    };
-    const uint64_t keys = page_bytes(cache.formats.keys);
-    const uint64_t values = page_bytes(cache.formats.values);
     for (const PageCopy& copy : batch.copies) {
         for (std::size_t i = 0; i < cache_buffers_.size(); ++i) {
-            if (model_.config().layer_groups[i] != copy.group)
+            if (model_.config().layers[i].group != copy.group)
                 continue;
             const LayerBuffers& layer = cache_buffers_[i];
+            const uint64_t keys = caches_[i].keys.bytes / caches_[i].pages;
+            const uint64_t values = caches_[i].values.bytes / caches_[i].pages;
             recorder.copy(layer.keys, copy.from * keys, layer.keys, copy.to * keys, keys);
             recorder.copy(layer.values, copy.from * values, layer.values, copy.to * values, values);
         }

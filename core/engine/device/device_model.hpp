@@ -48,7 +48,7 @@ public:
     /// Returns the rows that have an output, of the last batch passed to record().
     [[nodiscard]] const std::vector<OutputRow>& output_rows() const { return inputs_.output_rows(); }
     [[nodiscard]] vk::Device& device() const { return library_->device(); }
-    [[nodiscard]] uint32_t layers() const { return model_.config().layers; }
+    [[nodiscard]] uint32_t layers() const { return model_.config().layer_count(); }
     [[nodiscard]] uint32_t rotary_dims() const { return model_.config().rotary_dims_max(); }
 
 private:

@@ -42,25 +42,27 @@ struct CacheSizes {
 
     [[nodiscard]] static CacheSizes of(const model::Config& config, const kernels::PlanTarget& target,
                                        kernels::CacheFormats formats, const Limits& limits) {
-        const auto page = [&](kernels::CacheFormat format) {
-            return kernels::layer_cache_bytes(format, 1, config.kv_heads, config.head_dim);
-        };
-        const uint64_t keys = page(formats.keys);
-        const uint64_t values = page(formats.values);
         const uint64_t allocation_max = target.profile.allocation_bytes_max;
         const uint64_t largest =
             allocation_max == 0 ? layer_cache_bytes_max : std::min(layer_cache_bytes_max, allocation_max);
-        CacheSizes sizes{.groups = {},
+        CacheSizes sizes{.groups = std::vector<Group>(config.cache_groups.size()),
                          .context_pages = divide_up(limits.context_tokens, limits.page_tokens),
                          .sequences_max = limits.sequences_max,
-                         .pages_max = std::min<uint64_t>((largest - 1) / std::max(keys, values), UINT32_MAX)};
-        for (const model::CacheGroup& group : config.cache_groups) {
-            sizes.groups.push_back(
-                {.page_bytes = (keys + values) * group.layers,
-                 .window_pages =
-                     group.window_tokens == 0
-                         ? 0
-                         : window_pages(group.window_tokens, limits.batch_rows_max, limits.page_tokens)});
+                         .pages_max = UINT32_MAX};
+        for (std::size_t i = 0; i < sizes.groups.size(); ++i) {
+            const uint32_t window = config.cache_groups[i].window_tokens;
+            if (window > 0)
+                sizes.groups[i].window_pages =
+                    window_pages(window, limits.batch_rows_max, limits.page_tokens);
+        }
+        for (const model::LayerConfig& layer : config.layers) {
+            const auto page = [&](kernels::CacheFormat format) {
+                return kernels::layer_cache_bytes(format, 1, layer.kv_heads, layer.head_dim);
+            };
+            const uint64_t keys = page(formats.keys);
+            const uint64_t values = page(formats.values);
+            sizes.groups[layer.group].page_bytes += keys + values;
+            sizes.pages_max = std::min(sizes.pages_max, (largest - 1) / std::max(keys, values));
         }
         return sizes;
     }

@@ -28,8 +28,8 @@ Decoder assemble_decoder(const Config& config, const Weights& weights) {
         .epsilon = config.rms_epsilon,
         .embedding_scale = config.embedding_scale,
         .logit_softcap = config.logit_softcap};
-    for (uint32_t layer = 0; layer < config.layers; ++layer) {
-        Layer one{.attention = attention_block(weights, config, layer), .feed_forward = {}};
+    for (uint32_t layer = 0; layer < config.layer_count(); ++layer) {
+        Layer one{.mixer = attention_block(weights, config, layer), .feed_forward = {}};
         if (config.experts.count > 0) {
             one.feed_forward = experts_block(weights, config, layer);
         } else {

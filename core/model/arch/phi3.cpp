@@ -25,7 +25,7 @@ TensorTable declare_phi3(const Config& config) {
     TensorTable table;
     declare_ends(table, config);
     declare_rotary(table, config);
-    for (uint32_t layer = 0; layer < config.layers; ++layer) {
+    for (uint32_t layer = 0; layer < config.layer_count(); ++layer) {
         declare_attention(table, config, layer, {.storage = Storage::fused});
         declare_feed_forward(table, config, layer, {.storage = Storage::fused});
     }

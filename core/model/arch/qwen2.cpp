@@ -12,7 +12,7 @@ Result<Config> read_qwen2(const gguf::File& file) {
 TensorTable declare_qwen2(const Config& config) {
     TensorTable table;
     declare_ends(table, config);
-    for (uint32_t layer = 0; layer < config.layers; ++layer) {
+    for (uint32_t layer = 0; layer < config.layer_count(); ++layer) {
         declare_attention(table, config, layer, {.biases = Biases::qkv});
         declare_feed_forward(table, config, layer);
     }

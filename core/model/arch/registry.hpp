@@ -27,6 +27,7 @@ struct Architecture {
 Result<const Architecture*> find_architecture(const gguf::File& file);
 
 // One file each: arch/<name>.cpp.
+extern const Architecture gemma2_architecture;
 extern const Architecture gemma3_architecture;
 extern const Architecture llama_architecture;
 extern const Architecture phi3_architecture;

@@ -96,33 +96,34 @@ void record_scores(const Recording& recording, const AttentionBlock& block,
 } // namespace
 
 void declare_attention(TensorTable& table, const Config& config, uint32_t layer, AttentionTensors tensors) {
+    const LayerConfig& shape = config.layers[layer];
     const auto name = [&](std::string_view part) { return tensor_name(layer, part); };
     table.vector(name("attn_norm.weight"), config.width);
     table.projections(tensors.storage, name("attn_qkv.weight"),
-                      {{name("attn_q.weight"), config.q_width()},
-                       {name("attn_k.weight"), config.kv_width()},
-                       {name("attn_v.weight"), config.kv_width()}},
+                      {{name("attn_q.weight"), shape.q_width()},
+                       {name("attn_k.weight"), shape.kv_width()},
+                       {name("attn_v.weight"), shape.kv_width()}},
                       config.width);
-    table.matrix(name("attn_output.weight"), config.width, config.q_width());
+    table.matrix(name("attn_output.weight"), config.width, shape.q_width());
     if (tensors.biases != Biases::none) {
         const Presence presence = tensors.biases == Biases::any ? Presence::optional : Presence::required;
-        table.vector(name("attn_q.bias"), config.q_width(), presence);
-        table.vector(name("attn_k.bias"), config.kv_width(), presence);
-        table.vector(name("attn_v.bias"), config.kv_width(), presence);
+        table.vector(name("attn_q.bias"), shape.q_width(), presence);
+        table.vector(name("attn_k.bias"), shape.kv_width(), presence);
+        table.vector(name("attn_v.bias"), shape.kv_width(), presence);
     }
     if (tensors.biases == Biases::any)
         table.vector(name("attn_output.bias"), config.width, Presence::optional);
     if (tensors.head_norms) {
-        table.vector(name("attn_q_norm.weight"), config.head_dim);
-        table.vector(name("attn_k_norm.weight"), config.head_dim);
+        table.vector(name("attn_q_norm.weight"), shape.head_dim);
+        table.vector(name("attn_k_norm.weight"), shape.head_dim);
     }
     if (tensors.post_norm)
         table.vector(name("post_attention_norm.weight"), config.width);
 }
 
 AttentionBlock attention_block(const Weights& weights, const Config& config, uint32_t layer) {
-    const uint32_t group = config.layer_groups[layer];
-    const CacheGroup& cache = config.cache_groups[group];
+    const LayerConfig& shape = config.layers[layer];
+    const RotaryConfig& rotary = config.cache_groups[shape.group].rotary;
     return {.norm = weights.vector(tensor_name(layer, "attn_norm.weight")),
             .q = linear_weights(weights, layer, "attn_q"),
             .k = linear_weights(weights, layer, "attn_k"),
@@ -131,18 +132,17 @@ AttentionBlock attention_block(const Weights& weights, const Config& config, uin
             .q_norm = weights.find_vector(tensor_name(layer, "attn_q_norm.weight")),
             .k_norm = weights.find_vector(tensor_name(layer, "attn_k_norm.weight")),
             .epsilon = config.rms_epsilon,
-            .q_heads = config.q_heads,
-            .rotated = cache.rotary.dims,
-            .pairs = cache.rotary.pairs,
+            .q_heads = shape.q_heads,
+            .rotated = rotary.dims,
+            .pairs = rotary.pairs,
             .scale = config.attention_scale,
             .softcap = config.attention_softcap,
-            .group = group,
+            .group = shape.group,
             .nan_probe = attention_nan_probe(layer),
             .post_norm = weights.find_vector(tensor_name(layer, "post_attention_norm.weight"))};
 }
 
-void record_attention(const Recording& recording, const AttentionBlock& block,
-                      const kernels::LayerCache& cache) {
+void record(const Recording& recording, const AttentionBlock& block, const kernels::LayerCache& cache) {
     const Activations& activations = recording.activations;
     const Step& step = recording.step;
     const GroupInputs& inputs = step.groups[block.group];

@@ -54,7 +54,6 @@ void declare_attention(TensorTable& table, const Config& config, uint32_t layer,
 AttentionBlock attention_block(const Weights& weights, const Config& config, uint32_t layer);
 
 /// Records the block. Its steps are separated by barriers; none before the first or after the last.
-void record_attention(const Recording& recording, const AttentionBlock& block,
-                      const kernels::LayerCache& cache);
+void record(const Recording& recording, const AttentionBlock& block, const kernels::LayerCache& cache);
 
 } // namespace etna::model

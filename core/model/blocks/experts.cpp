@@ -68,7 +68,7 @@ ExpertsBlock experts_block(const Weights& weights, const Config& config, uint32_
             .nan_probe = feed_forward_nan_probe(layer)};
 }
 
-void record_experts(const Recording& recording, const ExpertsBlock& block) {
+void record(const Recording& recording, const ExpertsBlock& block) {
     const Activations& activations = recording.activations;
     kernels::Library& library = recording.library;
     vk::Recorder& recorder = recording.recorder;

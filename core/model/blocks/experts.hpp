@@ -33,6 +33,6 @@ void declare_experts(TensorTable& table, const Config& config, uint32_t layer);
 ExpertsBlock experts_block(const Weights& weights, const Config& config, uint32_t layer);
 
 /// Records the block. Its steps are separated by barriers; none before the first or after the last.
-void record_experts(const Recording& recording, const ExpertsBlock& block);
+void record(const Recording& recording, const ExpertsBlock& block);
 
 } // namespace etna::model

@@ -12,10 +12,11 @@ void declare_feed_forward(TensorTable& table, const Config& config, uint32_t lay
                           FeedForwardTensors tensors) {
     table.vector(fmt::format("blk.{}.ffn_norm.weight", layer), config.width);
     table.projections(tensors.storage, fmt::format("blk.{}.ffn_up.weight", layer),
-                      {{fmt::format("blk.{}.ffn_gate.weight", layer), config.feed_forward},
-                       {fmt::format("blk.{}.ffn_up.weight", layer), config.feed_forward}},
+                      {{fmt::format("blk.{}.ffn_gate.weight", layer), config.layers[layer].feed_forward},
+                       {fmt::format("blk.{}.ffn_up.weight", layer), config.layers[layer].feed_forward}},
                       config.width);
-    table.matrix(fmt::format("blk.{}.ffn_down.weight", layer), config.width, config.feed_forward);
+    table.matrix(fmt::format("blk.{}.ffn_down.weight", layer), config.width,
+                 config.layers[layer].feed_forward);
     if (tensors.post_norm)
         table.vector(fmt::format("blk.{}.post_ffw_norm.weight", layer), config.width);
 }
@@ -35,7 +36,7 @@ FeedForwardBlock feed_forward_block(const Weights& weights, const Config& config
             .nan_probe = feed_forward_nan_probe(layer)};
 }
 
-void record_feed_forward(const Recording& recording, const FeedForwardBlock& block) {
+void record(const Recording& recording, const FeedForwardBlock& block) {
     const Activations& activations = recording.activations;
     kernels::Library& library = recording.library;
     vk::Recorder& recorder = recording.recorder;

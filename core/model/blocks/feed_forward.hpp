@@ -39,6 +39,6 @@ void declare_feed_forward(TensorTable& table, const Config& config, uint32_t lay
 FeedForwardBlock feed_forward_block(const Weights& weights, const Config& config, uint32_t layer);
 
 /// Records the block. Its steps are separated by barriers; none before the first or after the last.
-void record_feed_forward(const Recording& recording, const FeedForwardBlock& block);
+void record(const Recording& recording, const FeedForwardBlock& block);
 
 } // namespace etna::model

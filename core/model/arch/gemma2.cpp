@@ -1,0 +1,51 @@
+#include "core/model/arch/decoder.hpp"
+#include "core/model/arch/registry.hpp"
+
+#include <cmath>
+#include <utility>
+
+// Gemma 2 (arXiv 2408.00118): every second layer has full attention, the others a sliding window; soft caps
+// of scores and logits, pre- and post-norms, GELU-gated MLP, scaled embedding.
+namespace etna::model {
+namespace {
+
+/// The largest model scales scores by its width per head, which differs from its head size. Files have no key
+/// for this: the layer count identifies that model.
+constexpr uint32_t gemma2_27b_layers = 46;
+
+Result<Config> read_gemma2(const gguf::File& file) {
+    MetadataReader reader(file, "gemma2");
+    Config config = read_common(reader, kernels::RotaryPairs::halves);
+    refuse_experts(reader);
+    CacheGroup local = config.cache_groups[0];
+    local.window_tokens = read_window(reader, 4096);
+    local.rotary.base = reader.number("rope.freq_base_swa", {.min = 1, .max = 1e12}, local.rotary.base);
+    if (local.window_tokens > 0)
+        alternate_windows(reader, config, 2, std::move(local));
+    config.embedding_scale = std::sqrt(static_cast<float>(config.width));
+    if (config.layer_count() == gemma2_27b_layers)
+        config.attention_scale =
+            std::sqrt(static_cast<float>(config.layers[0].q_heads) / static_cast<float>(config.width));
+    config.attention_softcap = read_softcap(reader, "attn_logit_softcapping", 50);
+    config.logit_softcap = read_softcap(reader, "final_logit_softcapping", 30);
+    config.gate = kernels::Gate::gelu;
+    ETNA_CHECK(reader.status());
+    return config;
+}
+
+TensorTable declare_gemma2(const Config& config) {
+    TensorTable table;
+    declare_ends(table, config);
+    for (uint32_t layer = 0; layer < config.layer_count(); ++layer) {
+        declare_attention(table, config, layer, {.post_norm = true});
+        declare_feed_forward(table, config, layer, {.post_norm = true});
+    }
+    return table;
+}
+
+} // namespace
+
+const Architecture gemma2_architecture{
+    .name = "gemma2", .read_config = read_gemma2, .declare = declare_gemma2, .assemble = assemble_decoder};
+
+} // namespace etna::model
