@@ -184,20 +184,21 @@ void add_rotary_store(Cases& cases, CacheFormats formats, const HeadShape& heads
                      }});
 }
 
-void add_attention(Cases& cases, CacheFormats formats, const HeadShape& heads) {
-    cases.push_back({fmt::format("attention {}, heads of {}, {} to {}", name_of(formats), heads.head_dim,
-                                 heads.q_heads, HeadShape::kv_heads),
+void add_attention(Cases& cases, CacheFormats formats, const HeadShape& heads, bool sinks = false) {
+    cases.push_back({fmt::format("attention {}, heads of {}, {} to {}{}", name_of(formats), heads.head_dim,
+                                 heads.q_heads, HeadShape::kv_heads, sinks ? ", sinks" : ""),
                      [=](Library& library, vk::Recorder& recorder) {
                          Space space;
-                         const Attention operation{
-                             .rows = rows_of(space),
-                             .q = activations(space, heads.q_heads * heads.head_dim),
-                             .output = activations(space, heads.q_heads * heads.head_dim),
-                             .cache = layer_cache(space, formats, heads),
-                             .tables = {space.take()},
-                             .q_heads = heads.q_heads,
-                             .attend_max = {.end = context_tokens, .keys = context_tokens},
-                             .partials = space.take()};
+                         Attention operation{.rows = rows_of(space),
+                                             .q = activations(space, heads.q_heads * heads.head_dim),
+                                             .output = activations(space, heads.q_heads * heads.head_dim),
+                                             .cache = layer_cache(space, formats, heads),
+                                             .tables = {space.take()},
+                                             .q_heads = heads.q_heads,
+                                             .attend_max = {.end = context_tokens, .keys = context_tokens},
+                                             .partials = space.take()};
+                         if (sinks)
+                             operation.sinks = space.take();
                          attention(library, recorder, operation);
                          recorder.barrier();
                          attention_merge(library, recorder, operation);
@@ -211,6 +212,7 @@ void add_heads(Cases& cases) {
                                     {CacheFormat::q8_0, CacheFormat::f16},
                                     {CacheFormat::f16, CacheFormat::q8_0}};
     for (const CacheFormats& formats : all) {
+        add_attention(cases, formats, {.head_dim = 64, .q_heads = 8 * HeadShape::kv_heads}, true);
         for (const uint32_t head_dim : {64U, 128U, 256U}) {
             for (const uint32_t group : {1U, 4U, 8U})
                 add_attention(cases, formats, {.head_dim = head_dim, .q_heads = group * HeadShape::kv_heads});
