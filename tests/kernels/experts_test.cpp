@@ -309,6 +309,17 @@ TEST_CASE("expert_linear agrees with the twin over odd sizes, all formats and fa
     }
 }
 
+TEST_CASE("expert_linear in mxfp4 takes a width of 2880, a multiple of 32 but not of 256") {
+    constexpr ExpertShape one_pair_tiles{
+        .experts = 5, .experts_per_token = 2, .rows = 1, .width = 2880, .height = 9};
+    constexpr ExpertShape full_tiles{
+        .experts = 4, .experts_per_token = 2, .rows = 13, .width = 2880, .height = 21};
+    for (const auto family : all_families()) {
+        check_linear(family, kernels::Format::mxfp4, one_pair_tiles, kernels::ExpertInput::pair, 91);
+        check_linear(family, kernels::Format::mxfp4, full_tiles, kernels::ExpertInput::row, 92);
+    }
+}
+
 TEST_CASE("a pair's result has the same bits whatever the other pairs are") {
     std::mt19937 random(5);
     constexpr ExpertShape shape{.experts = 3, .experts_per_token = 2, .rows = 23, .width = 320, .height = 20};
