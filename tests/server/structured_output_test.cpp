@@ -217,7 +217,8 @@ TEST_CASE("an error in a constraint ends with a hint") {
         {R"("grammar": "root ::= root \"a\" | \"b\"")",
          "; use right recursion: `list ::= item list` instead of `list ::= list item`"},
         {R"("json_schema": {"multipleOf": 0.12345678912345})",
-         "; choose a smaller divisor, or drop the keyword with a lenient schema (`etna.schema`: \"lenient\")"},
+         "; choose a smaller divisor, or drop the keyword with a lenient schema (`etna.schema`: "
+         "\"lenient\")"},
         {R"("json_schema": {"uniqueItems": true})",
          "; let `items` be strings, numbers or an `enum`, leave it out, or have such keywords left out "
          "(`etna.schema`: \"lenient\")"},
