@@ -69,9 +69,10 @@ std::vector<std::pair<std::string, std::array<uint64_t, 4>>> layer_shapes(const 
     const uint64_t f = o.feed_forward;
     using Shapes = std::vector<std::pair<std::string, std::array<uint64_t, 4>>>;
     const auto is = [&](RandomArchitecture architecture) { return o.architecture == architecture; };
-    Shapes shapes = {{"attn_norm.weight", {d, 1, 1, 1}},
-                     {"attn_output.weight", {query, d, 1, 1}},
-                     {is(RandomArchitecture::gpt_oss) ? "post_attention_norm.weight" : "ffn_norm.weight", {d, 1, 1, 1}}};
+    Shapes shapes = {
+        {"attn_norm.weight", {d, 1, 1, 1}},
+        {"attn_output.weight", {query, d, 1, 1}},
+        {is(RandomArchitecture::gpt_oss) ? "post_attention_norm.weight" : "ffn_norm.weight", {d, 1, 1, 1}}};
     const auto add = [&](const Shapes& more) { shapes.insert(shapes.end(), more.begin(), more.end()); };
     if (is(RandomArchitecture::phi3)) {
         add({{"attn_qkv.weight", {d, query + 2 * key, 1, 1}},

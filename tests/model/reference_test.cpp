@@ -237,7 +237,7 @@ std::vector<NamedModel> expert_models() {
                           {"ffn_down_exps", WeightFormat::q6_k}};
     return {
         {"gpt-oss F32", random_model(gpt_oss), f32},
-        {"gpt-oss, five layers, YaRN, MXFP4 experts", random_model(deep_gpt_oss), f16},
+        {"gpt-oss, five layers, YaRN, MXFP4 experts", random_model(deep_gpt_oss), f32},
         {"qwen3moe F32, 2 of 3 experts", random_model(few), f32},
         {"qwen3moe BF16, 5 of 37 experts", with_formats(many, WeightFormat::bf16), f32},
         {"qwen3moe Q8_0, all of 4 experts", random_model(all), f16},

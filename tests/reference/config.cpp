@@ -155,7 +155,8 @@ Status check(const Config& config) {
 Result<Config> read_config(const gguf::File& file) {
     Config config;
     config.architecture = file.text("general.architecture").value_or("");
-    constexpr std::string_view known[] = {"llama", "qwen2", "qwen3", "qwen3moe", "phi3", "gemma2", "gemma3", "gpt-oss"};
+    constexpr std::string_view known[] = {"llama", "qwen2",  "qwen3",  "qwen3moe",
+                                          "phi3",  "gemma2", "gemma3", "gpt-oss"};
     if (std::find(std::begin(known), std::end(known), config.architecture) == std::end(known)) {
         return Error{.kind = ErrorKind::unsupported,
                      .message =

@@ -137,8 +137,7 @@ Vector ReferenceModel::attend(std::size_t layer_index, View x, std::size_t index
                                .scale = config_.attention_scale,
                                .soft_cap = config_.attention_soft_cap};
     const std::size_t begin = window > 0 && index + 1 > window ? index + 1 - window : 0;
-    const Vector heads =
-        attention(shape, query, stored.keys, stored.values, {begin, index + 1}, layer.sinks);
+    const Vector heads = attention(shape, query, stored.keys, stored.values, {begin, index + 1}, layer.sinks);
     return add_if(linear_on(units, layer.attention_output, heads), layer.output_bias);
 }
 

@@ -32,7 +32,8 @@ struct LayerWeights {
     Vector post_attention_norm;    ///< post_attention_norm [width], gemma2 and gemma3
     Vector post_feed_forward_norm; ///< post_ffw_norm [width], gemma2 and gemma3
 
-    Matrix router; ///< ffn_gate_inp [experts, width], qwen3moe and gpt-oss, which have the following for gate, up and down
+    Matrix router; ///< ffn_gate_inp [experts, width], qwen3moe and gpt-oss, which have the following for
+                   ///< gate, up and down
     std::vector<Matrix> expert_gates; ///< ffn_gate_exps, each [expert feed forward, width]
     std::vector<Matrix> expert_ups;   ///< ffn_up_exps
     std::vector<Matrix> expert_downs; ///< ffn_down_exps, each [width, expert feed forward]

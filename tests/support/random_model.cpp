@@ -51,7 +51,9 @@ public:
 
     /// `count` vectors in one tensor, around 0.
     void biases(const std::string& name, uint32_t count, uint32_t size) {
-        writer_.add_tensor({name, type_number(WeightFormat::f32), {size, count},
+        writer_.add_tensor({name,
+                            type_number(WeightFormat::f32),
+                            {size, count},
                             encode(around_zero(std::size_t{count} * size), WeightFormat::f32)});
     }
 

@@ -14,8 +14,8 @@ namespace etna::test {
 enum class RandomArchitecture { llama, qwen2, qwen3, qwen3moe, phi3, gemma2, gemma3, gpt_oss };
 
 constexpr RandomArchitecture all_random_architectures[] = {
-    RandomArchitecture::llama,    RandomArchitecture::qwen2, RandomArchitecture::qwen3,
-    RandomArchitecture::qwen3moe, RandomArchitecture::phi3,  RandomArchitecture::gemma2,
+    RandomArchitecture::llama,    RandomArchitecture::qwen2,   RandomArchitecture::qwen3,
+    RandomArchitecture::qwen3moe, RandomArchitecture::phi3,    RandomArchitecture::gemma2,
     RandomArchitecture::gemma3,   RandomArchitecture::gpt_oss,
 };
 

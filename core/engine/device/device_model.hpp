@@ -32,7 +32,7 @@ struct Transfer {
     vk::Buffer upload;  ///< bytes packed by StepInputs
     vk::Buffer results; ///< kernels::SampleResult [output_rows_max]
     vk::Buffer values;  ///< [output_rows_max] of readback_row_bytes(): logits, or the hidden state, of the
-                       ///< rows that request them
+                        ///< rows that request them
     static Result<Transfer> create(vk::Device& device, const DevicePlan& plan, uint32_t rotary_dims);
 };
 

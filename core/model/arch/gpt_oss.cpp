@@ -3,9 +3,9 @@
 
 #include <utility>
 
-// gpt-oss (arXiv 2508.10925): every second layer has full attention, the others a sliding window; a sink in each head's
-// softmax; biases throughout; experts with clamped SwiGLU; YaRN. The norm before the experts is stored as
-// post_attention_norm.
+// gpt-oss (arXiv 2508.10925): every second layer has full attention, the others a sliding window; a sink in
+// each head's softmax; biases throughout; experts with clamped SwiGLU; YaRN. The norm before the experts is
+// stored as post_attention_norm.
 namespace etna::model {
 namespace {
 

@@ -148,7 +148,9 @@ AttentionBlock attention_block(const Weights& weights, const Config& config, uin
             .softcap = config.attention_softcap,
             .group = shape.group,
             .nan_probe = attention_nan_probe(layer),
-            .post_norm = config.feed_forward_norm == post_attention_norm ? std::nullopt : weights.find_vector(post_norm_name(layer)),
+            .post_norm = config.feed_forward_norm == post_attention_norm
+                             ? std::nullopt
+                             : weights.find_vector(post_norm_name(layer)),
             .sinks = weights.find_vector(tensor_name(layer, "attn_sinks.weight"))};
 }
 

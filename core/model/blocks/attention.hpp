@@ -51,7 +51,8 @@ struct AttentionTensors {
     bool post_norm = false;  ///< the block's output is normalised before the residual add
 };
 
-/// Stem of the norm of an attention block's output; gpt-oss stores the norm before the experts under this name.
+/// Stem of the norm of an attention block's output; gpt-oss stores the norm before the experts under this
+/// name.
 constexpr std::string_view post_attention_norm = "post_attention_norm";
 
 /// Declares blk.<layer>.attn_* .

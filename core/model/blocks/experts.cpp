@@ -116,9 +116,11 @@ void record(const Recording& recording, const ExpertsBlock& block) {
                             .choice = choice,
                             .groups = {activations.expert_groups}});
     recorder.barrier();
-    kernels::expert_sum(
-        library, recorder,
-        {.input = activations.expert_outputs, .output = activations.residual, .choice = choice, .bias = block.down_bias});
+    kernels::expert_sum(library, recorder,
+                        {.input = activations.expert_outputs,
+                         .output = activations.residual,
+                         .choice = choice,
+                         .bias = block.down_bias});
 }
 
 } // namespace etna::model

@@ -21,7 +21,8 @@ struct ExpertsBlock {
     kernels::MatrixStack gate;
     kernels::MatrixStack up;
     kernels::MatrixStack down;
-    std::optional<vk::Range> gate_bias; ///< f32 [experts, their feed_forward]; with up_bias and down_bias, or none
+    std::optional<vk::Range>
+        gate_bias; ///< f32 [experts, their feed_forward]; with up_bias and down_bias, or none
     std::optional<vk::Range> up_bias;
     std::optional<vk::Range> down_bias; ///< f32 [experts, width]
     kernels::Gate gate_kind = kernels::Gate::silu;
