@@ -23,6 +23,7 @@ enum class RowKind : uint8_t { prefill, decode };
 enum class RowInput : uint8_t {
     token, ///< `Row::value` is a token id
     slot,  ///< `Row::value` is the slot where an earlier submission stores its sampled id, read on the device
+    embedding, ///< `Row::value` is an index into Batch::embeddings
 };
 
 /// Which output a row produces. Anything but `none` runs the LM head for that row.
@@ -32,6 +33,7 @@ enum class OutputKind : uint8_t {
                 ///< them
     candidates, ///< the most likely ids with their logits, and the log-sum-exp over the vocabulary
     logits,     ///< all logits
+    hidden,     ///< the hidden state after the last norm
 };
 
 /// One token of one sequence in one forward pass.
@@ -39,7 +41,7 @@ struct Row {
     RowInput input = RowInput::token;
     RowKind kind = RowKind::prefill;
     OutputKind output_kind = OutputKind::none;
-    uint32_t value = 0;    ///< token id or slot
+    uint32_t value = 0;    ///< token id, slot, or index into Batch::embeddings
     uint32_t sequence = 0; ///< index into Batch::sequences
     uint32_t position = 0; ///< position in the sequence: K and V are stored there
     /// The row attends to [attend_begin, attend_end), which contains `position`; layers with a window attend
@@ -82,6 +84,9 @@ struct Batch {
     std::vector<PageCopy> copies;
     std::vector<SequenceView> sequences;
     std::vector<Row> rows;
+    /// Inputs of rows, f32 [Limits::width] each, used as they are: without the scale that some models apply
+    /// to the embeddings of tokens. At most Limits::batch_rows_max. Borrowed until submit() returns.
+    std::vector<std::span<const float>> embeddings = {};
 };
 
 } // namespace etna::engine

@@ -23,6 +23,10 @@ Status check_counts(const Batch& batch, const Limits& limits) {
         return invalid("the batch has no rows");
     if (batch.rows.size() > limits.batch_rows_max)
         return invalid("{} rows, but at most {} fit a batch", batch.rows.size(), limits.batch_rows_max);
+    if (batch.embeddings.size() > limits.batch_rows_max) {
+        return invalid("{} embeddings, but at most {} fit a batch", batch.embeddings.size(),
+                       limits.batch_rows_max);
+    }
     if (batch.sequences.size() > limits.sequences_max) {
         return invalid("{} sequences, but at most {} fit a batch", batch.sequences.size(),
                        limits.sequences_max);
@@ -74,13 +78,32 @@ Status check_tables(const Batch& batch, const Limits& limits) {
     return {};
 }
 
+Status check_input(const Batch& batch, std::size_t i, const Limits& limits) {
+    const Row& row = batch.rows[i];
+    const auto is_below = [&](const char* name, std::size_t count) -> Status {
+        if (row.value >= count)
+            return invalid("row {}: {} {} of {}", i, name, row.value, count);
+        return {};
+    };
+    switch (row.input) {
+    case RowInput::token:
+        return is_below("token", limits.vocabulary);
+    case RowInput::slot:
+        return is_below("slot", limits.slots);
+    case RowInput::embedding:
+        break;
+    }
+    ETNA_CHECK(is_below("embedding", batch.embeddings.size()));
+    const std::size_t width = batch.embeddings[row.value].size();
+    if (width != limits.width)
+        return invalid("row {}: its embedding has {} values; the width of the model is {}", i, width,
+                       limits.width);
+    return {};
+}
+
 Status check_row(const Batch& batch, std::size_t i, const Limits& limits) {
     const Row& row = batch.rows[i];
-    const uint32_t inputs = row.input == RowInput::token ? limits.vocabulary : limits.slots;
-    if (row.value >= inputs) {
-        return invalid("row {}: {} {} of {}", i, row.input == RowInput::token ? "token" : "slot", row.value,
-                       inputs);
-    }
+    ETNA_CHECK(check_input(batch, i, limits));
     if (row.sequence >= batch.sequences.size())
         return invalid("row {}: sequence {} of {}", i, row.sequence, batch.sequences.size());
     if (row.position >= limits.context_tokens)
@@ -147,7 +170,8 @@ Status check(const Limits& limits) {
         const char* name;
         uint32_t value;
     };
-    const std::array<Bound, 8> bounds = {{{"vocabulary", limits.vocabulary},
+    const std::array<Bound, 9> bounds = {{{"vocabulary", limits.vocabulary},
+                                          {"width", limits.width},
                                           {"page_tokens", limits.page_tokens},
                                           {"context_tokens", limits.context_tokens},
                                           {"batch_rows_max", limits.batch_rows_max},

@@ -36,6 +36,7 @@ struct CacheGroup {
 /// Limits of an executor; all fixed at its creation.
 struct Limits {
     uint32_t vocabulary = 0;
+    uint32_t width = 0;          ///< of a hidden state
     uint32_t page_tokens = 32;   ///< positions in a page, the same for all groups
     uint32_t context_tokens = 0; ///< maximum sequence length
     uint32_t batch_rows_max = 0; ///< rows in one batch
@@ -64,6 +65,7 @@ struct RowOutput {
     std::vector<Candidate>
         candidates;            ///< Row::candidates entries: descending logit, smaller id first among equals
     std::vector<float> logits; ///< OutputKind::logits: [vocabulary]
+    std::vector<float> hidden; ///< OutputKind::hidden: [Limits::width]
     /// The row's logits are not numbers (internal): nothing else is set. Its sequence cannot continue; others
     /// can.
     std::optional<Error> error = std::nullopt;

@@ -9,7 +9,7 @@
 namespace etna::kernels {
 namespace {
 
-static_assert(sizeof(shaders::AttentionArguments) == 96);
+static_assert(sizeof(shaders::AttentionArguments) == 104);
 
 /// The prefill path does not split: every position lies in the first KV split.
 constexpr uint32_t unsplit_tokens = 0x80000000U;
@@ -48,7 +48,9 @@ bool fits(const PlanTarget& target, vk::Recorder& recorder, const Attention& ope
                    kv_splits <= 1 ||
                        operation.partials.bytes >=
                            partial_bytes(operation.rows.count, kv_splits, operation.q_heads, cache.head_dim),
-                   "attention", "the scratch buffer for partials is too small");
+                   "attention", "the scratch buffer for partials is too small") &&
+           require(recorder, !operation.sinks || operation.sinks->bytes >= uint64_t{operation.q_heads} * 4,
+                   "attention", "sinks are fewer than query heads");
 }
 
 shaders::AttentionArguments arguments_of(const PlanTarget& target, const Attention& operation) {
@@ -61,6 +63,7 @@ shaders::AttentionArguments arguments_of(const PlanTarget& target, const Attenti
         .values = operation.cache.values.address,
         .tables = operation.tables.range.address,
         .partials = operation.partials.address,
+        .sinks = operation.sinks.value_or(operation.q.range).address, // never null: see sample.cpp
         .q_stride = operation.q.stride,
         .y_stride = operation.output.stride,
         .q_heads = operation.q_heads,
@@ -98,10 +101,10 @@ void attention(Library& library, vk::Recorder& recorder, const Attention& operat
            {.variant = shaders::attention(),
             .specialization = {plan.workgroup, cache.head_dim, plan.heads,
                                static_cast<uint32_t>(cache.formats.keys),
-                               static_cast<uint32_t>(cache.formats.values)},
+                               static_cast<uint32_t>(cache.formats.values), operation.sinks ? 1U : 0U},
             .groups = {operation.q_heads / plan.heads, rows.count, kv_splits},
             .reads = {rows.infos, operation.q.rows(rows.first, rows.count), cache.keys, cache.values,
-                      operation.tables.range},
+                      operation.tables.range, operation.sinks.value_or(vk::Range{})},
             .writes = {operation.output.rows(rows.first, rows.count), partials}},
            arguments_of(target, operation));
 }

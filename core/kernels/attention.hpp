@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 
 namespace etna::kernels {
 
@@ -35,6 +36,9 @@ struct Attention {
     RowPath path = RowPath::decode;
     AttendMax attend_max = {};
     vk::Range partials = {}; ///< scratch of attention_partial_bytes(); untouched if one KV split suffices
+    /// f32 [q_heads]: one more score per head, neither scaled nor capped, whose value is zero
+    /// (arXiv 2309.17453)
+    std::optional<vk::Range> sinks = std::nullopt;
 };
 /// Keys in one KV split of the decode path; depends on the target alone.
 uint32_t kv_split_tokens(const PlanTarget& target);

@@ -5,7 +5,7 @@
 
 namespace etna::kernels {
 
-static_assert(sizeof(shaders::EmbedArguments) == 72);
+static_assert(sizeof(shaders::EmbedArguments) == 88);
 
 void embed(Library& library, vk::Recorder& recorder, const Embed& operation) {
     const Rows& rows = operation.rows;
@@ -25,6 +25,7 @@ void embed(Library& library, vk::Recorder& recorder, const Embed& operation) {
             .scales = part.scales.address,
             .rows = rows.infos.address,
             .slots = operation.slots.address,
+            .embeddings = operation.embeddings.address,
             .y = output.address,
             .vocabulary = table.rows,
             .first_token = first_token,
@@ -33,6 +34,8 @@ void embed(Library& library, vk::Recorder& recorder, const Embed& operation) {
             .padded_columns = padded_columns(table.columns),
             .y_stride = operation.output.stride,
             .slot_count = static_cast<uint32_t>(operation.slots.bytes / 4),
+            .embedding_count =
+                static_cast<uint32_t>(operation.embeddings.bytes / (uint64_t{table.columns} * 4)),
             .scale = operation.scale,
         };
         // All parts are one step, because each writes different rows. The first declares the output for all.
@@ -40,7 +43,7 @@ void embed(Library& library, vk::Recorder& recorder, const Embed& operation) {
                {.variant = variant,
                 .specialization = {},
                 .groups = {divide_up(table.columns, 512), rows.count, 1},
-                .reads = {part.weights, part.scales, rows.infos, operation.slots},
+                .reads = {part.weights, part.scales, rows.infos, operation.slots, operation.embeddings},
                 .writes = {first_token == 0 ? output : vk::Range{}}},
                arguments);
     });

@@ -4,13 +4,15 @@
 
 namespace etna::kernels {
 
-/// x[row] = table[token(row)] for rows given by id or by slot; ids at or above the vocabulary are clamped.
+/// x[row] = scale x table[token(row)] for rows given by id or by slot, or a row of `embeddings` as it is.
+/// Indices are clamped.
 struct Embed {
     Rows rows;
-    vk::Range slots = {}; ///< u32 [slots]
-    Matrix table;         ///< [vocabulary, width]
-    Activations output;   ///< [rows of the batch, width]; rows.first is applied
-    float scale = 1;      ///< Gemma multiplies by sqrt(width)
+    vk::Range slots = {};      ///< u32 [slots]
+    vk::Range embeddings = {}; ///< f32 [count, width]; empty: no row reads one
+    Matrix table;              ///< [vocabulary, width]
+    Activations output;        ///< [rows of the batch, width]; rows.first is applied
+    float scale = 1;           ///< Gemma multiplies by sqrt(width)
 };
 void embed(Library& library, vk::Recorder& recorder, const Embed& operation);
 

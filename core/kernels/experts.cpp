@@ -13,7 +13,7 @@ namespace {
 static_assert(sizeof(shaders::ExpertRouteArguments) == 40);
 static_assert(sizeof(shaders::ExpertGroupArguments) == 32);
 static_assert(sizeof(shaders::ExpertLinearArguments) == 88);
-static_assert(sizeof(shaders::ExpertSumArguments) == 40);
+static_assert(sizeof(shaders::ExpertSumArguments) == 64);
 
 constexpr uint32_t tile_pairs_max = 8;
 constexpr uint32_t weight_rows_each = 2;   ///< of one workgroup, rows arrangement
@@ -177,24 +177,33 @@ void expert_sum(Library& library, vk::Recorder& recorder, const ExpertSum& opera
     const ExpertRouting& choice = operation.choice;
     if (choice.rows == 0 || !fits(recorder, "expert_sum", choice) ||
         !require(recorder, operation.input.columns == operation.output.columns, "expert_sum",
-                 "input and output differ in width"))
+                 "input and output differ in width") ||
+        !require(recorder,
+                 !operation.bias ||
+                     operation.bias->bytes >= uint64_t{choice.count} * operation.input.columns * 4,
+                 "expert_sum", "bias is shorter than its shape"))
         return;
     const vk::Range input = operation.input.rows(0, choice.pairs());
     const vk::Range output = operation.output.rows(0, choice.rows);
+    const vk::Range bias = operation.bias.value_or(input); // never null: see sample.cpp
     const shaders::ExpertSumArguments arguments{
         .x = input.address,
         .routing_weights = choice.routing_weights.address,
         .y = output.address,
+        .experts = choice.experts.address,
+        .bias = bias.address,
         .columns = operation.input.columns,
         .experts_per_token = choice.experts_per_token,
         .x_stride = operation.input.stride,
         .y_stride = operation.output.stride,
+        .expert_count = choice.count,
+        .unused = 0,
     };
     launch(library, recorder,
            {.variant = shaders::expert_sum(),
-            .specialization = {},
+            .specialization = {operation.bias ? 1U : 0U},
             .groups = {divide_up(operation.input.columns, 64), choice.rows, 1},
-            .reads = {input, choice.routing_weights},
+            .reads = {input, choice.routing_weights, operation.bias ? choice.experts : vk::Range{}, bias},
             .writes = {output}},
            arguments);
 }

@@ -5,6 +5,7 @@
 #include "core/vk/recorder.hpp"
 
 #include <cstdint>
+#include <optional>
 
 // Mixture of experts: each row is routed on the device to a few of many matrices; only those are read. A pair
 // is a row and one of its choices: row x experts_per_token + choice. The rules of rows.hpp apply. The
@@ -68,11 +69,13 @@ struct ExpertLinear {
 };
 void expert_linear(Library& library, vk::Recorder& recorder, const ExpertLinear& operation);
 
-/// output[row] += sum over its pairs of routing weight x input[pair], in the order of the choices.
+/// output[row] += sum over its pairs of routing weight x (input[pair] + the bias of the pair's expert), in
+/// the order of the choices.
 struct ExpertSum {
     Activations input; ///< [pairs, width]
     Activations output;
     ExpertRouting choice;
+    std::optional<vk::Range> bias = std::nullopt; ///< f32 [choice.count][width]
 };
 void expert_sum(Library& library, vk::Recorder& recorder, const ExpertSum& operation);
 

@@ -4,28 +4,54 @@
 #include "shaders/activation/arguments.h"
 
 namespace etna::kernels {
+namespace {
 
-static_assert(sizeof(shaders::GateMultiplyArguments) == 32);
+static_assert(sizeof(shaders::GateMultiplyArguments) == 56);
+
+bool fits(vk::Recorder& recorder, const GateMultiply& operation) {
+    if (!require(recorder, operation.gate.columns == operation.up.columns, "gate_multiply",
+                 "gate and up differ in width"))
+        return false;
+    if (!operation.biases)
+        return true;
+    const GateBiases& biases = *operation.biases;
+    const uint64_t bytes = uint64_t{biases.expert_count} * operation.gate.columns * 4;
+    const uint64_t rows = uint64_t{operation.first} + operation.count;
+    return require(recorder,
+                   biases.expert_count > 0 && biases.gate.bytes >= bytes && biases.up.bytes >= bytes,
+                   "gate_multiply", "biases are shorter than their shape") &&
+           require(recorder, biases.experts.bytes >= rows * 4, "gate_multiply",
+                   "experts are fewer than rows");
+}
+
+} // namespace
 
 void gate_multiply(Library& library, vk::Recorder& recorder, const GateMultiply& operation) {
-    if (operation.count == 0 || !require(recorder, operation.gate.columns == operation.up.columns,
-                                         "gate_multiply", "gate and up differ in width"))
+    if (operation.count == 0 || !fits(recorder, operation))
         return;
     const vk::Range gate = operation.gate.rows(operation.first, operation.count);
     const vk::Range up = operation.up.rows(operation.first, operation.count);
+    GateBiases biases{.gate = up, .up = up, .experts = up, .expert_count = 1}; // never null: see sample.cpp
+    if (operation.biases) {
+        biases = *operation.biases;
+        biases.experts = biases.experts.part(uint64_t{operation.first} * 4, uint64_t{operation.count} * 4);
+    }
     const shaders::GateMultiplyArguments arguments{
         .gate = gate.address,
         .up = up.address,
+        .gate_bias = biases.gate.address,
+        .up_bias = biases.up.address,
+        .experts = biases.experts.address,
         .columns = operation.gate.columns,
         .gate_stride = operation.gate.stride,
         .up_stride = operation.up.stride,
-        .unused = 0,
+        .expert_count = biases.expert_count,
     };
     launch(library, recorder,
            {.variant = shaders::gate_multiply(),
-            .specialization = {operation.kind == Gate::gelu ? 1U : 0U},
+            .specialization = {static_cast<uint32_t>(operation.kind), operation.biases ? 1U : 0U},
             .groups = {divide_up(operation.gate.columns, 64), operation.count, 1},
-            .reads = {up},
+            .reads = {up, biases.gate, biases.up, biases.experts},
             .writes = {gate}},
            arguments);
 }

@@ -14,7 +14,7 @@ namespace etna::kernels {
 
 /// One row of a batch on the device, 24 bytes; mirrored by shaders/include/rows.h.
 struct RowInfo {
-    uint32_t input = 0;        ///< token id, or slot with input_is_slot set
+    uint32_t input = 0; ///< token id, slot with input_is_slot set, or embedding with input_is_embedding set
     uint32_t position = 0;     ///< position in the sequence, where its K and V are stored
     uint32_t attend_begin = 0; ///< it attends to the positions [attend_begin, attend_end), at least one
     uint32_t attend_end = 1;
@@ -23,6 +23,7 @@ struct RowInfo {
         no_page; ///< first page if the sequence's pages are consecutive, so that no table is read
 
     static constexpr uint32_t input_is_slot = 0x80000000U;
+    static constexpr uint32_t input_is_embedding = 0x40000000U;
     static constexpr uint32_t no_page = 0xFFFFFFFFU;
 };
 static_assert(sizeof(RowInfo) == 24);

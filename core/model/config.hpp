@@ -93,6 +93,7 @@ struct Config {
     float attention_softcap = 0; ///< scores s become cap x tanh(s / cap); 0: they stay
     float logit_softcap = 0;     ///< the same for the logits; 0: no cap
     kernels::Gate gate = kernels::Gate::silu;
+    std::string_view feed_forward_norm = "ffn_norm"; ///< stem of the norm's name before a feed-forward block
     ExpertConfig experts;
     std::vector<CacheGroup> cache_groups;
 

@@ -77,6 +77,7 @@ void record_forward(const Recording& recording, const Decoder& decoder) {
     kernels::embed(recording.library, recorder,
                    {.rows = rows_of(step.groups[0], 0, step.rows),
                     .slots = recording.activations.slots,
+                    .embeddings = step.embeddings,
                     .table = decoder.embedding,
                     .output = recording.activations.residual,
                     .scale = decoder.embedding_scale});

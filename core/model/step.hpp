@@ -38,6 +38,7 @@ struct Step {
     std::span<const RowRange> row_ranges; ///< together [0, rows)
     uint32_t rows = 0;
     std::span<const GroupInputs> groups;
+    vk::Range embeddings; ///< f32 [count, width], read by rows whose input is an embedding; may be empty
 
     uint32_t output_rows = 0; ///< rows that go through the head; 0: none
     vk::Range output_indices; ///< u32 [output_rows], rows of the step

@@ -14,10 +14,10 @@ namespace {
 using SpecByName = std::unordered_map<std::string_view, const TensorSpec*>;
 
 std::vector<uint64_t> expected_shape(const TensorSpec& spec) {
-    if (spec.role == TensorRole::matrix)
-        return {spec.columns, spec.rows};
     if (spec.role == TensorRole::stack)
         return {spec.columns, spec.rows, spec.count};
+    if (spec.role == TensorRole::matrix || spec.rows > 1)
+        return {spec.columns, spec.rows};
     return {spec.columns};
 }
 
@@ -89,6 +89,11 @@ void TensorTable::stack(std::string name, uint32_t count, uint32_t rows, uint32_
 void TensorTable::vector(std::string name, uint32_t columns, Presence presence) {
     specs_.push_back(
         {.name = std::move(name), .columns = columns, .role = TensorRole::vector, .presence = presence});
+}
+
+void TensorTable::vectors(std::string name, uint32_t count, uint32_t columns) {
+    specs_.push_back(
+        {.name = std::move(name), .rows = count, .columns = columns, .role = TensorRole::vector});
 }
 
 void TensorTable::host(std::string name, uint32_t columns, Presence presence) {

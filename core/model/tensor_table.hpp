@@ -12,7 +12,7 @@ namespace etna::model {
 enum class TensorRole : uint8_t {
     matrix, ///< [rows, columns] weight, repacked into a device layout
     stack,  ///< [count, rows, columns]: matrices selected by index on the device
-    vector, ///< norm weight or bias, f32 on the device; one row
+    vector, ///< norm weight or bias, f32 [rows, columns] on the device, without padding between rows
     host,   ///< read on the host only; one row
 };
 
@@ -30,8 +30,8 @@ struct TensorPart {
     uint32_t rows = 0;
 };
 
-/// A tensor that an architecture declares: GGUF shape is {columns, rows} for matrices, {columns, rows, count}
-/// for stacks, {columns} for the others.
+/// A tensor that an architecture declares: GGUF shape is {columns, rows} for matrices and vectors of
+/// several rows, {columns, rows, count} for stacks, {columns} for the others.
 struct TensorSpec {
     std::string name;
     uint32_t rows = 1;
@@ -58,6 +58,8 @@ public:
                      uint32_t columns);
     void stack(std::string name, uint32_t count, uint32_t rows, uint32_t columns);
     void vector(std::string name, uint32_t columns, Presence presence = Presence::required);
+    /// `count` vectors in one tensor, such as a bias of each expert.
+    void vectors(std::string name, uint32_t count, uint32_t columns);
     void host(std::string name, uint32_t columns, Presence presence = Presence::required);
 
     /// Tensors in the order of the file. Errors: corrupt (missing, wrong shape: names tensor and both

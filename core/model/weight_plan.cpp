@@ -79,7 +79,8 @@ Status plan_vector(const gguf::File& file, PlannedTensor& planned) {
                      .hint = "convert the model again with its vectors in F32"};
     }
     planned.layout = {.format = kernels::Format::f32, .arrangement = kernels::Arrangement::rows};
-    planned.packed = {.weights = uint64_t{kernels::padded_columns(planned.columns)} * sizeof(float),
+    planned.packed = {.weights =
+                          uint64_t{kernels::padded_columns(planned.rows * planned.columns)} * sizeof(float),
                       .scales = 0};
     return {};
 }

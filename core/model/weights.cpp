@@ -116,7 +116,7 @@ Status load_vector(Loading& loading, const PlannedTensor& planned, const vk::Buf
     const gguf::Tensor& tensor = *planned.tensor;
     ETNA_TRY(const ByteView source, loading.read(tensor, 0, tensor.bytes));
     ETNA_TRY(const MutableByteView staging, loading.uploader.begin(buffer, 0, planned.packed.weights));
-    widen(tensor.type, source, planned.columns, staging);
+    widen(tensor.type, source, planned.rows * planned.columns, staging);
     ETNA_CHECK(loading.uploader.end());
     loading.consumed(tensor.bytes);
     return {};

@@ -116,6 +116,8 @@ Result<Workspace> Workspace::create(vk::Device& device, const Config& config,
     for (const ActivationSize& size : activation_sizes(config, options)) {
         if (size.member == &Activations::logits)
             workspace.logits_buffer_ = workspace.buffers_.size();
+        if (size.member == &Activations::output_hidden)
+            workspace.output_hidden_buffer_ = workspace.buffers_.size();
         ETNA_TRY(const vk::Range range, add(size.bytes(), size.label));
         workspace.activations_.*size.member = {
             .range = range, .columns = size.columns, .stride = kernels::padded_columns(size.columns)};

@@ -23,6 +23,12 @@ struct WorkspaceOptions {
 uint64_t workspace_bytes(const Config& config, const kernels::PlanTarget& target,
                          const WorkspaceOptions& options);
 
+/// Rows in a buffer of their own.
+struct RowBuffer {
+    const vk::Buffer& buffer;
+    kernels::Activations rows;
+};
+
 /// Owns the scratch memory of a model's steps, initially all zero (padding must stay zero). Steps on one
 /// device run sequentially, so one is enough. Must not outlive the device.
 class Workspace {
@@ -32,13 +38,17 @@ public:
                                     const kernels::PlanTarget& target, const WorkspaceOptions& options);
 
     [[nodiscard]] const Activations& activations() const { return activations_; }
-    /// The buffer under Activations::logits, for copies; rows are activations().logits.stride apart.
-    [[nodiscard]] const vk::Buffer& logits_buffer() const { return buffers_[logits_buffer_]; }
+    /// The rows of Activations::logits and Activations::output_hidden, for copies.
+    [[nodiscard]] RowBuffer logits() const { return {buffers_[logits_buffer_], activations_.logits}; }
+    [[nodiscard]] RowBuffer output_hidden() const {
+        return {buffers_[output_hidden_buffer_], activations_.output_hidden};
+    }
 
 private:
     Activations activations_;
     std::vector<vk::Buffer> buffers_;
     std::size_t logits_buffer_ = 0;
+    std::size_t output_hidden_buffer_ = 0;
 };
 
 } // namespace etna::model

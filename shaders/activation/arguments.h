@@ -5,10 +5,13 @@ namespace etna::shaders {
 struct GateMultiplyArguments {
     ADDRESS(Floats) gate; // of the first row of this dispatch
     ADDRESS(Floats) up;
+    ADDRESS(Floats) gate_bias; // [expert][columns]; both biases and experts are read only with BIASES
+    ADDRESS(Floats) up_bias;
+    ADDRESS(Words) experts; // [row], of the first row of this dispatch
     uint columns;
     uint gate_stride;
     uint up_stride;
-    uint unused;
+    uint expert_count;
 };
 struct SoftCapArguments {
     ADDRESS(Floats) x;

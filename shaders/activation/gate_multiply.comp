@@ -1,14 +1,26 @@
-// gate[r][k] = act(gate[r][k]) * up[r][k], act(x) = x / (1 + exp(-z)): z = x is SiLU, z = 2 sqrt(2 / pi) (x + 0.044715 x^3)
-// is GELU by tanh (arXiv 1606.08415), because (1 + tanh(z / 2)) / 2 = 1 / (1 + exp(-z)).
-// gate, up: f32 [rows, stride]. Grid: x = ceil(columns / 64), y = rows; 64 invocations, one element each.
+// gate[r][k] = act(g) * u, g = gate[r][k], u = up[r][k]; with BIASES gate_bias[e][k] is added to g and up_bias[e][k] to u,
+// e = experts[r]. act(x) = x / (1 + exp(-z)):
+//   SILU: z = x
+//   GELU: z = 2 sqrt(2 / pi) (x + 0.044715 x^3), by tanh (arXiv 1606.08415): (1 + tanh(z / 2)) / 2 = 1 / (1 + exp(-z))
+//   CLAMPED_SILU: z = 1.702 x, of min(g, 7) and clamp(u, -7, 7) + 1 in the place of g and u (arXiv 2508.10925)
+// gate, up: f32 [rows, stride]; gate_bias, up_bias: f32 [experts, columns]; experts: u32 [rows].
+// Grid: x = ceil(columns / 64), y = rows; 64 invocations, one element each.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "shaders/include/buffers.glsl"
 #include "shaders/activation/arguments.h"
 
 layout(local_size_x = 64) in;
-layout(constant_id = 0) const uint GELU = 0;
+layout(constant_id = 0) const uint KIND = 0; // kernels::Gate
+layout(constant_id = 1) const uint BIASES = 0;
 layout(push_constant, std430) uniform Push { GateMultiplyArguments a; };
+
+const uint GELU = 1;
+const uint CLAMPED_SILU = 2;
+
+// Comparisons, because min and max may drop a NaN.
+float at_most(float x, float limit) { return x > limit ? limit : x; }
+float at_least(float x, float limit) { return x < limit ? limit : x; }
 
 void main() {
     uint k = gl_GlobalInvocationID.x;
@@ -16,6 +28,19 @@ void main() {
     if (k >= a.columns)
         return;
     float x = a.gate.v[r * a.gate_stride + k];
-    float z = GELU != 0 ? 1.5957691216057308 * (x + 0.044715 * x * x * x) : x;
-    a.gate.v[r * a.gate_stride + k] = x / (1 + exp(-z)) * a.up.v[r * a.up_stride + k];
+    float u = a.up.v[r * a.up_stride + k];
+    if (BIASES != 0) {
+        uint at = min(a.experts.v[r], a.expert_count - 1) * a.columns + k;
+        x += a.gate_bias.v[at];
+        u += a.up_bias.v[at];
+    }
+    float z = x;
+    if (KIND == GELU)
+        z = 1.5957691216057308 * (x + 0.044715 * x * x * x);
+    if (KIND == CLAMPED_SILU) {
+        x = at_most(x, 7);
+        z = 1.702 * x;
+        u = at_least(at_most(u, 7), -7) + 1;
+    }
+    a.gate.v[r * a.gate_stride + k] = x / (1 + exp(-z)) * u;
 }

@@ -1,6 +1,8 @@
 // y[row][h] = sum_j p_j V_j, p = softmax over j of (scale q[row][h] . K_j), j in [attend_begin, attend_end) of the row;
 // with softcap each score s is softcap tanh(s / softcap) first; online softmax in tiles of one page (arXiv 1805.02867, 2205.14135).
-// q, y: f32 [rows, heads x HEAD_DIM]; cache as in include/cache.glsl.
+// With SINKS the softmax is over one more score, sinks[h] as it is, whose value is zero (arXiv 2309.17453): it adds
+// exp(sinks[h]) to the denominator.
+// q, y: f32 [rows, heads x HEAD_DIM]; sinks: f32 [heads]; cache as in include/cache.glsl.
 // Grid: x = kv_heads x (query heads per kv head / HEADS), y = rows, z = kv_splits. WORKGROUP invocations serve HEADS query
 // heads that share a kv head, so that each key and value is read once for all of them.
 #version 450
@@ -17,6 +19,7 @@ layout(constant_id = 1) const uint HEAD_DIM = 64;
 layout(constant_id = 2) const uint HEADS = 1;
 layout(constant_id = 3) const uint KEYS_FORMAT = 1;
 layout(constant_id = 4) const uint VALUES_FORMAT = 1;
+layout(constant_id = 5) const uint SINKS = 0;
 #include "shaders/include/cache.glsl"
 const uint head_pairs = head_stride / 2;
 const uint own_pairs = (HEADS * head_pairs + WORKGROUP - 1) / WORKGROUP; // outputs of one invocation, in pairs
@@ -59,9 +62,14 @@ void main() {
         uint d = i % head_stride;
         q_heads[i] = d < HEAD_DIM ? a.q.v[r * a.q_stride + (first_head + i / head_stride) * HEAD_DIM + d] : 0.0;
     }
+    bool has_sink = SINKS != 0 && kv_split == first_kv_split(row); // the others would count it again
     for (uint h = t; h < HEADS; h += WORKGROUP) {
         largest[h] = uintBitsToFloat(0xFF800000u);
         total[h] = 0;
+        if (has_sink) {
+            largest[h] = a.sinks.v[first_head + h];
+            total[h] = 1; // exp(sink - largest)
+        }
     }
     vec2 sums[own_pairs];
     [[unroll]] for (uint i = 0; i < own_pairs; ++i)

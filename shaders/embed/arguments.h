@@ -7,6 +7,7 @@ struct EmbedArguments {
     ADDRESS(Words) scales;
     ADDRESS(RowInfos) rows;
     ADDRESS(Words) slots;
+    ADDRESS(Floats) embeddings; // f32 [embedding_count, columns]
     ADDRESS(Floats) y; // of the first row of this dispatch
     uint vocabulary;
     uint first_token; // of the part of the table at hand, which has part_tokens
@@ -15,6 +16,7 @@ struct EmbedArguments {
     uint padded_columns; // of a weight row
     uint y_stride;
     uint slot_count;
+    uint embedding_count;
     float scale;
 };
 #ifdef __cplusplus

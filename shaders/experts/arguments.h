@@ -41,10 +41,14 @@ struct ExpertSumArguments {
     ADDRESS(Floats) x;      // [pair][x_stride]
     ADDRESS(Floats) routing_weights; // [pair]
     ADDRESS(Floats) y;      // [row][y_stride]
+    ADDRESS(Words) experts; // [pair]; experts and bias are read only with BIAS
+    ADDRESS(Floats) bias;   // [expert][columns]
     uint columns;
     uint experts_per_token;
     uint x_stride;
     uint y_stride;
+    uint expert_count;
+    uint unused;
 };
 #ifdef __cplusplus
 } // namespace etna::shaders

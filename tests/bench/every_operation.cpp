@@ -130,9 +130,12 @@ void add_experts(Cases& cases) {
              expert_route(library, recorder, {.router = activations(space, choice.count), .choice = choice});
              recorder.barrier();
              expert_group(library, recorder, choice, {space.take()});
-             expert_sum(
-                 library, recorder,
-                 {.input = activations(space, width), .output = activations(space, width), .choice = choice});
+             ExpertSum sum{
+                 .input = activations(space, width), .output = activations(space, width), .choice = choice};
+             expert_sum(library, recorder, sum);
+             recorder.barrier();
+             sum.bias = space.take();
+             expert_sum(library, recorder, sum);
          }});
 }
 
@@ -184,20 +187,21 @@ void add_rotary_store(Cases& cases, CacheFormats formats, const HeadShape& heads
                      }});
 }
 
-void add_attention(Cases& cases, CacheFormats formats, const HeadShape& heads) {
-    cases.push_back({fmt::format("attention {}, heads of {}, {} to {}", name_of(formats), heads.head_dim,
-                                 heads.q_heads, HeadShape::kv_heads),
+void add_attention(Cases& cases, CacheFormats formats, const HeadShape& heads, bool sinks = false) {
+    cases.push_back({fmt::format("attention {}, heads of {}, {} to {}{}", name_of(formats), heads.head_dim,
+                                 heads.q_heads, HeadShape::kv_heads, sinks ? ", sinks" : ""),
                      [=](Library& library, vk::Recorder& recorder) {
                          Space space;
-                         const Attention operation{
-                             .rows = rows_of(space),
-                             .q = activations(space, heads.q_heads * heads.head_dim),
-                             .output = activations(space, heads.q_heads * heads.head_dim),
-                             .cache = layer_cache(space, formats, heads),
-                             .tables = {space.take()},
-                             .q_heads = heads.q_heads,
-                             .attend_max = {.end = context_tokens, .keys = context_tokens},
-                             .partials = space.take()};
+                         Attention operation{.rows = rows_of(space),
+                                             .q = activations(space, heads.q_heads * heads.head_dim),
+                                             .output = activations(space, heads.q_heads * heads.head_dim),
+                                             .cache = layer_cache(space, formats, heads),
+                                             .tables = {space.take()},
+                                             .q_heads = heads.q_heads,
+                                             .attend_max = {.end = context_tokens, .keys = context_tokens},
+                                             .partials = space.take()};
+                         if (sinks)
+                             operation.sinks = space.take();
                          attention(library, recorder, operation);
                          recorder.barrier();
                          attention_merge(library, recorder, operation);
@@ -211,6 +215,7 @@ void add_heads(Cases& cases) {
                                     {CacheFormat::q8_0, CacheFormat::f16},
                                     {CacheFormat::f16, CacheFormat::q8_0}};
     for (const CacheFormats& formats : all) {
+        add_attention(cases, formats, {.head_dim = 64, .q_heads = 8 * HeadShape::kv_heads}, true);
         for (const uint32_t head_dim : {64U, 128U, 256U}) {
             for (const uint32_t group : {1U, 4U, 8U})
                 add_attention(cases, formats, {.head_dim = head_dim, .q_heads = group * HeadShape::kv_heads});
@@ -222,6 +227,24 @@ void add_heads(Cases& cases) {
     }
 }
 
+void add_gate_multiply(Cases& cases, Gate gate, bool biases) {
+    constexpr std::string_view names[] = {"silu", "gelu", "clamped silu"};
+    cases.push_back(
+        {fmt::format("gate_multiply {}{}", names[static_cast<size_t>(gate)], biases ? ", biases" : ""),
+         [=](Library& library, vk::Recorder& recorder) {
+             Space space;
+             GateMultiply operation{.gate = activations(space, width),
+                                    .up = activations(space, width),
+                                    .count = 1,
+                                    .kind = gate};
+             if (biases) {
+                 operation.biases = GateBiases{
+                     .gate = space.take(), .up = space.take(), .experts = space.take(), .expert_count = 8};
+             }
+             gate_multiply(library, recorder, operation);
+         }});
+}
+
 void add_elementwise(Cases& cases) {
     cases.push_back({"rms_norm", [](Library& library, vk::Recorder& recorder) {
                          Space space;
@@ -231,17 +254,9 @@ void add_elementwise(Cases& cases) {
                                    .weight = space.take(),
                                    .count = 1});
                      }});
-    for (const Gate gate : {Gate::silu, Gate::gelu}) {
-        cases.push_back({gate == Gate::silu ? "gate_multiply silu" : "gate_multiply gelu",
-                         [=](Library& library, vk::Recorder& recorder) {
-                             Space space;
-                             gate_multiply(library, recorder,
-                                           {.gate = activations(space, width),
-                                            .up = activations(space, width),
-                                            .count = 1,
-                                            .kind = gate});
-                         }});
-    }
+    for (const Gate gate : {Gate::silu, Gate::gelu, Gate::clamped_silu})
+        add_gate_multiply(cases, gate, false);
+    add_gate_multiply(cases, Gate::clamped_silu, true);
     cases.push_back({"soft_cap", [](Library& library, vk::Recorder& recorder) {
                          Space space;
                          soft_cap(library, recorder,

@@ -66,7 +66,7 @@ RandomModelOptions small(RandomArchitecture architecture) {
         options.window = 0;              // llama.cpp leaves Phi 3's window out,
         options.name = "random weights"; // the peer expects the tokens of Phi 3 in a model of that name
     }
-    if (architecture == RandomArchitecture::qwen3moe) {
+    if (architecture == RandomArchitecture::qwen3moe || architecture == RandomArchitecture::gpt_oss) {
         options.experts = 8;
         options.expert_feed_forward = 256;
     }

@@ -52,6 +52,14 @@ TEST_CASE("check() names each rule that a batch breaks") {
              b.rows[1].input = engine::RowInput::slot;
              b.rows[1].value = 8;
          }},
+        {"row 0: embedding 0 of 0", [](Batch& b) { b.rows[0].input = engine::RowInput::embedding; }},
+        {"row 0: its embedding has 2 values; the width of the model is 3",
+         [](Batch& b) {
+             static const std::vector<float> narrow(2);
+             b.rows[0].input = engine::RowInput::embedding;
+             b.embeddings = {narrow};
+         }},
+        {"17 embeddings", [](Batch& b) { b.embeddings.resize(17); }},
         {"sequence 1 of 1", [](Batch& b) { b.rows[0].sequence = 1; }},
         {"context of 256", [](Batch& b) { b.rows[0].set_position(256); }},
         {"no page for position 8", [](Batch& b) { b.rows[0].set_position(8); }},
@@ -133,6 +141,23 @@ TEST_CASE("the fake executor's rows read what they attend to, positions after th
     CHECK(first_logits(7, 2) == first_logits(8, 2));
     CHECK(first_logits(7, 3) != first_logits(8, 3));
     CHECK(first_logits(7, 2) != first_logits(7, 3));
+}
+
+TEST_CASE("the fake executor takes embeddings and gives hidden states") {
+    const auto last_row = [](float value, OutputKind kind) {
+        FakeExecutor executor;
+        const std::vector<float> embedding{1, value, 3};
+        Batch batch = valid_batch();
+        batch.rows[0].input = engine::RowInput::embedding;
+        batch.embeddings = {embedding};
+        batch.rows[1].output_kind = kind;
+        return executor.wait(*executor.submit(batch)).value().rows.at(0);
+    };
+    CHECK(last_row(2, OutputKind::logits).logits == last_row(2, OutputKind::logits).logits);
+    CHECK(last_row(2, OutputKind::logits).logits != last_row(5, OutputKind::logits).logits);
+    CHECK(last_row(2, OutputKind::hidden).hidden.size() == 3);
+    CHECK(last_row(2, OutputKind::hidden).hidden != last_row(5, OutputKind::hidden).hidden);
+    CHECK(last_row(2, OutputKind::hidden).logits.empty());
 }
 
 TEST_CASE("the fake executor's logits depend on the pages in the tables") {

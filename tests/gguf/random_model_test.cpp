@@ -69,9 +69,10 @@ std::vector<std::pair<std::string, std::array<uint64_t, 4>>> layer_shapes(const 
     const uint64_t f = o.feed_forward;
     using Shapes = std::vector<std::pair<std::string, std::array<uint64_t, 4>>>;
     const auto is = [&](RandomArchitecture architecture) { return o.architecture == architecture; };
-    Shapes shapes = {{"attn_norm.weight", {d, 1, 1, 1}},
-                     {"attn_output.weight", {query, d, 1, 1}},
-                     {"ffn_norm.weight", {d, 1, 1, 1}}};
+    Shapes shapes = {
+        {"attn_norm.weight", {d, 1, 1, 1}},
+        {"attn_output.weight", {query, d, 1, 1}},
+        {is(RandomArchitecture::gpt_oss) ? "post_attention_norm.weight" : "ffn_norm.weight", {d, 1, 1, 1}}};
     const auto add = [&](const Shapes& more) { shapes.insert(shapes.end(), more.begin(), more.end()); };
     if (is(RandomArchitecture::phi3)) {
         add({{"attn_qkv.weight", {d, query + 2 * key, 1, 1}},
@@ -82,7 +83,7 @@ std::vector<std::pair<std::string, std::array<uint64_t, 4>>> layer_shapes(const 
     add({{"attn_q.weight", {d, query, 1, 1}},
          {"attn_k.weight", {d, key, 1, 1}},
          {"attn_v.weight", {d, key, 1, 1}}});
-    if (is(RandomArchitecture::qwen2)) {
+    if (is(RandomArchitecture::qwen2) || is(RandomArchitecture::gpt_oss)) {
         add({{"attn_q.bias", {query, 1, 1, 1}},
              {"attn_k.bias", {key, 1, 1, 1}},
              {"attn_v.bias", {key, 1, 1, 1}}});
@@ -91,7 +92,15 @@ std::vector<std::pair<std::string, std::array<uint64_t, 4>>> layer_shapes(const 
         add({{"attn_q_norm.weight", {o.head_dim, 1, 1, 1}}, {"attn_k_norm.weight", {o.head_dim, 1, 1, 1}}});
     if (is(RandomArchitecture::gemma2) || is(RandomArchitecture::gemma3))
         add({{"post_attention_norm.weight", {d, 1, 1, 1}}, {"post_ffw_norm.weight", {d, 1, 1, 1}}});
-    if (is(RandomArchitecture::qwen3moe)) {
+    if (is(RandomArchitecture::gpt_oss)) {
+        add({{"attn_output.bias", {d, 1, 1, 1}},
+             {"attn_sinks.weight", {o.heads, 1, 1, 1}},
+             {"ffn_gate_inp.bias", {o.experts, 1, 1, 1}},
+             {"ffn_gate_exps.bias", {o.expert_feed_forward, o.experts, 1, 1}},
+             {"ffn_up_exps.bias", {o.expert_feed_forward, o.experts, 1, 1}},
+             {"ffn_down_exps.bias", {d, o.experts, 1, 1}}});
+    }
+    if (is(RandomArchitecture::qwen3moe) || is(RandomArchitecture::gpt_oss)) {
         const uint64_t own = o.expert_feed_forward;
         add({{"ffn_gate_inp.weight", {d, o.experts, 1, 1}},
              {"ffn_gate_exps.weight", {d, own, o.experts, 1}},
@@ -111,7 +120,7 @@ TEST_CASE("a random model has every tensor of its architecture, in odd sizes too
     for (const auto architecture :
          {RandomArchitecture::llama, RandomArchitecture::qwen2, RandomArchitecture::qwen3,
           RandomArchitecture::qwen3moe, RandomArchitecture::phi3, RandomArchitecture::gemma2,
-          RandomArchitecture::gemma3}) {
+          RandomArchitecture::gemma3, RandomArchitecture::gpt_oss}) {
         const RandomModelOptions options{.architecture = architecture,
                                          .layers = 3,
                                          .embedding = 40,

@@ -26,6 +26,7 @@ struct Shape {
     uint32_t window = 0; ///< last positions that a row attends to, its own included; 0: all
     float softcap = 0;
     uint32_t block = 1; ///< a row attends to the end of its block of positions; 1: causal
+    bool sinks = false;
 };
 
 std::string_view to_string(kernels::CacheFormat format) {
@@ -47,7 +48,8 @@ std::string describe(kernels::PlanFamily family, const Shape& shape) {
            (shape.pairs == kernels::RotaryPairs::halves ? " halves" : " adjacent") + " " +
            std::string(to_string(shape.formats.keys)) + "/" + std::string(to_string(shape.formats.values)) +
            (shape.norms ? " norms" : "") + " window " + std::to_string(shape.window) + " softcap " +
-           std::to_string(shape.softcap) + " block " + std::to_string(shape.block);
+           std::to_string(shape.softcap) + " block " + std::to_string(shape.block) +
+           (shape.sinks ? " sinks" : "");
 }
 
 constexpr float epsilon = 1e-5F;
@@ -87,6 +89,8 @@ public:
             value *= 3;
         q_norm_ = random_floats(random_, shape.head_dim);
         k_norm_ = random_floats(random_, shape.head_dim);
+        if (shape.sinks)
+            sinks_ = make_sinks();
         rotary_ = reference::make_rotary({.rotated = shape.rotated, .base = 100});
         prepare_twin();
     }
@@ -149,6 +153,8 @@ public:
                                      .softcap = shape_.softcap,
                                      .path = path,
                                      .attend_max = attend_max};
+        if (shape_.sinks)
+            operation.sinks = device_.upload(sinks_);
         const uint64_t bytes = kernels::attention_partial_bytes(device_.library().target(), rows, attend_max,
                                                                 shape_.q_heads, shape_.head_dim);
         if (bytes > 0)
@@ -174,6 +180,14 @@ private:
         return {.infos = infos.part(first * sizeof(kernels::RowInfo), count * sizeof(kernels::RowInfo)),
                 .first = first,
                 .count = count};
+    }
+
+    /// Of a score's size; that of the second head takes nothing, that of the third almost everything.
+    std::vector<float> make_sinks() {
+        std::vector<float> sinks = random_floats(random_, shape_.q_heads);
+        for (std::size_t head = 0; head < sinks.size(); ++head)
+            sinks[head] = head == 1 ? -INFINITY : head == 2 ? 40 : sinks[head] * 8;
+        return sinks;
     }
 
     [[nodiscard]] reference::EntryRange entries_of(uint32_t token) const {
@@ -296,7 +310,8 @@ private:
                                                  .head_length = shape_.head_dim,
                                                  .soft_cap = shape_.softcap},
                                                 std::span(queries_).subspan(token * width, width),
-                                                stored_keys_, stored_values_, entries_of(token));
+                                                stored_keys_, stored_values_, entries_of(token),
+                                                std::vector<double>(sinks_.begin(), sinks_.end()));
             }
             constexpr double tolerance = 2e-5;
             for (std::size_t i = 0; i < width; ++i) {
@@ -318,7 +333,7 @@ private:
     std::vector<uint32_t> table_;
     kernels::LayerCache cache_;
     vk::Range tables_;
-    std::vector<float> q_, k_, v_, q_norm_, k_norm_, result_;
+    std::vector<float> q_, k_, v_, q_norm_, k_norm_, sinks_, result_;
     std::vector<double> queries_, keys_, values_;
     std::vector<double> stored_keys_, stored_values_; ///< as stored on the device
     reference::Rotary rotary_;
@@ -349,6 +364,9 @@ const std::vector<Shape> shapes{
     {4, 4, 104, 104, RotaryPairs::adjacent, f32_q8_0},
     {4, 2, 16, 16, RotaryPairs::halves, f16, false, 0, 0, 100},
     {2, 2, 12, 12, RotaryPairs::adjacent, q8_0, false, 20, 0, 19},
+    {8, 1, 64, 64, RotaryPairs::halves, f16, false, 33, 0, 1, true},
+    {6, 2, 18, 18, RotaryPairs::adjacent, f32, true, 0, 0.5F, 1, true},
+    {3, 3, 10, 6, RotaryPairs::halves, q8_0, false, 5, 0, 7, true},
 };
 
 } // namespace
@@ -383,15 +401,61 @@ TEST_CASE("decode rows whose keys span several KV splits are merged") {
     }
 }
 
+TEST_CASE("a row's sinks count once, in however many KV splits its keys lie") {
+    for (const auto family : all_families()) {
+        PagedSequence plain(family, {4, 2, 8, 8, RotaryPairs::adjacent, f32, false, 0, 0, 1, true}, 2100,
+                            true, 54);
+        PagedSequence window(family, {4, 1, 8, 8, RotaryPairs::halves, f16, false, 600, 0, 1, true}, 1100,
+                             false, 55);
+        for (const auto path : {kernels::RowPath::decode, kernels::RowPath::prefill}) {
+            plain.check(700, 3, path);
+            window.check(1100, 2, path);
+        }
+    }
+}
+
 TEST_CASE("a row's attention has the same bits alone and in a batch, in scattered and consecutive pages") {
     for (const auto family : all_families()) {
         for (const auto path : {kernels::RowPath::prefill, kernels::RowPath::decode}) {
-            const Shape shape{4, 2, 16, 16, RotaryPairs::adjacent, f16};
-            PagedSequence sequence(family, shape, 1050, false, 60);
-            sequence.check(1050, 1, path);
-            const auto alone = sequence.last_row();
-            sequence.check(64, 40, path);
-            REQUIRE(sequence.last_row() == alone);
+            for (const bool sinks : {false, true}) {
+                const Shape shape{4, 2, 16, 16, RotaryPairs::adjacent, f16, false, 0, 0, 1, sinks};
+                PagedSequence sequence(family, shape, 1050, false, 60);
+                sequence.check(1050, 1, path);
+                const auto alone = sequence.last_row();
+                sequence.check(64, 40, path);
+                REQUIRE(sequence.last_row() == alone);
+            }
         }
     }
+}
+
+TEST_CASE("attention refuses fewer sinks than query heads") {
+    DeviceCase device(kernels::PlanFamily::nvidia);
+    const auto zeros = [](std::size_t count) { return std::vector<float>(count); };
+    const uint64_t cache_words = kernels::layer_cache_bytes(CacheFormat::f32, 1, 2, 8) / 4;
+    kernels::Attention operation{
+        .rows = {.infos = device.upload(std::vector<kernels::RowInfo>(1)), .first = 0, .count = 1},
+        .q = device.upload_rows(zeros(32), 1, 32),
+        .output = device.upload_rows(zeros(32), 1, 32),
+        .cache = {.formats = f32,
+                  .kv_heads = 2,
+                  .head_dim = 8,
+                  .pages = 1,
+                  .keys = device.upload(zeros(cache_words)),
+                  .values = device.upload(zeros(cache_words))},
+        .tables = {device.upload(zeros(1))},
+        .q_heads = 4,
+        .scale = 1,
+        .attend_max = {.end = 1, .keys = 1},
+        .sinks = device.upload(zeros(4))};
+    const auto refused = [&] {
+        auto recorder = vk::Recorder::create(device.library().device());
+        REQUIRE(recorder.has_value());
+        attention(device.library(), *recorder, operation);
+        const auto finished = recorder->finish();
+        return !finished && finished.error().kind == ErrorKind::invalid_argument;
+    };
+    REQUIRE_FALSE(refused());
+    operation.sinks->bytes -= 4;
+    REQUIRE(refused());
 }

@@ -4,12 +4,88 @@
 #include "tests/kernels/device_case.hpp"
 #include "tests/reference/operations.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <utility>
 
 using namespace etna;
 using namespace etna::test;
+
+namespace {
+
+auto twin_of(kernels::Gate kind) {
+    switch (kind) {
+    case kernels::Gate::silu:
+        return reference::swiglu;
+    case kernels::Gate::gelu:
+        return reference::geglu;
+    case kernels::Gate::clamped_silu:
+        break;
+    }
+    return reference::clamped_swiglu;
+}
+
+constexpr std::array all_gates{kernels::Gate::silu, kernels::Gate::gelu, kernels::Gate::clamped_silu};
+
+/// Rows of gate and up, and biases of five experts: NaN for experts of no row or of the first one only.
+class BiasedGates {
+public:
+    static constexpr uint32_t rows = 5;
+    static constexpr uint32_t experts = 5;
+    static constexpr std::array<uint32_t, rows> expert_of_row{3, 0, 2, 4, 0};
+
+    BiasedGates(uint32_t columns, std::mt19937& random)
+        : columns_(columns), gate_(random_floats(random, std::size_t{rows} * columns)),
+          up_(random_floats(random, std::size_t{rows} * columns)), gate_bias_(random_biases(random)),
+          up_bias_(random_biases(random)) {}
+
+    /// Rows [first, rows) as the device computes them.
+    [[nodiscard]] std::vector<float> run(kernels::PlanFamily family, kernels::Gate kind,
+                                         uint32_t first) const {
+        DeviceCase device(family);
+        const auto gates = device.upload_rows(gate_, rows, columns_);
+        std::vector<uint32_t> ids(expert_of_row.begin(), expert_of_row.end());
+        ids[3] = 0xFFFFFFF0U; // clamped to the last expert
+        const kernels::GateMultiply operation{.gate = gates,
+                                              .up = device.upload_rows(up_, rows, columns_),
+                                              .first = first,
+                                              .count = rows - first,
+                                              .kind = kind,
+                                              .biases = kernels::GateBiases{.gate = device.upload(gate_bias_),
+                                                                            .up = device.upload(up_bias_),
+                                                                            .experts = device.upload(ids),
+                                                                            .expert_count = experts}};
+        device.run([&](kernels::Library& library, vk::Recorder& recorder) {
+            gate_multiply(library, recorder, operation);
+        });
+        const std::vector<float> y = device.download_rows(gates);
+        return {y.begin() + std::ptrdiff_t{first} * columns_, y.end()};
+    }
+
+    [[nodiscard]] reference::Vector expected(kernels::Gate kind, uint32_t row) const {
+        const auto part = [&](const std::vector<float>& all, std::size_t index) {
+            const auto start = all.begin() + static_cast<std::ptrdiff_t>(index * columns_);
+            return reference::Vector(start, start + columns_);
+        };
+        const uint32_t expert = expert_of_row[row];
+        return twin_of(kind)(reference::add(part(gate_, row), part(gate_bias_, expert)),
+                             reference::add(part(up_, row), part(up_bias_, expert)));
+    }
+
+private:
+    [[nodiscard]] std::vector<float> random_biases(std::mt19937& random) const {
+        std::vector<float> biases = random_floats(random, std::size_t{experts} * columns_);
+        for (const uint32_t unused : {1U, 3U})
+            std::fill_n(biases.begin() + std::ptrdiff_t{unused} * columns_, columns_, NAN);
+        return biases;
+    }
+
+    uint32_t columns_;
+    std::vector<float> gate_, up_, gate_bias_, up_bias_;
+};
+
+} // namespace
 
 TEST_CASE("rms_norm agrees with the twin, for consecutive rows and by indices") {
     std::mt19937 random(9);
@@ -98,13 +174,16 @@ TEST_CASE("gate_multiply agrees with the twin, large values included") {
     for (const auto family : all_families()) {
         for (const auto& [columns, kind] :
              {std::pair{1U, kernels::Gate::silu}, std::pair{63U, kernels::Gate::gelu},
-              std::pair{64U, kernels::Gate::silu}, std::pair{200U, kernels::Gate::gelu}}) {
+              std::pair{64U, kernels::Gate::silu}, std::pair{200U, kernels::Gate::gelu},
+              std::pair{1U, kernels::Gate::clamped_silu}, std::pair{131U, kernels::Gate::clamped_silu}}) {
             constexpr uint32_t rows = 3;
             DeviceCase device(family);
             std::vector<float> gate = random_floats(random, std::size_t{rows} * columns);
-            const std::vector<float> up = random_floats(random, std::size_t{rows} * columns);
-            for (std::size_t i = 0; i < gate.size(); ++i)
+            std::vector<float> up = random_floats(random, std::size_t{rows} * columns);
+            for (std::size_t i = 0; i < gate.size(); ++i) {
                 gate[i] *= i % 7 == 0 ? 200.0F : 4.0F;
+                up[i] *= kind == kernels::Gate::clamped_silu ? 20.0F : 1.0F;
+            }
             const auto gates = device.upload_rows(gate, rows, columns);
             const auto ups = device.upload_rows(up, rows, columns);
             device.run([&](kernels::Library& library, vk::Recorder& recorder) {
@@ -112,9 +191,8 @@ TEST_CASE("gate_multiply agrees with the twin, large values included") {
                               {.gate = gates, .up = ups, .first = 1, .count = 2, .kind = kind});
             });
             const std::vector<float> y = device.download_rows(gates);
-            const auto twin = kind == kernels::Gate::gelu ? reference::geglu : reference::swiglu;
-            const reference::Vector expected = twin(std::vector<double>(gate.begin(), gate.end()),
-                                                    std::vector<double>(up.begin(), up.end()));
+            const reference::Vector expected = twin_of(kind)(std::vector<double>(gate.begin(), gate.end()),
+                                                             std::vector<double>(up.begin(), up.end()));
             for (std::size_t i = 0; i < y.size(); ++i) {
                 INFO(to_string(family) << " columns " << columns << " element " << i << " gate " << gate[i]);
                 if (i < columns) {
@@ -128,6 +206,68 @@ TEST_CASE("gate_multiply agrees with the twin, large values included") {
             }
         }
     }
+}
+
+TEST_CASE("gate_multiply adds the biases of each row's expert before the activation") {
+    std::mt19937 random(14);
+    for (const auto family : all_families()) {
+        for (const auto kind : all_gates) {
+            for (const uint32_t columns : {1U, 63U, 131U}) {
+                const BiasedGates gates(columns, random);
+                constexpr uint32_t first = 1;
+                const std::vector<float> y = gates.run(family, kind, first);
+                for (uint32_t row = first; row < BiasedGates::rows; ++row) {
+                    const reference::Vector expected = gates.expected(kind, row);
+                    for (uint32_t k = 0; k < columns; ++k) {
+                        INFO(to_string(family)
+                             << " columns " << columns << " row " << row << " element " << k);
+                        REQUIRE(y[std::size_t{row - first} * columns + k] ==
+                                Approx(expected[k]).epsilon(1e-5).margin(2e-6));
+                    }
+                }
+            }
+        }
+    }
+}
+
+TEST_CASE("a row's biased gate has the same bits alone and in a batch") {
+    std::mt19937 random(15);
+    for (const auto family : all_families()) {
+        const BiasedGates gates(70, random);
+        const std::vector<float> batch = gates.run(family, kernels::Gate::clamped_silu, 1);
+        const std::vector<float> alone =
+            gates.run(family, kernels::Gate::clamped_silu, BiasedGates::rows - 1);
+        REQUIRE(alone == std::vector<float>(batch.end() - 70, batch.end()));
+    }
+}
+
+TEST_CASE("gate_multiply refuses biases and experts that are shorter than their shape") {
+    DeviceCase device(kernels::PlanFamily::nvidia);
+    const auto zeros = [](std::size_t count) { return std::vector<float>(count); };
+    const kernels::GateMultiply sound{.gate = device.upload_rows(zeros(120), 3, 40),
+                                      .up = device.upload_rows(zeros(120), 3, 40),
+                                      .first = 1,
+                                      .count = 2,
+                                      .biases = kernels::GateBiases{.gate = device.upload(zeros(80)),
+                                                                    .up = device.upload(zeros(80)),
+                                                                    .experts = device.upload(zeros(3)),
+                                                                    .expert_count = 2}};
+    const auto refused = [&](auto change) {
+        kernels::GateMultiply operation = sound;
+        change(*operation.biases);
+        auto recorder = vk::Recorder::create(device.library().device());
+        REQUIRE(recorder.has_value());
+        gate_multiply(device.library(), *recorder, operation);
+        const auto finished = recorder->finish();
+        return !finished && finished.error().kind == ErrorKind::invalid_argument;
+    };
+    using Biases = kernels::GateBiases;
+    CHECK_FALSE(refused([](Biases&) {}));
+    CHECK(refused([](Biases& biases) { biases.gate.bytes -= 4; }));
+    CHECK(refused([](Biases& biases) { biases.up.bytes -= 4; }));
+    CHECK(refused([](Biases& biases) { biases.experts.bytes -= 4; }));
+    CHECK(refused([](Biases& biases) { biases.expert_count = 3; }));
+    CHECK(refused([](Biases& biases) { biases.expert_count = 0; }));
 }
 
 TEST_CASE("soft_cap agrees with the twin, infinite, huge and tiny values included") {

@@ -4,7 +4,8 @@
 using namespace etna;
 using namespace etna::test;
 
-TEST_CASE("embed reads rows by id and by slot, in every format, and clamps ids out of range") {
+TEST_CASE(
+    "embed reads rows by id, by slot and of embeddings, in every format, and clamps indices out of range") {
     std::mt19937 random(3);
     for (const auto family : all_families()) {
         for (const auto format : all_formats()) {
@@ -17,12 +18,16 @@ TEST_CASE("embed reads rows by id and by slot, in every format, and clamps ids o
                 const kernels::Matrix table = upload_weight(device, source, layout);
                 const std::vector<uint32_t> slots{4, 20, 1000};
                 constexpr uint32_t slot = kernels::RowInfo::input_is_slot;
-                const std::vector<uint32_t> inputs{0, 20, 7, slot | 0, slot | 1, 21, slot | 2, slot | 99};
+                constexpr uint32_t embedding = kernels::RowInfo::input_is_embedding;
+                const std::vector<uint32_t> inputs{0,  20,       7,         slot | 0,      slot | 1,
+                                                   21, slot | 2, slot | 99, embedding | 1, embedding | 9};
                 const std::vector<uint32_t> expected{0, 20, 7, 4, 20, 20, 20, 20};
                 std::vector<kernels::RowInfo> infos;
                 infos.reserve(inputs.size());
                 for (const uint32_t input : inputs)
                     infos.push_back({.input = input});
+                const std::vector<float> embeddings = random_floats(random, std::size_t{3} * width);
+                const vk::Range embedding_range = device.upload(embeddings);
                 const auto count = static_cast<uint32_t>(infos.size());
                 const auto output =
                     device.upload_rows(std::vector<float>(std::size_t{count + 1} * width), count + 1, width);
@@ -32,12 +37,13 @@ TEST_CASE("embed reads rows by id and by slot, in every format, and clamps ids o
                     embed(library, recorder,
                           {.rows = {.infos = info_range, .first = 1, .count = count},
                            .slots = slot_range,
+                           .embeddings = embedding_range,
                            .table = table,
                            .output = output,
                            .scale = 0.5F});
                 });
                 const std::vector<float> y = device.download_rows(output);
-                for (uint32_t row = 0; row < count; ++row) {
+                for (uint32_t row = 0; row < expected.size(); ++row) {
                     for (uint32_t k = 0; k < width; ++k) {
                         INFO(to_string(family)
                              << " " << to_string(format) << " row " << row << " element " << k);
@@ -47,8 +53,11 @@ TEST_CASE("embed reads rows by id and by slot, in every format, and clamps ids o
                             Approx(0.5 * source.values.row(expected[row])[k]).epsilon(1e-6).margin(1e-12));
                     }
                 }
-                for (uint32_t k = 0; k < width; ++k)
+                for (uint32_t k = 0; k < width; ++k) {
                     REQUIRE(y[k] == 0);
+                    REQUIRE(y[std::size_t{9} * width + k] == embeddings[width + k]);
+                    REQUIRE(y[std::size_t{10} * width + k] == embeddings[2 * width + k]);
+                }
             }
         }
     }

@@ -139,6 +139,84 @@ void check_linear(kernels::PlanFamily family, kernels::Format format, const Expe
     }
 }
 
+struct SumShape {
+    uint32_t rows;
+    uint32_t experts_per_token;
+    uint32_t width;
+};
+
+/// Pairs of eight experts, and a row after theirs that no pair adds to. Odd experts have no pairs and biases
+/// of NaN, except the last one.
+class SumProblem {
+public:
+    static constexpr uint32_t experts = 8;
+
+    SumProblem(const SumShape& shape, std::mt19937& random)
+        : shape_(shape), ids_(std::size_t{shape_.rows} * shape_.experts_per_token),
+          routing_weights_(random_floats(random, ids_.size())),
+          x_(random_floats(random, ids_.size() * shape_.width)),
+          before_(random_floats(random, std::size_t{shape_.rows + 1} * shape_.width)),
+          bias_(random_floats(random, std::size_t{experts} * shape_.width)) {
+        for (uint32_t& id : ids_)
+            id = static_cast<uint32_t>(random() % experts) / 2 * 2;
+        ids_.back() = experts - 1;
+        for (const uint32_t unused : {1U, 3U, 5U})
+            std::fill_n(bias_.begin() + std::ptrdiff_t{unused} * shape_.width, shape_.width, nan_value);
+    }
+
+    /// The device's results for the rows from `first` on, and for the one after them.
+    [[nodiscard]] std::vector<float> run(kernels::PlanFamily family, bool with_bias, uint32_t first) const {
+        DeviceCase device(family);
+        const uint32_t rows = shape_.rows - first;
+        const std::size_t pair = std::size_t{first} * shape_.experts_per_token;
+        Choices made = make_choices(device, rows, experts, shape_.experts_per_token);
+        std::vector<uint32_t> device_ids = from(ids_, pair);
+        device_ids.back() = 0xFFFFFFF0U; // clamped to the last expert
+        made.choice.experts = device.upload(device_ids);
+        made.choice.routing_weights = device.upload(from(routing_weights_, pair));
+        const auto output =
+            device.upload_rows(from(before_, std::size_t{first} * shape_.width), rows + 1, shape_.width);
+        kernels::ExpertSum operation{
+            .input = device.upload_rows(from(x_, pair * shape_.width), made.choice.pairs(), shape_.width),
+            .output = output,
+            .choice = made.choice};
+        if (with_bias)
+            operation.bias = device.upload(bias_);
+        device.run([&](kernels::Library& library, vk::Recorder& recorder) {
+            expert_sum(library, recorder, operation);
+        });
+        return device.download_rows(output);
+    }
+
+    [[nodiscard]] reference::Vector expected(bool with_bias, uint32_t row) const {
+        const std::vector<double> start = row_of(before_, row, shape_.width);
+        if (row == shape_.rows)
+            return start;
+        std::vector<reference::ExpertShare> chosen;
+        reference::Matrix outputs{.rows = shape_.experts_per_token, .columns = shape_.width};
+        for (std::size_t pair = std::size_t{row} * shape_.experts_per_token;
+             pair < std::size_t{row + 1} * shape_.experts_per_token; ++pair) {
+            chosen.push_back({.expert = ids_[pair], .share = routing_weights_[pair]});
+            const std::vector<double> one = row_of(x_, pair, shape_.width);
+            outputs.values.insert(outputs.values.end(), one.begin(), one.end());
+        }
+        reference::Matrix biases;
+        if (with_bias)
+            biases = {.rows = experts, .columns = shape_.width, .values = {bias_.begin(), bias_.end()}};
+        return reference::add(start, reference::mix_experts(chosen, outputs, biases));
+    }
+
+private:
+    template <class T>
+    static std::vector<T> from(const std::vector<T>& all, std::size_t index) {
+        return {all.begin() + static_cast<std::ptrdiff_t>(index), all.end()};
+    }
+
+    SumShape shape_;
+    std::vector<uint32_t> ids_;
+    std::vector<float> routing_weights_, x_, before_, bias_;
+};
+
 } // namespace
 
 TEST_CASE("expert_route agrees with the twin, equals and infinities included") {
@@ -231,6 +309,17 @@ TEST_CASE("expert_linear agrees with the twin over odd sizes, all formats and fa
     }
 }
 
+TEST_CASE("expert_linear in mxfp4 takes a width of 2880, a multiple of 32 but not of 256") {
+    constexpr ExpertShape one_pair_tiles{
+        .experts = 5, .experts_per_token = 2, .rows = 1, .width = 2880, .height = 9};
+    constexpr ExpertShape full_tiles{
+        .experts = 4, .experts_per_token = 2, .rows = 13, .width = 2880, .height = 21};
+    for (const auto family : all_families()) {
+        check_linear(family, kernels::Format::mxfp4, one_pair_tiles, kernels::ExpertInput::pair, 91);
+        check_linear(family, kernels::Format::mxfp4, full_tiles, kernels::ExpertInput::row, 92);
+    }
+}
+
 TEST_CASE("a pair's result has the same bits whatever the other pairs are") {
     std::mt19937 random(5);
     constexpr ExpertShape shape{.experts = 3, .experts_per_token = 2, .rows = 23, .width = 320, .height = 20};
@@ -272,34 +361,54 @@ TEST_CASE("a pair's result has the same bits whatever the other pairs are") {
     }
 }
 
-TEST_CASE("expert_sum adds each pair by its routing weight") {
+TEST_CASE("expert_sum adds each pair by its routing weight, with the bias of its expert") {
     std::mt19937 random(6);
-    for (const auto& [rows, experts_per_token, width] :
-         {std::array{1U, 1U, 1U}, {3U, 4U, 63U}, {2U, 8U, 130U}}) {
-        DeviceCase device(kernels::PlanFamily::amd);
-        const uint32_t pairs = rows * experts_per_token;
-        const std::vector<float> x = random_floats(random, std::size_t{pairs} * width);
-        const std::vector<float> routing_weights = random_floats(random, pairs);
-        const std::vector<float> before = random_floats(random, std::size_t{rows + 1} * width);
-        Choices made = make_choices(device, rows, 8, experts_per_token);
-        made.choice.routing_weights = device.upload(routing_weights);
-        const auto output = device.upload_rows(before, rows + 1, width);
-        const auto input = device.upload_rows(x, pairs, width);
-        device.run([&](kernels::Library& library, vk::Recorder& recorder) {
-            expert_sum(library, recorder, {.input = input, .output = output, .choice = made.choice});
-        });
-        const std::vector<float> y = device.download_rows(output);
-        for (uint32_t row = 0; row <= rows; ++row) {
-            for (uint32_t k = 0; k < width; ++k) {
-                double expected = before[std::size_t{row} * width + k];
-                for (uint32_t i = row * experts_per_token; row < rows && i < (row + 1) * experts_per_token;
-                     ++i)
-                    expected += double{routing_weights[i]} * x[std::size_t{i} * width + k];
-                INFO("row " << row << " element " << k);
-                REQUIRE(y[std::size_t{row} * width + k] == Approx(expected).margin(2e-6));
+    for (const auto family : all_families()) {
+        for (const bool with_bias : {false, true}) {
+            for (const SumShape& shape : {SumShape{1, 1, 1}, {3, 4, 63}, {2, 8, 130}}) {
+                const SumProblem problem(shape, random);
+                const std::vector<float> y = problem.run(family, with_bias, 0);
+                for (uint32_t row = 0; row <= shape.rows; ++row) {
+                    const reference::Vector expected = problem.expected(with_bias, row);
+                    for (uint32_t k = 0; k < shape.width; ++k) {
+                        INFO(to_string(family)
+                             << " bias " << with_bias << " row " << row << " element " << k);
+                        REQUIRE(y[std::size_t{row} * shape.width + k] == Approx(expected[k]).margin(4e-6));
+                    }
+                }
             }
         }
     }
+}
+
+TEST_CASE("a row's sum of experts has the same bits alone and in a batch") {
+    std::mt19937 random(8);
+    for (const auto family : all_families()) {
+        const SumProblem problem({5, 4, 70}, random);
+        const std::vector<float> batch = problem.run(family, true, 0);
+        const std::vector<float> alone = problem.run(family, true, 4);
+        REQUIRE(alone == std::vector<float>(batch.end() - 140, batch.end()));
+    }
+}
+
+TEST_CASE("expert_sum refuses a bias that is shorter than its shape") {
+    DeviceCase device(kernels::PlanFamily::nvidia);
+    const auto zeros = [](std::size_t count) { return std::vector<float>(count); };
+    const Choices made = make_choices(device, 3, 4, 2);
+    kernels::ExpertSum operation{.input = device.upload_rows(zeros(240), 6, 40),
+                                 .output = device.upload_rows(zeros(120), 3, 40),
+                                 .choice = made.choice,
+                                 .bias = device.upload(zeros(160))};
+    const auto refused = [&] {
+        auto recorder = vk::Recorder::create(device.library().device());
+        REQUIRE(recorder.has_value());
+        expert_sum(device.library(), *recorder, operation);
+        const auto finished = recorder->finish();
+        return !finished && finished.error().kind == ErrorKind::invalid_argument;
+    };
+    REQUIRE_FALSE(refused());
+    operation.bias->bytes -= 4;
+    REQUIRE(refused());
 }
 
 TEST_CASE("experts refuse shapes that do not fit instead of reading past a buffer") {

@@ -51,17 +51,21 @@ void for_each_instruction(std::span<const uint32_t> words, Visit visit) {
         visit(at, words[at] & 0xFFFF);
 }
 
-/// SPIR-V in which the first and the last sum, difference, product or quotient of floats, or fma, are other
-/// operations: one alone may be in a branch that this device's plan never takes. Empty if there are no such
-/// operations. SPIR-V specification, 3.52.13 and 3.52.2, and GLSL.std.450: fma becomes mix.
-std::vector<uint32_t> with_a_mistake(std::span<const uint32_t> words) {
-    const std::map<uint32_t, uint32_t> other_operation{{129, 131}, {131, 129}, {133, 129}, {136, 133}};
+/// Other operations that take the places of some: by opcode (SPIR-V specification, 3.52.13), and by number
+/// among those of GLSL.std.450.
+struct Mistakes {
+    std::map<uint32_t, uint32_t> operations = {};
+    std::map<uint32_t, uint32_t> extended = {};
+};
+
+/// SPIR-V in which the first and the last operation of `mistakes` are wrong: one alone may be in a branch
+/// that this device's plan never takes. Empty if there are no such operations.
+std::vector<uint32_t> with_mistakes(std::span<const uint32_t> words, const Mistakes& mistakes) {
     constexpr uint32_t extended = 12;
-    constexpr uint32_t fma = 50;
-    constexpr uint32_t mix = 46;
     std::vector<std::size_t> offsets;
     for_each_instruction(words, [&](std::size_t at, uint32_t operation) {
-        if (other_operation.contains(operation) || (operation == extended && words[at + 4] == fma))
+        if (mistakes.operations.contains(operation) ||
+            (operation == extended && mistakes.extended.contains(words[at + 4])))
             offsets.push_back(at);
     });
     if (offsets.empty())
@@ -69,12 +73,22 @@ std::vector<uint32_t> with_a_mistake(std::span<const uint32_t> words) {
     std::vector<uint32_t> changed(words.begin(), words.end());
     for (const std::size_t at : {offsets.front(), offsets.back()}) {
         if ((words[at] & 0xFFFF) == extended) {
-            changed[at + 4] = mix;
+            changed[at + 4] = mistakes.extended.at(words[at + 4]);
         } else {
-            changed[at] = (words[at] & 0xFFFF0000U) | other_operation.at(words[at] & 0xFFFF);
+            changed[at] = (words[at] & 0xFFFF0000U) | mistakes.operations.at(words[at] & 0xFFFF);
         }
     }
     return changed;
+}
+
+/// With other sums, differences, products and quotients of floats, and mix for fma; in a shader without
+/// floats (expert_group) with max for min of unsigned integers.
+std::vector<uint32_t> with_a_mistake(std::span<const uint32_t> words) {
+    const Mistakes in_floats{.operations = {{129, 131}, {131, 129}, {133, 129}, {136, 133}},
+                             .extended = {{50, 46}}};
+    const Mistakes in_integers{.extended = {{38, 41}}};
+    std::vector<uint32_t> changed = with_mistakes(words, in_floats);
+    return changed.empty() ? with_mistakes(words, in_integers) : changed;
 }
 
 /// Every shader with a mistake.
@@ -90,8 +104,6 @@ public:
                 codes_.push_back(code);
                 continue;
             }
-            if (variant == shaders::expert_group()) // has no floats: another kernel with as many arguments
-                code = shaders::code(shaders::gate_multiply());
             INFO(code.name);
             REQUIRE_FALSE(code.words.empty());
             codes_.push_back(code);

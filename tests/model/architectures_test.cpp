@@ -100,6 +100,21 @@ TEST_CASE("gemma2 has a window in every second layer, from the first on") {
           Approx(std::sqrt(static_cast<float>(options.heads) / static_cast<float>(options.embedding))));
 }
 
+TEST_CASE("gpt-oss has a window in every second layer, which rotates as the others do") {
+    RandomModelOptions options = options_of(RandomArchitecture::gpt_oss);
+    options.layers = 4;
+    options.rope_scaling = RopeScaling::yarn;
+    const auto config = config_of(options);
+    REQUIRE(config);
+    CHECK(groups_of(*config) == std::vector<uint32_t>{1, 0, 1, 0});
+    CHECK(config->cache_groups[0].window_tokens == 0);
+    CHECK(config->cache_groups[1].window_tokens == options.window);
+    CHECK(config->cache_groups[1].rotary.scaling == model::RotaryScaling::yarn);
+    CHECK(config->gate == kernels::Gate::clamped_silu);
+    CHECK(config->experts.experts_per_token == options.experts_used);
+    CHECK(config->feed_forward_norm == "post_attention_norm");
+}
+
 TEST_CASE("gemma3 may list the layers with a window") {
     RandomModelOptions options = options_of(RandomArchitecture::gemma3);
     options.layers = 4;

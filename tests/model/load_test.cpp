@@ -131,7 +131,7 @@ TEST_CASE("an unknown architecture is refused by name, with the known ones") {
     const Error error = error_of(writer.bytes());
     CHECK(error.kind == ErrorKind::unsupported);
     CHECK(error.message == "m.gguf: architecture `mamba` is not supported");
-    CHECK(error.hint == "supported are gemma2, gemma3, llama, phi3, qwen2, qwen3, qwen3moe");
+    CHECK(error.hint == "supported are gemma2, gemma3, gpt-oss, llama, phi3, qwen2, qwen3, qwen3moe");
     GgufWriter long_name;
     long_name.add("general.architecture", std::string(100000, 'x'));
     CHECK(error_of(long_name.bytes()).message ==

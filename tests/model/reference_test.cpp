@@ -206,6 +206,14 @@ std::vector<NamedModel> windowed_models() {
 /// More experts than a small step uses, and few enough that a prompt fills every tile.
 std::vector<NamedModel> expert_models() {
     using enum kernels::CacheFormat;
+    RandomModelOptions gpt_oss = odd(RandomArchitecture::gpt_oss);
+    RandomModelOptions deep_gpt_oss = blocks(RandomArchitecture::gpt_oss);
+    deep_gpt_oss.layers = 5;
+    deep_gpt_oss.window = 33;
+    deep_gpt_oss.rope_scaling = RopeScaling::yarn;
+    deep_gpt_oss.role_formats = {{"ffn_gate_exps", WeightFormat::mxfp4},
+                                 {"ffn_up_exps", WeightFormat::mxfp4},
+                                 {"ffn_down_exps", WeightFormat::mxfp4}};
     RandomModelOptions few = odd(RandomArchitecture::qwen3moe);
     few.experts = 3;
     few.expert_feed_forward = 27;
@@ -228,6 +236,8 @@ std::vector<NamedModel> expert_models() {
                           {"ffn_up_exps", WeightFormat::q5_0},
                           {"ffn_down_exps", WeightFormat::q6_k}};
     return {
+        {"gpt-oss F32", random_model(gpt_oss), f32},
+        {"gpt-oss, five layers, YaRN, MXFP4 experts", random_model(deep_gpt_oss), f32},
         {"qwen3moe F32, 2 of 3 experts", random_model(few), f32},
         {"qwen3moe BF16, 5 of 37 experts", with_formats(many, WeightFormat::bf16), f32},
         {"qwen3moe Q8_0, all of 4 experts", random_model(all), f16},

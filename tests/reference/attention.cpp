@@ -5,11 +5,13 @@
 
 namespace etna::reference {
 
-Vector attention(const AttentionShape& shape, View query, View keys, View values, EntryRange range) {
+Vector attention(const AttentionShape& shape, View query, View keys, View values, EntryRange range,
+                 View sinks) {
     const std::size_t length = shape.head_length;
     const std::size_t entry_length = shape.kv_heads * length;
     assert(shape.kv_heads > 0 && shape.heads % shape.kv_heads == 0);
     assert(query.size() == shape.heads * length);
+    assert(sinks.empty() || sinks.size() == shape.heads);
     assert(range.begin < range.end && keys.size() >= range.end * entry_length &&
            values.size() >= range.end * entry_length);
 
@@ -26,6 +28,8 @@ Vector attention(const AttentionShape& shape, View query, View keys, View values
             const double score = product * scale;
             scores.push_back(shape.soft_cap != 0 ? soft_cap(score, shape.soft_cap) : score);
         }
+        if (!sinks.empty())
+            scores.push_back(sinks[head]);
         const Vector weights = softmax(scores);
         for (std::size_t entry = range.begin; entry < range.end; ++entry) {
             const View value = values.subspan(entry * entry_length + kv_start, length);

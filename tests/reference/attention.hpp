@@ -26,7 +26,10 @@ struct EntryRange {
 ///     score_j = scale q . k_j, then soft_cap tanh(score_j / soft_cap);  y = sum_j softmax(score)_j v_j,
 /// for every head.
 /// `query` [heads, head_length]; `keys` and `values` [entries, kv_heads, head_length] with entries >= end;
-/// others are ignored. Returns [heads, head_length]. Preconditions are asserted.
-Vector attention(const AttentionShape& shape, View query, View keys, View values, EntryRange range);
+/// others are ignored. `sinks` is empty or [heads]: the softmax of a head is over its scores and its sink,
+/// whose value is zero (Xiao et al., arXiv 2309.17453). Returns [heads, head_length]. Preconditions are
+/// asserted.
+Vector attention(const AttentionShape& shape, View query, View keys, View values, EntryRange range,
+                 View sinks = {});
 
 } // namespace etna::reference

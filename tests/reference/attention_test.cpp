@@ -2,6 +2,7 @@
 #include "tests/support/catch.hpp"
 
 #include <cmath>
+#include <limits>
 
 using namespace etna;
 using namespace etna::reference;
@@ -61,4 +62,26 @@ TEST_CASE("the order of entries does not matter, and huge scores do not overflow
     const double expected = (2 + 3 * std::exp(0.9)) / (1 + std::exp(0.9)); // the third is smaller by e^-450
     CHECK(forward[0] == Approx(expected).epsilon(1e-11));
     CHECK(backward[0] == Approx(expected).epsilon(1e-11));
+}
+
+TEST_CASE("a sink takes its share of the softmax and has no value") {
+    const AttentionShape shape{.heads = 2, .kv_heads = 1, .head_length = 1};
+    const Vector keys{1, 1, 5};
+    const Vector values{6, 12, 1e9};
+    // Head 0: scores ln 2 and ln 2, sink 0: weights 2/5, 2/5 and 1/5. Head 1: scores 0 and 0, sink ln 4:
+    // weights 1/6, 1/6 and 4/6.
+    const Vector query{std::log(2.0), 0};
+    const Vector y = attention(shape, query, keys, values, {0, 2}, Vector{0, std::log(4.0)});
+    CHECK(y[0] == Approx(7.2).epsilon(1e-14));
+    CHECK(y[1] == Approx(3.0).epsilon(1e-14));
+}
+
+TEST_CASE("a sink is neither scaled nor capped; one of -infinity takes nothing, a huge one everything") {
+    const AttentionShape shape{.heads = 1, .kv_heads = 1, .head_length = 1, .scale = 100, .soft_cap = 0.001};
+    const auto y = [&](double sink) {
+        return attention(shape, Vector{0}, Vector{3}, Vector{10}, {0, 1}, Vector{sink})[0];
+    };
+    CHECK(y(std::log(4.0)) == Approx(2.0).epsilon(1e-14));
+    CHECK(y(-std::numeric_limits<double>::infinity()) == 10.0);
+    CHECK(y(1e6) == 0.0);
 }

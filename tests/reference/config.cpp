@@ -123,7 +123,13 @@ Status read_own_keys(const Keys& keys, Config& config) {
         ETNA_TRY(const std::size_t window, keys.size("attention.sliding_window", 0));
         config.windows.assign(config.layers, window);
     }
-    if (config.architecture == "qwen3moe") {
+    if (config.architecture == "gpt-oss") {
+        config.gate = GateKind::clamped_silu;
+        ETNA_TRY(const std::size_t window, keys.size("attention.sliding_window"));
+        for (std::size_t layer = 0; layer < config.layers; layer += 2)
+            config.windows[layer] = window;
+    }
+    if (config.architecture == "qwen3moe" || config.architecture == "gpt-oss") {
         ETNA_TRY(config.experts, keys.size("expert_count"));
         ETNA_TRY(config.experts_used, keys.size("expert_used_count"));
         ETNA_TRY(config.expert_feed_forward,
@@ -149,7 +155,8 @@ Status check(const Config& config) {
 Result<Config> read_config(const gguf::File& file) {
     Config config;
     config.architecture = file.text("general.architecture").value_or("");
-    constexpr std::string_view known[] = {"llama", "qwen2", "qwen3", "qwen3moe", "phi3", "gemma2", "gemma3"};
+    constexpr std::string_view known[] = {"llama", "qwen2",  "qwen3",  "qwen3moe",
+                                          "phi3",  "gemma2", "gemma3", "gpt-oss"};
     if (std::find(std::begin(known), std::end(known), config.architecture) == std::end(known)) {
         return Error{.kind = ErrorKind::unsupported,
                      .message =

@@ -12,10 +12,10 @@
 namespace etna::reference {
 
 /// Activation function of a gate.
-enum class GateKind { silu, gelu };
+enum class GateKind { silu, gelu, clamped_silu };
 
 /// The hyperparameters in a GGUF file's metadata, for the architectures `llama`, `qwen2`, `qwen3`,
-/// `qwen3moe`, `phi3`, `gemma2` and `gemma3`.
+/// `qwen3moe`, `phi3`, `gemma2`, `gemma3` and `gpt-oss`.
 struct Config {
     std::string architecture;
     std::size_t context_tokens = 0; ///< context of training
@@ -46,9 +46,9 @@ struct Config {
 /// as many as heads, head length = width / heads, rotated = head length, base 10000, no scaling (a scaling
 /// factor without a type is linear), YaRN's original context = context_length, its betas 32 and 1, attention
 /// factor 1; gemma2: every second layer without window, windows of 4096, soft caps of 50 and 30; gemma3:
-/// every sixth layer without window, windows rotate with base 10000 unscaled. Errors: unsupported
-/// (architecture, scaling type, values of another length than keys), corrupt (a key that is missing, of the
-/// wrong type, zero, or contradicts another).
+/// every sixth layer without window, windows rotate with base 10000 unscaled. gpt-oss: every second layer
+/// without window. Errors: unsupported (architecture, scaling type, values of another length than keys),
+/// corrupt (a key that is missing, of the wrong type, zero, or contradicts another).
 Result<Config> read_config(const gguf::File& file);
 
 } // namespace etna::reference

@@ -34,11 +34,24 @@ void append(const Vector& entry, Vector& entries) {
 }
 
 Vector gated(GateKind kind, View gate, View up) {
-    return kind == GateKind::gelu ? geglu(gate, up) : swiglu(gate, up);
+    switch (kind) {
+    case GateKind::gelu:
+        return geglu(gate, up);
+    case GateKind::clamped_silu:
+        return clamped_swiglu(gate, up);
+    case GateKind::silu:
+        break;
+    }
+    return swiglu(gate, up);
 }
 
 Vector normalise_if(View x, View weight, double epsilon) {
     return weight.empty() ? Vector(x.begin(), x.end()) : rms_norm(x, weight, epsilon);
+}
+
+/// The sum, or x alone without a bias.
+Vector add_if(Vector x, View bias) {
+    return bias.empty() ? x : add(x, bias);
 }
 
 } // namespace
@@ -84,16 +97,23 @@ Vector ReferenceModel::feed_forward(const LayerWeights& layer, View x, Units uni
             gated(config_.gate, linear_on(units, layer.gate, x), linear_on(units, layer.up, x));
         return linear_on(units, layer.down, inner);
     }
-    Vector sum(config_.width, 0.0);
-    for (const ExpertShare& chosen : choose_experts(linear(layer.router, x), config_.experts_used)) {
-        const std::size_t i = chosen.expert;
-        const Vector inner =
-            gated(config_.gate, linear(layer.expert_gates[i], x), linear(layer.expert_ups[i], x));
-        const Vector one = linear(layer.expert_downs[i], inner);
-        for (std::size_t k = 0; k < sum.size(); ++k)
-            sum[k] += chosen.share * one[k];
+    return experts(layer, x);
+}
+
+Vector ReferenceModel::experts(const LayerWeights& layer, View x) const {
+    const auto bias_of = [](const Matrix& biases, std::size_t expert) {
+        return biases.rows == 0 ? View() : biases.row(expert);
+    };
+    const std::vector<ExpertShare> chosen =
+        choose_experts(add_if(linear(layer.router, x), layer.router_bias), config_.experts_used);
+    Matrix outputs{.rows = chosen.size(), .columns = config_.width, .values = {}};
+    for (const ExpertShare& share : chosen) {
+        const std::size_t i = share.expert;
+        const Vector gate = add_if(linear(layer.expert_gates[i], x), bias_of(layer.expert_gate_biases, i));
+        const Vector up = add_if(linear(layer.expert_ups[i], x), bias_of(layer.expert_up_biases, i));
+        append(linear(layer.expert_downs[i], gated(config_.gate, gate, up)), outputs.values);
     }
-    return sum;
+    return mix_experts(chosen, outputs, layer.expert_down_biases);
 }
 
 Vector ReferenceModel::attend(std::size_t layer_index, View x, std::size_t index, uint32_t position,
@@ -117,8 +137,8 @@ Vector ReferenceModel::attend(std::size_t layer_index, View x, std::size_t index
                                .scale = config_.attention_scale,
                                .soft_cap = config_.attention_soft_cap};
     const std::size_t begin = window > 0 && index + 1 > window ? index + 1 - window : 0;
-    return linear_on(units, layer.attention_output,
-                     attention(shape, query, stored.keys, stored.values, {begin, index + 1}));
+    const Vector heads = attention(shape, query, stored.keys, stored.values, {begin, index + 1}, layer.sinks);
+    return add_if(linear_on(units, layer.attention_output, heads), layer.output_bias);
 }
 
 Vector ReferenceModel::hidden(TokenId token, std::size_t index, uint32_t position, Cache& cache,

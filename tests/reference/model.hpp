@@ -38,9 +38,10 @@ struct Cache {
 ///     x += W_down swiglu(W_gate m, W_up m)                                      m = rms_norm(x)
 /// and logits = W_head rms_norm(x). The per-head norm of queries and keys belongs to qwen3, qwen3moe and
 /// gemma3; gemma3 also scales the embedding, has a GELU gate, post-norms, and separate RoPE parameters in
-/// sliding-window layers; in qwen3moe the second line is a mixture of the experts that a router selects.
-/// Sources: LLaMA (arXiv 2302.13971), Llama 2 (2307.09288), Qwen2 (2407.10671), Qwen3 (2505.09388), Phi 3
-/// (2404.14219), LongRoPE (2402.13753), Gemma 2 and 3 (2408.00118, 2503.19786); tensors as GGUF names them.
+/// sliding-window layers; in qwen3moe the second line is a mixture of the experts that a router selects, in
+/// gpt-oss too, which has biases, a sink in each softmax, and a clamped gate. Sources: LLaMA (arXiv
+/// 2302.13971), Llama 2 (2307.09288), Qwen2 (2407.10671), Qwen3 (2505.09388), Phi 3 (2404.14219), LongRoPE
+/// (2402.13753), Gemma 2 and 3 (2408.00118, 2503.19786), gpt-oss (2508.10925); tensors as GGUF names them.
 /// Immutable after load; thread-safe if each thread has a separate Cache.
 class ReferenceModel {
 public:
@@ -82,6 +83,7 @@ private:
     [[nodiscard]] Vector attend(std::size_t layer_index, View x, std::size_t index, uint32_t position,
                                 const Cache& cache, Cache::Layer& stored, Units units) const;
     [[nodiscard]] Vector feed_forward(const LayerWeights& layer, View x, Units units) const;
+    [[nodiscard]] Vector experts(const LayerWeights& layer, View x) const;
 
     Config config_;
     Weights weights_;

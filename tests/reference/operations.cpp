@@ -86,6 +86,18 @@ Vector geglu(View gate, View up) {
     return y;
 }
 
+Vector clamped_swiglu(View gate, View up) {
+    assert(gate.size() == up.size());
+    constexpr double limit = 7;
+    Vector y;
+    for (std::size_t i = 0; i < gate.size(); ++i) {
+        const double z = std::min(gate[i], limit);
+        const double sigmoid = 1 / (1 + std::exp(-1.702 * z));
+        y.push_back((std::clamp(up[i], -limit, limit) + 1) * z * sigmoid);
+    }
+    return y;
+}
+
 double soft_cap(double x, double cap) {
     return cap * std::tanh(x / cap);
 }
@@ -102,6 +114,18 @@ std::vector<ExpertShare> choose_experts(View router, std::size_t used) {
     for (ExpertShare& one : chosen)
         one.share /= sum;
     return chosen;
+}
+
+Vector mix_experts(std::span<const ExpertShare> chosen, const Matrix& outputs, const Matrix& biases) {
+    assert(outputs.rows == chosen.size());
+    Vector sum(outputs.columns, 0.0);
+    for (std::size_t i = 0; i < chosen.size(); ++i) {
+        for (std::size_t k = 0; k < sum.size(); ++k) {
+            const double bias = biases.rows == 0 ? 0 : biases.row(chosen[i].expert)[k];
+            sum[k] += chosen[i].share * (outputs.row(i)[k] + bias);
+        }
+    }
+    return sum;
 }
 
 double log_sum_exp(View x) {

@@ -38,6 +38,10 @@ Vector swiglu(View gate, View up);
 /// Gimpel, arXiv 1606.08415.
 Vector geglu(View gate, View up);
 
+/// (u + 1) z / (1 + exp(-1.702 z)) with z = min(gate_i, 7), u = up_i kept within [-7, 7]. gpt-oss, arXiv
+/// 2508.10925.
+Vector clamped_swiglu(View gate, View up);
+
 /// cap * tanh(x / cap). Gemma 2, arXiv 2408.00118.
 double soft_cap(double x, double cap);
 
@@ -50,6 +54,10 @@ struct ExpertShare {
 /// The `used` largest of softmax(router), smaller number first among equals, their shares brought to the
 /// sum 1. Precondition: 1 <= used <= size. Shazeer et al., arXiv 1701.06538; Qwen3, arXiv 2505.09388.
 std::vector<ExpertShare> choose_experts(View router, std::size_t used);
+
+/// sum_i share_i (outputs_i + bias of expert_i). `outputs` [chosen, width]; `biases` [experts, width], or
+/// without rows: none.
+Vector mix_experts(std::span<const ExpertShare> chosen, const Matrix& outputs, const Matrix& biases);
 
 /// log(sum_i exp(x_i)), without overflow. -infinity entries count nothing. Precondition: not empty.
 double log_sum_exp(View x);

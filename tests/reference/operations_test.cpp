@@ -68,6 +68,29 @@ TEST_CASE("swiglu follows its formula at points known by hand and in the limits"
     CHECK(y[3] == 0.0);
 }
 
+TEST_CASE("clamped swiglu follows its formula at points known by hand and beyond its limits") {
+    const double third = -std::log(2.0) / 1.702; // sigmoid(1.702 third) = 1 / 3
+    const double seven = 7 / (1 + std::exp(-11.914));
+    const Vector y = clamped_swiglu(Vector{0, third, third, 7, 900, 900, -900, third},
+                                    Vector{5, 0, 5, 0, 0, 900, 2, -900});
+    CHECK(y[0] == 0.0);
+    CHECK(y[1] == Approx(third / 3).epsilon(1e-14));
+    CHECK(y[2] == Approx(2 * third).epsilon(1e-14));
+    CHECK(y[3] == Approx(seven).epsilon(1e-14));
+    CHECK(y[4] == Approx(seven).epsilon(1e-14));
+    CHECK(y[5] == Approx(8 * seven).epsilon(1e-14));
+    CHECK(y[6] == 0.0);
+    CHECK(y[7] == Approx(-2 * third).epsilon(1e-14));
+}
+
+TEST_CASE("experts are mixed by their shares, each with its own bias") {
+    const std::vector<ExpertShare> chosen{{.expert = 2, .share = 0.75}, {.expert = 0, .share = 0.25}};
+    const Matrix outputs{.rows = 2, .columns = 2, .values = {4, 8, 12, -4}};
+    CHECK(mix_experts(chosen, outputs, {}) == Vector{6, 5});
+    const Matrix biases{.rows = 3, .columns = 2, .values = {100, 200, 1e9, 1e9, 4, 8}};
+    CHECK(mix_experts(chosen, outputs, biases) == Vector{34, 61});
+}
+
 TEST_CASE("log-sum-exp of equal logits is the logit plus the log of their number, however large they are") {
     CHECK(log_sum_exp(Vector{7}) == 7.0);
     CHECK(log_sum_exp(Vector{1000, 1000, 1000}) == Approx(1000 + std::log(3.0)).epsilon(1e-15));

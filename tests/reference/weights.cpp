@@ -118,6 +118,10 @@ Status load_attention(Tensors& tensors, const Config& config, const std::string&
     }
     ETNA_TRY(layer.attention_output,
              tensors.matrix(block + "attn_output.weight", config.width, query_length));
+    if (config.architecture == "gpt-oss") {
+        ETNA_TRY(layer.output_bias, tensors.vector(block + "attn_output.bias", config.width));
+        ETNA_TRY(layer.sinks, tensors.vector(block + "attn_sinks.weight", config.heads));
+    }
     if (is_gemma(config)) {
         ETNA_TRY(layer.post_attention_norm,
                  tensors.vector(block + "post_attention_norm.weight", config.width));
@@ -132,12 +136,21 @@ Status load_experts(Tensors& tensors, const Config& config, const std::string& b
     ETNA_TRY(layer.expert_gates, tensors.stack(block + "ffn_gate_exps.weight", count, length, config.width));
     ETNA_TRY(layer.expert_ups, tensors.stack(block + "ffn_up_exps.weight", count, length, config.width));
     ETNA_TRY(layer.expert_downs, tensors.stack(block + "ffn_down_exps.weight", count, config.width, length));
+    if (config.architecture == "gpt-oss") {
+        ETNA_TRY(layer.router_bias, tensors.vector(block + "ffn_gate_inp.bias", count));
+        ETNA_TRY(layer.expert_gate_biases, tensors.matrix(block + "ffn_gate_exps.bias", count, length));
+        ETNA_TRY(layer.expert_up_biases, tensors.matrix(block + "ffn_up_exps.bias", count, length));
+        ETNA_TRY(layer.expert_down_biases, tensors.matrix(block + "ffn_down_exps.bias", count, config.width));
+    }
     return {};
 }
 
 Status load_feed_forward(Tensors& tensors, const Config& config, const std::string& block,
                          LayerWeights& layer) {
-    ETNA_TRY(layer.feed_forward_norm, tensors.vector(block + "ffn_norm.weight", config.width));
+    const bool is_gpt_oss = config.architecture == "gpt-oss";
+    ETNA_TRY(layer.feed_forward_norm,
+             tensors.vector(block + (is_gpt_oss ? "post_attention_norm.weight" : "ffn_norm.weight"),
+                            config.width));
     if (is_gemma(config)) {
         ETNA_TRY(layer.post_feed_forward_norm, tensors.vector(block + "post_ffw_norm.weight", config.width));
     }

@@ -19,10 +19,12 @@ struct LayerWeights {
     Vector query_bias;        ///< attn_q.bias [heads * head length], optional
     Vector key_bias;          ///< attn_k.bias [kv heads * head length], optional
     Vector value_bias;        ///< attn_v.bias [kv heads * head length], optional
+    Vector output_bias;       ///< attn_output.bias [width], gpt-oss
+    Vector sinks;             ///< attn_sinks [heads], gpt-oss
     Vector query_norm;        ///< attn_q_norm [head length], qwen3, qwen3moe and gemma3
     Vector key_norm;          ///< attn_k_norm [head length], the same
     Matrix attention_output;  ///< attn_output [width, heads * head length]
-    Vector feed_forward_norm; ///< ffn_norm [width]
+    Vector feed_forward_norm; ///< ffn_norm [width]; post_attention_norm in gpt-oss
     Matrix gate;              ///< ffn_gate [feed forward, width]
     Matrix up;                ///< ffn_up [feed forward, width]
     Matrix down;              ///< ffn_down [width, feed forward]
@@ -30,10 +32,15 @@ struct LayerWeights {
     Vector post_attention_norm;    ///< post_attention_norm [width], gemma2 and gemma3
     Vector post_feed_forward_norm; ///< post_ffw_norm [width], gemma2 and gemma3
 
-    Matrix router; ///< ffn_gate_inp [experts, width], qwen3moe, which has the following for gate, up and down
+    Matrix router; ///< ffn_gate_inp [experts, width], qwen3moe and gpt-oss, which have the following for
+                   ///< gate, up and down
     std::vector<Matrix> expert_gates; ///< ffn_gate_exps, each [expert feed forward, width]
     std::vector<Matrix> expert_ups;   ///< ffn_up_exps
     std::vector<Matrix> expert_downs; ///< ffn_down_exps, each [width, expert feed forward]
+    Vector router_bias;               ///< ffn_gate_inp.bias [experts], gpt-oss
+    Matrix expert_gate_biases;        ///< ffn_gate_exps.bias [experts, expert feed forward], gpt-oss
+    Matrix expert_up_biases;          ///< ffn_up_exps.bias, the same
+    Matrix expert_down_biases;        ///< ffn_down_exps.bias [experts, width], gpt-oss
 };
 
 /// Everything in double precision.

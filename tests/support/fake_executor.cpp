@@ -30,6 +30,7 @@ std::vector<engine::Candidate> best(std::span<const float> logits, uint32_t coun
 
 engine::Limits fake_limits() {
     return {.vocabulary = 64,
+            .width = 3,
             .page_tokens = 4,
             .context_tokens = 256,
             .batch_rows_max = 16,
@@ -61,6 +62,10 @@ Result<engine::Ticket> FakeExecutor::submit(const engine::Batch& batch) {
         options_.on_submit(batch);
     Submission submission{
         .copies = batch.copies, .rows = batch.rows, .sequences = {}, .ticket = next_ticket_++, .done = {}};
+    for (engine::Row& row : submission.rows) {
+        if (row.input == engine::RowInput::embedding)
+            row.value = fake_token(batch.embeddings[row.value]);
+    }
     for (const engine::SequenceView& view : batch.sequences) {
         PageTables& tables = submission.sequences.emplace_back();
         for (const auto& pages : view.pages)
@@ -158,6 +163,8 @@ Result<engine::RowOutput> FakeExecutor::answer(const engine::Row& row, const Pag
         output.logit = choice.logit;
     }
     output.candidates = best(logits, row.candidates);
+    if (row.output_kind == engine::OutputKind::hidden)
+        output.hidden = model_.hidden(visible, options_.limits.width);
     if (row.output_kind == engine::OutputKind::logits)
         output.logits = std::move(logits);
     return output;

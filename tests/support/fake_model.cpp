@@ -1,6 +1,7 @@
 #include "tests/support/fake_model.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 
 namespace etna::test {
@@ -51,12 +52,32 @@ std::optional<TokenId> scripted_token(const FakeScript& script, std::span<const 
     return script.continuation[std::min(entries.size() - prompt.size(), script.continuation.size() - 1)];
 }
 
-} // namespace
-
-std::vector<float> FakeModel::logits(std::span<const std::vector<FakeEntry>> groups) const {
+uint64_t hash_of(std::span<const std::vector<FakeEntry>> groups) {
     uint64_t state = groups.size();
     for (const auto& entries : groups)
         state = mix(state ^ hash(entries));
+    return state;
+}
+
+} // namespace
+
+TokenId fake_token(std::span<const float> embedding) {
+    uint64_t state = embedding.size();
+    for (const float value : embedding)
+        state = mix(state ^ std::bit_cast<uint32_t>(value));
+    return static_cast<TokenId>(state) | 0x80000000U;
+}
+
+std::vector<float> FakeModel::hidden(std::span<const std::vector<FakeEntry>> groups, uint32_t width) const {
+    const uint64_t state = mix(hash_of(groups) ^ vocabulary);
+    std::vector<float> result(width);
+    for (uint32_t i = 0; i < width; ++i)
+        result[i] = static_cast<float>(mix(state ^ mix(i)) >> 40) * 0x1p-20F - 8;
+    return result;
+}
+
+std::vector<float> FakeModel::logits(std::span<const std::vector<FakeEntry>> groups) const {
+    const uint64_t state = hash_of(groups);
     std::vector<float> result(vocabulary);
     for (uint32_t token = 0; token < vocabulary; ++token)
         result[token] = static_cast<float>(mix(state ^ mix(token)) >> 40) * 0x1p-20F - 8;

@@ -19,6 +19,9 @@ struct FakeEntry {
     bool written = false;
 };
 
+/// What stands for an embedding in FakeEntry::token: a hash of its numbers above every token id.
+TokenId fake_token(std::span<const float> embedding);
+
 /// An answer of the model: `continuation` after `prompt`, and then the last token of `continuation` again and
 /// again, so that it should be an end token. The prompt ends with the last prefill row; runs of decode rows
 /// in it are earlier answers.
@@ -35,6 +38,10 @@ struct FakeModel {
 
     /// `groups[g]`: the entries that a row attends to in cache group g, its own among them.
     [[nodiscard]] std::vector<float> logits(std::span<const std::vector<FakeEntry>> groups) const;
+
+    /// A hidden state of `width` numbers of the same entries.
+    [[nodiscard]] std::vector<float> hidden(std::span<const std::vector<FakeEntry>> groups,
+                                            uint32_t width) const;
 };
 
 } // namespace etna::test

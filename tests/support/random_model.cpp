@@ -47,14 +47,24 @@ public:
     }
 
     /// Around 0.
-    void bias(const std::string& name, uint32_t size) {
-        std::vector<float> values(size);
-        for (float& value : values)
-            value = static_cast<float>(0.3 * numbers_.normal());
-        vector(name, values);
+    void bias(const std::string& name, uint32_t size) { vector(name, around_zero(size)); }
+
+    /// `count` vectors in one tensor, around 0.
+    void biases(const std::string& name, uint32_t count, uint32_t size) {
+        writer_.add_tensor({name,
+                            type_number(WeightFormat::f32),
+                            {size, count},
+                            encode(around_zero(std::size_t{count} * size), WeightFormat::f32)});
     }
 
 private:
+    std::vector<float> around_zero(std::size_t size) {
+        std::vector<float> values(size);
+        for (float& value : values)
+            value = static_cast<float>(0.3 * numbers_.normal());
+        return values;
+    }
+
     void add(const std::string& name, const std::vector<uint64_t>& shape, WeightFormat format,
              double deviation) {
         if (shape[0] % block_elements(format) != 0) {
@@ -92,7 +102,11 @@ bool is_gemma(RandomArchitecture architecture) {
 
 bool has_bpe(RandomArchitecture architecture) {
     return architecture == RandomArchitecture::qwen2 || architecture == RandomArchitecture::qwen3 ||
-           architecture == RandomArchitecture::qwen3moe;
+           architecture == RandomArchitecture::qwen3moe || architecture == RandomArchitecture::gpt_oss;
+}
+
+bool has_experts(RandomArchitecture architecture) {
+    return architecture == RandomArchitecture::qwen3moe || architecture == RandomArchitecture::gpt_oss;
 }
 
 void add_rope_keys(GgufWriter& writer, const RandomModelOptions& options, const std::string& prefix) {
@@ -116,11 +130,13 @@ void add_rope_keys(GgufWriter& writer, const RandomModelOptions& options, const 
 
 /// Keys that one architecture alone has.
 void add_own_keys(GgufWriter& writer, const RandomModelOptions& options, const std::string& prefix) {
-    if (options.architecture == RandomArchitecture::qwen3moe) {
+    if (has_experts(options.architecture)) {
         writer.add(prefix + "expert_count", options.experts);
         writer.add(prefix + "expert_used_count", options.experts_used);
         writer.add(prefix + "expert_feed_forward_length", options.expert_feed_forward);
     }
+    if (options.architecture == RandomArchitecture::gpt_oss)
+        writer.add(prefix + "attention.sliding_window", options.window);
     if (options.architecture == RandomArchitecture::phi3 && options.window != 0)
         writer.add(prefix + "attention.sliding_window", options.window);
     if (!is_gemma(options.architecture))
@@ -207,10 +223,15 @@ public:
             matrix("attn_v", key_value, options_.embedding);
         }
         matrix("attn_output", options_.embedding, query);
-        if (options_.architecture == RandomArchitecture::qwen2) {
+        const bool is_gpt_oss = options_.architecture == RandomArchitecture::gpt_oss;
+        if (options_.architecture == RandomArchitecture::qwen2 || is_gpt_oss) {
             tensors_.bias(prefix_ + "attn_q.bias", query);
             tensors_.bias(prefix_ + "attn_k.bias", key_value);
             tensors_.bias(prefix_ + "attn_v.bias", key_value);
+        }
+        if (is_gpt_oss) {
+            tensors_.bias(prefix_ + "attn_output.bias", options_.embedding);
+            tensors_.bias(prefix_ + "attn_sinks.weight", options_.heads);
         }
         if (options_.architecture == RandomArchitecture::qwen3 ||
             options_.architecture == RandomArchitecture::qwen3moe ||
@@ -223,12 +244,15 @@ public:
     }
 
     void add_feed_forward() {
-        norm("ffn_norm", options_.embedding);
-        if (options_.architecture == RandomArchitecture::qwen3moe) {
+        const bool is_gpt_oss = options_.architecture == RandomArchitecture::gpt_oss;
+        norm(is_gpt_oss ? "post_attention_norm" : "ffn_norm", options_.embedding);
+        if (has_experts(options_.architecture)) {
             matrix("ffn_gate_inp", options_.experts, options_.embedding);
             stack("ffn_gate_exps", options_.expert_feed_forward, options_.embedding);
             stack("ffn_up_exps", options_.expert_feed_forward, options_.embedding);
             stack("ffn_down_exps", options_.embedding, options_.expert_feed_forward);
+            if (is_gpt_oss)
+                add_expert_biases();
         } else if (options_.architecture == RandomArchitecture::phi3) {
             matrix("ffn_up", 2 * options_.feed_forward, options_.embedding);
             matrix("ffn_down", options_.embedding, options_.feed_forward);
@@ -242,6 +266,14 @@ public:
     }
 
 private:
+    void add_expert_biases() {
+        const uint32_t experts = options_.experts;
+        tensors_.bias(prefix_ + "ffn_gate_inp.bias", experts);
+        tensors_.biases(prefix_ + "ffn_gate_exps.bias", experts, options_.expert_feed_forward);
+        tensors_.biases(prefix_ + "ffn_up_exps.bias", experts, options_.expert_feed_forward);
+        tensors_.biases(prefix_ + "ffn_down_exps.bias", experts, options_.embedding);
+    }
+
     [[nodiscard]] WeightFormat format_of(std::string_view role) const {
         auto own = options_.role_formats.find(fmt::format("{}.{}", layer_, role));
         if (own == options_.role_formats.end())
@@ -283,6 +315,8 @@ std::string_view to_string(RandomArchitecture architecture) {
         return "qwen3moe";
     case RandomArchitecture::phi3:
         return "phi3";
+    case RandomArchitecture::gpt_oss:
+        return "gpt-oss";
     case RandomArchitecture::gemma2:
         return "gemma2";
     case RandomArchitecture::gemma3:

@@ -11,12 +11,12 @@
 
 namespace etna::test {
 
-enum class RandomArchitecture { llama, qwen2, qwen3, qwen3moe, phi3, gemma2, gemma3 };
+enum class RandomArchitecture { llama, qwen2, qwen3, qwen3moe, phi3, gemma2, gemma3, gpt_oss };
 
 constexpr RandomArchitecture all_random_architectures[] = {
-    RandomArchitecture::llama,    RandomArchitecture::qwen2, RandomArchitecture::qwen3,
-    RandomArchitecture::qwen3moe, RandomArchitecture::phi3,  RandomArchitecture::gemma2,
-    RandomArchitecture::gemma3,
+    RandomArchitecture::llama,    RandomArchitecture::qwen2,   RandomArchitecture::qwen3,
+    RandomArchitecture::qwen3moe, RandomArchitecture::phi3,    RandomArchitecture::gemma2,
+    RandomArchitecture::gemma3,   RandomArchitecture::gpt_oss,
 };
 
 /// The value of general.architecture.
@@ -65,7 +65,7 @@ struct RandomModelOptions {
     float rope_factor = 4.0F;
     uint32_t original_context = 64; ///< yarn and longrope
 
-    uint32_t window = 24;        ///< gemma2, gemma3, and phi3 unless 0
+    uint32_t window = 24;        ///< gemma2, gemma3, gpt-oss, and phi3 unless 0
     uint32_t window_pattern = 2; ///< gemma2, gemma3: every window_pattern-th layer has no window; 0: no key
     float attention_softcap = 0; ///< gemma2, gemma3; 0: no key
     float logit_softcap = 0;     ///< gemma2, gemma3; 0: no key

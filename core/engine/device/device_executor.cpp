@@ -90,12 +90,15 @@ RowOutput DeviceExecutor::read(const Submission& submission, std::size_t i) cons
         output.candidates.push_back(
             {.token = result.candidates[k].token, .logit = result.candidates[k].logit});
     }
-    if (row.output_kind == OutputKind::logits) {
-        const std::size_t row_bytes = limits_.vocabulary * sizeof(float);
-        output.logits.resize(limits_.vocabulary);
-        std::memcpy(output.logits.data(), submission.transfer.logits.mapped().data() + i * row_bytes,
-                    row_bytes);
-    }
+    const std::size_t at = i * readback_row_bytes(limits_);
+    const auto read_values = [&](std::vector<float>& values, uint32_t count) {
+        values.resize(count);
+        std::memcpy(values.data(), submission.transfer.values.mapped().data() + at, count * sizeof(float));
+    };
+    if (row.output_kind == OutputKind::logits)
+        read_values(output.logits, limits_.vocabulary);
+    if (row.output_kind == OutputKind::hidden)
+        read_values(output.hidden, limits_.width);
     return output;
 }
 

@@ -14,15 +14,15 @@ Result<Transfer> Transfer::create(vk::Device& device, const DevicePlan& plan, ui
     ETNA_TRY(transfer.upload, vk::Buffer::create(device, vk::MemoryDomain::upload, inputs, "step upload"));
     ETNA_TRY(transfer.results, vk::Buffer::create(device, vk::MemoryDomain::readback,
                                                   rows * sizeof(kernels::SampleResult), "step results"));
-    ETNA_TRY(transfer.logits, vk::Buffer::create(device, vk::MemoryDomain::readback,
-                                                 rows * limits.vocabulary * sizeof(float), "step logits"));
+    ETNA_TRY(transfer.values, vk::Buffer::create(device, vk::MemoryDomain::readback,
+                                                 rows * readback_row_bytes(limits), "step values"));
     return transfer;
 }
 
 DeviceModel::DeviceModel(std::unique_ptr<kernels::Library> library, model::Model model,
                          model::Workspace workspace, const DevicePlan& plan)
     : library_(std::move(library)), model_(std::move(model)), workspace_(std::move(workspace)),
-      inputs_(plan.limits, model_.rotaries()) {}
+      limits_(plan.limits), inputs_(plan.limits, model_.rotaries()) {}
 
 Result<std::unique_ptr<DeviceModel>>
 DeviceModel::load(std::unique_ptr<kernels::Library> library, const gguf::File& file,
@@ -82,14 +82,16 @@ void DeviceModel::copy_pages(vk::Recorder& recorder, const Batch& batch) const {
     }
 }
 
-void DeviceModel::copy_logits(vk::Recorder& recorder, const Transfer& transfer) const {
-    const kernels::Activations& logits = workspace_.activations().logits;
-    const uint64_t row_bytes = uint64_t{logits.columns} * sizeof(float);
+void DeviceModel::copy_values(vk::Recorder& recorder, const Transfer& transfer) const {
     for (std::size_t i = 0; i < output_rows().size(); ++i) {
-        if (output_rows()[i].output_kind == OutputKind::logits) {
-            recorder.copy(workspace_.logits_buffer(), i * logits.stride * sizeof(float), transfer.logits,
-                          i * row_bytes, row_bytes);
-        }
+        const OutputKind kind = output_rows()[i].output_kind;
+        if (kind != OutputKind::logits && kind != OutputKind::hidden)
+            continue;
+        const model::RowBuffer source =
+            kind == OutputKind::logits ? workspace_.logits() : workspace_.output_hidden();
+        const uint64_t bytes = uint64_t{source.rows.columns} * sizeof(float);
+        recorder.copy(source.buffer, i * source.rows.stride * sizeof(float), transfer.values,
+                      i * readback_row_bytes(limits_), bytes);
     }
 }
 
@@ -106,7 +108,7 @@ Result<vk::CommandBuffer> DeviceModel::record(const Batch& batch, const Transfer
                    .activations = workspace_.activations(),
                    .caches = caches_,
                    .step = step});
-    copy_logits(recorder, transfer);
+    copy_values(recorder, transfer);
     return recorder.finish();
 }
 

@@ -13,6 +13,7 @@
 #include "core/vk/device.hpp"
 #include "core/vk/recorder.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -21,11 +22,17 @@
 
 namespace etna::engine {
 
+/// Bytes of a row of Transfer::values.
+[[nodiscard]] inline uint64_t readback_row_bytes(const Limits& limits) {
+    return uint64_t{std::max(limits.vocabulary, limits.width)} * sizeof(float);
+}
+
 /// Host-visible memory of one submission, from submit() until its outputs are read.
 struct Transfer {
     vk::Buffer upload;  ///< bytes packed by StepInputs
     vk::Buffer results; ///< kernels::SampleResult [output_rows_max]
-    vk::Buffer logits;  ///< f32 [output_rows_max][vocabulary], rows with OutputKind::logits only
+    vk::Buffer values;  ///< [output_rows_max] of readback_row_bytes(): logits, or the hidden state, of the
+                        ///< rows that request them
     static Result<Transfer> create(vk::Device& device, const DevicePlan& plan, uint32_t rotary_dims);
 };
 
@@ -39,9 +46,9 @@ public:
     load(std::unique_ptr<kernels::Library> library, const gguf::File& file, const model::Blueprint& blueprint,
          const DevicePlan& plan, kernels::CacheFormats cache_formats, const model::Progress& progress);
 
-    /// Packs and records a step: upload, page copies, forward pass, logits to the host. Does not submit.
-    /// Precondition: check(batch, limits). Errors: internal (a missing barrier, with ETNA_CHECKS),
-    /// out_of_memory.
+    /// Packs and records a step: upload, page copies, forward pass, logits and hidden states to the host.
+    /// Does not submit. Precondition: check(batch, limits). Errors: internal (a missing barrier, with
+    /// ETNA_CHECKS), out_of_memory.
     Result<vk::CommandBuffer> record(const Batch& batch, const Transfer& transfer,
                                      const vk::RecorderOptions& options);
 
@@ -62,11 +69,12 @@ private:
                 const DevicePlan& plan);
     Status create_cache(const DevicePlan& plan, kernels::CacheFormats formats);
     void copy_pages(vk::Recorder& recorder, const Batch& batch) const;
-    void copy_logits(vk::Recorder& recorder, const Transfer& transfer) const;
+    void copy_values(vk::Recorder& recorder, const Transfer& transfer) const;
 
     std::unique_ptr<kernels::Library> library_;
     model::Model model_;
     model::Workspace workspace_;
+    Limits limits_;
     StepInputs inputs_; ///< borrows model_
     vk::Buffer input_buffer_;
     std::vector<LayerBuffers> cache_buffers_; ///< [layers]

@@ -176,6 +176,7 @@ Limits limits_for(const model::Config& config, const kernels::PlanTarget& target
     Limits limits;
     const bool is_cpu = target.profile.type == vk::DeviceType::cpu;
     limits.vocabulary = config.vocabulary;
+    limits.width = config.width;
     limits.page_tokens = kernels::page_tokens;
     limits.context_tokens = sizes.context_tokens > 0 ? sizes.context_tokens : config.context;
     limits.batch_rows_max =
@@ -191,8 +192,9 @@ Limits limits_for(const model::Config& config, const kernels::PlanTarget& target
 /// Bytes of the upload and input memory, results and logits of every submission that may be unread.
 uint64_t transfer_bytes(const model::Config& config, const Limits& limits) {
     const uint64_t inputs = step_input_bytes(limits, config.rotary_dims_max(), config.cache_groups.size());
-    const uint64_t outputs = uint64_t{limits.output_rows_max} *
-                             (sizeof(kernels::SampleResult) + uint64_t{config.vocabulary} * sizeof(float));
+    const uint64_t outputs =
+        uint64_t{limits.output_rows_max} *
+        (sizeof(kernels::SampleResult) + uint64_t{std::max(config.vocabulary, config.width)} * sizeof(float));
     return (limits.in_flight_max + 1) * inputs + limits.in_flight_max * outputs;
 }
 

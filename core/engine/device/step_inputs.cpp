@@ -34,6 +34,18 @@ uint32_t candidates_needed(const Row& row) {
     return std::max({row.candidates, draws ? row.sampling.top_k : 0, 1U});
 }
 
+uint32_t input_of(const Row& row) {
+    switch (row.input) {
+    case RowInput::slot:
+        return row.value | kernels::RowInfo::input_is_slot;
+    case RowInput::embedding:
+        return row.value | kernels::RowInfo::input_is_embedding;
+    case RowInput::token:
+        break;
+    }
+    return row.value;
+}
+
 /// Returns the page that position 0 would have if the held pages are consecutive; it wraps around below 0.
 std::optional<PageId> consecutive_from(std::span<const PageId> pages) {
     const auto held = std::find_if(pages.begin(), pages.end(), [](PageId page) { return page != no_page; });
@@ -54,7 +66,8 @@ uint64_t step_input_bytes(const Limits& limits, uint32_t rotary_dims, std::size_
     const uint64_t group = section_bytes(limits.batch_rows_max, sizeof(kernels::RowInfo)) +
                            section_bytes(limits.sequences_max * pages, sizeof(uint32_t)) +
                            section_bytes(uint64_t{limits.batch_rows_max} * rotary_dims, sizeof(float));
-    return groups * group + section_bytes(limits.output_rows_max, sizeof(uint32_t)) +
+    return groups * group + section_bytes(uint64_t{limits.batch_rows_max} * limits.width, sizeof(float)) +
+           section_bytes(limits.output_rows_max, sizeof(uint32_t)) +
            section_bytes(limits.output_rows_max, sizeof(kernels::SampleInfo));
 }
 
@@ -122,8 +135,7 @@ void StepInputs::pack_group(const Batch& batch, std::size_t group, MutableByteVi
     for (std::size_t i = 0; i < order_.size(); ++i) {
         const Row& row = batch.rows[order_[i]];
         const TableLocation& location = locations_[row.sequence];
-        infos[i] = {.input =
-                        row.input == RowInput::slot ? row.value | kernels::RowInfo::input_is_slot : row.value,
+        infos[i] = {.input = input_of(row),
                     .position = row.position,
                     .attend_begin = attend_begin(row, cache_groups_[group]),
                     .attend_end = row.attend_end,
@@ -145,6 +157,15 @@ void StepInputs::pack_angles(const Batch& batch, std::size_t group, MutableByteV
     const auto angles = take<float>(out, order_.size() * dims, angles_[group]);
     for (std::size_t i = 0; i < order_.size(); ++i)
         rotary.angles(batch.rows[order_[i]].rope_position[0], angles.subspan(i * dims, dims));
+}
+
+void StepInputs::pack_embeddings(const Batch& batch, MutableByteView out) {
+    const std::size_t width = batch.embeddings.empty() ? 0 : batch.embeddings.front().size();
+    has_embeddings_ = !batch.embeddings.empty();
+    const auto values = take<float>(out, batch.embeddings.size() * width, embeddings_);
+    for (std::size_t i = 0; i < batch.embeddings.size(); ++i)
+        std::copy(batch.embeddings[i].begin(), batch.embeddings[i].end(),
+                  values.begin() + static_cast<std::ptrdiff_t>(i * width));
 }
 
 void StepInputs::pack_outputs(const Batch& batch, MutableByteView out) {
@@ -172,6 +193,7 @@ void StepInputs::pack(const Batch& batch, MutableByteView out) {
         pack_group(batch, group, out);
         pack_angles(batch, group, out);
     }
+    pack_embeddings(batch, out);
     pack_outputs(batch, out);
 }
 
@@ -184,6 +206,7 @@ model::Step StepInputs::step(const vk::Range& inputs, const vk::Range& results) 
     return {.row_ranges = std::span(row_ranges_).first(range_count_),
             .rows = static_cast<uint32_t>(order_.size()),
             .groups = groups_,
+            .embeddings = has_embeddings_ ? embeddings_.in(inputs) : vk::Range{},
             .output_rows = static_cast<uint32_t>(output_rows_.size()),
             .output_indices = output_indices_.in(inputs),
             .sample_infos = sample_infos_.in(inputs),

@@ -68,6 +68,7 @@ private:
     void pack_group(const Batch& batch, std::size_t group, MutableByteView out);
     void pack_table(std::span<const PageId> pages, TableLocation& location);
     void pack_angles(const Batch& batch, std::size_t group, MutableByteView out);
+    void pack_embeddings(const Batch& batch, MutableByteView out);
     void pack_outputs(const Batch& batch, MutableByteView out);
 
     std::span<const model::Rotary> rotaries_;
@@ -86,6 +87,8 @@ private:
     std::vector<Section> tables_;          ///< [groups]
     std::vector<Section> angles_;          ///< [groups]
     std::vector<model::GroupInputs> groups_;
+    bool has_embeddings_ = false;
+    Section embeddings_;
     Section output_indices_;
     Section sample_infos_;
 };

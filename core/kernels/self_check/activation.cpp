@@ -3,6 +3,7 @@
 #include "core/kernels/self_check/problems.hpp"
 #include "core/kernels/soft_cap.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -11,38 +12,79 @@ namespace {
 
 constexpr uint32_t activation_columns = 131;
 constexpr uint32_t activation_rows = 3;
+constexpr uint32_t activation_size = activation_rows * activation_columns;
 
-/// x / (1 + exp(-z)), z = x or what makes it GELU by tanh; exp is good for 3 + 2 |z| units (Vulkan,
-/// "Precision of GLSL instructions"), and so is z itself if it is a polynomial.
-Bounded activated(Gate kind, double x) {
-    const double z =
-        kind == Gate::gelu ? 2 * std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x) : x;
+/// x / (1 + exp(-z)) u, with what a kind makes of gate and up as x, z and u. exp is good for 3 + 2 |z| units
+/// (Vulkan, "Precision of GLSL instructions"), and so is z itself if it is a polynomial.
+Bounded activated(Gate kind, double gate, double up) {
+    const bool is_clamped = kind == Gate::clamped_silu;
+    const double x = is_clamped ? std::min(gate, 7.0) : gate;
+    const double u = is_clamped ? std::clamp(up, -7.0, 7.0) + 1 : up;
+    double z = is_clamped ? 1.702 * x : x;
+    if (kind == Gate::gelu)
+        z = 2 * std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x);
     const double y = x / (1 + std::exp(-z));
-    return {y, (16 + 16 * std::abs(z)) * rounding * std::abs(y)};
+    const double y_error = (16 + 16 * std::abs(z)) * rounding * std::abs(y);
+    const double u_error = 4 * rounding * (std::abs(up) + 2);
+    return {y * u, y_error * std::abs(u) + u_error * std::abs(y)};
+}
+
+/// Gates in (-gate_size, gate_size), ups in (-up_size, up_size).
+void pose_gate(Trial& trial, Gate kind, float gate_size, float up_size) {
+    Noise noise(4);
+    std::vector<float> gate = noise.numbers(activation_size);
+    std::vector<float> up = noise.numbers(activation_size);
+    std::vector<Bounded> expected;
+    for (std::size_t i = 0; i < activation_size; ++i) {
+        gate[i] *= gate_size;
+        up[i] *= up_size;
+        expected.push_back(activated(kind, gate[i], up[i]));
+    }
+    const Activations gates = trial.put_rows(gate, activation_rows, activation_columns);
+    gate_multiply(trial.library(), trial.recorder(),
+                  {.gate = gates,
+                   .up = trial.put_rows(up, activation_rows, activation_columns),
+                   .count = activation_rows,
+                   .kind = kind});
+    trial.expect_rows(gates, 0, expected);
+}
+
+void pose_biases(Trial& trial) {
+    constexpr uint32_t experts = 4;
+    const std::vector<uint32_t> chosen{2, 0, 3};
+    Noise noise(14);
+    const std::vector<float> gate = noise.numbers(activation_size);
+    const std::vector<float> up = noise.numbers(activation_size);
+    const std::vector<float> gate_bias = noise.numbers(uint64_t{experts} * activation_columns);
+    const std::vector<float> up_bias = noise.numbers(uint64_t{experts} * activation_columns);
+    std::vector<Bounded> expected;
+    for (uint32_t i = 0; i < activation_size; ++i) {
+        const uint32_t at = chosen[i / activation_columns] * activation_columns + i % activation_columns;
+        Bounded one =
+            activated(Gate::clamped_silu, double{gate[i]} + gate_bias[at], double{up[i]} + up_bias[at]);
+        one.tolerance += 64 * rounding; // of the sums: all that they enter is below 10
+        expected.push_back(one);
+    }
+    const Activations gates = trial.put_rows(gate, activation_rows, activation_columns);
+    gate_multiply(trial.library(), trial.recorder(),
+                  {.gate = gates,
+                   .up = trial.put_rows(up, activation_rows, activation_columns),
+                   .count = activation_rows,
+                   .kind = Gate::clamped_silu,
+                   .biases = GateBiases{.gate = trial.put(gate_bias),
+                                        .up = trial.put(up_bias),
+                                        .experts = trial.put(chosen),
+                                        .expert_count = experts}});
+    trial.expect_rows(gates, 0, expected);
 }
 
 } // namespace
 
 void pose_gate_multiply(Trial& trial, const KernelUse&) {
-    for (const auto kind : {Gate::silu, Gate::gelu}) {
-        Noise noise(4);
-        std::vector<float> gate = noise.numbers(uint64_t{activation_rows} * activation_columns);
-        for (float& one : gate)
-            one *= 6;
-        const std::vector<float> up = noise.numbers(uint64_t{activation_rows} * activation_columns);
-        const Activations gates = trial.put_rows(gate, activation_rows, activation_columns);
-        gate_multiply(trial.library(), trial.recorder(),
-                      {.gate = gates,
-                       .up = trial.put_rows(up, activation_rows, activation_columns),
-                       .count = activation_rows,
-                       .kind = kind});
-        std::vector<Bounded> expected;
-        for (std::size_t i = 0; i < gate.size(); ++i) {
-            const Bounded y = activated(kind, gate[i]);
-            expected.push_back({y.value * up[i], y.tolerance * std::abs(up[i])});
-        }
-        trial.expect_rows(gates, 0, expected);
-    }
+    pose_gate(trial, Gate::silu, 6, 1);
+    pose_gate(trial, Gate::gelu, 6, 1);
+    pose_gate(trial, Gate::clamped_silu, 12, 10);
+    pose_biases(trial);
 }
 
 void pose_soft_cap(Trial& trial, const KernelUse&) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <optional>
 #include <span>
 
 namespace etna::kernels {
@@ -18,7 +19,7 @@ constexpr uint32_t head_stride = 24;
 constexpr uint32_t width = q_heads * head_dim;
 constexpr float scale = 0.3F;
 
-/// A softmax over keys [first, end) of one head and the values under it.
+/// A softmax over keys [first, end) of one head and its sink, and the values under it.
 struct Softmax {
     double largest = 0;
     double total = 0;              ///< of exp(score - largest)
@@ -32,6 +33,7 @@ struct Problem {
     const CacheContent& content;
     uint32_t kv_head;
     float softcap;
+    std::optional<float> sink; ///< a score whose value is zero
 };
 
 Softmax softmax_over(const Problem& problem, uint32_t first, uint32_t end) {
@@ -50,13 +52,17 @@ Softmax softmax_over(const Problem& problem, uint32_t first, uint32_t end) {
         scores.push_back(problem.softcap == 0 ? sum : problem.softcap * std::tanh(sum / problem.softcap));
         size = std::max(size, own_size * scale);
     }
+    if (problem.sink)
+        scores.push_back(*problem.sink);
     const auto [smallest, largest] = std::minmax_element(scores.begin(), scores.end());
     Softmax result{.largest = *largest, .mean = std::vector<double>(head_dim)};
     for (uint32_t i = 0; i < scores.size(); ++i) {
         const double weight = std::exp(scores[i] - result.largest);
+        result.total += weight;
+        if (i == end - first) // the sink
+            break;
         const double* value =
             problem.content.values.data() + std::size_t{(first + i) * kv_heads + problem.kv_head} * head_dim;
-        result.total += weight;
         for (uint32_t d = 0; d < head_dim; ++d)
             result.mean[d] += weight * value[d];
     }
@@ -83,6 +89,7 @@ struct Setup {
     TrialCache cache;
     std::vector<float> q;
     std::vector<KeyRange> keys; ///< [rows]
+    std::vector<float> sinks;   ///< [q_heads]; empty: none
     Attention operation;        ///< all but softcap and path
 
     [[nodiscard]] Problem problem(uint32_t row, uint32_t head, float softcap) const {
@@ -90,11 +97,12 @@ struct Setup {
                     std::span(q).subspan(std::size_t{row} * width + std::size_t{head} * head_dim, head_dim),
                 .content = content,
                 .kv_head = head / (q_heads / kv_heads),
-                .softcap = softcap};
+                .softcap = softcap,
+                .sink = sinks.empty() ? std::nullopt : std::optional(sinks[head])};
     }
 };
 
-Setup set_up(Trial& trial, CacheFormat format, std::vector<KeyRange> keys) {
+Setup set_up(Trial& trial, CacheFormat format, std::vector<KeyRange> keys, bool with_sinks) {
     Noise noise(10);
     Setup setup;
     const auto rows = static_cast<uint32_t>(keys.size());
@@ -119,12 +127,19 @@ Setup set_up(Trial& trial, CacheFormat format, std::vector<KeyRange> keys) {
                        .scale = scale,
                        .attend_max = attend_max};
     setup.keys = std::move(keys);
+    if (with_sinks) {
+        setup.sinks = noise.numbers(q_heads);
+        for (float& sink : setup.sinks)
+            sink *= 8;
+        setup.operation.sinks = trial.put(setup.sinks);
+    }
     return setup;
 }
 
 /// Rows whose keys lie in one KV split.
-void pose_whole(Trial& trial, CacheFormat format, std::vector<KeyRange> keys, float softcap) {
-    Setup setup = set_up(trial, format, std::move(keys));
+void pose_whole(Trial& trial, CacheFormat format, std::vector<KeyRange> keys, float softcap,
+                bool with_sinks) {
+    Setup setup = set_up(trial, format, std::move(keys), with_sinks);
     setup.operation.softcap = softcap;
     setup.operation.path = RowPath::prefill;
     attention(trial.library(), trial.recorder(), setup.operation);
@@ -159,18 +174,20 @@ bool partials_hold(ByteView content, const std::vector<Softmax>& exact) {
     return true;
 }
 
-/// A row whose keys span two KV splits.
-void pose_partial(Trial& trial, CacheFormat format) {
+/// A row whose keys span two KV splits. The first one counts the sinks.
+void pose_partial(Trial& trial, CacheFormat format, bool with_sinks) {
     const PlanTarget& target = trial.library().target();
     const uint32_t split_tokens = kv_split_tokens(target);
-    Setup setup = set_up(trial, format, {{0, split_tokens + 41}});
+    Setup setup = set_up(trial, format, {{0, split_tokens + 41}}, with_sinks);
     const uint64_t bytes = attention_partial_bytes(target, 1, setup.operation.attend_max, q_heads, head_dim);
     setup.operation.partials = trial.put(std::vector<uint32_t>(bytes / 4, 0xFFFFFFFFU));
     attention(trial.library(), trial.recorder(), setup.operation);
     std::vector<Softmax> exact;
     for (uint32_t head = 0; head < q_heads; ++head) {
         exact.push_back(softmax_over(setup.problem(0, head, 0), 0, split_tokens));
-        exact.push_back(softmax_over(setup.problem(0, head, 0), split_tokens, split_tokens + 41));
+        Problem second = setup.problem(0, head, 0);
+        second.sink.reset();
+        exact.push_back(softmax_over(second, split_tokens, split_tokens + 41));
     }
     trial.expect(setup.operation.partials,
                  [exact](ByteView content) { return partials_hold(content, exact); });
@@ -179,9 +196,11 @@ void pose_partial(Trial& trial, CacheFormat format) {
 } // namespace
 
 void pose_attention(Trial& trial, const KernelUse&) {
-    pose_whole(trial, CacheFormat::f32, {{0, 71}, {0, 34}, {0, 1}}, 0);
-    pose_whole(trial, CacheFormat::q8_0, {{30, 71}, {0, 34}, {0, 1}}, 2);
-    pose_partial(trial, CacheFormat::f16);
+    pose_whole(trial, CacheFormat::f32, {{0, 71}, {0, 34}, {0, 1}}, 0, false);
+    pose_whole(trial, CacheFormat::q8_0, {{30, 71}, {0, 34}, {0, 1}}, 2, false);
+    pose_whole(trial, CacheFormat::f16, {{30, 71}, {0, 34}, {0, 1}}, 0, true);
+    for (const bool with_sinks : {false, true})
+        pose_partial(trial, CacheFormat::f16, with_sinks);
 }
 
 void pose_attention_merge(Trial& trial, const KernelUse&) {

@@ -15,12 +15,19 @@ void pose_embed(Trial& trial, const KernelUse& use) {
     const uint32_t columns = odd_columns(use.format, 288);
     const NoiseMatrices table =
         put_weights(trial, noise, {.layout = layout, .rows = vocabulary, .columns = columns});
-    const std::vector<RowInfo> infos{{.input = 20}, {.input = 3}, {.input = slot | 1}, {.input = 999}};
+    const std::vector<RowInfo> infos{{.input = 20},
+                                     {.input = 3},
+                                     {.input = slot | 1},
+                                     {.input = 999},
+                                     {.input = RowInfo::input_is_embedding | 1}};
     const std::vector<uint32_t> tokens{20, 3, 13, vocabulary - 1};
-    const Activations output = trial.put_unset(4, columns);
+    constexpr uint32_t rows = 5;
+    const std::vector<float> embeddings = noise.numbers(2 * columns);
+    const Activations output = trial.put_unset(rows, columns);
     embed(trial.library(), trial.recorder(),
-          {.rows = {.infos = trial.put(infos), .first = 0, .count = 4},
+          {.rows = {.infos = trial.put(infos), .first = 0, .count = rows},
            .slots = trial.put(std::vector<uint32_t>{5, 13}),
+           .embeddings = trial.put(embeddings),
            .table = table.device,
            .output = output,
            .scale = 0.5F});
@@ -34,6 +41,8 @@ void pose_embed(Trial& trial, const KernelUse& use) {
             expected.push_back({value, is_exact ? 0 : 2 * rounding * std::abs(value)});
         }
     }
+    for (uint32_t k = 0; k < columns; ++k)
+        expected.push_back({embeddings[columns + k], 0});
     trial.expect_rows(output, 0, expected);
 }
 

@@ -44,6 +44,45 @@ bool groups_hold(const std::vector<uint32_t>& groups, const std::vector<uint32_t
     return std::all_of(times.begin(), times.end(), [](uint32_t count) { return count == 1; });
 }
 
+void pose_sum(Trial& trial, bool with_bias) {
+    constexpr uint32_t columns = 131;
+    Noise noise(7);
+    const std::vector<float> x = noise.numbers(uint64_t{pairs} * columns);
+    const std::vector<float> routing_weights = noise.numbers(pairs);
+    const std::vector<float> before = noise.numbers(uint64_t{routing_rows} * columns);
+    const std::vector<float> bias = noise.numbers(uint64_t{routing_experts} * columns);
+    std::vector<uint32_t> chosen(pairs);
+    for (uint32_t& expert : chosen)
+        expert = noise.bits() % routing_experts;
+    std::vector<Bounded> expected;
+    for (uint32_t row = 0; row < routing_rows; ++row) {
+        for (uint32_t k = 0; k < columns; ++k) {
+            double sum = before[row * columns + k];
+            double size = std::abs(sum);
+            for (uint32_t pair = row * routing_used; pair < (row + 1) * routing_used; ++pair) {
+                const double weight = routing_weights[pair];
+                const double value = x[pair * columns + k];
+                const double added = with_bias ? bias[chosen[pair] * columns + k] : 0;
+                sum += weight * (value + added);
+                size += std::abs(weight) * (std::abs(value) + std::abs(added));
+            }
+            expected.push_back({sum, (routing_used + 5) * rounding * size});
+        }
+    }
+    const Activations output = trial.put_rows(before, routing_rows, columns);
+    ExpertSum operation{.input = trial.put_rows(x, pairs, columns),
+                        .output = output,
+                        .choice = {.experts = trial.put(chosen),
+                                   .routing_weights = trial.put(routing_weights),
+                                   .count = routing_experts,
+                                   .experts_per_token = routing_used,
+                                   .rows = routing_rows}};
+    if (with_bias)
+        operation.bias = trial.put(bias);
+    expert_sum(trial.library(), trial.recorder(), operation);
+    trial.expect_rows(output, 0, expected);
+}
+
 } // namespace
 
 void pose_expert_route(Trial& trial, const KernelUse&) {
@@ -106,34 +145,8 @@ void pose_expert_group(Trial& trial, const KernelUse&) {
 }
 
 void pose_expert_sum(Trial& trial, const KernelUse&) {
-    constexpr uint32_t columns = 131;
-    Noise noise(7);
-    const std::vector<float> x = noise.numbers(uint64_t{pairs} * columns);
-    const std::vector<float> routing_weights = noise.numbers(pairs);
-    const std::vector<float> before = noise.numbers(uint64_t{routing_rows} * columns);
-    const Activations output = trial.put_rows(before, routing_rows, columns);
-    expert_sum(trial.library(), trial.recorder(),
-               {.input = trial.put_rows(x, pairs, columns),
-                .output = output,
-                .choice = {.experts = trial.put(std::vector<uint32_t>(pairs)),
-                           .routing_weights = trial.put(routing_weights),
-                           .count = routing_experts,
-                           .experts_per_token = routing_used,
-                           .rows = routing_rows}});
-    std::vector<Bounded> expected;
-    for (uint32_t row = 0; row < routing_rows; ++row) {
-        for (uint32_t k = 0; k < columns; ++k) {
-            double sum = before[row * columns + k];
-            double size = std::abs(sum);
-            for (uint32_t pair = row * routing_used; pair < (row + 1) * routing_used; ++pair) {
-                const double part = double{routing_weights[pair]} * x[pair * columns + k];
-                sum += part;
-                size += std::abs(part);
-            }
-            expected.push_back({sum, (routing_used + 4) * rounding * size});
-        }
-    }
-    trial.expect_rows(output, 0, expected);
+    pose_sum(trial, false);
+    pose_sum(trial, true);
 }
 
 } // namespace etna::kernels

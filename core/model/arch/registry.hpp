@@ -29,6 +29,7 @@ Result<const Architecture*> find_architecture(const gguf::File& file);
 // One file each: arch/<name>.cpp.
 extern const Architecture gemma2_architecture;
 extern const Architecture gemma3_architecture;
+extern const Architecture gpt_oss_architecture;
 extern const Architecture llama_architecture;
 extern const Architecture phi3_architecture;
 extern const Architecture qwen2_architecture;

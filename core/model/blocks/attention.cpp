@@ -18,6 +18,10 @@ std::string tensor_name(uint32_t layer, std::string_view name) {
     return fmt::format("blk.{}.{}", layer, name);
 }
 
+std::string post_norm_name(uint32_t layer) {
+    return tensor_name(layer, fmt::format("{}.weight", post_attention_norm));
+}
+
 LinearWeights linear_weights(const Weights& weights, uint32_t layer, std::string_view name) {
     return {.weight = weights.matrix(tensor_name(layer, fmt::format("{}.weight", name))),
             .bias = weights.find_vector(tensor_name(layer, fmt::format("{}.bias", name)))};
@@ -37,7 +41,8 @@ kernels::Attention attention_of(const Recording& recording, const AttentionBlock
             .softcap = block.softcap,
             .path = range.path,
             .attend_max = attend_max,
-            .partials = recording.activations.attention_partials};
+            .partials = recording.activations.attention_partials,
+            .sinks = block.sinks};
 }
 
 /// Decode rows per attention pass: as many as have room for their split-KV partials in the scratch buffer, at
@@ -111,14 +116,18 @@ void declare_attention(TensorTable& table, const Config& config, uint32_t layer,
         table.vector(name("attn_k.bias"), shape.kv_width(), presence);
         table.vector(name("attn_v.bias"), shape.kv_width(), presence);
     }
-    if (tensors.biases == Biases::any)
-        table.vector(name("attn_output.bias"), config.width, Presence::optional);
+    if (tensors.biases == Biases::any || tensors.biases == Biases::all) {
+        table.vector(name("attn_output.bias"), config.width,
+                     tensors.biases == Biases::any ? Presence::optional : Presence::required);
+    }
+    if (tensors.sinks)
+        table.vector(name("attn_sinks.weight"), shape.q_heads);
     if (tensors.head_norms) {
         table.vector(name("attn_q_norm.weight"), shape.head_dim);
         table.vector(name("attn_k_norm.weight"), shape.head_dim);
     }
     if (tensors.post_norm)
-        table.vector(name("post_attention_norm.weight"), config.width);
+        table.vector(post_norm_name(layer), config.width);
 }
 
 AttentionBlock attention_block(const Weights& weights, const Config& config, uint32_t layer) {
@@ -139,7 +148,10 @@ AttentionBlock attention_block(const Weights& weights, const Config& config, uin
             .softcap = config.attention_softcap,
             .group = shape.group,
             .nan_probe = attention_nan_probe(layer),
-            .post_norm = weights.find_vector(tensor_name(layer, "post_attention_norm.weight"))};
+            .post_norm = config.feed_forward_norm == post_attention_norm
+                             ? std::nullopt
+                             : weights.find_vector(post_norm_name(layer)),
+            .sinks = weights.find_vector(tensor_name(layer, "attn_sinks.weight"))};
 }
 
 void record(const Recording& recording, const AttentionBlock& block, const kernels::LayerCache& cache) {

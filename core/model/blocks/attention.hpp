@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 namespace etna::model {
 
@@ -31,12 +32,14 @@ struct AttentionBlock {
     uint32_t group = 0;     ///< cache group
     uint32_t nan_probe = 0; ///< number of its norm's probe
     std::optional<vk::Range> post_norm;
+    std::optional<vk::Range> sinks; ///< one more logit of each head, without a value
 };
 
 enum class Biases : uint8_t {
     none,
     any, ///< q, k, v and output may have one each
     qkv, ///< q, k and v have one each
+    all, ///< q, k, v and output have one each
 };
 
 /// Optional parts of an architecture's attention, in addition to norm, q, k, v and output.
@@ -44,8 +47,13 @@ struct AttentionTensors {
     Storage storage = Storage::separate; ///< fused: attn_qkv
     Biases biases = Biases::none;
     bool head_norms = false; ///< q and k heads are normalised
+    bool sinks = false;      ///< attn_sinks
     bool post_norm = false;  ///< the block's output is normalised before the residual add
 };
+
+/// Stem of the norm of an attention block's output; gpt-oss stores the norm before the experts under this
+/// name.
+constexpr std::string_view post_attention_norm = "post_attention_norm";
 
 /// Declares blk.<layer>.attn_* .
 void declare_attention(TensorTable& table, const Config& config, uint32_t layer, AttentionTensors tensors);

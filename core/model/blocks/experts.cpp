@@ -4,6 +4,8 @@
 #include "core/kernels/rms_norm.hpp"
 #include "core/model/nan_probe.hpp"
 
+#include <string_view>
+
 #include <fmt/format.h>
 
 namespace etna::model {
@@ -33,35 +35,50 @@ void record_inner(const Recording& recording, const ExpertsBlock& block,
     linear.output = activations.up;
     kernels::expert_linear(library, recorder, linear);
     recorder.barrier();
-    kernels::gate_multiply(library, recorder,
-                           {.gate = activations.gate,
-                            .up = activations.up,
-                            .first = 0,
-                            .count = choice.pairs(),
-                            .kind = block.gate_kind});
+    kernels::GateMultiply product{.gate = activations.gate,
+                                  .up = activations.up,
+                                  .first = 0,
+                                  .count = choice.pairs(),
+                                  .kind = block.gate_kind};
+    if (block.gate_bias && block.up_bias) {
+        product.biases = {.gate = *block.gate_bias,
+                          .up = *block.up_bias,
+                          .experts = choice.experts,
+                          .expert_count = choice.count};
+    }
+    kernels::gate_multiply(library, recorder, product);
 }
 
 } // namespace
 
-void declare_experts(TensorTable& table, const Config& config, uint32_t layer) {
+void declare_experts(TensorTable& table, const Config& config, uint32_t layer, ExpertTensors tensors) {
     const ExpertConfig& experts = config.experts;
-    const auto name = [&](const char* part) { return fmt::format("blk.{}.{}.weight", layer, part); };
-    table.vector(name("ffn_norm"), config.width);
-    table.matrix(name("ffn_gate_inp"), experts.count, config.width);
-    table.stack(name("ffn_gate_exps"), experts.count, experts.feed_forward, config.width);
-    table.stack(name("ffn_up_exps"), experts.count, experts.feed_forward, config.width);
-    table.stack(name("ffn_down_exps"), experts.count, config.width, experts.feed_forward);
+    const auto name = [&](std::string_view part) { return fmt::format("blk.{}.{}", layer, part); };
+    table.vector(name(config.feed_forward_norm) + ".weight", config.width);
+    table.matrix(name("ffn_gate_inp.weight"), experts.count, config.width);
+    table.stack(name("ffn_gate_exps.weight"), experts.count, experts.feed_forward, config.width);
+    table.stack(name("ffn_up_exps.weight"), experts.count, experts.feed_forward, config.width);
+    table.stack(name("ffn_down_exps.weight"), experts.count, config.width, experts.feed_forward);
+    if (!tensors.biases)
+        return;
+    table.vector(name("ffn_gate_inp.bias"), experts.count);
+    table.vectors(name("ffn_gate_exps.bias"), experts.count, experts.feed_forward);
+    table.vectors(name("ffn_up_exps.bias"), experts.count, experts.feed_forward);
+    table.vectors(name("ffn_down_exps.bias"), experts.count, config.width);
 }
 
 ExpertsBlock experts_block(const Weights& weights, const Config& config, uint32_t layer) {
-    const auto name = [&](const char* part) { return fmt::format("blk.{}.{}.weight", layer, part); };
-    return {.norm = weights.vector(name("ffn_norm")),
-            .router = {.weight = weights.matrix(name("ffn_gate_inp")),
-                       .bias = {},
+    const auto name = [&](std::string_view part) { return fmt::format("blk.{}.{}", layer, part); };
+    return {.norm = weights.vector(name(config.feed_forward_norm) + ".weight"),
+            .router = {.weight = weights.matrix(name("ffn_gate_inp.weight")),
+                       .bias = weights.find_vector(name("ffn_gate_inp.bias")),
                        .factors = kernels::OperandPrecision::f32}, // rounding could change the chosen expert
-            .gate = weights.stack(name("ffn_gate_exps")),
-            .up = weights.stack(name("ffn_up_exps")),
-            .down = weights.stack(name("ffn_down_exps")),
+            .gate = weights.stack(name("ffn_gate_exps.weight")),
+            .up = weights.stack(name("ffn_up_exps.weight")),
+            .down = weights.stack(name("ffn_down_exps.weight")),
+            .gate_bias = weights.find_vector(name("ffn_gate_exps.bias")),
+            .up_bias = weights.find_vector(name("ffn_up_exps.bias")),
+            .down_bias = weights.find_vector(name("ffn_down_exps.bias")),
             .gate_kind = config.gate,
             .experts_per_token = config.experts.experts_per_token,
             .epsilon = config.rms_epsilon,
@@ -99,9 +116,11 @@ void record(const Recording& recording, const ExpertsBlock& block) {
                             .choice = choice,
                             .groups = {activations.expert_groups}});
     recorder.barrier();
-    kernels::expert_sum(
-        library, recorder,
-        {.input = activations.expert_outputs, .output = activations.residual, .choice = choice});
+    kernels::expert_sum(library, recorder,
+                        {.input = activations.expert_outputs,
+                         .output = activations.residual,
+                         .choice = choice,
+                         .bias = block.down_bias});
 }
 
 } // namespace etna::model

@@ -9,6 +9,7 @@
 #include "core/model/weights.hpp"
 
 #include <cstdint>
+#include <optional>
 
 namespace etna::model {
 
@@ -20,14 +21,23 @@ struct ExpertsBlock {
     kernels::MatrixStack gate;
     kernels::MatrixStack up;
     kernels::MatrixStack down;
+    std::optional<vk::Range>
+        gate_bias; ///< f32 [experts, their feed_forward]; with up_bias and down_bias, or none
+    std::optional<vk::Range> up_bias;
+    std::optional<vk::Range> down_bias; ///< f32 [experts, width]
     kernels::Gate gate_kind = kernels::Gate::silu;
     uint32_t experts_per_token = 0;
     float epsilon = 0;
     uint32_t nan_probe = 0; ///< number of its norm's probe
 };
 
-/// Declares blk.<layer>.ffn_norm, ffn_gate_inp and ffn_*_exps.
-void declare_experts(TensorTable& table, const Config& config, uint32_t layer);
+/// Optional parts of an architecture's experts, in addition to norm, router, gate, up and down.
+struct ExpertTensors {
+    bool biases = false; ///< of the router, and of each expert's gate, up and down
+};
+
+/// Declares blk.<layer>.<norm>, ffn_gate_inp and ffn_*_exps.
+void declare_experts(TensorTable& table, const Config& config, uint32_t layer, ExpertTensors tensors = {});
 
 /// The block over tensors that declare_experts() declared.
 ExpertsBlock experts_block(const Weights& weights, const Config& config, uint32_t layer);

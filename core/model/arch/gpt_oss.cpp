@@ -1,0 +1,42 @@
+#include "core/model/arch/decoder.hpp"
+#include "core/model/arch/registry.hpp"
+
+#include <utility>
+
+// gpt-oss (arXiv 2508.10925): every second layer has full attention, the others a sliding window; a sink in
+// each head's softmax; biases throughout; experts with clamped SwiGLU; YaRN. The norm before the experts is
+// stored as post_attention_norm.
+namespace etna::model {
+namespace {
+
+Result<Config> read_gpt_oss(const gguf::File& file) {
+    MetadataReader reader(file, "gpt-oss");
+    Config config = read_common(reader, kernels::RotaryPairs::halves);
+    config.experts = read_experts(reader, config);
+    config.gate = kernels::Gate::clamped_silu;
+    config.feed_forward_norm = post_attention_norm;
+    CacheGroup local = config.cache_groups[0];
+    local.window_tokens = read_window(reader);
+    local.rotary.base = reader.number("rope.freq_base_swa", {.min = 1, .max = 1e12}, local.rotary.base);
+    if (local.window_tokens > 0)
+        alternate_windows(reader, config, 2, std::move(local));
+    ETNA_CHECK(reader.status());
+    return config;
+}
+
+TensorTable declare_gpt_oss(const Config& config) {
+    TensorTable table;
+    declare_ends(table, config);
+    for (uint32_t layer = 0; layer < config.layer_count(); ++layer) {
+        declare_attention(table, config, layer, {.biases = Biases::all, .sinks = true});
+        declare_experts(table, config, layer, {.biases = true});
+    }
+    return table;
+}
+
+} // namespace
+
+const Architecture gpt_oss_architecture{
+    .name = "gpt-oss", .read_config = read_gpt_oss, .declare = declare_gpt_oss, .assemble = assemble_decoder};
+
+} // namespace etna::model
