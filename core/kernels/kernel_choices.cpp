@@ -35,6 +35,12 @@ std::string_view name_of(Operation operation) {
         return "expert_linear";
     case Operation::expert_sum:
         return "expert_sum";
+    case Operation::short_convolution:
+        return "short_convolution";
+    case Operation::delta_net:
+        return "delta_net";
+    case Operation::gated_rms_norm:
+        return "gated_rms_norm";
     case Operation::sample_partial:
         return "sample_partial";
     case Operation::sample_finish:
@@ -104,6 +110,11 @@ void add_others(const PlanTarget& target, const KernelScope& scope, std::vector<
         add(Operation::expert_group, shaders::expert_group());
         add(Operation::expert_sum, shaders::expert_sum());
     }
+    if (scope.delta_nets) {
+        add(Operation::short_convolution, shaders::short_convolution());
+        add(Operation::delta_net, shaders::delta_net());
+        add(Operation::gated_rms_norm, reduced(target, shaders::gated_rms_norm));
+    }
     add(Operation::sample_partial, reduced(target, shaders::sample_partial));
     add(Operation::sample_finish, reduced(target, shaders::sample_finish));
 }
@@ -128,6 +139,7 @@ KernelScope KernelScope::everything() {
     KernelScope scope;
     for (auto* formats : {&scope.tables, &scope.matrices, &scope.stacks})
         formats->set();
+    scope.delta_nets = true;
     return scope;
 }
 

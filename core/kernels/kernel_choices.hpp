@@ -26,6 +26,9 @@ enum class Operation : uint8_t {
     expert_group,
     expert_linear,
     expert_sum,
+    short_convolution,
+    delta_net,
+    gated_rms_norm,
     sample_partial,
     sample_finish,
 };
@@ -47,6 +50,7 @@ struct KernelScope {
     std::bitset<format_count> tables = {};   ///< of embeddings
     std::bitset<format_count> matrices = {}; ///< of layers and head
     std::bitset<format_count> stacks = {};   ///< of experts' matrices; empty: no mixture of experts
+    bool delta_nets = false;                 ///< layers with a gated delta net
 
     static KernelScope everything();
 };

@@ -43,6 +43,12 @@ Pose& pose_of(Operation operation) {
         return pose_expert_linear;
     case Operation::expert_sum:
         return pose_expert_sum;
+    case Operation::short_convolution:
+        return pose_short_convolution;
+    case Operation::delta_net:
+        return pose_delta_net;
+    case Operation::gated_rms_norm:
+        return pose_gated_rms_norm;
     case Operation::sample_partial:
         return pose_sample_partial;
     case Operation::sample_finish:

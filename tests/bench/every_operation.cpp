@@ -1,14 +1,17 @@
 #include "tests/bench/every_operation.hpp"
 
 #include "core/kernels/attention.hpp"
+#include "core/kernels/delta_net.hpp"
 #include "core/kernels/embed.hpp"
 #include "core/kernels/experts.hpp"
 #include "core/kernels/gate_multiply.hpp"
+#include "core/kernels/gated_rms_norm.hpp"
 #include "core/kernels/linear.hpp"
 #include "core/kernels/policy.hpp"
 #include "core/kernels/rms_norm.hpp"
 #include "core/kernels/rotary_store.hpp"
 #include "core/kernels/sample.hpp"
+#include "core/kernels/short_convolution.hpp"
 #include "core/kernels/soft_cap.hpp"
 
 #include <string_view>
@@ -264,6 +267,46 @@ void add_elementwise(Cases& cases) {
                      }});
 }
 
+Sequences one_sequence(Space& space) {
+    return {.infos = space.take(), .count = 1, .rows = 1};
+}
+
+/// Qwen3.5-35B-A3B's layer.
+void add_delta_net(Cases& cases) {
+    constexpr DeltaShape shape{.key_heads = 16, .value_heads = 32, .key_dim = 128, .value_dim = 128};
+    cases.push_back({"short_convolution", [=](Library& library, vk::Recorder& recorder) {
+                         Space space;
+                         short_convolution(library, recorder,
+                                           {.sequences = one_sequence(space),
+                                            .input = activations(space, shape.qkv_columns()),
+                                            .output = activations(space, shape.qkv_columns()),
+                                            .weight = space.take(),
+                                            .ring = {.range = space.take(), .slots = 1, .places = 16}});
+                     }});
+    cases.push_back({"delta_net", [=](Library& library, vk::Recorder& recorder) {
+                         Space space;
+                         delta_net(library, recorder,
+                                   {.sequences = one_sequence(space),
+                                    .shape = shape,
+                                    .qkv = activations(space, shape.qkv_columns()),
+                                    .a = {.rows = activations(space, shape.value_heads)},
+                                    .b = {.rows = activations(space, shape.value_heads)},
+                                    .decay = space.take(),
+                                    .dt_bias = space.take(),
+                                    .states = {.states = space.take(), .pending = space.take(), .slots = 1},
+                                    .output = activations(space, shape.output_columns())});
+                     }});
+    cases.push_back({"gated_rms_norm", [=](Library& library, vk::Recorder& recorder) {
+                         Space space;
+                         gated_rms_norm(library, recorder,
+                                        {.values = activations(space, shape.output_columns()),
+                                         .gate = activations(space, shape.output_columns()),
+                                         .weight = space.take(),
+                                         .head_dim = shape.value_dim,
+                                         .count = 1});
+                     }});
+}
+
 void add_sample(Cases& cases) {
     cases.push_back({"sample", [](Library& library, vk::Recorder& recorder) {
                          Space space;
@@ -287,6 +330,7 @@ std::vector<OperationCase> every_operation(const PlanTarget& target) {
     add_experts(cases);
     add_heads(cases);
     add_elementwise(cases);
+    add_delta_net(cases);
     add_sample(cases);
     return cases;
 }

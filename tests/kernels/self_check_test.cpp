@@ -22,6 +22,7 @@ using Names = std::vector<std::string_view>;
 
 kernels::KernelScope scope_of(std::initializer_list<Format> formats) {
     kernels::KernelScope scope;
+    scope.delta_nets = true;
     for (const Format format : formats) {
         for (auto* set : {&scope.tables, &scope.matrices, &scope.stacks})
             set->set(static_cast<std::size_t>(format));
@@ -243,8 +244,11 @@ TEST_CASE("one wrong kernel in a sequence is distinguished from the others") {
         shaders::attention_merge(),
         shaders::expert_group(),
         shaders::expert_sum(),
+        shaders::short_convolution(),
+        shaders::delta_net(),
         reduced(target, shaders::rotary_store(Reduce::subgroup), shaders::rotary_store(Reduce::shared)),
         reduced(target, shaders::expert_route(Reduce::subgroup), shaders::expert_route(Reduce::shared)),
+        reduced(target, shaders::gated_rms_norm(Reduce::subgroup), shaders::gated_rms_norm(Reduce::shared)),
         reduced(target, shaders::sample_partial(Reduce::subgroup), shaders::sample_partial(Reduce::shared)),
         reduced(target, shaders::sample_finish(Reduce::subgroup), shaders::sample_finish(Reduce::shared)),
     };

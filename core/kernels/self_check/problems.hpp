@@ -30,6 +30,11 @@ Pose pose_expert_group;
 Pose pose_expert_linear;
 Pose pose_expert_sum;
 
+// delta_net.cpp
+Pose pose_short_convolution;
+Pose pose_delta_net;
+Pose pose_gated_rms_norm;
+
 // sample.cpp
 Pose pose_sample_partial;
 Pose pose_sample_finish;

@@ -1,0 +1,38 @@
+#pragma once
+
+#include "core/kernels/rows.hpp"
+#include "shaders/include/sequences.h"
+
+#include <cstdint>
+
+// Recurrent layers keep a state of fixed size per sequence, in a slot, instead of keys and values per
+// position. Drafts need no copy of a large state: memory holds the state before the last step's rows, which
+// are kept as `pending` inputs. A step first advances the state by those that were accepted, stores it, and
+// then computes its own rows, which become pending in the other half. Accepted drafts thus cost no pass over
+// the state and give the same bits as rows that came one per step. Rows of a prompt are committed at once
+// (commit_rows).
+//
+// A sequence starts with a zero state if none of its rows are committed yet (position == accepted), so that a
+// slot needs no initialization. Before its state is copied, a step with row_count 0 commits the accepted
+// rows.
+namespace etna::kernels {
+
+/// A sequence in a step, 24 bytes, on the device. Its flags: commit_rows, pending_parity. A step without
+/// commit_rows has at most pending_rows_max rows of the sequence and writes the half of `pending` that the
+/// next step reads: the caller changes pending_parity after each such step.
+using shaders::SequenceInfo;
+static_assert(sizeof(SequenceInfo) == 24);
+
+using shaders::commit_rows;
+using shaders::pending_parity;
+using shaders::pending_rows_max;
+
+/// The sequences of a step, each at most once: SequenceInfo [count].
+struct Sequences {
+    vk::Range infos = {};
+    uint32_t count = 0;
+    uint32_t rows = 0; ///< of the batch; first_row and row_count are clamped to them
+};
+constexpr uint32_t sequences_max = 65535; ///< the smallest limit of a grid's second dimension
+
+} // namespace etna::kernels

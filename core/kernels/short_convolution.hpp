@@ -1,0 +1,35 @@
+#pragma once
+
+#include "core/kernels/sequences.hpp"
+
+#include <cstdint>
+#include <optional>
+
+namespace etna::kernels {
+
+/// The last inputs of each sequence. Nothing is pending here: a rejected draft is overwritten by the next row
+/// at its position.
+struct ConvolutionRing {
+    vk::Range range = {}; ///< f32 [slots][places][channels]; position p is at p % places
+    uint32_t slots = 0;
+    uint32_t places = 0; ///< convolution_places() or a larger power of two
+};
+/// The fewest places that keep every input needed after any number of drafts was rejected.
+uint32_t convolution_places(uint32_t width);
+constexpr uint32_t convolution_width_max = 8;
+
+/// y[r][c] = silu(bias[c] + sum_d weight[c][d] x[position(r) - width + 1 + d][c]), silu(x) = x / (1 +
+/// exp(-x)), for the rows of each sequence; x before position 0 is zero. Source: arXiv 2312.00752,
+/// section 3.4.
+struct ShortConvolution {
+    Sequences sequences = {};
+    Activations input = {};
+    Activations output = {};            ///< not the input
+    vk::Range weight = {};              ///< f32 [channels][width], as GGUF files store ssm_conv1d
+    std::optional<vk::Range> bias = {}; ///< f32 [channels]
+    ConvolutionRing ring;
+    uint32_t width = 4; ///< at most convolution_width_max
+};
+void short_convolution(Library& library, vk::Recorder& recorder, const ShortConvolution& operation);
+
+} // namespace etna::kernels
