@@ -19,7 +19,7 @@ struct FakeEntry {
     bool written = false;
 };
 
-/// What stands for an embedding in FakeEntry::token: a hash of its numbers above every token id.
+/// Returns the FakeEntry::token of an embedding: a hash of its numbers, above every token id.
 TokenId fake_token(std::span<const float> embedding);
 
 /// An answer of the model: `continuation` after `prompt`, and then the last token of `continuation` again and
