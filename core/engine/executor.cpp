@@ -95,9 +95,10 @@ Status check_input(const Batch& batch, std::size_t i, const Limits& limits) {
     }
     ETNA_CHECK(is_below("embedding", batch.embeddings.size()));
     const std::size_t width = batch.embeddings[row.value].size();
-    if (width != limits.width)
+    if (width != limits.width) {
         return invalid("row {}: its embedding has {} values; the width of the model is {}", i, width,
                        limits.width);
+    }
     return {};
 }
 

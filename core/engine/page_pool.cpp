@@ -112,9 +112,10 @@ Status PagePool::verify_lists() const {
                 return Error{ErrorKind::internal, fmt::format("page {} is cached but not published", page)};
         }
     }
-    if (cached != cached_count_)
+    if (cached != cached_count_) {
         return Error{ErrorKind::internal,
                      fmt::format("{} cached pages are listed, not {}", cached, cached_count_)};
+    }
     for (PageId page = 0; page < page_count(); ++page) {
         const uint32_t expected = pages_[page].references == 0 ? 1 : 0;
         if (listed[page] != expected) {

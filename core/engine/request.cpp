@@ -21,9 +21,10 @@ Error refused(std::string message, std::string hint = {}) {
 Status check(const BeamOptions& beams) {
     if (beams.width == 0 || beams.width > beams_max)
         return refused(fmt::format("the beam width is {}, outside 1 to {}", beams.width, beams_max));
-    if (beams.answers == 0 || beams.answers > beams.width)
+    if (beams.answers == 0 || beams.answers > beams.width) {
         return refused(fmt::format("{} answers of {} beams; the maximum is one for each beam", beams.answers,
                                    beams.width));
+    }
     if (beams.groups == 0 || beams.width % beams.groups != 0) {
         return refused(fmt::format("{} beams cannot be divided into {} groups of equal size", beams.width,
                                    beams.groups));
@@ -40,19 +41,22 @@ Status check(const BeamOptions& beams) {
 }
 
 Status check(const Speculation& speculation, uint32_t vocabulary) {
-    if (speculation.tokens_max == 0 || speculation.tokens_max > drafts_max)
+    if (speculation.tokens_max == 0 || speculation.tokens_max > drafts_max) {
         return refused(fmt::format("the number of drafts per step is {}, outside 1 to {}",
                                    speculation.tokens_max, drafts_max));
-    if (speculation.lookup_ngram_max > ngram_max)
+    }
+    if (speculation.lookup_ngram_max > ngram_max) {
         return refused(fmt::format("the longest n-gram to look up has {} tokens; the maximum is {}",
                                    speculation.lookup_ngram_max, ngram_max));
+    }
     if (const auto min = speculation.confidence_min; min && !(*min >= 0 && *min <= 1))
         return refused(fmt::format("the minimum draft confidence is {}, outside 0 to 1", *min));
     const auto foreign = std::find_if(speculation.prediction.begin(), speculation.prediction.end(),
                                       [&](TokenId token) { return token >= vocabulary; });
-    if (foreign != speculation.prediction.end())
+    if (foreign != speculation.prediction.end()) {
         return refused(
             fmt::format("the prediction has token {}, outside the vocabulary of {}", *foreign, vocabulary));
+    }
     return {};
 }
 

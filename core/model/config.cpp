@@ -44,9 +44,10 @@ void read_rotary(MetadataReader& reader, const Config& config, uint32_t head_dim
     rotary.dims = reader.integer("rope.dimension_count", {.min = 2, .max = kernels::head_dim_max}, head_dim);
     if (rotary.dims % 2 != 0)
         reader.fail(ErrorKind::corrupt, "rope.dimension_count", "must be even");
-    if (rotary.dims > head_dim)
+    if (rotary.dims > head_dim) {
         reader.fail(ErrorKind::corrupt, "rope.dimension_count",
                     fmt::format("above the head size {}", head_dim));
+    }
     rotary.base = reader.number("rope.freq_base", {.min = 1, .max = 1e12}, 10000);
     read_scaling(reader, config, rotary);
 }

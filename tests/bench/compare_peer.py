@@ -185,7 +185,7 @@ def main(build, root):
     print(f"\nThe largest of each, over {PROMPTS} prompts of 1 to {PROMPT_TOKENS_MAX} tokens and llama.cpp's top {TOP}:\n")
     print_head("files")
     for architecture in ARCHITECTURES:
-        group = [figures for shape, figures in results if shape.split("-")[0] == architecture]
+        group = [figures for shape, figures in results if shape == architecture or shape.startswith(architecture + "-")]
         print_row(architecture, len(group), *Figures(*map(max, zip(*group, strict=True))).cells())
     missed = [shape for shape, figures in results if not figures.worst <= BAR]
     print(f"\n{len(results)} files, {len(missed)} beyond {BAR:g}")

@@ -134,7 +134,7 @@ TEST_CASE("a page matches only if every cache group has it") {
 
 TEST_CASE("match_partial_page() shares the prefix of a page") {
     PageCache cache(limits_of(4, {20, 20}), key, 0);
-    Text text(10, 10);
+    Text const text(10, 10);
     PageTables first = cache.make_tables(0);
     std::vector<PageCopy> copies;
     REQUIRE(cache.reserve(first, 0, 10, 0, copies));

@@ -391,13 +391,15 @@ TEST_CASE("of two requests for many answers neither waits for the other to end")
     options.limits.groups = {{.page_count = 200}};
     Driver driver(options);
     std::vector<engine::RequestId> first, second;
-    for (uint32_t i = 0; i < 10; ++i)
+    for (uint32_t i = 0; i < 10; ++i) {
         first.push_back(
             driver.add(greedy_request(4, 12), first.empty() ? std::nullopt : std::optional(first[0])));
+    }
     driver.start_step();
-    for (uint32_t i = 0; i < 10; ++i)
+    for (uint32_t i = 0; i < 10; ++i) {
         second.push_back(
             driver.add(greedy_request(4, 12), second.empty() ? std::nullopt : std::optional(second[0])));
+    }
     while (!driver.received(second.front()).finished) {
         driver.start_step();
         driver.finish_step();

@@ -288,7 +288,7 @@ TEST_CASE("no draft is made or waited for if the sequences fill every row of a s
 }
 
 TEST_CASE("sampled tokens keep their distribution with drafts") {
-    FakeOptions options;
+    FakeOptions const options;
     FakeOptions draft;
     draft.scripts = {{.continuation = {5, 6, 7}}}; // a model of its own
     engine::Request request = {.prompt = {9, 8, 7}, .max_tokens = 3};
@@ -348,7 +348,7 @@ TEST_CASE("sampled tokens keep their distribution with drafts") {
 }
 
 TEST_CASE("check() refuses speculation options out of range") {
-    const auto is_right = [](Speculation speculation) { return check(speculation, 64).has_value(); };
+    const auto is_right = [](const Speculation& speculation) { return check(speculation, 64).has_value(); };
     CHECK(is_right({}));
     CHECK_FALSE(is_right({.tokens_max = 0}));
     CHECK_FALSE(is_right({.tokens_max = engine::drafts_max + 1}));

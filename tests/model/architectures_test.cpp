@@ -33,6 +33,7 @@ Result<model::Config> config_of(const RandomModelOptions& options) {
 /// The cache group of each layer.
 std::vector<uint32_t> groups_of(const model::Config& config) {
     std::vector<uint32_t> groups;
+    groups.reserve(config.layers.size());
     for (const model::LayerConfig& layer : config.layers)
         groups.push_back(layer.group);
     return groups;

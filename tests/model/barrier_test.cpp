@@ -54,9 +54,10 @@ engine::Batch mixed_batch(const engine::Limits& limits, const GroupTables& pages
         row.sampling.top_k = 1;
         batch.rows.push_back(row);
     };
-    for (uint32_t i = 0; i < 5; ++i)
+    for (uint32_t i = 0; i < 5; ++i) {
         add(0, engine::RowKind::prefill, 40 + i,
             i == 4 ? engine::OutputKind::candidates : engine::OutputKind::none);
+    }
     add(1, engine::RowKind::decode, limits.context_tokens - 1, engine::OutputKind::logits);
     add(2, engine::RowKind::decode, 3, engine::OutputKind::sampled);
     return batch;

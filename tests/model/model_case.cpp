@@ -72,9 +72,10 @@ class Conductor {
 public:
     Conductor(engine::Executor& executor, const std::vector<Script>& scripts, PageOrder order)
         : executor_(executor), scripts_(scripts), done_(scripts.size()), logits_(scripts.size()) {
-        for (const auto& pages : share_pages(scripts, executor.limits().page_tokens, order))
+        for (const auto& pages : share_pages(scripts, executor.limits().page_tokens, order)) {
             tables_.push_back(
                 GroupTables::with_windows(executor.limits(), pages, static_cast<uint32_t>(tables_.size())));
+        }
         for (const GroupTables& tables : tables_)
             batch_.sequences.push_back(tables.view());
     }

@@ -206,7 +206,7 @@ std::vector<NamedModel> windowed_models() {
 /// More experts than a small step uses, and few enough that a prompt fills every tile.
 std::vector<NamedModel> expert_models() {
     using enum kernels::CacheFormat;
-    RandomModelOptions gpt_oss = odd(RandomArchitecture::gpt_oss);
+    RandomModelOptions const gpt_oss = odd(RandomArchitecture::gpt_oss);
     RandomModelOptions deep_gpt_oss = blocks(RandomArchitecture::gpt_oss);
     deep_gpt_oss.layers = 5;
     deep_gpt_oss.window = 33;

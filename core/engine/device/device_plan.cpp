@@ -51,9 +51,10 @@ struct CacheSizes {
                          .pages_max = UINT32_MAX};
         for (std::size_t i = 0; i < sizes.groups.size(); ++i) {
             const uint32_t window = config.cache_groups[i].window_tokens;
-            if (window > 0)
+            if (window > 0) {
                 sizes.groups[i].window_pages =
                     window_pages(window, limits.batch_rows_max, limits.page_tokens);
+            }
         }
         for (const model::LayerConfig& layer : config.layers) {
             const auto page = [&](kernels::CacheFormat format) {

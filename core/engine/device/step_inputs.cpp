@@ -163,9 +163,10 @@ void StepInputs::pack_embeddings(const Batch& batch, MutableByteView out) {
     const std::size_t width = batch.embeddings.empty() ? 0 : batch.embeddings.front().size();
     has_embeddings_ = !batch.embeddings.empty();
     const auto values = take<float>(out, batch.embeddings.size() * width, embeddings_);
-    for (std::size_t i = 0; i < batch.embeddings.size(); ++i)
+    for (std::size_t i = 0; i < batch.embeddings.size(); ++i) {
         std::copy(batch.embeddings[i].begin(), batch.embeddings[i].end(),
                   values.begin() + static_cast<std::ptrdiff_t>(i * width));
+    }
 }
 
 void StepInputs::pack_outputs(const Batch& batch, MutableByteView out) {

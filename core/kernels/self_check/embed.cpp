@@ -22,7 +22,7 @@ void pose_embed(Trial& trial, const KernelUse& use) {
                                      {.input = RowInfo::input_is_embedding | 1}};
     const std::vector<uint32_t> tokens{20, 3, 13, vocabulary - 1};
     constexpr uint32_t rows = 5;
-    const std::vector<float> embeddings = noise.numbers(2 * columns);
+    const std::vector<float> embeddings = noise.numbers(uint64_t{2} * columns);
     const Activations output = trial.put_unset(rows, columns);
     embed(trial.library(), trial.recorder(),
           {.rows = {.infos = trial.put(infos), .first = 0, .count = rows},

@@ -23,9 +23,10 @@ Result<Config> read_gemma2(const gguf::File& file) {
     if (local.window_tokens > 0)
         alternate_windows(reader, config, 2, std::move(local));
     config.embedding_scale = std::sqrt(static_cast<float>(config.width));
-    if (config.layer_count() == gemma2_27b_layers)
+    if (config.layer_count() == gemma2_27b_layers) {
         config.attention_scale =
             std::sqrt(static_cast<float>(config.layers[0].q_heads) / static_cast<float>(config.width));
+    }
     config.attention_softcap = read_softcap(reader, "attn_logit_softcapping", 50);
     config.logit_softcap = read_softcap(reader, "final_logit_softcapping", 30);
     config.gate = kernels::Gate::gelu;
