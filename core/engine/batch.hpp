@@ -12,7 +12,7 @@ namespace etna::engine {
 
 using PageId = uint32_t;
 
-/// In a page table: the page was given back, because no row attends to it any more.
+/// In a page table: the page was released, because the window has passed it.
 constexpr PageId no_page = UINT32_MAX;
 
 /// Selects the kernels of a row: they may differ between the two kinds, never within one (design: numerics
@@ -84,8 +84,8 @@ struct Batch {
     std::vector<PageCopy> copies;
     std::vector<SequenceView> sequences;
     std::vector<Row> rows;
-    /// Inputs of rows, f32 [Limits::width] each, used as they are: without the scale that some models apply
-    /// to the embeddings of tokens. At most Limits::batch_rows_max. Borrowed until submit() returns.
+    /// Inputs of rows, f32 [Limits::width] each, without the scale that some models apply to the
+    /// embeddings of tokens. At most Limits::embeddings_max. Borrowed until submit() returns.
     std::vector<std::span<const float>> embeddings = {};
 };
 

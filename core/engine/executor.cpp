@@ -23,9 +23,9 @@ Status check_counts(const Batch& batch, const Limits& limits) {
         return invalid("the batch has no rows");
     if (batch.rows.size() > limits.batch_rows_max)
         return invalid("{} rows, but at most {} fit a batch", batch.rows.size(), limits.batch_rows_max);
-    if (batch.embeddings.size() > limits.batch_rows_max) {
+    if (batch.embeddings.size() > limits.embeddings_max) {
         return invalid("{} embeddings, but at most {} fit a batch", batch.embeddings.size(),
-                       limits.batch_rows_max);
+                       limits.embeddings_max);
     }
     if (batch.sequences.size() > limits.sequences_max) {
         return invalid("{} sequences, but at most {} fit a batch", batch.sequences.size(),

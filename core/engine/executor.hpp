@@ -43,6 +43,7 @@ struct Limits {
     uint32_t sequences_max = 0;  ///< sequences in one batch
     uint32_t slots = 0; ///< slots for sampled ids; with in_flight_max * sequences_max no sequence waits for
                         ///< one, and drafts use those beyond
+    uint32_t embeddings_max = 0;  ///< embeddings in one batch; memory is reserved for them
     uint32_t output_rows_max = 0; ///< rows with OutputKind != none in one batch
     uint32_t candidates_max = 0;  ///< for OutputKind::candidates; OutputKind::sampled supports plain
                                   ///< parameters with 1 <= top_k <= candidates_max, or temperature 0

@@ -59,37 +59,39 @@ uint32_t PageCache::admission_pages(std::size_t group, uint32_t length) const {
                : std::min(all, window_pages(groups_[group].window_tokens, batch_rows_max_, page_tokens_));
 }
 
-/// Returns the largest number of leading pages of `chain` after which every group can continue.
-std::size_t PageCache::resumable_pages(const std::vector<PageHash>& chain, uint32_t positions_max) const {
+/// Returns the hashes of the most leading pages of `content` after which every group can continue. Full pages
+/// that start before `positions_max` count.
+std::vector<PageHash> PageCache::resumable_chain(PageHash parent, const TokenRun& content,
+                                                 uint32_t positions_max) const {
+    std::vector<PageHash> chain;
     std::vector<std::size_t> first_of_run(pools_.size(), 0); // pages [first, current] are published
     std::size_t resumable = 0;
-    for (std::size_t page = 0; page < chain.size(); ++page) {
-        const auto position = std::min(static_cast<uint32_t>(page + 1) * page_tokens_, positions_max);
-        bool can_resume = true;
-        for (std::size_t group = 0; group < pools_.size(); ++group) {
-            const bool is_found = pools_[group].find(chain[page]).has_value();
-            if (!is_found && groups_[group].kind == CacheKind::full)
-                return resumable;
-            if (!is_found)
-                first_of_run[group] = page + 1;
-            can_resume = can_resume && first_of_run[group] <= first_needed(group, position);
-        }
-        if (can_resume)
-            resumable = page + 1;
-    }
-    return resumable;
-}
-
-uint32_t PageCache::match_prefix(PageTables& tables, const TokenRun& content, uint32_t positions_max) {
-    std::vector<PageHash> chain;
-    PageHash parent = tables.root;
     for (std::size_t begin = 0; begin < positions_max && content.tokens.size() - begin >= page_tokens_;
          begin += page_tokens_) {
         const TokenRun run = content.part(begin, page_tokens_);
         parent = page_hash(key_, parent, run.tokens, run.kinds);
         chain.push_back(parent);
+        const auto position = std::min(static_cast<uint32_t>(begin) + page_tokens_, positions_max);
+        bool can_resume = true;
+        bool lacks_full_page = false;
+        for (std::size_t group = 0; group < pools_.size(); ++group) {
+            if (!pools_[group].find(parent)) {
+                first_of_run[group] = chain.size();
+                lacks_full_page = lacks_full_page || groups_[group].kind == CacheKind::full;
+            }
+            can_resume = can_resume && first_of_run[group] <= first_needed(group, position);
+        }
+        if (lacks_full_page)
+            break; // no later position can be resumed
+        if (can_resume)
+            resumable = chain.size();
     }
-    chain.resize(resumable_pages(chain, positions_max));
+    chain.resize(resumable);
+    return chain;
+}
+
+uint32_t PageCache::match_prefix(PageTables& tables, const TokenRun& content, uint32_t positions_max) {
+    std::vector<PageHash> chain = resumable_chain(tables.root, content, positions_max);
     const uint32_t positions = std::min(static_cast<uint32_t>(chain.size()) * page_tokens_, positions_max);
     for (std::size_t group = 0; group < pools_.size(); ++group) {
         const auto first = std::min<std::size_t>(first_needed(group, positions), chain.size());

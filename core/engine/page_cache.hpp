@@ -17,7 +17,7 @@ namespace etna::engine {
 
 /// One sequence's share of the cache. Each entry of a table is one reference in the group's pool.
 struct PageTables {
-    /// [group][page of the sequence]; pages behind a group's window are `no_page`
+    /// [group][page of the sequence]; pages that left a group's window are `no_page`
     std::vector<std::vector<PageId>> groups;
     std::vector<uint32_t> first_held; ///< [group], the first page that is not `no_page`
     std::vector<PageHash> hashes;     ///< of the leading full pages that were published or matched
@@ -41,8 +41,8 @@ struct TokenRun {
 /// The pools of all cache groups, and the operations of sequences on their pages. A published or shared page
 /// is never written: the writer gets a copy.
 ///
-/// A group with a window holds only the pages that the next rows of a sequence attend to: advance() gives
-/// back those behind the window, and reserve() allocates at most one batch ahead.
+/// A group with a window holds only the pages that the next rows of a sequence attend to: advance() releases
+/// those that left the window, and reserve() allocates at most one batch ahead.
 ///
 /// The device runs submissions in order, so a page can be reallocated as soon as the last row that uses it
 /// has been scheduled. Within one batch the order is copies, then rows; sources of copies stay referenced
@@ -71,7 +71,7 @@ public:
     bool reserve(PageTables& tables, uint32_t begin, uint32_t end, uint32_t spare,
                  std::vector<PageCopy>& copies);
 
-    /// Gives back the pages that no row at `position` or later attends to. Preconditions: those pages are
+    /// Releases the pages that no row at `position` or later attends to. Preconditions: those pages are
     /// published if they are to be found, and no batch that is still being built reads them.
     void advance(PageTables& tables, uint32_t position);
 
@@ -115,8 +115,8 @@ private:
     [[nodiscard]] bool is_published(const PageHash& hash) const;
     [[nodiscard]] uint32_t first_needed(std::size_t group, uint32_t position) const;
     [[nodiscard]] uint32_t reserved_end(std::size_t group, uint32_t begin, uint32_t end) const;
-    [[nodiscard]] std::size_t resumable_pages(const std::vector<PageHash>& chain,
-                                              uint32_t positions_max) const;
+    [[nodiscard]] std::vector<PageHash> resumable_chain(PageHash parent, const TokenRun& content,
+                                                        uint32_t positions_max) const;
     void share_page(PageTables& tables, const PageHash& hash);
     void publish_page(PageTables& tables, std::size_t page, const PageHash& hash, const TokenRun& run);
     [[nodiscard]] uint32_t count_missing(uint32_t group, const PageTables& tables, uint32_t first,

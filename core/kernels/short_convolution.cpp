@@ -12,7 +12,7 @@ static_assert(sizeof(shaders::ShortConvolutionArguments) == 72);
 
 /// The shader's indices are 32 bits.
 bool ring_fits(const ConvolutionRing& ring, uint32_t channels) {
-    const uint64_t floats = uint64_t{ring.slots} * ring.places * channels;
+    const uint64_t floats = uint64_t{ring.slots} * ring.length * channels;
     return ring.slots > 0 && floats <= UINT32_MAX && ring.range.bytes >= floats * 4;
 }
 
@@ -35,15 +35,15 @@ bool fits(vk::Recorder& recorder, const ShortConvolution& operation) {
                  "input or output is shorter than the batch") &&
            check(operation.weight.bytes >= uint64_t{channels} * operation.width * 4, "weight is short") &&
            check(!operation.bias || operation.bias->bytes >= uint64_t{channels} * 4, "bias is short") &&
-           check(std::has_single_bit(operation.ring.places) &&
-                     operation.ring.places >= convolution_places(operation.width),
-                 "the ring has too few places") &&
+           check(std::has_single_bit(operation.ring.length) &&
+                     operation.ring.length >= convolution_ring_length(operation.width),
+                 "the ring is too short") &&
            check(ring_fits(operation.ring, channels), "the ring is too large or shorter than its shape");
 }
 
 } // namespace
 
-uint32_t convolution_places(uint32_t width) {
+uint32_t convolution_ring_length(uint32_t width) {
     return std::bit_ceil(width - 1 + pending_rows_max);
 }
 
@@ -64,7 +64,7 @@ void short_convolution(Library& library, vk::Recorder& recorder, const ShortConv
         .channels = input.columns,
         .x_stride = input.stride,
         .y_stride = output.stride,
-        .places = operation.ring.places,
+        .ring_length = operation.ring.length,
         .slots = operation.ring.slots,
         .rows = sequences.rows,
     };

@@ -10,12 +10,12 @@ namespace etna::kernels {
 /// The last inputs of each sequence. Nothing is pending here: a rejected draft is overwritten by the next row
 /// at its position.
 struct ConvolutionRing {
-    vk::Range range = {}; ///< f32 [slots][places][channels]; position p is at p % places
+    vk::Range range = {}; ///< f32 [slots][length][channels]; position p is at p % length
     uint32_t slots = 0;
-    uint32_t places = 0; ///< convolution_places() or a larger power of two
+    uint32_t length = 0; ///< convolution_ring_length() or a larger power of two
 };
-/// The fewest places that keep every input needed after any number of drafts was rejected.
-uint32_t convolution_places(uint32_t width);
+/// The shortest ring that holds every input needed whichever drafts are rejected.
+uint32_t convolution_ring_length(uint32_t width);
 constexpr uint32_t convolution_width_max = 8;
 
 /// y[r][c] = silu(bias[c] + sum_d weight[c][d] x[position(r) - width + 1 + d][c]), silu(x) = x / (1 +

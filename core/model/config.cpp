@@ -142,14 +142,18 @@ uint32_t read_window(MetadataReader& reader, std::optional<uint32_t> fallback) {
     return reader.integer("attention.sliding_window", {.min = 0, .max = context_max}, fallback);
 }
 
-void alternate_windows(MetadataReader& reader, Config& config, uint32_t default_period, CacheGroup local) {
-    const std::vector<bool> windowed = read_window_pattern(reader, config.layer_count(), default_period);
+void add_windowed_layers(MetadataReader& reader, Config& config, WindowPattern pattern) {
+    if (pattern.window_tokens == 0)
+        return;
+    pattern.rotary.base = reader.number("rope.freq_base_swa", {.min = 1, .max = 1e12}, pattern.rotary.base);
+    const std::vector<bool> windowed = read_window_pattern(reader, config.layer_count(), pattern.period);
     const auto group = static_cast<uint32_t>(config.cache_groups.size());
     for (uint32_t layer = 0; layer < config.layer_count(); ++layer) {
         if (windowed[layer])
             config.layers[layer].group = group;
     }
-    config.cache_groups.push_back(std::move(local));
+    config.cache_groups.push_back(
+        {.window_tokens = pattern.window_tokens, .rotary = std::move(pattern.rotary)});
 }
 
 float read_softcap(MetadataReader& reader, std::string_view key, double fallback) {

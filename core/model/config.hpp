@@ -122,10 +122,15 @@ Config read_common(MetadataReader& reader, kernels::RotaryPairs pairs);
 /// attention.sliding_window; 0: none. Without a fallback the key is required.
 uint32_t read_window(MetadataReader& reader, std::optional<uint32_t> fallback = std::nullopt);
 
-/// Makes layers windowed: all but every `period`-th (attention.sliding_window_pattern, or `default_period` if
-/// the key is absent), or as the file lists them. `local`: the cache group of the windowed layers; its window
-/// is not 0.
-void alternate_windows(MetadataReader& reader, Config& config, uint32_t default_period, CacheGroup local);
+/// The windowed layers of a model whose others have full attention.
+struct WindowPattern {
+    uint32_t window_tokens = 0; ///< 0: none has a window
+    uint32_t period = 1;        ///< if the file has no pattern: all but every `period`-th have one
+    RotaryConfig rotary;        ///< of the windowed layers; rope.freq_base_swa replaces its base
+};
+
+/// Adds a cache group of windowed layers, those that attention.sliding_window_pattern lists or counts.
+void add_windowed_layers(MetadataReader& reader, Config& config, WindowPattern pattern);
 
 /// A soft cap; `fallback` if the key is absent.
 float read_softcap(MetadataReader& reader, std::string_view key, double fallback = 0);

@@ -13,7 +13,7 @@ struct ShortConvolutionArguments {
     uint channels;
     uint x_stride;
     uint y_stride;
-    uint places; // of the ring: a power of two
+    uint ring_length; // of the ring: a power of two
     uint slots;
     uint rows; // of the batch: first_row and row_count are clamped to them
 };

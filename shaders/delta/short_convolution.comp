@@ -1,7 +1,7 @@
 // y[r][c] = silu(bias[c] + sum over d < WIDTH of weight[c][d] x[p - WIDTH + 1 + d][c]), p the position of row r: a causal
 // convolution of each channel with its own weights, as in arXiv 2312.00752, section 3.4. x before position 0 is zero.
 // x, y: f32 [rows, stride]; weight: f32 [channels, WIDTH]; bias: f32 [channels].
-// ring: f32 [slots, places, channels], the x of position p at p % places. Rows of this step are read from x and older ones
+// ring: f32 [slots, length, channels], the x of position p at p % length. Rows of this step are read from x and older ones
 // from the ring. A rejected draft needs no undoing: the next row at its position overwrites it.
 // Grid: x = ceil(channels / 64), y = sequences; an invocation computes the rows of one channel in order.
 #version 450
@@ -21,14 +21,14 @@ void main() {
     if (c >= a.channels)
         return;
     SequenceInfo sequence = sequence_at(a.sequences, gl_WorkGroupID.y, a.slots, a.rows);
-    uint ring = sequence.slot * a.places * a.channels + c;
+    uint ring = sequence.slot * a.ring_length * a.channels + c;
 
     float weight[WIDTH];
     float window[WIDTH]; // x at the last WIDTH positions, the row's own at the end
     [[unroll]] for (uint d = 0; d < WIDTH; ++d) {
         weight[d] = a.weight.v[c * WIDTH + d];
         uint back = WIDTH - d; // from the first row's position
-        uint place = (sequence.position - back) % a.places;
+        uint place = (sequence.position - back) % a.ring_length;
         window[d] = d > 0 && sequence.position >= back ? a.ring.v[ring + place * a.channels] : 0.0;
     }
     float bias = USE_BIAS != 0 ? a.bias.v[c] : 0.0;
@@ -41,7 +41,7 @@ void main() {
         [[unroll]] for (uint d = 0; d < WIDTH; ++d)
             sum = fma(weight[d], window[d], sum);
         a.y.v[row * a.y_stride + c] = sum / (1 + exp(-sum));
-        if (n + a.places >= sequence.row_count)
-            a.ring.v[ring + (sequence.position + n) % a.places * a.channels] = window[WIDTH - 1];
+        if (n + a.ring_length >= sequence.row_count)
+            a.ring.v[ring + (sequence.position + n) % a.ring_length * a.channels] = window[WIDTH - 1];
     }
 }

@@ -281,7 +281,7 @@ void add_delta_net(Cases& cases) {
                                             .input = activations(space, shape.qkv_columns()),
                                             .output = activations(space, shape.qkv_columns()),
                                             .weight = space.take(),
-                                            .ring = {.range = space.take(), .slots = 1, .places = 16}});
+                                            .ring = {.range = space.take(), .slots = 1, .length = 16}});
                      }});
     cases.push_back({"delta_net", [=](Library& library, vk::Recorder& recorder) {
                          Space space;

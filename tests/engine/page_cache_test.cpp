@@ -43,7 +43,7 @@ Limits windowed_limits(uint32_t window_tokens, uint32_t page_count) {
     return limits;
 }
 
-/// Computes `text` from position `begin` on in chunks of 8 rows, and gives back pages as the scheduler does.
+/// Computes `text` from position `begin` on in chunks of 8 rows, and releases pages as the scheduler does.
 void compute_from(PageCache& cache, PageTables& tables, const Text& text, uint32_t begin) {
     std::vector<PageCopy> copies;
     const auto length = static_cast<uint32_t>(text.tokens.size());
@@ -275,7 +275,7 @@ TEST_CASE("a sequence forks and truncates with its pages") {
     CHECK(cache.pools()[0].available() == 10);
 }
 
-TEST_CASE("pages behind a window are given back, and the table says so") {
+TEST_CASE("pages that left a window are released, and are marked in the table") {
     PageCache cache(windowed_limits(6, 5), key, 2);
     PageTables tables = cache.make_tables(0);
     const Text text(40, 40);
@@ -320,7 +320,7 @@ TEST_CASE("a prefix is found where the pages of its last window are there") {
     CHECK(matched(8) == 0);
 }
 
-TEST_CASE("a sequence that continues a prefix holds no page behind its window") {
+TEST_CASE("a sequence that continues a prefix holds no page outside its window") {
     PageCache cache(windowed_limits(6, 12), key, 2);
     PageTables first = cache.make_tables(0);
     const Text text(32, 32);
@@ -335,7 +335,7 @@ TEST_CASE("a sequence that continues a prefix holds no page behind its window") 
     cache.release(next);
 }
 
-TEST_CASE("invalid content is not found, pages behind the window included") {
+TEST_CASE("invalid content is not found, pages that left the window included") {
     PageCache cache(windowed_limits(6, 12), key, 2);
     PageTables tables = cache.make_tables(0);
     const Text text(40, 40);
@@ -349,24 +349,19 @@ TEST_CASE("invalid content is not found, pages behind the window included") {
     CHECK(cache.pools()[0].cached() == 0);
 }
 
-TEST_CASE("pages behind a window are evicted before those of a window") {
+TEST_CASE("pages that left a window are evicted before older ones that a window ended with") {
     PageCache cache(windowed_limits(6, 8), key, 2);
-    PageTables kept = cache.make_tables(0);
+    PageTables ended = cache.make_tables(0);
     const Text text(24, 24);
-    compute_from(cache, kept, text, 0);
-    cache.advance(kept, 23);
-    cache.release(kept); // cached: pages 0 to 3 behind the window, 4 and 5 in it
+    compute_from(cache, ended, text, 0);
+    cache.advance(ended, 23);
+    cache.release(ended); // cached: pages 4 and 5 of the last window, and 0 to 3, which left it
     PageTables other = cache.make_tables(7);
-    std::vector<PageCopy> copies;
-    REQUIRE(cache.reserve(other, 0, 24, 0, copies)); // the 2 free pages, of one batch of 8 rows
-    cache.release(other);
-    PageTables longer = cache.make_tables(9);
-    for (uint32_t begin = 0; begin < 24; begin += 8)
-        REQUIRE(cache.reserve(longer, begin, begin + 8, 0, copies)); // 6 pages: all but those in the window
+    compute_from(cache, other, Text(40, 40), 0); // ten pages: it evicts its own that left the window
     PageTables again = cache.make_tables(0);
     CHECK(cache.match_prefix(again, text.content(), 23) == 23);
     cache.release(again);
-    cache.release(longer);
+    cache.release(other);
     check_invariants(cache, {});
 }
 

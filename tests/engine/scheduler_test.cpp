@@ -253,7 +253,7 @@ TEST_CASE("the next turn of a conversation computes only new tokens") {
     }
 }
 
-TEST_CASE("long prompts run beside each other in few pages behind windows") {
+TEST_CASE("long prompts run together in the pages of few windows") {
     FakeOptions options;
     options.limits.groups = {full_group, windowed_group};
     options.limits.groups[1].page_count = engine::window_pages(7, options.limits.batch_rows_max, 4) + 2;

@@ -34,13 +34,13 @@ SequenceValues convolve(std::mt19937& random, const Filter& filter, const Weight
                         const std::vector<RecurrentSequence>& sequences, const SequenceValues& inputs) {
     DeviceCase device(kernels::PlanFamily::lavapipe);
     const uint32_t channels = filter.channels;
-    const uint32_t places = kernels::convolution_places(filter.width);
+    const uint32_t length = kernels::convolution_ring_length(filter.width);
     const uint32_t slots = 5;
     kernels::ShortConvolution operation{.weight = device.upload(weights.weight),
                                         .ring = {.range = device.upload(std::vector<float>(
-                                                     std::size_t{slots} * places * channels, unset_input)),
+                                                     std::size_t{slots} * length * channels, unset_input)),
                                                  .slots = slots,
-                                                 .places = places},
+                                                 .length = length},
                                         .width = filter.width};
     if (!weights.bias.empty())
         operation.bias = device.upload(weights.bias);
@@ -118,7 +118,7 @@ TEST_CASE("short_convolution refuses shapes that do not fit and clamps numbers o
         .input = device.upload_rows({5, 1}, 2, 1),
         .output = device.upload_rows({0, 0}, 2, 1),
         .weight = device.upload(std::vector<float>(4, 0.25F)),
-        .ring = {.range = device.upload(std::vector<float>(2 * 16)), .slots = 2, .places = 16}};
+        .ring = {.range = device.upload(std::vector<float>(2 * 16)), .slots = 2, .length = 16}};
     device.run([&](kernels::Library& library, vk::Recorder& recorder) {
         short_convolution(library, recorder, good);
     });
@@ -134,8 +134,8 @@ TEST_CASE("short_convolution refuses shapes that do not fit and clamps numbers o
         return !recorder.finish().has_value();
     };
     CHECK_FALSE(refuses([](auto&) {}));
-    CHECK(refuses([](auto& one) { one.ring.places = 8; }));
-    CHECK(refuses([](auto& one) { one.ring.places = 24; }));
+    CHECK(refuses([](auto& one) { one.ring.length = 8; }));
+    CHECK(refuses([](auto& one) { one.ring.length = 24; }));
     CHECK(refuses([](auto& one) { one.ring.slots = 3; }));
     CHECK(refuses([](auto& one) { one.width = 9; }));
     CHECK(refuses([](auto& one) { one.width = 0; }));

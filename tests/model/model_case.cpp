@@ -150,6 +150,7 @@ ModelCase::ModelCase(Bytes bytes, const ModelCaseOptions& options) : bytes_(std:
                                         .kv_memory_bytes = options.pages * page_bytes(*file_, options.cache),
                                         .batch_rows_max = options.batch_rows_max,
                                         .sequences_max = 8,
+                                        .embeddings_max = options.embeddings_max,
                                         .matrix_part_bytes = options.matrix_part_bytes,
                                         .plan_as = options.family,
                                         .planned = {},

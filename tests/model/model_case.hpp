@@ -29,6 +29,7 @@ struct ModelCaseOptions {
     kernels::CacheFormats cache = {};
     uint32_t pages = 64;
     uint32_t batch_rows_max = 64;
+    uint32_t embeddings_max = 0;
     uint64_t matrix_part_bytes = 0;
 };
 
@@ -77,7 +78,7 @@ public:
     GroupTables(const engine::Limits& limits, const std::vector<engine::PageId>& pages);
 
     /// Tables of script number `script`: in groups with a window its few own pages take turns, as if those
-    /// behind the window had been given back.
+    /// that left the window had been released.
     static GroupTables with_windows(const engine::Limits& limits, const std::vector<engine::PageId>& pages,
                                     uint32_t script);
 

@@ -36,6 +36,7 @@ engine::Limits fake_limits() {
             .batch_rows_max = 16,
             .sequences_max = 4,
             .slots = 8,
+            .embeddings_max = 16,
             .output_rows_max = 4,
             .candidates_max = 16,
             .in_flight_max = 2,

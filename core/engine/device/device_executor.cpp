@@ -174,7 +174,8 @@ Result<std::unique_ptr<Executor>> create_device_executor(vk::Device& device, con
                             .kv_memory_bytes = options.kv_memory_bytes,
                             .contexts = options.contexts,
                             .batch_rows_max = options.batch_rows_max,
-                            .sequences_max = options.sequences_max};
+                            .sequences_max = options.sequences_max,
+                            .embeddings_max = options.embeddings_max};
     ETNA_TRY(const DevicePlan plan, plan_device(file.name(), blueprint.config, library->target(), sizes,
                                                 blueprint.weight_bytes, device.memory()));
     if (options.planned)

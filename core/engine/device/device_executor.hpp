@@ -20,6 +20,7 @@ struct DeviceExecutorOptions {
     uint32_t contexts = 1;        ///< see DeviceSizes
     uint32_t batch_rows_max = 0;  ///< rows in one batch; 0: 512 on GPUs, 64 on CPU devices
     uint32_t sequences_max = 64;
+    uint32_t embeddings_max = 0;    ///< see Limits
     uint64_t matrix_part_bytes = 0; ///< maximum part of a matrix per buffer; 0: what shaders and device allow
     std::optional<kernels::PlanFamily> plan_as; ///< select kernels as for this device family
     kernels::VariantSet untrusted = {};         ///< kernels that failed the self-check on this device

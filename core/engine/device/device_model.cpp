@@ -74,8 +74,11 @@ void DeviceModel::copy_pages(vk::Recorder& recorder, const Batch& batch) const {
             if (model_.config().layers[i].group != copy.group)
                 continue;
             const LayerBuffers& layer = cache_buffers_[i];
-            const uint64_t keys = caches_[i].keys.bytes / caches_[i].pages;
-            const uint64_t values = caches_[i].values.bytes / caches_[i].pages;
+            const auto page_bytes = [&](kernels::CacheFormat format) {
+                return kernels::layer_cache_bytes(format, 1, caches_[i].kv_heads, caches_[i].head_dim);
+            };
+            const uint64_t keys = page_bytes(caches_[i].formats.keys);
+            const uint64_t values = page_bytes(caches_[i].formats.values);
             recorder.copy(layer.keys, copy.from * keys, layer.keys, copy.to * keys, keys);
             recorder.copy(layer.values, copy.from * values, layer.values, copy.to * values, values);
         }

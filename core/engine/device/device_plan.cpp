@@ -164,7 +164,7 @@ Result<uint32_t> choose_pages(std::string_view name, const DeviceSizes& sizes, c
 Status check_sizes(std::string_view name, const DeviceSizes& sizes) {
     constexpr uint32_t rows_bound = 1U << 16;
     if (sizes.batch_rows_max > rows_bound || sizes.sequences_max == 0 || sizes.sequences_max > rows_bound ||
-        sizes.context_tokens > model::context_max) {
+        sizes.embeddings_max > rows_bound || sizes.context_tokens > model::context_max) {
         return Error{.kind = ErrorKind::invalid_argument,
                      .message =
                          fmt::format("{}: sizes for {} tokens, {} rows and {} sequences are out of range",
@@ -183,6 +183,7 @@ Limits limits_for(const model::Config& config, const kernels::PlanTarget& target
     limits.batch_rows_max =
         sizes.batch_rows_max > 0 ? sizes.batch_rows_max : (is_cpu ? cpu_rows_max : gpu_rows_max);
     limits.sequences_max = sizes.sequences_max;
+    limits.embeddings_max = sizes.embeddings_max;
     limits.output_rows_max = std::min(limits.batch_rows_max, logits_rows_max);
     // One for each output row of every batch, for drafts, in addition to the sequences' own.
     limits.slots = (sizes.sequences_max + limits.output_rows_max) * limits.in_flight_max;

@@ -21,6 +21,7 @@ struct DeviceSizes {
     uint32_t contexts = 1;        ///< those beyond the first only from half of the memory that is free
     uint32_t batch_rows_max = 0;  ///< rows in one batch; 512 on GPUs, 64 on CPU devices
     uint32_t sequences_max = 64;
+    uint32_t embeddings_max = 0; ///< see Limits
 };
 
 /// Memory budget of a model, computed before anything is allocated.

@@ -66,7 +66,7 @@ uint64_t step_input_bytes(const Limits& limits, uint32_t rotary_dims, std::size_
     const uint64_t group = section_bytes(limits.batch_rows_max, sizeof(kernels::RowInfo)) +
                            section_bytes(limits.sequences_max * pages, sizeof(uint32_t)) +
                            section_bytes(uint64_t{limits.batch_rows_max} * rotary_dims, sizeof(float));
-    return groups * group + section_bytes(uint64_t{limits.batch_rows_max} * limits.width, sizeof(float)) +
+    return groups * group + section_bytes(uint64_t{limits.embeddings_max} * limits.width, sizeof(float)) +
            section_bytes(limits.output_rows_max, sizeof(uint32_t)) +
            section_bytes(limits.output_rows_max, sizeof(kernels::SampleInfo));
 }

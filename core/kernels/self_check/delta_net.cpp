@@ -149,7 +149,7 @@ void pose_short_convolution(Trial& trial, const KernelUse&) {
     constexpr uint32_t channels = 71;
     constexpr uint32_t rows = 7;
     constexpr uint32_t width = 4;
-    const uint32_t places = convolution_places(width);
+    const uint32_t length = convolution_ring_length(width);
     Noise noise(12);
     const std::vector<float> x = noise.numbers(uint64_t{rows} * channels);
     const std::vector<float> weight = noise.numbers(uint64_t{channels} * width);
@@ -159,9 +159,9 @@ void pose_short_convolution(Trial& trial, const KernelUse&) {
         .output = trial.put_unset(rows, channels),
         .weight = trial.put(weight),
         .bias = trial.put(bias),
-        .ring = {.range = trial.put(std::vector<float>(std::size_t{places} * channels, Trial::unset)),
+        .ring = {.range = trial.put(std::vector<float>(std::size_t{length} * channels, Trial::unset)),
                  .slots = 1,
-                 .places = places},
+                 .length = length},
         .width = width};
     for (const auto& [from, to] : {std::pair{0U, 2U}, {2U, rows}}) {
         const SequenceInfo step{.slot = 0,

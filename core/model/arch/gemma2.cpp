@@ -2,8 +2,6 @@
 #include "core/model/arch/registry.hpp"
 
 #include <cmath>
-#include <utility>
-
 // Gemma 2 (arXiv 2408.00118): every second layer has full attention, the others a sliding window; soft caps
 // of scores and logits, pre- and post-norms, GELU-gated MLP, scaled embedding.
 namespace etna::model {
@@ -17,11 +15,9 @@ Result<Config> read_gemma2(const gguf::File& file) {
     MetadataReader reader(file, "gemma2");
     Config config = read_common(reader, kernels::RotaryPairs::halves);
     refuse_experts(reader);
-    CacheGroup local = config.cache_groups[0];
-    local.window_tokens = read_window(reader, 4096);
-    local.rotary.base = reader.number("rope.freq_base_swa", {.min = 1, .max = 1e12}, local.rotary.base);
-    if (local.window_tokens > 0)
-        alternate_windows(reader, config, 2, std::move(local));
+    add_windowed_layers(
+        reader, config,
+        {.window_tokens = read_window(reader, 4096), .period = 2, .rotary = config.cache_groups[0].rotary});
     config.embedding_scale = std::sqrt(static_cast<float>(config.width));
     if (config.layer_count() == gemma2_27b_layers) {
         config.attention_scale =

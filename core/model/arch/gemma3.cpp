@@ -2,7 +2,6 @@
 #include "core/model/arch/registry.hpp"
 
 #include <cmath>
-#include <utility>
 
 // Gemma 3, text model (arXiv 2503.19786): sliding-window layers with their own RoPE parameters, full
 // attention in every sixth layer; pre- and post-norms, QK-norm, GELU-gated MLP, scaled embedding.
@@ -13,22 +12,15 @@ namespace {
 /// for this: the layer count identifies that model.
 constexpr uint32_t gemma3_27b_layers = 62;
 
-/// Files without a window, or with one of 0, have only full-attention layers with one RoPE configuration.
-void read_windows(MetadataReader& reader, Config& config) {
-    const uint32_t window = read_window(reader, 0);
-    if (window == 0)
-        return;
-    const RotaryConfig& full = config.cache_groups[0].rotary;
-    CacheGroup local{.window_tokens = window, .rotary = {.dims = full.dims, .pairs = full.pairs}};
-    local.rotary.base = reader.number("rope.freq_base_swa", {.min = 1, .max = 1e12}, 10000);
-    alternate_windows(reader, config, 6, std::move(local));
-}
-
 Result<Config> read_gemma3(const gguf::File& file) {
     MetadataReader reader(file, "gemma3");
     Config config = read_common(reader, kernels::RotaryPairs::halves);
     refuse_experts(reader);
-    read_windows(reader, config);
+    const RotaryConfig& full = config.cache_groups[0].rotary;
+    add_windowed_layers(reader, config,
+                        {.window_tokens = read_window(reader, 0),
+                         .period = 6,
+                         .rotary = {.dims = full.dims, .base = 10000, .pairs = full.pairs}});
     config.embedding_scale = std::sqrt(static_cast<float>(config.width));
     if (config.layer_count() == gemma3_27b_layers) {
         config.attention_scale =

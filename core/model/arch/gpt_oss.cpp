@@ -1,8 +1,6 @@
 #include "core/model/arch/decoder.hpp"
 #include "core/model/arch/registry.hpp"
 
-#include <utility>
-
 // gpt-oss (arXiv 2508.10925): every second layer has full attention, the others a sliding window; a sink in
 // each head's softmax; biases throughout; experts with clamped SwiGLU; YaRN. The norm before the experts is
 // stored as post_attention_norm.
@@ -15,11 +13,9 @@ Result<Config> read_gpt_oss(const gguf::File& file) {
     config.experts = read_experts(reader, config);
     config.gate = kernels::Gate::clamped_silu;
     config.feed_forward_norm = post_attention_norm;
-    CacheGroup local = config.cache_groups[0];
-    local.window_tokens = read_window(reader);
-    local.rotary.base = reader.number("rope.freq_base_swa", {.min = 1, .max = 1e12}, local.rotary.base);
-    if (local.window_tokens > 0)
-        alternate_windows(reader, config, 2, std::move(local));
+    add_windowed_layers(
+        reader, config,
+        {.window_tokens = read_window(reader), .period = 2, .rotary = config.cache_groups[0].rotary});
     ETNA_CHECK(reader.status());
     return config;
 }
