@@ -64,11 +64,36 @@ struct Row {
     }
 };
 
-/// A sequence's page tables, one for each cache group: entry i holds positions [i * page_tokens, (i + 1) *
-/// page_tokens). Tables of groups with a window may begin with entries `no_page`. Borrowed until submit()
-/// returns.
+/// Number of a slot that holds the state of a sequence's recurrent layers.
+using StateSlot = uint32_t;
+constexpr StateSlot no_state_slot = UINT32_MAX;
+
+/// What the rows of a step do to the state of recurrent layers.
+enum class StateUpdate : uint8_t {
+    commit, ///< the state holds them afterwards
+    /// They stay pending, because they may be rejected drafts: the sequence's next step commits those before
+    /// its own first row, and drops the others. At most Limits::pending_rows_max rows.
+    defer,
+};
+
+/// One sequence in a batch.
 struct SequenceView {
+    /// Page tables, one for each cache group: entry i holds positions [i * page_tokens, (i + 1) *
+    /// page_tokens). Tables of groups with a window may begin with entries `no_page`. Borrowed until submit()
+    /// returns.
     std::vector<std::span<const PageId>> pages;
+    /// With recurrent layers only (Limits::state_slots). The state in the slot covers positions [0,
+    /// state_position); rows pending up to the sequence's first row are committed before it. A slot at
+    /// position 0 needs no content.
+    StateSlot state_slot = no_state_slot;
+    uint32_t state_position = 0;
+    StateUpdate state_update = StateUpdate::commit;
+};
+
+/// Copy of the state of all recurrent layers, made before the forward pass. Nothing is pending in `from`.
+struct StateCopy {
+    StateSlot from = 0;
+    StateSlot to = 0;
 };
 
 /// Copy of one page's content, made before the forward pass (copy on write).
@@ -79,9 +104,11 @@ struct PageCopy {
 };
 
 /// One forward pass over rows of any mix of sequences. The rows of one sequence are in ascending order of
-/// `position` without gaps. The scheduler fills in everything; the executor reads it and retains nothing.
+/// `position` without gaps; with recurrent layers they are of one kind. The scheduler fills in everything;
+/// the executor reads it and retains nothing.
 struct Batch {
     std::vector<PageCopy> copies;
+    std::vector<StateCopy> state_copies = {};
     std::vector<SequenceView> sequences;
     std::vector<Row> rows;
     /// Inputs of rows, f32 [Limits::width] each, without the scale that some models apply to the

@@ -53,6 +53,60 @@ Status check_copies(const Batch& batch, const Limits& limits) {
     return {};
 }
 
+/// Copies of states may run in any order, as those of pages.
+Status check_state_copies(const Batch& batch, const Limits& limits) {
+    std::vector<bool> is_read(limits.state_slots);
+    std::vector<bool> is_written(limits.state_slots);
+    for (std::size_t i = 0; i < batch.state_copies.size(); ++i) {
+        const StateCopy& copy = batch.state_copies[i];
+        if (copy.from >= limits.state_slots || copy.to >= limits.state_slots) {
+            return invalid("state copy {}: from slot {} to slot {} of {}", i, copy.from, copy.to,
+                           limits.state_slots);
+        }
+        is_read[copy.from] = true;
+        if (is_written[copy.to])
+            return invalid("state copy {}: slot {} is written twice", i, copy.to);
+        is_written[copy.to] = true;
+    }
+    for (std::size_t slot = 0; slot < limits.state_slots; ++slot) {
+        if (is_read[slot] && is_written[slot])
+            return invalid("state slot {} is both read and written by copies", slot);
+    }
+    return {};
+}
+
+/// Rows of a sequence in a batch.
+struct SequenceRows {
+    uint32_t begin = 0; ///< positions
+    uint32_t end = 0;
+    bool has_one_kind = true;
+};
+
+Status check_states(const Batch& batch, std::span<const SequenceRows> rows, const Limits& limits) {
+    if (limits.state_slots == 0)
+        return {};
+    std::vector<bool> is_used(limits.state_slots);
+    for (std::size_t i = 0; i < batch.sequences.size(); ++i) {
+        const SequenceView& view = batch.sequences[i];
+        if (view.state_slot >= limits.state_slots)
+            return invalid("sequence {}: state slot {} of {}", i, view.state_slot, limits.state_slots);
+        if (is_used[view.state_slot])
+            return invalid("sequence {}: state slot {} is used twice", i, view.state_slot);
+        is_used[view.state_slot] = true;
+        const auto& [begin, end, has_one_kind] = rows[i];
+        if (begin < view.state_position || begin - view.state_position > limits.pending_rows_max) {
+            return invalid("sequence {}: rows from position {} on, but the state ends at {} with at most {} "
+                           "rows pending",
+                           i, begin, view.state_position, limits.pending_rows_max);
+        }
+        if (view.state_update == StateUpdate::defer && end - begin > limits.pending_rows_max)
+            return invalid("sequence {}: {} rows cannot stay pending", i, end - begin);
+        if (!has_one_kind)
+            return invalid("sequence {}: rows of both kinds for recurrent layers", i);
+    }
+    return {};
+}
+
 /// A table without its leading entries `no_page`.
 std::span<const PageId> held_pages(std::span<const PageId> table) {
     const auto first = std::find_if(table.begin(), table.end(), [](PageId page) { return page != no_page; });
@@ -184,6 +238,12 @@ Status check(const Limits& limits) {
         if (bound.value == 0)
             return invalid("the executor's {} is 0", bound.name);
     }
+    if (limits.state_slots > 0 && limits.state_slots < limits.sequences_max) {
+        return invalid("the executor has {} state slots for {} sequences", limits.state_slots,
+                       limits.sequences_max);
+    }
+    if (limits.state_slots > 0 && limits.pending_rows_max == 0)
+        return invalid("the executor's pending_rows_max is 0");
     if (limits.groups.empty())
         return invalid("the executor has no cache group");
     for (std::size_t group = 0; group < limits.groups.size(); ++group) {
@@ -208,25 +268,33 @@ Status check(const Limits& limits) {
 Status check(const Batch& batch, const Limits& limits) {
     ETNA_CHECK(check_counts(batch, limits));
     ETNA_CHECK(check_copies(batch, limits));
+    ETNA_CHECK(check_state_copies(batch, limits));
     ETNA_CHECK(check_tables(batch, limits));
-    std::vector<std::optional<uint32_t>> next_position(batch.sequences.size());
+    std::vector<SequenceRows> sequences(batch.sequences.size());
+    std::vector<const Row*> previous(batch.sequences.size());
     for (std::size_t i = 0; i < batch.rows.size(); ++i) {
         ETNA_CHECK(check_row(batch, i, limits));
         const Row& row = batch.rows[i];
-        std::optional<uint32_t>& next = next_position[row.sequence];
-        if (next && *next != row.position) {
+        SequenceRows& rows = sequences[row.sequence];
+        const Row*& last = previous[row.sequence];
+        if (last == nullptr) {
+            rows.begin = row.position;
+        } else if (rows.end != row.position) {
             return invalid("row {}: position {} of sequence {} after position {}", i, row.position,
-                           row.sequence, *next - 1);
+                           row.sequence, rows.end - 1);
         }
-        next = row.position + 1;
+        rows.has_one_kind = rows.has_one_kind && (last == nullptr || last->kind == row.kind);
+        rows.end = row.position + 1;
+        last = &row;
     }
     for (std::size_t i = 0; i < batch.rows.size(); ++i) {
         const Row& row = batch.rows[i];
-        if (row.attend_end > *next_position[row.sequence]) {
+        if (row.attend_end > sequences[row.sequence].end) {
             return invalid("row {}: attends to [{}, {}), but its sequence ends at {}", i, row.attend_begin,
-                           row.attend_end, *next_position[row.sequence]);
+                           row.attend_end, sequences[row.sequence].end);
         }
     }
+    ETNA_CHECK(check_states(batch, sequences, limits));
     return check_outputs(batch, limits);
 }
 

@@ -43,11 +43,13 @@ struct Limits {
     uint32_t sequences_max = 0;  ///< sequences in one batch
     uint32_t slots = 0; ///< slots for sampled ids; with in_flight_max * sequences_max no sequence waits for
                         ///< one, and drafts use those beyond
-    uint32_t embeddings_max = 0;  ///< embeddings in one batch; memory is reserved for them
-    uint32_t output_rows_max = 0; ///< rows with OutputKind != none in one batch
-    uint32_t candidates_max = 0;  ///< for OutputKind::candidates; OutputKind::sampled supports plain
-                                  ///< parameters with 1 <= top_k <= candidates_max, or temperature 0
-    uint32_t in_flight_max = 2;   ///< maximum number of submissions whose outputs are unread
+    uint32_t embeddings_max = 0;   ///< embeddings in one batch; memory is reserved for them
+    uint32_t output_rows_max = 0;  ///< rows with OutputKind != none in one batch
+    uint32_t candidates_max = 0;   ///< for OutputKind::candidates; OutputKind::sampled supports plain
+                                   ///< parameters with 1 <= top_k <= candidates_max, or temperature 0
+    uint32_t state_slots = 0;      ///< states of recurrent layers; 0: the model has no such layers
+    uint32_t pending_rows_max = 0; ///< rows of a sequence in a step with StateUpdate::defer
+    uint32_t in_flight_max = 2;    ///< maximum number of submissions whose outputs are unread
     std::vector<CacheGroup> groups;
 };
 
