@@ -13,8 +13,8 @@ DraftModel::DraftModel(std::unique_ptr<Executor> executor, const SchedulerOption
 Request DraftModel::request_for(const DraftRequest& draft, uint32_t tokens_max) const {
     const sampling::Parameters& parameters = draft.sampling;
     Request request;
-    request.prompt.assign(draft.content.tokens.begin(), draft.content.tokens.end());
-    request.kinds.assign(draft.content.kinds.begin(), draft.content.kinds.end());
+    request.prompt.assign(draft.text.tokens.begin(), draft.text.tokens.end());
+    request.kinds.assign(draft.text.kinds.begin(), draft.text.kinds.end());
     request.sampling = {.temperature = parameters.temperature,
                         .top_k = parameters.top_k,
                         .top_p = parameters.top_p,

@@ -10,10 +10,16 @@
 
 namespace etna::engine {
 
+/// The tokens of a sequence and the row kind that each is computed as, of equal length.
+struct TokenRun {
+    std::span<const TokenId> tokens;
+    std::span<const RowKind> kinds;
+};
+
 /// A request for drafts of the draft model.
 struct DraftRequest {
     RequestId request = 0;
-    TokenRun content; ///< all tokens of the sequence; borrowed
+    TokenRun text; ///< all tokens of the sequence; borrowed
     sampling::Parameters sampling;
     uint64_t cache_salt = 0;
     uint32_t tokens_max = 1; ///< maximum number of drafts

@@ -238,14 +238,14 @@ Status check(const Limits& limits) {
         if (bound.value == 0)
             return invalid("the executor's {} is 0", bound.name);
     }
-    if (limits.state_slots > 0 && limits.state_slots < limits.sequences_max) {
-        return invalid("the executor has {} state slots for {} sequences", limits.state_slots,
-                       limits.sequences_max);
+    if (limits.state_slots > 0 && limits.state_slots <= limits.sequences_max) {
+        return invalid("the executor has {} state slots for {} sequences and at least one snapshot",
+                       limits.state_slots, limits.sequences_max);
     }
     if (limits.state_slots > 0 && limits.pending_rows_max == 0)
         return invalid("the executor's pending_rows_max is 0");
-    if (limits.groups.empty())
-        return invalid("the executor has no cache group");
+    if (limits.groups.empty() && limits.state_slots == 0)
+        return invalid("the executor has neither cache groups nor state slots");
     for (std::size_t group = 0; group < limits.groups.size(); ++group) {
         const CacheGroup& one = limits.groups[group];
         if (one.page_count == 0)

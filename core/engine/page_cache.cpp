@@ -15,9 +15,11 @@ constexpr std::size_t branches_per_page_max = 2;
 
 PageCache::PageCache(const Limits& limits, const HashKey& key, uint64_t model_salt)
     : page_tokens_(limits.page_tokens), batch_rows_max_(limits.batch_rows_max), groups_(limits.groups),
-      key_(key), model_salt_(model_salt) {
-    for (const CacheGroup& group : limits.groups)
+      key_(key), model_salt_(model_salt), slots_(limits.state_slots, key) {
+    for (const CacheGroup& group : limits.groups) {
         pools_.emplace_back(group.page_count);
+        page_count_max_ = std::max<std::size_t>(page_count_max_, group.page_count);
+    }
 }
 
 PageTables PageCache::make_tables(uint64_t request_salt) const {
@@ -59,65 +61,120 @@ uint32_t PageCache::admission_pages(std::size_t group, uint32_t length) const {
                : std::min(all, window_pages(groups_[group].window_tokens, batch_rows_max_, page_tokens_));
 }
 
-/// Returns the hashes of the most leading pages of `content` after which every group can continue. Full pages
-/// that start before `positions_max` count.
-std::vector<PageHash> PageCache::resumable_chain(PageHash parent, const TokenRun& content,
-                                                 uint32_t positions_max) const {
-    std::vector<PageHash> chain;
+/// Returns the leading pages of `content` that start before `positions_max`, up to the first that a full
+/// group lacks.
+PageCache::PageChain PageCache::page_chain(PageHash parent, const ContentRun& content,
+                                           uint32_t positions_max) const {
+    PageChain chain;
     std::vector<std::size_t> first_of_run(pools_.size(), 0); // pages [first, current] are published
-    std::size_t resumable = 0;
-    for (std::size_t begin = 0; begin < positions_max && content.tokens.size() - begin >= page_tokens_;
+    for (std::size_t begin = 0; begin < positions_max && content.ids.size() - begin >= page_tokens_;
          begin += page_tokens_) {
-        const TokenRun run = content.part(begin, page_tokens_);
-        parent = page_hash(key_, parent, run.tokens, run.kinds);
-        chain.push_back(parent);
+        parent = page_hash(key_, parent, content.part(begin, page_tokens_));
         const auto position = std::min(static_cast<uint32_t>(begin) + page_tokens_, positions_max);
         bool can_resume = true;
-        bool lacks_full_page = false;
         for (std::size_t group = 0; group < pools_.size(); ++group) {
             if (!pools_[group].find(parent)) {
-                first_of_run[group] = chain.size();
-                lacks_full_page = lacks_full_page || groups_[group].kind == CacheKind::full;
+                if (groups_[group].kind == CacheKind::full)
+                    return chain; // no later position can be resumed
+                first_of_run[group] = chain.hashes.size() + 1;
             }
             can_resume = can_resume && first_of_run[group] <= first_needed(group, position);
         }
-        if (lacks_full_page)
-            break; // no later position can be resumed
-        if (can_resume)
-            resumable = chain.size();
+        chain.hashes.push_back(parent);
+        chain.can_resume.push_back(can_resume);
     }
-    chain.resize(resumable);
     return chain;
 }
 
-uint32_t PageCache::match_prefix(PageTables& tables, const TokenRun& content, uint32_t positions_max) {
-    std::vector<PageHash> chain = resumable_chain(tables.root, content, positions_max);
-    const uint32_t positions = std::min(static_cast<uint32_t>(chain.size()) * page_tokens_, positions_max);
+/// Fills empty tables with the published pages `hashes` that a row at `position` attends to.
+void PageCache::share_pages(PageTables& tables, std::span<const PageHash> hashes, uint32_t position) {
     for (std::size_t group = 0; group < pools_.size(); ++group) {
-        const auto first = std::min<std::size_t>(first_needed(group, positions), chain.size());
+        const auto first = std::min<std::size_t>(first_needed(group, position), hashes.size());
         std::vector<PageId>& table = tables.groups[group];
         table.assign(first, no_page);
         tables.first_held[group] = static_cast<uint32_t>(first);
-        for (std::size_t page = first; page < chain.size(); ++page) {
-            table.push_back(*pools_[group].find(chain[page]));
+        for (std::size_t page = first; page < hashes.size(); ++page) {
+            table.push_back(*pools_[group].find(hashes[page]));
             pools_[group].retain(table.back());
         }
     }
-    tables.hashes = std::move(chain);
+    tables.hashes.assign(hashes.begin(), hashes.end());
+}
+
+uint32_t PageCache::find(PageTables& tables, const ContentRun& content, uint32_t positions_max,
+                         PartialPages partial) {
+    if (partial == PartialPages::skip)
+        positions_max = positions_max / page_tokens_ * page_tokens_;
+    if (slots_.exist())
+        return find_snapshot(tables, content, positions_max, partial);
+    const uint32_t cached = find_pages(tables, content, positions_max);
+    if (partial == PartialPages::skip || cached == positions_max)
+        return cached;
+    return cached + find_partial_page(tables, content, cached, positions_max);
+}
+
+/// Fills the tables with full pages, the last of which may reach beyond `positions_max`.
+uint32_t PageCache::find_pages(PageTables& tables, const ContentRun& content, uint32_t positions_max) {
+    const PageChain chain = page_chain(tables.root, content, positions_max);
+    std::size_t pages = chain.hashes.size();
+    while (pages > 0 && !chain.can_resume[pages - 1])
+        --pages;
+    const uint32_t positions = std::min(static_cast<uint32_t>(pages) * page_tokens_, positions_max);
+    share_pages(tables, std::span(chain.hashes).first(pages), positions);
     return positions;
 }
 
-uint32_t PageCache::match_partial_page(PageTables& tables, const TokenRun& content, uint32_t shared,
-                                       uint32_t positions_max) {
+/// After find_pages() of `shared` positions: adds the published page that agrees with the longest prefix of
+/// the rest of `content`. Returns the number of further positions.
+uint32_t PageCache::find_partial_page(PageTables& tables, const ContentRun& content, uint32_t shared,
+                                      uint32_t positions_max) {
     const PageHash& parent = tables.hashes.empty() ? tables.root : tables.hashes.back();
     const std::size_t count = std::min<std::size_t>(positions_max - shared, page_tokens_);
-    const auto found =
-        branches_.longest(parent, content.tokens.subspan(shared, count), content.kinds.subspan(shared, count),
-                          [this](const PageHash& hash) { return is_published(hash); });
+    const auto found = branches_.longest(parent, content.part(shared, count),
+                                         [this](const PageHash& hash) { return is_published(hash); });
     if (!found)
         return 0;
     share_page(tables, found->hash);
     return found->positions;
+}
+
+/// Returns a published page after `parent` that begins with `content`, which is not empty.
+std::optional<PageHash> PageCache::partial_page(const PageHash& parent, const ContentRun& content) const {
+    const auto found =
+        branches_.longest(parent, content, [this](const PageHash& hash) { return is_published(hash); });
+    if (!found || found->positions < content.ids.size())
+        return std::nullopt;
+    return found->hash;
+}
+
+/// Fills the tables up to the last snapshot of recurrent state whose pages exist, and lets the sequence
+/// continue from it.
+uint32_t PageCache::find_snapshot(PageTables& tables, const ContentRun& content, uint32_t positions_max,
+                                  PartialPages partial) {
+    const PageChain chain = page_chain(tables.root, content, positions_max);
+    for (std::size_t pages = chain.hashes.size() + 1; pages-- > 0;) {
+        const auto begin = static_cast<uint32_t>(pages) * page_tokens_;
+        if (begin > positions_max || (pages > 0 && !chain.can_resume[pages - 1]))
+            continue;
+        const PageHash& parent = pages == 0 ? tables.root : chain.hashes[pages - 1];
+        const std::size_t rest = partial == PartialPages::skip
+                                     ? 0
+                                     : std::min<std::size_t>(positions_max - begin, page_tokens_ - 1);
+        const auto found = slots_.find(parent, content.part(begin, rest));
+        if (!found)
+            continue;
+        const uint32_t position = begin + found->positions;
+        const auto page = found->positions == 0 ? std::nullopt
+                                                : partial_page(parent, content.part(begin, found->positions));
+        if (found->positions > 0 && !page)
+            continue;
+        share_pages(tables, std::span(chain.hashes).first(pages), position);
+        if (page)
+            share_page(tables, *page);
+        slots_.use(tables.recurrent, found->slot, position);
+        return position;
+    }
+    return 0;
 }
 
 uint32_t PageCache::count_missing(uint32_t group, const PageTables& tables, uint32_t first,
@@ -138,6 +195,8 @@ bool PageCache::reserve(PageTables& tables, uint32_t begin, uint32_t end, uint32
         if (missing > 0 && uint64_t{missing} + spare > pools_[group].available())
             return false;
     }
+    if (!slots_.reserve(tables.recurrent))
+        return false;
     tables.hashes.resize(std::min<std::size_t>(tables.hashes.size(), first_page));
     for (uint32_t group = 0; group < pools_.size(); ++group) {
         PagePool& pool = pools_[group];
@@ -171,36 +230,56 @@ void PageCache::advance(PageTables& tables, uint32_t position) {
     }
 }
 
-void PageCache::publish(PageTables& tables, const TokenRun& content, uint32_t positions) {
+void PageCache::publish(PageTables& tables, const ContentRun& content, uint32_t positions) {
     for (std::size_t i = tables.hashes.size(); (i + 1) * page_tokens_ <= positions; ++i) {
         const PageHash& parent = i == 0 ? tables.root : tables.hashes.back();
-        const TokenRun run = content.part(i * page_tokens_, page_tokens_);
-        const PageHash hash = page_hash(key_, parent, run.tokens, run.kinds);
+        const ContentRun run = content.part(i * page_tokens_, page_tokens_);
+        const PageHash hash = page_hash(key_, parent, run);
         publish_page(tables, i, hash, run);
         tables.hashes.push_back(hash);
     }
 }
 
-void PageCache::publish_all(PageTables& tables, const TokenRun& content, uint32_t positions) {
+void PageCache::publish_all(PageTables& tables, const ContentRun& content, uint32_t positions) {
     publish(tables, content, positions);
+    const uint32_t state_position = tables.recurrent.position;
+    if (state_position > 0 && state_position <= positions)
+        slots_.publish(tables.recurrent, parent_at(tables, state_position), rest_at(content, state_position));
     const uint32_t rest = positions % page_tokens_;
     const std::size_t page = positions / page_tokens_;
     if (rest == 0 || tables.hashes.size() != page)
         return;
     const PageHash& parent = page == 0 ? tables.root : tables.hashes.back();
-    const TokenRun run = content.part(page * page_tokens_, rest);
-    publish_page(tables, page, page_hash(key_, parent, run.tokens, run.kinds), run);
+    const ContentRun run = content.part(page * page_tokens_, rest);
+    publish_page(tables, page, page_hash(key_, parent, run), run);
+}
+
+/// Hash of the full pages before `position`, which are published.
+const PageHash& PageCache::parent_at(const PageTables& tables, uint32_t position) const {
+    return position < page_tokens_ ? tables.root : tables.hashes[position / page_tokens_ - 1];
+}
+
+/// Content of the last page before `position`, if it is not full.
+ContentRun PageCache::rest_at(const ContentRun& content, uint32_t position) const {
+    const uint32_t begin = position / page_tokens_ * page_tokens_;
+    return content.part(begin, position - begin);
+}
+
+void PageCache::snapshot(PageTables& tables, const ContentRun& content) {
+    const uint32_t position = tables.recurrent.position;
+    publish(tables, content, position);
+    slots_.snapshot(tables.recurrent, parent_at(tables, position), rest_at(content, position));
 }
 
 void PageCache::publish_page(PageTables& tables, std::size_t page, const PageHash& hash,
-                             const TokenRun& run) {
+                             const ContentRun& run) {
     for (std::size_t group = 0; group < pools_.size(); ++group) {
         const PageId id = tables.groups[group][page];
         if (id != no_page && pools_[group].is_exclusive(id)) // one of a fork's shared pages is enough
             pools_[group].publish(id, hash);
     }
-    branches_.add(page == 0 ? tables.root : tables.hashes[page - 1], hash, run.tokens, run.kinds);
-    if (branches_.size() > branches_per_page_max * pools_.front().page_count())
+    branches_.add(page == 0 ? tables.root : tables.hashes[page - 1], hash, run);
+    if (branches_.size() > branches_per_page_max * page_count_max_)
         branches_.prune([this](const PageHash& known) { return is_published(known); });
 }
 
@@ -214,10 +293,12 @@ void PageCache::invalidate(const PageTables& tables) {
                 pools_[group].invalidate(*passed);
         }
     }
+    slots_.invalidate(tables.recurrent);
 }
 
 void PageCache::release(PageTables& tables) {
     truncate(tables, 0);
+    slots_.release(tables.recurrent);
 }
 
 PageTables PageCache::fork(const PageTables& tables) {
@@ -225,9 +306,12 @@ PageTables PageCache::fork(const PageTables& tables) {
         for (const PageId page : tables.held(group))
             pools_[group].retain(page);
     }
-    return tables;
+    PageTables copy = tables;
+    copy.recurrent = slots_.fork(tables.recurrent);
+    return copy;
 }
 
+/// Releases the pages after the first `positions` positions.
 void PageCache::truncate(PageTables& tables, uint32_t positions) {
     const std::size_t pages = divide_up(positions, page_tokens_);
     for (std::size_t group = 0; group < pools_.size(); ++group) {
@@ -259,6 +343,11 @@ Status PageCache::verify(std::span<const PageTables* const> tables) const {
         if (const Status status = pools_[group].verify(references); !status)
             return status.error().while_doing(fmt::format("cache group {}", group));
     }
+    std::vector<const HeldSlot*> held;
+    for (const PageTables* one : tables)
+        held.push_back(&one->recurrent);
+    if (const Status status = slots_.verify(held); !status)
+        return status.error().while_doing("slots of recurrent state");
     return {};
 }
 

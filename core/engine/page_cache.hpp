@@ -1,15 +1,17 @@
 #pragma once
 
 #include "core/base/result.hpp"
-#include "core/base/token.hpp"
 #include "core/engine/batch.hpp"
+#include "core/engine/content.hpp"
 #include "core/engine/executor.hpp"
 #include "core/engine/page_branches.hpp"
 #include "core/engine/page_hash.hpp"
 #include "core/engine/page_pool.hpp"
+#include "core/engine/state_slots.hpp"
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -22,21 +24,15 @@ struct PageTables {
     std::vector<uint32_t> first_held; ///< [group], the first page that is not `no_page`
     std::vector<PageHash> hashes;     ///< of the leading full pages that were published or matched
     PageHash root{};                  ///< parent of the first page
+    HeldSlot recurrent;
 
     [[nodiscard]] std::span<const PageId> held(std::size_t group) const {
         return std::span(groups[group]).subspan(first_held[group]);
     }
 };
 
-/// The tokens of a sequence and the row kind that each is computed as, of equal length.
-struct TokenRun {
-    std::span<const TokenId> tokens;
-    std::span<const RowKind> kinds;
-
-    [[nodiscard]] TokenRun part(std::size_t begin, std::size_t count) const {
-        return {tokens.subspan(begin, count), kinds.subspan(begin, count)};
-    }
-};
+/// Whether a prefix may end within a page, whose first write then copies it.
+enum class PartialPages : uint8_t { skip, share };
 
 /// The pools of all cache groups, and the operations of sequences on their pages. A published or shared page
 /// is never written: the writer gets a copy.
@@ -53,21 +49,17 @@ public:
 
     [[nodiscard]] PageTables make_tables(uint64_t request_salt) const;
 
-    /// Fills empty tables with published pages that match `content` from its start, up to the last position
-    /// from which every group can continue: full groups need all pages before it, groups with a window those
-    /// that the window reaches. The pages start before `positions_max`. Returns the number of positions that
-    /// need no computation, at most `positions_max`.
-    uint32_t match_prefix(PageTables& tables, const TokenRun& content, uint32_t positions_max);
-
-    /// After match_prefix() of `shared` positions, all in full pages: adds the published page that shares the
-    /// longest prefix with the rest of `content`. Returns the number of further positions that need no
-    /// computation, fewer than one page. The first write to that page copies it.
-    uint32_t match_partial_page(PageTables& tables, const TokenRun& content, uint32_t shared,
-                                uint32_t positions_max);
+    /// Fills empty tables with published state that matches `content` from its start, up to the last position
+    /// from which every layer can continue: full groups need all pages before it, groups with a window those
+    /// that the window reaches, and recurrent layers a snapshot taken there. Returns that position, at most
+    /// `positions_max`: those before it need no computation.
+    uint32_t find(PageTables& tables, const ContentRun& content, uint32_t positions_max,
+                  PartialPages partial);
 
     /// Makes positions [begin, end) writable, in groups with a window at most one batch of them: allocates
-    /// missing pages, copies shared ones, and appends the copies to `copies`. Returns false and changes
-    /// nothing if fewer than `spare` pages would be left to allocate in some group.
+    /// missing pages, copies shared ones, and appends the copies to `copies`; allocates the slot of recurrent
+    /// layers. Returns false and changes nothing if fewer than `spare` pages would be left to allocate in
+    /// some group, or no slot is left.
     bool reserve(PageTables& tables, uint32_t begin, uint32_t end, uint32_t spare,
                  std::vector<PageCopy>& copies);
 
@@ -77,28 +69,38 @@ public:
 
     /// Publishes the full pages among the first `positions` positions, which hold `content`. Precondition:
     /// their rows are scheduled.
-    void publish(PageTables& tables, const TokenRun& content, uint32_t positions);
+    void publish(PageTables& tables, const ContentRun& content, uint32_t positions);
 
-    /// As publish(), and the partially filled last page: for a sequence that has finished writing.
-    void publish_all(PageTables& tables, const TokenRun& content, uint32_t positions);
+    /// As publish(), and the partially filled last page, and the recurrent state unless it covers more than
+    /// `positions`: for a sequence that has finished writing, and is released next.
+    void publish_all(PageTables& tables, const ContentRun& content, uint32_t positions);
 
-    /// Removes the pages from the index, because their content is invalid. Sequences that share them are
-    /// unaffected.
+    /// Publishes the full pages before the position of the recurrent state, and takes a snapshot of it, if
+    /// slots are left. Precondition: no row of the sequence is pending.
+    void snapshot(PageTables& tables, const ContentRun& content);
+
+    /// Removes pages and snapshots from the index, because their content is invalid. Sequences that share
+    /// them are unaffected.
     void invalidate(const PageTables& tables);
 
     /// Releases all pages; the tables are empty afterwards.
     void release(PageTables& tables);
 
-    /// Returns tables that share the same pages.
+    /// Returns tables that share the same pages, and a copy of the recurrent state; has_state() tells whether
+    /// a slot was left for it.
     PageTables fork(const PageTables& tables);
+    [[nodiscard]] bool has_state(const PageTables& tables) const {
+        return !slots_.exist() || tables.recurrent.slot != no_state_slot;
+    }
 
-    /// Releases the pages after the first `positions` positions.
-    void truncate(PageTables& tables, uint32_t positions);
+    /// Ends a batch that will be submitted: appends the copies of recurrent state that come before its rows.
+    void take_state_copies(std::vector<StateCopy>& copies) { slots_.take_copies(copies); }
 
     /// Ends the batch: releases the sources of its copies.
     void end_batch();
 
     [[nodiscard]] const std::vector<PagePool>& pools() const { return pools_; }
+    [[nodiscard]] const StateSlots& slots() const { return slots_; }
 
     /// Pages of a group that the admission of a sequence of `length` known positions allocates at most.
     [[nodiscard]] uint32_t admission_pages(std::size_t group, uint32_t length) const;
@@ -112,13 +114,30 @@ private:
         PageId page;
     };
 
+    /// The leading full pages of a content.
+    struct PageChain {
+        std::vector<PageHash> hashes;
+        std::vector<bool> can_resume; ///< after each page: every group has the pages that the next row reads
+    };
+
     [[nodiscard]] bool is_published(const PageHash& hash) const;
     [[nodiscard]] uint32_t first_needed(std::size_t group, uint32_t position) const;
     [[nodiscard]] uint32_t reserved_end(std::size_t group, uint32_t begin, uint32_t end) const;
-    [[nodiscard]] std::vector<PageHash> resumable_chain(PageHash parent, const TokenRun& content,
-                                                        uint32_t positions_max) const;
+    [[nodiscard]] PageChain page_chain(PageHash parent, const ContentRun& content,
+                                       uint32_t positions_max) const;
+    uint32_t find_pages(PageTables& tables, const ContentRun& content, uint32_t positions_max);
+    uint32_t find_partial_page(PageTables& tables, const ContentRun& content, uint32_t shared,
+                               uint32_t positions_max);
+    uint32_t find_snapshot(PageTables& tables, const ContentRun& content, uint32_t positions_max,
+                           PartialPages partial);
+    [[nodiscard]] std::optional<PageHash> partial_page(const PageHash& parent,
+                                                       const ContentRun& content) const;
+    void share_pages(PageTables& tables, std::span<const PageHash> hashes, uint32_t position);
+    void truncate(PageTables& tables, uint32_t positions);
     void share_page(PageTables& tables, const PageHash& hash);
-    void publish_page(PageTables& tables, std::size_t page, const PageHash& hash, const TokenRun& run);
+    [[nodiscard]] const PageHash& parent_at(const PageTables& tables, uint32_t position) const;
+    [[nodiscard]] ContentRun rest_at(const ContentRun& content, uint32_t position) const;
+    void publish_page(PageTables& tables, std::size_t page, const PageHash& hash, const ContentRun& run);
     [[nodiscard]] uint32_t count_missing(uint32_t group, const PageTables& tables, uint32_t first,
                                          uint32_t end) const;
 
@@ -127,9 +146,11 @@ private:
     std::vector<CacheGroup> groups_;
     HashKey key_;
     uint64_t model_salt_;
-    std::vector<PagePool> pools_; ///< [group]
+    std::vector<PagePool> pools_;    ///< [group]
+    std::size_t page_count_max_ = 0; ///< of any group
     std::vector<CopySource> copy_sources_;
     PageBranches branches_;
+    StateSlots slots_;
 };
 
 } // namespace etna::engine

@@ -68,15 +68,14 @@ PageHash root_hash(const HashKey& key, uint64_t model_salt, uint64_t request_sal
     return sip_hash(key, std::as_bytes(std::span(salts)));
 }
 
-PageHash page_hash(const HashKey& key, const PageHash& parent, std::span<const TokenId> tokens,
-                   std::span<const RowKind> kinds) {
-    std::vector<std::byte> content;
-    content.reserve(sizeof(PageHash) + tokens.size_bytes() + kinds.size_bytes());
-    const std::array<ByteView, 3> parts = {std::as_bytes(std::span(parent)), std::as_bytes(tokens),
-                                           std::as_bytes(kinds)};
+PageHash page_hash(const HashKey& key, const PageHash& parent, const ContentRun& content) {
+    std::vector<std::byte> bytes;
+    bytes.reserve(sizeof(PageHash) + content.ids.size_bytes() + content.kinds.size_bytes());
+    const std::array<ByteView, 3> parts = {std::as_bytes(std::span(parent)), std::as_bytes(content.ids),
+                                           std::as_bytes(content.kinds)};
     for (const ByteView part : parts)
-        content.insert(content.end(), part.begin(), part.end());
-    return sip_hash(key, content);
+        bytes.insert(bytes.end(), part.begin(), part.end());
+    return sip_hash(key, bytes);
 }
 
 } // namespace etna::engine

@@ -1,14 +1,12 @@
 #pragma once
 
 #include "core/base/bytes.hpp"
-#include "core/base/token.hpp"
-#include "core/engine/batch.hpp"
+#include "core/engine/content.hpp"
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <span>
 
 namespace etna::engine {
 
@@ -25,10 +23,8 @@ PageHash sip_hash(const HashKey& key, ByteView bytes);
 /// shared.
 PageHash root_hash(const HashKey& key, uint64_t model_salt, uint64_t request_salt);
 
-/// Returns the hash of a page that holds `tokens`, computed as rows of `kinds` (the same length), after the
-/// page `parent`.
-PageHash page_hash(const HashKey& key, const PageHash& parent, std::span<const TokenId> tokens,
-                   std::span<const RowKind> kinds);
+/// Returns the hash of a page that holds `content`, after the page `parent`.
+PageHash page_hash(const HashKey& key, const PageHash& parent, const ContentRun& content);
 
 /// For hash tables: the words are already random.
 struct PageHashHasher {

@@ -382,11 +382,8 @@ bool Scheduler::allocate_pages(Sequence& sequence) {
     const auto spare = static_cast<uint32_t>(admission_.running().size());
     const uint32_t limit = sequence.needs_prompt_logprob(sequence.unscored) ? sequence.unscored : length - 1;
     // The second attempt excludes the page that would be copied for a few rows only.
-    for (const bool copies : {true, false}) {
-        const uint32_t positions_max = copies ? limit : limit / limits_.page_tokens * limits_.page_tokens;
-        uint32_t cached = cache_.match_prefix(sequence.pages, sequence.content(), positions_max);
-        if (copies && cached < positions_max)
-            cached += cache_.match_partial_page(sequence.pages, sequence.content(), cached, positions_max);
+    for (const PartialPages partial : {PartialPages::share, PartialPages::skip}) {
+        const uint32_t cached = cache_.find(sequence.pages, sequence.content(), limit, partial);
         if (cache_.reserve(sequence.pages, cached, length, spare, batch_.copies)) {
             sequence.computed_tokens = cached;
             return true;

@@ -63,7 +63,7 @@ std::vector<DraftRequest> Scheduler::draft() {
             continue;
         rows -= tokens_max;
         requests.push_back({.request = sequence->id.request,
-                            .content = sequence->content(),
+                            .text = {sequence->tokens, sequence->kinds},
                             .sampling = sequence->sampling,
                             .cache_salt = sequence->cache_salt,
                             .tokens_max = tokens_max,

@@ -39,6 +39,7 @@ void DraftState::finish_step(const DraftCosts& costs) {
 void Sequence::append(TokenId token) {
     tokens.push_back(token);
     kinds.push_back(RowKind::decode);
+    content_ids.push_back(token);
     if (constraint != nullptr) {
         constraint->accept(token);
         constraint_state.advance();
@@ -57,15 +58,6 @@ Sequence Sequence::fork(SequenceId new_id, PageCache& cache) const {
     return copy;
 }
 
-void Sequence::truncate(uint32_t new_length, PageCache& cache) {
-    assert(pending_samples == 0 && new_length <= length());
-    tokens.resize(new_length);
-    kinds.resize(new_length);
-    computed_tokens = std::min(computed_tokens, new_length);
-    prompt_tokens = std::min(prompt_tokens, new_length);
-    cache.truncate(pages, computed_tokens);
-}
-
 Sequence make_sequence(RequestId id, Request request, const Limits& limits, const PageCache& cache,
                        Clock::time_point now) {
     Sequence sequence;
@@ -73,6 +65,7 @@ Sequence make_sequence(RequestId id, Request request, const Limits& limits, cons
     sequence.tokens = std::move(request.prompt);
     sequence.kinds = std::move(request.kinds);
     sequence.kinds.resize(sequence.tokens.size(), RowKind::prefill);
+    sequence.content_ids.assign(sequence.tokens.begin(), sequence.tokens.end());
     sequence.pages = cache.make_tables(request.cache_salt);
     sequence.sampling = request.sampling;
     sequence.logit_bias = std::move(request.logit_bias);

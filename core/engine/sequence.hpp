@@ -110,10 +110,11 @@ struct DraftState {
 /// of drafts come after that, and count as computed until their step is read.
 struct Sequence {
     SequenceId id;
-    ClientId client = 0;         ///< Request::client
-    RequestId request_group = 0; ///< see Scheduler::add()
-    std::vector<TokenId> tokens; ///< prompt, then the generated tokens that were read
-    std::vector<RowKind> kinds;  ///< row kind of each token, now and after any recomputation
+    ClientId client = 0;                ///< Request::client
+    RequestId request_group = 0;        ///< see Scheduler::add()
+    std::vector<TokenId> tokens;        ///< prompt, then the generated tokens that were read
+    std::vector<RowKind> kinds;         ///< row kind of each token, now and after any recomputation
+    std::vector<ContentId> content_ids; ///< of each token, for the cache
     PageTables pages;
     uint32_t computed_tokens = 0; ///< positions [0, computed_tokens) have their rows in a scheduled batch
     uint32_t pending_samples = 0; ///< samples that are scheduled but not read
@@ -151,7 +152,7 @@ struct Sequence {
     [[nodiscard]] uint32_t length() const { return static_cast<uint32_t>(tokens.size()); }
     [[nodiscard]] uint32_t expected_length() const { return length() + pending_samples; }
     [[nodiscard]] uint32_t drafts_in_flight() const { return draft_state ? draft_state->in_flight : 0; }
-    [[nodiscard]] TokenRun content() const { return {tokens, kinds}; }
+    [[nodiscard]] ContentRun content() const { return {content_ids, kinds}; }
     [[nodiscard]] RowKind kind(uint32_t position) const {
         return position < kinds.size() ? kinds[position] : RowKind::decode;
     }
@@ -177,10 +178,6 @@ struct Sequence {
     /// Returns a second sequence with the same past, sharing all pages until one of the two writes.
     /// Precondition: pending_samples is 0, constraint_state.job is null.
     [[nodiscard]] Sequence fork(SequenceId new_id, PageCache& cache) const;
-
-    /// Drops everything from position `new_length` on. Precondition: pending_samples is 0, new_length <=
-    /// length().
-    void truncate(uint32_t new_length, PageCache& cache);
 };
 
 /// Inserts into a queue that is sorted by age.

@@ -21,17 +21,17 @@ Limits limits_of(uint32_t page_tokens, const std::vector<uint32_t>& page_counts)
     return limits;
 }
 
-/// A text of `length` tokens, the first `prompt` of them computed as prefill rows.
+/// The content of `length` tokens, the first `prompt` of them computed as prefill rows.
 struct Text {
-    std::vector<TokenId> tokens;
+    std::vector<ContentId> ids;
     std::vector<RowKind> kinds;
     Text(uint32_t length, uint32_t prompt) {
         for (uint32_t i = 0; i < length; ++i) {
-            tokens.push_back(100 + i);
+            ids.push_back(100 + i);
             kinds.push_back(i < prompt ? RowKind::prefill : RowKind::decode);
         }
     }
-    [[nodiscard]] TokenRun content() const { return {tokens, kinds}; }
+    [[nodiscard]] ContentRun content() const { return {ids, kinds}; }
 };
 
 /// One full group, and one with a window of `window_tokens`.
@@ -46,7 +46,7 @@ Limits windowed_limits(uint32_t window_tokens, uint32_t page_count) {
 /// Computes `text` from position `begin` on in chunks of 8 rows, and releases pages as the scheduler does.
 void compute_from(PageCache& cache, PageTables& tables, const Text& text, uint32_t begin) {
     std::vector<PageCopy> copies;
-    const auto length = static_cast<uint32_t>(text.tokens.size());
+    const auto length = static_cast<uint32_t>(text.ids.size());
     for (uint32_t end = begin; begin < length; begin = end) {
         end = std::min(begin + 8, length);
         cache.advance(tables, begin);
@@ -59,7 +59,7 @@ void compute_from(PageCache& cache, PageTables& tables, const Text& text, uint32
 PageTables computed(PageCache& cache, const Text& text, uint64_t salt = 0) {
     PageTables tables = cache.make_tables(salt);
     std::vector<PageCopy> copies;
-    const auto length = static_cast<uint32_t>(text.tokens.size());
+    const auto length = static_cast<uint32_t>(text.ids.size());
     REQUIRE(cache.reserve(tables, 0, length, 0, copies));
     cache.publish(tables, text.content(), length);
     cache.end_batch();
@@ -86,29 +86,33 @@ TEST_CASE("a page's hash covers everything that its content depends on") {
     const Text text(4, 4);
     const Text generated(4, 3);
     const PageHash root = root_hash(key, 1, 2);
-    const PageHash hash = page_hash(key, root, text.tokens, text.kinds);
-    CHECK(hash == page_hash(key, root, text.tokens, text.kinds));
-    CHECK(hash != page_hash({11, 13}, root, text.tokens, text.kinds));
-    CHECK(hash != page_hash(key, root_hash(key, 1, 3), text.tokens, text.kinds));
-    CHECK(hash != page_hash(key, root_hash(key, 2, 2), text.tokens, text.kinds));
-    CHECK(hash != page_hash(key, root, text.tokens, generated.kinds));
-    std::vector<TokenId> other = text.tokens;
-    other.back() += 1;
-    CHECK(hash != page_hash(key, root, other, text.kinds));
+    const PageHash hash = page_hash(key, root, text.content());
+    CHECK(hash == page_hash(key, root, text.content()));
+    CHECK(hash != page_hash({11, 13}, root, text.content()));
+    CHECK(hash != page_hash(key, root_hash(key, 1, 3), text.content()));
+    CHECK(hash != page_hash(key, root_hash(key, 2, 2), text.content()));
+    CHECK(hash != page_hash(key, root, generated.content()));
+    Text other = text;
+    other.ids.back() += 1;
+    CHECK(hash != page_hash(key, root, other.content()));
+    other.ids.back() = text.ids.back() + (uint64_t{1} << 32);
+    CHECK(hash != page_hash(key, root, other.content()));
 }
 
-TEST_CASE("match_prefix() finds the longest chain of full pages of the same kinds and salt") {
+TEST_CASE("find() returns the longest chain of full pages of the same kinds and salt") {
     PageCache cache(limits_of(4, {20}), key, 0);
     const Text text(14, 9);
     PageTables first = computed(cache, text);
-    const auto reused = [&](const Text& request, uint64_t salt, uint32_t positions_max) {
+    const auto reused = [&](const Text& request, uint64_t salt, uint32_t positions_max,
+                            PartialPages partial = PartialPages::skip) {
         PageTables tables = cache.make_tables(salt);
-        const uint32_t positions = cache.match_prefix(tables, request.content(), positions_max);
+        const uint32_t positions = cache.find(tables, request.content(), positions_max, partial);
         cache.release(tables);
         return positions;
     };
-    CHECK(reused(text, 0, 14) == 12); // the fourth page is not full
-    CHECK(reused(text, 0, 11) == 11); // at most positions_max
+    CHECK(reused(text, 0, 14) == 12);                      // the fourth page is not full
+    CHECK(reused(text, 0, 11, PartialPages::share) == 11); // at most positions_max
+    CHECK(reused(text, 0, 11) == 8);
     CHECK(reused(text, 0, 8) == 8);
     CHECK(reused(Text(14, 14), 0, 14) == 8); // position 9 was a decode row
     CHECK(reused(text, 1, 14) == 0);
@@ -128,11 +132,11 @@ TEST_CASE("a page matches only if every cache group has it") {
     REQUIRE(
         cache.reserve(other, 0, 2, 0, copies)); // evicts one page of the small group, the last of the chain
     PageTables again = cache.make_tables(0);
-    CHECK(cache.match_prefix(again, text.content(), 6) == 4);
+    CHECK(cache.find(again, text.content(), 6, PartialPages::share) == 4);
     check_invariants(cache, {&other, &again});
 }
 
-TEST_CASE("match_partial_page() shares the prefix of a page") {
+TEST_CASE("find() shares the prefix of a page") {
     PageCache cache(limits_of(4, {20, 20}), key, 0);
     Text const text(10, 10);
     PageTables first = cache.make_tables(0);
@@ -143,26 +147,22 @@ TEST_CASE("match_partial_page() shares the prefix of a page") {
 
     const auto shared = [&](const Text& request, uint32_t positions_max) {
         PageTables tables = cache.make_tables(0);
-        const uint32_t full = cache.match_prefix(tables, request.content(), positions_max);
-        const uint32_t partial =
-            full < positions_max ? cache.match_partial_page(tables, request.content(), full, positions_max)
-                                 : 0;
+        const uint32_t positions = cache.find(tables, request.content(), positions_max, PartialPages::share);
         check_invariants(cache, {&tables});
         cache.release(tables);
-        return full + partial;
+        return positions;
     };
     CHECK(shared(Text(14, 14), 13) == 10); // two pages, and two positions of the third
     CHECK(shared(Text(14, 9), 13) == 9);   // the tenth is another kind of row
     CHECK(shared(Text(14, 14), 9) == 9);
     Text other = text;
-    other.tokens[6] = 1;
+    other.ids[6] = 1;
     CHECK(shared(other, 9) == 6);
-    other.tokens[0] = 1;
+    other.ids[0] = 1;
     CHECK(shared(other, 9) == 0);
 
     PageTables next = cache.make_tables(0);
-    REQUIRE(cache.match_prefix(next, text.content(), 9) == 8);
-    REQUIRE(cache.match_partial_page(next, text.content(), 8, 9) == 1);
+    REQUIRE(cache.find(next, text.content(), 9, PartialPages::share) == 9);
     copies.clear();
     REQUIRE(cache.reserve(next, 9, 14, 0, copies));
     CHECK(copies.size() == 2); // one for each group: the page is not written
@@ -182,9 +182,9 @@ TEST_CASE("evicted pages cannot be matched partially") {
         cache.release(tables);
     }
     PageTables gone = cache.make_tables(0);
-    CHECK(cache.match_partial_page(gone, Text(6, 6).content(), 0, 5) == 0);
+    CHECK(cache.find(gone, Text(6, 6).content(), 5, PartialPages::share) == 0);
     PageTables there = cache.make_tables(49);
-    CHECK(cache.match_partial_page(there, Text(3, 3).content(), 0, 2) == 2);
+    CHECK(cache.find(there, Text(3, 3).content(), 2, PartialPages::share) == 2);
     cache.release(there);
     check_invariants(cache, {});
 }
@@ -219,7 +219,7 @@ TEST_CASE("the source of a copy is not reallocated before the batch ends") {
     cache.release(first);
     PageTables tables = cache.make_tables(0);
     std::vector<PageCopy> copies;
-    REQUIRE(cache.match_prefix(tables, text.content(), 3) == 3);
+    REQUIRE(cache.find(tables, text.content(), 3, PartialPages::share) == 3);
     REQUIRE(cache.reserve(tables, 3, 4, 0, copies));
     REQUIRE(copies.size() == 1);
     PageTables other = cache.make_tables(0);
@@ -241,32 +241,21 @@ TEST_CASE("reserve() changes nothing if a group has too few pages, or too few sp
     CHECK(cache.reserve(tables, 0, 6, 9, copies)); // no page is missing, so none has to be spare
 }
 
-TEST_CASE("truncate() releases complete pages and their hashes") {
-    PageCache cache(limits_of(4, {6}), key, 0);
-    PageTables tables = computed(cache, Text(14, 14));
-    cache.truncate(tables, 9);
-    CHECK(tables.groups[0].size() == 3);
-    CHECK(tables.hashes.size() == 2);
-    std::vector<PageCopy> copies;
-    REQUIRE(cache.reserve(tables, 9, 10, 0, copies)); // the third is published, so it is copied
-    CHECK(copies.size() == 1);
-    check_invariants(cache, {&tables});
-}
-
-TEST_CASE("a sequence forks and truncates with its pages") {
+TEST_CASE("a sequence forks with its pages") {
     const Limits limits = limits_of(4, {10});
     PageCache cache(limits, key, 0);
     const Text text(10, 10);
-    Sequence parent = make_sequence(1, {.prompt = text.tokens}, limits, cache, {});
+    Sequence parent = make_sequence(1, {.prompt = {text.ids.begin(), text.ids.end()}}, limits, cache, {});
     parent.pages = computed(cache, text);
     parent.computed_tokens = 10;
     parent.append(5);
     Sequence child = parent.fork({.request = 2}, cache);
-    child.truncate(6, cache);
+    child.append(6);
     CHECK(child.id.request == 2);
-    CHECK(child.computed_tokens == 6);
-    CHECK(child.tokens == std::vector<TokenId>(text.tokens.begin(), text.tokens.begin() + 6));
-    CHECK(child.pages.groups[0].size() == 2);
+    CHECK(child.computed_tokens == 10);
+    CHECK(child.pages.groups == parent.pages.groups);
+    CHECK(child.content_ids.back() == 6);
+    CHECK(parent.content_ids.back() == 5);
     CHECK(parent.length() == 11);
     CHECK(parent.kind(10) == RowKind::decode);
     check_invariants(cache, {&parent.pages, &child.pages});
@@ -305,7 +294,7 @@ TEST_CASE("a prefix is found where the pages of its last window are there") {
     cache.release(first); // the last six pages are cached: positions 16 to 39
     const auto matched = [&](uint32_t positions_max) {
         PageTables tables = cache.make_tables(0);
-        const uint32_t positions = cache.match_prefix(tables, text.content(), positions_max);
+        const uint32_t positions = cache.find(tables, text.content(), positions_max, PartialPages::share);
         CHECK(tables.groups[0].size() == tables.groups[1].size());
         CHECK(tables.hashes.size() == tables.groups[0].size());
         check_invariants(cache, {&tables});
@@ -328,7 +317,7 @@ TEST_CASE("a sequence that continues a prefix holds no page outside its window")
     cache.release(first);
     const Text longer(48, 48);
     PageTables next = cache.make_tables(0);
-    REQUIRE(cache.match_prefix(next, longer.content(), 47) == 32);
+    REQUIRE(cache.find(next, longer.content(), 47, PartialPages::share) == 32);
     CHECK(next.first_held == std::vector<uint32_t>{0, 6}); // [27, 33)
     compute_from(cache, next, longer, 32);
     check_invariants(cache, {&next});
@@ -359,7 +348,7 @@ TEST_CASE("pages that left a window are evicted before older ones that a window 
     PageTables other = cache.make_tables(7);
     compute_from(cache, other, Text(40, 40), 0); // ten pages: it evicts its own that left the window
     PageTables again = cache.make_tables(0);
-    CHECK(cache.match_prefix(again, text.content(), 23) == 23);
+    CHECK(cache.find(again, text.content(), 23, PartialPages::share) == 23);
     cache.release(again);
     cache.release(other);
     check_invariants(cache, {});

@@ -31,6 +31,8 @@ std::vector<float> logits_after(const FakeOptions& options, const std::vector<Fa
                 : 0;
         visible.emplace_back(entries.begin() + static_cast<std::ptrdiff_t>(hidden), entries.end());
     }
+    if (options.limits.state_slots > 0)
+        visible.push_back(entries);
     return model.logits(visible);
 }
 

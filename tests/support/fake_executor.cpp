@@ -45,7 +45,7 @@ engine::Limits fake_limits() {
 
 FakeExecutor::FakeExecutor(FakeOptions options)
     : options_(std::move(options)), model_{options_.limits.vocabulary, options_.scripts},
-      slots_(options_.limits.slots) {
+      states_(options_.limits.state_slots), slots_(options_.limits.slots) {
     for (const engine::CacheGroup& group : options_.limits.groups) {
         const std::size_t entries = std::size_t{group.page_count} * options_.limits.page_tokens;
         cache_.emplace_back(entries);
@@ -61,16 +61,23 @@ Result<engine::Ticket> FakeExecutor::submit(const engine::Batch& batch) {
     ETNA_CHECK(check(batch, options_.limits));
     if (options_.on_submit)
         options_.on_submit(batch);
-    Submission submission{
-        .copies = batch.copies, .rows = batch.rows, .sequences = {}, .ticket = next_ticket_++, .done = {}};
+    Submission submission{.copies = batch.copies,
+                          .state_copies = batch.state_copies,
+                          .rows = batch.rows,
+                          .sequences = {},
+                          .ticket = next_ticket_++,
+                          .done = {}};
     for (engine::Row& row : submission.rows) {
         if (row.input == engine::RowInput::embedding)
             row.value = fake_token(batch.embeddings[row.value]);
     }
     for (const engine::SequenceView& view : batch.sequences) {
-        PageTables& tables = submission.sequences.emplace_back();
+        Sequence& sequence = submission.sequences.emplace_back();
         for (const auto& pages : view.pages)
-            tables.emplace_back(pages.begin(), pages.end());
+            sequence.pages.emplace_back(pages.begin(), pages.end());
+        sequence.slot = view.state_slot;
+        sequence.state_position = view.state_position;
+        sequence.update = view.state_update;
     }
     device_free_ = std::max(device_free_, Clock::now()) + options_.step_delay;
     submission.done = device_free_;
@@ -102,6 +109,8 @@ Result<engine::Outputs> FakeExecutor::execute(const Submission& submission) {
         const auto pages = cache_[copy.group].begin();
         std::copy_n(pages + copy.from * page_tokens, page_tokens, pages + copy.to * page_tokens);
     }
+    ETNA_CHECK(copy_states(submission));
+    ETNA_CHECK(begin_states(submission));
     running_ticket_ = submission.ticket;
     for (const engine::Row& row : submission.rows)
         ETNA_CHECK(write_row(row, submission.sequences[row.sequence]));
@@ -112,6 +121,7 @@ Result<engine::Outputs> FakeExecutor::execute(const Submission& submission) {
         ETNA_TRY(engine::RowOutput output, answer(row, submission.sequences[row.sequence]));
         outputs.rows.push_back(std::move(output));
     }
+    end_states(submission);
     // Slots are written last, because rows of this step read those of earlier steps.
     std::size_t next = 0;
     for (const engine::Row& row : submission.rows) {
@@ -122,13 +132,64 @@ Result<engine::Outputs> FakeExecutor::execute(const Submission& submission) {
     return outputs;
 }
 
-Status FakeExecutor::write_row(const engine::Row& row, const PageTables& tables) {
+Status FakeExecutor::copy_states(const Submission& submission) {
+    for (const engine::StateCopy& copy : submission.state_copies) {
+        if (!states_[copy.from].pending.empty())
+            return Error{ErrorKind::internal,
+                         fmt::format("state slot {} is copied with rows pending", copy.from)};
+        states_[copy.to] = states_[copy.from];
+    }
+    return {};
+}
+
+/// Commits the pending rows that each sequence continues from. During a step `pending` holds its rows.
+Status FakeExecutor::begin_states(const Submission& submission) {
+    if (states_.empty())
+        return {};
+    std::vector<bool> has_begun(submission.sequences.size());
+    for (const engine::Row& row : submission.rows) {
+        if (has_begun[row.sequence])
+            continue;
+        has_begun[row.sequence] = true;
+        const Sequence& sequence = submission.sequences[row.sequence];
+        State& state = states_[sequence.slot];
+        if (sequence.state_position == 0)
+            state.committed.clear();
+        const uint32_t accepted = row.position - sequence.state_position;
+        if (state.committed.size() != sequence.state_position || state.pending.size() < accepted) {
+            return Error{ErrorKind::internal,
+                         fmt::format("state slot {} covers {} positions with {} pending, not {} with {}",
+                                     sequence.slot, state.committed.size(), state.pending.size(),
+                                     sequence.state_position, accepted)};
+        }
+        state.committed.insert(state.committed.end(), state.pending.begin(),
+                               state.pending.begin() + accepted);
+        state.pending.clear();
+    }
+    return {};
+}
+
+void FakeExecutor::end_states(const Submission& submission) {
+    for (const Sequence& sequence : submission.sequences) {
+        if (states_.empty() || sequence.update == engine::StateUpdate::defer)
+            continue;
+        State& state = states_[sequence.slot];
+        state.committed.insert(state.committed.end(), state.pending.begin(), state.pending.end());
+        state.pending.clear();
+    }
+}
+
+Status FakeExecutor::write_row(const engine::Row& row, const Sequence& sequence) {
+    const PageTables& tables = sequence.pages;
     TokenId token = row.value;
     if (row.input == engine::RowInput::slot) {
         if (!slots_[row.value])
             return Error{ErrorKind::internal, fmt::format("slot {} was never filled", row.value)};
         token = *slots_[row.value];
     }
+    const FakeEntry written{.token = token, .position = row.position, .kind = row.kind, .written = true};
+    if (!states_.empty())
+        states_[sequence.slot].pending.push_back(written);
     for (std::size_t group = 0; group < tables.size(); ++group) {
         FakeEntry& target = entry(group, tables, row.position);
         uint64_t& written_at = written_at_[group][static_cast<std::size_t>(&target - cache_[group].data())];
@@ -137,16 +198,23 @@ Status FakeExecutor::write_row(const engine::Row& row, const PageTables& tables)
                                                           running_ticket_, row.position)};
         }
         written_at = running_ticket_;
-        target = {.token = token, .position = row.position, .kind = row.kind, .written = true};
+        target = written;
     }
     return {};
 }
 
-Result<engine::RowOutput> FakeExecutor::answer(const engine::Row& row, const PageTables& tables) {
+Result<engine::RowOutput> FakeExecutor::answer(const engine::Row& row, const Sequence& sequence) {
+    const PageTables& tables = sequence.pages;
     std::vector<std::vector<FakeEntry>> visible(tables.size());
     for (std::size_t group = 0; group < tables.size(); ++group) {
         for (uint32_t i = attend_begin(row, options_.limits.groups[group]); i < row.attend_end; ++i)
             visible[group].push_back(entry(group, tables, i));
+    }
+    if (!states_.empty()) {
+        const State& state = states_[sequence.slot];
+        std::vector<FakeEntry>& all = visible.emplace_back(state.committed);
+        const auto count = static_cast<std::ptrdiff_t>(row.position + 1 - state.committed.size());
+        all.insert(all.end(), state.pending.begin(), state.pending.begin() + count);
     }
     engine::RowOutput output;
     const auto is_bad = [&](const FakeEntry& one) { return one.token == options_.bad_token; };

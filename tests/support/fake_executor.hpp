@@ -29,6 +29,10 @@ struct FakeOptions {
 /// select, so that a wrong table, a missing copy or a stale page shows as a wrong token. Nothing is computed
 /// before wait(); slots are filled step by step. Rows that write the same position in one step, and slots
 /// that were never filled, are internal errors.
+///
+/// With Limits::state_slots, rows also read a state: the entries of all positions up to their own. It is
+/// wrong if a copy is missing or late, if a rejected draft stays, or if a slot is shared; a copy of a state
+/// with pending rows, and a state whose length is not SequenceView::state_position, are internal errors.
 class FakeExecutor : public engine::Executor {
 public:
     explicit FakeExecutor(FakeOptions options = {});
@@ -41,22 +45,40 @@ private:
     using Clock = std::chrono::steady_clock;
     using PageTables = std::vector<std::vector<engine::PageId>>; ///< [group][page of the sequence]
 
+    /// The recurrent state in a slot.
+    struct State {
+        std::vector<FakeEntry> committed;
+        std::vector<FakeEntry> pending;
+    };
+
+    struct Sequence {
+        PageTables pages;
+        engine::StateSlot slot = engine::no_state_slot;
+        uint32_t state_position = 0;
+        engine::StateUpdate update = engine::StateUpdate::commit;
+    };
+
     struct Submission {
         std::vector<engine::PageCopy> copies;
+        std::vector<engine::StateCopy> state_copies;
         std::vector<engine::Row> rows;
-        std::vector<PageTables> sequences;
+        std::vector<Sequence> sequences;
         uint64_t ticket = 0;
         Clock::time_point done;
     };
 
     Result<engine::Outputs> execute(const Submission& submission);
-    Status write_row(const engine::Row& row, const PageTables& tables);
-    Result<engine::RowOutput> answer(const engine::Row& row, const PageTables& tables);
+    Status copy_states(const Submission& submission);
+    Status begin_states(const Submission& submission);
+    void end_states(const Submission& submission);
+    Status write_row(const engine::Row& row, const Sequence& sequence);
+    Result<engine::RowOutput> answer(const engine::Row& row, const Sequence& sequence);
     FakeEntry& entry(std::size_t group, const PageTables& tables, uint32_t position);
 
     FakeOptions options_;
     FakeModel model_;
     std::vector<std::vector<FakeEntry>> cache_;     ///< [group][page * page_tokens + offset]
+    std::vector<State> states_;                     ///< [slot]
     std::vector<std::vector<uint64_t>> written_at_; ///< same shape: ticket of the last write
     std::vector<std::optional<TokenId>> slots_;
     std::deque<Submission> submissions_; ///< unread, oldest first
