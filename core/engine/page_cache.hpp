@@ -47,6 +47,7 @@ class PageCache {
 public:
     PageCache(const Limits& limits, const HashKey& key, uint64_t model_salt);
 
+    [[nodiscard]] const HashKey& key() const { return key_; }
     [[nodiscard]] PageTables make_tables(uint64_t request_salt) const;
 
     /// Fills empty tables with published state that matches `content` from its start, up to the last position

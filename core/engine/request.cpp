@@ -60,6 +60,59 @@ Status check(const Speculation& speculation, uint32_t vocabulary) {
     return {};
 }
 
+namespace {
+
+Status check_prompt(const Request& request, const Limits& limits) {
+    const std::size_t length = request.prompt.size();
+    for (std::size_t i = 0; i < length; ++i) {
+        if (request.prompt[i] >= limits.vocabulary && request.prompt[i] != no_token) {
+            return refused(fmt::format("token {} of the prompt is {}, outside the vocabulary of {}", i,
+                                       request.prompt[i], limits.vocabulary));
+        }
+    }
+    ETNA_CHECK(check(request.embeddings, request.prompt, limits));
+    if (!request.kinds.empty() && request.kinds.size() != length)
+        return refused(fmt::format("{} row kinds for {} tokens", request.kinds.size(), length));
+    const std::vector<RopePosition>& rope = request.rope_positions;
+    if (!rope.empty() && rope.size() != length)
+        return refused(fmt::format("{} rotary positions for {} tokens", rope.size(), length));
+    for (std::size_t i = 0; i < rope.size(); ++i) {
+        if (*std::max_element(rope[i].begin(), rope[i].end()) >= limits.context_tokens) {
+            return refused(fmt::format("the rotary position of position {} is beyond the context of {}", i,
+                                       limits.context_tokens));
+        }
+    }
+    const std::vector<uint32_t>& branches = request.branch_positions;
+    if (branches.size() > branch_positions_max || !std::is_sorted(branches.begin(), branches.end())) {
+        return refused(
+            fmt::format("branch_positions is not ascending, or has more than {}", branch_positions_max));
+    }
+    return {};
+}
+
+Status check_hidden(const Request& request, const Limits& limits) {
+    const bool is_whole = request.attention == AttentionSpan::segment;
+    if (!request.hidden) {
+        return is_whole ? refused("a prompt without causal attention has no continuation",
+                                  "request its hidden states")
+                        : Status();
+    }
+    if (request.beams || request.speculation || request.constraint != nullptr || request.prompt_candidates) {
+        return refused("hidden states exclude beams, speculation, constraints and log-probabilities of the "
+                       "prompt");
+    }
+    const uint32_t outputs = request.hidden == HiddenRows::all ? limits.output_rows_max : UINT32_MAX;
+    const uint32_t max = std::min(whole_segment_max(limits), outputs);
+    if (is_whole && request.prompt.size() > max) {
+        return refused(fmt::format("the prompt has {} tokens; at most {} can attend to each other",
+                                   request.prompt.size(), max),
+                       "shorten the prompt or load the model with larger batches");
+    }
+    return {};
+}
+
+} // namespace
+
 Status check(const Request& request, const Limits& limits) {
     const std::size_t length = request.prompt.size();
     if (length == 0)
@@ -69,14 +122,8 @@ Status check(const Request& request, const Limits& limits) {
                                    length, limits.context_tokens),
                        "shorten the prompt or enlarge the context");
     }
-    for (std::size_t i = 0; i < length; ++i) {
-        if (request.prompt[i] >= limits.vocabulary) {
-            return refused(fmt::format("token {} of the prompt is {}, outside the vocabulary of {}", i,
-                                       request.prompt[i], limits.vocabulary));
-        }
-    }
-    if (!request.kinds.empty() && request.kinds.size() != length)
-        return refused(fmt::format("{} row kinds for {} tokens", request.kinds.size(), length));
+    ETNA_CHECK(check_prompt(request, limits));
+    ETNA_CHECK(check_hidden(request, limits));
     if (request.max_tokens == 0U)
         return refused("max_tokens is 0", "request at least one token");
     for (const CacheGroup& group : limits.groups) {

@@ -5,6 +5,7 @@
 #include "core/engine/batch.hpp"
 #include "core/engine/constraint.hpp"
 #include "core/engine/executor.hpp"
+#include "core/engine/segments.hpp"
 #include "core/sampling/breakers.hpp"
 #include "core/sampling/candidates.hpp"
 #include "core/sampling/logit_processors.hpp"
@@ -65,18 +66,37 @@ struct Speculation {
     std::shared_ptr<const DraftTexts> texts = {};
 };
 
+constexpr uint32_t branch_positions_max = 64;
 constexpr uint32_t drafts_max = 32;
 constexpr uint32_t ngram_max = 16;
 
 /// Errors: invalid_argument, naming the parameter and its range.
 Status check(const Speculation& speculation, uint32_t vocabulary);
 
-/// A request for one continuation, or several by beam search: token ids in, tokens out.
+/// Which rows of a prompt return their hidden state.
+enum class HiddenRows : uint8_t { last, all };
+
+/// A request for one continuation, or several by beam search: token ids in, tokens out; or for the hidden
+/// states of a prompt.
 struct Request {
-    std::vector<TokenId> prompt = {}; ///< at least one token, fewer than Limits::context_tokens
+    /// At least one position, fewer than Limits::context_tokens; `no_token` at positions with an embedding.
+    std::vector<TokenId> prompt = {};
+    std::vector<EmbeddingSegment> embeddings = {}; ///< ascending by position
+    /// Rotary position of each position of the prompt; the answer continues after the largest component.
+    /// Empty: 0, 1, 2 and so on.
+    std::vector<RopePosition> rope_positions = {};
     /// The row kind that each prompt token was first computed as, so that earlier answers in the prompt match
     /// their cached decode rows. Empty: all prefill rows.
     std::vector<RowKind> kinds = {};
+    /// Positions at which other prompts are likely to diverge from this one, such as the start of the last
+    /// message; ascending. A model with recurrent layers takes snapshots there.
+    std::vector<uint32_t> branch_positions = {};
+    /// Returns hidden states in Finished::hidden instead of an answer. With `all` the prompt is not taken
+    /// from the cache.
+    std::optional<HiddenRows> hidden = {};
+    /// With `hidden` only: AttentionSpan::segment lets all rows of the prompt attend to each other, as
+    /// encoders do.
+    AttentionSpan attention = AttentionSpan::causal;
     sampling::Parameters sampling = {}; ///< the draw for the token at position i uses position i - 1
     std::vector<sampling::LogitBias> logit_bias = {};
     sampling::SequenceBreakers dry_breakers = {}; ///< token sequences at which DRY ends a repetition
@@ -122,7 +142,7 @@ struct TokenEvent {
 };
 
 enum class FinishReason : uint8_t {
-    stop,      ///< an end token was generated
+    stop,      ///< an end token was generated, or the hidden states are complete
     length,    ///< max_tokens, the context, or the memory for the cache is used up
     cancelled, ///< on request, by dropping the stream, or because the engine was shut down
     error,     ///< see Finished::error
@@ -151,6 +171,7 @@ struct Finished {
     /// Positions of the accepted drafts in the answer, ascending, so that a reader that truncates the answer
     /// can count those before its end.
     std::vector<uint32_t> accepted_positions = {};
+    std::vector<float> hidden = {}; ///< [rows, Limits::width], with Request::hidden
     Timings timings;
 };
 

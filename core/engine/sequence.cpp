@@ -58,6 +58,30 @@ Sequence Sequence::fork(SequenceId new_id, PageCache& cache) const {
     return copy;
 }
 
+uint32_t Sequence::attend_end(uint32_t position) const {
+    if (attention == AttentionSpan::segment)
+        return prompt_tokens;
+    const EmbeddingSegment* const segment = segment_at(embeddings, position);
+    const bool is_whole = segment != nullptr && segment->attention == AttentionSpan::segment;
+    return is_whole ? segment->end() : position + 1;
+}
+
+RopePosition Sequence::rope_position(uint32_t position) const {
+    if (position < rope_positions.size())
+        return rope_positions[position];
+    RopePosition rope{};
+    rope.fill(rope_end + position - prompt_tokens);
+    return rope;
+}
+
+uint32_t Sequence::whole_segments_end(uint32_t begin, uint32_t end) const {
+    if (end <= begin || attend_end(end - 1) <= end)
+        return end;
+    if (attention == AttentionSpan::segment)
+        return begin;
+    return std::max(begin, segment_at(embeddings, end - 1)->position);
+}
+
 Sequence make_sequence(RequestId id, Request request, const Limits& limits, const PageCache& cache,
                        Clock::time_point now) {
     Sequence sequence;
@@ -65,8 +89,22 @@ Sequence make_sequence(RequestId id, Request request, const Limits& limits, cons
     sequence.tokens = std::move(request.prompt);
     sequence.kinds = std::move(request.kinds);
     sequence.kinds.resize(sequence.tokens.size(), RowKind::prefill);
-    sequence.content_ids.assign(sequence.tokens.begin(), sequence.tokens.end());
+    sequence.content_ids =
+        content_ids(sequence.tokens, request.embeddings, request.rope_positions, cache.key());
+    sequence.embeddings = std::move(request.embeddings);
+    sequence.rope_end = sequence.length();
+    for (std::size_t i = 0; i < request.rope_positions.size(); ++i) {
+        const RopePosition& rope = request.rope_positions[i];
+        const uint32_t end = *std::max_element(rope.begin(), rope.end()) + 1;
+        sequence.rope_end = i == 0 ? end : std::max(sequence.rope_end, end);
+    }
+    sequence.rope_positions = std::move(request.rope_positions);
+    sequence.attention = request.attention;
     sequence.pages = cache.make_tables(request.cache_salt);
+    if (sequence.attention == AttentionSpan::segment) // every row depends on the entire prompt
+        sequence.pages.root = page_hash(cache.key(), sequence.pages.root, sequence.content());
+    sequence.hidden = request.hidden;
+    sequence.branch_positions = std::move(request.branch_positions);
     sequence.sampling = request.sampling;
     sequence.logit_bias = std::move(request.logit_bias);
     sequence.dry_breakers = std::move(request.dry_breakers);

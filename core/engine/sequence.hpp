@@ -110,11 +110,18 @@ struct DraftState {
 /// of drafts come after that, and count as computed until their step is read.
 struct Sequence {
     SequenceId id;
-    ClientId client = 0;                ///< Request::client
-    RequestId request_group = 0;        ///< see Scheduler::add()
-    std::vector<TokenId> tokens;        ///< prompt, then the generated tokens that were read
-    std::vector<RowKind> kinds;         ///< row kind of each token, now and after any recomputation
-    std::vector<ContentId> content_ids; ///< of each token, for the cache
+    ClientId client = 0;                      ///< Request::client
+    RequestId request_group = 0;              ///< see Scheduler::add()
+    std::vector<TokenId> tokens;              ///< prompt, then the generated tokens that were read
+    std::vector<RowKind> kinds;               ///< row kind of each token, now and after any recomputation
+    std::vector<ContentId> content_ids;       ///< of each token, for the cache
+    std::vector<EmbeddingSegment> embeddings; ///< Request::embeddings
+    std::vector<RopePosition> rope_positions; ///< Request::rope_positions
+    uint32_t rope_end = 0;                    ///< rotary position of the first token after the prompt
+    AttentionSpan attention = AttentionSpan::causal; ///< Request::attention
+    std::optional<HiddenRows> hidden;                ///< Request::hidden
+    std::vector<float> hidden_states;                ///< [rows, Limits::width], read so far
+    std::vector<uint32_t> branch_positions;          ///< Request::branch_positions
     PageTables pages;
     uint32_t computed_tokens = 0; ///< positions [0, computed_tokens) have their rows in a scheduled batch
     uint32_t pending_samples = 0; ///< samples that are scheduled but not read
@@ -156,6 +163,14 @@ struct Sequence {
     [[nodiscard]] RowKind kind(uint32_t position) const {
         return position < kinds.size() ? kinds[position] : RowKind::decode;
     }
+
+    /// One past the last position that the row at `position` attends to.
+    [[nodiscard]] uint32_t attend_end(uint32_t position) const;
+    [[nodiscard]] RopePosition rope_position(uint32_t position) const;
+
+    /// Returns the largest end of rows from `begin` on, at most `end`, that splits no segment whose rows
+    /// attend to each other; `begin` if there is none.
+    [[nodiscard]] uint32_t whole_segments_end(uint32_t begin, uint32_t end) const;
 
     /// Whether the row at `position` has to return the log-probability of the prompt's next token.
     [[nodiscard]] bool needs_prompt_logprob(uint32_t position) const {

@@ -1,0 +1,71 @@
+#pragma once
+
+#include "core/base/result.hpp"
+#include "core/base/token.hpp"
+#include "core/engine/content.hpp"
+#include "core/engine/executor.hpp"
+#include "core/engine/page_hash.hpp"
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+// A prompt consists of segments: tokens, and between them embeddings of an encoder. A request stores the
+// segments flat, with a token id at every position, so that everything after admission asks by position.
+namespace etna::engine {
+
+/// The token id at a position that holds an embedding. Penalties and drafts ignore it.
+constexpr TokenId no_token = UINT32_MAX;
+
+/// What the rows of a segment attend to.
+enum class AttentionSpan : uint8_t {
+    causal,  ///< everything up to themselves
+    segment, ///< everything up to the end of the segment, which is then computed in one step
+};
+
+/// Rotary position of up to four components; a text model uses the first.
+using RopePosition = std::array<uint32_t, 4>;
+
+/// 128 bits of a cryptographic hash of a medium's content and of everything that its embeddings depend on,
+/// such as encoder and resolution.
+using ContentHash = std::array<uint64_t, 2>;
+
+/// Embeddings at consecutive positions of a prompt, such as those of an image.
+struct EmbeddingSegment {
+    uint32_t position = 0; ///< of the first
+    uint32_t count = 0;    ///< at least 1
+    /// f32 [count, Limits::width], without the scale that some models apply to the embeddings of tokens.
+    std::shared_ptr<const std::vector<float>> embeddings = {};
+    ContentHash hash{}; ///< equal hashes stand for equal embeddings
+    AttentionSpan attention = AttentionSpan::causal;
+
+    [[nodiscard]] uint32_t end() const { return position + count; }
+    /// The embedding at position `at`.
+    [[nodiscard]] std::span<const float> row(uint32_t at) const {
+        const std::size_t width = embeddings->size() / count;
+        return std::span(*embeddings).subspan((at - position) * width, width);
+    }
+};
+
+/// The largest segment with AttentionSpan::segment: it fits a step beside the rows of all other sequences.
+[[nodiscard]] constexpr uint32_t whole_segment_max(const Limits& limits) {
+    return limits.batch_rows_max - (limits.sequences_max - 1);
+}
+
+/// Checks that segments fit a prompt of `tokens` and the model. Errors: invalid_argument, naming the segment.
+Status check(std::span<const EmbeddingSegment> segments, std::span<const TokenId> tokens,
+             const Limits& limits);
+
+/// Returns the segment at a position; null: none.
+const EmbeddingSegment* segment_at(std::span<const EmbeddingSegment> segments, uint32_t position);
+
+/// Returns the content id of each position of a prompt: its token; or, for an embedding or a rotary position
+/// that differs from the position, a keyed hash. `rope_positions`: of each position, or empty.
+std::vector<ContentId> content_ids(std::span<const TokenId> tokens,
+                                   std::span<const EmbeddingSegment> segments,
+                                   std::span<const RopePosition> rope_positions, const HashKey& key);
+
+} // namespace etna::engine
