@@ -6,6 +6,7 @@
 #include "core/engine/executor.hpp"
 #include "core/engine/page_hash.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -52,7 +53,8 @@ struct EmbeddingSegment {
 
 /// The largest segment with AttentionSpan::segment: it fits a step beside the rows of all other sequences.
 [[nodiscard]] constexpr uint32_t whole_segment_max(const Limits& limits) {
-    return limits.batch_rows_max - (limits.sequences_max - 1);
+    return limits.batch_rows_max -
+           (std::min({limits.sequences_max, limits.batch_rows_max, limits.output_rows_max}) - 1);
 }
 
 /// Checks that segments fit a prompt of `tokens` and the model. Errors: invalid_argument, naming the segment.

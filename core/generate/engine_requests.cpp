@@ -126,6 +126,7 @@ Result<EngineRequests> engine_requests(const Model& model, const Request& reques
     engine::Request one = {
         .prompt = prompt.content.tokens,
         .kinds = prompt.content.kinds,
+        .branch_positions = prompt.branch_positions,
         .sampling =
             with_overrides(request.sampling_defaults.value_or(model.sampling_defaults()), request.sampling),
         .logit_bias = request.logit_bias,

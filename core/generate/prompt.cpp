@@ -92,6 +92,24 @@ Result<Prompt> encode_infill(const Model& model, const std::string& before, cons
     return prompt;
 }
 
+/// Returns the position where the last user message begins, at which an edited or repeated question diverges;
+/// empty: the model takes no snapshots, or the template changes the message.
+Result<std::vector<uint32_t>> branch_positions(const Model& model, const chat::Conversation& conversation,
+                                               const Prompt& prompt, const text::EncodeOptions& options) {
+    const auto last = std::find_if(conversation.messages.rbegin(), conversation.messages.rend(),
+                                   [](const chat::Message& one) { return one.role == chat::Role::user; });
+    if (model.engine().limits().state_slots == 0 || last == conversation.messages.rend())
+        return std::vector<uint32_t>();
+    const std::size_t begin = prompt.text.rfind(last->content);
+    if (begin == std::string::npos)
+        return std::vector<uint32_t>();
+    ETNA_TRY(const auto before, model.tokenizer().encode(prompt.text.substr(0, begin), options));
+    const std::vector<TokenId>& tokens = prompt.content.tokens;
+    const auto agreed =
+        std::mismatch(tokens.begin(), tokens.end(), before.begin(), before.end()).first - tokens.begin();
+    return std::vector<uint32_t>{static_cast<uint32_t>(agreed)};
+}
+
 Result<Prompt> encode_conversation(const Model& model, const chat::Conversation& conversation,
                                    const Request& request, const EncodeLimits& limits) {
     ETNA_TRY(const ChatFormat* format, model.chat().find({.tools = !conversation.tools.empty()}));
@@ -114,6 +132,7 @@ Result<Prompt> encode_conversation(const Model& model, const chat::Conversation&
     const Transcript none;
     const Transcript& transcript = request.transcript == nullptr ? none : *request.transcript;
     ETNA_TRY(prompt.content, transcript.encode(model.tokenizer(), prompt.text, options));
+    ETNA_TRY(prompt.branch_positions, branch_positions(model, conversation, prompt, options));
     prompt.syntax = &output.syntax;
     prompt.may_think = conversation.thinking == chat::Thinking::on ||
                        (conversation.thinking == chat::Thinking::template_default &&

@@ -235,7 +235,7 @@ TEST_CASE(
         options.limits.slots = options.limits.sequences_max * options.limits.in_flight_max;
         for (engine::CacheGroup& group : options.limits.groups)
             group.page_count = pick(random, 14, 30);
-        add_random_window(random, options.limits);
+        add_random_state(random, options.limits);
         Driver driver(options);
         std::map<engine::RequestId, engine::Request> requests;
         for (uint32_t i = 0; i < 4; ++i) {

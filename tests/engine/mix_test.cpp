@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <random>
 #include <string>
 #include <vector>
@@ -58,7 +59,43 @@ FakeOptions random_executor(Dice& dice) {
         if (dice.one_in(4))
             limits.groups.erase(limits.groups.begin());
     }
+    limits.width = 3;
+    limits.embeddings_max = dice.one_in(2) ? dice.roll(1, 16) : 0;
+    if (dice.one_in(3)) {
+        limits.state_slots = limits.sequences_max + dice.roll(1, 4);
+        limits.pending_rows_max = dice.roll(1, 9);
+        if (dice.one_in(3))
+            limits.groups.clear();
+    }
     return options;
+}
+
+/// Replaces some tokens by embeddings of a few media.
+void add_embeddings(Dice& dice, engine::Request& request, const engine::Limits& limits) {
+    const auto length = static_cast<uint32_t>(request.prompt.size());
+    for (uint32_t position = dice.roll(0, length); position < length; position += dice.roll(0, length)) {
+        const uint32_t medium = dice.roll(0, 2);
+        engine::EmbeddingSegment segment{.position = position,
+                                         .count = dice.roll(1, length - position),
+                                         .hash = {medium, 7},
+                                         .attention = dice.one_in(2) ? engine::AttentionSpan::segment
+                                                                     : engine::AttentionSpan::causal};
+        auto values = std::make_shared<std::vector<float>>(std::size_t{segment.count} * limits.width);
+        for (std::size_t i = 0; i < values->size(); ++i)
+            (*values)[i] = static_cast<float>(i * 3 + medium);
+        segment.embeddings = std::move(values);
+        std::fill_n(request.prompt.begin() + position, segment.count, engine::no_token);
+        position = segment.end();
+        request.embeddings.push_back(std::move(segment));
+    }
+}
+
+/// Makes it a request for hidden states.
+void request_hidden(Dice& dice, engine::Request& request) {
+    request.hidden = dice.one_in(2) ? engine::HiddenRows::all : engine::HiddenRows::last;
+    request.attention =
+        dice.one_in(2) ? engine::AttentionSpan::segment : engine::AttentionSpan::causal;
+    request.prompt_candidates.reset();
 }
 
 sampling::Parameters random_sampling(Dice& dice, const engine::Limits& limits) {
@@ -113,6 +150,14 @@ engine::Request random_request(Dice& dice, const engine::Limits& limits) {
     request.top_candidates = dice.one_in(3) ? dice.roll(0, limits.candidates_max) : 0;
     if (dice.one_in(5))
         request.prompt_candidates = dice.roll(0, limits.candidates_max);
+    if (limits.embeddings_max > 0 && dice.one_in(2))
+        add_embeddings(dice, request, limits);
+    if (dice.one_in(3)) {
+        for (uint32_t position = dice.roll(0, length); position < length; position += dice.roll(1, length))
+            request.branch_positions.push_back(position);
+    }
+    if (dice.one_in(6))
+        request_hidden(dice, request);
     return request;
 }
 
@@ -128,13 +173,15 @@ std::string describe(const Asked& asked) {
     const sampling::Parameters& parameters = request.sampling;
     return fmt::format(
         "request {}: prompt {}, min {}, max {}, end {}, temperature {}, top_k {}, seed {}, typical_p {}, "
-        "top_n_sigma {}, min_keep {}, repetition {} over {}, dry {}, biases {}, top {}, salt {}{}{}",
+        "top_n_sigma {}, min_keep {}, repetition {} over {}, dry {}, biases {}, top {}, salt {}{}{}{}{}, "
+        "branches {}",
         asked.id, request.prompt, request.min_tokens, request.max_tokens.value_or(0), request.end_tokens,
         parameters.temperature, parameters.top_k, parameters.seed, parameters.typical_p,
         parameters.top_n_sigma, parameters.min_keep, parameters.repetition_penalty,
         parameters.repetition_window_tokens, parameters.dry_multiplier, request.logit_bias.size(),
         request.top_candidates, request.cache_salt, request.prompt_candidates ? ", scores" : "",
-        asked.is_cancelled ? ", cancelled" : "");
+        asked.is_cancelled ? ", cancelled" : "", request.hidden ? ", hidden" : "",
+        request.attention == engine::AttentionSpan::segment ? ", not causal" : "", request.branch_positions);
 }
 
 std::string describe(const engine::Limits& limits) {
@@ -145,7 +192,7 @@ std::string describe(const engine::Limits& limits) {
                                    limits.output_rows_max, limits.candidates_max, limits.in_flight_max);
     for (const engine::CacheGroup& group : limits.groups)
         text += fmt::format("; group of {} pages, window {}", group.page_count, group.window_tokens);
-    return text;
+    return text + fmt::format("; {} state slots, {} pending", limits.state_slots, limits.pending_rows_max);
 }
 
 /// Checks that the prompt log-probabilities are a prefix of the expected ones, and complete after a token.
@@ -168,10 +215,23 @@ void check_scores(const Received& received, const Expected& expected) {
     }
 }
 
+void check_hidden(const Asked& asked, const Received& received, const FakeOptions& options) {
+    CHECK(received.tokens.empty());
+    CHECK(received.finished->completion_tokens == 0);
+    CHECK(received.finished->prompt_tokens == asked.request.prompt.size());
+    if (received.finished->reason != engine::FinishReason::stop) {
+        CHECK((asked.is_cancelled || received.finished->reason == engine::FinishReason::length));
+        return;
+    }
+    CHECK(received.finished->hidden == hidden_states(options, asked.request));
+}
+
 void check_answer(const Asked& asked, const Received& received, const FakeOptions& options) {
     INFO(describe(asked));
-    const Expected expected = simulate(options, asked.request);
     REQUIRE(received.finished.has_value());
+    if (asked.request.hidden)
+        return check_hidden(asked, received, options);
+    const Expected expected = simulate(options, asked.request);
     check_scores(received, expected);
     if (asked.request.prompt_candidates)
         CHECK(received.finished->cached_tokens == 0);
@@ -236,11 +296,16 @@ TEST_CASE("each request of a random mix gets the answer that it gets alone") {
     uint32_t recomputed = 0; // rows of generated tokens that were recomputed after a preemption
     uint32_t exhausted = 0;
     uint32_t scores = 0;
+    uint32_t reused_states = 0;
+    uint32_t state_copies = 0;
+    uint32_t hidden = 0;
+    uint32_t embeddings = 0;
     for (uint32_t seed = 0; seed < mixes; ++seed) {
         Dice dice(seed);
         FakeOptions options = random_executor(dice);
         options.on_submit = [&](const engine::Batch& batch) {
             copies += static_cast<uint32_t>(batch.copies.size());
+            state_copies += static_cast<uint32_t>(batch.state_copies.size());
             for (const engine::Row& row : batch.rows) {
                 recomputed +=
                     row.kind == engine::RowKind::decode && row.output_kind == engine::OutputKind::none ? 1
@@ -255,6 +320,9 @@ TEST_CASE("each request of a random mix gets the answer that it gets alone") {
             check_answer(one, received, options);
             scores += static_cast<uint32_t>(received.scores.size());
             reused += received.finished->cached_tokens;
+            reused_states += options.limits.state_slots > 0 ? received.finished->cached_tokens : 0;
+            hidden += received.finished->hidden.empty() ? 0 : 1;
+            embeddings += one.request.embeddings.empty() ? 0 : 1;
             const auto length = received.finished->prompt_tokens + received.finished->completion_tokens;
             exhausted += received.finished->reason == engine::FinishReason::length &&
                                  received.finished->completion_tokens != one.request.max_tokens &&
@@ -264,6 +332,8 @@ TEST_CASE("each request of a random mix gets the answer that it gets alone") {
         }
         for (const engine::PagePool& pool : driver.scheduler().cache().pools())
             CHECK(pool.available() == pool.page_count());
+        const engine::PagePool& slots = driver.scheduler().cache().slots().pool();
+        CHECK(slots.available() == slots.page_count());
     }
     // The mixes cover each of these many times.
     CHECK(reused > 1000);
@@ -271,6 +341,10 @@ TEST_CASE("each request of a random mix gets the answer that it gets alone") {
     CHECK(recomputed > 100);
     CHECK(exhausted > 20);
     CHECK(scores > 1000);
+    CHECK(reused_states > 500);
+    CHECK(state_copies > 300);
+    CHECK(hidden > 300);
+    CHECK(embeddings > 300);
 }
 
 } // namespace

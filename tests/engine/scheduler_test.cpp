@@ -224,10 +224,19 @@ const engine::CacheGroup windowed_group{
 const std::vector<std::vector<engine::CacheGroup>> group_mixes{
     {full_group}, {windowed_group}, {full_group, windowed_group}};
 
+/// Adds recurrent layers, with slots for eight snapshots.
+void add_states(engine::Limits& limits) {
+    limits.state_slots = limits.sequences_max + 8;
+    limits.pending_rows_max = 9;
+}
+
 TEST_CASE("the next turn of a conversation computes only new tokens") {
+    const bool is_recurrent = GENERATE(false, true);
     for (const auto& groups : group_mixes) {
         FakeOptions options;
         options.limits.groups = groups;
+        if (is_recurrent)
+            add_states(options.limits);
         Driver driver(options);
         engine::Request turn = greedy_request(40, 5);
         turn.kinds.assign(40, RowKind::prefill);
@@ -251,6 +260,55 @@ TEST_CASE("the next turn of a conversation computes only new tokens") {
         turn.kinds.pop_back();
         CHECK(!check(turn, options.limits));
     }
+}
+
+TEST_CASE("a turn after an end token computes only new tokens, with recurrent layers") {
+    FakeOptions options{.scripts = {{.continuation = {10, 11, 12, 2}}}};
+    options.limits.groups = GENERATE(std::vector<engine::CacheGroup>{full_group}, std::vector<engine::CacheGroup>{});
+    add_states(options.limits);
+    Driver driver(options);
+    engine::Request turn = greedy_request(40, 20);
+    turn.kinds.assign(40, RowKind::prefill);
+    turn.end_tokens = {2};
+    for (int i = 0; i < 3; ++i) {
+        const uint64_t rows = driver.rows();
+        const auto id = driver.add(turn);
+        driver.run();
+        CHECK(driver.received(id).ids() == std::vector<TokenId>{10, 11, 12});
+        CHECK(driver.received(id).finished->reason == FinishReason::stop);
+        const uint32_t new_tokens = i == 0 ? 40 : 3;
+        CHECK(driver.rows() - rows == new_tokens + 4); // the end token's row was scheduled ahead
+        turn.prompt.insert(turn.prompt.end(), {10, 11, 12, 2, 1, 2, 3});
+        turn.kinds.insert(turn.kinds.end(), 4, RowKind::decode);
+        turn.kinds.insert(turn.kinds.end(), 3, RowKind::prefill);
+    }
+}
+
+TEST_CASE("snapshots are taken at branch positions, before the end of a prompt, and at intervals") {
+    FakeOptions options;
+    options.limits.context_tokens = 5000;
+    options.limits.groups = {{.page_count = 4000}};
+    options.limits.batch_rows_max = 512;
+    add_states(options.limits);
+    options.limits.state_slots += 16;
+    Driver driver(options);
+    engine::Request first = greedy_request(4700, 3);
+    first.branch_positions = {4301};
+    const auto cached = [&](uint32_t length, uint32_t same) {
+        engine::Request request = greedy_request(length, 3);
+        if (same < length)
+            request.prompt[same] = 63 - request.prompt[same];
+        const auto id = driver.add(request);
+        driver.run();
+        CHECK(driver.received(id).ids() == simulate(options, request).tokens);
+        return driver.received(id).finished->cached_tokens;
+    };
+    driver.add(first);
+    driver.run();
+    CHECK(cached(4700, 4700) == 4696); // the last full page of the prompt
+    CHECK(cached(4700, 4400) == 4301);
+    CHECK(cached(4700, 4200) == 4096);
+    CHECK(cached(4700, 4000) == 0);
 }
 
 TEST_CASE("long prompts run together in the pages of few windows") {

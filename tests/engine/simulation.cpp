@@ -21,19 +21,42 @@ uint32_t length_limit(const engine::Limits& limits) {
     return length;
 }
 
-std::vector<float> logits_after(const FakeOptions& options, const std::vector<FakeEntry>& entries) {
-    const FakeModel model{options.limits.vocabulary, options.scripts};
+void store(std::vector<FakeEntry>& entries, TokenId token, engine::RowKind kind) {
+    entries.push_back(
+        {.token = token, .position = static_cast<uint32_t>(entries.size()), .kind = kind, .written = true});
+}
+
+std::vector<FakeEntry> prompt_entries(const engine::Request& request) {
+    std::vector<FakeEntry> entries;
+    for (uint32_t i = 0; i < request.prompt.size(); ++i) {
+        const engine::EmbeddingSegment* const segment = engine::segment_at(request.embeddings, i);
+        store(entries, segment == nullptr ? request.prompt[i] : fake_token(segment->row(i)),
+              request.kinds.empty() ? engine::RowKind::prefill : request.kinds[i]);
+    }
+    return entries;
+}
+
+/// What the row at `position` sees in each group if it attends to [0, end).
+std::vector<std::vector<FakeEntry>> visible_at(const engine::Limits& limits,
+                                               const std::vector<FakeEntry>& entries, std::size_t position,
+                                               std::size_t end) {
     std::vector<std::vector<FakeEntry>> visible;
-    for (const engine::CacheGroup& group : options.limits.groups) {
+    for (const engine::CacheGroup& group : limits.groups) {
         const std::size_t hidden =
             group.kind == engine::CacheKind::sliding_window
-                ? std::max<std::size_t>(entries.size(), group.window_tokens) - group.window_tokens
+                ? std::max<std::size_t>(position + 1, group.window_tokens) - group.window_tokens
                 : 0;
-        visible.emplace_back(entries.begin() + static_cast<std::ptrdiff_t>(hidden), entries.end());
+        visible.emplace_back(entries.begin() + static_cast<std::ptrdiff_t>(hidden),
+                             entries.begin() + static_cast<std::ptrdiff_t>(end));
     }
-    if (options.limits.state_slots > 0)
-        visible.push_back(entries);
-    return model.logits(visible);
+    if (limits.state_slots > 0)
+        visible.emplace_back(entries.begin(), entries.begin() + static_cast<std::ptrdiff_t>(position) + 1);
+    return visible;
+}
+
+std::vector<float> logits_after(const FakeOptions& options, const std::vector<FakeEntry>& entries) {
+    const FakeModel model{options.limits.vocabulary, options.scripts};
+    return model.logits(visible_at(options.limits, entries, entries.size() - 1, entries.size()));
 }
 
 /// Returns the log-probability of a prompt token with `logits`, by the definition of the softmax.
@@ -55,33 +78,35 @@ engine::TokenEvent score(std::vector<float> logits, TokenId token, uint32_t top)
 
 } // namespace
 
+std::vector<float> hidden_states(const FakeOptions& options, const engine::Request& request) {
+    const FakeModel model{options.limits.vocabulary, options.scripts};
+    const std::vector<FakeEntry> entries = prompt_entries(request);
+    std::vector<float> states;
+    const bool is_whole = request.attention == engine::AttentionSpan::segment;
+    for (std::size_t i = request.hidden == engine::HiddenRows::all ? 0 : entries.size() - 1;
+         i < entries.size(); ++i) {
+        const std::vector<float> row =
+            model.hidden(visible_at(options.limits, entries, i, is_whole ? entries.size() : i + 1),
+                         options.limits.width);
+        states.insert(states.end(), row.begin(), row.end());
+    }
+    return states;
+}
+
 std::vector<float> logits_after(const FakeOptions& options, const engine::Request& request,
                                 std::span<const TokenId> generated) {
-    std::vector<FakeEntry> entries;
-    const auto store = [&](TokenId token, engine::RowKind kind) {
-        entries.push_back({.token = token,
-                           .position = static_cast<uint32_t>(entries.size()),
-                           .kind = kind,
-                           .written = true});
-    };
-    for (const TokenId token : request.prompt)
-        store(token, engine::RowKind::prefill);
+    std::vector<FakeEntry> entries = prompt_entries(request);
     for (const TokenId token : generated)
-        store(token, engine::RowKind::decode);
+        store(entries, token, engine::RowKind::decode);
     return logits_after(options, entries);
 }
 
 Expected simulate(const FakeOptions& options, const engine::Request& request) {
+    const std::vector<FakeEntry> prompt = prompt_entries(request);
     std::vector<FakeEntry> entries;
-    const auto store = [&](TokenId token, engine::RowKind kind) {
-        entries.push_back({.token = token,
-                           .position = static_cast<uint32_t>(entries.size()),
-                           .kind = kind,
-                           .written = true});
-    };
     Expected expected;
-    for (std::size_t i = 0; i < request.prompt.size(); ++i) {
-        store(request.prompt[i], request.kinds.empty() ? engine::RowKind::prefill : request.kinds[i]);
+    for (std::size_t i = 0; i < prompt.size(); ++i) {
+        entries.push_back(prompt[i]);
         if (request.prompt_candidates && i + 1 < request.prompt.size()) {
             expected.scores.push_back(
                 score(logits_after(options, entries), request.prompt[i + 1], *request.prompt_candidates));
@@ -110,7 +135,7 @@ Expected simulate(const FakeOptions& options, const engine::Request& request) {
         if (expected.tokens.size() == request.max_tokens ||
             entries.size() + 1 == length_limit(options.limits))
             return expected;
-        store(token, engine::RowKind::decode);
+        store(entries, token, engine::RowKind::decode);
     }
 }
 
@@ -118,7 +143,11 @@ uint32_t pick(Random& random, uint32_t min, uint32_t max) {
     return min + static_cast<uint32_t>(random() % (max - min + 1));
 }
 
-void add_random_window(Random& random, engine::Limits& limits) {
+void add_random_state(Random& random, engine::Limits& limits) {
+    if (pick(random, 0, 1) == 0) {
+        limits.state_slots = limits.sequences_max + pick(random, 1, 3);
+        limits.pending_rows_max = pick(random, 1, 9);
+    }
     const uint32_t share = pick(random, 0, 2);
     if (share == 0)
         return;

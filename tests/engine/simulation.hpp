@@ -25,13 +25,16 @@ Expected simulate(const FakeOptions& options, const engine::Request& request);
 std::vector<float> logits_after(const FakeOptions& options, const engine::Request& request,
                                 std::span<const TokenId> generated);
 
+/// Returns the hidden states of a request, [rows, width].
+std::vector<float> hidden_states(const FakeOptions& options, const engine::Request& request);
+
 using Random = std::mt19937;
 
 /// Returns a random number in [min, max].
 uint32_t pick(Random& random, uint32_t min, uint32_t max);
 
 /// Adds a cache group with a random window and few pages in two of three cases; in one of them it is the only
-/// group.
-void add_random_window(Random& random, engine::Limits& limits);
+/// group. Adds recurrent layers with few slots in one of two cases.
+void add_random_state(Random& random, engine::Limits& limits);
 
 } // namespace etna::test

@@ -93,7 +93,7 @@ TEST_CASE("drafts change no answer, alone or in a mix, however scarce resources 
         options.limits.output_rows_max = pick(random, 4, options.limits.batch_rows_max);
         for (engine::CacheGroup& group : options.limits.groups)
             group.page_count = pick(random, 20, 60);
-        add_random_window(random, options.limits);
+        add_random_state(random, options.limits);
         if (seed % 3 == 0)
             options.scripts = round_scripts();
         FakeOptions draft; // the same model, another, or one with another answer
@@ -103,7 +103,7 @@ TEST_CASE("drafts change no answer, alone or in a mix, however scarce resources 
             draft.scripts = {{.continuation = {63}}};
         }
         if (seed % 7 != 0)
-            add_random_window(random, draft.limits);
+            add_random_state(random, draft.limits);
         Driver driver(options, draft);
         std::map<engine::RequestId, engine::Request> requests;
         for (uint32_t i = pick(random, 1, 5); i > 0; --i) {
