@@ -120,4 +120,11 @@ Finished describe_end(const Sequence& sequence, Clock::time_point now) {
     return finished;
 }
 
+Finished describe_failure(const Sequence& sequence, const Error& error, Clock::time_point now) {
+    Finished finished = describe_end(sequence, now);
+    finished.reason = FinishReason::error;
+    finished.error = error;
+    return finished;
+}
+
 } // namespace etna::engine

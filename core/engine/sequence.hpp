@@ -198,4 +198,7 @@ Sequence make_sequence(RequestId id, Request request, const Limits& limits, cons
 /// Returns the last event of a sequence, without reason and error.
 Finished describe_end(const Sequence& sequence, Clock::time_point now);
 
+/// Returns the last event of a sequence that ends with an error.
+Finished describe_failure(const Sequence& sequence, const Error& error, Clock::time_point now);
+
 } // namespace etna::engine
