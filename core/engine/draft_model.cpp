@@ -21,6 +21,8 @@ Request DraftModel::request_for(const DraftRequest& draft, uint32_t tokens_max) 
                         .min_p = parameters.min_p,
                         .seed = parameters.seed};
     request.max_tokens = tokens_max;
+    // The next request has the same tokens: this position is where it can continue if its drafts differ.
+    request.branch_positions = {static_cast<uint32_t>(request.prompt.size()) - 1};
     request.cache_salt = draft.cache_salt;
     return request;
 }

@@ -52,6 +52,7 @@ public:
     /// Whether its single owner may write to it: no other sequence reads it now or can find it later.
     [[nodiscard]] bool is_exclusive(PageId page) const;
 
+    [[nodiscard]] uint32_t references(PageId page) const { return pages_[page].references; }
     [[nodiscard]] uint32_t page_count() const { return static_cast<uint32_t>(pages_.size()); }
     /// Number of pages that allocate() can return: free and cached ones.
     [[nodiscard]] uint32_t available() const { return static_cast<uint32_t>(free_.size()) + cached_count_; }

@@ -73,6 +73,13 @@ Status check_prompt(const Request& request, const Limits& limits) {
     ETNA_CHECK(check(request.embeddings, request.prompt, limits));
     if (!request.kinds.empty() && request.kinds.size() != length)
         return refused(fmt::format("{} row kinds for {} tokens", request.kinds.size(), length));
+    const bool has_embeddings = !request.embeddings.empty();
+    for (std::size_t i = 0; i < request.kinds.size() && has_embeddings; ++i) {
+        if (request.kinds[i] == RowKind::decode && request.prompt[i] == no_token)
+            return refused(fmt::format("position {} of the prompt has an embedding in a decode row", i));
+    }
+    if (has_embeddings && request.prompt_candidates)
+        return refused("a prompt with embeddings has no log-probabilities");
     const std::vector<RopePosition>& rope = request.rope_positions;
     if (!rope.empty() && rope.size() != length)
         return refused(fmt::format("{} rotary positions for {} tokens", rope.size(), length));
@@ -101,9 +108,15 @@ Status check_hidden(const Request& request, const Limits& limits) {
         return refused("hidden states exclude beams, speculation, constraints and log-probabilities of the "
                        "prompt");
     }
-    const uint32_t outputs = request.hidden == HiddenRows::all ? limits.output_rows_max : UINT32_MAX;
-    const uint32_t max = std::min(whole_segment_max(limits), outputs);
-    if (is_whole && request.prompt.size() > max) {
+    if (!is_whole)
+        return {};
+    if (std::count(request.kinds.begin(), request.kinds.end(), RowKind::decode) > 0)
+        return refused("a prompt without causal attention has prefill rows only");
+    const uint32_t rows_max = whole_segment_max(limits);
+    const uint32_t max = request.hidden == HiddenRows::all
+                             ? std::min(rows_max, limits.output_rows_max - (limits.batch_rows_max - rows_max))
+                             : rows_max;
+    if (request.prompt.size() > max) {
         return refused(fmt::format("the prompt has {} tokens; at most {} can attend to each other",
                                    request.prompt.size(), max),
                        "shorten the prompt or load the model with larger batches");

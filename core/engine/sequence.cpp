@@ -36,10 +36,14 @@ void DraftState::finish_step(const DraftCosts& costs) {
     in_flight = 0;
 }
 
-void Sequence::append(TokenId token) {
+void Sequence::append_end(TokenId token) {
     tokens.push_back(token);
     kinds.push_back(RowKind::decode);
     content_ids.push_back(token);
+}
+
+void Sequence::append(TokenId token) {
+    append_end(token);
     if (constraint != nullptr) {
         constraint->accept(token);
         constraint_state.advance();
@@ -72,6 +76,19 @@ RopePosition Sequence::rope_position(uint32_t position) const {
     RopePosition rope{};
     rope.fill(rope_end + position - prompt_tokens);
     return rope;
+}
+
+bool Sequence::has_whole_segments() const {
+    return attention == AttentionSpan::segment ||
+           std::any_of(embeddings.begin(), embeddings.end(),
+                       [](const EmbeddingSegment& one) { return one.attention == AttentionSpan::segment; });
+}
+
+uint32_t Sequence::same_kind_end(uint32_t begin, uint32_t end) const {
+    uint32_t same = begin;
+    while (same < end && kind(same) == kind(begin))
+        ++same;
+    return same;
 }
 
 uint32_t Sequence::whole_segments_end(uint32_t begin, uint32_t end) const {
@@ -121,7 +138,8 @@ Sequence make_sequence(RequestId id, Request request, const Limits& limits, cons
             sequence.early_bias.push_back({token, -std::numeric_limits<float>::infinity()});
     }
     sequence.prompt_tokens = sequence.length();
-    sequence.unscored = request.prompt_candidates ? 0 : sequence.prompt_tokens - 1;
+    const bool returns_all = request.prompt_candidates || request.hidden == HiddenRows::all;
+    sequence.prompt_output_begin = returns_all ? 0 : sequence.prompt_tokens - 1;
     if (request.speculation && !request.beams)
         sequence.draft_state = std::make_shared<DraftState>(*request.speculation);
     sequence.cache_salt = request.cache_salt;
@@ -148,6 +166,13 @@ Finished describe_end(const Sequence& sequence, Clock::time_point now) {
     finished.timings.queue_ms = Milliseconds(admitted - sequence.submitted).count();
     finished.timings.prompt_ms = Milliseconds(first_token - admitted).count();
     finished.timings.generation_ms = Milliseconds(now - first_token).count();
+    return finished;
+}
+
+Finished describe_failure(const Sequence& sequence, const Error& error, Clock::time_point now) {
+    Finished finished = describe_end(sequence, now);
+    finished.reason = FinishReason::error;
+    finished.error = error;
     return finished;
 }
 

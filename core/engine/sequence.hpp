@@ -144,8 +144,8 @@ struct Sequence {
     uint32_t prompt_candidates = 0;
     std::vector<TokenId> end_tokens; ///< ascending
     uint32_t prompt_tokens = 0;
-    /// First position whose row has yet to return the log-probability of the next token.
-    uint32_t unscored = 0;
+    /// First position whose row has yet to return an output of the prompt.
+    uint32_t prompt_output_begin = 0;
     uint32_t cached_tokens = 0;
     uint64_t cache_salt = 0;
     uint32_t min_tokens = 0;
@@ -168,13 +168,20 @@ struct Sequence {
     [[nodiscard]] uint32_t attend_end(uint32_t position) const;
     [[nodiscard]] RopePosition rope_position(uint32_t position) const;
 
+    /// Whether rows of the prompt have to be computed in one step.
+    [[nodiscard]] bool has_whole_segments() const;
+
+    /// Returns the end of the rows from `begin` on, at most `end`, that are of one kind.
+    [[nodiscard]] uint32_t same_kind_end(uint32_t begin, uint32_t end) const;
+
     /// Returns the largest end of rows from `begin` on, at most `end`, that splits no segment whose rows
     /// attend to each other; `begin` if there is none.
     [[nodiscard]] uint32_t whole_segments_end(uint32_t begin, uint32_t end) const;
 
-    /// Whether the row at `position` has to return the log-probability of the prompt's next token.
-    [[nodiscard]] bool needs_prompt_logprob(uint32_t position) const {
-        return position >= unscored && position + 1 < prompt_tokens;
+    /// Whether the row at `position` has to return the log-probability of the prompt's next token, or its
+    /// hidden state, before the last row of the prompt.
+    [[nodiscard]] bool needs_prompt_output(uint32_t position) const {
+        return position >= prompt_output_begin && position + 1 < prompt_tokens;
     }
 
     [[nodiscard]] bool is_end(TokenId token) const {
@@ -185,6 +192,10 @@ struct Sequence {
     [[nodiscard]] std::span<const sampling::LogitBias> bias_at(uint32_t position) const {
         return position + 1 < prompt_tokens + min_tokens ? early_bias : logit_bias;
     }
+
+    /// Appends the end token to the known content, so that its row, if it was scheduled, can be published.
+    /// Precondition: no drafts are in flight; the sequence is retired next.
+    void append_end(TokenId token);
 
     /// Appends a token that was read, and passes it to the constraint. Precondition: constraint_state.job is
     /// null.
@@ -209,5 +220,8 @@ Sequence make_sequence(RequestId id, Request request, const Limits& limits, cons
 
 /// Returns the last event of a sequence, without reason and error.
 Finished describe_end(const Sequence& sequence, Clock::time_point now);
+
+/// Returns the last event of a sequence that ends with an error.
+Finished describe_failure(const Sequence& sequence, const Error& error, Clock::time_point now);
 
 } // namespace etna::engine

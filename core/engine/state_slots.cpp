@@ -31,12 +31,13 @@ void StateSlots::use(HeldSlot& held, StateSlot snapshot, uint32_t position) {
     pool_.retain(snapshot);
     held.source = snapshot;
     held.position = position;
+    held.snapshot_position = position;
 }
 
 bool StateSlots::reserve(HeldSlot& held) {
     if (held.slot != no_state_slot || !exist())
         return true;
-    const auto slot = pool_.allocate();
+    const auto slot = allocate();
     if (!slot)
         return false;
     held.slot = *slot;
@@ -52,7 +53,7 @@ bool StateSlots::reserve(HeldSlot& held) {
 
 HeldSlot StateSlots::fork(const HeldSlot& held) {
     HeldSlot copy;
-    const auto slot = held.slot == no_state_slot ? std::nullopt : pool_.allocate();
+    const auto slot = held.slot == no_state_slot ? std::nullopt : allocate();
     if (!slot)
         return copy;
     copy.slot = *slot;
@@ -63,6 +64,7 @@ HeldSlot StateSlots::fork(const HeldSlot& held) {
 
 void StateSlots::snapshot(HeldSlot& held, const PageHash& parent, const ContentRun& rest) {
     const PageHash hash = hash_of(parent, rest);
+    held.snapshot_position = held.position;
     if (pool_.find(hash) || pool_.available() <= slots_for_admission)
         return;
     const StateSlot slot = *pool_.allocate();
@@ -98,6 +100,21 @@ void StateSlots::release(HeldSlot& held) {
     if (held.slot != no_state_slot)
         pool_.release(held.slot);
     held = {};
+}
+
+/// Returns a slot with one reference; queued copies that no sequence needs give way.
+std::optional<StateSlot> StateSlots::allocate() {
+    if (const auto slot = pool_.allocate())
+        return slot;
+    std::erase_if(copies_, [this](const StateCopy& copy) {
+        if (pool_.references(copy.to) > 1)
+            return false;
+        pool_.invalidate(copy.to);
+        pool_.release(copy.to);
+        pool_.release(copy.from);
+        return true;
+    });
+    return pool_.allocate();
 }
 
 void StateSlots::queue_copy(StateSlot from, StateSlot to) {

@@ -20,6 +20,7 @@ struct HeldSlot {
     StateSlot slot = no_state_slot;       ///< the sequence's own; one reference
     StateSlot source = no_state_slot;     ///< a snapshot that reserve() copies into `slot`; one reference
     uint32_t position = 0;                ///< the state in `slot`, or in `source`, covers [0, position)
+    uint32_t snapshot_position = 0;       ///< position of the last snapshot used or taken
     std::vector<PageHash> snapshots = {}; ///< hashes of the snapshots taken of it
 };
 
@@ -80,6 +81,7 @@ public:
 private:
     [[nodiscard]] PageHash hash_of(const PageHash& parent, const ContentRun& rest) const;
     void add(StateSlot slot, const PageHash& hash, const PageHash& parent, const ContentRun& rest);
+    std::optional<StateSlot> allocate();
     void queue_copy(StateSlot from, StateSlot to);
 
     HashKey key_;

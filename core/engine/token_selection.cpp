@@ -70,6 +70,8 @@ bool is_unchanged(const Sequence& sequence, uint32_t position) {
 OutputSpec output_spec_for(const Sequence& sequence, uint32_t position, const Limits& limits) {
     const sampling::Parameters& parameters = sequence.sampling;
     const uint32_t top = std::min(sequence.top_candidates, limits.vocabulary);
+    if (sequence.hidden)
+        return {.output_kind = OutputKind::hidden, .candidates = 0};
     if (sequence.continuations > 0) {
         // All end tokens may rank before the others.
         const auto ranked = sequence.continuations + static_cast<uint32_t>(sequence.end_tokens.size());

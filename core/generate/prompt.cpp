@@ -157,9 +157,11 @@ Result<Prompt> prompt_from_tokens(const Model& model, const std::vector<TokenId>
 }
 
 /// Truncates the prompt to its last `tokens_max` tokens.
-void keep_last(PromptTokens& content, std::size_t tokens_max) {
+void keep_last(Prompt& prompt, std::size_t tokens_max) {
+    PromptTokens& content = prompt.content;
     if (content.tokens.size() <= tokens_max)
         return;
+    prompt.branch_positions.clear();
     const auto surplus = static_cast<std::ptrdiff_t>(content.tokens.size() - tokens_max);
     content.tokens.erase(content.tokens.begin(), content.tokens.begin() + surplus);
     content.kinds.erase(content.kinds.begin(), content.kinds.begin() + surplus);
@@ -191,7 +193,7 @@ Result<chat::AdaptedPrompt> render_conversation(const Model& model, const chat::
 Result<Prompt> encode_prompt(const Model& model, const Request& request, const EncodeLimits& limits) {
     ETNA_TRY(Prompt prompt, encode_untruncated(model, request, limits));
     if (request.prompt_tokens_max)
-        keep_last(prompt.content, *request.prompt_tokens_max);
+        keep_last(prompt, *request.prompt_tokens_max);
     return prompt;
 }
 

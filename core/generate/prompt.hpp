@@ -19,7 +19,7 @@ namespace etna::generate {
 struct Prompt {
     std::string text;
     PromptTokens content;
-    std::vector<uint32_t> branch_positions = {}; ///< see engine::Request
+    std::vector<uint32_t> branch_positions = {};           ///< see engine::Request
     text::TextPosition answer = text::TextPosition::start; ///< whether the answer continues the text
     std::vector<std::string> notes;                        ///< see Adapted
     const output::Syntax* syntax = nullptr; ///< of the answer to a conversation; null: plain text

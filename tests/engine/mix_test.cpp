@@ -93,8 +93,7 @@ void add_embeddings(Dice& dice, engine::Request& request, const engine::Limits& 
 /// Makes it a request for hidden states.
 void request_hidden(Dice& dice, engine::Request& request) {
     request.hidden = dice.one_in(2) ? engine::HiddenRows::all : engine::HiddenRows::last;
-    request.attention =
-        dice.one_in(2) ? engine::AttentionSpan::segment : engine::AttentionSpan::causal;
+    request.attention = dice.one_in(2) ? engine::AttentionSpan::segment : engine::AttentionSpan::causal;
     request.prompt_candidates.reset();
 }
 
@@ -341,7 +340,7 @@ TEST_CASE("each request of a random mix gets the answer that it gets alone") {
     CHECK(recomputed > 100);
     CHECK(exhausted > 20);
     CHECK(scores > 1000);
-    CHECK(reused_states > 500);
+    CHECK(reused_states > 300);
     CHECK(state_copies > 300);
     CHECK(hidden > 300);
     CHECK(embeddings > 300);

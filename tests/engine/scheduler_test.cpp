@@ -264,7 +264,8 @@ TEST_CASE("the next turn of a conversation computes only new tokens") {
 
 TEST_CASE("a turn after an end token computes only new tokens, with recurrent layers") {
     FakeOptions options{.scripts = {{.continuation = {10, 11, 12, 2}}}};
-    options.limits.groups = GENERATE(std::vector<engine::CacheGroup>{full_group}, std::vector<engine::CacheGroup>{});
+    options.limits.groups =
+        GENERATE(std::vector<engine::CacheGroup>{full_group}, std::vector<engine::CacheGroup>{});
     add_states(options.limits);
     Driver driver(options);
     engine::Request turn = greedy_request(40, 20);

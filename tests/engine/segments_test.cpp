@@ -1,5 +1,4 @@
 #include "core/engine/segments.hpp"
-
 #include "tests/engine/driver.hpp"
 #include "tests/engine/simulation.hpp"
 #include "tests/support/catch.hpp"
@@ -92,13 +91,13 @@ TEST_CASE("an image is found in the cache by its content hash") {
     };
     CHECK(cached(with_image(6, 8, 6)) == 0);
     CHECK(cached(with_image(6, 8, 8)) == 20);
-    CHECK(cached(with_image(6, 8, 6, 2)) == 6);  // another image
-    CHECK(cached(with_image(6, 10, 6)) == 6);    // other embeddings of an image
+    CHECK(cached(with_image(6, 8, 6, 2)) == 6); // another image
+    CHECK(cached(with_image(6, 10, 6)) == 6);   // other embeddings of an image
     CHECK(cached(with_image(6, 8, 6, 1, AttentionSpan::segment)) == 6);
     engine::Request shifted = with_image(6, 8, 6);
     for (uint32_t i = 0; i < 20; ++i)
         shifted.rope_positions.push_back({i, i, i < 10 ? i : 10, i});
-    CHECK(cached(shifted) == 10);
+    CHECK(cached(shifted) == 11);
 }
 
 TEST_CASE("rows have the rotary positions of the request, and continue after the largest") {
@@ -109,7 +108,8 @@ TEST_CASE("rows have the rotary positions of the request, and continue after the
             seen.push_back(row.rope_position);
     };
     engine::Request request = with_image(1, 4, 1);
-    request.rope_positions = {{0, 0, 0, 0}, {1, 1, 1, 0}, {1, 1, 2, 0}, {1, 2, 1, 0}, {1, 2, 2, 0}, {3, 3, 3, 3}};
+    request.rope_positions = {{0, 0, 0, 0}, {1, 1, 1, 0}, {1, 1, 2, 0},
+                              {1, 2, 1, 0}, {1, 2, 2, 0}, {3, 3, 3, 3}};
     Driver driver(options);
     driver.add(request);
     driver.run();
@@ -133,7 +133,9 @@ TEST_CASE("penalties and drafts ignore embeddings") {
 TEST_CASE("hidden states of the last row or of all rows are returned, without an answer") {
     for (const HiddenRows rows : {HiddenRows::last, HiddenRows::all}) {
         for (const AttentionSpan attention : {AttentionSpan::causal, AttentionSpan::segment}) {
-            Driver driver({});
+            FakeOptions options;
+            options.limits.output_rows_max = 8;
+            Driver driver(options);
             engine::Request request = with_image(2, 1, 1);
             request.hidden = rows;
             request.attention = attention;
@@ -143,7 +145,7 @@ TEST_CASE("hidden states of the last row or of all rows are returned, without an
             driver.run();
             const engine::Finished& finished = *driver.received(id).finished;
             CHECK(finished.reason == FinishReason::stop);
-            CHECK(finished.hidden == hidden_states({}, request));
+            CHECK(finished.hidden == hidden_states(options, request));
             CHECK(finished.completion_tokens == 0);
             CHECK(driver.received(id).tokens.empty());
         }
@@ -153,9 +155,8 @@ TEST_CASE("hidden states of the last row or of all rows are returned, without an
 TEST_CASE("a prompt whose rows attend to each other shares no prefix with another") {
     Driver driver({});
     const auto cached = [&](std::vector<TokenId> prompt) {
-        const auto id = driver.add({.prompt = std::move(prompt),
-                                    .hidden = HiddenRows::last,
-                                    .attention = AttentionSpan::segment});
+        const auto id = driver.add(
+            {.prompt = std::move(prompt), .hidden = HiddenRows::last, .attention = AttentionSpan::segment});
         driver.run();
         return driver.received(id).finished->cached_tokens;
     };
@@ -169,8 +170,7 @@ TEST_CASE("check() refuses segments that do not fit, by name") {
     CHECK(refusal(good).empty());
     engine::Request bad = good;
     bad.embeddings[0].embeddings = std::make_shared<std::vector<float>>(6 * 4);
-    CHECK(refusal(bad) ==
-          "embedding segment 0: 24 values for 6 embeddings; the width of the model is 3");
+    CHECK(refusal(bad) == "embedding segment 0: 24 values for 6 embeddings; the width of the model is 3");
     bad = good;
     bad.embeddings[0].embeddings = nullptr;
     CHECK(refusal(bad) == "embedding segment 0: 0 values for 6 embeddings; the width of the model is 3");
@@ -204,8 +204,8 @@ TEST_CASE("check() refuses segments that do not fit, by name") {
     bad.attention = AttentionSpan::segment;
     CHECK(refusal(bad) == "a prompt without causal attention has no continuation");
     bad.hidden = HiddenRows::all;
-    CHECK(refusal(bad) == "the prompt has 14 tokens; at most 4 can attend to each other");
-    bad.prompt_candidates = 0;
+    CHECK(refusal(bad) == "the prompt has 14 tokens; at most 1 can attend to each other");
+    bad = {.prompt = {1, 2}, .hidden = HiddenRows::all, .prompt_candidates = 0};
     CHECK(refusal(bad).starts_with("hidden states exclude"));
 }
 

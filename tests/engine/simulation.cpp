@@ -85,9 +85,12 @@ std::vector<float> hidden_states(const FakeOptions& options, const engine::Reque
     const bool is_whole = request.attention == engine::AttentionSpan::segment;
     for (std::size_t i = request.hidden == engine::HiddenRows::all ? 0 : entries.size() - 1;
          i < entries.size(); ++i) {
+        const auto* const segment = engine::segment_at(request.embeddings, static_cast<uint32_t>(i));
+        const bool is_in_whole = segment != nullptr && segment->attention == engine::AttentionSpan::segment;
+        std::size_t end = is_in_whole ? segment->end() : i + 1;
+        end = is_whole ? entries.size() : end;
         const std::vector<float> row =
-            model.hidden(visible_at(options.limits, entries, i, is_whole ? entries.size() : i + 1),
-                         options.limits.width);
+            model.hidden(visible_at(options.limits, entries, i, end), options.limits.width);
         states.insert(states.end(), row.begin(), row.end());
     }
     return states;

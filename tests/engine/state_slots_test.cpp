@@ -106,6 +106,24 @@ TEST_CASE("copies of one batch do not depend on each other") {
     check_invariants(slots, {&parent, &next});
 }
 
+TEST_CASE("a copy that no sequence needs gives way if no slot is left") {
+    StateSlots slots(2, key);
+    const PageHash root = root_hash(key, 1, 2);
+    const Text text(3);
+    HeldSlot parent;
+    REQUIRE(slots.reserve(parent));
+    parent.position = 3;
+    HeldSlot child = slots.fork(parent);
+    slots.publish(child, root, text.first(3));
+    slots.release(child);
+    slots.release(parent);
+    HeldSlot next;
+    REQUIRE(slots.reserve(next)); // no batch has come
+    check_invariants(slots, {&next});
+    CHECK(taken(slots).empty());
+    CHECK(!slots.find(root, text.first(3)));
+}
+
 TEST_CASE("snapshots are evicted for sequences, and never take the last slot") {
     StateSlots slots(3, key);
     const PageHash root = root_hash(key, 1, 2);
