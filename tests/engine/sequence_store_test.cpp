@@ -12,7 +12,8 @@ using engine::SequenceState;
 /// Number of leading tokens of a prompt that are cached.
 uint32_t cached_tokens(SchedulerParts& parts, uint32_t prompt_tokens) {
     Sequence& probe = parts.add(plain_request(prompt_tokens));
-    const uint32_t cached = parts.cache.match_prefix(probe.pages, probe.content(), prompt_tokens);
+    const uint32_t cached =
+        parts.cache.find(probe.pages, probe.content(), prompt_tokens, engine::PartialPages::skip);
     parts.store.retire(probe, nullptr);
     return cached;
 }
