@@ -72,6 +72,20 @@ TEST_CASE("the first mismatch rejects all drafts after it") {
     CHECK(sequence.draft_state->accepted_positions == std::vector<uint32_t>{0, 1});
 }
 
+TEST_CASE("a draft after a mismatch is rejected even if the token forced at its position equals it") {
+    Drafting parts;
+    Sequence& sequence = parts.add_decoding(drafted_request());
+    const engine::Step step = parts.schedule(sequence, {10, 11});
+    sequence.pending_samples = 0;
+    sequence.append(20); // sampled
+    sequence.append(11); // forced
+    CHECK(!parts.drafts.accept(sequence, step[1]));
+    CHECK(!parts.drafts.accept(sequence, step[2]));
+    parts.drafts.resolve(step, 2);
+    CHECK(sequence.computed_tokens == 3); // the row of 11 attended to 10
+    CHECK(sequence.draft_state->accepted == 0);
+}
+
 TEST_CASE("if all drafts are accepted, the last row's sample follows them") {
     Drafting parts;
     Sequence& sequence = parts.add_decoding(drafted_request());
