@@ -13,6 +13,7 @@ enum class Gate : uint8_t {
     gelu, ///< x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2, arXiv 1606.08415
     /// y / (1 + exp(-1.702 y)) with y = min(x, 7); up becomes clamp(up, -7, 7) + 1, arXiv 2508.10925
     clamped_silu,
+    sigmoid, ///< 1 / (1 + exp(-x))
 };
 
 /// Biases of a mixture's experts.

@@ -1,5 +1,7 @@
 #include "core/model/config.hpp"
 
+#include "core/kernels/short_convolution.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -52,7 +54,7 @@ void read_rotary(MetadataReader& reader, const Config& config, uint32_t head_dim
     read_scaling(reader, config, rotary);
 }
 
-void read_heads(MetadataReader& reader, const Config& config, LayerConfig& layer) {
+void read_heads(MetadataReader& reader, const Config& config, AttentionConfig& layer) {
     layer.q_heads = reader.integer("attention.head_count", {.min = 1, .max = heads_max});
     layer.kv_heads = reader.integer("attention.head_count_kv", {.min = 1, .max = heads_max}, layer.q_heads);
     if (layer.q_heads % layer.kv_heads != 0) {
@@ -91,13 +93,8 @@ uint32_t read_vocabulary(MetadataReader& reader) {
 std::vector<bool> read_window_pattern(MetadataReader& reader, uint32_t layers, uint32_t default_period) {
     constexpr std::string_view key = "attention.sliding_window_pattern";
     const gguf::Value* value = reader.file().find(reader.architecture() + "." + std::string(key));
-    if (const auto* list = value == nullptr ? nullptr : std::get_if<gguf::Array>(value)) {
-        const auto* windowed = std::get_if<std::vector<bool>>(&list->items);
-        if (windowed != nullptr && windowed->size() == layers)
-            return *windowed;
-        reader.fail(ErrorKind::corrupt, key, fmt::format("must hold {} truth values", layers));
-        return std::vector<bool>(layers);
-    }
+    if (value != nullptr && std::holds_alternative<gguf::Array>(*value))
+        return read_layer_flags(reader, key, layers);
     const uint32_t period = reader.integer(key, {.min = 1, .max = layers_max}, default_period);
     std::vector<bool> windowed(layers);
     for (uint32_t layer = 0; layer < layers; ++layer)
@@ -106,6 +103,18 @@ std::vector<bool> read_window_pattern(MetadataReader& reader, uint32_t layers, u
 }
 
 } // namespace
+
+uint32_t Config::feed_forward_max() const {
+    uint32_t widest = 0;
+    for (const LayerConfig& layer : layers)
+        widest = std::max(widest, layer.feed_forward);
+    return widest;
+}
+
+bool Config::is_recurrent() const {
+    return std::any_of(layers.begin(), layers.end(),
+                       [](const LayerConfig& layer) { return layer.attention() == nullptr; });
+}
 
 uint32_t Config::rotary_dims_max() const {
     uint32_t dims = 0;
@@ -119,6 +128,7 @@ Config read_common(MetadataReader& reader, kernels::RotaryPairs pairs) {
     config.architecture = reader.architecture();
     const uint32_t layers = reader.integer("block_count", {.min = 1, .max = layers_max});
     LayerConfig layer;
+    AttentionConfig attention;
     config.width = reader.integer("embedding_length", {.min = 1, .max = width_max});
     // With experts, the width of a dense layer is optional, because no layer is dense.
     layer.feed_forward =
@@ -128,11 +138,12 @@ Config read_common(MetadataReader& reader, kernels::RotaryPairs pairs) {
     config.vocabulary = read_vocabulary(reader);
     config.rms_epsilon =
         static_cast<float>(reader.number("attention.layer_norm_rms_epsilon", {.min = 0, .max = 0.1}));
-    read_heads(reader, config, layer);
-    config.attention_scale = 1 / std::sqrt(static_cast<float>(layer.head_dim));
+    read_heads(reader, config, attention);
+    layer.mixer = attention;
+    config.attention_scale = 1 / std::sqrt(static_cast<float>(attention.head_dim));
     RotaryConfig rotary;
     rotary.pairs = pairs;
-    read_rotary(reader, config, layer.head_dim, rotary);
+    read_rotary(reader, config, attention.head_dim, rotary);
     config.cache_groups = {CacheGroup{.window_tokens = 0, .rotary = rotary}};
     config.layers.assign(layers, layer);
     return config;
@@ -149,11 +160,44 @@ void add_windowed_layers(MetadataReader& reader, Config& config, WindowPattern p
     const std::vector<bool> windowed = read_window_pattern(reader, config.layer_count(), pattern.period);
     const auto group = static_cast<uint32_t>(config.cache_groups.size());
     for (uint32_t layer = 0; layer < config.layer_count(); ++layer) {
-        if (windowed[layer])
-            config.layers[layer].group = group;
+        auto* attention = std::get_if<AttentionConfig>(&config.layers[layer].mixer);
+        if (attention != nullptr && windowed[layer])
+            attention->group = group;
     }
     config.cache_groups.push_back(
         {.window_tokens = pattern.window_tokens, .rotary = std::move(pattern.rotary)});
+}
+
+std::vector<bool> read_layer_flags(MetadataReader& reader, std::string_view key, uint32_t layers) {
+    const gguf::Value* value = reader.file().find(reader.architecture() + "." + std::string(key));
+    if (value == nullptr)
+        return {};
+    const auto* list = std::get_if<gguf::Array>(value);
+    const auto* flags = list == nullptr ? nullptr : std::get_if<std::vector<bool>>(&list->items);
+    if (flags != nullptr && flags->size() == layers)
+        return *flags;
+    reader.fail(ErrorKind::corrupt, key, fmt::format("must hold {} truth values", layers));
+    return std::vector<bool>(layers);
+}
+
+DeltaNetConfig read_delta_net(MetadataReader& reader) {
+    DeltaNetConfig net;
+    net.convolution_width =
+        reader.integer("ssm.conv_kernel", {.min = 2, .max = kernels::convolution_width_max});
+    net.shape.key_dim = reader.integer("ssm.state_size", {.min = 1, .max = kernels::delta_key_dim_max});
+    net.shape.key_heads = reader.integer("ssm.group_count", {.min = 1, .max = heads_max});
+    net.shape.value_heads = reader.integer("ssm.time_step_rank", {.min = 1, .max = heads_max});
+    const uint32_t inner = reader.integer("ssm.inner_size", {.min = 1, .max = width_max});
+    net.shape.value_dim = inner / net.shape.value_heads;
+    if (net.shape.value_heads % net.shape.key_heads != 0) {
+        reader.fail(ErrorKind::corrupt, "ssm.time_step_rank",
+                    fmt::format("not a multiple of group_count {}", net.shape.key_heads));
+    }
+    if (inner % net.shape.value_heads != 0) {
+        reader.fail(ErrorKind::corrupt, "ssm.inner_size",
+                    fmt::format("not a multiple of time_step_rank {}", net.shape.value_heads));
+    }
+    return net;
 }
 
 float read_softcap(MetadataReader& reader, std::string_view key, double fallback) {

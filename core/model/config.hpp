@@ -2,6 +2,7 @@
 
 #include "core/base/result.hpp"
 #include "core/gguf/file.hpp"
+#include "core/kernels/delta_net.hpp"
 #include "core/kernels/experts.hpp"
 #include "core/kernels/gate_multiply.hpp"
 #include "core/kernels/kv_cache.hpp"
@@ -15,6 +16,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <variant>
 #include <vector>
 
 namespace etna::model {
@@ -61,16 +63,32 @@ struct CacheGroup {
     RotaryConfig rotary;
 };
 
-/// What may differ between layers.
-struct LayerConfig {
+/// Attention over the keys and values of earlier positions.
+struct AttentionConfig {
     uint32_t q_heads = 0;
-    uint32_t kv_heads = 0;     ///< divides q_heads
-    uint32_t head_dim = 0;     ///< even, at most kernels::head_dim_max
-    uint32_t feed_forward = 0; ///< width of a dense block
-    uint32_t group = 0;        ///< cache group
+    uint32_t kv_heads = 0;    ///< divides q_heads
+    uint32_t head_dim = 0;    ///< even, at most kernels::head_dim_max
+    uint32_t group = 0;       ///< cache group
+    bool output_gate = false; ///< attn_q also projects a gate for each element of the heads' outputs
 
     [[nodiscard]] uint32_t q_width() const { return q_heads * head_dim; }
     [[nodiscard]] uint32_t kv_width() const { return kv_heads * head_dim; }
+};
+
+/// A gated delta net after a short convolution, with a state of fixed size.
+struct DeltaNetConfig {
+    kernels::DeltaShape shape;
+    uint32_t convolution_width = 0; ///< from 1 to kernels::convolution_width_max
+};
+
+/// What may differ between layers.
+struct LayerConfig {
+    std::variant<AttentionConfig, DeltaNetConfig> mixer;
+    uint32_t feed_forward = 0; ///< width of a dense block
+
+    /// Null if the layer has another mixer.
+    [[nodiscard]] const AttentionConfig* attention() const { return std::get_if<AttentionConfig>(&mixer); }
+    [[nodiscard]] const DeltaNetConfig* delta_net() const { return std::get_if<DeltaNetConfig>(&mixer); }
 };
 
 /// Mixture of experts that replaces each feed-forward block.
@@ -95,20 +113,29 @@ struct Config {
     kernels::Gate gate = kernels::Gate::silu;
     std::string_view feed_forward_norm = "ffn_norm"; ///< stem of the norm's name before a feed-forward block
     ExpertConfig experts;
+    uint32_t ignored_layers = 0; ///< in the file after the others: answers do not depend on them
     std::vector<CacheGroup> cache_groups;
 
     [[nodiscard]] uint32_t layer_count() const { return static_cast<uint32_t>(layers.size()); }
     [[nodiscard]] uint32_t rotary_dims_max() const; ///< widest rotation of any group
 
-    /// Largest value of a number of any layer: max_of(&LayerConfig::feed_forward),
-    /// max_of(&LayerConfig::q_width).
-    template <class Member>
+    /// Largest width of a dense block of any layer.
+    [[nodiscard]] uint32_t feed_forward_max() const;
+
+    /// Largest value of a number of any layer with this mixer:
+    /// max_of<AttentionConfig>(&AttentionConfig::q_width). Zero without such layers.
+    template <class Mixer, class Member>
     [[nodiscard]] auto max_of(Member member) const {
-        auto largest = std::decay_t<std::invoke_result_t<Member, const LayerConfig&>>{};
-        for (const LayerConfig& layer : layers)
-            largest = std::max<decltype(largest)>(largest, std::invoke(member, layer));
+        auto largest = std::decay_t<std::invoke_result_t<Member, const Mixer&>>{};
+        for (const LayerConfig& layer : layers) {
+            if (const Mixer* mixer = std::get_if<Mixer>(&layer.mixer))
+                largest = std::max<decltype(largest)>(largest, std::invoke(member, *mixer));
+        }
         return largest;
     }
+
+    /// Whether a sequence has a state in addition to keys and values.
+    [[nodiscard]] bool is_recurrent() const;
 };
 
 /// Reads what decoder architectures share, under keys "<architecture>.*" of the GGUF specification, with its
@@ -131,6 +158,13 @@ struct WindowPattern {
 
 /// Adds a cache group of windowed layers, those that attention.sliding_window_pattern lists or counts.
 void add_windowed_layers(MetadataReader& reader, Config& config, WindowPattern pattern);
+
+/// A truth value for each layer. Empty if the key is absent; fails the reader if it is of another type or
+/// length.
+std::vector<bool> read_layer_flags(MetadataReader& reader, std::string_view key, uint32_t layers);
+
+/// ssm.*: the gated delta net that all recurrent layers of a model have, with tiled heads.
+DeltaNetConfig read_delta_net(MetadataReader& reader);
 
 /// A soft cap; `fallback` if the key is absent.
 float read_softcap(MetadataReader& reader, std::string_view key, double fallback = 0);

@@ -16,7 +16,11 @@ void record_layer(const Recording& recording, const Layer& layer, uint32_t index
     vk::Recorder& recorder = recording.recorder;
     recorder.begin_region(fmt::format("layer {}", index));
     recorder.begin_region("attention");
-    std::visit([&](const auto& mixer) { record(recording, mixer, recording.caches[index]); }, layer.mixer);
+    std::visit(
+        [&]<class Block>(const Block& mixer) {
+            record(recording, mixer, std::get<typename Block::State>(recording.states[index]));
+        },
+        layer.mixer);
     recorder.end_region();
     recorder.barrier();
     recorder.begin_region("feed forward");

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/model/blocks/attention.hpp"
+#include "core/model/blocks/delta_net.hpp"
 #include "core/model/blocks/experts.hpp"
 #include "core/model/blocks/feed_forward.hpp"
 #include "core/model/step.hpp"
@@ -12,7 +13,7 @@
 namespace etna::model {
 
 /// Moves information between positions: see core/model/README.md for what a mixer provides.
-using Mixer = std::variant<AttentionBlock>;
+using Mixer = std::variant<AttentionBlock, DeltaNetBlock>;
 
 /// Works on each position alone.
 using FeedForward = std::variant<FeedForwardBlock, ExpertsBlock>;

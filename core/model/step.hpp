@@ -1,10 +1,11 @@
 #pragma once
 
 #include "core/kernels/attention.hpp"
-#include "core/kernels/kv_cache.hpp"
 #include "core/kernels/rms_norm.hpp"
 #include "core/kernels/rows.hpp"
 #include "core/kernels/sample.hpp"
+#include "core/kernels/sequences.hpp"
+#include "core/model/layer_state.hpp"
 #include "core/vk/recorder.hpp"
 
 #include <array>
@@ -38,6 +39,7 @@ struct Step {
     std::span<const RowRange> row_ranges; ///< together [0, rows)
     uint32_t rows = 0;
     std::span<const GroupInputs> groups;
+    kernels::Sequences sequences; ///< those with rows, for recurrent layers; empty without such layers
     vk::Range embeddings; ///< f32 [count, width], read by rows whose input is an embedding; may be empty
 
     uint32_t output_rows = 0; ///< rows that go through the head; 0: none
@@ -64,6 +66,17 @@ struct Activations {
     vk::Range slots;      ///< u32 [slots]: sampled ids
     vk::Range nan_probes; ///< u32 [batch_rows_max]: kernels::NanProbe
 
+    // With an output gate of attention only:
+    kernels::Activations attention_gate; ///< [rows, q_width]
+
+    // With gated delta nets only:
+    kernels::Activations delta_input;  ///< [rows, qkv_columns]: before the convolution
+    kernels::Activations delta_qkv;    ///< [rows, qkv_columns]
+    kernels::Activations delta_gate;   ///< [rows, output_columns]: of the output
+    kernels::Activations delta_alpha;  ///< [rows, value heads]
+    kernels::Activations delta_beta;   ///< [rows, value heads]
+    kernels::Activations delta_output; ///< [rows, output_columns]
+
     // With experts only:
     kernels::Activations router;         ///< [rows, experts]
     kernels::Activations expert_outputs; ///< [pairs, width]
@@ -77,7 +90,7 @@ struct Recording {
     kernels::Library& library;
     vk::Recorder& recorder;
     const Activations& activations;
-    std::span<const kernels::LayerCache> caches; ///< [layers]
+    std::span<const LayerState> states; ///< [layers]
     const Step& step;
 };
 

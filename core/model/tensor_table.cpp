@@ -36,12 +36,18 @@ Status check_shape(const gguf::File& file, const TensorSpec& spec, const gguf::T
                  .hint = "the file was not converted right; convert the model again with a current tool"};
 }
 
-Status check_unclaimed(const gguf::File& file, const SpecByName& specs) {
+bool is_ignored(std::string_view name, const std::vector<std::string>& prefixes) {
+    return std::any_of(prefixes.begin(), prefixes.end(),
+                       [&](const std::string& prefix) { return name.starts_with(prefix); });
+}
+
+Status check_unclaimed(const gguf::File& file, const SpecByName& specs,
+                       const std::vector<std::string>& ignored) {
     constexpr std::size_t named_max = 5;
     std::vector<std::string_view> names;
     std::size_t count = 0;
     for (const gguf::Tensor& tensor : file.tensors()) {
-        if (specs.contains(tensor.name))
+        if (specs.contains(tensor.name) || is_ignored(tensor.name, ignored))
             continue;
         if (++count <= named_max)
             names.push_back(tensor.name);
@@ -56,6 +62,10 @@ Status check_unclaimed(const gguf::File& file, const SpecByName& specs) {
 }
 
 } // namespace
+
+std::string tensor_name(uint32_t layer, std::string_view name) {
+    return fmt::format("blk.{}.{}", layer, name);
+}
 
 void TensorTable::matrix(std::string name, uint32_t rows, uint32_t columns, Presence presence) {
     specs_.push_back({.name = std::move(name),
@@ -76,6 +86,13 @@ void TensorTable::projections(Storage storage, std::string fused_name, std::vect
     for (const TensorPart& part : spec.parts)
         spec.rows += part.rows;
     specs_.push_back(std::move(spec));
+}
+
+void TensorTable::interleaved(std::string name, std::vector<TensorPart> parts, uint32_t runs,
+                              uint32_t columns) {
+    projections(Storage::fused, std::move(name), std::move(parts), columns);
+    specs_.back().rows *= runs;
+    specs_.back().part_runs = runs;
 }
 
 void TensorTable::stack(std::string name, uint32_t count, uint32_t rows, uint32_t columns) {
@@ -101,6 +118,10 @@ void TensorTable::host(std::string name, uint32_t columns, Presence presence) {
         {.name = std::move(name), .columns = columns, .role = TensorRole::host, .presence = presence});
 }
 
+void TensorTable::ignore(std::string prefix) {
+    ignored_.push_back(std::move(prefix));
+}
+
 Result<std::vector<ClaimedTensor>> TensorTable::claim(const gguf::File& file) const {
     SpecByName by_name;
     for (const TensorSpec& spec : specs_) {
@@ -111,10 +132,13 @@ Result<std::vector<ClaimedTensor>> TensorTable::claim(const gguf::File& file) co
                          .hint = "the download may be incomplete, or the file holds only part of a model"};
         }
     }
-    ETNA_CHECK(check_unclaimed(file, by_name));
+    ETNA_CHECK(check_unclaimed(file, by_name, ignored_));
     std::vector<ClaimedTensor> claimed;
     for (const gguf::Tensor& tensor : file.tensors()) {
-        const TensorSpec& spec = *by_name.at(tensor.name);
+        const auto found = by_name.find(tensor.name);
+        if (found == by_name.end())
+            continue;
+        const TensorSpec& spec = *found->second;
         ETNA_CHECK(check_shape(file, spec, tensor));
         claimed.push_back({spec, &tensor});
     }

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace etna::model {
@@ -30,6 +31,9 @@ struct TensorPart {
     uint32_t rows = 0;
 };
 
+/// "blk.<layer>.<name>"
+std::string tensor_name(uint32_t layer, std::string_view name);
+
 /// A tensor that an architecture declares: GGUF shape is {columns, rows} for matrices and vectors of
 /// several rows, {columns, rows, count} for stacks, {columns} for the others.
 struct TensorSpec {
@@ -40,6 +44,7 @@ struct TensorSpec {
     TensorRole role = TensorRole::matrix;
     Presence presence = Presence::required;
     std::vector<TensorPart> parts = {}; ///< of a matrix, in row order; empty: it is not split
+    uint32_t part_runs = 1;             ///< the rows of the parts follow each other this many times
 };
 
 /// A declared tensor and its entry in the file (borrowed from the gguf::File).
@@ -56,11 +61,17 @@ public:
     /// Declares matrices stored separately, or fused under another name. All are required.
     void projections(Storage storage, std::string fused_name, std::vector<TensorPart> parts,
                      uint32_t columns);
+    /// Declares a matrix in which `runs` runs of the parts' rows follow each other, such as the query and the
+    /// gate of each head. A part becomes the matrix of its rows of all runs.
+    void interleaved(std::string name, std::vector<TensorPart> parts, uint32_t runs, uint32_t columns);
     void stack(std::string name, uint32_t count, uint32_t rows, uint32_t columns);
     void vector(std::string name, uint32_t columns, Presence presence = Presence::required);
     /// `count` vectors in one tensor, such as a bias of each expert.
     void vectors(std::string name, uint32_t count, uint32_t columns);
     void host(std::string name, uint32_t columns, Presence presence = Presence::required);
+
+    /// Accepts tensors whose names begin with `prefix`, which are not loaded.
+    void ignore(std::string prefix);
 
     /// Tensors in the order of the file. Errors: corrupt (missing, wrong shape: names tensor and both
     /// shapes), unsupported (undeclared: names up to five).
@@ -68,6 +79,7 @@ public:
 
 private:
     std::vector<TensorSpec> specs_;
+    std::vector<std::string> ignored_; ///< prefixes of names
 };
 
 } // namespace etna::model

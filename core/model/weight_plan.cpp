@@ -24,8 +24,12 @@ std::vector<PlannedTensor> parts_of(const ClaimedTensor& claimed) {
     uint64_t first = 0;
     for (const TensorPart& part : spec.parts) {
         unsplit.name = part.name;
-        unsplit.rows = part.rows;
+        unsplit.rows = part.rows * spec.part_runs;
         unsplit.offset = first * unsplit.row_bytes;
+        if (spec.part_runs > 1) {
+            unsplit.run_rows = part.rows;
+            unsplit.run_stride = spec.rows / spec.part_runs;
+        }
         parts.push_back(unsplit);
         first += part.rows;
     }
@@ -62,7 +66,7 @@ Status plan_matrix(const gguf::File& file, const kernels::PlanTarget& target, ui
     for (uint32_t first = 0; first < unsplit.rows; first += part_rows) {
         PlannedTensor part = unsplit;
         part.rows = std::min(part_rows, unsplit.rows - first);
-        part.offset += first * unsplit.row_bytes;
+        part.first_row = first;
         part.packed = kernels::packed_bytes(part.layout, part.rows, part.columns);
         planned.push_back(std::move(part));
     }

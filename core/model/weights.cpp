@@ -75,11 +75,31 @@ struct Loading {
     uint64_t done = 0;
     uint64_t total = 0;
 
-    /// Valid until the next call.
-    Result<ByteView> read(const gguf::Tensor& tensor, uint64_t offset, uint64_t bytes) {
+    MutableByteView slice_of(uint64_t bytes) {
         slice.resize(std::max<uint64_t>(slice.size(), bytes));
-        const MutableByteView into = MutableByteView(slice).first(bytes);
-        ETNA_CHECK(file.read(tensor, offset, into));
+        return MutableByteView(slice).first(bytes);
+    }
+
+    /// The bytes of a vector. Valid until the next call.
+    Result<ByteView> read(const gguf::Tensor& tensor) {
+        const MutableByteView into = slice_of(tensor.bytes);
+        ETNA_CHECK(file.read(tensor, 0, into));
+        return ByteView(into);
+    }
+
+    /// Rows [first, first + count) of all matrices of a tensor. Valid until the next call.
+    Result<ByteView> read_rows(const PlannedTensor& planned, uint64_t first, uint64_t count) {
+        const MutableByteView into = slice_of(count * planned.row_bytes);
+        const uint64_t run_rows = planned.run_rows == 0 ? first + count : planned.run_rows;
+        for (uint64_t copied = 0; copied < count;) {
+            const uint64_t run = (first + copied) / run_rows;
+            const uint64_t in_run = (first + copied) % run_rows;
+            const uint64_t rows = std::min(count - copied, run_rows - in_run);
+            const uint64_t start = planned.offset + (run * planned.run_stride + in_run) * planned.row_bytes;
+            ETNA_CHECK(file.read(*planned.tensor, start,
+                                 into.subspan(copied * planned.row_bytes, rows * planned.row_bytes)));
+            copied += rows;
+        }
         return ByteView(into);
     }
 
@@ -92,29 +112,27 @@ struct Loading {
 
 /// Matrix `index` of a stack, or the only one. All weights of a stack precede all scales.
 Status load_matrix(Loading& loading, const PlannedTensor& planned, const vk::Buffer& buffer, uint32_t index) {
-    const uint64_t matrix_start = planned.offset + uint64_t{index} * planned.rows * planned.row_bytes;
+    const uint64_t matrix_first = planned.first_row + uint64_t{index} * planned.rows;
     const uint32_t step = slice_rows(planned);
     for (uint32_t first = 0; first < planned.rows; first += step) {
         const uint32_t count = std::min(step, planned.rows - first);
-        const uint64_t start = matrix_start + first * planned.row_bytes;
-        const uint64_t bytes = count * planned.row_bytes;
         const kernels::PackedBytes inside = kernels::packed_offset(planned.layout, first, planned.columns);
         const uint64_t scales_start = planned.count * planned.packed.weights;
-        ETNA_TRY(const ByteView source, loading.read(*planned.tensor, start, bytes));
+        ETNA_TRY(const ByteView source, loading.read_rows(planned, matrix_first + first, count));
         ETNA_CHECK(upload_rows(
             loading.uploader, planned, buffer,
             {.source = source,
              .count = count,
              .offset = {.weights = index * planned.packed.weights + inside.weights,
                         .scales = scales_start + index * planned.packed.scales + inside.scales}}));
-        loading.consumed(bytes);
+        loading.consumed(source.size());
     }
     return {};
 }
 
 Status load_vector(Loading& loading, const PlannedTensor& planned, const vk::Buffer& buffer) {
     const gguf::Tensor& tensor = *planned.tensor;
-    ETNA_TRY(const ByteView source, loading.read(tensor, 0, tensor.bytes));
+    ETNA_TRY(const ByteView source, loading.read(tensor));
     ETNA_TRY(const MutableByteView staging, loading.uploader.begin(buffer, 0, planned.packed.weights));
     widen(tensor.type, source, planned.rows * planned.columns, staging);
     ETNA_CHECK(loading.uploader.end());

@@ -31,14 +31,35 @@ struct ScratchSize {
     uint64_t bytes;
 };
 
+/// Scratch memory of the mixers that only some models have.
+void add_mixer_sizes(std::vector<ActivationSize>& sizes, const Config& config, uint32_t rows) {
+    if (config.max_of<AttentionConfig>(&AttentionConfig::output_gate)) {
+        sizes.push_back({&Activations::attention_gate, "attention gate", rows,
+                         config.max_of<AttentionConfig>(&AttentionConfig::q_width)});
+    }
+    const auto largest = [&](auto number) {
+        return config.max_of<DeltaNetConfig>([&](const DeltaNetConfig& net) { return number(net.shape); });
+    };
+    const uint32_t heads = largest([](const kernels::DeltaShape& shape) { return shape.value_heads; });
+    if (heads == 0)
+        return;
+    const uint32_t qkv = largest([](const kernels::DeltaShape& shape) { return shape.qkv_columns(); });
+    const uint32_t output = largest([](const kernels::DeltaShape& shape) { return shape.output_columns(); });
+    sizes.push_back({&Activations::delta_input, "delta input", rows, qkv});
+    sizes.push_back({&Activations::delta_qkv, "delta q, k, v", rows, qkv});
+    sizes.push_back({&Activations::delta_gate, "delta gate", rows, output});
+    sizes.push_back({&Activations::delta_alpha, "delta alpha", rows, heads});
+    sizes.push_back({&Activations::delta_beta, "delta beta", rows, heads});
+    sizes.push_back({&Activations::delta_output, "delta output", rows, output});
+}
+
 std::vector<ActivationSize> activation_sizes(const Config& config, const WorkspaceOptions& options) {
     const uint32_t rows = options.batch_rows_max;
     const ExpertConfig& experts = config.experts;
     const uint32_t inner_rows = experts.count > 0 ? rows * experts.experts_per_token : rows;
-    const uint32_t inner =
-        experts.count > 0 ? experts.feed_forward : config.max_of(&LayerConfig::feed_forward);
-    const uint32_t q_width = config.max_of(&LayerConfig::q_width);
-    const uint32_t kv_width = config.max_of(&LayerConfig::kv_width);
+    const uint32_t inner = experts.count > 0 ? experts.feed_forward : config.feed_forward_max();
+    const auto q_width = config.max_of<AttentionConfig>(&AttentionConfig::q_width);
+    const auto kv_width = config.max_of<AttentionConfig>(&AttentionConfig::kv_width);
     std::vector<ActivationSize> sizes{
         {&Activations::residual, "residual", rows, config.width},
         {&Activations::hidden, "hidden", rows, config.width},
@@ -51,6 +72,7 @@ std::vector<ActivationSize> activation_sizes(const Config& config, const Workspa
         {&Activations::output_hidden, "output hidden", options.output_rows_max, config.width},
         {&Activations::logits, "logits", options.output_rows_max, config.vocabulary},
     };
+    add_mixer_sizes(sizes, config, rows);
     if (experts.count > 0) {
         sizes.push_back({&Activations::router, "router", rows, experts.count});
         sizes.push_back({&Activations::expert_outputs, "expert outputs", inner_rows, config.width});
@@ -62,7 +84,7 @@ std::vector<ScratchSize> scratch_sizes(const Config& config, const kernels::Plan
                                        const WorkspaceOptions& options) {
     const auto partials = [&](uint32_t rows) {
         const kernels::AttendMax all{.end = options.context_tokens, .keys = options.context_tokens};
-        return config.max_of([&](const LayerConfig& layer) {
+        return config.max_of<AttentionConfig>([&](const AttentionConfig& layer) {
             return kernels::attention_partial_bytes(target, rows, all, layer.q_heads, layer.head_dim);
         });
     };

@@ -1,5 +1,5 @@
 // gate[r][k] = act(g) * u, g = gate[r][k], u = up[r][k]; with BIASES gate_bias[e][k] is added to g and up_bias[e][k] to u,
-// e = experts[r]. act(x) = x / (1 + exp(-z)):
+// e = experts[r]. act(x) = x / (1 + exp(-z)), or 1 / (1 + exp(-x)) (SIGMOID):
 //   SILU: z = x
 //   GELU: z = 2 sqrt(2 / pi) (x + 0.044715 x^3), by tanh (arXiv 1606.08415): (1 + tanh(z / 2)) / 2 = 1 / (1 + exp(-z))
 //   CLAMPED_SILU: z = 1.702 x, of min(g, 7) and clamp(u, -7, 7) + 1 in the place of g and u (arXiv 2508.10925)
@@ -17,6 +17,7 @@ layout(push_constant, std430) uniform Push { GateMultiplyArguments a; };
 
 const uint GELU = 1;
 const uint CLAMPED_SILU = 2;
+const uint SIGMOID = 3;
 
 // Comparisons, because min and max may drop a NaN.
 float at_most(float x, float limit) { return x > limit ? limit : x; }
@@ -42,5 +43,7 @@ void main() {
         z = 1.702 * x;
         u = at_least(at_most(u, 7), -7) + 1;
     }
+    if (KIND == SIGMOID)
+        x = 1;
     a.gate.v[r * a.gate_stride + k] = x / (1 + exp(-z)) * u;
 }

@@ -231,7 +231,7 @@ void add_heads(Cases& cases) {
 }
 
 void add_gate_multiply(Cases& cases, Gate gate, bool biases) {
-    constexpr std::string_view names[] = {"silu", "gelu", "clamped silu"};
+    constexpr std::string_view names[] = {"silu", "gelu", "clamped silu", "sigmoid"};
     cases.push_back(
         {fmt::format("gate_multiply {}{}", names[static_cast<size_t>(gate)], biases ? ", biases" : ""),
          [=](Library& library, vk::Recorder& recorder) {
@@ -257,7 +257,7 @@ void add_elementwise(Cases& cases) {
                                    .weight = space.take(),
                                    .count = 1});
                      }});
-    for (const Gate gate : {Gate::silu, Gate::gelu, Gate::clamped_silu})
+    for (const Gate gate : {Gate::silu, Gate::gelu, Gate::clamped_silu, Gate::sigmoid})
         add_gate_multiply(cases, gate, false);
     add_gate_multiply(cases, Gate::clamped_silu, true);
     cases.push_back({"soft_cap", [](Library& library, vk::Recorder& recorder) {

@@ -153,6 +153,54 @@ TEST_CASE("a random model has every tensor of its architecture, in odd sizes too
     }
 }
 
+TEST_CASE("a random model of qwen35 has recurrent layers, and one more to be ignored") {
+    const RandomModelOptions o{.architecture = RandomArchitecture::qwen35,
+                               .layers = 4,
+                               .embedding = 40,
+                               .heads = 6,
+                               .kv_heads = 3,
+                               .head_dim = 10,
+                               .feed_forward = 53,
+                               .vocabulary = 77,
+                               .rotated = 6,
+                               .delta_key_heads = 3,
+                               .delta_value_heads = 6,
+                               .delta_key_dim = 7,
+                               .delta_value_dim = 5,
+                               .convolution_width = 3,
+                               .predicting_layers = 1,
+                               .tokenizer = RandomTokenizer::none};
+    const Bytes bytes = random_model(o);
+    const gguf::File file = parse_sound(bytes);
+    const auto shape_of = [&](const std::string& name) {
+        const gguf::Tensor* tensor = file.find_tensor(name);
+        REQUIRE(tensor != nullptr);
+        return tensor->shape;
+    };
+    using Shape = std::array<uint64_t, 4>;
+    for (const std::string block : {"blk.0.", "blk.2."}) {
+        CHECK(shape_of(block + "attn_qkv.weight") == Shape{40, 2 * 21 + 30, 1, 1});
+        CHECK(shape_of(block + "attn_gate.weight") == Shape{40, 30, 1, 1});
+        CHECK(shape_of(block + "ssm_alpha.weight") == Shape{40, 6, 1, 1});
+        CHECK(shape_of(block + "ssm_beta.weight") == Shape{40, 6, 1, 1});
+        CHECK(shape_of(block + "ssm_conv1d.weight") == Shape{3, 72, 1, 1});
+        CHECK(shape_of(block + "ssm_a") == Shape{6, 1, 1, 1});
+        CHECK(shape_of(block + "ssm_dt.bias") == Shape{6, 1, 1, 1});
+        CHECK(shape_of(block + "ssm_norm.weight") == Shape{5, 1, 1, 1});
+        CHECK(shape_of(block + "ssm_out.weight") == Shape{30, 40, 1, 1});
+        CHECK(file.find_tensor(block + "attn_q.weight") == nullptr);
+    }
+    for (const std::string block : {"blk.1.", "blk.3.", "blk.4."}) {
+        CHECK(shape_of(block + "attn_q.weight") == Shape{40, 120, 1, 1}); // query and gate
+        CHECK(shape_of(block + "attn_q_norm.weight") == Shape{10, 1, 1, 1});
+        CHECK(shape_of(block + "post_attention_norm.weight") == Shape{40, 1, 1, 1});
+    }
+    CHECK(shape_of("blk.4.nextn.eh_proj.weight") == Shape{80, 40, 1, 1});
+    CHECK(file.unsigned_integer("qwen35.block_count") == 5U);
+    CHECK(file.unsigned_integer("qwen35.rope.dimension_count") == 6U);
+    CHECK(file.unsigned_integer("qwen35.ssm.inner_size") == 30U);
+}
+
 TEST_CASE("options of head and rotation show in the file") {
     const Bytes tied = random_model({.head = HeadKind::tied});
     REQUIRE(parse_sound(tied).find_tensor("output.weight") == nullptr);

@@ -20,13 +20,16 @@ auto twin_of(kernels::Gate kind) {
         return reference::swiglu;
     case kernels::Gate::gelu:
         return reference::geglu;
+    case kernels::Gate::sigmoid:
+        return reference::sigmoid_gate;
     case kernels::Gate::clamped_silu:
         break;
     }
     return reference::clamped_swiglu;
 }
 
-constexpr std::array all_gates{kernels::Gate::silu, kernels::Gate::gelu, kernels::Gate::clamped_silu};
+constexpr std::array all_gates{kernels::Gate::silu, kernels::Gate::gelu, kernels::Gate::clamped_silu,
+                               kernels::Gate::sigmoid};
 
 /// Rows of gate and up, and biases of five experts: NaN for experts of no row or of the first one only.
 class BiasedGates {
@@ -175,7 +178,8 @@ TEST_CASE("gate_multiply agrees with the twin, large values included") {
         for (const auto& [columns, kind] :
              {std::pair{1U, kernels::Gate::silu}, std::pair{63U, kernels::Gate::gelu},
               std::pair{64U, kernels::Gate::silu}, std::pair{200U, kernels::Gate::gelu},
-              std::pair{1U, kernels::Gate::clamped_silu}, std::pair{131U, kernels::Gate::clamped_silu}}) {
+              std::pair{1U, kernels::Gate::clamped_silu}, std::pair{131U, kernels::Gate::clamped_silu},
+              std::pair{63U, kernels::Gate::sigmoid}}) {
             constexpr uint32_t rows = 3;
             DeviceCase device(family);
             std::vector<float> gate = random_floats(random, std::size_t{rows} * columns);

@@ -1,5 +1,6 @@
 #include "core/model/arch/registry.hpp"
 #include "core/model/config.hpp"
+#include "tests/model/model_case.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/random_model.hpp"
 
@@ -17,13 +18,16 @@ RandomModelOptions options_of(RandomArchitecture architecture) {
     return {.architecture = architecture, .tokenizer = RandomTokenizer::none};
 }
 
-Result<model::Config> config_of(const GgufWriter& writer) {
-    const Bytes bytes = writer.bytes();
+Result<model::Config> config_of(const Bytes& bytes) {
     const auto file = gguf::File::parse(bytes, "m.gguf");
     REQUIRE(file);
     const auto architecture = model::find_architecture(*file);
     REQUIRE(architecture);
     return (*architecture)->read_config(*file);
+}
+
+Result<model::Config> config_of(const GgufWriter& writer) {
+    return config_of(writer.bytes());
 }
 
 Result<model::Config> config_of(const RandomModelOptions& options) {
@@ -35,7 +39,7 @@ std::vector<uint32_t> groups_of(const model::Config& config) {
     std::vector<uint32_t> groups;
     groups.reserve(config.layers.size());
     for (const model::LayerConfig& layer : config.layers)
-        groups.push_back(layer.group);
+        groups.push_back(layer.attention()->group);
     return groups;
 }
 
@@ -114,6 +118,80 @@ TEST_CASE("gpt-oss has a window in every second layer, which rotates as the othe
     CHECK(config->gate == kernels::Gate::clamped_silu);
     CHECK(config->experts.experts_per_token == options.experts_used);
     CHECK(config->feed_forward_norm == "post_attention_norm");
+}
+
+namespace {
+
+/// By layer, whether it is recurrent.
+std::vector<bool> recurrent_layers(const model::Config& config) {
+    std::vector<bool> recurrent;
+    for (const model::LayerConfig& layer : config.layers)
+        recurrent.push_back(layer.delta_net() != nullptr);
+    return recurrent;
+}
+
+} // namespace
+
+TEST_CASE("qwen35 has attention in every fourth layer, and gated delta nets of one shape in the others") {
+    RandomModelOptions options = options_of(RandomArchitecture::qwen35);
+    options.layers = 5;
+    options.attention_interval = 0;
+    options.rotated = 4;
+    options.delta_value_dim = 24;
+    options.predicting_layers = 2;
+    const auto config = config_of(options);
+    REQUIRE(config);
+    CHECK(recurrent_layers(*config) == std::vector<bool>{true, true, true, false, true});
+    CHECK(config->ignored_layers == 2);
+    CHECK(config->is_recurrent());
+    CHECK(config->feed_forward_norm == "post_attention_norm");
+    CHECK(config->layers[3].attention()->output_gate);
+    CHECK(config->cache_groups[0].rotary.dims == 4);
+    CHECK(config->cache_groups[0].rotary.pairs == kernels::RotaryPairs::halves);
+    const model::DeltaNetConfig& net = *config->layers[0].delta_net();
+    CHECK(net.convolution_width == 4);
+    CHECK(net.shape.key_heads == 2);
+    CHECK(net.shape.value_heads == 4);
+    CHECK(net.shape.key_dim == 16);
+    CHECK(net.shape.value_dim == 24);
+    CHECK(net.shape.order == kernels::KeyHeadOrder::tiled);
+}
+
+TEST_CASE("qwen35 may list its recurrent layers") {
+    RandomModelOptions options = options_of(RandomArchitecture::qwen35);
+    options.layers = 3;
+    const std::string key = "qwen35.attention.recurrent_layers";
+    GgufWriter writer = random_model_keys(options);
+    writer.add_array(key, std::vector<bool>{false, true, true});
+    CHECK(recurrent_layers(*config_of(writer)) == std::vector<bool>{false, true, true});
+    GgufWriter wrong = random_model_keys(options);
+    wrong.add_array(key, std::vector<bool>{false, true});
+    CHECK(config_of(wrong).error().message == "m.gguf: " + key + " = an array: must hold 3 truth values");
+    GgufWriter none = random_model_keys(options);
+    none.add_array(key, std::vector<bool>{true, true, true});
+    CHECK(config_of(none).error().message == "m.gguf: qwen35.block_count = 3: no layer has attention");
+}
+
+TEST_CASE("inconsistent sizes of gated delta nets are refused") {
+    RandomModelOptions options = options_of(RandomArchitecture::qwen35);
+    options.delta_value_heads = 3;
+    CHECK(config_of(options).error().message ==
+          "m.gguf: qwen35.ssm.time_step_rank = 3: not a multiple of group_count 2");
+    options = options_of(RandomArchitecture::qwen35);
+    options.delta_key_dim = 257;
+    CHECK(config_of(options).error().message == "m.gguf: qwen35.ssm.state_size = 257: outside 1 to 256");
+    options = options_of(RandomArchitecture::qwen35);
+    options.convolution_width = 9;
+    CHECK(config_of(options).error().message == "m.gguf: qwen35.ssm.conv_kernel = 9: outside 2 to 8");
+    options = options_of(RandomArchitecture::qwen35);
+    Bytes bytes = random_model_keys(options).bytes();
+    set_integer(bytes, "qwen35.ssm.inner_size", 66);
+    CHECK(config_of(bytes).error().message ==
+          "m.gguf: qwen35.ssm.inner_size = 66: not a multiple of time_step_rank 4");
+    CHECK(error_with(options, "qwen35.nextn_predict_layers", 2U) ==
+          "m.gguf: qwen35.nextn_predict_layers = 2: outside 0 to 1");
+    CHECK(error_with(options, "qwen35.expert_count", 8U) ==
+          "m.gguf: qwen35.expert_count = 8: mixtures of experts are not supported");
 }
 
 TEST_CASE("gemma3 may list the layers with a window") {

@@ -43,7 +43,11 @@ engine::Batch mixed_batch(const engine::Limits& limits, const GroupTables& pages
     engine::Batch batch;
     for (uint32_t group = 0; group < limits.groups.size(); ++group)
         batch.copies.push_back({.group = group, .from = 0, .to = 1});
-    batch.sequences = {pages.view(), pages.view(), pages.view()};
+    batch.sequences = {pages.view(0, 40),
+                       pages.view(1, limits.context_tokens - 2, engine::StateUpdate::defer),
+                       pages.view(2, 3)};
+    if (limits.state_slots > 0)
+        batch.state_copies = {{.from = 4, .to = 2}};
     const auto add = [&](uint32_t sequence, engine::RowKind kind, uint32_t index, engine::OutputKind want) {
         engine::Row row;
         row.kind = kind;
@@ -61,6 +65,12 @@ engine::Batch mixed_batch(const engine::Limits& limits, const GroupTables& pages
     add(1, engine::RowKind::decode, limits.context_tokens - 1, engine::OutputKind::logits);
     add(2, engine::RowKind::decode, 3, engine::OutputKind::sampled);
     return batch;
+}
+
+/// Sequences without rows have no state.
+void without_state(engine::Batch& batch, std::initializer_list<std::size_t> sequences) {
+    for (const std::size_t i : sequences)
+        batch.sequences[i].state_position = 0;
 }
 
 void check_every_barrier(Bare& bare, const engine::Batch& batch) {
@@ -107,8 +117,10 @@ TEST_CASE("leaving out any one barrier of a step is reported", "[device]") {
 
             engine::Batch prompt_only = batch;
             prompt_only.rows.resize(5);
+            without_state(prompt_only, {1, 2});
             check_every_barrier(bare, prompt_only);
             engine::Batch generation_only = batch;
+            without_state(generation_only, {0});
             generation_only.rows.erase(generation_only.rows.begin(), generation_only.rows.begin() + 5);
             check_every_barrier(bare, generation_only);
         }

@@ -65,9 +65,9 @@ TEST_CASE("absent keys take the defaults of the GGUF specification") {
     CHECK(config->layer_count() == 3);
     CHECK(config->context == 777);
     CHECK(config->vocabulary == 99);
-    CHECK(config->layers[0].q_heads == 6);
-    CHECK(config->layers[0].kv_heads == 6);
-    CHECK(config->layers[0].head_dim == 8);
+    CHECK(config->layers[0].attention()->q_heads == 6);
+    CHECK(config->layers[0].attention()->kv_heads == 6);
+    CHECK(config->layers[0].attention()->head_dim == 8);
     CHECK(rotary_of(config).dims == 8);
     CHECK(rotary_of(config).base == 10000);
     CHECK(rotary_of(config).scaling == model::RotaryScaling::none);
@@ -89,9 +89,9 @@ TEST_CASE("given keys are read") {
     writer.add("llama.rope.scaling.attn_factor", 0.5F);
     const auto config = llama_config(writer);
     REQUIRE(config);
-    CHECK(config->layers[0].kv_heads == 2);
-    CHECK(config->layers[0].q_width() == 60);
-    CHECK(config->layers[0].kv_width() == 20);
+    CHECK(config->layers[0].attention()->kv_heads == 2);
+    CHECK(config->layers[0].attention()->q_width() == 60);
+    CHECK(config->layers[0].attention()->kv_width() == 20);
     CHECK(rotary_of(config).dims == 6);
     CHECK(rotary_of(config).base == 5e5);
     CHECK(rotary_of(config).scaling == model::RotaryScaling::yarn);
@@ -175,7 +175,7 @@ TEST_CASE("a list with the same value for each layer is that number") {
     writer.add_array("llama.attention.head_count", std::vector<uint32_t>{8, 8, 8});
     const auto config = llama_config(writer);
     REQUIRE(config);
-    CHECK(config->layers[0].q_heads == 8);
+    CHECK(config->layers[0].attention()->q_heads == 8);
     GgufWriter differing = least_keys("attention.head_count");
     differing.add_array("llama.attention.head_count", std::vector<uint32_t>{8, 4, 8});
     CHECK(error_of(differing).find("differ from layer to layer") != std::string::npos);

@@ -13,7 +13,8 @@ namespace {
 model::Config config() {
     model::Config config;
     config.architecture = "llama";
-    config.layers.assign(4, {.q_heads = 4, .kv_heads = 2, .head_dim = 64, .feed_forward = 512});
+    config.layers.assign(4, {.mixer = model::AttentionConfig{.q_heads = 4, .kv_heads = 2, .head_dim = 64},
+                             .feed_forward = 512});
     config.width = 256;
     config.vocabulary = 1000;
     config.context = 4096;
@@ -134,12 +135,13 @@ namespace {
 model::Config gemma3_4b() {
     model::Config shape = config();
     shape.architecture = "gemma3";
-    shape.layers.assign(34,
-                        {.q_heads = 8, .kv_heads = 4, .head_dim = 256, .feed_forward = 10240, .group = 1});
+    shape.layers.assign(
+        34, {.mixer = model::AttentionConfig{.q_heads = 8, .kv_heads = 4, .head_dim = 256, .group = 1},
+             .feed_forward = 10240});
     shape.context = 131072;
     shape.cache_groups.push_back({.window_tokens = 1024, .rotary = {}});
     for (uint32_t layer = 5; layer < 34; layer += 6)
-        shape.layers[layer].group = 0;
+        std::get<model::AttentionConfig>(shape.layers[layer].mixer).group = 0;
     return shape;
 }
 

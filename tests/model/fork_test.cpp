@@ -6,7 +6,7 @@
 using namespace etna;
 using namespace etna::test;
 
-// Shared pages, copies and truncation: the operations of the engine on page tables.
+// Shared pages, copies and truncation: the operations of the engine on page tables and states.
 namespace {
 
 constexpr uint32_t fork_vocabulary = 300;
@@ -56,15 +56,19 @@ TEST_CASE("a fork shares full pages, copies the last, and disturbs neither side"
         const engine::Limits& limits = tested.executor().limits();
         const auto parent = random_tokens(50, fork_vocabulary, 1);
         const GroupTables parent_pages(limits, {9, 4});
-        engine::Batch prompt{.copies = {}, .sequences = {parent_pages.view()}, .rows = {}};
+        engine::Batch prompt{.copies = {}, .sequences = {parent_pages.view(0, 0)}, .rows = {}};
         add_rows(prompt, 0, parent, 0, engine::RowKind::prefill);
         check_rows(tested, run_batch(tested.executor(), prompt), 0, parent, 0);
 
-        // Page 9 (positions 0 to 31) is shared, page 4 is copied to 7; both sides continue in one step.
+        // Page 9 (positions 0 to 31) is shared, page 4 is copied to 7, the state in slot 0 to 2; both sides
+        // continue in one step.
         const auto left = continued(parent, 50, 1, 2);
         const auto right = continued(parent, 50, 12, 3);
         const GroupTables right_pages(limits, {9, 7});
-        engine::Batch both{.copies = {}, .sequences = {parent_pages.view(), right_pages.view()}, .rows = {}};
+        engine::Batch both{
+            .copies = {}, .sequences = {parent_pages.view(0, 50), right_pages.view(2, 50)}, .rows = {}};
+        if (is_recurrent(architecture))
+            both.state_copies = {{.from = 0, .to = 2}};
         for (uint32_t group = 0; group < limits.groups.size(); ++group)
             both.copies.push_back({.group = group, .from = 4 + group, .to = 7 + group});
         add_rows(both, 1, right, 50, engine::RowKind::prefill);
@@ -74,7 +78,7 @@ TEST_CASE("a fork shares full pages, copies the last, and disturbs neither side"
         check_rows(tested, outputs, 12, left, 50);
 
         const auto left_later = continued(left, 51, 1, 4);
-        engine::Batch later{.copies = {}, .sequences = {parent_pages.view()}, .rows = {}};
+        engine::Batch later{.copies = {}, .sequences = {parent_pages.view(0, 51)}, .rows = {}};
         add_rows(later, 0, left_later, 51, engine::RowKind::decode);
         check_rows(tested, run_batch(tested.executor(), later), 0, left_later, 51);
     }
@@ -86,12 +90,21 @@ TEST_CASE("a truncated sequence continues from its new end", "[device]") {
         ModelCase tested(fork_model(architecture), {});
         const auto first = random_tokens(60, fork_vocabulary, 5);
         const GroupTables pages(tested.executor().limits(), {3, 2});
-        engine::Batch prompt{.copies = {}, .sequences = {pages.view()}, .rows = {}};
-        add_rows(prompt, 0, first, 0, engine::RowKind::prefill);
-        check_rows(tested, run_batch(tested.executor(), prompt), 0, first, 0);
+        const std::vector<TokenId> kept(first.begin(), first.begin() + 37);
+        engine::Batch beginning{.copies = {}, .sequences = {pages.view(0, 0)}, .rows = {}};
+        add_rows(beginning, 0, kept, 0, engine::RowKind::prefill);
+        check_rows(tested, run_batch(tested.executor(), beginning), 0, kept, 0);
+        // A recurrent state cannot be truncated: slot 5 keeps a copy of the state at the new end.
+        engine::Batch rest{.copies = {}, .sequences = {pages.view(0, 37)}, .rows = {}};
+        if (is_recurrent(architecture))
+            rest.state_copies = {{.from = 0, .to = 5}};
+        add_rows(rest, 0, first, 37, engine::RowKind::prefill);
+        check_rows(tested, run_batch(tested.executor(), rest), 0, first, 37);
 
         const auto second = continued(first, 37, 9, 6);
-        engine::Batch cut{.copies = {}, .sequences = {pages.view()}, .rows = {}};
+        engine::Batch cut{.copies = {}, .sequences = {pages.view(0, 37)}, .rows = {}};
+        if (is_recurrent(architecture))
+            cut.state_copies = {{.from = 5, .to = 0}};
         add_rows(cut, 0, second, 37, engine::RowKind::prefill);
         check_rows(tested, run_batch(tested.executor(), cut), 0, second, 37);
     }

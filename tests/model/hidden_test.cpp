@@ -27,7 +27,7 @@ Bytes small_model(RandomArchitecture architecture) {
 /// One sequence of token rows, each with the output `kind`.
 engine::Batch rows_of(const std::vector<TokenId>& tokens, const GroupTables& pages, engine::OutputKind kind) {
     engine::Batch batch;
-    batch.sequences = {pages.view()};
+    batch.sequences = {pages.view(0, 0)};
     for (uint32_t i = 0; i < tokens.size(); ++i) {
         engine::Row row;
         row.output_kind = kind;

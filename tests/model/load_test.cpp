@@ -89,6 +89,10 @@ TEST_CASE("the kernels that a model needs follow from its tensors") {
     const auto experts = scope_of(mixture);
     CHECK(experts.stacks == formats({Format::q8_0}));
     CHECK(experts.matrices.test(static_cast<std::size_t>(Format::f32))); // the router
+    CHECK_FALSE(experts.delta_nets);
+    RandomModelOptions recurrent = one_layer();
+    recurrent.architecture = RandomArchitecture::qwen35;
+    CHECK(scope_of(recurrent).delta_nets);
 }
 
 TEST_CASE("a missing tensor is named") {
@@ -131,7 +135,7 @@ TEST_CASE("an unknown architecture is refused by name, with the known ones") {
     const Error error = error_of(writer.bytes());
     CHECK(error.kind == ErrorKind::unsupported);
     CHECK(error.message == "m.gguf: architecture `mamba` is not supported");
-    CHECK(error.hint == "supported are gemma2, gemma3, gpt-oss, llama, phi3, qwen2, qwen3, qwen3moe");
+    CHECK(error.hint == "supported are gemma2, gemma3, gpt-oss, llama, phi3, qwen2, qwen3, qwen35, qwen3moe");
     GgufWriter long_name;
     long_name.add("general.architecture", std::string(100000, 'x'));
     CHECK(error_of(long_name.bytes()).message ==
@@ -196,6 +200,65 @@ TEST_CASE("fused tensors are checked as one and planned as their parts") {
     CHECK(error.kind == ErrorKind::corrupt);
     CHECK(error.message ==
           "m.gguf: tensor blk.0.attn_qkv.weight has shape [64, 128], the metadata asks for [64, 96]");
+}
+
+TEST_CASE("a query tensor with gates is planned as two matrices, whose rows lie in runs") {
+    RandomModelOptions options = one_layer();
+    options.architecture = RandomArchitecture::qwen35;
+    options.attention_interval = 1;
+    Bytes bytes = random_model(options);
+    const auto file = gguf::File::parse(bytes, "m.gguf");
+    REQUIRE(file);
+    const auto blueprint = model::plan_model(*file, target());
+    REQUIRE(blueprint);
+    const auto part = std::find_if(blueprint->tensors.begin(), blueprint->tensors.end(),
+                                   [](const auto& one) { return one.name == "blk.0.attn_q_gate.weight"; });
+    REQUIRE(part != blueprint->tensors.end());
+    CHECK(part->tensor->name == "blk.0.attn_q.weight");
+    CHECK(part->rows == 64);
+    CHECK(part->offset == uint64_t{16} * 64 * 4); // after the first head's query
+    CHECK(part->run_rows == 16);
+    CHECK(part->run_stride == 32);
+
+    set_integer(bytes, "qwen35.attention.head_count", 2);
+    CHECK(error_of(bytes).message ==
+          "m.gguf: tensor blk.0.attn_q.weight has shape [64, 128], the metadata asks for [64, 64]");
+}
+
+TEST_CASE("qwen35 needs the tensors of its gated delta nets, in the shapes of its metadata") {
+    RandomModelOptions options = one_layer();
+    options.architecture = RandomArchitecture::qwen35;
+    options.layers = 2;
+    REQUIRE(plan(random_model(options)));
+    for (const std::string name :
+         {"ssm_norm.weight", "ssm_dt.bias", "ssm_beta.weight", "ssm_conv1d.weight", "attn_gate.weight"}) {
+        std::string other = "blk.0." + name;
+        other.back() = '_';
+        CHECK(error_of(renamed(random_model(options), "blk.0." + name, other)).message ==
+              "m.gguf: tensor blk.0." + name + " is missing");
+    }
+    Bytes bytes = random_model(options);
+    set_integer(bytes, "qwen35.ssm.conv_kernel", 3);
+    CHECK(error_of(bytes).message ==
+          "m.gguf: tensor blk.0.ssm_conv1d.weight has shape [4, 128], the metadata asks for [3, 128]");
+}
+
+TEST_CASE("layers that predict further tokens are not loaded, whatever they hold") {
+    RandomModelOptions options = one_layer();
+    options.architecture = RandomArchitecture::qwen35;
+    options.layers = 2;
+    const auto without = plan(random_model(options));
+    REQUIRE(without);
+    options.predicting_layers = 1;
+    GgufWriter writer = random_model_writer(options);
+    writer.add_tensor({"blk.2.nextn.unknown", 0, {8}, Bytes(32)});
+    const auto with = plan(writer.bytes());
+    REQUIRE(with);
+    CHECK(with->tensors.size() == without->tensors.size());
+    CHECK(with->weight_bytes == without->weight_bytes);
+    writer.add_tensor({"blk.3.attn_norm.weight", 0, {8}, Bytes(32)});
+    CHECK(error_of(writer.bytes()).message ==
+          "m.gguf: 1 tensor that this architecture does not use: blk.3.attn_norm.weight");
 }
 
 TEST_CASE("LongRoPE needs both sets of divisors, of the right length") {

@@ -22,7 +22,8 @@ uint64_t page_bytes(const gguf::File& file, kernels::CacheFormats formats) {
         return kernels::layer_cache_bytes(format, 1, static_cast<uint32_t>(model->kv_heads),
                                           static_cast<uint32_t>(model->head_length));
     };
-    return model->layers * (page(formats.keys) + page(formats.values));
+    const auto cached = std::count(model->recurrent.begin(), model->recurrent.end(), false);
+    return static_cast<uint64_t>(cached) * (page(formats.keys) + page(formats.values));
 }
 
 /// Pages for each script, every page used at most once.
@@ -71,13 +72,12 @@ std::size_t largest_of(const auto& logits) {
 class Conductor {
 public:
     Conductor(engine::Executor& executor, const std::vector<Script>& scripts, PageOrder order)
-        : executor_(executor), scripts_(scripts), done_(scripts.size()), logits_(scripts.size()) {
+        : executor_(executor), scripts_(scripts), done_(scripts.size()), committed_(scripts.size()),
+          logits_(scripts.size()) {
         for (const auto& pages : share_pages(scripts, executor.limits().page_tokens, order)) {
             tables_.push_back(
                 GroupTables::with_windows(executor.limits(), pages, static_cast<uint32_t>(tables_.size())));
         }
-        for (const GroupTables& tables : tables_)
-            batch_.sequences.push_back(tables.view());
     }
 
     std::vector<Logits> run() {
@@ -89,6 +89,7 @@ public:
 private:
     bool step() {
         batch_.rows.clear();
+        batch_.sequences.clear();
         wanted_.clear();
         for (uint32_t i = 0; i < scripts_.size(); ++i)
             add_rows(i);
@@ -104,6 +105,7 @@ private:
     void add_rows(uint32_t i) {
         const Script& script = scripts_[i];
         const bool is_prompt = done_[i] < script.prompt;
+        const uint32_t first = done_[i];
         uint32_t left = is_prompt ? std::min(script.chunk, script.prompt - done_[i]) : 1;
         const engine::Limits& limits = executor_.limits();
         while (left-- > 0 && done_[i] < script.tokens.size() && batch_.rows.size() < limits.batch_rows_max &&
@@ -119,11 +121,23 @@ private:
             }
             batch_.rows.push_back(row);
         }
+        add_sequence(i, first, is_prompt || i % 2 == 1);
+    }
+
+    /// Without rows, it has any state.
+    void add_sequence(uint32_t i, uint32_t first, bool commits) {
+        const bool has_rows = done_[i] > first;
+        batch_.sequences.push_back(
+            tables_[i].view(i, has_rows ? committed_[i] : 0,
+                            commits ? engine::StateUpdate::commit : engine::StateUpdate::defer));
+        if (has_rows)
+            committed_[i] = commits ? done_[i] : first;
     }
 
     engine::Executor& executor_;
     const std::vector<Script>& scripts_;
     std::vector<uint32_t> done_;
+    std::vector<uint32_t> committed_; ///< positions in the recurrent state
     std::vector<Logits> logits_;
     std::vector<GroupTables> tables_;
     std::vector<uint32_t> wanted_;
@@ -205,6 +219,15 @@ engine::SequenceView GroupTables::view() const {
     engine::SequenceView view;
     for (const auto& table : tables_)
         view.pages.emplace_back(table);
+    return view;
+}
+
+engine::SequenceView GroupTables::view(engine::StateSlot slot, uint32_t position,
+                                       engine::StateUpdate update) const {
+    engine::SequenceView view = this->view();
+    view.state_slot = slot;
+    view.state_position = position;
+    view.state_update = update;
     return view;
 }
 

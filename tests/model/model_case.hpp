@@ -67,7 +67,8 @@ enum class PageOrder : uint8_t { consecutive, scattered };
 
 using Logits = std::vector<std::vector<float>>; ///< [position - want_from][vocabulary]
 
-/// Runs all scripts in common steps until each has ended, and gives each one's logits.
+/// Runs all scripts in common steps until each has ended, and gives each one's logits. Decode rows of every
+/// second script change recurrent states at once, those of the others stay pending.
 std::vector<Logits> run_together(engine::Executor& executor, const std::vector<Script>& scripts,
                                  PageOrder order = PageOrder::scattered);
 
@@ -83,6 +84,9 @@ public:
                                     uint32_t script);
 
     [[nodiscard]] engine::SequenceView view() const;
+    /// With the slot of a recurrent state that covers [0, position); models without such layers ignore it.
+    [[nodiscard]] engine::SequenceView view(engine::StateSlot slot, uint32_t position,
+                                            engine::StateUpdate update = engine::StateUpdate::commit) const;
 
 private:
     std::vector<std::vector<engine::PageId>> tables_;

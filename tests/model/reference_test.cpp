@@ -246,6 +246,36 @@ std::vector<NamedModel> expert_models() {
     };
 }
 
+/// Gated delta nets of odd sizes, and attention of which a part rotates.
+std::vector<NamedModel> recurrent_models() {
+    using enum kernels::CacheFormat;
+    RandomModelOptions odd_heads = odd(RandomArchitecture::qwen35);
+    odd_heads.layers = 3;
+    odd_heads.rotated = 6;
+    odd_heads.delta_key_heads = 3;
+    odd_heads.delta_value_heads = 6;
+    odd_heads.delta_key_dim = 20;
+    odd_heads.delta_value_dim = 18;
+    odd_heads.convolution_width = 3;
+    RandomModelOptions deep = blocks(RandomArchitecture::qwen35);
+    deep.layers = 5;
+    deep.attention_interval = 0; // every fourth by default
+    deep.rotated = 8;
+    deep.head = HeadKind::tied;
+    deep.delta_key_dim = 36;
+    deep.delta_value_dim = 24;
+    deep.delta_value_heads = 8;
+    deep.predicting_layers = 1;
+    RandomModelOptions plain = odd(RandomArchitecture::qwen35);
+    plain.delta_key_heads = plain.delta_value_heads = 1;
+    plain.convolution_width = 8;
+    return {
+        {"qwen35 F32, 6 heads on 3", random_model(odd_heads), f32},
+        {"qwen35 Q8_0, tied, five layers, one more ignored", random_model(deep), f16},
+        {"qwen35 BF16, one head", with_formats(plain, WeightFormat::bf16), f32},
+    };
+}
+
 /// Sequences of many lengths, past several pages, prompts longer than a chunk, with and without generation.
 std::vector<Script> mixed_scripts(uint32_t vocabulary) {
     return {
@@ -290,6 +320,10 @@ TEST_CASE("models agree with the twin, alone and in mixed batches", "[device]") 
 
 TEST_CASE("models with windows agree with the twin, alone and in mixed batches", "[device]") {
     check_models(windowed_models());
+}
+
+TEST_CASE("recurrent models agree with the twin, alone and in mixed batches", "[device]") {
+    check_models(recurrent_models());
 }
 
 TEST_CASE("models with experts agree with the twin, alone and in mixed batches", "[device]") {

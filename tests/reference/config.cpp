@@ -112,9 +112,31 @@ Status read_gemma3(const Keys& keys, Config& config) {
     return {};
 }
 
+/// Gated delta nets, but for every fourth layer; value heads are reordered so that head h reads key head
+/// h % key heads. Layers that predict further tokens come last and are left out.
+Status read_qwen35(const Keys& keys, Config& config) {
+    ETNA_TRY(config.convolution_width, keys.size("ssm.conv_kernel"));
+    ETNA_TRY(config.delta_heads.key_length, keys.size("ssm.state_size"));
+    ETNA_TRY(config.delta_heads.key_heads, keys.size("ssm.group_count"));
+    ETNA_TRY(config.delta_heads.value_heads, keys.size("ssm.time_step_rank"));
+    ETNA_TRY(const std::size_t inner, keys.size("ssm.inner_size"));
+    ETNA_TRY(const std::size_t period, keys.size("full_attention_interval", 4));
+    ETNA_TRY(const std::size_t predicting, keys.size("nextn_predict_layers", 0));
+    config.delta_heads.value_length = inner / config.delta_heads.value_heads;
+    config.delta_heads.is_tiled = true;
+    config.layers -= predicting;
+    config.windows.resize(config.layers);
+    for (std::size_t layer = 0; layer < config.layers; ++layer)
+        config.recurrent.push_back((layer + 1) % period != 0);
+    return {};
+}
+
 Status read_own_keys(const Keys& keys, Config& config) {
     config.windows.assign(config.layers, 0);
     config.attention_scale = attention_scale(config);
+    if (config.architecture == "qwen35")
+        return read_qwen35(keys, config);
+    config.recurrent.assign(config.layers, false);
     if (config.architecture == "gemma2")
         return read_gemma2(keys, config);
     if (config.architecture == "gemma3")
@@ -155,7 +177,7 @@ Status check(const Config& config) {
 Result<Config> read_config(const gguf::File& file) {
     Config config;
     config.architecture = file.text("general.architecture").value_or("");
-    constexpr std::string_view known[] = {"llama", "qwen2",  "qwen3",  "qwen3moe",
+    constexpr std::string_view known[] = {"llama", "qwen2",  "qwen3",  "qwen3moe", "qwen35",
                                           "phi3",  "gemma2", "gemma3", "gpt-oss"};
     if (std::find(std::begin(known), std::end(known), config.architecture) == std::end(known)) {
         return Error{.kind = ErrorKind::unsupported,

@@ -49,6 +49,20 @@ Vector normalise_if(View x, View weight, double epsilon) {
     return weight.empty() ? Vector(x.begin(), x.end()) : rms_norm(x, weight, epsilon);
 }
 
+/// In the lengths of a gated delta net's queries and keys (transformers, modeling_qwen3_next.py).
+constexpr double length_epsilon = 1e-6;
+
+/// The last row of the convolution of all inputs.
+Vector last_convolved(const Matrix& inputs, const Matrix& weights) {
+    const std::size_t count = std::min(inputs.rows, weights.columns);
+    Matrix last{.rows = count, .columns = inputs.columns, .values = {}};
+    last.values.assign(inputs.values.end() - static_cast<std::ptrdiff_t>(count * inputs.columns),
+                       inputs.values.end());
+    const Matrix convolved = short_convolution(last, weights, {});
+    const auto row = convolved.row(count - 1);
+    return {row.begin(), row.end()};
+}
+
 /// The sum, or x alone without a bias.
 Vector add_if(Vector x, View bias) {
     return bias.empty() ? x : add(x, bias);
@@ -56,17 +70,15 @@ Vector add_if(Vector x, View bias) {
 
 } // namespace
 
-std::size_t Cache::entries() const {
-    return layers.empty() ? 0 : layers.front().keys.size() / entry_length;
-}
-
-void Cache::truncate(std::size_t count) {
-    if (count >= entries())
+void Cache::truncate(std::size_t kept) {
+    if (kept >= count)
         return;
     for (Layer& layer : layers) {
-        layer.keys.resize(count * entry_length);
-        layer.values.resize(count * entry_length);
+        assert(!layer.delta_net);
+        layer.keys.resize(kept * entry_length);
+        layer.values.resize(kept * entry_length);
     }
+    count = kept;
 }
 
 Result<ReferenceModel> ReferenceModel::load(const gguf::File& file, std::size_t context_tokens) {
@@ -87,8 +99,33 @@ ReferenceModel::ReferenceModel(Config config, Weights weights)
 
 Cache ReferenceModel::make_cache(CacheElements elements) const {
     Cache cache{.elements = elements, .entry_length = config_.kv_heads * config_.head_length};
-    cache.layers.resize(config_.layers);
+    for (std::size_t i = 0; i < config_.layers; ++i) {
+        Cache::Layer layer;
+        const DeltaNetWeights& net = weights_.layers[i].delta_net;
+        if (config_.recurrent[i]) {
+            layer.delta_net.emplace(config_.delta_heads, net.decay, net.dt_bias, length_epsilon);
+            layer.inputs.columns = net.qkv.rows;
+        }
+        cache.layers.push_back(std::move(layer));
+    }
     return cache;
+}
+
+Vector ReferenceModel::delta_net(const DeltaNetWeights& net, View x, Cache::Layer& stored,
+                                 Units units) const {
+    append(linear_on(units, net.qkv, x), stored.inputs.values);
+    ++stored.inputs.rows;
+    const Vector qkv = last_convolved(stored.inputs, net.convolution);
+    Vector values =
+        stored.delta_net->step(qkv, linear_on(units, net.alpha, x), linear_on(units, net.beta, x));
+    const Vector gate = linear_on(units, net.gate, x);
+    Vector heads;
+    for (std::size_t start = 0; start < values.size(); start += net.norm.size()) {
+        append(gated_rms_norm(View(values).subspan(start, net.norm.size()),
+                              View(gate).subspan(start, net.norm.size()), net.norm, config_.epsilon),
+               heads);
+    }
+    return linear_on(units, net.output, heads);
 }
 
 Vector ReferenceModel::feed_forward(const LayerWeights& layer, View x, Units units) const {
@@ -137,7 +174,9 @@ Vector ReferenceModel::attend(std::size_t layer_index, View x, std::size_t index
                                .scale = config_.attention_scale,
                                .soft_cap = config_.attention_soft_cap};
     const std::size_t begin = window > 0 && index + 1 > window ? index + 1 - window : 0;
-    const Vector heads = attention(shape, query, stored.keys, stored.values, {begin, index + 1}, layer.sinks);
+    Vector heads = attention(shape, query, stored.keys, stored.values, {begin, index + 1}, layer.sinks);
+    if (layer.query_gate.rows > 0)
+        heads = sigmoid_gate(linear_on(units, layer.query_gate, x), heads);
     return add_if(linear_on(units, layer.attention_output, heads), layer.output_bias);
 }
 
@@ -151,12 +190,15 @@ Vector ReferenceModel::hidden(TokenId token, std::size_t index, uint32_t positio
     for (std::size_t i = 0; i < config_.layers; ++i) {
         const LayerWeights& layer = weights_.layers[i];
         const Vector attention_input = rms_norm(x, layer.attention_norm, config_.epsilon);
-        const Vector attended = attend(i, attention_input, index, position, cache, cache.layers[i], units);
+        const Vector attended =
+            config_.recurrent[i] ? delta_net(layer.delta_net, attention_input, cache.layers[i], units)
+                                 : attend(i, attention_input, index, position, cache, cache.layers[i], units);
         x = add(x, normalise_if(attended, layer.post_attention_norm, config_.epsilon));
         const Vector transformed =
             feed_forward(layer, rms_norm(x, layer.feed_forward_norm, config_.epsilon), units);
         x = add(x, normalise_if(transformed, layer.post_feed_forward_norm, config_.epsilon));
     }
+    cache.count = index + 1;
     return rms_norm(x, weights_.output_norm, config_.epsilon);
 }
 

@@ -5,10 +5,12 @@
 #include "core/gguf/file.hpp"
 #include "tests/reference/cache_element.hpp"
 #include "tests/reference/config.hpp"
+#include "tests/reference/delta_net.hpp"
 #include "tests/reference/weights.hpp"
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -17,20 +19,25 @@ namespace etna::reference {
 /// The arithmetic of linear layers.
 enum class Units { plain, matrix };
 
-/// Keys and values of one sequence. A copy is a fork: entries appended to one are not in the other.
+/// Keys, values and recurrent states of one sequence. A copy is a fork: entries appended to one are not in
+/// the other.
 struct Cache {
     struct Layer {
-        Vector keys;   ///< [entries, kv heads, head length], after rotation
-        Vector values; ///< [entries, kv heads, head length]
+        Vector keys;                       ///< [entries, kv heads, head length], after rotation
+        Vector values;                     ///< [entries, kv heads, head length]
+        std::optional<DeltaNet> delta_net; ///< of a recurrent layer, which has no keys and values
+        Matrix inputs = {};                ///< of its convolution [entries, channels]
     };
     CacheElements elements = {};
     std::size_t entry_length = 0; ///< kv heads * head length
     std::vector<Layer> layers = {};
+    std::size_t count = 0; ///< entries
 
-    [[nodiscard]] std::size_t entries() const;
+    [[nodiscard]] std::size_t entries() const { return count; }
 
-    /// Removes all but the first `count` entries; no effect if there are fewer.
-    void truncate(std::size_t count);
+    /// Removes all but the first `kept` entries; no effect if there are fewer. Precondition (asserted): no
+    /// layer is recurrent, or none are removed.
+    void truncate(std::size_t kept);
 };
 
 /// A complete language model, one token at a time, in double precision: for every block
@@ -39,9 +46,12 @@ struct Cache {
 /// and logits = W_head rms_norm(x). The per-head norm of queries and keys belongs to qwen3, qwen3moe and
 /// gemma3; gemma3 also scales the embedding, has a GELU gate, post-norms, and separate RoPE parameters in
 /// sliding-window layers; in qwen3moe the second line is a mixture of the experts that a router selects, in
-/// gpt-oss too, which has biases, a sink in each softmax, and a clamped gate. Sources: LLaMA (arXiv
-/// 2302.13971), Llama 2 (2307.09288), Qwen2 (2407.10671), Qwen3 (2505.09388), Phi 3 (2404.14219), LongRoPE
-/// (2402.13753), Gemma 2 and 3 (2408.00118, 2503.19786), gpt-oss (2508.10925); tensors as GGUF names them.
+/// gpt-oss too, which has biases, a sink in each softmax, and a clamped gate; in qwen35 the first line is
+///     x += W_o gated_norm(delta_net(convolution(W_qkv n), W_a n, W_b n), W_z n)
+/// in recurrent layers, and attention is multiplied by sigmoid(W_g n) before W_o in the others. Sources:
+/// LLaMA (arXiv 2302.13971), Llama 2 (2307.09288), Qwen2 (2407.10671), Qwen3 (2505.09388), Phi 3
+/// (2404.14219), LongRoPE (2402.13753), Gemma 2 and 3 (2408.00118, 2503.19786), gpt-oss (2508.10925), gated
+/// delta nets (2412.06464); tensors as GGUF names them.
 /// Immutable after load; thread-safe if each thread has a separate Cache.
 class ReferenceModel {
 public:
@@ -82,6 +92,8 @@ private:
 
     [[nodiscard]] Vector attend(std::size_t layer_index, View x, std::size_t index, uint32_t position,
                                 const Cache& cache, Cache::Layer& stored, Units units) const;
+    [[nodiscard]] Vector delta_net(const DeltaNetWeights& net, View x, Cache::Layer& stored,
+                                   Units units) const;
     [[nodiscard]] Vector feed_forward(const LayerWeights& layer, View x, Units units) const;
     [[nodiscard]] Vector experts(const LayerWeights& layer, View x) const;
 

@@ -79,6 +79,8 @@ TEST_CASE("a fork does not change the original cache, and truncating removes ent
         CHECK(fork.entries() == 7);
         CHECK(model.forward(ten_tokens[6], 6, 6, cache) == straight[6]);
         CHECK(largest_difference(other, straight[6]) > 0.01);
+        if (test::is_recurrent(architecture))
+            continue; // a copy of an earlier cache serves instead
 
         cache.truncate(3);
         CHECK(cache.entries() == 3);

@@ -86,6 +86,14 @@ Vector geglu(View gate, View up) {
     return y;
 }
 
+Vector sigmoid_gate(View gate, View x) {
+    assert(gate.size() == x.size());
+    Vector y(x.begin(), x.end());
+    for (std::size_t i = 0; i < x.size(); ++i)
+        y[i] /= 1 + std::exp(-gate[i]);
+    return y;
+}
+
 Vector clamped_swiglu(View gate, View up) {
     assert(gate.size() == up.size());
     constexpr double limit = 7;

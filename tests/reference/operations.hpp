@@ -42,6 +42,9 @@ Vector geglu(View gate, View up);
 /// 2508.10925.
 Vector clamped_swiglu(View gate, View up);
 
+/// x_i / (1 + exp(-gate_i)): the output gate of attention. Qiu et al., arXiv 2505.06708.
+Vector sigmoid_gate(View gate, View x);
+
 /// cap * tanh(x / cap). Gemma 2, arXiv 2408.00118.
 double soft_cap(double x, double cap);
 

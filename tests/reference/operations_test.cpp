@@ -83,6 +83,14 @@ TEST_CASE("clamped swiglu follows its formula at points known by hand and beyond
     CHECK(y[7] == Approx(-2 * third).epsilon(1e-14));
 }
 
+TEST_CASE("a sigmoid gate passes nothing, a part or everything") {
+    const Vector y = sigmoid_gate(Vector{0, -std::log(2.0), 800, -800}, Vector{5, 3, -2, 2});
+    CHECK(y[0] == 2.5);
+    CHECK(y[1] == Approx(1).epsilon(1e-15));
+    CHECK(y[2] == -2.0);
+    CHECK(y[3] == 0.0);
+}
+
 TEST_CASE("experts are mixed by their shares, each with its own bias") {
     const std::vector<ExpertShare> chosen{{.expert = 2, .share = 0.75}, {.expert = 0, .share = 0.25}};
     const Matrix outputs{.rows = 2, .columns = 2, .values = {4, 8, 12, -4}};

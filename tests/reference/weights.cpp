@@ -58,15 +58,20 @@ public:
         return has(name) ? vector(name, length) : Result<Vector>(Vector());
     }
 
-    [[nodiscard]] Status all_claimed() const {
+    /// But for tensors of layers after the first `layers`, which nothing reads.
+    [[nodiscard]] Status all_claimed(std::size_t layers) const {
         for (const gguf::Tensor& tensor : file_.tensors()) {
-            if (!claimed_.contains(tensor.name))
+            if (!claimed_.contains(tensor.name) && !is_after(tensor.name, layers))
                 return refuse(ErrorKind::corrupt, tensor.name, "belongs to nothing");
         }
         return {};
     }
 
 private:
+    static bool is_after(const std::string& name, std::size_t layers) {
+        return name.starts_with("blk.") && std::stoul(name.substr(4)) >= layers;
+    }
+
     [[nodiscard]] Result<std::vector<std::byte>> content_of(const gguf::Tensor& tensor) const {
         std::vector<std::byte> content(tensor.bytes);
         ETNA_CHECK(file_.read(tensor, 0, content));
@@ -89,6 +94,17 @@ Matrix rows_of(const Matrix& whole, std::size_t first, std::size_t count) {
     return part;
 }
 
+// The rows of which each head has two runs of `length`: its first runs, or its second ones.
+Matrix runs_of(const Matrix& whole, std::size_t length, std::size_t which) {
+    Matrix part{.rows = 0, .columns = whole.columns, .values = {}, .type = whole.type};
+    for (std::size_t first = which * length; first < whole.rows; first += 2 * length) {
+        const Matrix run = rows_of(whole, first, length);
+        part.rows += length;
+        part.values.insert(part.values.end(), run.values.begin(), run.values.end());
+    }
+    return part;
+}
+
 bool is_gemma(const Config& config) {
     return config.architecture == "gemma2" || config.architecture == "gemma3";
 }
@@ -103,6 +119,12 @@ Status load_attention(Tensors& tensors, const Config& config, const std::string&
         layer.query = rows_of(fused, 0, query_length);
         layer.key = rows_of(fused, query_length, kv_length);
         layer.value = rows_of(fused, query_length + kv_length, kv_length);
+    } else if (config.architecture == "qwen35") {
+        ETNA_TRY(const Matrix both, tensors.matrix(block + "attn_q.weight", 2 * query_length, config.width));
+        layer.query = runs_of(both, config.head_length, 0);
+        layer.query_gate = runs_of(both, config.head_length, 1);
+        ETNA_TRY(layer.key, tensors.matrix(block + "attn_k.weight", kv_length, config.width));
+        ETNA_TRY(layer.value, tensors.matrix(block + "attn_v.weight", kv_length, config.width));
     } else {
         ETNA_TRY(layer.query, tensors.matrix(block + "attn_q.weight", query_length, config.width));
         ETNA_TRY(layer.key, tensors.matrix(block + "attn_k.weight", kv_length, config.width));
@@ -112,7 +134,7 @@ Status load_attention(Tensors& tensors, const Config& config, const std::string&
     ETNA_TRY(layer.key_bias, tensors.optional_vector(block + "attn_k.bias", kv_length));
     ETNA_TRY(layer.value_bias, tensors.optional_vector(block + "attn_v.bias", kv_length));
     if (config.architecture == "qwen3" || config.architecture == "qwen3moe" ||
-        config.architecture == "gemma3") {
+        config.architecture == "qwen35" || config.architecture == "gemma3") {
         ETNA_TRY(layer.query_norm, tensors.vector(block + "attn_q_norm.weight", config.head_length));
         ETNA_TRY(layer.key_norm, tensors.vector(block + "attn_k_norm.weight", config.head_length));
     }
@@ -126,6 +148,25 @@ Status load_attention(Tensors& tensors, const Config& config, const std::string&
         ETNA_TRY(layer.post_attention_norm,
                  tensors.vector(block + "post_attention_norm.weight", config.width));
     }
+    return {};
+}
+
+Status load_delta_net(Tensors& tensors, const Config& config, const std::string& block, LayerWeights& layer) {
+    const DeltaHeads& heads = config.delta_heads;
+    const std::size_t values = heads.value_heads * heads.value_length;
+    const std::size_t channels = 2 * heads.key_heads * heads.key_length + values;
+    DeltaNetWeights& net = layer.delta_net;
+    ETNA_TRY(layer.attention_norm, tensors.vector(block + "attn_norm.weight", config.width));
+    ETNA_TRY(net.qkv, tensors.matrix(block + "attn_qkv.weight", channels, config.width));
+    ETNA_TRY(net.gate, tensors.matrix(block + "attn_gate.weight", values, config.width));
+    ETNA_TRY(net.alpha, tensors.matrix(block + "ssm_alpha.weight", heads.value_heads, config.width));
+    ETNA_TRY(net.beta, tensors.matrix(block + "ssm_beta.weight", heads.value_heads, config.width));
+    ETNA_TRY(net.convolution,
+             tensors.matrix(block + "ssm_conv1d.weight", channels, config.convolution_width));
+    ETNA_TRY(net.decay, tensors.vector(block + "ssm_a", heads.value_heads));
+    ETNA_TRY(net.dt_bias, tensors.vector(block + "ssm_dt.bias", heads.value_heads));
+    ETNA_TRY(net.norm, tensors.vector(block + "ssm_norm.weight", heads.value_length));
+    ETNA_TRY(net.output, tensors.matrix(block + "ssm_out.weight", config.width, values));
     return {};
 }
 
@@ -147,9 +188,9 @@ Status load_experts(Tensors& tensors, const Config& config, const std::string& b
 
 Status load_feed_forward(Tensors& tensors, const Config& config, const std::string& block,
                          LayerWeights& layer) {
-    const bool is_gpt_oss = config.architecture == "gpt-oss";
+    const bool is_after_mixer = config.architecture == "gpt-oss" || config.architecture == "qwen35";
     ETNA_TRY(layer.feed_forward_norm,
-             tensors.vector(block + (is_gpt_oss ? "post_attention_norm.weight" : "ffn_norm.weight"),
+             tensors.vector(block + (is_after_mixer ? "post_attention_norm.weight" : "ffn_norm.weight"),
                             config.width));
     if (is_gemma(config)) {
         ETNA_TRY(layer.post_feed_forward_norm, tensors.vector(block + "post_ffw_norm.weight", config.width));
@@ -172,7 +213,8 @@ Status load_feed_forward(Tensors& tensors, const Config& config, const std::stri
 Result<LayerWeights> load_layer(Tensors& tensors, const Config& config, std::size_t index) {
     const std::string block = "blk." + std::to_string(index) + ".";
     LayerWeights layer;
-    ETNA_CHECK(load_attention(tensors, config, block, layer));
+    ETNA_CHECK(config.recurrent[index] ? load_delta_net(tensors, config, block, layer)
+                                       : load_attention(tensors, config, block, layer));
     ETNA_CHECK(load_feed_forward(tensors, config, block, layer));
     return layer;
 }
@@ -202,7 +244,7 @@ Result<Weights> load_weights(const gguf::File& file, const Config& config) {
         ETNA_TRY(LayerWeights layer, load_layer(tensors, config, index));
         weights.layers.push_back(std::move(layer));
     }
-    ETNA_CHECK(tensors.all_claimed());
+    ETNA_CHECK(tensors.all_claimed(config.layers));
     return weights;
 }
 

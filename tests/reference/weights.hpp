@@ -9,11 +9,25 @@
 
 namespace etna::reference {
 
+/// The mixer of a recurrent layer, qwen35.
+struct DeltaNetWeights {
+    Matrix qkv;         ///< attn_qkv [q, k, v of all heads, width]
+    Matrix gate;        ///< attn_gate [value heads * value length, width]
+    Matrix alpha;       ///< ssm_alpha [value heads, width]
+    Matrix beta;        ///< ssm_beta [value heads, width]
+    Matrix convolution; ///< ssm_conv1d [q, k, v of all heads, convolution width]
+    Vector decay;       ///< ssm_a [value heads], negative
+    Vector dt_bias;     ///< ssm_dt.bias [value heads]
+    Vector norm;        ///< ssm_norm [value length]
+    Matrix output;      ///< ssm_out [width, value heads * value length]
+};
+
 /// One transformer block. phi3's fused attn_qkv (rows of q, then k, then v) and ffn_up (gate, then up) are
 /// split here. An empty vector means that the model does not have the tensor.
 struct LayerWeights {
     Vector attention_norm;    ///< attn_norm [width]
     Matrix query;             ///< attn_q [heads * head length, width]
+    Matrix query_gate;        ///< qwen35: the second half of each head's rows of attn_q
     Matrix key;               ///< attn_k [kv heads * head length, width]
     Matrix value;             ///< attn_v [kv heads * head length, width]
     Vector query_bias;        ///< attn_q.bias [heads * head length], optional
@@ -21,13 +35,15 @@ struct LayerWeights {
     Vector value_bias;        ///< attn_v.bias [kv heads * head length], optional
     Vector output_bias;       ///< attn_output.bias [width], gpt-oss
     Vector sinks;             ///< attn_sinks [heads], gpt-oss
-    Vector query_norm;        ///< attn_q_norm [head length], qwen3, qwen3moe and gemma3
+    Vector query_norm;        ///< attn_q_norm [head length], qwen3, qwen3moe, qwen35 and gemma3
     Vector key_norm;          ///< attn_k_norm [head length], the same
     Matrix attention_output;  ///< attn_output [width, heads * head length]
-    Vector feed_forward_norm; ///< ffn_norm [width]; post_attention_norm in gpt-oss
+    Vector feed_forward_norm; ///< ffn_norm [width]; post_attention_norm in gpt-oss and qwen35
     Matrix gate;              ///< ffn_gate [feed forward, width]
     Matrix up;                ///< ffn_up [feed forward, width]
     Matrix down;              ///< ffn_down [width, feed forward]
+
+    DeltaNetWeights delta_net; ///< instead of attention in recurrent layers
 
     Vector post_attention_norm;    ///< post_attention_norm [width], gemma2 and gemma3
     Vector post_feed_forward_norm; ///< post_ffw_norm [width], gemma2 and gemma3

@@ -49,6 +49,14 @@ public:
     /// Around 0.
     void bias(const std::string& name, uint32_t size) { vector(name, around_zero(size)); }
 
+    /// From -1.6 to -0.2.
+    void decays(const std::string& name, uint32_t size) {
+        std::vector<float> values = around_zero(size);
+        for (float& value : values)
+            value = -0.2F - std::min(std::fabs(value), 1.4F);
+        vector(name, values);
+    }
+
     /// `count` vectors in one tensor, around 0.
     void biases(const std::string& name, uint32_t count, uint32_t size) {
         writer_.add_tensor({name,
@@ -102,7 +110,8 @@ bool is_gemma(RandomArchitecture architecture) {
 
 bool has_bpe(RandomArchitecture architecture) {
     return architecture == RandomArchitecture::qwen2 || architecture == RandomArchitecture::qwen3 ||
-           architecture == RandomArchitecture::qwen3moe || architecture == RandomArchitecture::gpt_oss;
+           architecture == RandomArchitecture::qwen3moe || architecture == RandomArchitecture::qwen35 ||
+           architecture == RandomArchitecture::gpt_oss;
 }
 
 bool has_experts(RandomArchitecture architecture) {
@@ -110,7 +119,7 @@ bool has_experts(RandomArchitecture architecture) {
 }
 
 void add_rope_keys(GgufWriter& writer, const RandomModelOptions& options, const std::string& prefix) {
-    writer.add(prefix + "rope.dimension_count", options.head_dim);
+    writer.add(prefix + "rope.dimension_count", options.rotated == 0 ? options.head_dim : options.rotated);
     writer.add(prefix + "rope.freq_base", options.rope_base);
     if (options.rope_scaling == RopeScaling::longrope) {
         // Phi 3's files are recognised by their tensors alone.
@@ -128,6 +137,22 @@ void add_rope_keys(GgufWriter& writer, const RandomModelOptions& options, const 
         writer.add(prefix + "rope.scaling.original_context_length", options.original_context);
 }
 
+void add_qwen35_keys(GgufWriter& writer, const RandomModelOptions& options, const std::string& prefix) {
+    writer.add(prefix + "ssm.conv_kernel", options.convolution_width);
+    writer.add(prefix + "ssm.state_size", options.delta_key_dim);
+    writer.add(prefix + "ssm.group_count", options.delta_key_heads);
+    writer.add(prefix + "ssm.time_step_rank", options.delta_value_heads);
+    writer.add(prefix + "ssm.inner_size", options.delta_value_heads * options.delta_value_dim);
+    if (options.attention_interval != 0)
+        writer.add(prefix + "full_attention_interval", options.attention_interval);
+    if (options.predicting_layers != 0)
+        writer.add(prefix + "nextn_predict_layers", options.predicting_layers);
+    // Pairs turn by time, height and width in turn; none is left for the fourth coordinate.
+    const auto pairs = static_cast<int32_t>((options.rotated == 0 ? options.head_dim : options.rotated) / 2);
+    writer.add_array(prefix + "rope.dimension_sections",
+                     std::vector<int32_t>{(pairs + 2) / 3, (pairs + 1) / 3, pairs / 3, 0});
+}
+
 /// Keys that one architecture alone has.
 void add_own_keys(GgufWriter& writer, const RandomModelOptions& options, const std::string& prefix) {
     if (has_experts(options.architecture)) {
@@ -135,6 +160,8 @@ void add_own_keys(GgufWriter& writer, const RandomModelOptions& options, const s
         writer.add(prefix + "expert_used_count", options.experts_used);
         writer.add(prefix + "expert_feed_forward_length", options.expert_feed_forward);
     }
+    if (options.architecture == RandomArchitecture::qwen35)
+        add_qwen35_keys(writer, options, prefix);
     if (options.architecture == RandomArchitecture::gpt_oss)
         writer.add(prefix + "attention.sliding_window", options.window);
     if (options.architecture == RandomArchitecture::phi3 && options.window != 0)
@@ -156,7 +183,7 @@ void add_keys(GgufWriter& writer, const RandomModelOptions& options) {
     writer.add("general.architecture", architecture);
     writer.add("general.name", options.name.empty() ? fmt::format("random {} {}", architecture, options.seed)
                                                     : std::string(options.name));
-    writer.add(prefix + "block_count", options.layers);
+    writer.add(prefix + "block_count", options.layers + options.predicting_layers);
     writer.add(prefix + "context_length", options.context);
     writer.add(prefix + "embedding_length", options.embedding);
     writer.add(prefix + "feed_forward_length", options.feed_forward);
@@ -218,7 +245,8 @@ public:
         if (options_.architecture == RandomArchitecture::phi3) {
             matrix("attn_qkv", query + 2 * key_value, options_.embedding);
         } else {
-            matrix("attn_q", query, options_.embedding);
+            const bool has_gate = options_.architecture == RandomArchitecture::qwen35;
+            matrix("attn_q", has_gate ? 2 * query : query, options_.embedding);
             matrix("attn_k", key_value, options_.embedding);
             matrix("attn_v", key_value, options_.embedding);
         }
@@ -235,6 +263,7 @@ public:
         }
         if (options_.architecture == RandomArchitecture::qwen3 ||
             options_.architecture == RandomArchitecture::qwen3moe ||
+            options_.architecture == RandomArchitecture::qwen35 ||
             options_.architecture == RandomArchitecture::gemma3) {
             norm("attn_q_norm", options_.head_dim);
             norm("attn_k_norm", options_.head_dim);
@@ -243,9 +272,34 @@ public:
             norm("post_attention_norm", options_.embedding);
     }
 
+    void add_delta_net() {
+        const uint32_t values = options_.delta_value_heads * options_.delta_value_dim;
+        const uint32_t channels = 2 * options_.delta_key_heads * options_.delta_key_dim + values;
+        norm("attn_norm", options_.embedding);
+        matrix("attn_qkv", channels, options_.embedding);
+        matrix("attn_gate", values, options_.embedding);
+        matrix("ssm_alpha", options_.delta_value_heads, options_.embedding);
+        matrix("ssm_beta", options_.delta_value_heads, options_.embedding);
+        tensors_.biases(prefix_ + "ssm_conv1d.weight", channels, options_.convolution_width);
+        tensors_.decays(prefix_ + "ssm_a", options_.delta_value_heads);
+        tensors_.bias(prefix_ + "ssm_dt.bias", options_.delta_value_heads);
+        norm("ssm_norm", options_.delta_value_dim);
+        matrix("ssm_out", options_.embedding, values);
+    }
+
+    /// What a layer that predicts further tokens has in addition to a layer with attention.
+    void add_prediction() {
+        matrix("nextn.eh_proj", options_.embedding, 2 * options_.embedding);
+        norm("nextn.enorm", options_.embedding);
+        norm("nextn.hnorm", options_.embedding);
+        norm("nextn.shared_head_norm", options_.embedding);
+    }
+
     void add_feed_forward() {
         const bool is_gpt_oss = options_.architecture == RandomArchitecture::gpt_oss;
-        norm(is_gpt_oss ? "post_attention_norm" : "ffn_norm", options_.embedding);
+        norm(is_gpt_oss || options_.architecture == RandomArchitecture::qwen35 ? "post_attention_norm"
+                                                                               : "ffn_norm",
+             options_.embedding);
         if (has_experts(options_.architecture)) {
             matrix("ffn_gate_inp", options_.experts, options_.embedding);
             stack("ffn_gate_exps", options_.expert_feed_forward, options_.embedding);
@@ -313,6 +367,8 @@ std::string_view to_string(RandomArchitecture architecture) {
         return "qwen3";
     case RandomArchitecture::qwen3moe:
         return "qwen3moe";
+    case RandomArchitecture::qwen35:
+        return "qwen35";
     case RandomArchitecture::phi3:
         return "phi3";
     case RandomArchitecture::gpt_oss:
@@ -323,6 +379,10 @@ std::string_view to_string(RandomArchitecture architecture) {
         return "gemma3";
     }
     throw std::invalid_argument("no such architecture");
+}
+
+bool is_recurrent(RandomArchitecture architecture) {
+    return architecture == RandomArchitecture::qwen35;
 }
 
 uint32_t minimum_vocabulary(RandomArchitecture architecture) {
@@ -347,8 +407,19 @@ GgufWriter random_model_writer(const RandomModelOptions& options) {
     add_rope_tensors(tensors, options);
     for (uint32_t layer = 0; layer < options.layers; ++layer) {
         LayerMaker maker(tensors, options, layer);
+        const uint32_t interval = options.attention_interval == 0 ? 4 : options.attention_interval;
+        if (is_recurrent(options.architecture) && (layer + 1) % interval != 0) {
+            maker.add_delta_net();
+        } else {
+            maker.add_attention();
+        }
+        maker.add_feed_forward();
+    }
+    for (uint32_t i = 0; i < options.predicting_layers; ++i) {
+        LayerMaker maker(tensors, options, options.layers + i);
         maker.add_attention();
         maker.add_feed_forward();
+        maker.add_prediction();
     }
     tensors.norm("output_norm.weight", options.embedding);
     if (options.head == HeadKind::separate) {

@@ -64,6 +64,7 @@ Result<Ticket> DeviceExecutor::submit(const Batch& batch) {
     Submission& next = submission(submitted_ + 1);
     ETNA_TRY(vk::CommandBuffer commands, model_->record(batch, next.transfer, {}));
     ETNA_TRY(next.done_at, model_->device().submit(std::move(commands)));
+    model_->submitted();
     next.output_rows = model_->output_rows();
     return Ticket{.value = ++submitted_};
 }
@@ -149,7 +150,8 @@ std::vector<uint32_t> warm_up_row_counts(const Limits& limits) {
 /// unsupported (a shader that the device refuses), out_of_memory, device_lost.
 Status warm_up(DeviceModel& model, const Transfer& transfer, const Limits& limits) {
     const std::vector<PageId> pages(divide_up(limits.context_tokens, limits.page_tokens), 0);
-    const SequenceView view{.pages = std::vector(limits.groups.size(), std::span<const PageId>(pages))};
+    const SequenceView view{.pages = std::vector(limits.groups.size(), std::span<const PageId>(pages)),
+                            .state_slot = 0};
     for (const RowKind kind : {RowKind::decode, RowKind::prefill}) {
         for (const uint32_t count : warm_up_row_counts(limits)) {
             const Result<vk::CommandBuffer> unused =
@@ -172,6 +174,7 @@ Result<std::unique_ptr<Executor>> create_device_executor(vk::Device& device, con
     const DeviceSizes sizes{.context_tokens = options.context_tokens,
                             .cache_formats = options.cache_formats,
                             .kv_memory_bytes = options.kv_memory_bytes,
+                            .state_cache_bytes = options.state_cache_bytes,
                             .contexts = options.contexts,
                             .batch_rows_max = options.batch_rows_max,
                             .sequences_max = options.sequences_max,

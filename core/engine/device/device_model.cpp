@@ -38,49 +38,95 @@ DeviceModel::load(std::unique_ptr<kernels::Library> library, const gguf::File& f
     const uint64_t inputs = step_input_bytes(plan.limits, made->rotary_dims(), plan.limits.groups.size());
     ETNA_TRY(made->input_buffer_,
              vk::Buffer::create(device, vk::MemoryDomain::device, inputs, "step inputs"));
-    ETNA_CHECK(made->create_cache(plan, cache_formats));
+    ETNA_CHECK(made->create_states(cache_formats));
     return made;
 }
 
-Status DeviceModel::create_cache(const DevicePlan& plan, kernels::CacheFormats formats) {
-    const model::Config& config = model_.config();
-    for (uint32_t layer = 0; layer < config.layer_count(); ++layer) {
-        const model::LayerConfig& shape = config.layers[layer];
-        const uint32_t pages = plan.limits.groups[shape.group].page_count;
-        const auto make = [&](kernels::CacheFormat format, std::string_view what) {
-            const uint64_t bytes = kernels::layer_cache_bytes(format, pages, shape.kv_heads, shape.head_dim);
-            return vk::Buffer::create(device(), vk::MemoryDomain::device, bytes,
-                                      fmt::format("layer {} {}", layer, what));
-        };
-        LayerBuffers buffers;
-        ETNA_TRY(buffers.keys, make(formats.keys, "keys"));
-        ETNA_TRY(buffers.values, make(formats.values, "values"));
-        caches_.push_back({.formats = formats,
-                           .kv_heads = shape.kv_heads,
-                           .head_dim = shape.head_dim,
-                           .pages = pages,
-                           .keys = buffers.keys.range(),
-                           .values = buffers.values.range()});
-        cache_buffers_.push_back(std::move(buffers));
+Status DeviceModel::create_states(kernels::CacheFormats formats) {
+    const std::vector<model::LayerConfig>& layers = model_.config().layers;
+    for (uint32_t layer = 0; layer < layers.size(); ++layer) {
+        if (const model::AttentionConfig* attention = layers[layer].attention()) {
+            ETNA_CHECK(create_state(*attention, layer, formats));
+        } else {
+            ETNA_CHECK(create_state(*layers[layer].delta_net(), layer));
+        }
     }
     return {};
 }
 
+Result<vk::Buffer> DeviceModel::create_buffer(uint32_t layer, std::string_view what, uint64_t bytes) const {
+    return vk::Buffer::create(device(), vk::MemoryDomain::device, bytes,
+                              fmt::format("layer {} {}", layer, what));
+}
+
+Status DeviceModel::create_state(const model::AttentionConfig& attention, uint32_t layer,
+                                 kernels::CacheFormats formats) {
+    const uint32_t pages = limits_.groups[attention.group].page_count;
+    const auto bytes = [&](kernels::CacheFormat format) {
+        return kernels::layer_cache_bytes(format, pages, attention.kv_heads, attention.head_dim);
+    };
+    CacheBuffers buffers;
+    ETNA_TRY(buffers.keys, create_buffer(layer, "keys", bytes(formats.keys)));
+    ETNA_TRY(buffers.values, create_buffer(layer, "values", bytes(formats.values)));
+    states_.emplace_back(kernels::LayerCache{.formats = formats,
+                                             .kv_heads = attention.kv_heads,
+                                             .head_dim = attention.head_dim,
+                                             .pages = pages,
+                                             .keys = buffers.keys.range(),
+                                             .values = buffers.values.range()});
+    state_buffers_.emplace_back(std::move(buffers));
+    return {};
+}
+
+Status DeviceModel::create_state(const model::DeltaNetConfig& net, uint32_t layer) {
+    const uint32_t slots = limits_.state_slots;
+    const model::DeltaNetBytes bytes = model::slot_bytes(net);
+    DeltaNetBuffers buffers;
+    ETNA_TRY(buffers.states, create_buffer(layer, "delta states", slots * bytes.state));
+    ETNA_TRY(buffers.ring, create_buffer(layer, "convolution ring", slots * bytes.ring));
+    ETNA_TRY(buffers.pending, create_buffer(layer, "pending rows", slots * bytes.pending));
+    states_.emplace_back(model::DeltaNetState{
+        .delta = {.states = buffers.states.range(), .pending = buffers.pending.range(), .slots = slots},
+        .ring = {.range = buffers.ring.range(),
+                 .slots = slots,
+                 .length = kernels::convolution_ring_length(net.convolution_width)}});
+    state_buffers_.emplace_back(std::move(buffers));
+    return {};
+}
+
 void DeviceModel::copy_pages(vk::Recorder& recorder, const Batch& batch) const {
-    if (batch.copies.empty())
-        return;
+    const std::vector<model::LayerConfig>& layers = model_.config().layers;
     for (const PageCopy& copy : batch.copies) {
-        for (std::size_t i = 0; i < cache_buffers_.size(); ++i) {
-            if (model_.config().layers[i].group != copy.group)
+        for (std::size_t i = 0; i < layers.size(); ++i) {
+            const model::AttentionConfig* attention = layers[i].attention();
+            if (attention == nullptr || attention->group != copy.group)
                 continue;
-            const LayerBuffers& layer = cache_buffers_[i];
-            const auto page_bytes = [&](kernels::CacheFormat format) {
-                return kernels::layer_cache_bytes(format, 1, caches_[i].kv_heads, caches_[i].head_dim);
+            const auto& buffers = std::get<CacheBuffers>(state_buffers_[i]);
+            const auto& cache = std::get<kernels::LayerCache>(states_[i]);
+            const auto copy_page = [&](const vk::Buffer& buffer, kernels::CacheFormat format) {
+                const uint64_t bytes = kernels::layer_cache_bytes(format, 1, cache.kv_heads, cache.head_dim);
+                recorder.copy(buffer, copy.from * bytes, buffer, copy.to * bytes, bytes);
             };
-            const uint64_t keys = page_bytes(caches_[i].formats.keys);
-            const uint64_t values = page_bytes(caches_[i].formats.values);
-            recorder.copy(layer.keys, copy.from * keys, layer.keys, copy.to * keys, keys);
-            recorder.copy(layer.values, copy.from * values, layer.values, copy.to * values, values);
+            copy_page(buffers.keys, cache.formats.keys);
+            copy_page(buffers.values, cache.formats.values);
+        }
+    }
+}
+
+void DeviceModel::copy_states(vk::Recorder& recorder, const Batch& batch) const {
+    const std::vector<model::LayerConfig>& layers = model_.config().layers;
+    for (const StateCopy& copy : batch.state_copies) {
+        for (std::size_t i = 0; i < layers.size(); ++i) {
+            const model::DeltaNetConfig* net = layers[i].delta_net();
+            if (net == nullptr)
+                continue;
+            const auto& buffers = std::get<DeltaNetBuffers>(state_buffers_[i]);
+            const auto copy_slot = [&](const vk::Buffer& buffer, uint64_t bytes) {
+                recorder.copy(buffer, copy.from * bytes, buffer, copy.to * bytes, bytes);
+            };
+            const model::DeltaNetBytes bytes = model::slot_bytes(*net);
+            copy_slot(buffers.states, bytes.state);
+            copy_slot(buffers.ring, bytes.ring);
         }
     }
 }
@@ -105,11 +151,12 @@ Result<vk::CommandBuffer> DeviceModel::record(const Batch& batch, const Transfer
     ETNA_TRY(vk::Recorder recorder, vk::Recorder::create(device(), options));
     recorder.copy(transfer.upload, 0, input_buffer_, 0, inputs_.bytes());
     copy_pages(recorder, batch);
+    copy_states(recorder, batch);
     recorder.barrier();
     model_.record({.library = *library_,
                    .recorder = recorder,
                    .activations = workspace_.activations(),
-                   .caches = caches_,
+                   .states = states_,
                    .step = step});
     copy_values(recorder, transfer);
     return recorder.finish();

@@ -7,6 +7,7 @@
 #include "core/engine/executor.hpp"
 #include "core/gguf/file.hpp"
 #include "core/kernels/library.hpp"
+#include "core/model/layer_state.hpp"
 #include "core/model/model.hpp"
 #include "core/model/workspace.hpp"
 #include "core/vk/buffer.hpp"
@@ -18,6 +19,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <variant>
 #include <vector>
 
 namespace etna::engine {
@@ -36,8 +39,8 @@ struct Transfer {
     static Result<Transfer> create(vk::Device& device, const DevicePlan& plan, uint32_t rotary_dims);
 };
 
-/// A model with everything that its steps need on the device: weights, KV cache, workspace, inputs. Must not
-/// outlive the device. Belongs to one thread.
+/// A model with everything that its steps need on the device: weights, KV cache and states, workspace,
+/// inputs. Must not outlive the device. Belongs to one thread.
 class DeviceModel {
 public:
     /// Takes ownership of `library`. Blocks until the weights are loaded. Errors: those of Model::load(),
@@ -46,11 +49,15 @@ public:
     load(std::unique_ptr<kernels::Library> library, const gguf::File& file, const model::Blueprint& blueprint,
          const DevicePlan& plan, kernels::CacheFormats cache_formats, const model::Progress& progress);
 
-    /// Packs and records a step: upload, page copies, forward pass, logits and hidden states to the host.
-    /// Does not submit. Precondition: check(batch, limits). Errors: internal (a missing barrier, with
-    /// ETNA_CHECKS), out_of_memory.
+    /// Packs and records a step: upload, copies of pages and states, forward pass, logits and hidden states
+    /// to the host. Does not submit: the caller reports a submission to submitted() before it records the
+    /// next step. Precondition: check(batch, limits). Errors: internal (a missing barrier, with ETNA_CHECKS),
+    /// out_of_memory.
     Result<vk::CommandBuffer> record(const Batch& batch, const Transfer& transfer,
                                      const vk::RecorderOptions& options);
+
+    /// The last recorded step was submitted.
+    void submitted() { inputs_.submitted(); }
 
     /// Returns the rows that have an output, of the last batch passed to record().
     [[nodiscard]] const std::vector<OutputRow>& output_rows() const { return inputs_.output_rows(); }
@@ -60,14 +67,27 @@ public:
 
 private:
     /// One layer's keys and values.
-    struct LayerBuffers {
+    struct CacheBuffers {
         vk::Buffer keys;
         vk::Buffer values;
     };
+    /// The states of one layer's gated delta net.
+    struct DeltaNetBuffers {
+        vk::Buffer states;
+        vk::Buffer ring;
+        vk::Buffer pending;
+    };
+    using LayerBuffers = std::variant<CacheBuffers, DeltaNetBuffers>;
 
     DeviceModel(std::unique_ptr<kernels::Library> library, model::Model model, model::Workspace workspace,
                 const DevicePlan& plan);
-    Status create_cache(const DevicePlan& plan, kernels::CacheFormats formats);
+    Status create_states(kernels::CacheFormats formats);
+    [[nodiscard]] Result<vk::Buffer> create_buffer(uint32_t layer, std::string_view what,
+                                                   uint64_t bytes) const;
+    Status create_state(const model::AttentionConfig& attention, uint32_t layer,
+                        kernels::CacheFormats formats);
+    Status create_state(const model::DeltaNetConfig& net, uint32_t layer);
+    void copy_states(vk::Recorder& recorder, const Batch& batch) const;
     void copy_pages(vk::Recorder& recorder, const Batch& batch) const;
     void copy_values(vk::Recorder& recorder, const Transfer& transfer) const;
 
@@ -77,8 +97,8 @@ private:
     Limits limits_;
     StepInputs inputs_; ///< borrows model_
     vk::Buffer input_buffer_;
-    std::vector<LayerBuffers> cache_buffers_; ///< [layers]
-    std::vector<kernels::LayerCache> caches_; ///< [layers]
+    std::vector<LayerBuffers> state_buffers_; ///< [layers]
+    std::vector<model::LayerState> states_;   ///< [layers]
 };
 
 } // namespace etna::engine

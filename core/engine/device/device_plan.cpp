@@ -3,6 +3,7 @@
 #include "core/base/bytes.hpp"
 #include "core/engine/device/step_inputs.hpp"
 #include "core/kernels/sample.hpp"
+#include "core/model/layer_state.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -16,7 +17,7 @@ constexpr uint32_t gpu_rows_max = 512;
 constexpr uint32_t cpu_rows_max = 64;
 /// Limits the memory for logits: 64 rows of a vocabulary of 150000 are 38 MB, three times.
 constexpr uint32_t logits_rows_max = 64;
-/// One layer's keys or values stay below this: shaders index them with signed 32-bit words.
+/// One layer's keys, values or states stay below this: shaders index them with signed 32-bit words.
 constexpr uint64_t layer_cache_bytes_max = 8 * gibibyte;
 /// Part of free memory left for the driver and for other programs.
 constexpr uint64_t margin_bytes = 64 * mebibyte;
@@ -24,6 +25,17 @@ constexpr uint64_t margin_divisor = 32;
 
 constexpr std::string_view memory_hint =
     "free memory, choose a smaller context (-c), or use a smaller model or a smaller type of it";
+
+/// Part of free memory that the states of running sequences take at most, and part of the cache's memory that
+/// those of earlier sequences get.
+constexpr uint64_t state_divisor = 4;
+constexpr uint64_t state_cache_divisor = 8;
+
+/// Largest buffer of one layer.
+uint64_t layer_bytes_max(const kernels::PlanTarget& target) {
+    const uint64_t allocation_max = target.profile.allocation_bytes_max;
+    return allocation_max == 0 ? layer_cache_bytes_max : std::min(layer_cache_bytes_max, allocation_max);
+}
 
 /// Groups with a window get room for the windows of this many sequences per context of full pages: sequences
 /// are shorter than the context on average.
@@ -42,9 +54,7 @@ struct CacheSizes {
 
     [[nodiscard]] static CacheSizes of(const model::Config& config, const kernels::PlanTarget& target,
                                        kernels::CacheFormats formats, const Limits& limits) {
-        const uint64_t allocation_max = target.profile.allocation_bytes_max;
-        const uint64_t largest =
-            allocation_max == 0 ? layer_cache_bytes_max : std::min(layer_cache_bytes_max, allocation_max);
+        const uint64_t largest = layer_bytes_max(target);
         CacheSizes sizes{.groups = std::vector<Group>(config.cache_groups.size()),
                          .context_pages = divide_up(limits.context_tokens, limits.page_tokens),
                          .sequences_max = limits.sequences_max,
@@ -57,12 +67,15 @@ struct CacheSizes {
             }
         }
         for (const model::LayerConfig& layer : config.layers) {
+            const model::AttentionConfig* attention = layer.attention();
+            if (attention == nullptr)
+                continue;
             const auto page = [&](kernels::CacheFormat format) {
-                return kernels::layer_cache_bytes(format, 1, layer.kv_heads, layer.head_dim);
+                return kernels::layer_cache_bytes(format, 1, attention->kv_heads, attention->head_dim);
             };
             const uint64_t keys = page(formats.keys);
             const uint64_t values = page(formats.values);
-            sizes.groups[layer.group].page_bytes += keys + values;
+            sizes.groups[attention->group].page_bytes += keys + values;
             sizes.pages_max = std::min(sizes.pages_max, (largest - 1) / std::max(keys, values));
         }
         return sizes;
@@ -92,6 +105,26 @@ struct CacheSizes {
             (bytes(middle) <= room ? low : high) = bytes(middle) <= room ? middle : middle - 1;
         }
         return low;
+    }
+};
+
+/// Memory of the recurrent layers' states.
+struct StateSizes {
+    uint64_t slot_bytes = 0;         ///< of one slot in all layers; 0: no recurrent layers
+    uint64_t slots_max = UINT32_MAX; ///< in one layer's buffers
+
+    [[nodiscard]] static StateSizes of(const model::Config& config, const kernels::PlanTarget& target) {
+        StateSizes sizes;
+        for (const model::LayerConfig& layer : config.layers) {
+            const model::DeltaNetConfig* net = layer.delta_net();
+            if (net == nullptr)
+                continue;
+            const model::DeltaNetBytes bytes = model::slot_bytes(*net);
+            const uint64_t largest = std::max({bytes.state, bytes.ring, bytes.pending});
+            sizes.slot_bytes += bytes.sum();
+            sizes.slots_max = std::min(sizes.slots_max, (layer_bytes_max(target) - 1) / largest);
+        }
+        return sizes;
     }
 };
 
@@ -161,6 +194,37 @@ Result<uint32_t> choose_pages(std::string_view name, const DeviceSizes& sizes, c
     return static_cast<uint32_t>(pages);
 }
 
+/// Memory that keys and values leave to states. Lowers Limits::sequences_max to the sequences whose states
+/// fit.
+Result<uint64_t> reserve_states(std::string_view name, const DeviceSizes& sizes, const StateSizes& states,
+                                uint64_t room, uint64_t free, Limits& limits) {
+    if (states.slot_bytes == 0)
+        return 0;
+    const uint64_t fitting = std::min(room / state_divisor / states.slot_bytes, states.slots_max - 1);
+    limits.sequences_max = static_cast<uint32_t>(std::clamp<uint64_t>(fitting, 1, limits.sequences_max));
+    const uint64_t running = limits.sequences_max * states.slot_bytes;
+    const uint64_t left = room > running ? room - running : 0;
+    const uint64_t earlier =
+        sizes.state_cache_bytes > 0 ? sizes.state_cache_bytes : left / (state_cache_divisor + 1);
+    const uint64_t reserved = running + std::max(states.slot_bytes, earlier);
+    if (reserved > room)
+        return no_room(name, "the state of its recurrent layers", reserved, free);
+    return reserved;
+}
+
+/// Slots for the states of running sequences and of earlier ones, beside `cache_bytes` of keys and values.
+uint32_t choose_state_slots(const DeviceSizes& sizes, const StateSizes& states, uint64_t room,
+                            uint64_t cache_bytes, const Limits& limits) {
+    if (states.slot_bytes == 0)
+        return 0;
+    const uint64_t running = limits.sequences_max * states.slot_bytes;
+    const uint64_t earlier = sizes.state_cache_bytes > 0
+                                 ? sizes.state_cache_bytes
+                                 : std::min(room - running - cache_bytes, cache_bytes / state_cache_divisor);
+    const uint64_t slots = limits.sequences_max + std::max<uint64_t>(1, earlier / states.slot_bytes);
+    return static_cast<uint32_t>(std::min(slots, states.slots_max));
+}
+
 Status check_sizes(std::string_view name, const DeviceSizes& sizes) {
     constexpr uint32_t rows_bound = 1U << 16;
     if (sizes.batch_rows_max > rows_bound || sizes.sequences_max == 0 || sizes.sequences_max > rows_bound ||
@@ -188,6 +252,7 @@ Limits limits_for(const model::Config& config, const kernels::PlanTarget& target
     // One for each output row of every batch, for drafts, in addition to the sequences' own.
     limits.slots = (sizes.sequences_max + limits.output_rows_max) * limits.in_flight_max;
     limits.candidates_max = kernels::candidates_max;
+    limits.pending_rows_max = config.is_recurrent() ? kernels::pending_rows_max : 0;
     return limits;
 }
 
@@ -224,9 +289,15 @@ Result<DevicePlan> plan_device(std::string_view name, const model::Config& confi
         return no_room(name, "the model", weight_bytes + plan.workspace_bytes, memory.free_bytes);
     const uint64_t room = usable - weight_bytes - plan.workspace_bytes;
     const CacheSizes cache = CacheSizes::of(config, target, sizes.cache_formats, plan.limits);
-    ETNA_TRY(const uint32_t pages, choose_pages(name, sizes, cache, room, memory.free_bytes, plan.limits));
+    const StateSizes states = StateSizes::of(config, target);
+    ETNA_TRY(const uint64_t reserved,
+             reserve_states(name, sizes, states, room, memory.free_bytes, plan.limits));
+    ETNA_TRY(const uint32_t pages,
+             choose_pages(name, sizes, cache, room - reserved, memory.free_bytes, plan.limits));
 
     plan.cache_bytes = cache.bytes(pages);
+    plan.limits.state_slots = choose_state_slots(sizes, states, room, plan.cache_bytes, plan.limits);
+    plan.state_bytes = plan.limits.state_slots * states.slot_bytes;
     plan.workspace.context_tokens = plan.limits.context_tokens;
     for (std::size_t i = 0; i < config.cache_groups.size(); ++i) {
         const uint32_t window_tokens = config.cache_groups[i].window_tokens;

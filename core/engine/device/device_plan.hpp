@@ -17,21 +17,25 @@ namespace etna::engine {
 struct DeviceSizes {
     uint32_t context_tokens = 0; ///< maximum sequence length; the model's, capped by memory
     kernels::CacheFormats cache_formats = {};
-    uint64_t kv_memory_bytes = 0; ///< for keys and values; what `contexts` contexts need
-    uint32_t contexts = 1;        ///< those beyond the first only from half of the memory that is free
-    uint32_t batch_rows_max = 0;  ///< rows in one batch; 512 on GPUs, 64 on CPU devices
-    uint32_t sequences_max = 64;
+    uint64_t kv_memory_bytes = 0;   ///< for keys and values; what `contexts` contexts need
+    uint64_t state_cache_bytes = 0; ///< for recurrent states that later sequences start from, at least one;
+                                    ///< an eighth of what keys and values get
+    uint32_t contexts = 1;          ///< those beyond the first only from half of the memory that is free
+    uint32_t batch_rows_max = 0;    ///< rows in one batch; 512 on GPUs, 64 on CPU devices
+    uint32_t sequences_max =
+        64; ///< with recurrent layers, fewer if their states take over a quarter of free memory
     uint32_t embeddings_max = 0; ///< see Limits
 };
 
 /// Memory budget of a model, computed before anything is allocated.
 struct DevicePlan {
     uint64_t weight_bytes = 0;
-    uint64_t cache_bytes = 0;
+    uint64_t cache_bytes = 0;     ///< keys and values
+    uint64_t state_bytes = 0;     ///< recurrent states
     uint64_t workspace_bytes = 0; ///< activations, inputs and outputs
     uint64_t free_bytes = 0;      ///< free memory of the device, before loading
     uint32_t model_context_tokens = 0;
-    Limits limits; ///< context_tokens and groups hold the chosen values
+    Limits limits; ///< context_tokens, sequences_max, state_slots and groups hold the chosen values
     model::WorkspaceOptions workspace;
 };
 

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <optional>
 #include <span>
+#include <utility>
 
 namespace etna::engine {
 namespace {
@@ -67,17 +68,20 @@ uint64_t step_input_bytes(const Limits& limits, uint32_t rotary_dims, std::size_
                            section_bytes(limits.sequences_max * pages, sizeof(uint32_t)) +
                            section_bytes(uint64_t{limits.batch_rows_max} * rotary_dims, sizeof(float));
     return groups * group + section_bytes(uint64_t{limits.embeddings_max} * limits.width, sizeof(float)) +
+           section_bytes(limits.sequences_max, sizeof(kernels::SequenceInfo)) +
            section_bytes(limits.output_rows_max, sizeof(uint32_t)) +
            section_bytes(limits.output_rows_max, sizeof(kernels::SampleInfo));
 }
 
 StepInputs::StepInputs(const Limits& limits, std::span<const model::Rotary> rotaries)
     : rotaries_(rotaries), cache_groups_(limits.groups), infos_(limits.groups.size()),
-      tables_(limits.groups.size()), angles_(limits.groups.size()), groups_(limits.groups.size()) {
+      tables_(limits.groups.size()), angles_(limits.groups.size()), groups_(limits.groups.size()),
+      pending_half_(limits.state_slots) {
     order_.reserve(limits.batch_rows_max);
     packed_row_.reserve(limits.batch_rows_max);
     lengths_.reserve(limits.sequences_max);
     locations_.reserve(limits.sequences_max);
+    sequence_infos_.reserve(limits.sequences_max);
     table_words_.reserve(uint64_t{limits.sequences_max} *
                          divide_up(limits.context_tokens, limits.page_tokens));
     output_rows_.reserve(limits.output_rows_max);
@@ -104,13 +108,46 @@ void StepInputs::sort_rows(const Batch& batch) {
             const Row& row = batch.rows[i];
             if (row.kind != kind)
                 continue;
-            packed_row_[i] = static_cast<uint32_t>(order_.size());
             order_.push_back(i);
             lengths_[row.sequence] = std::max(lengths_[row.sequence], row.position + 1);
         }
         range.count = static_cast<uint32_t>(order_.size()) - range.first;
+        std::sort(order_.begin() + range.first, order_.end(), [&](uint32_t a, uint32_t b) {
+            return std::pair(batch.rows[a].sequence, a) < std::pair(batch.rows[b].sequence, b);
+        });
         if (range.count > 0)
             row_ranges_[range_count_++] = range;
+    }
+    for (uint32_t packed = 0; packed < order_.size(); ++packed)
+        packed_row_[order_[packed]] = packed;
+}
+
+void StepInputs::pack_sequences(const Batch& batch, MutableByteView out) {
+    sequence_infos_.clear();
+    for (uint32_t packed = 0; packed < order_.size() && !pending_half_.empty(); ++packed) {
+        const Row& row = batch.rows[order_[packed]];
+        if (packed > 0 && batch.rows[order_[packed - 1]].sequence == row.sequence) {
+            ++sequence_infos_.back().row_count;
+            continue;
+        }
+        const SequenceView& view = batch.sequences[row.sequence];
+        const uint32_t commits = view.state_update == StateUpdate::commit ? kernels::commit_rows : 0;
+        const uint32_t half = pending_half_[view.state_slot] ? kernels::pending_parity : 0;
+        sequence_infos_.push_back({.slot = view.state_slot,
+                                   .first_row = packed,
+                                   .row_count = 1,
+                                   .position = row.position,
+                                   .accepted = row.position - view.state_position,
+                                   .flags = commits | half});
+    }
+    const auto infos = take<kernels::SequenceInfo>(out, sequence_infos_.size(), sequences_);
+    std::copy(sequence_infos_.begin(), sequence_infos_.end(), infos.begin());
+}
+
+void StepInputs::submitted() {
+    for (const kernels::SequenceInfo& info : sequence_infos_) {
+        if ((info.flags & kernels::commit_rows) == 0)
+            pending_half_[info.slot] = !pending_half_[info.slot];
     }
 }
 
@@ -194,6 +231,7 @@ void StepInputs::pack(const Batch& batch, MutableByteView out) {
         pack_group(batch, group, out);
         pack_angles(batch, group, out);
     }
+    pack_sequences(batch, out);
     pack_embeddings(batch, out);
     pack_outputs(batch, out);
 }
@@ -207,6 +245,9 @@ model::Step StepInputs::step(const vk::Range& inputs, const vk::Range& results) 
     return {.row_ranges = std::span(row_ranges_).first(range_count_),
             .rows = static_cast<uint32_t>(order_.size()),
             .groups = groups_,
+            .sequences = {.infos = sequences_.in(inputs),
+                          .count = static_cast<uint32_t>(sequence_infos_.size()),
+                          .rows = static_cast<uint32_t>(order_.size())},
             .embeddings = has_embeddings_ ? embeddings_.in(inputs) : vk::Range{},
             .output_rows = static_cast<uint32_t>(output_rows_.size()),
             .output_indices = output_indices_.in(inputs),

@@ -24,9 +24,9 @@ struct OutputRow {
     uint32_t candidates = 0;
 };
 
-/// Packs a batch into one contiguous byte range for the device: rows sorted (decode first, each kind in
-/// batch order), page tables, rotary angles and sampling parameters. Reuses its memory from batch to batch.
-/// Belongs to one thread.
+/// Packs a batch into one contiguous byte range for the device: rows sorted (decode first, those of a
+/// sequence together), page tables, sequences of recurrent layers, rotary angles and sampling parameters.
+/// Reuses its memory from batch to batch. Belongs to one thread.
 class StepInputs {
 public:
     /// `rotaries` [groups] are borrowed.
@@ -35,6 +35,10 @@ public:
     /// Writes `batch` to the start of `out`, which has step_input_bytes(). Precondition: check(batch,
     /// limits).
     void pack(const Batch& batch, MutableByteView out);
+
+    /// The last packed batch was submitted: its deferred rows are pending in the half that the next step of
+    /// each sequence reads.
+    void submitted();
 
     /// Returns the number of bytes that pack() wrote.
     [[nodiscard]] uint64_t bytes() const { return cursor_; }
@@ -65,6 +69,7 @@ private:
     std::span<T> take(MutableByteView out, std::size_t count, Section& section);
 
     void sort_rows(const Batch& batch);
+    void pack_sequences(const Batch& batch, MutableByteView out);
     void pack_group(const Batch& batch, std::size_t group, MutableByteView out);
     void pack_table(std::span<const PageId> pages, TableLocation& location);
     void pack_angles(const Batch& batch, std::size_t group, MutableByteView out);
@@ -74,9 +79,10 @@ private:
     std::span<const model::Rotary> rotaries_;
     uint64_t cursor_ = 0;
     uint32_t candidates_ = 1;
-    std::vector<uint32_t> order_;      ///< batch row of each packed row
-    std::vector<uint32_t> packed_row_; ///< packed row of each batch row
-    std::vector<uint32_t> lengths_;    ///< positions that a sequence's rows attend to
+    std::vector<uint32_t> order_;                       ///< batch row of each packed row
+    std::vector<uint32_t> packed_row_;                  ///< packed row of each batch row
+    std::vector<uint32_t> lengths_;                     ///< positions that a sequence's rows attend to
+    std::vector<kernels::SequenceInfo> sequence_infos_; ///< of sequences with rows
     std::array<model::RowRange, model::row_ranges_max> row_ranges_;
     std::size_t range_count_ = 0;
     std::vector<TableLocation> locations_;
@@ -87,6 +93,8 @@ private:
     std::vector<Section> tables_;          ///< [groups]
     std::vector<Section> angles_;          ///< [groups]
     std::vector<model::GroupInputs> groups_;
+    std::vector<bool> pending_half_; ///< [state slots]: the half that holds the pending rows
+    Section sequences_;
     bool has_embeddings_ = false;
     Section embeddings_;
     Section output_indices_;

@@ -14,8 +14,8 @@ constexpr uint32_t activation_columns = 131;
 constexpr uint32_t activation_rows = 3;
 constexpr uint32_t activation_size = activation_rows * activation_columns;
 
-/// x / (1 + exp(-z)) u, with what a kind makes of gate and up as x, z and u. exp is good for 3 + 2 |z| units
-/// (Vulkan, "Precision of GLSL instructions"), and so is z itself if it is a polynomial.
+/// x / (1 + exp(-z)) u, with what a kind makes of gate and up as x, z and u; sigmoid has 1 as x. exp is good
+/// for 3 + 2 |z| units (Vulkan, "Precision of GLSL instructions"), and so is z itself if it is a polynomial.
 Bounded activated(Gate kind, double gate, double up) {
     const bool is_clamped = kind == Gate::clamped_silu;
     const double x = is_clamped ? std::min(gate, 7.0) : gate;
@@ -23,7 +23,7 @@ Bounded activated(Gate kind, double gate, double up) {
     double z = is_clamped ? 1.702 * x : x;
     if (kind == Gate::gelu)
         z = 2 * std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x);
-    const double y = x / (1 + std::exp(-z));
+    const double y = (kind == Gate::sigmoid ? 1 : x) / (1 + std::exp(-z));
     const double y_error = (16 + 16 * std::abs(z)) * rounding * std::abs(y);
     const double u_error = 4 * rounding * (std::abs(up) + 2);
     return {y * u, y_error * std::abs(u) + u_error * std::abs(y)};
@@ -84,6 +84,7 @@ void pose_gate_multiply(Trial& trial, const KernelUse&) {
     pose_gate(trial, Gate::silu, 6, 1);
     pose_gate(trial, Gate::gelu, 6, 1);
     pose_gate(trial, Gate::clamped_silu, 12, 10);
+    pose_gate(trial, Gate::sigmoid, 6, 1);
     pose_biases(trial);
 }
 

@@ -13,8 +13,8 @@ void declare_ends(TensorTable& table, const Config& config);
 /// Declares frequency divisors: LongRoPE's two tensors if the metadata names it, else Llama 3's (optional).
 void declare_rotary(TensorTable& table, const Config& config);
 
-/// Embedding, one attention and one feed-forward or experts block for each layer, norm and head, from weights
-/// that declare_ends(), declare_attention() and declare_feed_forward() or declare_experts() declared.
+/// Embedding, the mixer and one feed-forward or experts block of each layer, norm and head, from weights that
+/// declare_ends() and the blocks' functions declared.
 Decoder assemble_decoder(const Config& config, const Weights& weights);
 
 } // namespace etna::model

@@ -24,7 +24,8 @@ Result<Config> read_gemma3(const gguf::File& file) {
     config.embedding_scale = std::sqrt(static_cast<float>(config.width));
     if (config.layer_count() == gemma3_27b_layers) {
         config.attention_scale =
-            std::sqrt(static_cast<float>(config.layers[0].q_heads) / static_cast<float>(config.width));
+            std::sqrt(static_cast<float>(config.max_of<AttentionConfig>(&AttentionConfig::q_heads)) /
+                      static_cast<float>(config.width));
     }
     config.attention_softcap = read_softcap(reader, "attn_logit_softcapping");
     config.logit_softcap = read_softcap(reader, "final_logit_softcapping");

@@ -34,6 +34,7 @@ extern const Architecture llama_architecture;
 extern const Architecture phi3_architecture;
 extern const Architecture qwen2_architecture;
 extern const Architecture qwen3_architecture;
+extern const Architecture qwen35_architecture;
 extern const Architecture qwen3moe_architecture;
 
 } // namespace etna::model

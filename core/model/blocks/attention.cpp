@@ -1,6 +1,7 @@
 #include "core/model/blocks/attention.hpp"
 
 #include "core/kernels/attention.hpp"
+#include "core/kernels/gate_multiply.hpp"
 #include "core/kernels/rms_norm.hpp"
 #include "core/kernels/rotary_store.hpp"
 #include "core/model/nan_probe.hpp"
@@ -14,9 +15,7 @@
 namespace etna::model {
 namespace {
 
-std::string tensor_name(uint32_t layer, std::string_view name) {
-    return fmt::format("blk.{}.{}", layer, name);
-}
+constexpr std::string_view gate_name = "attn_q_gate"; ///< of the gate's rows in attn_q
 
 std::string post_norm_name(uint32_t layer) {
     return tensor_name(layer, fmt::format("{}.weight", post_attention_norm));
@@ -98,17 +97,43 @@ void record_scores(const Recording& recording, const AttentionBlock& block,
     }
 }
 
+/// The heads' outputs, gated if the block has a gate, through O into the residual.
+void record_heads_output(const Recording& recording, const AttentionBlock& block) {
+    const Activations& activations = recording.activations;
+    const PostNorm norm{.weight = block.post_norm, .epsilon = block.epsilon};
+    if (!block.gate) {
+        record_output(recording, block.output, activations.attention_output, norm);
+        return;
+    }
+    kernels::gate_multiply(recording.library, recording.recorder,
+                           {.gate = activations.attention_gate,
+                            .up = activations.attention_output,
+                            .count = recording.step.rows,
+                            .kind = kernels::Gate::sigmoid});
+    recording.recorder.barrier();
+    record_output(recording, block.output, activations.attention_gate, norm);
+}
+
 } // namespace
 
 void declare_attention(TensorTable& table, const Config& config, uint32_t layer, AttentionTensors tensors) {
-    const LayerConfig& shape = config.layers[layer];
+    const AttentionConfig& shape = *config.layers[layer].attention();
     const auto name = [&](std::string_view part) { return tensor_name(layer, part); };
     table.vector(name("attn_norm.weight"), config.width);
-    table.projections(tensors.storage, name("attn_qkv.weight"),
-                      {{name("attn_q.weight"), shape.q_width()},
-                       {name("attn_k.weight"), shape.kv_width()},
-                       {name("attn_v.weight"), shape.kv_width()}},
-                      config.width);
+    if (shape.output_gate) {
+        table.interleaved(
+            name("attn_q.weight"),
+            {{name("attn_q.weight"), shape.head_dim}, {name(gate_name) + ".weight", shape.head_dim}},
+            shape.q_heads, config.width);
+        table.matrix(name("attn_k.weight"), shape.kv_width(), config.width);
+        table.matrix(name("attn_v.weight"), shape.kv_width(), config.width);
+    } else {
+        table.projections(tensors.storage, name("attn_qkv.weight"),
+                          {{name("attn_q.weight"), shape.q_width()},
+                           {name("attn_k.weight"), shape.kv_width()},
+                           {name("attn_v.weight"), shape.kv_width()}},
+                          config.width);
+    }
     table.matrix(name("attn_output.weight"), config.width, shape.q_width());
     if (tensors.biases != Biases::none) {
         const Presence presence = tensors.biases == Biases::any ? Presence::optional : Presence::required;
@@ -131,7 +156,7 @@ void declare_attention(TensorTable& table, const Config& config, uint32_t layer,
 }
 
 AttentionBlock attention_block(const Weights& weights, const Config& config, uint32_t layer) {
-    const LayerConfig& shape = config.layers[layer];
+    const AttentionConfig& shape = *config.layers[layer].attention();
     const RotaryConfig& rotary = config.cache_groups[shape.group].rotary;
     return {.norm = weights.vector(tensor_name(layer, "attn_norm.weight")),
             .q = linear_weights(weights, layer, "attn_q"),
@@ -151,6 +176,8 @@ AttentionBlock attention_block(const Weights& weights, const Config& config, uin
             .post_norm = config.feed_forward_norm == post_attention_norm
                              ? std::nullopt
                              : weights.find_vector(post_norm_name(layer)),
+            .gate =
+                shape.output_gate ? std::optional(linear_weights(weights, layer, gate_name)) : std::nullopt,
             .sinks = weights.find_vector(tensor_name(layer, "attn_sinks.weight"))};
 }
 
@@ -173,6 +200,9 @@ void record(const Recording& recording, const AttentionBlock& block, const kerne
     record_linear(recording, block.q, activations.hidden, activations.q, kernels::Store::replace);
     record_linear(recording, block.k, activations.hidden, activations.k, kernels::Store::replace);
     record_linear(recording, block.v, activations.hidden, activations.v, kernels::Store::replace);
+    if (block.gate)
+        record_linear(recording, *block.gate, activations.hidden, activations.attention_gate,
+                      kernels::Store::replace);
     recorder.barrier();
     kernels::rotary_store(library, recorder,
                           {.rows = rows_of(inputs, 0, step.rows),
@@ -191,8 +221,7 @@ void record(const Recording& recording, const AttentionBlock& block, const kerne
     recorder.barrier();
     record_scores(recording, block, cache);
     recorder.barrier();
-    record_output(recording, block.output, activations.attention_output,
-                  {.weight = block.post_norm, .epsilon = block.epsilon});
+    record_heads_output(recording, block);
 }
 
 } // namespace etna::model

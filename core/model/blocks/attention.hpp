@@ -16,6 +16,8 @@ namespace etna::model {
 /// residual += O attention(rotate(Q h), rotate(K h), V h) with h = rms_norm(residual), over the paged cache;
 /// with a post norm, residual += rms_norm(O ...).
 struct AttentionBlock {
+    using State = kernels::LayerCache;
+
     vk::Range norm;
     LinearWeights q;
     LinearWeights k;
@@ -32,7 +34,8 @@ struct AttentionBlock {
     uint32_t group = 0;     ///< cache group
     uint32_t nan_probe = 0; ///< number of its norm's probe
     std::optional<vk::Range> post_norm;
-    std::optional<vk::Range> sinks; ///< one more logit of each head, without a value
+    std::optional<LinearWeights> gate; ///< the heads' outputs are multiplied by sigmoid(gate h) before O
+    std::optional<vk::Range> sinks;    ///< one more logit of each head, without a value
 };
 
 enum class Biases : uint8_t {
@@ -51,11 +54,11 @@ struct AttentionTensors {
     bool post_norm = false;  ///< the block's output is normalised before the residual add
 };
 
-/// Stem of the norm of an attention block's output; gpt-oss stores the norm before the experts under this
-/// name.
+/// Stem of the norm of an attention block's output; gpt-oss and Qwen3.5 store the norm before the
+/// feed-forward block under this name.
 constexpr std::string_view post_attention_norm = "post_attention_norm";
 
-/// Declares blk.<layer>.attn_* .
+/// Declares blk.<layer>.attn_* . Precondition: the layer's mixer is attention.
 void declare_attention(TensorTable& table, const Config& config, uint32_t layer, AttentionTensors tensors);
 
 /// The block over tensors that declare_attention() declared.

@@ -10,7 +10,7 @@ namespace etna::model {
 
 void declare_feed_forward(TensorTable& table, const Config& config, uint32_t layer,
                           FeedForwardTensors tensors) {
-    table.vector(fmt::format("blk.{}.ffn_norm.weight", layer), config.width);
+    table.vector(fmt::format("blk.{}.{}.weight", layer, config.feed_forward_norm), config.width);
     table.projections(tensors.storage, fmt::format("blk.{}.ffn_up.weight", layer),
                       {{fmt::format("blk.{}.ffn_gate.weight", layer), config.layers[layer].feed_forward},
                        {fmt::format("blk.{}.ffn_up.weight", layer), config.layers[layer].feed_forward}},
@@ -26,7 +26,7 @@ FeedForwardBlock feed_forward_block(const Weights& weights, const Config& config
         return LinearWeights{.weight = weights.matrix(fmt::format("blk.{}.{}.weight", layer, name)),
                              .bias = {}};
     };
-    return {.norm = weights.vector(fmt::format("blk.{}.ffn_norm.weight", layer)),
+    return {.norm = weights.vector(fmt::format("blk.{}.{}.weight", layer, config.feed_forward_norm)),
             .gate = linear("ffn_gate"),
             .up = linear("ffn_up"),
             .down = linear("ffn_down"),

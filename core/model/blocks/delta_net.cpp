@@ -1,0 +1,119 @@
+#include "core/model/blocks/delta_net.hpp"
+
+#include "core/kernels/gated_rms_norm.hpp"
+#include "core/kernels/rms_norm.hpp"
+#include "core/kernels/short_convolution.hpp"
+#include "core/model/nan_probe.hpp"
+
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+
+namespace etna::model {
+namespace {
+
+/// Added to the squared lengths of k and q: a constant of the published code, not a key of the files.
+constexpr float length_epsilon = 1e-6F;
+
+void record_projections(const Recording& recording, const DeltaNetBlock& block) {
+    const Activations& activations = recording.activations;
+    const auto project = [&](const LinearWeights& weights, const kernels::Activations& output) {
+        record_linear(recording, weights, activations.hidden, output, kernels::Store::replace);
+    };
+    project(block.qkv, activations.delta_input);
+    project(block.gate, activations.delta_gate);
+    project(block.alpha, activations.delta_alpha);
+    project(block.beta, activations.delta_beta);
+}
+
+} // namespace
+
+void declare_delta_net(TensorTable& table, const Config& config, uint32_t layer) {
+    const auto& [shape, convolution_width] = *config.layers[layer].delta_net();
+    const auto name = [&](std::string_view part) { return tensor_name(layer, part); };
+    table.vector(name("attn_norm.weight"), config.width);
+    table.matrix(name("attn_qkv.weight"), shape.qkv_columns(), config.width);
+    table.matrix(name("attn_gate.weight"), shape.output_columns(), config.width);
+    table.matrix(name("ssm_alpha.weight"), shape.value_heads, config.width);
+    table.matrix(name("ssm_beta.weight"), shape.value_heads, config.width);
+    table.vectors(name("ssm_conv1d.weight"), shape.qkv_columns(), convolution_width);
+    table.vector(name("ssm_a"), shape.value_heads);
+    table.vector(name("ssm_dt.bias"), shape.value_heads);
+    table.vector(name("ssm_norm.weight"), shape.value_dim);
+    table.matrix(name("ssm_out.weight"), config.width, shape.output_columns());
+}
+
+DeltaNetBlock delta_net_block(const Weights& weights, const Config& config, uint32_t layer) {
+    const auto& [shape, convolution_width] = *config.layers[layer].delta_net();
+    const auto vector = [&](std::string_view name) { return weights.vector(tensor_name(layer, name)); };
+    const auto linear = [&](std::string_view name) {
+        return LinearWeights{.weight = weights.matrix(tensor_name(layer, fmt::format("{}.weight", name))),
+                             .bias = {}};
+    };
+    return {.norm = vector("attn_norm.weight"),
+            .qkv = linear("attn_qkv"),
+            .gate = linear("attn_gate"),
+            .alpha = linear("ssm_alpha"),
+            .beta = linear("ssm_beta"),
+            .output = linear("ssm_out"),
+            .convolution = vector("ssm_conv1d.weight"),
+            .decay = vector("ssm_a"),
+            .dt_bias = vector("ssm_dt.bias"),
+            .output_norm = vector("ssm_norm.weight"),
+            .shape = shape,
+            .convolution_width = convolution_width,
+            .epsilon = config.rms_epsilon,
+            .nan_probe = attention_nan_probe(layer)};
+}
+
+void record(const Recording& recording, const DeltaNetBlock& block, const DeltaNetState& state) {
+    const Activations& activations = recording.activations;
+    const Step& step = recording.step;
+    kernels::Library& library = recording.library;
+    vk::Recorder& recorder = recording.recorder;
+
+    kernels::rms_norm(library, recorder,
+                      {.input = activations.residual,
+                       .output = activations.hidden,
+                       .weight = block.norm,
+                       .count = step.rows,
+                       .indices = std::nullopt,
+                       .epsilon = block.epsilon,
+                       .nan_probe = probe_rows(recording, block.nan_probe)});
+    recorder.barrier();
+    record_projections(recording, block);
+    recorder.barrier();
+    kernels::short_convolution(library, recorder,
+                               {.sequences = step.sequences,
+                                .input = activations.delta_input,
+                                .output = activations.delta_qkv,
+                                .weight = block.convolution,
+                                .ring = state.ring,
+                                .width = block.convolution_width});
+    recorder.barrier();
+    kernels::delta_net(library, recorder,
+                       {.sequences = step.sequences,
+                        .shape = block.shape,
+                        .qkv = activations.delta_qkv,
+                        .a = {.rows = activations.delta_alpha},
+                        .b = {.rows = activations.delta_beta},
+                        .decay = block.decay,
+                        .dt_bias = block.dt_bias,
+                        .states = state.delta,
+                        .output = activations.delta_output,
+                        .length_epsilon = length_epsilon});
+    recorder.barrier();
+    kernels::gated_rms_norm(library, recorder,
+                            {.values = activations.delta_output,
+                             .gate = activations.delta_gate,
+                             .weight = block.output_norm,
+                             .head_dim = block.shape.value_dim,
+                             .count = step.rows,
+                             .epsilon = block.epsilon});
+    recorder.barrier();
+    record_output(recording, block.output, activations.delta_output,
+                  {.weight = std::nullopt, .epsilon = block.epsilon});
+}
+
+} // namespace etna::model

@@ -1,0 +1,47 @@
+#pragma once
+
+#include "core/kernels/delta_net.hpp"
+#include "core/model/blocks/linear.hpp"
+#include "core/model/config.hpp"
+#include "core/model/layer_state.hpp"
+#include "core/model/step.hpp"
+#include "core/model/tensor_table.hpp"
+#include "core/model/weights.hpp"
+
+#include <cstdint>
+
+namespace etna::model {
+
+/// residual += O gated_rms_norm(delta_net(q, k, v, alpha h, beta h), gate h) with h = rms_norm(residual) and
+/// q, k, v = short_convolution(qkv h): the gated delta net (arXiv 2412.06464) of Qwen3.5.
+struct DeltaNetBlock {
+    using State = DeltaNetState;
+
+    vk::Range norm;
+    LinearWeights qkv;
+    LinearWeights gate;
+    LinearWeights alpha;
+    LinearWeights beta;
+    LinearWeights output;
+    vk::Range convolution; ///< f32 [qkv_columns][convolution_width]
+    vk::Range decay;       ///< f32 [value_heads], negative
+    vk::Range dt_bias;     ///< f32 [value_heads]
+    vk::Range output_norm; ///< f32 [value_dim], of each head
+    kernels::DeltaShape shape;
+    uint32_t convolution_width = 0;
+    float epsilon = 0;      ///< of both norms
+    uint32_t nan_probe = 0; ///< number of its norm's probe
+};
+
+/// Declares attn_norm, attn_qkv, attn_gate and ssm_* of blk.<layer>. Precondition: the layer's mixer is a
+/// delta net.
+void declare_delta_net(TensorTable& table, const Config& config, uint32_t layer);
+
+/// The block over tensors that declare_delta_net() declared.
+DeltaNetBlock delta_net_block(const Weights& weights, const Config& config, uint32_t layer);
+
+/// Records the block over the sequences of the step. Its steps are separated by barriers; none before the
+/// first or after the last.
+void record(const Recording& recording, const DeltaNetBlock& block, const DeltaNetState& state);
+
+} // namespace etna::model
