@@ -38,22 +38,22 @@ void BatchBuilder::append_rows(Sequence& sequence, uint32_t count) {
             request_prompt_output(sequence, row);
         }
     }
-    sequence.pages.recurrent.position = sequence.computed_tokens;
+    sequence.held.recurrent.position = sequence.computed_tokens;
 }
 
 void BatchBuilder::append_drafts(Sequence& sequence, std::span<const TokenId> drafts) {
     for (const TokenId draft : drafts)
         request_sample(sequence, append_row(sequence, draft), draft);
     batch_.sequences.back().state_update = StateUpdate::defer;
-    sequence.pages.recurrent.position = sequence_begin_;
+    sequence.held.recurrent.position = sequence_begin_;
 }
 
 /// Appends a sequence to the batch: the rows that follow are its rows.
 void BatchBuilder::append_view(const Sequence& sequence) {
     SequenceView& view = batch_.sequences.emplace_back();
-    view.pages.assign(sequence.pages.groups.begin(), sequence.pages.groups.end());
-    view.state_slot = sequence.pages.recurrent.slot;
-    view.state_position = sequence.pages.recurrent.position;
+    view.pages.assign(sequence.held.groups.begin(), sequence.held.groups.end());
+    view.state_slot = sequence.held.recurrent.slot;
+    view.state_position = sequence.held.recurrent.position;
 }
 
 /// Appends the row at a sequence's next position. `draft`: its token; empty: it is known, or in the slot.

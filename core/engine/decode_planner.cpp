@@ -46,7 +46,7 @@ uint32_t DecodePlanner::reserve_rows(Sequence& sequence) {
         return 1;
     const uint32_t count = std::min(sequence.length() - sequence.computed_tokens, builder_.spare_rows() + 1);
     const auto spare = static_cast<uint32_t>(admission_.running().size());
-    if (!cache_.reserve(sequence.pages, sequence.computed_tokens, sequence.computed_tokens + count, spare,
+    if (!cache_.reserve(sequence.held, sequence.computed_tokens, sequence.computed_tokens + count, spare,
                         builder_.copies()))
         return 1;
     builder_.take_spare_rows(count - 1);
@@ -58,7 +58,7 @@ uint32_t DecodePlanner::reserve_rows(Sequence& sequence) {
 /// used up the memory.
 bool DecodePlanner::reserve_page(std::size_t index, Updates& updates, Clock::time_point now) {
     Sequence& sequence = *admission_.running()[index];
-    while (!cache_.reserve(sequence.pages, sequence.computed_tokens, sequence.computed_tokens + 1, 0,
+    while (!cache_.reserve(sequence.held, sequence.computed_tokens, sequence.computed_tokens + 1, 0,
                            builder_.copies())) {
         if (admission_.running().size() > 1) {
             Sequence& victim = admission_.last_served(index);

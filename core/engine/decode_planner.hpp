@@ -4,8 +4,8 @@
 #include "core/engine/batch_builder.hpp"
 #include "core/engine/draft_planner.hpp"
 #include "core/engine/finisher.hpp"
-#include "core/engine/page_cache.hpp"
 #include "core/engine/sequence_store.hpp"
+#include "core/engine/state_cache.hpp"
 #include "core/engine/updates.hpp"
 
 #include <cstddef>
@@ -22,7 +22,7 @@ namespace etna::engine {
 class DecodePlanner {
 public:
     /// Borrows all of them.
-    DecodePlanner(Admission& admission, PageCache& cache, SequenceStore& store, BatchBuilder& builder,
+    DecodePlanner(Admission& admission, StateCache& cache, SequenceStore& store, BatchBuilder& builder,
                   DraftPlanner& drafts, Finisher& finisher)
         : admission_(admission), cache_(cache), store_(store), builder_(builder), drafts_(drafts),
           finisher_(finisher) {}
@@ -36,7 +36,7 @@ private:
     uint32_t reserve_rows(Sequence& sequence);
 
     Admission& admission_;
-    PageCache& cache_;
+    StateCache& cache_;
     SequenceStore& store_;
     BatchBuilder& builder_;
     DraftPlanner& drafts_;

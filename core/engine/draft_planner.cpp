@@ -127,9 +127,8 @@ void DraftPlanner::reserve(Sequence& sequence) {
     drafts.resize(drafts_that_fit(sequence));
     const auto spare = static_cast<uint32_t>(admission_.running().size());
     const uint32_t first = sequence.computed_tokens + 1;
-    if (!drafts.empty() &&
-        !cache_.reserve(sequence.pages, first, first + static_cast<uint32_t>(drafts.size()), spare,
-                        builder_.copies()))
+    if (!drafts.empty() && !cache_.reserve(sequence.held, first, first + static_cast<uint32_t>(drafts.size()),
+                                           spare, builder_.copies()))
         drafts.clear();
 }
 

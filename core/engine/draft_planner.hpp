@@ -5,8 +5,8 @@
 #include "core/engine/draft_costs.hpp"
 #include "core/engine/draft_request.hpp"
 #include "core/engine/executor.hpp"
-#include "core/engine/page_cache.hpp"
 #include "core/engine/sequence_store.hpp"
+#include "core/engine/state_cache.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -21,7 +21,7 @@ namespace etna::engine {
 class DraftPlanner {
 public:
     /// Borrows all of them.
-    DraftPlanner(const Limits& limits, Admission& admission, PageCache& cache, SequenceStore& store,
+    DraftPlanner(const Limits& limits, Admission& admission, StateCache& cache, SequenceStore& store,
                  BatchBuilder& builder)
         : limits_(limits), admission_(admission), cache_(cache), store_(store), builder_(builder) {}
 
@@ -70,7 +70,7 @@ private:
 
     const Limits& limits_;
     Admission& admission_;
-    PageCache& cache_;
+    StateCache& cache_;
     SequenceStore& store_;
     BatchBuilder& builder_;
     DraftCosts costs_;

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "core/engine/page_cache.hpp"
 #include "core/engine/sequence.hpp"
+#include "core/engine/state_cache.hpp"
 #include "core/sampling/parameters.hpp"
 
 #include <cstdint>

@@ -123,7 +123,7 @@ uint32_t PrefillPlanner::next_snapshot(const Sequence& sequence, uint32_t begin)
     };
     const uint32_t length = sequence.length();
     const uint32_t last_page = (length - 1) / limits_.page_tokens * limits_.page_tokens;
-    if (last_page >= sequence.pages.recurrent.snapshot_position + snapshot_rows_min)
+    if (last_page >= sequence.held.recurrent.snapshot_position + snapshot_rows_min)
         add(last_page);
     add(std::min((begin / snapshot_interval + 1) * snapshot_interval, length));
     const std::vector<uint32_t>& branches = sequence.branch_positions;
@@ -140,7 +140,7 @@ void PrefillPlanner::continue_prompt(std::size_t index) {
     Sequence& sequence = *prompts_[index];
     const uint32_t begin = sequence.computed_tokens;
     const uint32_t count = rows_for(sequence);
-    while (count > 0 && !cache_.reserve(sequence.pages, begin, begin + count, 0, builder_.copies())) {
+    while (count > 0 && !cache_.reserve(sequence.held, begin, begin + count, 0, builder_.copies())) {
         Sequence& victim = *prompts_.back();
         prompts_.pop_back();
         store_.preempt(victim);
@@ -154,9 +154,9 @@ void PrefillPlanner::continue_prompt(std::size_t index) {
 /// Schedules `count` rows of a prompt. Their pages are reserved.
 void PrefillPlanner::append_rows(Sequence& sequence, uint32_t count) {
     const uint32_t begin = sequence.computed_tokens;
-    if (count > 0 && limits_.state_slots > 0 && begin > sequence.pages.recurrent.snapshot_position &&
+    if (count > 0 && limits_.state_slots > 0 && begin > sequence.held.recurrent.snapshot_position &&
         next_snapshot(sequence, begin - 1) == begin)
-        cache_.snapshot(sequence.pages, sequence.content());
+        cache_.snapshot(sequence.held, sequence.content());
     builder_.append_rows(sequence, count);
     admission_.charge(sequence.client, count);
     if (sequence.computed_tokens == sequence.length())
@@ -216,14 +216,14 @@ PrefillPlanner::Allocation PrefillPlanner::allocate_pages(Sequence& sequence) {
                                : length - 1;
     // The second attempt excludes the page that would be copied for a few rows only.
     for (const PartialPages partial : {PartialPages::share, PartialPages::skip}) {
-        const uint32_t cached = cache_.find(sequence.pages, sequence.content(), limit, partial);
+        const uint32_t cached = cache_.find(sequence.held, sequence.content(), limit, partial);
         sequence.computed_tokens = cached;
         // A copied page must be written by rows of the same batch.
         const bool has_rows = !sequence.has_whole_segments() || rows_for(sequence) > 0;
-        if (has_rows && cache_.reserve(sequence.pages, cached, length, spare, builder_.copies()))
+        if (has_rows && cache_.reserve(sequence.held, cached, length, spare, builder_.copies()))
             return Allocation::done;
         sequence.computed_tokens = 0;
-        cache_.release(sequence.pages);
+        cache_.release(sequence.held);
         if (!has_rows)
             return Allocation::no_rows;
     }

@@ -4,8 +4,8 @@
 #include "core/engine/batch_builder.hpp"
 #include "core/engine/executor.hpp"
 #include "core/engine/finisher.hpp"
-#include "core/engine/page_cache.hpp"
 #include "core/engine/sequence_store.hpp"
+#include "core/engine/state_cache.hpp"
 #include "core/engine/updates.hpp"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ namespace etna::engine {
 class PrefillPlanner {
 public:
     /// Borrows all of them.
-    PrefillPlanner(const Limits& limits, Admission& admission, PageCache& cache, SequenceStore& store,
+    PrefillPlanner(const Limits& limits, Admission& admission, StateCache& cache, SequenceStore& store,
                    BatchBuilder& builder, Finisher& finisher)
         : limits_(limits), admission_(admission), cache_(cache), store_(store), builder_(builder),
           finisher_(finisher), rows_max_(limits.batch_rows_max) {}
@@ -58,7 +58,7 @@ private:
 
     const Limits& limits_;
     Admission& admission_;
-    PageCache& cache_;
+    StateCache& cache_;
     SequenceStore& store_;
     BatchBuilder& builder_;
     Finisher& finisher_;

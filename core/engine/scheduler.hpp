@@ -11,10 +11,10 @@
 #include "core/engine/executor.hpp"
 #include "core/engine/finisher.hpp"
 #include "core/engine/output_reader.hpp"
-#include "core/engine/page_cache.hpp"
 #include "core/engine/prefill_planner.hpp"
 #include "core/engine/request.hpp"
 #include "core/engine/sequence_store.hpp"
+#include "core/engine/state_cache.hpp"
 #include "core/engine/updates.hpp"
 
 #include <cstdint>
@@ -133,7 +133,7 @@ public:
     }
     /// Number of preemptions since the start.
     [[nodiscard]] uint64_t preemptions() const { return store_.preemptions(); }
-    [[nodiscard]] const PageCache& cache() const { return cache_; }
+    [[nodiscard]] const StateCache& cache() const { return cache_; }
 
     /// Checks all invariants. Slow: for tests, and after every step of builds with ETNA_CHECKS. Errors:
     /// internal.
@@ -142,7 +142,7 @@ public:
 private:
     Limits limits_;
     Admission admission_;
-    PageCache cache_;
+    StateCache cache_;
     ConstraintRunner constraints_;
     SequenceStore store_;
     BatchBuilder builder_;

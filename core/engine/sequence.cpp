@@ -50,11 +50,11 @@ void Sequence::append(TokenId token) {
     }
 }
 
-Sequence Sequence::fork(SequenceId new_id, PageCache& cache) const {
+Sequence Sequence::fork(SequenceId new_id, StateCache& cache) const {
     assert(pending_samples == 0 && constraint_state.job == nullptr);
     Sequence copy = *this;
     copy.id = new_id;
-    copy.pages = cache.fork(pages);
+    copy.held = cache.fork(held);
     copy.slot.reset();
     copy.draft_state.reset();
     if (constraint != nullptr)
@@ -99,7 +99,7 @@ uint32_t Sequence::whole_segments_end(uint32_t begin, uint32_t end) const {
     return std::max(begin, segment_at(embeddings, end - 1)->position);
 }
 
-Sequence make_sequence(RequestId id, Request request, const Limits& limits, const PageCache& cache,
+Sequence make_sequence(RequestId id, Request request, const Limits& limits, const StateCache& cache,
                        Clock::time_point now) {
     Sequence sequence;
     sequence.id = {.request = id};
@@ -117,9 +117,9 @@ Sequence make_sequence(RequestId id, Request request, const Limits& limits, cons
     }
     sequence.rope_positions = std::move(request.rope_positions);
     sequence.attention = request.attention;
-    sequence.pages = cache.make_tables(request.cache_salt);
+    sequence.held = cache.make_state(request.cache_salt);
     if (sequence.attention == AttentionSpan::segment) // every row depends on the entire prompt
-        sequence.pages.root = page_hash(cache.key(), sequence.pages.root, sequence.content());
+        sequence.held.root = page_hash(cache.key(), sequence.held.root, sequence.content());
     sequence.hidden = request.hidden;
     sequence.branch_positions = std::move(request.branch_positions);
     sequence.sampling = request.sampling;

@@ -2,9 +2,9 @@
 
 #include "core/engine/constraint_workers.hpp"
 #include "core/engine/draft_costs.hpp"
-#include "core/engine/page_cache.hpp"
 #include "core/engine/prompt_lookup.hpp"
 #include "core/engine/request.hpp"
+#include "core/engine/state_cache.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -122,7 +122,7 @@ struct Sequence {
     std::optional<HiddenRows> hidden;                ///< Request::hidden
     std::vector<float> hidden_states;                ///< [rows, Limits::width], read so far
     std::vector<uint32_t> branch_positions;          ///< Request::branch_positions
-    PageTables pages;
+    HeldState held;
     uint32_t computed_tokens = 0; ///< positions [0, computed_tokens) have their rows in a scheduled batch
     uint32_t pending_samples = 0; ///< samples that are scheduled but not read
     std::optional<uint32_t> slot; ///< slot of the latest unread sample; empty if the host draws it
@@ -203,7 +203,7 @@ struct Sequence {
 
     /// Returns a second sequence with the same past, sharing all pages until one of the two writes.
     /// Precondition: pending_samples is 0, constraint_state.job is null.
-    [[nodiscard]] Sequence fork(SequenceId new_id, PageCache& cache) const;
+    [[nodiscard]] Sequence fork(SequenceId new_id, StateCache& cache) const;
 };
 
 /// Inserts into a queue that is sorted by age.
@@ -215,7 +215,7 @@ void insert_by_age(Queue& queue, Sequence& sequence) {
 }
 
 /// Creates a waiting sequence. Precondition: check(request, limits).
-Sequence make_sequence(RequestId id, Request request, const Limits& limits, const PageCache& cache,
+Sequence make_sequence(RequestId id, Request request, const Limits& limits, const StateCache& cache,
                        Clock::time_point now);
 
 /// Returns the last event of a sequence, without reason and error.

@@ -17,8 +17,8 @@ Error broken(const Sequence& sequence, const char* what) {
 }
 
 Status verify_sequence(const Sequence& sequence, bool is_running) {
-    const bool holds_pages = sequence.pages.recurrent.slot != no_state_slot ||
-                             std::any_of(sequence.pages.groups.begin(), sequence.pages.groups.end(),
+    const bool holds_pages = sequence.held.recurrent.slot != no_state_slot ||
+                             std::any_of(sequence.held.groups.begin(), sequence.held.groups.end(),
                                          [](const auto& table) { return !table.empty(); });
     const bool should_run =
         sequence.state == SequenceState::prefill || sequence.state == SequenceState::decode;
@@ -49,7 +49,7 @@ Sequence& SequenceStore::add(Sequence sequence) {
 
 Sequence& SequenceStore::fork(const Sequence& parent, uint32_t branch) {
     Sequence& child = add(parent.fork({.request = parent.id.request, .branch = branch}, cache_));
-    if (child.state == SequenceState::decode && admission_.has_capacity() && cache_.has_state(child.pages)) {
+    if (child.state == SequenceState::decode && admission_.has_capacity() && cache_.has_state(child.held)) {
         admission_.start(child);
     } else {
         release(child);
@@ -59,14 +59,14 @@ Sequence& SequenceStore::fork(const Sequence& parent, uint32_t branch) {
 
 /// Releases a sequence's pages, so that it waits with nothing computed.
 void SequenceStore::release(Sequence& sequence) {
-    cache_.release(sequence.pages);
+    cache_.release(sequence.held);
     sequence.computed_tokens = 0;
     sequence.state = SequenceState::waiting;
 }
 
 void SequenceStore::preempt(Sequence& sequence) {
     admission_.stop(sequence);
-    cache_.publish_all(sequence.pages, sequence.content(), computed_length(sequence));
+    cache_.publish_all(sequence.held, sequence.content(), computed_length(sequence));
     ++preemptions_;
     release(sequence);
 }
@@ -80,11 +80,11 @@ bool SequenceStore::preempt_idle() {
 
 void SequenceStore::retire(Sequence& sequence, const Error* error) {
     if (error != nullptr && error->kind == ErrorKind::internal) {
-        cache_.invalidate(sequence.pages); // later requests must not match invalid content
+        cache_.invalidate(sequence.held); // later requests must not match invalid content
     } else {
-        cache_.publish_all(sequence.pages, sequence.content(), computed_length(sequence));
+        cache_.publish_all(sequence.held, sequence.content(), computed_length(sequence));
     }
-    cache_.release(sequence.pages);
+    cache_.release(sequence.held);
     constraints_.dispose(sequence);
     admission_.remove(sequence);
     sequences_.erase(SequenceId(sequence.id)); // a copy, because the key is destroyed with the sequence
@@ -97,12 +97,12 @@ void SequenceStore::retire_all(RequestId request, const Error* error) {
 
 void SequenceStore::advance_windows() {
     for (Sequence* sequence : admission_.running()) // rejected drafts are recomputed from the last token on
-        cache_.advance(sequence->pages, std::min(sequence->computed_tokens, sequence->length() - 1));
+        cache_.advance(sequence->held, std::min(sequence->computed_tokens, sequence->length() - 1));
 }
 
 void SequenceStore::publish_running() {
     for (Sequence* sequence : admission_.running())
-        cache_.publish(sequence->pages, sequence->content(), computed_length(*sequence));
+        cache_.publish(sequence->held, sequence->content(), computed_length(*sequence));
 }
 
 void SequenceStore::set_backpressure(RequestId request, Backpressure backpressure) {
@@ -133,14 +133,14 @@ Sequence* SequenceStore::first_of(RequestId request) {
 
 Status SequenceStore::verify() const {
     const std::vector<Sequence*>& running = admission_.running();
-    std::vector<const PageTables*> tables;
+    std::vector<const HeldState*> tables;
     for (const auto& [id, sequence] : sequences_) {
         const bool is_running = std::find(running.begin(), running.end(), &sequence) != running.end();
         const bool is_waiting = admission_.waiting().contains(sequence);
         if (is_running == is_waiting)
             return broken(sequence, "is in both lists, or in neither");
         ETNA_CHECK(verify_sequence(sequence, is_running));
-        tables.push_back(&sequence.pages);
+        tables.push_back(&sequence.held);
     }
     if (running.size() + admission_.waiting().size() != sequences_.size())
         return Error{ErrorKind::internal, "a list of sequences has a duplicate, or one that ended"};

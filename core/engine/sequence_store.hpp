@@ -3,8 +3,8 @@
 #include "core/base/result.hpp"
 #include "core/engine/admission.hpp"
 #include "core/engine/constraint_runner.hpp"
-#include "core/engine/page_cache.hpp"
 #include "core/engine/sequence.hpp"
+#include "core/engine/state_cache.hpp"
 
 #include <cstdint>
 #include <map>
@@ -16,7 +16,7 @@ namespace etna::engine {
 class SequenceStore {
 public:
     /// Borrows all of them.
-    SequenceStore(Admission& admission, PageCache& cache, ConstraintRunner& constraints)
+    SequenceStore(Admission& admission, StateCache& cache, ConstraintRunner& constraints)
         : admission_(admission), cache_(cache), constraints_(constraints) {}
 
     /// Adds a waiting sequence. Precondition: its id is new.
@@ -70,7 +70,7 @@ private:
     void release(Sequence& sequence);
 
     Admission& admission_;
-    PageCache& cache_;
+    StateCache& cache_;
     ConstraintRunner& constraints_;
     std::map<SequenceId, Sequence> sequences_;
     uint64_t preemptions_ = 0;

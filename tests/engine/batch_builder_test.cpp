@@ -31,7 +31,7 @@ TEST_CASE("rows of known tokens read them, and the last one samples into a slot"
         CHECK(row.output_kind == (i == 2 ? OutputKind::sampled : OutputKind::none));
     }
     REQUIRE(batch.sequences.size() == 1);
-    CHECK(batch.sequences[0].pages[0].data() == sequence.pages.groups[0].data());
+    CHECK(batch.sequences[0].pages[0].data() == sequence.held.groups[0].data());
     CHECK(sequence.computed_tokens == 5);
     CHECK(sequence.pending_samples == 1);
     CHECK(sequence.slot == batch.rows[2].output_slot);

@@ -52,7 +52,7 @@ TEST_CASE("a search branches into sequences that share pages, and advances once 
     CHECK(first.length() == 4);
     CHECK(second.length() == 4);
     CHECK(first.tokens.back() + second.tokens.back() == 10 + 11);
-    CHECK(first.pages.groups[0] == second.pages.groups[0]);
+    CHECK(first.held.groups[0] == second.held.groups[0]);
     CHECK(second.state == SequenceState::decode);
 
     parts.beams.take(first, ranked({20, 21, 22, 23}, 1.5F), parts.updates, parts.now);

@@ -103,7 +103,7 @@ TEST_CASE("without a free page the youngest sequence of the client that was serv
     const Batch& batch = parts.plan();
     CHECK(batch.rows.size() == 1);
     CHECK(victim.state == SequenceState::waiting);
-    CHECK(victim.pages.groups[0].empty());
+    CHECK(victim.held.groups[0].empty());
     CHECK(youngest.state == SequenceState::waiting); // a second page was needed for itself
     CHECK(oldest.state == SequenceState::decode);
     CHECK(parts.store.preemptions() == 2);

@@ -29,7 +29,7 @@ Sequence& SchedulerParts::add(engine::Request request) {
 
 Sequence& SchedulerParts::add_prompt(engine::Request request, uint32_t computed) {
     Sequence& sequence = add(std::move(request));
-    if (!cache.reserve(sequence.pages, 0, sequence.length(), 0, builder.copies()))
+    if (!cache.reserve(sequence.held, 0, sequence.length(), 0, builder.copies()))
         throw std::invalid_argument("the cache has no pages for the prompt");
     sequence.computed_tokens = computed;
     sequence.state = SequenceState::prefill;

@@ -26,7 +26,7 @@ struct SchedulerParts {
 
     engine::Limits limits;
     engine::Admission admission;
-    engine::PageCache cache;
+    engine::StateCache cache;
     engine::ConstraintRunner constraints;
     engine::SequenceStore store;
     engine::BatchBuilder builder;

@@ -13,7 +13,7 @@ using engine::SequenceState;
 uint32_t cached_tokens(SchedulerParts& parts, uint32_t prompt_tokens) {
     Sequence& probe = parts.add(plain_request(prompt_tokens));
     const uint32_t cached =
-        parts.cache.find(probe.pages, probe.content(), prompt_tokens, engine::PartialPages::skip);
+        parts.cache.find(probe.held, probe.content(), prompt_tokens, engine::PartialPages::skip);
     parts.store.retire(probe, nullptr);
     return cached;
 }
@@ -24,7 +24,7 @@ TEST_CASE("a preempted sequence waits without pages, and its computed ones are f
     parts.store.preempt(sequence);
     CHECK(sequence.state == SequenceState::waiting);
     CHECK(sequence.computed_tokens == 0);
-    CHECK(sequence.pages.groups[0].empty());
+    CHECK(sequence.held.groups[0].empty());
     CHECK(parts.admission.running().empty());
     CHECK(parts.admission.waiting().contains(sequence));
     CHECK(parts.store.preemptions() == 1);
@@ -56,10 +56,10 @@ TEST_CASE("a fork runs on shared pages while capacity is left, and waits without
     Sequence& parent = parts.add_decoding(plain_request(6));
     const Sequence& running = parts.store.fork(parent, 1);
     CHECK(running.state == SequenceState::decode);
-    CHECK(running.pages.groups[0] == parent.pages.groups[0]);
+    CHECK(running.held.groups[0] == parent.held.groups[0]);
     const Sequence& waiting = parts.store.fork(parent, 2);
     CHECK(waiting.state == SequenceState::waiting);
-    CHECK(waiting.pages.groups[0].empty());
+    CHECK(waiting.held.groups[0].empty());
     CHECK(parts.store.verify());
     parts.store.retire_all(parent.id.request, nullptr);
     CHECK(parts.store.all().empty());

@@ -1,4 +1,4 @@
-#include "core/engine/page_cache.hpp"
+#include "core/engine/state_cache.hpp"
 #include "core/engine/state_slots.hpp"
 #include "tests/support/catch.hpp"
 
@@ -8,14 +8,14 @@
 namespace etna::engine {
 namespace {
 
-constexpr HashKey key = {11, 12};
+constexpr HashKey slot_key = {11, 12};
 constexpr uint32_t page_tokens = 4;
 
 /// The content of `length` tokens, all prefill rows.
-struct Text {
+struct Content {
     std::vector<ContentId> ids;
     std::vector<RowKind> kinds;
-    explicit Text(uint32_t length) : kinds(length, RowKind::prefill) {
+    explicit Content(uint32_t length) : kinds(length, RowKind::prefill) {
         for (uint32_t i = 0; i < length; ++i)
             ids.push_back(100 + i);
     }
@@ -36,18 +36,18 @@ std::vector<StateCopy> taken(StateSlots& slots) {
 }
 
 TEST_CASE("the longest snapshot that is a prefix of the content is found") {
-    StateSlots slots(4, key);
-    const PageHash root = root_hash(key, 1, 2);
+    StateSlots slots(4, slot_key);
+    const PageHash root = root_hash(slot_key, 1, 2);
     HeldSlot held;
     REQUIRE(slots.reserve(held));
-    const Text text(8);
+    const Content text(8);
     for (const uint32_t positions : {0U, 2U})
         slots.snapshot(held, root, text.first(positions));
     check_invariants(slots, {&held});
     CHECK(slots.find(root, text.first(8))->positions == 2);
     CHECK(slots.find(root, text.first(1))->positions == 0);
-    CHECK(!slots.find(root_hash(key, 1, 3), text.first(8)));
-    Text decoded = text;
+    CHECK(!slots.find(root_hash(slot_key, 1, 3), text.first(8)));
+    Content decoded = text;
     decoded.kinds[1] = RowKind::decode;
     CHECK(slots.find(root, decoded.first(8))->positions == 0);
     slots.invalidate(held);
@@ -59,9 +59,9 @@ TEST_CASE("the longest snapshot that is a prefix of the content is found") {
 }
 
 TEST_CASE("a sequence continues from a copy of a snapshot, and its own slot becomes one when it ends") {
-    StateSlots slots(3, key);
-    const PageHash root = root_hash(key, 1, 2);
-    const Text text(3);
+    StateSlots slots(3, slot_key);
+    const PageHash root = root_hash(slot_key, 1, 2);
+    const Content text(3);
     HeldSlot first;
     REQUIRE(slots.reserve(first));
     CHECK(first.position == 0);
@@ -86,9 +86,9 @@ TEST_CASE("a sequence continues from a copy of a snapshot, and its own slot beco
 }
 
 TEST_CASE("copies of one batch do not depend on each other") {
-    StateSlots slots(4, key);
-    const PageHash root = root_hash(key, 1, 2);
-    const Text text(3);
+    StateSlots slots(4, slot_key);
+    const PageHash root = root_hash(slot_key, 1, 2);
+    const Content text(3);
     HeldSlot parent;
     REQUIRE(slots.reserve(parent));
     parent.position = 3;
@@ -107,9 +107,9 @@ TEST_CASE("copies of one batch do not depend on each other") {
 }
 
 TEST_CASE("a copy that no sequence needs gives way if no slot is left") {
-    StateSlots slots(2, key);
-    const PageHash root = root_hash(key, 1, 2);
-    const Text text(3);
+    StateSlots slots(2, slot_key);
+    const PageHash root = root_hash(slot_key, 1, 2);
+    const Content text(3);
     HeldSlot parent;
     REQUIRE(slots.reserve(parent));
     parent.position = 3;
@@ -125,9 +125,9 @@ TEST_CASE("a copy that no sequence needs gives way if no slot is left") {
 }
 
 TEST_CASE("snapshots are evicted for sequences, and never take the last slot") {
-    StateSlots slots(3, key);
-    const PageHash root = root_hash(key, 1, 2);
-    const Text text(6);
+    StateSlots slots(3, slot_key);
+    const PageHash root = root_hash(slot_key, 1, 2);
+    const Content text(6);
     HeldSlot held;
     REQUIRE(slots.reserve(held));
     for (uint32_t positions = 1; positions < 4; ++positions) {
@@ -162,7 +162,7 @@ Limits mixed_limits(uint32_t state_slots) {
 }
 
 /// Computes positions [begin, end), with a snapshot wherever `snapshots` names one.
-void compute(PageCache& cache, PageTables& tables, const Text& text, uint32_t begin, uint32_t end,
+void compute(StateCache& cache, HeldState& tables, const Content& text, uint32_t begin, uint32_t end,
              const std::vector<uint32_t>& snapshots) {
     std::vector<PageCopy> copies;
     std::vector<StateCopy> state_copies;
@@ -179,17 +179,17 @@ void compute(PageCache& cache, PageTables& tables, const Text& text, uint32_t be
 }
 
 TEST_CASE("a prefix is found where a snapshot and the pages of every group are there") {
-    PageCache cache(mixed_limits(6), key, 0);
-    const Text text(20);
-    PageTables first = cache.make_tables(0);
+    StateCache cache(mixed_limits(6), slot_key, 0);
+    const Content text(20);
+    HeldState first = cache.make_state(0);
     compute(cache, first, text, 0, 18, {6, 8, 13});
     cache.publish_all(first, text.content(), 18);
     cache.release(first);
     REQUIRE(cache.verify({}));
     const auto found = [&](uint32_t positions_max, PartialPages partial = PartialPages::share) {
-        PageTables tables = cache.make_tables(0);
+        HeldState tables = cache.make_state(0);
         const uint32_t position = cache.find(tables, text.content(), positions_max, partial);
-        const PageTables* const held = &tables;
+        const HeldState* const held = &tables;
         REQUIRE(cache.verify({&held, 1}));
         CHECK(tables.groups[0].size() == (position + page_tokens - 1) / page_tokens);
         std::vector<PageCopy> copies;
@@ -212,13 +212,13 @@ TEST_CASE("a prefix is found where a snapshot and the pages of every group are t
 }
 
 TEST_CASE("a state that covers more than the known content is not found") {
-    PageCache cache(mixed_limits(4), key, 0);
-    const Text text(12);
-    PageTables tables = cache.make_tables(0);
+    StateCache cache(mixed_limits(4), slot_key, 0);
+    const Content text(12);
+    HeldState tables = cache.make_state(0);
     compute(cache, tables, text, 0, 10, {});
     cache.publish_all(tables, text.content(), 9); // the last row was surplus
     cache.release(tables);
-    PageTables again = cache.make_tables(0);
+    HeldState again = cache.make_state(0);
     CHECK(cache.find(again, text.content(), 11, PartialPages::share) == 0);
 }
 

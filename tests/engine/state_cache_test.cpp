@@ -1,5 +1,5 @@
-#include "core/engine/page_cache.hpp"
 #include "core/engine/sequence.hpp"
+#include "core/engine/state_cache.hpp"
 #include "tests/support/catch.hpp"
 
 #include <array>
@@ -44,7 +44,7 @@ Limits windowed_limits(uint32_t window_tokens, uint32_t page_count) {
 }
 
 /// Computes `text` from position `begin` on in chunks of 8 rows, and releases pages as the scheduler does.
-void compute_from(PageCache& cache, PageTables& tables, const Text& text, uint32_t begin) {
+void compute_from(StateCache& cache, HeldState& tables, const Text& text, uint32_t begin) {
     std::vector<PageCopy> copies;
     const auto length = static_cast<uint32_t>(text.ids.size());
     for (uint32_t end = begin; begin < length; begin = end) {
@@ -56,8 +56,8 @@ void compute_from(PageCache& cache, PageTables& tables, const Text& text, uint32
     }
 }
 
-PageTables computed(PageCache& cache, const Text& text, uint64_t salt = 0) {
-    PageTables tables = cache.make_tables(salt);
+HeldState computed(StateCache& cache, const Text& text, uint64_t salt = 0) {
+    HeldState tables = cache.make_state(salt);
     std::vector<PageCopy> copies;
     const auto length = static_cast<uint32_t>(text.ids.size());
     REQUIRE(cache.reserve(tables, 0, length, 0, copies));
@@ -67,7 +67,7 @@ PageTables computed(PageCache& cache, const Text& text, uint64_t salt = 0) {
     return tables;
 }
 
-void check_invariants(const PageCache& cache, std::vector<const PageTables*> tables) {
+void check_invariants(const StateCache& cache, std::vector<const HeldState*> tables) {
     const Status status = cache.verify(tables);
     INFO((status ? "" : status.error().message));
     CHECK(status);
@@ -100,12 +100,12 @@ TEST_CASE("a page's hash covers everything that its content depends on") {
 }
 
 TEST_CASE("find() returns the longest chain of full pages of the same kinds and salt") {
-    PageCache cache(limits_of(4, {20}), key, 0);
+    StateCache cache(limits_of(4, {20}), key, 0);
     const Text text(14, 9);
-    PageTables first = computed(cache, text);
+    HeldState first = computed(cache, text);
     const auto reused = [&](const Text& request, uint64_t salt, uint32_t positions_max,
                             PartialPages partial = PartialPages::skip) {
-        PageTables tables = cache.make_tables(salt);
+        HeldState tables = cache.make_state(salt);
         const uint32_t positions = cache.find(tables, request.content(), positions_max, partial);
         cache.release(tables);
         return positions;
@@ -123,30 +123,30 @@ TEST_CASE("find() returns the longest chain of full pages of the same kinds and 
 }
 
 TEST_CASE("a page matches only if every cache group has it") {
-    PageCache cache(limits_of(2, {20, 3}), key, 0);
+    StateCache cache(limits_of(2, {20, 3}), key, 0);
     const Text text(6, 6);
-    PageTables first = computed(cache, text);
+    HeldState first = computed(cache, text);
     cache.release(first);
-    PageTables other = cache.make_tables(7);
+    HeldState other = cache.make_state(7);
     std::vector<PageCopy> copies;
     REQUIRE(
         cache.reserve(other, 0, 2, 0, copies)); // evicts one page of the small group, the last of the chain
-    PageTables again = cache.make_tables(0);
+    HeldState again = cache.make_state(0);
     CHECK(cache.find(again, text.content(), 6, PartialPages::share) == 4);
     check_invariants(cache, {&other, &again});
 }
 
 TEST_CASE("find() shares the prefix of a page") {
-    PageCache cache(limits_of(4, {20, 20}), key, 0);
+    StateCache cache(limits_of(4, {20, 20}), key, 0);
     Text const text(10, 10);
-    PageTables first = cache.make_tables(0);
+    HeldState first = cache.make_state(0);
     std::vector<PageCopy> copies;
     REQUIRE(cache.reserve(first, 0, 10, 0, copies));
     cache.publish_all(first, text.content(), 10);
     cache.release(first);
 
     const auto shared = [&](const Text& request, uint32_t positions_max) {
-        PageTables tables = cache.make_tables(0);
+        HeldState tables = cache.make_state(0);
         const uint32_t positions = cache.find(tables, request.content(), positions_max, PartialPages::share);
         check_invariants(cache, {&tables});
         cache.release(tables);
@@ -161,7 +161,7 @@ TEST_CASE("find() shares the prefix of a page") {
     other.ids[0] = 1;
     CHECK(shared(other, 9) == 0);
 
-    PageTables next = cache.make_tables(0);
+    HeldState next = cache.make_state(0);
     REQUIRE(cache.find(next, text.content(), 9, PartialPages::share) == 9);
     copies.clear();
     REQUIRE(cache.reserve(next, 9, 14, 0, copies));
@@ -172,28 +172,28 @@ TEST_CASE("find() shares the prefix of a page") {
 }
 
 TEST_CASE("evicted pages cannot be matched partially") {
-    PageCache cache(limits_of(4, {4}), key, 0);
+    StateCache cache(limits_of(4, {4}), key, 0);
     for (uint32_t salt = 0; salt < 50; ++salt) {
-        PageTables tables = cache.make_tables(salt);
+        HeldState tables = cache.make_state(salt);
         std::vector<PageCopy> copies;
         const Text text(6, 6);
         REQUIRE(cache.reserve(tables, 0, 6, 0, copies));
         cache.publish_all(tables, text.content(), 6);
         cache.release(tables);
     }
-    PageTables gone = cache.make_tables(0);
+    HeldState gone = cache.make_state(0);
     CHECK(cache.find(gone, Text(6, 6).content(), 5, PartialPages::share) == 0);
-    PageTables there = cache.make_tables(49);
+    HeldState there = cache.make_state(49);
     CHECK(cache.find(there, Text(3, 3).content(), 2, PartialPages::share) == 2);
     cache.release(there);
     check_invariants(cache, {});
 }
 
 TEST_CASE("a write to a shared or published page copies it") {
-    PageCache cache(limits_of(4, {6}), key, 0);
+    StateCache cache(limits_of(4, {6}), key, 0);
     const Text text(7, 7);
-    PageTables parent = computed(cache, text);
-    PageTables child = cache.fork(parent);
+    HeldState parent = computed(cache, text);
+    HeldState child = cache.fork(parent);
     const PageId shared = parent.groups[0][1];
     std::vector<PageCopy> copies;
     REQUIRE(cache.reserve(child, 7, 8, 0, copies));
@@ -213,16 +213,16 @@ TEST_CASE("a write to a shared or published page copies it") {
 }
 
 TEST_CASE("the source of a copy is not reallocated before the batch ends") {
-    PageCache cache(limits_of(4, {2}), key, 0);
+    StateCache cache(limits_of(4, {2}), key, 0);
     const Text text(4, 4);
-    PageTables first = computed(cache, text);
+    HeldState first = computed(cache, text);
     cache.release(first);
-    PageTables tables = cache.make_tables(0);
+    HeldState tables = cache.make_state(0);
     std::vector<PageCopy> copies;
     REQUIRE(cache.find(tables, text.content(), 3, PartialPages::share) == 3);
     REQUIRE(cache.reserve(tables, 3, 4, 0, copies));
     REQUIRE(copies.size() == 1);
-    PageTables other = cache.make_tables(0);
+    HeldState other = cache.make_state(0);
     CHECK(!cache.reserve(other, 0, 1, 0, copies)); // both pages are in use until the batch ends
     check_invariants(cache, {&tables, &other});
     cache.end_batch();
@@ -231,8 +231,8 @@ TEST_CASE("the source of a copy is not reallocated before the batch ends") {
 }
 
 TEST_CASE("reserve() changes nothing if a group has too few pages, or too few spare ones") {
-    PageCache cache(limits_of(2, {20, 3}), key, 0);
-    PageTables tables = cache.make_tables(0);
+    StateCache cache(limits_of(2, {20, 3}), key, 0);
+    HeldState tables = cache.make_state(0);
     std::vector<PageCopy> copies;
     CHECK(!cache.reserve(tables, 0, 7, 0, copies));
     CHECK(!cache.reserve(tables, 0, 6, 1, copies));
@@ -243,30 +243,30 @@ TEST_CASE("reserve() changes nothing if a group has too few pages, or too few sp
 
 TEST_CASE("a sequence forks with its pages") {
     const Limits limits = limits_of(4, {10});
-    PageCache cache(limits, key, 0);
+    StateCache cache(limits, key, 0);
     const Text text(10, 10);
     Sequence parent = make_sequence(1, {.prompt = {text.ids.begin(), text.ids.end()}}, limits, cache, {});
-    parent.pages = computed(cache, text);
+    parent.held = computed(cache, text);
     parent.computed_tokens = 10;
     parent.append(5);
     Sequence child = parent.fork({.request = 2}, cache);
     child.append(6);
     CHECK(child.id.request == 2);
     CHECK(child.computed_tokens == 10);
-    CHECK(child.pages.groups == parent.pages.groups);
+    CHECK(child.held.groups == parent.held.groups);
     CHECK(child.content_ids.back() == 6);
     CHECK(parent.content_ids.back() == 5);
     CHECK(parent.length() == 11);
     CHECK(parent.kind(10) == RowKind::decode);
-    check_invariants(cache, {&parent.pages, &child.pages});
-    cache.release(parent.pages);
-    cache.release(child.pages);
+    check_invariants(cache, {&parent.held, &child.held});
+    cache.release(parent.held);
+    cache.release(child.held);
     CHECK(cache.pools()[0].available() == 10);
 }
 
 TEST_CASE("pages that left a window are released, and are marked in the table") {
-    PageCache cache(windowed_limits(6, 5), key, 2);
-    PageTables tables = cache.make_tables(0);
+    StateCache cache(windowed_limits(6, 5), key, 2);
+    HeldState tables = cache.make_state(0);
     const Text text(40, 40);
     compute_from(cache, tables, text, 0);
     cache.advance(tables, 39); // attends to [34, 40): pages 8 and 9
@@ -274,11 +274,11 @@ TEST_CASE("pages that left a window are released, and are marked in the table") 
     CHECK(tables.groups[1].size() == 10);
     CHECK(tables.first_held == std::vector<uint32_t>{0, 8});
     CHECK(tables.groups[1][7] == no_page);
-    CHECK(tables.held(1).size() == 2);
+    CHECK(tables.pages_of(1).size() == 2);
     CHECK(cache.pools()[1].available() == 3);
     CHECK(cache.pools()[0].available() == 90);
     check_invariants(cache, {&tables});
-    PageTables fork = cache.fork(tables);
+    HeldState fork = cache.fork(tables);
     check_invariants(cache, {&tables, &fork});
     cache.release(fork);
     cache.release(tables);
@@ -287,13 +287,13 @@ TEST_CASE("pages that left a window are released, and are marked in the table") 
 }
 
 TEST_CASE("a prefix is found where the pages of its last window are there") {
-    PageCache cache(windowed_limits(6, 6), key, 2);
-    PageTables first = cache.make_tables(0);
+    StateCache cache(windowed_limits(6, 6), key, 2);
+    HeldState first = cache.make_state(0);
     const Text text(40, 40);
     compute_from(cache, first, text, 0);
     cache.release(first); // the last six pages are cached: positions 16 to 39
     const auto matched = [&](uint32_t positions_max) {
-        PageTables tables = cache.make_tables(0);
+        HeldState tables = cache.make_state(0);
         const uint32_t positions = cache.find(tables, text.content(), positions_max, PartialPages::share);
         CHECK(tables.groups[0].size() == tables.groups[1].size());
         CHECK(tables.hashes.size() == tables.groups[0].size());
@@ -310,13 +310,13 @@ TEST_CASE("a prefix is found where the pages of its last window are there") {
 }
 
 TEST_CASE("a sequence that continues a prefix holds no page outside its window") {
-    PageCache cache(windowed_limits(6, 12), key, 2);
-    PageTables first = cache.make_tables(0);
+    StateCache cache(windowed_limits(6, 12), key, 2);
+    HeldState first = cache.make_state(0);
     const Text text(32, 32);
     compute_from(cache, first, text, 0);
     cache.release(first);
     const Text longer(48, 48);
-    PageTables next = cache.make_tables(0);
+    HeldState next = cache.make_state(0);
     REQUIRE(cache.find(next, longer.content(), 47, PartialPages::share) == 32);
     CHECK(next.first_held == std::vector<uint32_t>{0, 6}); // [27, 33)
     compute_from(cache, next, longer, 32);
@@ -325,8 +325,8 @@ TEST_CASE("a sequence that continues a prefix holds no page outside its window")
 }
 
 TEST_CASE("invalid content is not found, pages that left the window included") {
-    PageCache cache(windowed_limits(6, 12), key, 2);
-    PageTables tables = cache.make_tables(0);
+    StateCache cache(windowed_limits(6, 12), key, 2);
+    HeldState tables = cache.make_state(0);
     const Text text(40, 40);
     compute_from(cache, tables, text, 0);
     cache.advance(tables, 39);
@@ -339,15 +339,15 @@ TEST_CASE("invalid content is not found, pages that left the window included") {
 }
 
 TEST_CASE("pages that left a window are evicted before older ones that a window ended with") {
-    PageCache cache(windowed_limits(6, 8), key, 2);
-    PageTables ended = cache.make_tables(0);
+    StateCache cache(windowed_limits(6, 8), key, 2);
+    HeldState ended = cache.make_state(0);
     const Text text(24, 24);
     compute_from(cache, ended, text, 0);
     cache.advance(ended, 23);
     cache.release(ended); // cached: pages 4 and 5 of the last window, and 0 to 3, which left it
-    PageTables other = cache.make_tables(7);
+    HeldState other = cache.make_state(7);
     compute_from(cache, other, Text(40, 40), 0); // ten pages: it evicts its own that left the window
-    PageTables again = cache.make_tables(0);
+    HeldState again = cache.make_state(0);
     CHECK(cache.find(again, text.content(), 23, PartialPages::share) == 23);
     cache.release(again);
     cache.release(other);

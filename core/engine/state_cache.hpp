@@ -17,8 +17,9 @@
 
 namespace etna::engine {
 
-/// One sequence's share of the cache. Each entry of a table is one reference in the group's pool.
-struct PageTables {
+/// What one sequence holds of the cache: its pages, and the slot of its recurrent state. Each entry of a
+/// table is one reference in the group's pool.
+struct HeldState {
     /// [group][page of the sequence]; pages that left a group's window are `no_page`
     std::vector<std::vector<PageId>> groups;
     std::vector<uint32_t> first_held; ///< [group], the first page that is not `no_page`
@@ -26,7 +27,7 @@ struct PageTables {
     PageHash root{};                  ///< parent of the first page
     HeldSlot recurrent;
 
-    [[nodiscard]] std::span<const PageId> held(std::size_t group) const {
+    [[nodiscard]] std::span<const PageId> pages_of(std::size_t group) const {
         return std::span(groups[group]).subspan(first_held[group]);
     }
 };
@@ -34,64 +35,69 @@ struct PageTables {
 /// Whether a prefix may end within a page, whose first write then copies it.
 enum class PartialPages : uint8_t { skip, share };
 
-/// The pools of all cache groups, and the operations of sequences on their pages. A published or shared page
-/// is never written: the writer gets a copy.
+/// The state that a model's layers keep for sequences, and its verbs: find, reserve, advance, snapshot, fork,
+/// publish, invalidate, release. The scheduler does not know which kinds exist:
 ///
-/// A group with a window holds only the pages that the next rows of a sequence attend to: advance() releases
-/// those that left the window, and reserve() allocates at most one batch ahead.
+/// - paged: every position, in pages of a full group;
+/// - windowed: the pages that the next rows attend to: advance() releases those that left the window, and
+///   reserve() allocates at most one batch ahead;
+/// - recurrent: one slot of fixed size (state_slots.hpp).
+///
+/// A published or shared page or slot is never written: the writer gets a copy. A rejected draft needs no
+/// verb: pages are overwritten from its position on, and the rows that recurrent layers keep pending are
+/// dropped.
 ///
 /// The device runs submissions in order, so a page can be reallocated as soon as the last row that uses it
 /// has been scheduled. Within one batch the order is copies, then rows; sources of copies stay referenced
-/// until its end.
-class PageCache {
+/// until its end. Not thread-safe.
+class StateCache {
 public:
-    PageCache(const Limits& limits, const HashKey& key, uint64_t model_salt);
+    StateCache(const Limits& limits, const HashKey& key, uint64_t model_salt);
 
     [[nodiscard]] const HashKey& key() const { return key_; }
-    [[nodiscard]] PageTables make_tables(uint64_t request_salt) const;
+    [[nodiscard]] HeldState make_state(uint64_t request_salt) const;
 
-    /// Fills empty tables with published state that matches `content` from its start, up to the last position
+    /// Fills empty held with published state that matches `content` from its start, up to the last position
     /// from which every layer can continue: full groups need all pages before it, groups with a window those
     /// that the window reaches, and recurrent layers a snapshot taken there. Returns that position, at most
     /// `positions_max`: those before it need no computation.
-    uint32_t find(PageTables& tables, const ContentRun& content, uint32_t positions_max,
-                  PartialPages partial);
+    uint32_t find(HeldState& held, const ContentRun& content, uint32_t positions_max, PartialPages partial);
 
     /// Makes positions [begin, end) writable, in groups with a window at most one batch of them: allocates
     /// missing pages, copies shared ones, and appends the copies to `copies`; allocates the slot of recurrent
     /// layers. Returns false and changes nothing if fewer than `spare` pages would be left to allocate in
     /// some group, or no slot is left.
-    bool reserve(PageTables& tables, uint32_t begin, uint32_t end, uint32_t spare,
+    bool reserve(HeldState& held, uint32_t begin, uint32_t end, uint32_t spare,
                  std::vector<PageCopy>& copies);
 
     /// Releases the pages that no row at `position` or later attends to. Preconditions: those pages are
     /// published if they are to be found, and no batch that is still being built reads them.
-    void advance(PageTables& tables, uint32_t position);
+    void advance(HeldState& held, uint32_t position);
 
     /// Publishes the full pages among the first `positions` positions, which hold `content`. Precondition:
     /// their rows are scheduled.
-    void publish(PageTables& tables, const ContentRun& content, uint32_t positions);
+    void publish(HeldState& held, const ContentRun& content, uint32_t positions);
 
     /// As publish(), and the partially filled last page, and the recurrent state unless it covers more than
     /// `positions`: for a sequence that has finished writing, and is released next.
-    void publish_all(PageTables& tables, const ContentRun& content, uint32_t positions);
+    void publish_all(HeldState& held, const ContentRun& content, uint32_t positions);
 
     /// Publishes the full pages before the position of the recurrent state, and takes a snapshot of it, if
     /// slots are left. Precondition: no row of the sequence is pending.
-    void snapshot(PageTables& tables, const ContentRun& content);
+    void snapshot(HeldState& held, const ContentRun& content);
 
     /// Removes pages and snapshots from the index, because their content is invalid. Sequences that share
     /// them are unaffected.
-    void invalidate(const PageTables& tables);
+    void invalidate(const HeldState& held);
 
-    /// Releases all pages; the tables are empty afterwards.
-    void release(PageTables& tables);
+    /// Releases everything; `held` is empty afterwards.
+    void release(HeldState& held);
 
-    /// Returns tables that share the same pages, and a copy of the recurrent state; has_state() tells whether
-    /// a slot was left for it.
-    PageTables fork(const PageTables& tables);
-    [[nodiscard]] bool has_state(const PageTables& tables) const {
-        return !slots_.exist() || tables.recurrent.slot != no_state_slot;
+    /// Returns a state that shares the same pages, and a copy of the recurrent state; has_state() tells
+    /// whether a slot was left for it.
+    HeldState fork(const HeldState& held);
+    [[nodiscard]] bool has_state(const HeldState& held) const {
+        return !slots_.exist() || held.recurrent.slot != no_state_slot;
     }
 
     /// Ends a batch that will be submitted: appends the copies of recurrent state that come before its rows.
@@ -107,7 +113,7 @@ public:
     [[nodiscard]] uint32_t admission_pages(std::size_t group, uint32_t length) const;
 
     /// Checks all pools against every table that exists. Errors: internal, naming group and page.
-    [[nodiscard]] Status verify(std::span<const PageTables* const> tables) const;
+    [[nodiscard]] Status verify(std::span<const HeldState* const> held) const;
 
 private:
     struct CopySource {
@@ -126,20 +132,20 @@ private:
     [[nodiscard]] uint32_t reserved_end(std::size_t group, uint32_t begin, uint32_t end) const;
     [[nodiscard]] PageChain page_chain(PageHash parent, const ContentRun& content,
                                        uint32_t positions_max) const;
-    uint32_t find_pages(PageTables& tables, const ContentRun& content, uint32_t positions_max);
-    uint32_t find_partial_page(PageTables& tables, const ContentRun& content, uint32_t shared,
+    uint32_t find_pages(HeldState& held, const ContentRun& content, uint32_t positions_max);
+    uint32_t find_partial_page(HeldState& held, const ContentRun& content, uint32_t shared,
                                uint32_t positions_max);
-    uint32_t find_snapshot(PageTables& tables, const ContentRun& content, uint32_t positions_max,
+    uint32_t find_snapshot(HeldState& held, const ContentRun& content, uint32_t positions_max,
                            PartialPages partial);
     [[nodiscard]] std::optional<PageHash> partial_page(const PageHash& parent,
                                                        const ContentRun& content) const;
-    void share_pages(PageTables& tables, std::span<const PageHash> hashes, uint32_t position);
-    void truncate(PageTables& tables, uint32_t positions);
-    void share_page(PageTables& tables, const PageHash& hash);
-    [[nodiscard]] const PageHash& parent_at(const PageTables& tables, uint32_t position) const;
+    void share_pages(HeldState& held, std::span<const PageHash> hashes, uint32_t position);
+    void truncate(HeldState& held, uint32_t positions);
+    void share_page(HeldState& held, const PageHash& hash);
+    [[nodiscard]] const PageHash& parent_at(const HeldState& held, uint32_t position) const;
     [[nodiscard]] ContentRun rest_at(const ContentRun& content, uint32_t position) const;
-    void publish_page(PageTables& tables, std::size_t page, const PageHash& hash, const ContentRun& run);
-    [[nodiscard]] uint32_t count_missing(uint32_t group, const PageTables& tables, uint32_t first,
+    void publish_page(HeldState& held, std::size_t page, const PageHash& hash, const ContentRun& run);
+    [[nodiscard]] uint32_t count_missing(uint32_t group, const HeldState& held, uint32_t first,
                                          uint32_t end) const;
 
     uint32_t page_tokens_;

@@ -1,4 +1,4 @@
-#include "core/engine/page_cache.hpp"
+#include "core/engine/state_cache.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -13,7 +13,7 @@ constexpr std::size_t branches_per_page_max = 2;
 
 } // namespace
 
-PageCache::PageCache(const Limits& limits, const HashKey& key, uint64_t model_salt)
+StateCache::StateCache(const Limits& limits, const HashKey& key, uint64_t model_salt)
     : page_tokens_(limits.page_tokens), batch_rows_max_(limits.batch_rows_max), groups_(limits.groups),
       key_(key), model_salt_(model_salt), slots_(limits.state_slots, key) {
     for (const CacheGroup& group : limits.groups) {
@@ -22,39 +22,39 @@ PageCache::PageCache(const Limits& limits, const HashKey& key, uint64_t model_sa
     }
 }
 
-PageTables PageCache::make_tables(uint64_t request_salt) const {
-    PageTables tables;
-    tables.groups.resize(pools_.size());
-    tables.first_held.resize(pools_.size());
-    tables.root = root_hash(key_, model_salt_, request_salt);
-    return tables;
+HeldState StateCache::make_state(uint64_t request_salt) const {
+    HeldState held;
+    held.groups.resize(pools_.size());
+    held.first_held.resize(pools_.size());
+    held.root = root_hash(key_, model_salt_, request_salt);
+    return held;
 }
 
-bool PageCache::is_published(const PageHash& hash) const {
+bool StateCache::is_published(const PageHash& hash) const {
     return std::all_of(pools_.begin(), pools_.end(),
                        [&](const PagePool& pool) { return pool.find(hash).has_value(); });
 }
 
 /// Precondition: the page is published.
-void PageCache::share_page(PageTables& tables, const PageHash& hash) {
+void StateCache::share_page(HeldState& held, const PageHash& hash) {
     for (std::size_t group = 0; group < pools_.size(); ++group) {
         const PageId page = *pools_[group].find(hash);
         pools_[group].retain(page);
-        tables.groups[group].push_back(page);
+        held.groups[group].push_back(page);
     }
 }
 
 /// First page of a group that a row at `position` attends to.
-uint32_t PageCache::first_needed(std::size_t group, uint32_t position) const {
+uint32_t StateCache::first_needed(std::size_t group, uint32_t position) const {
     const Row row{.position = position};
     return attend_begin(row, groups_[group]) / page_tokens_;
 }
 
-uint32_t PageCache::reserved_end(std::size_t group, uint32_t begin, uint32_t end) const {
+uint32_t StateCache::reserved_end(std::size_t group, uint32_t begin, uint32_t end) const {
     return groups_[group].kind == CacheKind::full ? end : std::min(end, begin + batch_rows_max_);
 }
 
-uint32_t PageCache::admission_pages(std::size_t group, uint32_t length) const {
+uint32_t StateCache::admission_pages(std::size_t group, uint32_t length) const {
     const uint32_t all = divide_up(length, page_tokens_);
     return groups_[group].kind == CacheKind::full
                ? all
@@ -63,8 +63,8 @@ uint32_t PageCache::admission_pages(std::size_t group, uint32_t length) const {
 
 /// Returns the leading pages of `content` that start before `positions_max`, up to the first that a full
 /// group lacks.
-PageCache::PageChain PageCache::page_chain(PageHash parent, const ContentRun& content,
-                                           uint32_t positions_max) const {
+StateCache::PageChain StateCache::page_chain(PageHash parent, const ContentRun& content,
+                                             uint32_t positions_max) const {
     PageChain chain;
     std::vector<std::size_t> first_of_run(pools_.size(), 0); // pages [first, current] are published
     for (std::size_t begin = 0; begin < positions_max && content.ids.size() - begin >= page_tokens_;
@@ -86,60 +86,60 @@ PageCache::PageChain PageCache::page_chain(PageHash parent, const ContentRun& co
     return chain;
 }
 
-/// Fills empty tables with the published pages `hashes` that a row at `position` attends to.
-void PageCache::share_pages(PageTables& tables, std::span<const PageHash> hashes, uint32_t position) {
+/// Fills an empty state with the published pages `hashes` that a row at `position` attends to.
+void StateCache::share_pages(HeldState& held, std::span<const PageHash> hashes, uint32_t position) {
     for (std::size_t group = 0; group < pools_.size(); ++group) {
         const auto first = std::min<std::size_t>(first_needed(group, position), hashes.size());
-        std::vector<PageId>& table = tables.groups[group];
+        std::vector<PageId>& table = held.groups[group];
         table.assign(first, no_page);
-        tables.first_held[group] = static_cast<uint32_t>(first);
+        held.first_held[group] = static_cast<uint32_t>(first);
         for (std::size_t page = first; page < hashes.size(); ++page) {
             table.push_back(*pools_[group].find(hashes[page]));
             pools_[group].retain(table.back());
         }
     }
-    tables.hashes.assign(hashes.begin(), hashes.end());
+    held.hashes.assign(hashes.begin(), hashes.end());
 }
 
-uint32_t PageCache::find(PageTables& tables, const ContentRun& content, uint32_t positions_max,
-                         PartialPages partial) {
+uint32_t StateCache::find(HeldState& held, const ContentRun& content, uint32_t positions_max,
+                          PartialPages partial) {
     if (partial == PartialPages::skip)
         positions_max = positions_max / page_tokens_ * page_tokens_;
     if (slots_.exist())
-        return find_snapshot(tables, content, positions_max, partial);
-    const uint32_t cached = find_pages(tables, content, positions_max);
+        return find_snapshot(held, content, positions_max, partial);
+    const uint32_t cached = find_pages(held, content, positions_max);
     if (partial == PartialPages::skip || cached == positions_max)
         return cached;
-    return cached + find_partial_page(tables, content, cached, positions_max);
+    return cached + find_partial_page(held, content, cached, positions_max);
 }
 
 /// Fills the tables with full pages, the last of which may reach beyond `positions_max`.
-uint32_t PageCache::find_pages(PageTables& tables, const ContentRun& content, uint32_t positions_max) {
-    const PageChain chain = page_chain(tables.root, content, positions_max);
+uint32_t StateCache::find_pages(HeldState& held, const ContentRun& content, uint32_t positions_max) {
+    const PageChain chain = page_chain(held.root, content, positions_max);
     std::size_t pages = chain.hashes.size();
     while (pages > 0 && !chain.can_resume[pages - 1])
         --pages;
     const uint32_t positions = std::min(static_cast<uint32_t>(pages) * page_tokens_, positions_max);
-    share_pages(tables, std::span(chain.hashes).first(pages), positions);
+    share_pages(held, std::span(chain.hashes).first(pages), positions);
     return positions;
 }
 
 /// After find_pages() of `shared` positions: adds the published page that agrees with the longest prefix of
 /// the rest of `content`. Returns the number of further positions.
-uint32_t PageCache::find_partial_page(PageTables& tables, const ContentRun& content, uint32_t shared,
-                                      uint32_t positions_max) {
-    const PageHash& parent = tables.hashes.empty() ? tables.root : tables.hashes.back();
+uint32_t StateCache::find_partial_page(HeldState& held, const ContentRun& content, uint32_t shared,
+                                       uint32_t positions_max) {
+    const PageHash& parent = held.hashes.empty() ? held.root : held.hashes.back();
     const std::size_t count = std::min<std::size_t>(positions_max - shared, page_tokens_);
     const auto found = branches_.longest(parent, content.part(shared, count),
                                          [this](const PageHash& hash) { return is_published(hash); });
     if (!found)
         return 0;
-    share_page(tables, found->hash);
+    share_page(held, found->hash);
     return found->positions;
 }
 
 /// Returns a published page after `parent` that begins with `content`, which is not empty.
-std::optional<PageHash> PageCache::partial_page(const PageHash& parent, const ContentRun& content) const {
+std::optional<PageHash> StateCache::partial_page(const PageHash& parent, const ContentRun& content) const {
     const auto found =
         branches_.longest(parent, content, [this](const PageHash& hash) { return is_published(hash); });
     if (!found || found->positions < content.ids.size())
@@ -149,14 +149,14 @@ std::optional<PageHash> PageCache::partial_page(const PageHash& parent, const Co
 
 /// Fills the tables up to the last snapshot of recurrent state whose pages exist, and lets the sequence
 /// continue from it.
-uint32_t PageCache::find_snapshot(PageTables& tables, const ContentRun& content, uint32_t positions_max,
-                                  PartialPages partial) {
-    const PageChain chain = page_chain(tables.root, content, positions_max);
+uint32_t StateCache::find_snapshot(HeldState& held, const ContentRun& content, uint32_t positions_max,
+                                   PartialPages partial) {
+    const PageChain chain = page_chain(held.root, content, positions_max);
     for (std::size_t pages = chain.hashes.size() + 1; pages-- > 0;) {
         const auto begin = static_cast<uint32_t>(pages) * page_tokens_;
         if (begin > positions_max || (pages > 0 && !chain.can_resume[pages - 1]))
             continue;
-        const PageHash& parent = pages == 0 ? tables.root : chain.hashes[pages - 1];
+        const PageHash& parent = pages == 0 ? held.root : chain.hashes[pages - 1];
         const std::size_t rest = partial == PartialPages::skip
                                      ? 0
                                      : std::min<std::size_t>(positions_max - begin, page_tokens_ - 1);
@@ -168,39 +168,39 @@ uint32_t PageCache::find_snapshot(PageTables& tables, const ContentRun& content,
                                                 : partial_page(parent, content.part(begin, found->positions));
         if (found->positions > 0 && !page)
             continue;
-        share_pages(tables, std::span(chain.hashes).first(pages), position);
+        share_pages(held, std::span(chain.hashes).first(pages), position);
         if (page)
-            share_page(tables, *page);
-        slots_.use(tables.recurrent, found->slot, position);
+            share_page(held, *page);
+        slots_.use(held.recurrent, found->slot, position);
         return position;
     }
     return 0;
 }
 
-uint32_t PageCache::count_missing(uint32_t group, const PageTables& tables, uint32_t first,
-                                  uint32_t end) const {
-    const std::vector<PageId>& table = tables.groups[group];
+uint32_t StateCache::count_missing(uint32_t group, const HeldState& held, uint32_t first,
+                                   uint32_t end) const {
+    const std::vector<PageId>& table = held.groups[group];
     uint32_t missing = 0;
     for (uint32_t i = first; i < end; ++i)
         missing += i >= table.size() || !pools_[group].is_exclusive(table[i]) ? 1 : 0;
     return missing;
 }
 
-bool PageCache::reserve(PageTables& tables, uint32_t begin, uint32_t end, uint32_t spare,
-                        std::vector<PageCopy>& copies) {
+bool StateCache::reserve(HeldState& held, uint32_t begin, uint32_t end, uint32_t spare,
+                         std::vector<PageCopy>& copies) {
     const uint32_t first_page = begin / page_tokens_;
     for (uint32_t group = 0; group < pools_.size(); ++group) {
         const uint32_t end_page = divide_up(reserved_end(group, begin, end), page_tokens_);
-        const uint32_t missing = count_missing(group, tables, first_page, end_page);
+        const uint32_t missing = count_missing(group, held, first_page, end_page);
         if (missing > 0 && uint64_t{missing} + spare > pools_[group].available())
             return false;
     }
-    if (!slots_.reserve(tables.recurrent))
+    if (!slots_.reserve(held.recurrent))
         return false;
-    tables.hashes.resize(std::min<std::size_t>(tables.hashes.size(), first_page));
+    held.hashes.resize(std::min<std::size_t>(held.hashes.size(), first_page));
     for (uint32_t group = 0; group < pools_.size(); ++group) {
         PagePool& pool = pools_[group];
-        std::vector<PageId>& table = tables.groups[group];
+        std::vector<PageId>& table = held.groups[group];
         const uint32_t end_page = divide_up(reserved_end(group, begin, end), page_tokens_);
         for (uint32_t i = first_page; i < end_page; ++i) {
             if (i < table.size() && pool.is_exclusive(table[i]))
@@ -219,123 +219,122 @@ bool PageCache::reserve(PageTables& tables, uint32_t begin, uint32_t end, uint32
     return true;
 }
 
-void PageCache::advance(PageTables& tables, uint32_t position) {
+void StateCache::advance(HeldState& held, uint32_t position) {
     for (std::size_t group = 0; group < pools_.size(); ++group) {
-        std::vector<PageId>& table = tables.groups[group];
+        std::vector<PageId>& table = held.groups[group];
         const auto end = std::min<std::size_t>(first_needed(group, position), table.size());
-        for (uint32_t& page = tables.first_held[group]; page < end; ++page) {
+        for (uint32_t& page = held.first_held[group]; page < end; ++page) {
             pools_[group].release(table[page], PagePool::Eviction::early);
             table[page] = no_page;
         }
     }
 }
 
-void PageCache::publish(PageTables& tables, const ContentRun& content, uint32_t positions) {
-    for (std::size_t i = tables.hashes.size(); (i + 1) * page_tokens_ <= positions; ++i) {
-        const PageHash& parent = i == 0 ? tables.root : tables.hashes.back();
+void StateCache::publish(HeldState& held, const ContentRun& content, uint32_t positions) {
+    for (std::size_t i = held.hashes.size(); (i + 1) * page_tokens_ <= positions; ++i) {
+        const PageHash& parent = i == 0 ? held.root : held.hashes.back();
         const ContentRun run = content.part(i * page_tokens_, page_tokens_);
         const PageHash hash = page_hash(key_, parent, run);
-        publish_page(tables, i, hash, run);
-        tables.hashes.push_back(hash);
+        publish_page(held, i, hash, run);
+        held.hashes.push_back(hash);
     }
 }
 
-void PageCache::publish_all(PageTables& tables, const ContentRun& content, uint32_t positions) {
-    publish(tables, content, positions);
-    const uint32_t state_position = tables.recurrent.position;
+void StateCache::publish_all(HeldState& held, const ContentRun& content, uint32_t positions) {
+    publish(held, content, positions);
+    const uint32_t state_position = held.recurrent.position;
     if (state_position > 0 && state_position <= positions)
-        slots_.publish(tables.recurrent, parent_at(tables, state_position), rest_at(content, state_position));
+        slots_.publish(held.recurrent, parent_at(held, state_position), rest_at(content, state_position));
     const uint32_t rest = positions % page_tokens_;
     const std::size_t page = positions / page_tokens_;
-    if (rest == 0 || tables.hashes.size() != page)
+    if (rest == 0 || held.hashes.size() != page)
         return;
-    const PageHash& parent = page == 0 ? tables.root : tables.hashes.back();
+    const PageHash& parent = page == 0 ? held.root : held.hashes.back();
     const ContentRun run = content.part(page * page_tokens_, rest);
-    publish_page(tables, page, page_hash(key_, parent, run), run);
+    publish_page(held, page, page_hash(key_, parent, run), run);
 }
 
 /// Hash of the full pages before `position`, which are published.
-const PageHash& PageCache::parent_at(const PageTables& tables, uint32_t position) const {
-    return position < page_tokens_ ? tables.root : tables.hashes[position / page_tokens_ - 1];
+const PageHash& StateCache::parent_at(const HeldState& held, uint32_t position) const {
+    return position < page_tokens_ ? held.root : held.hashes[position / page_tokens_ - 1];
 }
 
 /// Content of the last page before `position`, if it is not full.
-ContentRun PageCache::rest_at(const ContentRun& content, uint32_t position) const {
+ContentRun StateCache::rest_at(const ContentRun& content, uint32_t position) const {
     const uint32_t begin = position / page_tokens_ * page_tokens_;
     return content.part(begin, position - begin);
 }
 
-void PageCache::snapshot(PageTables& tables, const ContentRun& content) {
-    const uint32_t position = tables.recurrent.position;
-    publish(tables, content, position);
-    slots_.snapshot(tables.recurrent, parent_at(tables, position), rest_at(content, position));
+void StateCache::snapshot(HeldState& held, const ContentRun& content) {
+    const uint32_t position = held.recurrent.position;
+    publish(held, content, position);
+    slots_.snapshot(held.recurrent, parent_at(held, position), rest_at(content, position));
 }
 
-void PageCache::publish_page(PageTables& tables, std::size_t page, const PageHash& hash,
-                             const ContentRun& run) {
+void StateCache::publish_page(HeldState& held, std::size_t page, const PageHash& hash,
+                              const ContentRun& run) {
     for (std::size_t group = 0; group < pools_.size(); ++group) {
-        const PageId id = tables.groups[group][page];
+        const PageId id = held.groups[group][page];
         if (id != no_page && pools_[group].is_exclusive(id)) // one of a fork's shared pages is enough
             pools_[group].publish(id, hash);
     }
-    branches_.add(page == 0 ? tables.root : tables.hashes[page - 1], hash, run);
+    branches_.add(page == 0 ? held.root : held.hashes[page - 1], hash, run);
     if (branches_.size() > branches_per_page_max * page_count_max_)
         branches_.prune([this](const PageHash& known) { return is_published(known); });
 }
 
-void PageCache::invalidate(const PageTables& tables) {
+void StateCache::invalidate(const HeldState& held) {
     for (std::size_t group = 0; group < pools_.size(); ++group) {
-        for (const PageId page : tables.held(group))
+        for (const PageId page : held.pages_of(group))
             pools_[group].invalidate(page);
-        for (std::size_t i = 0; i < std::min<std::size_t>(tables.first_held[group], tables.hashes.size());
-             ++i) {
-            if (const auto passed = pools_[group].find(tables.hashes[i]))
+        for (std::size_t i = 0; i < std::min<std::size_t>(held.first_held[group], held.hashes.size()); ++i) {
+            if (const auto passed = pools_[group].find(held.hashes[i]))
                 pools_[group].invalidate(*passed);
         }
     }
-    slots_.invalidate(tables.recurrent);
+    slots_.invalidate(held.recurrent);
 }
 
-void PageCache::release(PageTables& tables) {
-    truncate(tables, 0);
-    slots_.release(tables.recurrent);
+void StateCache::release(HeldState& held) {
+    truncate(held, 0);
+    slots_.release(held.recurrent);
 }
 
-PageTables PageCache::fork(const PageTables& tables) {
+HeldState StateCache::fork(const HeldState& held) {
     for (std::size_t group = 0; group < pools_.size(); ++group) {
-        for (const PageId page : tables.held(group))
+        for (const PageId page : held.pages_of(group))
             pools_[group].retain(page);
     }
-    PageTables copy = tables;
-    copy.recurrent = slots_.fork(tables.recurrent);
+    HeldState copy = held;
+    copy.recurrent = slots_.fork(held.recurrent);
     return copy;
 }
 
 /// Releases the pages after the first `positions` positions.
-void PageCache::truncate(PageTables& tables, uint32_t positions) {
+void StateCache::truncate(HeldState& held, uint32_t positions) {
     const std::size_t pages = divide_up(positions, page_tokens_);
     for (std::size_t group = 0; group < pools_.size(); ++group) {
-        std::vector<PageId>& table = tables.groups[group];
+        std::vector<PageId>& table = held.groups[group];
         for (; table.size() > pages; table.pop_back()) {
             if (table.back() != no_page)
                 pools_[group].release(table.back());
         } // last page first: a page without its parents is useless
-        tables.first_held[group] = std::min(tables.first_held[group], static_cast<uint32_t>(table.size()));
+        held.first_held[group] = std::min(held.first_held[group], static_cast<uint32_t>(table.size()));
     }
-    tables.hashes.resize(std::min<std::size_t>(tables.hashes.size(), positions / page_tokens_));
+    held.hashes.resize(std::min<std::size_t>(held.hashes.size(), positions / page_tokens_));
 }
 
-void PageCache::end_batch() {
+void StateCache::end_batch() {
     for (const CopySource& source : copy_sources_)
         pools_[source.group].release(source.page);
     copy_sources_.clear();
 }
 
-Status PageCache::verify(std::span<const PageTables* const> tables) const {
+Status StateCache::verify(std::span<const HeldState* const> held) const {
     for (std::size_t group = 0; group < pools_.size(); ++group) {
         std::vector<uint32_t> references(pools_[group].page_count());
-        for (const PageTables* one : tables) {
-            for (const PageId page : one->held(group))
+        for (const HeldState* one : held) {
+            for (const PageId page : one->pages_of(group))
                 ++references[page];
         }
         for (const CopySource& source : copy_sources_)
@@ -343,10 +342,10 @@ Status PageCache::verify(std::span<const PageTables* const> tables) const {
         if (const Status status = pools_[group].verify(references); !status)
             return status.error().while_doing(fmt::format("cache group {}", group));
     }
-    std::vector<const HeldSlot*> held;
-    for (const PageTables* one : tables)
-        held.push_back(&one->recurrent);
-    if (const Status status = slots_.verify(held); !status)
+    std::vector<const HeldSlot*> slots;
+    for (const HeldState* one : held)
+        slots.push_back(&one->recurrent);
+    if (const Status status = slots_.verify(slots); !status)
         return status.error().while_doing("slots of recurrent state");
     return {};
 }
