@@ -5,10 +5,11 @@
 #include "core/kernels/short_convolution.hpp"
 #include "core/model/config.hpp"
 
-#include <array>
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 namespace etna::model {
 
@@ -21,20 +22,17 @@ struct DeltaNetState {
 /// What a layer remembers: keys and values by page, or states by slot. Each mixer names its alternative.
 using LayerState = std::variant<kernels::LayerCache, DeltaNetState>;
 
-/// Bytes of one slot of a layer with a gated delta net, in a buffer each.
-struct DeltaNetBytes {
-    uint64_t state = 0;   ///< copied with a slot
-    uint64_t ring = 0;    ///< copied with a slot
-    uint64_t pending = 0; ///< of the last step's rows, which a copy leaves out
-
-    [[nodiscard]] uint64_t sum() const { return state + ring + pending; }
+/// A buffer of a recurrent layer's states.
+struct StatePart {
+    std::string_view name; ///< static
+    uint64_t slot_bytes = 0;
+    bool is_copied = true; ///< with a slot, in which nothing is pending
 };
 
-inline DeltaNetBytes slot_bytes(const DeltaNetConfig& net) {
-    const uint64_t ring_length = kernels::convolution_ring_length(net.convolution_width);
-    return {.state = kernels::delta_state_bytes(net.shape),
-            .ring = ring_length * net.shape.qkv_columns() * sizeof(float),
-            .pending = kernels::delta_pending_bytes(net.shape)};
-}
+/// The buffers of a layer's states; none if the layer has keys and values instead.
+std::vector<StatePart> state_parts(const LayerConfig& layer);
+
+/// The states of a layer in `slots` slots. `buffers` are those of state_parts(), which are not none.
+LayerState slot_state(const LayerConfig& layer, std::span<const vk::Range> buffers, uint32_t slots);
 
 } // namespace etna::model

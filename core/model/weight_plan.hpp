@@ -27,8 +27,8 @@ struct PlannedTensor {
     uint32_t rows = 1;  ///< of each
     uint32_t columns = 0;
     const gguf::Tensor* tensor = nullptr; ///< borrowed from the gguf::File
-    uint64_t offset = 0;                  ///< of the tensor's first row of it, in the tensor's bytes
-    uint32_t first_row = 0;               ///< of a part of a large matrix, within the matrix
+    uint64_t offset = 0;                  ///< of the matrix's first row in the tensor's bytes
+    uint32_t first_row = 0;               ///< within the matrix, of a part of a large one
     uint32_t run_rows = 0;       ///< its rows lie in the tensor in runs of this many; 0: they are neighbours
     uint32_t run_stride = 0;     ///< rows from the beginning of a run to that of the next
     uint64_t row_bytes = 0;      ///< in the file

@@ -170,6 +170,76 @@ TEST_CASE("layers with a window get pages for windows, not for the context") {
     CHECK(plan_gemma3({.context_tokens = 512})->limits.groups[1].page_count == 16); // shorter than a window
 }
 
+namespace {
+
+/// The shape of Qwen3.5 0.8B: 18 of 24 layers have a gated delta net of 16 heads of 128, the others attention
+/// with 2 KV heads of 256: a page takes 64 KiB a layer in F16.
+model::Config qwen35_08b() {
+    model::Config shape = config();
+    shape.architecture = "qwen35";
+    const model::DeltaNetConfig net{
+        .shape = {.key_heads = 16, .value_heads = 16, .key_dim = 128, .value_dim = 128},
+        .convolution_width = 4};
+    shape.layers.assign(24, {.mixer = net, .feed_forward = 3584});
+    for (uint32_t layer = 3; layer < 24; layer += 4)
+        shape.layers[layer].mixer = model::AttentionConfig{.q_heads = 8, .kv_heads = 2, .head_dim = 256};
+    shape.context = 262144;
+    return shape;
+}
+
+Result<engine::DevicePlan> plan_qwen35(const DeviceSizes& sizes, uint64_t free_bytes = 64 * gibibyte) {
+    kernels::PlanTarget target;
+    target.profile.type = vk::DeviceType::discrete;
+    return engine::plan_device("m.gguf", qwen35_08b(), target, sizes, 0,
+                               {.free_bytes = free_bytes, .total_bytes = free_bytes});
+}
+
+// 1 MiB of state, a ring of 16 inputs of 6144 channels, two halves of 9 pending rows of 2048 + 2048 + 16
+// numbers.
+constexpr uint64_t layer_slot_bytes = mebibyte + uint64_t{16} * 6144 * 4 + uint64_t{2} * 9 * 4112 * 4;
+constexpr uint64_t slot_bytes = 18 * layer_slot_bytes;
+
+} // namespace
+
+TEST_CASE("recurrent layers have states of running and of earlier sequences, and no pages") {
+    const auto made = plan_qwen35({.context_tokens = 32768, .sequences_max = 16});
+    REQUIRE(made);
+    CHECK(check(made->limits));
+    CHECK(made->limits.groups.size() == 1);
+    CHECK(made->limits.pending_rows_max == 9);
+    CHECK(made->limits.sequences_max == 16);
+    CHECK(made->cache_bytes == 1024 * 6 * 64 * kibibyte);
+    // An eighth of the cache holds states of earlier sequences.
+    CHECK(made->limits.state_slots == 16 + made->cache_bytes / 8 / slot_bytes);
+    CHECK(made->state_bytes == made->limits.state_slots * slot_bytes);
+    CHECK(plan_qwen35({.context_tokens = 32})->limits.state_slots == 64 + 1);
+    const auto more = plan_qwen35({.context_tokens = 32768, .state_cache_bytes = 10 * slot_bytes + 5});
+    CHECK(more->limits.state_slots == 64 + 10);
+    const auto plain = plan({}, 4 * gibibyte);
+    CHECK(plain->limits.state_slots == 0);
+    CHECK(plain->limits.pending_rows_max == 0);
+    CHECK(plain->state_bytes == 0);
+}
+
+TEST_CASE("fewer sequences run together if their states take over a quarter of the memory") {
+    const auto made = plan_qwen35({.sequences_max = 64}, 4 * gibibyte);
+    REQUIRE(made);
+    CHECK(check(made->limits));
+    const uint64_t room = made->state_bytes + made->cache_bytes;
+    CHECK(made->limits.sequences_max < 64);
+    CHECK(made->limits.sequences_max * slot_bytes <= room / 3);
+    CHECK((made->limits.sequences_max + 1) * slot_bytes >= room / 5);
+    CHECK(made->limits.context_tokens < 262144); // capped by what is left
+    CHECK(made->weight_bytes + made->workspace_bytes + room <= 4 * gibibyte);
+}
+
+TEST_CASE("states that do not fit are an error") {
+    const auto made = plan_qwen35({.state_cache_bytes = 8 * gibibyte}, 4 * gibibyte);
+    REQUIRE(!made);
+    CHECK(made.error().kind == ErrorKind::out_of_memory);
+    CHECK(made.error().message.starts_with("m.gguf: the state of its recurrent layers needs"));
+}
+
 TEST_CASE("a given memory is divided between full and windowed layers") {
     const auto made = plan_gemma3({.context_tokens = 32768, .kv_memory_bytes = 8 * gibibyte});
     REQUIRE(made);

@@ -46,9 +46,9 @@ Status DeviceModel::create_states(kernels::CacheFormats formats) {
     const std::vector<model::LayerConfig>& layers = model_.config().layers;
     for (uint32_t layer = 0; layer < layers.size(); ++layer) {
         if (const model::AttentionConfig* attention = layers[layer].attention()) {
-            ETNA_CHECK(create_state(*attention, layer, formats));
+            ETNA_CHECK(create_cache(*attention, layer, formats));
         } else {
-            ETNA_CHECK(create_state(*layers[layer].delta_net(), layer));
+            ETNA_CHECK(create_slots(layer));
         }
     }
     return {};
@@ -59,13 +59,13 @@ Result<vk::Buffer> DeviceModel::create_buffer(uint32_t layer, std::string_view w
                               fmt::format("layer {} {}", layer, what));
 }
 
-Status DeviceModel::create_state(const model::AttentionConfig& attention, uint32_t layer,
+Status DeviceModel::create_cache(const model::AttentionConfig& attention, uint32_t layer,
                                  kernels::CacheFormats formats) {
     const uint32_t pages = limits_.groups[attention.group].page_count;
     const auto bytes = [&](kernels::CacheFormat format) {
         return kernels::layer_cache_bytes(format, pages, attention.kv_heads, attention.head_dim);
     };
-    CacheBuffers buffers;
+    LayerBuffers buffers;
     ETNA_TRY(buffers.keys, create_buffer(layer, "keys", bytes(formats.keys)));
     ETNA_TRY(buffers.values, create_buffer(layer, "values", bytes(formats.values)));
     states_.emplace_back(kernels::LayerCache{.formats = formats,
@@ -74,23 +74,21 @@ Status DeviceModel::create_state(const model::AttentionConfig& attention, uint32
                                              .pages = pages,
                                              .keys = buffers.keys.range(),
                                              .values = buffers.values.range()});
-    state_buffers_.emplace_back(std::move(buffers));
+    buffers_.push_back(std::move(buffers));
     return {};
 }
 
-Status DeviceModel::create_state(const model::DeltaNetConfig& net, uint32_t layer) {
-    const uint32_t slots = limits_.state_slots;
-    const model::DeltaNetBytes bytes = model::slot_bytes(net);
-    DeltaNetBuffers buffers;
-    ETNA_TRY(buffers.states, create_buffer(layer, "delta states", slots * bytes.state));
-    ETNA_TRY(buffers.ring, create_buffer(layer, "convolution ring", slots * bytes.ring));
-    ETNA_TRY(buffers.pending, create_buffer(layer, "pending rows", slots * bytes.pending));
-    states_.emplace_back(model::DeltaNetState{
-        .delta = {.states = buffers.states.range(), .pending = buffers.pending.range(), .slots = slots},
-        .ring = {.range = buffers.ring.range(),
-                 .slots = slots,
-                 .length = kernels::convolution_ring_length(net.convolution_width)}});
-    state_buffers_.emplace_back(std::move(buffers));
+Status DeviceModel::create_slots(uint32_t layer) {
+    const model::LayerConfig& config = model_.config().layers[layer];
+    LayerBuffers buffers;
+    std::vector<vk::Range> ranges;
+    for (const model::StatePart& part : model::state_parts(config)) {
+        ETNA_TRY(vk::Buffer buffer, create_buffer(layer, part.name, limits_.state_slots * part.slot_bytes));
+        ranges.push_back(buffer.range());
+        buffers.states.push_back(std::move(buffer));
+    }
+    states_.push_back(model::slot_state(config, ranges, limits_.state_slots));
+    buffers_.push_back(std::move(buffers));
     return {};
 }
 
@@ -101,32 +99,29 @@ void DeviceModel::copy_pages(vk::Recorder& recorder, const Batch& batch) const {
             const model::AttentionConfig* attention = layers[i].attention();
             if (attention == nullptr || attention->group != copy.group)
                 continue;
-            const auto& buffers = std::get<CacheBuffers>(state_buffers_[i]);
             const auto& cache = std::get<kernels::LayerCache>(states_[i]);
             const auto copy_page = [&](const vk::Buffer& buffer, kernels::CacheFormat format) {
                 const uint64_t bytes = kernels::layer_cache_bytes(format, 1, cache.kv_heads, cache.head_dim);
                 recorder.copy(buffer, copy.from * bytes, buffer, copy.to * bytes, bytes);
             };
-            copy_page(buffers.keys, cache.formats.keys);
-            copy_page(buffers.values, cache.formats.values);
+            copy_page(buffers_[i].keys, cache.formats.keys);
+            copy_page(buffers_[i].values, cache.formats.values);
         }
     }
 }
 
 void DeviceModel::copy_states(vk::Recorder& recorder, const Batch& batch) const {
-    const std::vector<model::LayerConfig>& layers = model_.config().layers;
-    for (const StateCopy& copy : batch.state_copies) {
-        for (std::size_t i = 0; i < layers.size(); ++i) {
-            const model::DeltaNetConfig* net = layers[i].delta_net();
-            if (net == nullptr)
+    if (batch.state_copies.empty())
+        return;
+    for (std::size_t i = 0; i < buffers_.size(); ++i) {
+        const std::vector<model::StatePart> parts = model::state_parts(model_.config().layers[i]);
+        for (std::size_t k = 0; k < parts.size(); ++k) {
+            if (!parts[k].is_copied)
                 continue;
-            const auto& buffers = std::get<DeltaNetBuffers>(state_buffers_[i]);
-            const auto copy_slot = [&](const vk::Buffer& buffer, uint64_t bytes) {
+            const vk::Buffer& buffer = buffers_[i].states[k];
+            const uint64_t bytes = parts[k].slot_bytes;
+            for (const StateCopy& copy : batch.state_copies)
                 recorder.copy(buffer, copy.from * bytes, buffer, copy.to * bytes, bytes);
-            };
-            const model::DeltaNetBytes bytes = model::slot_bytes(*net);
-            copy_slot(buffers.states, bytes.state);
-            copy_slot(buffers.ring, bytes.ring);
         }
     }
 }

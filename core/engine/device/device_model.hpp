@@ -20,7 +20,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 namespace etna::engine {
@@ -66,27 +65,21 @@ public:
     [[nodiscard]] uint32_t rotary_dims() const { return model_.config().rotary_dims_max(); }
 
 private:
-    /// One layer's keys and values.
-    struct CacheBuffers {
-        vk::Buffer keys;
-        vk::Buffer values;
+    /// The buffers of one layer.
+    struct LayerBuffers {
+        vk::Buffer keys;                ///< of attention
+        vk::Buffer values;              ///< of attention
+        std::vector<vk::Buffer> states; ///< of a recurrent layer, in the order of model::state_parts()
     };
-    /// The states of one layer's gated delta net.
-    struct DeltaNetBuffers {
-        vk::Buffer states;
-        vk::Buffer ring;
-        vk::Buffer pending;
-    };
-    using LayerBuffers = std::variant<CacheBuffers, DeltaNetBuffers>;
 
     DeviceModel(std::unique_ptr<kernels::Library> library, model::Model model, model::Workspace workspace,
                 const DevicePlan& plan);
     Status create_states(kernels::CacheFormats formats);
     [[nodiscard]] Result<vk::Buffer> create_buffer(uint32_t layer, std::string_view what,
                                                    uint64_t bytes) const;
-    Status create_state(const model::AttentionConfig& attention, uint32_t layer,
+    Status create_cache(const model::AttentionConfig& attention, uint32_t layer,
                         kernels::CacheFormats formats);
-    Status create_state(const model::DeltaNetConfig& net, uint32_t layer);
+    Status create_slots(uint32_t layer);
     void copy_states(vk::Recorder& recorder, const Batch& batch) const;
     void copy_pages(vk::Recorder& recorder, const Batch& batch) const;
     void copy_values(vk::Recorder& recorder, const Transfer& transfer) const;
@@ -97,8 +90,8 @@ private:
     Limits limits_;
     StepInputs inputs_; ///< borrows model_
     vk::Buffer input_buffer_;
-    std::vector<LayerBuffers> state_buffers_; ///< [layers]
-    std::vector<model::LayerState> states_;   ///< [layers]
+    std::vector<LayerBuffers> buffers_;     ///< [layers]
+    std::vector<model::LayerState> states_; ///< [layers]
 };
 
 } // namespace etna::engine

@@ -116,13 +116,10 @@ struct StateSizes {
     [[nodiscard]] static StateSizes of(const model::Config& config, const kernels::PlanTarget& target) {
         StateSizes sizes;
         for (const model::LayerConfig& layer : config.layers) {
-            const model::DeltaNetConfig* net = layer.delta_net();
-            if (net == nullptr)
-                continue;
-            const model::DeltaNetBytes bytes = model::slot_bytes(*net);
-            const uint64_t largest = std::max({bytes.state, bytes.ring, bytes.pending});
-            sizes.slot_bytes += bytes.sum();
-            sizes.slots_max = std::min(sizes.slots_max, (layer_bytes_max(target) - 1) / largest);
+            for (const model::StatePart& part : model::state_parts(layer)) {
+                sizes.slot_bytes += part.slot_bytes;
+                sizes.slots_max = std::min(sizes.slots_max, (layer_bytes_max(target) - 1) / part.slot_bytes);
+            }
         }
         return sizes;
     }

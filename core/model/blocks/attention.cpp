@@ -200,9 +200,10 @@ void record(const Recording& recording, const AttentionBlock& block, const kerne
     record_linear(recording, block.q, activations.hidden, activations.q, kernels::Store::replace);
     record_linear(recording, block.k, activations.hidden, activations.k, kernels::Store::replace);
     record_linear(recording, block.v, activations.hidden, activations.v, kernels::Store::replace);
-    if (block.gate)
+    if (block.gate) {
         record_linear(recording, *block.gate, activations.hidden, activations.attention_gate,
                       kernels::Store::replace);
+    }
     recorder.barrier();
     kernels::rotary_store(library, recorder,
                           {.rows = rows_of(inputs, 0, step.rows),
