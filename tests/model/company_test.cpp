@@ -156,6 +156,7 @@ TEST_CASE("the next turn computes new tokens only, and gives the bits of a full 
     for (const auto architecture : all_random_architectures) {
         INFO(to_string(architecture));
         ModelCase tested(model_of(architecture), {});
+        ModelCase other(model_of(architecture), {}); // does not overwrite the conversation's pages
         Company company(tested.executor());
         engine::Request turn = request_number(1);
         turn.kinds.assign(turn.prompt.size(), engine::RowKind::prefill);
@@ -168,7 +169,7 @@ TEST_CASE("the next turn computes new tokens only, and gives the bits of a full 
             const uint64_t new_tokens = i == 0 ? turn.prompt.size() : 7 + 1;
             CHECK(company.rows() - rows == new_tokens + 40 - 1);
             CHECK(received.cached_tokens == turn.prompt.size() - new_tokens);
-            check_equal(received, alone(tested.executor(), turn));
+            check_equal(received, alone(other.executor(), turn));
             for (const engine::TokenEvent& event : received.answers.at(0))
                 turn.prompt.push_back(event.token);
             turn.kinds.resize(turn.prompt.size(), engine::RowKind::decode);
