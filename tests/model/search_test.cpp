@@ -90,8 +90,6 @@ double best_score(const reference::ReferenceModel& twin, const std::vector<Token
 TEST_CASE("hypotheses have the same score on the device as on the CPU", "[device]") {
     constexpr uint32_t length = 5;
     for (const auto architecture : all_random_architectures) {
-        if (is_recurrent(architecture))
-            continue; // the scheduler assigns no state slots
         INFO(to_string(architecture));
         ModelCase tested(search_model(architecture), {});
         engine::Request request = {.prompt = random_tokens(40, search_vocabulary, 3), .max_tokens = length};
@@ -116,8 +114,6 @@ TEST_CASE("hypotheses have the same score on the device as on the CPU", "[device
 
 TEST_CASE("rows after drafts equal those of plain decoding, to the bit", "[device]") {
     for (const auto architecture : all_random_architectures) {
-        if (is_recurrent(architecture))
-            continue; // the scheduler assigns no state slots
         INFO(to_string(architecture));
         ModelCase tested(search_model(architecture), {});
         for (const float temperature : {0.0F, 1.3F}) {
