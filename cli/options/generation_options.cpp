@@ -154,6 +154,12 @@ constexpr std::array device_rows = {
            .range = {size_min_bytes, size_max_bytes},
            .default_text = "as the context needs",
            .description = "memory of the KV cache in bytes, or with K, M, G or T; powers of 1024"},
+    Option{.name = "state-cache",
+           .value = "SIZE",
+           .kind = Kind::size,
+           .range = {size_min_bytes, size_max_bytes},
+           .default_text = "an eighth of the KV cache",
+           .description = "memory for snapshots of recurrent layers, from which later prompts continue"},
     Option{.name = "plan-as",
            .value = "VENDOR",
            .kind = Kind::choice,
@@ -316,10 +322,12 @@ Result<ModelOptions> read_model(const OptionValues& values, std::string model) {
     options.chat_template = values.text("chat-template").value_or("");
     ETNA_TRY(const auto context_tokens, values.integer("ctx-size"));
     ETNA_TRY(const auto kv_memory_bytes, values.size_bytes("kv-memory"));
+    ETNA_TRY(const auto state_cache_bytes, values.size_bytes("state-cache"));
     ETNA_TRY(const auto plan_as, values.choice("plan-as"));
     options.executor.context_tokens = context_tokens.value_or(0);
     ETNA_CHECK(read_cache_types(values, options.executor));
     options.executor.kv_memory_bytes = kv_memory_bytes.value_or(0);
+    options.executor.state_cache_bytes = state_cache_bytes.value_or(0);
     options.executor.plan_as = plan_as.value_or("");
     options.executor.device = values.text("device").value_or("");
     ETNA_TRY(DraftOptions drafts, read_drafts(values));

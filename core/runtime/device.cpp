@@ -44,6 +44,7 @@ Result<engine::DeviceExecutorOptions> executor_options(const ExecutorOptions& op
     engine::DeviceExecutorOptions engine_options;
     engine_options.context_tokens = options.context_tokens;
     engine_options.kv_memory_bytes = options.kv_memory_bytes;
+    engine_options.state_cache_bytes = options.state_cache_bytes;
     engine_options.cache_formats = {.keys = format_of(options.key_type),
                                     .values = format_of(options.value_type)};
     engine_options.contexts = options.sequences_max;

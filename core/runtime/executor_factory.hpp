@@ -21,6 +21,7 @@ struct ExecutorOptions {
     KvType key_type = KvType::f16;
     KvType value_type = KvType::f16;
     uint64_t kv_memory_bytes = 0;       ///< 0: one context, more for several sequences if memory is plentiful
+    uint64_t state_cache_bytes = 0;     ///< for snapshots of recurrent layers; 0: an eighth of the KV cache
     uint32_t sequences_max = 1;         ///< maximum number of concurrent sequences
     uint32_t batch_tokens_max = 0;      ///< rows per step over all sequences; 0: 512, and 64 on a CPU
     uint32_t queue_max = 256;           ///< maximum number of waiting requests; more are refused
