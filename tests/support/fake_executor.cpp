@@ -43,6 +43,12 @@ engine::Limits fake_limits() {
             .groups = {{.page_count = 128}}};
 }
 
+FakeDevice::Clock::time_point FakeDevice::submit(Clock::duration duration) {
+    const std::scoped_lock lock(mutex_);
+    free_ = std::max(free_, Clock::now()) + duration;
+    return free_;
+}
+
 FakeExecutor::FakeExecutor(FakeOptions options)
     : options_(std::move(options)), model_{options_.limits.vocabulary, options_.scripts},
       slots_(options_.limits.slots) {
@@ -72,8 +78,7 @@ Result<engine::Ticket> FakeExecutor::submit(const engine::Batch& batch) {
         for (const auto& pages : view.pages)
             tables.emplace_back(pages.begin(), pages.end());
     }
-    device_free_ = std::max(device_free_, Clock::now()) + options_.step_delay;
-    submission.done = device_free_;
+    submission.done = options_.device->submit(options_.step_delay);
     submissions_.push_back(std::move(submission));
     return engine::Ticket{submissions_.back().ticket};
 }
@@ -106,6 +111,7 @@ Result<engine::Outputs> FakeExecutor::execute(const Submission& submission) {
     for (const engine::Row& row : submission.rows)
         ETNA_CHECK(write_row(row, submission.sequences[row.sequence]));
     engine::Outputs outputs;
+    outputs.device_ms = std::chrono::duration<double, std::milli>(options_.step_delay).count();
     for (const engine::Row& row : submission.rows) {
         if (row.output_kind == engine::OutputKind::none)
             continue;

@@ -40,10 +40,10 @@ struct Transfer {
 /// outlive the device. Belongs to one thread.
 class DeviceModel {
 public:
-    /// Takes ownership of `library`. Blocks until the weights are loaded. Errors: those of Model::load(),
+    /// Other models may share `library`. Blocks until the weights are loaded. Errors: those of Model::load(),
     /// out_of_memory.
     static Result<std::unique_ptr<DeviceModel>>
-    load(std::unique_ptr<kernels::Library> library, const gguf::File& file, const model::Blueprint& blueprint,
+    load(std::shared_ptr<kernels::Library> library, const gguf::File& file, const model::Blueprint& blueprint,
          const DevicePlan& plan, kernels::CacheFormats cache_formats, const model::Progress& progress);
 
     /// Packs and records a step: upload, page copies, forward pass, logits and hidden states to the host.
@@ -65,13 +65,13 @@ private:
         vk::Buffer values;
     };
 
-    DeviceModel(std::unique_ptr<kernels::Library> library, model::Model model, model::Workspace workspace,
+    DeviceModel(std::shared_ptr<kernels::Library> library, model::Model model, model::Workspace workspace,
                 const DevicePlan& plan);
     Status create_cache(const DevicePlan& plan, kernels::CacheFormats formats);
     void copy_pages(vk::Recorder& recorder, const Batch& batch) const;
     void copy_values(vk::Recorder& recorder, const Transfer& transfer) const;
 
-    std::unique_ptr<kernels::Library> library_;
+    std::shared_ptr<kernels::Library> library_;
     model::Model model_;
     model::Workspace workspace_;
     Limits limits_;
