@@ -1,6 +1,6 @@
 #include "cli/environment.hpp"
 #include "cli/terminal/diagnostics.hpp"
-#include "core/runtime/device.hpp"
+#include "core/runtime/runtime.hpp"
 
 #include <csignal>
 #include <cstdio>
@@ -148,12 +148,12 @@ Environment process_environment() {
     environment.output_is_terminal = ::isatty(STDOUT_FILENO) == 1;
     environment.error_is_terminal = ::isatty(STDERR_FILENO) == 1;
     environment.variables = variables();
-    const auto devices = std::make_shared<runtime::Devices>();
-    environment.executor_factory = [devices](const auto& file, const auto& options) {
-        return devices->load(file, options);
+    const auto runtime = std::make_shared<runtime::Runtime>();
+    environment.executor_factory = [runtime](const auto& file, const auto& options) {
+        return runtime->load(file, options);
     };
-    environment.device_lister = [devices](std::string_view device, const auto& cache_folder) {
-        return devices->list(device, cache_folder);
+    environment.device_lister = [runtime](std::string_view device, const auto& cache_folder) {
+        return runtime->list(device, cache_folder);
     };
     environment.watch_interrupts = watch_interrupts;
     environment.watch_end_signals = watch_end_signals;

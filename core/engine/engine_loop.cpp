@@ -112,6 +112,9 @@ void Engine::Loop::run() {
         failure = Error{ErrorKind::internal, fmt::format("the engine stopped: {}", exception.what())};
     }
     close(failure ? FinishReason::error : FinishReason::cancelled, failure);
+    // A failed engine gives its memory and its turn on the device back at once.
+    draft_model_.reset();
+    executor_.reset();
 }
 
 Status Engine::Loop::work() {
@@ -148,13 +151,14 @@ bool Engine::Loop::take_submissions() {
     return true;
 }
 
-/// Submits a batch if fewer than in_flight_max are in flight; waits for the oldest otherwise, or if nothing
-/// can run.
+/// Submits a batch if it is the executor's turn and fewer than in_flight_max are in flight; waits for the
+/// oldest otherwise, or if nothing can run.
 Status Engine::Loop::step() {
     workers_.begin_step();
     apply_backpressure();
     waits_for_signal_ = false;
-    if (in_flight_.size() < limits_.in_flight_max) {
+    // While other models have the device, outputs are read now and not after the next turn.
+    if (in_flight_.empty() || (in_flight_.size() < limits_.in_flight_max && executor_->has_turn())) {
         ETNA_TRY(const bool started, submit_batch());
         if (started && in_flight_.size() < limits_.in_flight_max)
             return {};

@@ -78,7 +78,7 @@ private:
     void deliver();
     void close(FinishReason reason, const std::optional<Error>& error);
 
-    const std::unique_ptr<Executor> executor_;
+    std::unique_ptr<Executor> executor_; ///< null once the thread has ended
     const Limits limits_;
     const uint32_t queue_max_;
     Scheduler scheduler_;

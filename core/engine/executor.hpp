@@ -76,6 +76,7 @@ struct RowOutput {
 
 struct Outputs {
     std::vector<RowOutput> rows; ///< one for each row with OutputKind != none, in batch order
+    double device_ms = 0;        ///< time that the device spent on this batch; 0 if it is unknown
 };
 
 /// Runs batches on a device, in order of submission. Not thread-safe: it belongs to one engine thread.
@@ -88,9 +89,13 @@ public:
 
     [[nodiscard]] virtual const Limits& limits() const = 0;
 
-    /// Checks the batch against the limits and starts it. Does not block while fewer than in_flight_max
-    /// submissions are unread. Errors: invalid_argument (a limit is violated; nothing was started), busy
-    /// (in_flight_max submissions are unread), out_of_memory, device_lost.
+    /// Whether submit() would start a batch at once. False while models that share the device have their
+    /// turn.
+    [[nodiscard]] virtual bool has_turn() { return true; }
+
+    /// Checks the batch against the limits and starts it. Blocks until has_turn(), never for the
+    /// device to finish a batch of this executor. Errors: invalid_argument (a limit is violated; nothing was
+    /// started), busy (in_flight_max submissions are unread), out_of_memory, device_lost.
     virtual Result<Ticket> submit(const Batch& batch) = 0;
 
     /// Blocks until the submission is done and returns its outputs, once. Tickets must be waited for in

@@ -89,7 +89,9 @@ Result<Model> Model::load(const store::ModelSource& source, const LoadOptions& o
     ETNA_TRY(ChatFormats chat, ChatFormats::read(file, tokenizer, options.chat_template));
     // The draft model first, because the model's cache takes the remaining memory.
     ETNA_TRY(runtime::LoadedExecutor draft, load_draft(options.draft, tokenizer, options.executor, factory));
-    ETNA_TRY(runtime::LoadedExecutor loaded, factory(file, options.executor));
+    runtime::ExecutorOptions executor_options = options.executor;
+    executor_options.client = draft.client; // both belong to one engine, and so take turns as one
+    ETNA_TRY(runtime::LoadedExecutor loaded, factory(file, executor_options));
 
     Model model(std::move(tokenizer));
     model.name_ = source.name;

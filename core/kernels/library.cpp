@@ -1,7 +1,11 @@
 #include "core/kernels/library.hpp"
 
-#include <map>
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <deque>
 #include <mutex>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -43,6 +47,65 @@ Status usable(const shaders::Code& code, const vk::DeviceProfile& profile) {
     return {};
 }
 
+/// Pipelines by variant and specialisation constants. They are never removed, so that lookups need no lock:
+/// each dispatch of each model of the device makes one. Thread-safe.
+class PipelineTable {
+public:
+    /// Null if there is none.
+    [[nodiscard]] const vk::Pipeline* find(shaders::Variant variant,
+                                           std::span<const uint32_t> specialization) const {
+        const Entry* entry = head(variant).load(std::memory_order_acquire);
+        while (entry != nullptr && !std::ranges::equal(entry->specialization, specialization))
+            entry = entry->next;
+        return entry == nullptr ? nullptr : &entry->pipeline;
+    }
+
+    /// Returns the pipeline that another thread has inserted in the meantime, else the new one.
+    const vk::Pipeline* insert(shaders::Variant variant, std::span<const uint32_t> specialization,
+                               vk::Pipeline created) {
+        const std::scoped_lock lock(mutex_);
+        if (const vk::Pipeline* const found = find(variant, specialization); found != nullptr)
+            return found;
+        entries_.push_back({.variant = variant,
+                            .specialization = {specialization.begin(), specialization.end()},
+                            .pipeline = std::move(created),
+                            .next = head(variant).load(std::memory_order_relaxed)});
+        head(variant).store(&entries_.back(), std::memory_order_release);
+        return &entries_.back().pipeline;
+    }
+
+    [[nodiscard]] std::vector<CreatedPipeline> all() const {
+        const std::scoped_lock lock(mutex_);
+        std::vector<CreatedPipeline> created;
+        created.reserve(entries_.size());
+        for (const Entry& entry : entries_) {
+            created.push_back({.variant = entry.variant,
+                               .specialization = entry.specialization,
+                               .pipeline = &entry.pipeline});
+        }
+        std::ranges::sort(created, {},
+                          [](const auto& one) { return std::tie(one.variant, one.specialization); });
+        return created;
+    }
+
+private:
+    struct Entry {
+        shaders::Variant variant{};
+        std::vector<uint32_t> specialization;
+        vk::Pipeline pipeline;
+        const Entry* next = nullptr; ///< of the same variant
+    };
+    using Head = std::atomic<const Entry*>;
+    [[nodiscard]] const Head& head(shaders::Variant variant) const {
+        return heads_[static_cast<std::size_t>(variant)];
+    }
+    [[nodiscard]] Head& head(shaders::Variant variant) { return heads_[static_cast<std::size_t>(variant)]; }
+
+    std::array<Head, shaders::variant_count> heads_{}; ///< the newest entry of each variant
+    mutable std::mutex mutex_;                         ///< guards entries_, and serialises insert()
+    std::deque<Entry> entries_;                        ///< stable addresses
+};
+
 } // namespace
 
 Status usable(shaders::Variant variant, const vk::DeviceProfile& profile) {
@@ -50,13 +113,10 @@ Status usable(shaders::Variant variant, const vk::DeviceProfile& profile) {
 }
 
 struct Library::Impl {
-    using Key = std::pair<shaders::Variant, std::vector<uint32_t>>;
-
     vk::Device& device; // borrowed
     PlanTarget target;
     CodeSource code;
-    std::mutex mutex;
-    std::map<Key, vk::Pipeline> pipelines; // stable addresses
+    PipelineTable pipelines;
 
     Impl(vk::Device& used, PlanTarget plan, CodeSource source)
         : device(used), target(std::move(plan)), code(std::move(source)) {}
@@ -83,12 +143,8 @@ vk::Device& Library::device() const {
 Result<const vk::Pipeline*> Library::pipeline(shaders::Variant variant,
                                               std::span<const uint32_t> specialization,
                                               uint32_t push_constant_bytes) {
-    Impl::Key key(variant, {specialization.begin(), specialization.end()});
-    {
-        const std::scoped_lock lock(impl_->mutex);
-        if (const auto found = impl_->pipelines.find(key); found != impl_->pipelines.end())
-            return &found->second;
-    }
+    if (const vk::Pipeline* const found = impl_->pipelines.find(variant, specialization); found != nullptr)
+        return found;
     const shaders::Code& code = impl_->code(variant);
     ETNA_CHECK(usable(code, impl_->target.profile));
     ETNA_TRY(vk::Pipeline created,
@@ -96,16 +152,11 @@ Result<const vk::Pipeline*> Library::pipeline(shaders::Variant variant,
                                                   .code = code.words,
                                                   .specialization = specialization,
                                                   .push_constant_bytes = push_constant_bytes}));
-    const std::scoped_lock lock(impl_->mutex); // the first pipeline inserted wins
-    return &impl_->pipelines.emplace(std::move(key), std::move(created)).first->second;
+    return impl_->pipelines.insert(variant, specialization, std::move(created));
 }
 
 std::vector<CreatedPipeline> Library::created() const {
-    const std::scoped_lock lock(impl_->mutex);
-    std::vector<CreatedPipeline> all;
-    for (const auto& [key, pipeline] : impl_->pipelines)
-        all.push_back({.variant = key.first, .specialization = key.second, .pipeline = &pipeline});
-    return all;
+    return impl_->pipelines.all();
 }
 
 } // namespace etna::kernels

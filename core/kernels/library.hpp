@@ -59,8 +59,8 @@ struct CreatedPipeline {
     const vk::Pipeline* pipeline = nullptr;
 };
 
-/// The compiled kernels of one device. A pipeline is created on first request: a model requests all of its
-/// pipelines while it loads. Thread-safe.
+/// The compiled kernels of one device, shared by its models. A pipeline is created on first request: a model
+/// requests all of its pipelines while it loads. Thread-safe; requests for existing pipelines take no lock.
 class Library {
 public:
     /// `device` is borrowed and must outlive the library.
@@ -73,12 +73,12 @@ public:
     [[nodiscard]] vk::Device& device() const;
 
     /// The pipeline of a shader variant with these specialisation constants. Blocks while it compiles the
-    /// first time; other pipelines can compile concurrently. Errors: unsupported (variant not in this build
-    /// or rejected by the driver), out_of_memory, device_lost.
+    /// first time; other pipelines can compile concurrently. Lives as long as the library. Errors:
+    /// unsupported (variant not in this build or rejected by the driver), out_of_memory, device_lost.
     Result<const vk::Pipeline*> pipeline(shaders::Variant variant, std::span<const uint32_t> specialization,
                                          uint32_t push_constant_bytes);
 
-    /// All pipelines requested until now, by variant.
+    /// All pipelines created until now, by variant.
     [[nodiscard]] std::vector<CreatedPipeline> created() const;
 
 private:

@@ -32,8 +32,8 @@ std::size_t kernels_left(const PlanTarget& target, const KernelScope& scope, con
 /// Runs each kernel that the device's plans choose within the scope, and that has no verdict in `known`, on a
 /// small problem of odd sizes, and compares with a host reference in double precision, within float rounding
 /// error. If one is wrong, its replacements are checked too. Returns `known` plus the new results; kernels
-/// not checked within `time_limit` are missing. Blocks; submits to the device, so no other thread may submit
-/// concurrently. Errors: out_of_memory, device_lost, internal.
+/// not checked within `time_limit` are missing. Blocks; submits to the device, which other threads may use.
+/// Errors: out_of_memory, device_lost, internal.
 Result<SelfCheckVerdict> self_check(vk::Device& device, const SelfCheckOptions& options);
 
 } // namespace etna::kernels

@@ -1,8 +1,6 @@
 #include "core/runtime/devices.hpp"
 
 #include "core/runtime/self_check.hpp"
-#include "core/vk/device.hpp"
-#include "core/vk/instance.hpp"
 
 #include <algorithm>
 #include <array>
@@ -56,15 +54,13 @@ SelfCheckReport report_of(const kernels::SelfCheckVerdict& verdict) {
 }
 
 /// Memory sizes need an open device; they stay 0 if it cannot be opened.
-void read_memory(vk::Instance& instance, const vk::PhysicalDevice& physical, DeviceReport& report) {
-    const auto device = vk::Device::create(instance, physical);
-    if (!device) {
-        report.missing = device.error().message;
+void add_memory(const Result<vk::MemoryState>& memory, DeviceReport& report) {
+    if (!memory) {
+        report.missing = memory.error().message;
         return;
     }
-    const vk::MemoryState memory = (*device)->memory();
-    report.free_bytes = memory.free_bytes;
-    report.total_bytes = memory.total_bytes;
+    report.free_bytes = memory->free_bytes;
+    report.total_bytes = memory->total_bytes;
 }
 
 } // namespace
@@ -92,9 +88,9 @@ std::vector<Shortfall> shortfalls_of(const vk::DeviceProfile& profile) {
     return shortfalls;
 }
 
-Result<DeviceReports> list_devices(vk::Instance& instance, std::string_view selector,
-                                   const std::filesystem::path& cache_folder) {
-    const std::vector<vk::PhysicalDevice>& devices = instance.devices();
+Result<DeviceReports> list_devices(const std::vector<vk::PhysicalDevice>& devices, std::string_view selector,
+                                   const std::filesystem::path& cache_folder,
+                                   const MemoryReader& read_memory) {
     std::optional<uint32_t> chosen;
     if (auto found = vk::select_device(devices, selector)) {
         chosen = found->index;
@@ -118,7 +114,7 @@ Result<DeviceReports> list_devices(vk::Instance& instance, std::string_view sele
                             .is_chosen = device.index == chosen,
                             .reason = reason_for(device, devices, chosen, selector)};
         if (device.missing.empty())
-            read_memory(instance, device, report);
+            add_memory(read_memory(device), report);
         reports.push_back(std::move(report));
     }
     return reports;

@@ -2,6 +2,8 @@
 
 #include "core/base/result.hpp"
 #include "core/kernels/kernel_choices.hpp"
+#include "core/vk/device.hpp"
+#include "core/vk/instance.hpp"
 #include "core/vk/profile.hpp"
 
 #include <cstdint>
@@ -10,10 +12,6 @@
 #include <string>
 #include <string_view>
 #include <vector>
-
-namespace etna::vk {
-class Instance;
-}
 
 namespace etna::runtime {
 
@@ -53,10 +51,14 @@ using DeviceReports = std::vector<DeviceReport>;
 using DeviceLister = std::function<Result<DeviceReports>(std::string_view selector,
                                                          const std::filesystem::path& cache_folder)>;
 
-/// Reports on every device of the instance; opens each one briefly to read its free memory. Blocking. Errors:
+/// Opens a device if necessary, and returns its memory.
+using MemoryReader = std::function<Result<vk::MemoryState>(const vk::PhysicalDevice&)>;
+
+/// Reports on the devices of an instance; `read_memory` is called for each usable one. Blocking. Errors:
 /// not_found and invalid_argument (the selector).
-Result<DeviceReports> list_devices(vk::Instance& instance, std::string_view selector,
-                                   const std::filesystem::path& cache_folder);
+Result<DeviceReports> list_devices(const std::vector<vk::PhysicalDevice>& devices, std::string_view selector,
+                                   const std::filesystem::path& cache_folder,
+                                   const MemoryReader& read_memory);
 
 /// Lists the missing features that slow a device down. Pure.
 std::vector<Shortfall> shortfalls_of(const vk::DeviceProfile& profile);

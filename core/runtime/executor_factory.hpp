@@ -3,6 +3,7 @@
 #include "core/base/result.hpp"
 #include "core/engine/executor.hpp"
 #include "core/gguf/file.hpp"
+#include "core/runtime/device_turns.hpp"
 
 #include <cstdint>
 #include <filesystem>
@@ -28,6 +29,9 @@ struct ExecutorOptions {
     std::string device;                 ///< index, UUID or part of a name; empty: the best device
     std::filesystem::path cache_folder; ///< for compiled kernels; empty: no cache
     std::string plan_as;                ///< vendor to select kernels for; empty: the device's own
+    /// Client that takes turns on the device for this model: LoadedExecutor::client of its draft model. Null,
+    /// or of another device: a new one.
+    std::shared_ptr<DeviceClient> client;
     /// Called on the loading thread while weights are uploaded; may be empty.
     std::function<void(uint64_t done_bytes, uint64_t total_bytes)> progress;
 };
@@ -41,6 +45,7 @@ struct DeviceMemory {
 /// An executor and the device that it uses.
 struct LoadedExecutor {
     std::shared_ptr<void> device; ///< owns the objects that the executor borrows; released after it
+    std::shared_ptr<DeviceClient> client = {}; ///< takes turns on the device for the executor; may be null
     std::unique_ptr<engine::Executor> executor;
     std::string device_name;                   ///< for display
     bool on_cpu = false;                       ///< a software device, because no GPU was found

@@ -42,7 +42,7 @@ Result<Allocation> allocate(Device::Impl& device, MemoryDomain memory,
     auto allocation = device.allocator->allocate(memory, requirements);
     if (allocation || !device.timeline.has_retired())
         return allocation;
-    ETNA_CHECK(device.timeline.wait(device.timeline.submitted()));
+    ETNA_CHECK(device.wait_for_submissions());
     device.collect();
     return device.allocator->allocate(memory, requirements);
 }

@@ -6,6 +6,7 @@
 #include "core/vk/loader.hpp"
 #include "core/vk/physical_device.hpp"
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -76,6 +77,22 @@ Device::Impl::~Impl() {
     device.functions.vkDeviceWaitIdle(device.handle);
     timeline.release_all();
     device.functions.vkDestroyPipelineCache(device.handle, pipeline_cache, nullptr);
+}
+
+Status Device::Impl::wait_for_submissions() {
+    uint64_t value = 0;
+    {
+        // Without the lock a submission could be counted that fails and then never completes.
+        const std::scoped_lock lock(queue_mutex);
+        value = timeline.submitted();
+    }
+    return noting_loss(timeline.wait(value));
+}
+
+Status Device::Impl::noting_loss(Status status) {
+    if (!status && status.error().kind == ErrorKind::device_lost)
+        is_lost = true;
+    return status;
 }
 
 void Device::Impl::collect() {
@@ -162,6 +179,7 @@ Result<uint64_t> Device::submit(CommandBuffer commands) {
     if (!commands.impl_ || commands.impl_->device != impl_.get())
         return invalid_argument("commands are submitted twice, or to a device that did not record them");
     impl_->collect();
+    const std::scoped_lock lock(impl_->queue_mutex);
     const uint64_t value = impl_->timeline.begin_submission();
     VkSemaphore semaphore = impl_->timeline.semaphore();
     VkTimelineSemaphoreSubmitInfo timeline{};
@@ -178,16 +196,24 @@ Result<uint64_t> Device::submit(CommandBuffer commands) {
     const VkResult submitted = impl_->device.functions.vkQueueSubmit(impl_->queue, 1, &info, VK_NULL_HANDLE);
     if (submitted != VK_SUCCESS) {
         impl_->timeline.cancel_submission();
-        return vulkan_error(submitted, "submitting work to the device");
+        return impl_->noting_loss(vulkan_error(submitted, "submitting work to the device")).error();
     }
     impl_->contexts->recycle_at(std::move(commands.impl_->context), value);
     return value;
 }
 
 Status Device::wait(uint64_t value) {
-    ETNA_CHECK(impl_->timeline.wait(value));
+    ETNA_CHECK(impl_->noting_loss(impl_->timeline.wait(value)));
     impl_->collect();
     return {};
+}
+
+double Device::busy_ms(uint64_t value) const {
+    return std::chrono::duration<double, std::milli>(impl_->timeline.busy(value)).count();
+}
+
+bool Device::is_lost() const {
+    return impl_->is_lost;
 }
 
 uint64_t Device::completed() const {

@@ -45,9 +45,13 @@ struct Timing {
     double microseconds = 0;
 };
 
-/// A logical device with one compute queue and one timeline. Must outlive everything created from it, and not
-/// its Instance. create/destroy of buffers and pipelines is thread-safe; submit and wait belong to one
-/// thread.
+/// A logical device with one compute queue and one timeline, shared by every user of the device. Must outlive
+/// everything created from it, and not its Instance.
+///
+/// Thread-safe: a model may load while others generate. Submissions run in the order of submit(). A mutex
+/// guards the queue during submit(); the allocator, the command contexts and the deferred releases have their
+/// own, and the driver locks its pipeline cache. Recording a command takes none of them. A Recorder and a
+/// CommandBuffer belong to one thread at a time; Buffers and Pipelines may be recorded by several.
 class Device {
 public:
     /// Errors: unsupported (below Vulkan 1.2 with bufferDeviceAddress and timeline semaphores: names the
@@ -67,7 +71,8 @@ public:
     /// Queries the driver and the operating system; too slow for the per-token path.
     [[nodiscard]] MemoryState memory() const;
 
-    /// Starts recorded work; returns the timeline value that marks its completion. Does not block.
+    /// Starts recorded work; returns the timeline value that marks its completion. Blocks only while another
+    /// thread submits.
     /// Errors: device_lost, out_of_memory, unsupported (opened for inspection).
     Result<uint64_t> submit(CommandBuffer commands);
 
@@ -76,6 +81,14 @@ public:
 
     /// Timeline value that the device has reached. Does not block.
     [[nodiscard]] uint64_t completed() const;
+
+    /// Returns the milliseconds that the device spent on a submission that was waited for, without those
+    /// before it: measured on the host, from submit() or the completion of the submission before, whichever
+    /// was later, to its completion. 0 if 64 others were started since.
+    [[nodiscard]] double busy_ms(uint64_t value) const;
+
+    /// Whether a submit() or wait() has failed with device_lost: the device must be opened again.
+    [[nodiscard]] bool is_lost() const;
 
     /// Timings of the newest completed submission that was recorded with timestamps; empty otherwise.
     [[nodiscard]] std::vector<Timing> timings() const;

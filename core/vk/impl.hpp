@@ -9,6 +9,7 @@
 #include "core/vk/recorder.hpp"
 #include "core/vk/timeline.hpp"
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -68,6 +69,8 @@ struct Device::Impl {
 
     LogicalDevice device; ///< first of the handles, so that it is destroyed last
     VkQueue queue = VK_NULL_HANDLE;
+    std::mutex queue_mutex; ///< guards `queue`, and orders the timeline's values as the submissions
+    std::atomic<bool> is_lost = false;
     Timeline timeline;
     std::optional<Allocator> allocator;
     std::optional<CommandContextPool> contexts;
@@ -78,6 +81,10 @@ struct Device::Impl {
     Impl& operator=(const Impl&) = delete;
     ~Impl();
 
+    /// Blocks until all submissions made so far have completed. Errors: device_lost.
+    Status wait_for_submissions();
+    /// Returns the status, and stores whether it says that the device is lost.
+    Status noting_loss(Status status);
     /// Releases resources of completed submissions.
     void collect();
     /// Names a Vulkan object in captures and validation messages, if VK_EXT_debug_utils is available.

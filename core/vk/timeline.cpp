@@ -2,6 +2,7 @@
 
 #include "core/vk/error.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <vector>
 
@@ -35,7 +36,14 @@ uint64_t Timeline::completed() const {
     return value;
 }
 
-Status Timeline::wait(uint64_t value) const {
+uint64_t Timeline::begin_submission() {
+    const uint64_t value = ++submitted_;
+    const std::scoped_lock lock(mutex_);
+    submissions_[value % timed_max] = {.value = value, .submitted = Clock::now()};
+    return value;
+}
+
+Status Timeline::wait(uint64_t value) {
     if (value > submitted_) {
         return invalid_argument(
             fmt::format("waiting for submission {}, but only {} were made", value, submitted_.load()));
@@ -44,13 +52,40 @@ Status Timeline::wait(uint64_t value) const {
     info.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO;
     info.semaphoreCount = 1;
     info.pSemaphores = &semaphore_;
-    info.pValues = &value;
-    VkResult waited = VK_TIMEOUT;
-    while (waited == VK_TIMEOUT)
-        waited = functions_->vkWaitSemaphores(device_, &info, std::numeric_limits<uint64_t>::max());
-    if (waited != VK_SUCCESS)
-        return vulkan_error(waited, "waiting for the device");
+    // Waking for each earlier submission gives each its own time, also if its thread notices it late.
+    uint64_t next = std::min(noted() + 1, value);
+    info.pValues = &next;
+    for (; next <= value; ++next) {
+        VkResult waited = VK_TIMEOUT;
+        while (waited == VK_TIMEOUT)
+            waited = functions_->vkWaitSemaphores(device_, &info, std::numeric_limits<uint64_t>::max());
+        if (waited != VK_SUCCESS)
+            return vulkan_error(waited, "waiting for the device");
+        note_completed(next);
+    }
     return {};
+}
+
+uint64_t Timeline::noted() const {
+    const std::scoped_lock lock(mutex_);
+    return noted_;
+}
+
+void Timeline::note_completed(uint64_t value) {
+    const std::scoped_lock lock(mutex_);
+    const Clock::time_point now = Clock::now();
+    for (; noted_ < value; ++noted_) {
+        Submission& submission = submissions_[(noted_ + 1) % timed_max];
+        if (submission.value == noted_ + 1)
+            submission.busy = now - std::max(submission.submitted, noted_at_);
+        noted_at_ = now;
+    }
+}
+
+Timeline::Clock::duration Timeline::busy(uint64_t value) const {
+    const std::scoped_lock lock(mutex_);
+    const Submission& submission = submissions_[value % timed_max];
+    return submission.value == value ? submission.busy : Clock::duration(0);
 }
 
 void Timeline::retire(std::function<void()> release) {

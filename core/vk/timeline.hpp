@@ -2,7 +2,10 @@
 
 #include "core/base/result.hpp"
 
+#include <array>
 #include <atomic>
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -12,10 +15,15 @@
 
 namespace etna::vk {
 
-/// A timeline semaphore that counts queue submissions, and the deferred releases due at each value.
-/// Thread-safe, except that starting and cancelling submissions belong to one thread.
+/// A timeline semaphore that counts the submissions of a queue, the device time of each, and the deferred
+/// releases due at each value. The queue runs submissions in order, so one timeline serves every thread that
+/// submits. Thread-safe, except that the queue's mutex guards the start and the cancellation of submissions.
 class Timeline {
 public:
+    using Clock = std::chrono::steady_clock;
+    /// Number of the newest submissions whose times are stored.
+    static constexpr std::size_t timed_max = 64;
+
     Timeline() = default;
     Timeline(const Timeline&) = delete;
     Timeline& operator=(const Timeline&) = delete;
@@ -31,12 +39,17 @@ public:
 
     /// Returns the value that the next submission will signal. It counts as submitted from this call on, so
     /// that objects which another thread destroys in between live until it completes.
-    uint64_t begin_submission() { return ++submitted_; }
+    uint64_t begin_submission();
     /// Cancels that submission, which did not happen.
     void cancel_submission() { --submitted_; }
 
-    /// Blocks until the device has reached `value`. Errors: device_lost, invalid_argument (never submitted).
-    Status wait(uint64_t value) const;
+    /// Blocks until the device has reached `value`, and notes the completion of every earlier submission that
+    /// no thread has noted. Errors: device_lost, invalid_argument (never submitted).
+    Status wait(uint64_t value);
+
+    /// Returns the time that the device spent on a submission that was waited for: from its start, or the
+    /// completion of the submission before if that was later. 0 beyond the newest timed_max submissions.
+    [[nodiscard]] Clock::duration busy(uint64_t value) const;
 
     /// Runs `release` when all earlier submissions have completed: at once, or in a later collect().
     void retire(std::function<void()> release);
@@ -51,14 +64,24 @@ private:
         uint64_t value = 0;
         std::function<void()> release;
     };
+    struct Submission {
+        uint64_t value = 0;
+        Clock::time_point submitted;
+        Clock::duration busy{0}; ///< 0 until the completion is noted
+    };
     void release_up_to(uint64_t value);
+    void note_completed(uint64_t value);
+    [[nodiscard]] uint64_t noted() const;
 
     VkDevice device_ = VK_NULL_HANDLE;
     const VolkDeviceTable* functions_ = nullptr;
     VkSemaphore semaphore_ = VK_NULL_HANDLE;
     std::atomic<uint64_t> submitted_ = 0;
-    mutable std::mutex mutex_;
+    mutable std::mutex mutex_; ///< guards the members below
     std::deque<Retired> retired_;
+    std::array<Submission, timed_max> submissions_; ///< at value % timed_max
+    uint64_t noted_ = 0;                            ///< newest submission whose completion is noted
+    Clock::time_point noted_at_;
 };
 
 } // namespace etna::vk

@@ -2,7 +2,7 @@
 // default device, for the prompt (submission to first token) and the generation (first token to last),
 // medians, as JSON.
 #include "core/engine/engine.hpp"
-#include "core/runtime/device.hpp"
+#include "core/runtime/runtime.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -69,8 +69,8 @@ int main(int count, char** arguments) {
         return fail(file.error());
     runtime::ExecutorOptions options;
     options.context_tokens = prompt_tokens + generated_tokens + 64;
-    runtime::Devices devices;
-    auto loaded = devices.load(*file, options);
+    runtime::Runtime runtime;
+    auto loaded = runtime.load(*file, options);
     if (!loaded)
         return fail(loaded.error());
     const auto engine = engine::Engine::create(std::move(loaded->executor));

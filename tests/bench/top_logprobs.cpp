@@ -1,7 +1,7 @@
 // top_logprobs FILE CACHE COUNT: for each line of token ids on stdin, one JSON line: the COUNT most likely
 // next tokens with their log-probabilities, [[id, logprob], ...], on the default device. CACHE is f16 or f32.
 #include "core/engine/engine.hpp"
-#include "core/runtime/device.hpp"
+#include "core/runtime/runtime.hpp"
 
 #include <cstdio>
 #include <cstdlib>
@@ -73,8 +73,8 @@ int main(int count, char** arguments) {
         return fail(file.error());
     runtime::ExecutorOptions options;
     options.key_type = options.value_type = cache == "f32" ? runtime::KvType::f32 : runtime::KvType::f16;
-    runtime::Devices devices;
-    auto loaded = devices.load(*file, options);
+    runtime::Runtime runtime;
+    auto loaded = runtime.load(*file, options);
     if (!loaded)
         return fail(loaded.error());
     const auto engine = engine::Engine::create(std::move(loaded->executor));

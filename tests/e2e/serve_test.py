@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """`etna serve` for programs written for OpenAI's API. Usage: serve_test.py ETNA"""
 
+import concurrent.futures
 import http.client
 import json
 import os
@@ -303,6 +304,23 @@ class Operation(unittest.TestCase):
             time.sleep(1.1)
             self.assertEqual(names(), [])
             server.stop()
+
+    def test_two_models_answer_together_as_alone(self):
+        server = Server("--model", "demo", "--model", "demo-draft")
+        bodies = [{"model": model, "prompt": f"Count from {first} to", "max_tokens": 24, "temperature": 0}
+                  for model in ("demo", "demo-draft") for first in range(4)]
+
+        def text_of(body):
+            return server.ask("/v1/completions", **body)[1]["choices"][0]["text"]
+
+        def together():
+            with concurrent.futures.ThreadPoolExecutor(len(bodies)) as pool:
+                return list(pool.map(text_of, bodies))
+
+        loading = together()  # the second model loads while the first answers
+        self.assertEqual(loading, [text_of(body) for body in bodies])
+        self.assertEqual(together(), loading)
+        server.stop()
 
     def test_concurrent_streams_equal_the_streams_alone(self):
         server = Server()

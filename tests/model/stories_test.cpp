@@ -59,7 +59,8 @@ void check_runs(const std::string& name, const std::vector<Run>& runs, std::size
         const kernels::PlanFamily family = all_families[i];
         INFO(name << ", planned as " << kernels::to_string(family));
         auto executor = engine::create_device_executor(
-            gpu().device, *file, {.context_tokens = 512, .plan_as = family, .planned = {}, .progress = {}});
+            std::make_shared<kernels::Library>(gpu().device, kernels::LibraryOptions{.family = family}),
+            *file, {.context_tokens = 512, .planned = {}, .progress = {}});
         if (!executor)
             FAIL(executor.error().message);
         for (const Run& run : in_turn(runs, i)) {

@@ -43,6 +43,12 @@ engine::Limits fake_limits() {
             .groups = {{.page_count = 128}}};
 }
 
+FakeDevice::Clock::time_point FakeDevice::submit(Clock::duration duration) {
+    const std::scoped_lock lock(mutex_);
+    free_ = std::max(free_, Clock::now()) + duration;
+    return free_;
+}
+
 FakeExecutor::FakeExecutor(FakeOptions options)
     : options_(std::move(options)), model_{options_.limits.vocabulary, options_.scripts},
       states_(options_.limits.state_slots), slots_(options_.limits.slots) {
@@ -79,8 +85,7 @@ Result<engine::Ticket> FakeExecutor::submit(const engine::Batch& batch) {
         sequence.state_position = view.state_position;
         sequence.update = view.state_update;
     }
-    device_free_ = std::max(device_free_, Clock::now()) + options_.step_delay;
-    submission.done = device_free_;
+    submission.done = options_.device->submit(options_.step_delay);
     submissions_.push_back(std::move(submission));
     return engine::Ticket{submissions_.back().ticket};
 }
@@ -115,6 +120,7 @@ Result<engine::Outputs> FakeExecutor::execute(const Submission& submission) {
     for (const engine::Row& row : submission.rows)
         ETNA_CHECK(write_row(row, submission.sequences[row.sequence]));
     engine::Outputs outputs;
+    outputs.device_ms = std::chrono::duration<double, std::milli>(options_.step_delay).count();
     for (const engine::Row& row : submission.rows) {
         if (row.output_kind == engine::OutputKind::none)
             continue;

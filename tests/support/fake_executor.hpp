@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -15,12 +17,27 @@ namespace etna::test {
 /// Small enough that pages fill, chunks split and batches overflow in short tests.
 engine::Limits fake_limits();
 
+/// The time of a device that executors share: their steps run in order of submission.
+/// Thread-safe.
+class FakeDevice {
+public:
+    using Clock = std::chrono::steady_clock;
+
+    /// Returns when a step is done that takes `duration` and is submitted now.
+    Clock::time_point submit(Clock::duration duration);
+
+private:
+    std::mutex mutex_;
+    Clock::time_point free_;
+};
+
 struct FakeOptions {
     engine::Limits limits = fake_limits();
     std::vector<FakeScript> scripts = {};
     std::optional<TokenId> bad_token = {};     ///< rows that attend to it return Error instead of logits
     std::optional<uint64_t> lost_at_step = {}; ///< the device is lost in this step; the first is 1
     std::chrono::microseconds step_delay{0};   ///< duration of one step
+    std::shared_ptr<FakeDevice> device = std::make_shared<FakeDevice>();
     std::function<void(const engine::Batch&)> on_submit = {}; ///< called with every accepted batch
 };
 
@@ -42,7 +59,7 @@ public:
     Result<engine::Outputs> wait(engine::Ticket ticket) override;
 
 private:
-    using Clock = std::chrono::steady_clock;
+    using Clock = FakeDevice::Clock;
     using PageTables = std::vector<std::vector<engine::PageId>>; ///< [group][page of the sequence]
 
     /// The recurrent state in a slot.
@@ -84,7 +101,6 @@ private:
     std::deque<Submission> submissions_; ///< unread, oldest first
     uint64_t next_ticket_ = 1;
     uint64_t running_ticket_ = 0;
-    Clock::time_point device_free_;
     bool is_lost_ = false;
 };
 

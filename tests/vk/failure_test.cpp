@@ -92,6 +92,7 @@ TEST_CASE("a device that is lost on submission is an error, and everything can s
     const auto submitted = f.device->submit(std::move(commands));
     REQUIRE_FALSE(submitted);
     CHECK(submitted.error().kind == ErrorKind::device_lost);
+    CHECK(f.device->is_lost());
     CHECK(submitted.error().message == "submitting work to the device failed with VK_ERROR_DEVICE_LOST");
     CHECK_FALSE(submitted.error().hint.empty());
     CHECK(f.device->wait(1).error().kind == ErrorKind::invalid_argument); // it was never submitted
@@ -101,11 +102,13 @@ TEST_CASE("a device that is lost while it is waited for is an error") {
     const Fixture f;
     auto recorder = must(vk::Recorder::create(*f.device));
     const uint64_t value = must(f.device->submit(must(recorder.finish())));
+    CHECK_FALSE(f.device->is_lost());
     const auto driver_wait = f.functions.vkWaitSemaphores;
     f.functions.vkWaitSemaphores = lose_device_while_waiting;
     const auto waited = f.device->wait(value);
     f.functions.vkWaitSemaphores = driver_wait;
     REQUIRE_FALSE(waited);
     CHECK(waited.error().kind == ErrorKind::device_lost);
+    CHECK(f.device->is_lost());
     must(f.device->wait(value));
 }

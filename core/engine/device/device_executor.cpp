@@ -112,6 +112,7 @@ Result<Outputs> DeviceExecutor::wait(Ticket ticket) {
     ETNA_CHECK(model_->device().wait(oldest.done_at));
     read_ = ticket.value;
     Outputs outputs;
+    outputs.device_ms = model_->device().busy_ms(oldest.done_at);
     outputs.rows.reserve(oldest.output_rows.size());
     for (std::size_t i = 0; i < oldest.output_rows.size(); ++i)
         outputs.rows.push_back(read(oldest, i));
@@ -165,10 +166,10 @@ Status warm_up(DeviceModel& model, const Transfer& transfer, const Limits& limit
 
 } // namespace
 
-Result<std::unique_ptr<Executor>> create_device_executor(vk::Device& device, const gguf::File& file,
+Result<std::unique_ptr<Executor>> create_device_executor(std::shared_ptr<kernels::Library> library,
+                                                         const gguf::File& file,
                                                          const DeviceExecutorOptions& options) {
-    auto library = std::make_unique<kernels::Library>(
-        device, kernels::LibraryOptions{.family = options.plan_as, .untrusted = options.untrusted});
+    vk::Device& device = library->device();
     ETNA_TRY(const model::Blueprint blueprint,
              model::plan_model(file, library->target(), options.matrix_part_bytes));
     const DeviceSizes sizes{.context_tokens = options.context_tokens,

@@ -9,7 +9,6 @@
 
 #include <functional>
 #include <memory>
-#include <optional>
 
 namespace etna::engine {
 
@@ -23,20 +22,19 @@ struct DeviceExecutorOptions {
     uint32_t sequences_max = 64;    ///< see DeviceSizes
     uint32_t embeddings_max = 0;    ///< see Limits
     uint64_t matrix_part_bytes = 0; ///< maximum part of a matrix per buffer; 0: what shaders and device allow
-    std::optional<kernels::PlanFamily> plan_as; ///< select kernels as for this device family
-    kernels::VariantSet untrusted = {};         ///< kernels that failed the self-check on this device
     /// Called once with the memory plan, before weights are read.
     std::function<void(const DevicePlan& plan)> planned;
     /// Called from this thread while weights are read, with the bytes of the file done and in total.
     std::function<void(uint64_t done, uint64_t total)> progress;
 };
 
-/// Loads a model onto a device (borrowed, must outlive the executor) and creates every buffer and pipeline
-/// that its steps can need. Blocks; may run on any thread while no other uses the device's submit() and
-/// wait(). `file` is not needed afterwards. Errors: corrupt, unsupported (the file; names tensor or key),
-/// out_of_memory (with the bytes needed and free), invalid_argument (options contradict each other),
+/// Loads a model onto the device of `library`, which must outlive the executor, and creates every buffer and
+/// pipeline that its steps can need. Blocks; may run on any thread, also while other models use the device
+/// and the library. `file` is not needed afterwards. Errors: corrupt, unsupported (the file; names tensor or
+/// key), out_of_memory (with the bytes needed and free), invalid_argument (options contradict each other),
 /// device_lost.
-Result<std::unique_ptr<Executor>> create_device_executor(vk::Device& device, const gguf::File& file,
+Result<std::unique_ptr<Executor>> create_device_executor(std::shared_ptr<kernels::Library> library,
+                                                         const gguf::File& file,
                                                          const DeviceExecutorOptions& options);
 
 } // namespace etna::engine

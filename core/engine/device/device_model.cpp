@@ -19,13 +19,13 @@ Result<Transfer> Transfer::create(vk::Device& device, const DevicePlan& plan, ui
     return transfer;
 }
 
-DeviceModel::DeviceModel(std::unique_ptr<kernels::Library> library, model::Model model,
+DeviceModel::DeviceModel(std::shared_ptr<kernels::Library> library, model::Model model,
                          model::Workspace workspace, const DevicePlan& plan)
     : library_(std::move(library)), model_(std::move(model)), workspace_(std::move(workspace)),
       limits_(plan.limits), inputs_(plan.limits, model_.rotaries()) {}
 
 Result<std::unique_ptr<DeviceModel>>
-DeviceModel::load(std::unique_ptr<kernels::Library> library, const gguf::File& file,
+DeviceModel::load(std::shared_ptr<kernels::Library> library, const gguf::File& file,
                   const model::Blueprint& blueprint, const DevicePlan& plan,
                   kernels::CacheFormats cache_formats, const model::Progress& progress) {
     vk::Device& device = library->device();

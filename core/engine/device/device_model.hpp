@@ -42,10 +42,10 @@ struct Transfer {
 /// inputs. Must not outlive the device. Belongs to one thread.
 class DeviceModel {
 public:
-    /// Takes ownership of `library`. Blocks until the weights are loaded. Errors: those of Model::load(),
+    /// Other models may share `library`. Blocks until the weights are loaded. Errors: those of Model::load(),
     /// out_of_memory.
     static Result<std::unique_ptr<DeviceModel>>
-    load(std::unique_ptr<kernels::Library> library, const gguf::File& file, const model::Blueprint& blueprint,
+    load(std::shared_ptr<kernels::Library> library, const gguf::File& file, const model::Blueprint& blueprint,
          const DevicePlan& plan, kernels::CacheFormats cache_formats, const model::Progress& progress);
 
     /// Packs and records a step: upload, copies of pages and states, forward pass, logits and hidden states
@@ -72,7 +72,7 @@ private:
         std::vector<vk::Buffer> states; ///< of a recurrent layer, in the order of model::state_parts()
     };
 
-    DeviceModel(std::unique_ptr<kernels::Library> library, model::Model model, model::Workspace workspace,
+    DeviceModel(std::shared_ptr<kernels::Library> library, model::Model model, model::Workspace workspace,
                 const DevicePlan& plan);
     Status create_states(kernels::CacheFormats formats);
     [[nodiscard]] Result<vk::Buffer> create_buffer(uint32_t layer, std::string_view what,
@@ -84,7 +84,7 @@ private:
     void copy_pages(vk::Recorder& recorder, const Batch& batch) const;
     void copy_values(vk::Recorder& recorder, const Transfer& transfer) const;
 
-    std::unique_ptr<kernels::Library> library_;
+    std::shared_ptr<kernels::Library> library_;
     model::Model model_;
     model::Workspace workspace_;
     Limits limits_;

@@ -1,0 +1,124 @@
+#include "core/runtime/runtime.hpp"
+
+#include "core/engine/device/device_executor.hpp"
+#include "core/kernels/library.hpp"
+#include "core/model/kernel_scope.hpp"
+#include "core/runtime/scheduled_executor.hpp"
+#include "core/runtime/shared_device.hpp"
+#include "core/runtime/validated_executor.hpp"
+#include "core/vk/device.hpp"
+#include "core/vk/instance.hpp"
+
+#include <memory>
+#include <optional>
+#include <utility>
+
+namespace etna::runtime {
+namespace {
+
+/// Builds with ETNA_CHECKS enable the validation layer, and fail on any of its messages.
+#if ETNA_CHECKS
+constexpr vk::Validation validation = vk::Validation::on;
+#else
+constexpr vk::Validation validation = vk::Validation::off;
+#endif
+
+kernels::CacheFormat format_of(KvType type) {
+    switch (type) {
+    case KvType::f32:
+        return kernels::CacheFormat::f32;
+    case KvType::q8_0:
+        return kernels::CacheFormat::q8_0;
+    case KvType::f16:
+        break;
+    }
+    return kernels::CacheFormat::f16;
+}
+
+engine::DeviceExecutorOptions executor_options(const ExecutorOptions& options) {
+    engine::DeviceExecutorOptions engine_options;
+    engine_options.context_tokens = options.context_tokens;
+    engine_options.kv_memory_bytes = options.kv_memory_bytes;
+    engine_options.state_cache_bytes = options.state_cache_bytes;
+    engine_options.cache_formats = {.keys = format_of(options.key_type),
+                                    .values = format_of(options.value_type)};
+    engine_options.contexts = options.sequences_max;
+    engine_options.sequences_max = options.sequences_max;
+    engine_options.batch_rows_max = options.batch_tokens_max;
+    engine_options.progress = options.progress;
+    return engine_options;
+}
+
+/// Creates the executor of a model on an open device.
+Result<std::unique_ptr<engine::Executor>> load_onto(SharedDevice& device, const gguf::File& file,
+                                                    const ExecutorOptions& options,
+                                                    std::shared_ptr<DeviceClient> client) {
+    std::optional<kernels::PlanFamily> plan_as;
+    if (!options.plan_as.empty()) {
+        plan_as = kernels::plan_family_named(options.plan_as);
+        if (!plan_as)
+            return invalid_argument("unknown device family `" + options.plan_as + "`");
+    }
+    ETNA_TRY(auto library, device.library(plan_as, model::kernel_scope(file)));
+    ETNA_TRY(auto executor,
+             engine::create_device_executor(std::move(library), file, executor_options(options)));
+    device.store_pipelines();
+    if (validation == vk::Validation::on)
+        executor = validated(std::move(executor), device.instance());
+    return scheduled(std::move(executor), std::move(client));
+}
+
+} // namespace
+
+/// Creates the instance on the first call; after a failure the next call tries again.
+Result<std::shared_ptr<vk::Instance>> Runtime::instance() {
+    const std::scoped_lock lock(mutex_);
+    if (instance_ == nullptr) {
+        ETNA_TRY(instance_, vk::Instance::create(validation));
+    }
+    return instance_;
+}
+
+/// Returns the device if it is open; opens it otherwise, or again if it was lost.
+Result<std::shared_ptr<SharedDevice>> Runtime::open(const vk::PhysicalDevice& physical,
+                                                    const std::filesystem::path& cache_folder) {
+    const std::scoped_lock lock(mutex_);
+    std::weak_ptr<SharedDevice>& slot = devices_[physical.index];
+    if (auto shared = slot.lock(); shared != nullptr && !shared->device().is_lost())
+        return shared;
+    ETNA_TRY(auto opened, SharedDevice::open(instance_, physical, cache_folder));
+    slot = opened;
+    return opened;
+}
+
+Result<DeviceReports> Runtime::list(std::string_view device, const std::filesystem::path& cache_folder) {
+    ETNA_TRY(const auto shared_instance, instance());
+    const auto memory = [&](const vk::PhysicalDevice& physical) -> Result<vk::MemoryState> {
+        ETNA_TRY(const auto shared, open(physical, cache_folder));
+        return shared->device().memory();
+    };
+    return list_devices(shared_instance->devices(), device, cache_folder, memory);
+}
+
+Result<LoadedExecutor> Runtime::load(const gguf::File& file, const ExecutorOptions& options) {
+    ETNA_TRY(const auto shared_instance, instance());
+    ETNA_TRY(const vk::PhysicalDevice chosen, vk::select_device(shared_instance->devices(), options.device));
+    ETNA_TRY(const auto shared, open(chosen, options.cache_folder));
+    auto client = options.client;
+    if (client == nullptr || client->turns() != shared->turns())
+        client = std::make_shared<DeviceClient>(shared->turns());
+    ETNA_TRY(auto executor, load_onto(*shared, file, options, client));
+    const vk::DeviceProfile& profile = shared->device().profile();
+    return LoadedExecutor{.device = shared,
+                          .client = std::move(client),
+                          .executor = std::move(executor),
+                          .device_name = profile.name,
+                          .on_cpu = profile.type == vk::DeviceType::cpu,
+                          .memory = [shared] {
+                              const vk::MemoryState state = shared->device().memory();
+                              return DeviceMemory{.free_bytes = state.free_bytes,
+                                                  .total_bytes = state.total_bytes};
+                          }};
+}
+
+} // namespace etna::runtime

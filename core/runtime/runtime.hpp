@@ -1,0 +1,52 @@
+#pragma once
+
+#include "core/base/result.hpp"
+#include "core/runtime/devices.hpp"
+#include "core/runtime/executor_factory.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string_view>
+
+namespace etna::vk {
+class Instance;
+struct PhysicalDevice;
+} // namespace etna::vk
+
+namespace etna::runtime {
+
+class SharedDevice;
+
+/// The process's only owner of Vulkan: opens the instance once, and each device once for all models, drafts,
+/// self-checks and listings that use it at a time. Thread-safe.
+///
+///     Runtime runtime;
+///     ETNA_TRY(LoadedExecutor loaded, runtime.load(file, {.sequences_max = 4}));
+class Runtime {
+public:
+    /// Selects a device, self-checks the kernels that the model needs and that were not checked on it before
+    /// (self_check.hpp), and uploads the weights, while other models generate. An ExecutorFactory. The
+    /// executor takes turns on the device with those of other models (device_schedule.hpp). The result keeps
+    /// instance and device alive, and they may outlive the Runtime. Blocking. Errors: those of
+    /// vk::Instance::create, not_found and invalid_argument (the requested device), out_of_memory,
+    /// device_lost, unsupported and corrupt (the model).
+    Result<LoadedExecutor> load(const gguf::File& file, const ExecutorOptions& options);
+
+    /// Reports on every device. A DeviceLister. Blocking. Errors: those of vk::Instance::create, not_found
+    /// and invalid_argument (`device`).
+    Result<DeviceReports> list(std::string_view device, const std::filesystem::path& cache_folder);
+
+private:
+    Result<std::shared_ptr<vk::Instance>> instance();
+    Result<std::shared_ptr<SharedDevice>> open(const vk::PhysicalDevice& physical,
+                                               const std::filesystem::path& cache_folder);
+
+    std::mutex mutex_; ///< guards the members below
+    std::shared_ptr<vk::Instance> instance_;
+    std::map<uint32_t, std::weak_ptr<SharedDevice>> devices_; ///< by index
+};
+
+} // namespace etna::runtime

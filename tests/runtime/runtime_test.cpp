@@ -1,0 +1,174 @@
+// Models that share a device, with random weights.
+#include "core/engine/engine.hpp"
+#include "core/runtime/runtime.hpp"
+#include "core/runtime/shared_device.hpp"
+#include "core/vk/impl.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/random_model.hpp"
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <variant>
+#include <vector>
+
+using namespace etna;
+using namespace etna::test;
+using runtime::LoadedExecutor;
+using runtime::Runtime;
+
+namespace {
+
+const Bytes& first_file() {
+    static const Bytes bytes = random_model({.architecture = RandomArchitecture::llama});
+    return bytes;
+}
+
+const Bytes& second_file() {
+    static const Bytes bytes = random_model({.architecture = RandomArchitecture::qwen3, .seed = 2});
+    return bytes;
+}
+
+Result<LoadedExecutor> load(Runtime& runtime, const Bytes& bytes,
+                            std::shared_ptr<runtime::DeviceClient> client = nullptr) {
+    ETNA_TRY(const gguf::File file, gguf::File::parse(bytes, "random model"));
+    runtime::ExecutorOptions options;
+    options.context_tokens = 128;
+    options.client = std::move(client);
+    return runtime.load(file, options);
+}
+
+struct Model {
+    std::shared_ptr<void> device; // released after the engine
+    std::unique_ptr<engine::Engine> engine;
+
+    explicit Model(Result<LoadedExecutor> loaded, std::unique_ptr<engine::Executor> draft = nullptr) {
+        if (!loaded)
+            FAIL(loaded.error().message);
+        device = std::move(loaded->device);
+        engine = std::move(engine::Engine::create(std::move(loaded->executor), {}, std::move(draft)).value());
+    }
+};
+
+struct Answer {
+    std::vector<TokenId> tokens; ///< empty if the request failed
+    engine::Finished finished;
+};
+
+/// Generates greedily.
+Answer run(const Model& model, std::optional<engine::Speculation> speculation = std::nullopt) {
+    engine::Request request;
+    request.prompt = {1, 5, 9, 2, 7};
+    request.sampling.temperature = 0;
+    request.max_tokens = 40;
+    request.speculation = std::move(speculation);
+    auto stream = model.engine->submit(std::move(request));
+    Answer answer;
+    while (stream) {
+        engine::Event event = stream->next();
+        if (const auto* token = std::get_if<engine::TokenEvent>(&event)) {
+            answer.tokens.push_back(token->token);
+            continue;
+        }
+        answer.finished = std::get<engine::Finished>(std::move(event));
+        if (answer.finished.error)
+            answer.tokens.clear();
+        break;
+    }
+    return answer;
+}
+
+/// The answer of the model that is alone in the process.
+std::vector<TokenId> tokens_alone(const Bytes& file) {
+    Runtime runtime;
+    const std::vector<TokenId> tokens = run(Model(load(runtime, file))).tokens;
+    REQUIRE(tokens.size() == 40);
+    return tokens;
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL lose_device(VkQueue, uint32_t, const VkSubmitInfo*, VkFence) {
+    return VK_ERROR_DEVICE_LOST;
+}
+
+} // namespace
+
+TEST_CASE("a model loads while another generates, and both answer as if alone") {
+    const std::vector<TokenId> first_tokens = tokens_alone(first_file());
+    const std::vector<TokenId> second_tokens = tokens_alone(second_file());
+    Runtime runtime;
+    const Model first(load(runtime, first_file()));
+    std::optional<Result<LoadedExecutor>> loaded;
+    std::atomic<bool> is_loaded = false;
+    std::thread loader([&] {
+        loaded = load(runtime, second_file());
+        is_loaded = true;
+    });
+    uint32_t right = 0;
+    uint32_t answers = 0;
+    for (; !is_loaded || answers == 0; ++answers)
+        right += run(first).tokens == first_tokens ? 1 : 0;
+    loader.join();
+    CHECK(right == answers);
+
+    const Model second(std::move(*loaded));
+    CHECK(second.device == first.device);
+    Answer of_first;
+    std::thread other([&] { of_first = run(first); });
+    const Answer of_second = run(second);
+    other.join();
+    CHECK(of_first.tokens == first_tokens);
+    CHECK(of_second.tokens == second_tokens);
+}
+
+TEST_CASE("a draft model and its target share the device and the client") {
+    const std::vector<TokenId> tokens = tokens_alone(first_file());
+    Runtime runtime;
+    auto draft = load(runtime, first_file());
+    REQUIRE(draft);
+    auto target = load(runtime, first_file(), draft->client);
+    REQUIRE(target);
+    CHECK(target->device == draft->device);
+    CHECK(target->client == draft->client);
+    const Model model(std::move(target), std::move(draft->executor));
+    const Answer answer = run(model, engine::Speculation{.tokens_max = 4, .uses_model = true});
+    CHECK(answer.tokens == tokens);
+    CHECK(answer.finished.accepted_drafts > 0);
+}
+
+TEST_CASE("models and listings share the device and its kernels") {
+    Runtime runtime;
+    auto loaded = load(runtime, first_file());
+    REQUIRE(loaded);
+    const auto device = std::static_pointer_cast<runtime::SharedDevice>(loaded->device);
+    const auto library = device->library({}, {}).value();
+    CHECK(library == device->library({}, {}).value());
+    CHECK(library != device->library(kernels::PlanFamily::nvidia, {}).value());
+    CHECK_FALSE(library->created().empty());
+    const auto reports = runtime.list({}, {});
+    REQUIRE(reports);
+    CHECK(reports->front().total_bytes > 0);
+}
+
+TEST_CASE("a device is closed with its last user") {
+    Runtime runtime;
+    auto loaded = load(runtime, first_file());
+    REQUIRE(loaded);
+    const std::weak_ptr<void> device = loaded->device;
+    loaded = load(runtime, second_file());
+    CHECK_FALSE(device.expired());
+    loaded = Error{ErrorKind::cancelled, "unloaded"};
+    CHECK(device.expired());
+}
+
+TEST_CASE("a lost device is opened again for the next model") {
+    Runtime runtime;
+    const Model lost(load(runtime, first_file()));
+    auto& device = static_cast<runtime::SharedDevice*>(lost.device.get())->device();
+    device.impl().device.functions.vkQueueSubmit = lose_device;
+    CHECK(run(lost).finished.error.value().kind == ErrorKind::device_lost);
+    const Model next(load(runtime, first_file()));
+    CHECK(next.device != lost.device);
+    CHECK(run(next).tokens.size() == 40);
+}
