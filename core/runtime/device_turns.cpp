@@ -47,10 +47,11 @@ void DeviceClient::begin_step() {
     turns_->changed_.notify_all();
     while (!schedule.has_turn(id_)) {
         const double next_ms = schedule.next_update_ms(now_ms());
-        if (std::isinf(next_ms))
+        if (std::isinf(next_ms)) {
             turns_->changed_.wait(lock);
-        else
+        } else {
             turns_->changed_.wait_until(lock, time_of(next_ms));
+        }
         if (schedule.update(now_ms()))
             turns_->changed_.notify_all();
     }
