@@ -90,7 +90,8 @@ struct SequenceView {
     StateUpdate state_update = StateUpdate::commit;
 };
 
-/// Copy of the state of all recurrent layers, made before the forward pass. Nothing is pending in `from`.
+/// Copy of the state of all recurrent layers, made before the forward pass. Rows pending in `from` are not
+/// copied.
 struct StateCopy {
     StateSlot from = 0;
     StateSlot to = 0;

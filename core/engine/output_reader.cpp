@@ -62,8 +62,7 @@ Status OutputReader::accept(Sequence& sequence, TokenEvent token, Updates& updat
         finished.reason = FinishReason::stop;
         finished.end_token = token.token;
         finished.end_event = std::move(token);
-        if (sequence.drafts_in_flight() == 0)
-            sequence.append_end(*finished.end_token);
+        sequence.append_end(*finished.end_token);
         finisher_.end(sequence, std::move(finished), updates);
         return {};
     }

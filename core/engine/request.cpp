@@ -108,14 +108,31 @@ Status check_hidden(const Request& request, const Limits& limits) {
         return refused("hidden states exclude beams, speculation, constraints and log-probabilities of the "
                        "prompt");
     }
-    if (!is_whole)
-        return {};
-    if (std::count(request.kinds.begin(), request.kinds.end(), RowKind::decode) > 0)
-        return refused("a prompt without causal attention has prefill rows only");
     const uint32_t rows_max = whole_segment_max(limits);
     const uint32_t max = request.hidden == HiddenRows::all
                              ? std::min(rows_max, limits.output_rows_max - (limits.batch_rows_max - rows_max))
                              : rows_max;
+    uint32_t embeddings = 0;
+    for (std::size_t i = 0; i < request.embeddings.size(); ++i) {
+        const EmbeddingSegment& one = request.embeddings[i];
+        embeddings += one.count;
+        if (one.attention == AttentionSpan::segment && one.count > max) {
+            return refused(
+                fmt::format("embedding segment {}: {} hidden states are needed in one step, but at "
+                            "most {} fit",
+                            i, one.count, max));
+        }
+    }
+    if (!is_whole)
+        return {};
+    if (embeddings > limits.embeddings_max) {
+        return refused(
+            fmt::format("the prompt has {} embeddings that attend to each other, but at most {} fit "
+                        "a step",
+                        embeddings, limits.embeddings_max));
+    }
+    if (std::count(request.kinds.begin(), request.kinds.end(), RowKind::decode) > 0)
+        return refused("a prompt without causal attention has prefill rows only");
     if (request.prompt.size() > max) {
         return refused(fmt::format("the prompt has {} tokens; at most {} can attend to each other",
                                    request.prompt.size(), max),

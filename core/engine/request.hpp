@@ -53,7 +53,8 @@ class DraftTexts;
 /// decoding whatever the drafts: every row draws its own token, and the rows after the first mismatching
 /// draft are dropped. Useless drafts only cost time, and are paused; see draft_costs.hpp.
 struct Speculation {
-    uint32_t tokens_max = 5; ///< maximum drafts of one step, 1..drafts_max
+    /// Maximum drafts of one step, 1..drafts_max; with recurrent layers Limits::pending_rows_max - 1 at most.
+    uint32_t tokens_max = 5;
     /// Search the text for an earlier occurrence of its last tokens, up to this many, and draft the tokens
     /// that followed; 0: do not.
     uint32_t lookup_ngram_max = 0;

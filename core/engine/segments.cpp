@@ -42,6 +42,10 @@ Status check_size(const EmbeddingSegment& segment, std::size_t index, const Limi
     return {};
 }
 
+/// Last words of what is hashed, so that equal words of different kinds have different hashes.
+constexpr uint64_t media_domain = 1;
+constexpr uint64_t rope_domain = 2;
+
 /// SipHash of a few words.
 ContentId hash_words(const HashKey& key, std::span<const uint64_t> words) {
     return sip_hash(key, std::as_bytes(words))[0];
@@ -82,24 +86,27 @@ const EmbeddingSegment* segment_at(std::span<const EmbeddingSegment> segments, u
     return &*std::prev(after);
 }
 
+ContentId content_id(ContentId input, uint32_t position, const RopePosition& rope, const HashKey& key) {
+    if (rope == RopePosition{position, position, position, position})
+        return input;
+    const std::array<uint64_t, 6> words = {input, rope[0], rope[1], rope[2], rope[3], rope_domain};
+    return hash_words(key, words);
+}
+
 std::vector<ContentId> content_ids(std::span<const TokenId> tokens,
                                    std::span<const EmbeddingSegment> segments,
                                    std::span<const RopePosition> rope_positions, const HashKey& key) {
     std::vector<ContentId> ids(tokens.begin(), tokens.end());
     for (const EmbeddingSegment& segment : segments) {
         for (uint32_t i = 0; i < segment.count; ++i) {
-            const std::array<uint64_t, 5> words = {segment.hash[0], segment.hash[1], segment.count, i,
-                                                   static_cast<uint64_t>(segment.attention)};
+            const std::array<uint64_t, 6> words = {
+                segment.hash[0], segment.hash[1], segment.count, i, static_cast<uint64_t>(segment.attention),
+                media_domain};
             ids[segment.position + i] = hash_words(key, words);
         }
     }
-    for (uint32_t i = 0; i < rope_positions.size(); ++i) {
-        const RopePosition& rope = rope_positions[i];
-        if (rope == RopePosition{i, i, i, i})
-            continue;
-        const std::array<uint64_t, 5> words = {ids[i], rope[0], rope[1], rope[2], rope[3]};
-        ids[i] = hash_words(key, words);
-    }
+    for (uint32_t i = 0; i < rope_positions.size(); ++i)
+        ids[i] = content_id(ids[i], i, rope_positions[i], key);
     return ids;
 }
 

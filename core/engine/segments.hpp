@@ -64,6 +64,10 @@ Status check(std::span<const EmbeddingSegment> segments, std::span<const TokenId
 /// Returns the segment at a position; null: none.
 const EmbeddingSegment* segment_at(std::span<const EmbeddingSegment> segments, uint32_t position);
 
+/// Returns the content id of a position: its input, or a keyed hash of the input and a rotary position that
+/// differs from the position.
+ContentId content_id(ContentId input, uint32_t position, const RopePosition& rope, const HashKey& key);
+
 /// Returns the content id of each position of a prompt: its token; or, for an embedding or a rotary position
 /// that differs from the position, a keyed hash. `rope_positions`: of each position, or empty.
 std::vector<ContentId> content_ids(std::span<const TokenId> tokens,

@@ -39,7 +39,7 @@ void DraftState::finish_step(const DraftCosts& costs) {
 void Sequence::append_end(TokenId token) {
     tokens.push_back(token);
     kinds.push_back(RowKind::decode);
-    content_ids.push_back(token);
+    content_ids.push_back(content_id(token, length() - 1, rope_position(length() - 1), content_key));
 }
 
 void Sequence::append(TokenId token) {
@@ -106,6 +106,7 @@ Sequence make_sequence(RequestId id, Request request, const Limits& limits, cons
     sequence.tokens = std::move(request.prompt);
     sequence.kinds = std::move(request.kinds);
     sequence.kinds.resize(sequence.tokens.size(), RowKind::prefill);
+    sequence.content_key = cache.key();
     sequence.content_ids =
         content_ids(sequence.tokens, request.embeddings, request.rope_positions, cache.key());
     sequence.embeddings = std::move(request.embeddings);

@@ -114,6 +114,7 @@ struct Sequence {
     RequestId request_group = 0;              ///< see Scheduler::add()
     std::vector<TokenId> tokens;              ///< prompt, then the generated tokens that were read
     std::vector<RowKind> kinds;               ///< row kind of each token, now and after any recomputation
+    HashKey content_key{};                    ///< of `content_ids`
     std::vector<ContentId> content_ids;       ///< of each token, for the cache
     std::vector<EmbeddingSegment> embeddings; ///< Request::embeddings
     std::vector<RopePosition> rope_positions; ///< Request::rope_positions
@@ -194,7 +195,7 @@ struct Sequence {
     }
 
     /// Appends the end token to the known content, so that its row, if it was scheduled, can be published.
-    /// Precondition: no drafts are in flight; the sequence is retired next.
+    /// The sequence is retired next.
     void append_end(TokenId token);
 
     /// Appends a token that was read, and passes it to the constraint. Precondition: constraint_state.job is

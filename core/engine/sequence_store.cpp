@@ -32,9 +32,13 @@ Status verify_sequence(const Sequence& sequence, bool is_running) {
     return {};
 }
 
-/// Number of a sequence's tokens that are known and whose rows are scheduled.
+/// Number of a sequence's tokens that are known and whose rows are scheduled; rows of drafts count once they
+/// are accepted.
 uint32_t computed_length(const Sequence& sequence) {
-    return std::min(sequence.computed_tokens, sequence.length());
+    uint32_t computed = sequence.computed_tokens;
+    if (sequence.drafts_in_flight() > 0)
+        computed -= sequence.draft_state->in_flight - sequence.draft_state->step_accepted;
+    return std::min(computed, sequence.length());
 }
 
 } // namespace
@@ -96,8 +100,11 @@ void SequenceStore::retire_all(RequestId request, const Error* error) {
 }
 
 void SequenceStore::advance_windows() {
-    for (Sequence* sequence : admission_.running()) // rejected drafts are recomputed from the last token on
-        cache_.advance(sequence->held, std::min(sequence->computed_tokens, sequence->length() - 1));
+    for (Sequence* sequence : admission_.running()) {
+        const bool has_drafts =
+            sequence->drafts_in_flight() > 0; // recomputed from the last token on if rejected
+        cache_.advance(sequence->held, has_drafts ? sequence->length() - 1 : sequence->computed_tokens);
+    }
 }
 
 void SequenceStore::publish_running() {

@@ -171,7 +171,7 @@ uint32_t StateCache::find_snapshot(HeldState& held, const ContentRun& content, u
         share_pages(held, std::span(chain.hashes).first(pages), position);
         if (page)
             share_page(held, *page);
-        slots_.use(held.recurrent, found->slot, position);
+        slots_.use(held.recurrent, *found, position);
         return position;
     }
     return 0;

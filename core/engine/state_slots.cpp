@@ -23,13 +23,14 @@ std::optional<StateSlots::Found> StateSlots::find(const PageHash& parent, const 
         parent, rest, [this](const PageHash& hash) { return pool_.find(hash).has_value(); });
     if (!found)
         return std::nullopt;
-    return Found{.slot = *pool_.find(found->hash), .positions = found->positions};
+    return Found{.slot = *pool_.find(found->hash), .hash = found->hash, .positions = found->positions};
 }
 
-void StateSlots::use(HeldSlot& held, StateSlot snapshot, uint32_t position) {
+void StateSlots::use(HeldSlot& held, const Found& snapshot, uint32_t position) {
     assert(held.slot == no_state_slot && held.source == no_state_slot);
-    pool_.retain(snapshot);
-    held.source = snapshot;
+    pool_.retain(snapshot.slot);
+    held.source = snapshot.slot;
+    held.snapshots.push_back(snapshot.hash);
     held.position = position;
     held.snapshot_position = position;
 }

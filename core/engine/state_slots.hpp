@@ -21,7 +21,7 @@ struct HeldSlot {
     StateSlot source = no_state_slot;     ///< a snapshot that reserve() copies into `slot`; one reference
     uint32_t position = 0;                ///< the state in `slot`, or in `source`, covers [0, position)
     uint32_t snapshot_position = 0;       ///< position of the last snapshot used or taken
-    std::vector<PageHash> snapshots = {}; ///< hashes of the snapshots taken of it
+    std::vector<PageHash> snapshots = {}; ///< hashes of the snapshots used and taken
 };
 
 /// The slots of recurrent state: each running sequence owns one, and the others hold snapshots, found by the
@@ -41,6 +41,7 @@ public:
 
     struct Found {
         StateSlot slot = 0;
+        PageHash hash{};
         uint32_t positions = 0; ///< after the parent page
     };
     /// Returns the snapshot that covers the page `parent`, everything before it, and the most leading
@@ -48,7 +49,7 @@ public:
     [[nodiscard]] std::optional<Found> find(const PageHash& parent, const ContentRun& rest) const;
 
     /// Lets a sequence without a slot continue from a snapshot that covers [0, position).
-    void use(HeldSlot& held, StateSlot snapshot, uint32_t position);
+    void use(HeldSlot& held, const Found& snapshot, uint32_t position);
 
     /// Gives a sequence its own slot, if it has none. Returns false and changes nothing if all slots are
     /// referenced.
@@ -64,7 +65,7 @@ public:
     /// Publishes a sequence's own slot, which it will not write again, as a snapshot.
     void publish(const HeldSlot& held, const PageHash& parent, const ContentRun& rest);
 
-    /// Removes the snapshots taken of a sequence from the index, because their content is invalid.
+    /// Removes the snapshots that a sequence used and took from the index, because their content is invalid.
     void invalidate(const HeldSlot& held);
 
     /// Releases everything that a sequence holds.

@@ -92,13 +92,17 @@ Result<Prompt> encode_infill(const Model& model, const std::string& before, cons
     return prompt;
 }
 
+/// A shorter message may occur in the text after it.
+constexpr std::size_t searched_bytes_min = 32;
+
 /// Returns the position where the last user message begins, at which an edited or repeated question diverges;
 /// empty: the model takes no snapshots, or the template changes the message.
 Result<std::vector<uint32_t>> branch_positions(const Model& model, const chat::Conversation& conversation,
                                                const Prompt& prompt, const text::EncodeOptions& options) {
     const auto last = std::find_if(conversation.messages.rbegin(), conversation.messages.rend(),
                                    [](const chat::Message& one) { return one.role == chat::Role::user; });
-    if (model.engine().limits().state_slots == 0 || last == conversation.messages.rend())
+    if (model.engine().limits().state_slots == 0 || last == conversation.messages.rend() ||
+        last->content.size() < searched_bytes_min)
         return std::vector<uint32_t>();
     const std::size_t begin = prompt.text.rfind(last->content);
     if (begin == std::string::npos)

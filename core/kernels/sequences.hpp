@@ -13,8 +13,8 @@
 // (commit_rows).
 //
 // A sequence starts with a zero state if none of its rows are committed yet (position == accepted), so that a
-// slot needs no initialization. Before its state is copied, a step with row_count 0 commits the accepted
-// rows.
+// slot needs no initialization. A copy of a slot's state and ring covers the rows before those that are
+// pending: the copy continues with accepted == 0. A step with row_count 0 commits accepted rows.
 namespace etna::kernels {
 
 /// A sequence in a step, 24 bytes, on the device. Its flags: commit_rows, pending_parity. A step without

@@ -26,7 +26,7 @@ using LayerState = std::variant<kernels::LayerCache, DeltaNetState>;
 struct StatePart {
     std::string_view name; ///< static
     uint64_t slot_bytes = 0;
-    bool is_copied = true; ///< with a slot, in which nothing is pending
+    bool is_copied = true; ///< with a slot; false: only the next step reads it
 };
 
 /// The buffers of a layer's states; none if the layer has keys and values instead.

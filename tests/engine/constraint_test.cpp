@@ -2,6 +2,7 @@
 
 #include "core/engine/constraint.hpp"
 #include "tests/engine/driver.hpp"
+#include "tests/engine/simulation.hpp"
 #include "tests/support/catch.hpp"
 
 #include <algorithm>
@@ -131,6 +132,45 @@ TEST_CASE("constrained sequences share batches without changing unconstrained on
         const auto id = single.add(third_request(std::make_shared<EveryThird>(12, 25), seed, 3 + seed));
         single.run();
         CHECK(single.received(id).ids() == driver.received(kept[seed]).ids());
+    }
+}
+
+TEST_CASE("an answer that a constraint ends before its drafts leaves no wrong page") {
+    for (uint32_t length = 1; length < 12; ++length) {
+        INFO("length " << length);
+        FakeOptions options = roomy();
+        if (length % 2 == 0) {
+            options.limits.state_slots = options.limits.sequences_max + 4;
+            options.limits.pending_rows_max = 9;
+        }
+        engine::Request request = third_request(std::make_shared<EveryThird>(100, length), 3, 10);
+        request.kinds.assign(10, engine::RowKind::prefill);
+        Driver alone(options);
+        const auto first = alone.add(request);
+        alone.run();
+        std::vector<TokenId> prediction = alone.received(first).ids();
+        const std::vector<TokenId> answer = prediction;
+        prediction.back() = (prediction.back() + 1) % 60;
+        prediction.insert(prediction.end(), 8, 62);
+        request.constraint = std::make_shared<EveryThird>(100, length);
+        request.speculation = engine::Speculation{.tokens_max = 5, .prediction = prediction};
+        Driver driver(options);
+        const auto drafted = driver.add(request);
+        driver.run();
+        CHECK(driver.received(drafted).ids() == answer);
+        engine::Request next{.prompt = request.prompt,
+                             .kinds = request.kinds,
+                             .sampling = {.temperature = 0},
+                             .max_tokens = 6};
+        next.prompt.insert(next.prompt.end(), answer.begin(), answer.end());
+        next.kinds.insert(next.kinds.end(), answer.size(), engine::RowKind::decode);
+        next.prompt.push_back(1);
+        next.kinds.push_back(engine::RowKind::prefill);
+        const auto id = driver.add(next);
+        driver.run();
+        CHECK(driver.received(id).ids() == simulate(options, next).tokens);
+        if (options.limits.state_slots == 0)
+            CHECK(driver.received(id).finished->cached_tokens >= 10);
     }
 }
 

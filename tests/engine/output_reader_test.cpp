@@ -18,6 +18,8 @@ struct Reading : SchedulerParts {
     /// Schedules the sequence's next row and returns the description of its output.
     PendingOutput schedule(Sequence& sequence) {
         builder.begin(0);
+        const uint32_t begin = sequence.computed_tokens;
+        REQUIRE(cache.reserve(sequence.held, begin, begin + 1, 0, builder.copies()));
         builder.append_rows(sequence, 1);
         builder.finish();
         return builder.take_step(1)->front();

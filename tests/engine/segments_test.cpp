@@ -152,6 +152,37 @@ TEST_CASE("hidden states of the last row or of all rows are returned, without an
     }
 }
 
+TEST_CASE("an answer after an image is found with its rotary positions, and only with them") {
+    Driver driver({});
+    engine::Request turn = with_image(1, 6, 1);
+    for (uint32_t i = 0; i < 8; ++i)
+        turn.rope_positions.push_back(i < 7 ? engine::RopePosition{1, i, i, 0}
+                                            : engine::RopePosition{7, 7, 7, 7});
+    turn.rope_positions.back() = {2, 2, 2, 2}; // the answer continues at 7, because of row 6 of the image
+    turn.max_tokens = 12;
+    const auto first = driver.add(turn);
+    driver.run();
+    turn.kinds.assign(turn.prompt.size(), engine::RowKind::prefill);
+    for (const TokenId token : driver.received(first).ids()) {
+        const auto rope = static_cast<uint32_t>(turn.prompt.size()) - 1;
+        turn.prompt.push_back(token);
+        turn.kinds.push_back(engine::RowKind::decode);
+        turn.rope_positions.push_back({rope, rope, rope, rope});
+    }
+    turn.prompt.push_back(5);
+    turn.kinds.push_back(engine::RowKind::prefill);
+    turn.rope_positions.push_back({19, 19, 19, 19});
+    engine::Request other = turn;
+    for (uint32_t i = 8; i < other.prompt.size(); ++i)
+        other.rope_positions[i].fill(i);
+    const auto shifted = driver.add(other);
+    driver.run();
+    CHECK(driver.received(shifted).finished->cached_tokens == 8);
+    const auto second = driver.add(turn);
+    driver.run();
+    CHECK(driver.received(second).finished->cached_tokens == 8 + 11); // the last token was never an input
+}
+
 TEST_CASE("a prompt whose rows attend to each other shares no prefix with another") {
     Driver driver({});
     const auto cached = [&](std::vector<TokenId> prompt) {
@@ -203,6 +234,17 @@ TEST_CASE("check() refuses segments that do not fit, by name") {
     bad = good;
     bad.attention = AttentionSpan::segment;
     CHECK(refusal(bad) == "a prompt without causal attention has no continuation");
+    engine::Request states = with_image(4, 2, 4, 1, AttentionSpan::segment);
+    states.hidden = HiddenRows::all;
+    CHECK(refusal(states) ==
+          "embedding segment 0: 2 hidden states are needed in one step, but at most 1 fit");
+    engine::Limits few = fake_limits();
+    few.embeddings_max = 5;
+    states = with_image(2, 6, 2);
+    states.hidden = HiddenRows::last;
+    states.attention = AttentionSpan::segment;
+    CHECK(refusal(states, few) ==
+          "the prompt has 6 embeddings that attend to each other, but at most 5 fit a step");
     bad.hidden = HiddenRows::all;
     CHECK(refusal(bad) == "the prompt has 14 tokens; at most 1 can attend to each other");
     bad = {.prompt = {1, 2}, .hidden = HiddenRows::all, .prompt_candidates = 0};

@@ -72,7 +72,7 @@ TEST_CASE("a sequence continues from a copy of a snapshot, and its own slot beco
     slots.release(first);
 
     HeldSlot second;
-    slots.use(second, slots.find(root, text.first(3))->slot, 3);
+    slots.use(second, *slots.find(root, text.first(3)), 3);
     check_invariants(slots, {&second});
     REQUIRE(slots.reserve(second));
     CHECK(second.position == 3);
@@ -98,12 +98,29 @@ TEST_CASE("copies of one batch do not depend on each other") {
     slots.publish(child, root, text.first(3)); // the child ends before its copy was made
     slots.release(child);
     HeldSlot next;
-    slots.use(next, slots.find(root, text.first(3))->slot, 3);
+    slots.use(next, *slots.find(root, text.first(3)), 3);
     REQUIRE(slots.reserve(next));
     check_invariants(slots, {&parent, &next});
     for (const StateCopy& copy : taken(slots))
         CHECK(copy.from == parent.slot);
     check_invariants(slots, {&parent, &next});
+}
+
+TEST_CASE("a snapshot is invalid with the sequence that continued from it") {
+    StateSlots slots(3, slot_key);
+    const PageHash root = root_hash(slot_key, 1, 2);
+    const Content text(3);
+    HeldSlot first;
+    REQUIRE(slots.reserve(first));
+    first.position = 3;
+    slots.publish(first, root, text.first(3));
+    slots.release(first);
+    HeldSlot second;
+    slots.use(second, *slots.find(root, text.first(3)), 3);
+    REQUIRE(slots.reserve(second));
+    slots.invalidate(second);
+    CHECK(!slots.find(root, text.first(3)));
+    check_invariants(slots, {&second});
 }
 
 TEST_CASE("a copy that no sequence needs gives way if no slot is left") {

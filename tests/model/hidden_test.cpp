@@ -97,6 +97,27 @@ TEST_CASE("rows of embeddings give the bits of the tokens that have them", "[dev
     CHECK(run_batch(tested.executor(), batch).rows[3].logits != expected.rows[3].logits);
 }
 
+TEST_CASE("rows that attend to each other are the twin's", "[device]") {
+    for (const auto architecture : all_random_architectures) {
+        INFO(to_string(architecture));
+        ModelCase tested(small_model(architecture),
+                         {.family = kernels::PlanFamily::lavapipe,
+                          .cache = {kernels::CacheFormat::f32, kernels::CacheFormat::f32}});
+        const auto tokens = random_tokens(37, hidden_vocabulary, 11);
+        const GroupTables pages(tested.executor().limits(), {5, 2});
+        engine::Batch batch = rows_of(tokens, pages, engine::OutputKind::hidden);
+        for (engine::Row& row : batch.rows)
+            row.attend_end = static_cast<uint32_t>(tokens.size());
+        const engine::Outputs outputs = run_batch(tested.executor(), batch);
+        const std::vector<reference::Vector> expected = tested.twin().hidden_together(tokens);
+        REQUIRE(outputs.rows.size() == tokens.size());
+        for (std::size_t i = 0; i < tokens.size(); ++i) {
+            for (std::size_t k = 0; k < hidden_width; ++k)
+                REQUIRE(outputs.rows[i].hidden[k] == Approx(expected[i][k]).margin(2e-3).epsilon(0));
+        }
+    }
+}
+
 TEST_CASE("a row that attends to later positions depends on them", "[device]") {
     ModelCase tested(small_model(RandomArchitecture::gemma3), {});
     auto tokens = random_tokens(20, hidden_vocabulary, 10);

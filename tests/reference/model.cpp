@@ -153,31 +153,51 @@ Vector ReferenceModel::experts(const LayerWeights& layer, View x) const {
     return mix_experts(chosen, outputs, layer.expert_down_biases);
 }
 
-Vector ReferenceModel::attend(std::size_t layer_index, View x, std::size_t index, uint32_t position,
-                              const Cache& cache, Cache::Layer& stored, Units units) const {
+/// Appends the keys and values of one token.
+void ReferenceModel::store(std::size_t layer_index, View x, uint32_t position, const CacheElements& elements,
+                           Cache::Layer& stored, Units units) const {
     const LayerWeights& layer = weights_.layers[layer_index];
-    const std::size_t window = config_.windows[layer_index];
-    const Rotary& rotary = window > 0 ? window_rotary_ : rotary_;
-    Vector query = linear_with_bias(units, layer.query, layer.query_bias, x);
     Vector key = linear_with_bias(units, layer.key, layer.key_bias, x);
     const Vector value = linear_with_bias(units, layer.value, layer.value_bias, x);
-    query = normalise_heads(std::move(query), layer.query_norm, config_.epsilon);
     key = normalise_heads(std::move(key), layer.key_norm, config_.epsilon);
-    rotate_heads(query, config_.head_length, position, config_.pairing, rotary);
-    rotate_heads(key, config_.head_length, position, config_.pairing, rotary);
-    append(reference::stored(key, cache.elements.keys, config_.head_length), stored.keys);
-    append(reference::stored(value, cache.elements.values, config_.head_length), stored.values);
+    rotate_heads(key, config_.head_length, position, config_.pairing,
+                 config_.windows[layer_index] > 0 ? window_rotary_ : rotary_);
+    append(reference::stored(key, elements.keys, config_.head_length), stored.keys);
+    append(reference::stored(value, elements.values, config_.head_length), stored.values);
+}
 
+/// Entries that the token at `index` attends to, before `end`.
+EntryRange ReferenceModel::visible(std::size_t layer_index, std::size_t index, std::size_t end) const {
+    const std::size_t window = config_.windows[layer_index];
+    return {window > 0 && index + 1 > window ? index + 1 - window : 0, end};
+}
+
+Vector ReferenceModel::attend(std::size_t layer_index, View x, uint32_t position, EntryRange range,
+                              const Cache::Layer& stored, Units units) const {
+    const LayerWeights& layer = weights_.layers[layer_index];
+    Vector query = linear_with_bias(units, layer.query, layer.query_bias, x);
+    query = normalise_heads(std::move(query), layer.query_norm, config_.epsilon);
+    rotate_heads(query, config_.head_length, position, config_.pairing,
+                 config_.windows[layer_index] > 0 ? window_rotary_ : rotary_);
     const AttentionShape shape{.heads = config_.heads,
                                .kv_heads = config_.kv_heads,
                                .head_length = config_.head_length,
                                .scale = config_.attention_scale,
                                .soft_cap = config_.attention_soft_cap};
-    const std::size_t begin = window > 0 && index + 1 > window ? index + 1 - window : 0;
-    Vector heads = attention(shape, query, stored.keys, stored.values, {begin, index + 1}, layer.sinks);
+    Vector heads = attention(shape, query, stored.keys, stored.values, range, layer.sinks);
     if (layer.query_gate.rows > 0)
         heads = sigmoid_gate(linear_on(units, layer.query_gate, x), heads);
     return add_if(linear_on(units, layer.attention_output, heads), layer.output_bias);
+}
+
+/// The stream after a layer: x, the mixer's output, and the feed-forward block's.
+Vector ReferenceModel::add_blocks(std::size_t layer_index, View x, View mixed, Units units) const {
+    const LayerWeights& layer = weights_.layers[layer_index];
+    const Vector sum =
+        add(x, normalise_if({mixed.begin(), mixed.end()}, layer.post_attention_norm, config_.epsilon));
+    const Vector transformed =
+        feed_forward(layer, rms_norm(sum, layer.feed_forward_norm, config_.epsilon), units);
+    return add(sum, normalise_if(transformed, layer.post_feed_forward_norm, config_.epsilon));
 }
 
 Vector ReferenceModel::hidden(TokenId token, std::size_t index, uint32_t position, Cache& cache,
@@ -188,18 +208,47 @@ Vector ReferenceModel::hidden(TokenId token, std::size_t index, uint32_t positio
     for (double& value : x)
         value *= config_.embedding_scale;
     for (std::size_t i = 0; i < config_.layers; ++i) {
-        const LayerWeights& layer = weights_.layers[i];
-        const Vector attention_input = rms_norm(x, layer.attention_norm, config_.epsilon);
-        const Vector attended =
-            config_.recurrent[i] ? delta_net(layer.delta_net, attention_input, cache.layers[i], units)
-                                 : attend(i, attention_input, index, position, cache, cache.layers[i], units);
-        x = add(x, normalise_if(attended, layer.post_attention_norm, config_.epsilon));
-        const Vector transformed =
-            feed_forward(layer, rms_norm(x, layer.feed_forward_norm, config_.epsilon), units);
-        x = add(x, normalise_if(transformed, layer.post_feed_forward_norm, config_.epsilon));
+        const Vector input = rms_norm(x, weights_.layers[i].attention_norm, config_.epsilon);
+        Cache::Layer& stored = cache.layers[i];
+        if (config_.recurrent[i]) {
+            x = add_blocks(i, x, delta_net(weights_.layers[i].delta_net, input, stored, units), units);
+            continue;
+        }
+        store(i, input, position, cache.elements, stored, units);
+        x = add_blocks(i, x, attend(i, input, position, visible(i, index, index + 1), stored, units), units);
     }
     cache.count = index + 1;
     return rms_norm(x, weights_.output_norm, config_.epsilon);
+}
+
+std::vector<Vector> ReferenceModel::hidden_together(std::span<const TokenId> tokens) const {
+    Cache cache = make_cache();
+    std::vector<Vector> rows;
+    for (const TokenId token : tokens) {
+        rows.push_back(embed(weights_.embedding, std::span(&token, 1)).values);
+        for (double& value : rows.back())
+            value *= config_.embedding_scale;
+    }
+    for (std::size_t i = 0; i < config_.layers; ++i) {
+        Cache::Layer& stored = cache.layers[i];
+        std::vector<Vector> inputs;
+        for (std::size_t row = 0; row < rows.size(); ++row) {
+            inputs.push_back(rms_norm(rows[row], weights_.layers[i].attention_norm, config_.epsilon));
+            if (!config_.recurrent[i])
+                store(i, inputs[row], static_cast<uint32_t>(row), cache.elements, stored, Units::plain);
+        }
+        for (std::size_t row = 0; row < rows.size(); ++row) {
+            const Vector mixed =
+                config_.recurrent[i]
+                    ? delta_net(weights_.layers[i].delta_net, inputs[row], stored, Units::plain)
+                    : attend(i, inputs[row], static_cast<uint32_t>(row), visible(i, row, rows.size()), stored,
+                             Units::plain);
+            rows[row] = add_blocks(i, rows[row], mixed, Units::plain);
+        }
+    }
+    for (Vector& row : rows)
+        row = rms_norm(row, weights_.output_norm, config_.epsilon);
+    return rows;
 }
 
 Vector ReferenceModel::forward(TokenId token, std::size_t index, uint32_t position, Cache& cache,

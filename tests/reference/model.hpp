@@ -3,6 +3,7 @@
 #include "core/base/result.hpp"
 #include "core/base/token.hpp"
 #include "core/gguf/file.hpp"
+#include "tests/reference/attention.hpp"
 #include "tests/reference/cache_element.hpp"
 #include "tests/reference/config.hpp"
 #include "tests/reference/delta_net.hpp"
@@ -73,7 +74,12 @@ public:
     Vector hidden(TokenId token, std::size_t index, uint32_t position, Cache& cache,
                   Units units = Units::plain) const;
 
-    /// The same, through the head, which is always exact: logits [vocabulary].
+    /// Final norm's outputs [tokens, width] of a sequence whose tokens attend to each other, later ones
+    /// included, at positions 0, 1, 2, ...; in layers with a window from position + 1 - window on. Recurrent
+    /// layers see earlier tokens only.
+    [[nodiscard]] std::vector<Vector> hidden_together(std::span<const TokenId> tokens) const;
+
+    /// hidden(), through the head, which is always exact: logits [vocabulary].
     Vector forward(TokenId token, std::size_t index, uint32_t position, Cache& cache,
                    Units units = Units::plain) const;
 
@@ -90,8 +96,12 @@ public:
 private:
     ReferenceModel(Config config, Weights weights);
 
-    [[nodiscard]] Vector attend(std::size_t layer_index, View x, std::size_t index, uint32_t position,
-                                const Cache& cache, Cache::Layer& stored, Units units) const;
+    void store(std::size_t layer_index, View x, uint32_t position, const CacheElements& elements,
+               Cache::Layer& stored, Units units) const;
+    [[nodiscard]] Vector attend(std::size_t layer_index, View x, uint32_t position, EntryRange range,
+                                const Cache::Layer& stored, Units units) const;
+    [[nodiscard]] EntryRange visible(std::size_t layer_index, std::size_t index, std::size_t end) const;
+    [[nodiscard]] Vector add_blocks(std::size_t layer_index, View x, View mixed, Units units) const;
     [[nodiscard]] Vector delta_net(const DeltaNetWeights& net, View x, Cache::Layer& stored,
                                    Units units) const;
     [[nodiscard]] Vector feed_forward(const LayerWeights& layer, View x, Units units) const;

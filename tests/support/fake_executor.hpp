@@ -48,8 +48,8 @@ struct FakeOptions {
 /// that were never filled, are internal errors.
 ///
 /// With Limits::state_slots, rows also read a state: the entries of all positions up to their own. It is
-/// wrong if a copy is missing or late, if a rejected draft stays, or if a slot is shared; a copy of a state
-/// with pending rows, and a state whose length is not SequenceView::state_position, are internal errors.
+/// wrong if a copy is missing or late, if a rejected draft stays, or if a slot is shared; a state
+/// whose length is not SequenceView::state_position is an internal error.
 class FakeExecutor : public engine::Executor {
 public:
     explicit FakeExecutor(FakeOptions options = {});
