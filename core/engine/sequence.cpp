@@ -119,8 +119,10 @@ Sequence make_sequence(RequestId id, Request request, const Limits& limits, cons
     sequence.rope_positions = std::move(request.rope_positions);
     sequence.attention = request.attention;
     sequence.held = cache.make_state(request.cache_salt);
-    if (sequence.attention == AttentionSpan::segment) // every row depends on the entire prompt
-        sequence.held.root = page_hash(cache.key(), sequence.held.root, sequence.content());
+    if (sequence.attention == AttentionSpan::segment) { // every row depends on the entire prompt
+        const PageHash whole = page_hash(cache.key(), sequence.held.root, sequence.content());
+        sequence.held.root = root_hash(cache.key(), whole[0], whole[1]); // unlike the hash of any page
+    }
     sequence.hidden = request.hidden;
     sequence.branch_positions = std::move(request.branch_positions);
     sequence.sampling = request.sampling;

@@ -18,7 +18,7 @@
 namespace etna::test {
 namespace {
 
-constexpr uint32_t mixes = 1000;
+constexpr uint32_t mixes = 2000;
 
 /// Random choices of one mix; a function of its seed.
 class Dice {

@@ -194,6 +194,15 @@ TEST_CASE("a prompt whose rows attend to each other shares no prefix with anothe
     CHECK(cached({1, 2, 3, 4, 5, 6, 7, 8, 9}) == 0);
     CHECK(cached({1, 2, 3, 4, 5, 6, 7, 8, 10}) == 0);
     CHECK(cached({1, 2, 3, 4, 5, 6, 7, 8, 9}) == 8);
+    CHECK(cached({1, 2, 3, 4}) == 0);
+    for (const std::vector<TokenId>& prompt :
+         {std::vector<TokenId>{1, 2, 3, 4, 9}, {1, 2, 3, 4, 1, 2, 3, 4, 9}}) {
+        const engine::Request causal{.prompt = prompt, .sampling = {.temperature = 0}, .max_tokens = 3};
+        const auto id = driver.add(causal);
+        driver.run();
+        CHECK(driver.received(id).ids() == simulate({}, causal).tokens);
+        CHECK(driver.received(id).finished->cached_tokens == prompt.size() / 9 * 4);
+    }
 }
 
 TEST_CASE("check() refuses segments that do not fit, by name") {
