@@ -200,11 +200,27 @@ Expression Language::derive(Expression from, uint8_t byte) {
     return nothing;
 }
 
+/// Collects the alternatives of a chain of nullable parts before they are joined: joined part by part, their
+/// number would enter squared.
 Expression Language::derive_sequence(Expression from, uint8_t byte) {
-    const Expression head = nodes_[from].children[0];
-    const Expression tail = nodes_[from].children[1];
-    const Expression through = sequence(next(head, byte), tail);
-    return is_nullable(head) ? either(through, next(tail, byte)) : through;
+    std::vector<Expression> all;
+    for (Expression part = from;;) {
+        const Expression head = nodes_[part].children[0];
+        const Expression tail = nodes_[part].children[1];
+        const Expression through = sequence(next(head, byte), tail);
+        if (through != nothing)
+            all.push_back(through);
+        if (!is_nullable(head) || is_spent() || too_deep_ != nothing)
+            break;
+        const bool is_known = transitions_[tail].find(byte) != Transitions::unknown;
+        if (is_known || nodes_[tail].kind != Kind::sequence) {
+            all.push_back(next(tail, byte));
+            break;
+        }
+        charge_steps(steps_of_derivation);
+        part = tail;
+    }
+    return either(all);
 }
 
 Expression Language::derive_either(Expression from, uint8_t byte) {
