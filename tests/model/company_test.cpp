@@ -1,5 +1,6 @@
 // Requests in company on the device, with scarce memory: each gets the bits that it gets alone.
 
+#include "core/engine/prompt_lookup.hpp"
 #include "core/engine/scheduler.hpp"
 #include "tests/model/model_case.hpp"
 #include "tests/support/catch.hpp"
@@ -20,6 +21,8 @@ constexpr uint32_t vocabulary = 300;
 struct Received {
     std::map<uint32_t, std::vector<engine::TokenEvent>> answers;
     uint32_t cached_tokens = 0;
+    uint32_t accepted_drafts = 0;
+    uint32_t rejected_drafts = 0;
 };
 
 /// A scheduler over a device, which runs every request to its end.
@@ -28,9 +31,10 @@ public:
     explicit Company(engine::Executor& executor)
         : executor_(executor), scheduler_(executor.limits(), {.hash_key = {1, 2}}) {}
 
-    engine::RequestId add(const engine::Request& request) {
+    engine::RequestId add(engine::Request request) {
         REQUIRE(check(request, executor_.limits()).has_value());
-        scheduler_.add(++last_, request, engine::Clock::now());
+        engine::make_draft_texts({&request, 1}, executor_.limits().context_tokens);
+        scheduler_.add(++last_, std::move(request), engine::Clock::now());
         return last_;
     }
 
@@ -64,6 +68,8 @@ private:
             INFO((finished.error ? finished.error->message : ""));
             REQUIRE(finished.reason == engine::FinishReason::length);
             one.cached_tokens = finished.cached_tokens;
+            one.accepted_drafts = finished.accepted_drafts;
+            one.rejected_drafts = finished.rejected_drafts;
         }
     }
 
@@ -124,11 +130,11 @@ TEST_CASE("requests that share scarce memory get the bits that they get alone", 
     for (const auto architecture : all_random_architectures) {
         INFO(to_string(architecture));
         ModelCaseOptions options;
-        options.pages = 9;
+        options.pages = 7;
         ModelCase tested(model_of(architecture), options);
         std::vector<engine::Request> requests;
         std::vector<Received> expected;
-        for (uint32_t i = 0; i < 4; ++i) {
+        for (uint32_t i = 0; i < 6; ++i) {
             engine::Request request = request_number(i);
             if (i == 3)
                 request.beams = engine::BeamOptions{.width = 3, .answers = 2};
@@ -144,10 +150,16 @@ TEST_CASE("requests that share scarce memory get the bits that they get alone", 
             company.run(3);
         }
         company.run();
+        uint32_t accepted_drafts = 0;
+        uint32_t rejected_drafts = 0;
         for (std::size_t i = 0; i < ids.size(); ++i) {
             INFO("request " << i);
             check_equal(company.received(ids[i]), expected[i]);
+            accepted_drafts += company.received(ids[i]).accepted_drafts;
+            rejected_drafts += company.received(ids[i]).rejected_drafts;
         }
+        CHECK(accepted_drafts > 0);
+        CHECK(rejected_drafts > 0);
         CHECK(company.preemptions() > 0);
     }
 }

@@ -1,5 +1,6 @@
 // Beam search and drafts on the device: scores equal the twin's, and drafts change no answer.
 
+#include "core/engine/prompt_lookup.hpp"
 #include "core/engine/scheduler.hpp"
 #include "tests/model/model_case.hpp"
 #include "tests/support/catch.hpp"
@@ -24,11 +25,18 @@ Bytes search_model(RandomArchitecture architecture) {
 
 using Answers = std::map<uint32_t, std::vector<engine::TokenEvent>>;
 
-/// Runs a request alone.
-Answers run(engine::Executor& executor, const engine::Request& request) {
+/// The drafts of one request that were accepted, and those that were rejected.
+struct DraftCounts {
+    uint32_t accepted = 0;
+    uint32_t rejected = 0;
+};
+
+/// Runs a request alone. `drafts`: receives the counts; may be null.
+Answers run(engine::Executor& executor, engine::Request request, DraftCounts* drafts = nullptr) {
     engine::Scheduler scheduler(executor.limits(), {.hash_key = {1, 2}});
     REQUIRE(check(request, executor.limits()).has_value());
-    scheduler.add(1, request, engine::Clock::now());
+    engine::make_draft_texts({&request, 1}, executor.limits().context_tokens);
+    scheduler.add(1, std::move(request), engine::Clock::now());
     Answers answers;
     engine::Updates updates;
     while (!scheduler.is_idle()) {
@@ -40,6 +48,9 @@ Answers run(engine::Executor& executor, const engine::Request& request) {
         for (engine::Update& update : updates) {
             if (auto* token = std::get_if<engine::TokenEvent>(&update.event))
                 answers[update.answer].push_back(std::move(*token));
+            const auto* finished = std::get_if<engine::Finished>(&update.event);
+            if (finished != nullptr && drafts != nullptr)
+                *drafts = {.accepted = finished->accepted_drafts, .rejected = finished->rejected_drafts};
         }
         updates.clear();
     }
@@ -124,7 +135,10 @@ TEST_CASE("rows after drafts equal those of plain decoding, to the bit", "[devic
             request.speculation = engine::Speculation{.tokens_max = 6};
             for (std::size_t i = 0; i < plain.size(); ++i)
                 request.speculation->prediction.push_back(i % 13 == 7 ? 0 : plain[i].token);
-            const auto drafted = run(tested.executor(), request).at(0);
+            DraftCounts drafts;
+            const auto drafted = run(tested.executor(), request, &drafts).at(0);
+            CHECK(drafts.accepted > 0);
+            CHECK(drafts.rejected > 0);
             REQUIRE(drafted.size() == plain.size());
             for (std::size_t i = 0; i < plain.size(); ++i) {
                 CHECK(drafted[i].token == plain[i].token);
