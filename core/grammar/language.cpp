@@ -36,6 +36,15 @@ constexpr uint64_t steps_of_derived_node = 70; ///< touches fresh memory
 /// Steps between polls of `stop`; see set_step_budget().
 constexpr uint64_t steps_between_polls = 5'000;
 
+/// In linear time if all but the last few are sorted: alternatives are added to those of a smaller
+/// expression.
+void sort_and_unique(std::vector<Expression>& all) {
+    const auto unsorted = std::is_sorted_until(all.begin(), all.end());
+    std::sort(unsorted, all.end());
+    std::inplace_merge(all.begin(), unsorted, all.end());
+    all.erase(std::unique(all.begin(), all.end()), all.end());
+}
+
 } // namespace
 
 Language::Language(std::size_t bytes_max) : bytes_max_(bytes_max) {
@@ -212,25 +221,23 @@ Expression Language::either(std::span<const Expression> alternatives) {
     std::vector<Expression> all;
     ByteSet set;
     const auto take = [&](Expression one) {
-        if (nodes_[one].kind == Kind::bytes) {
+        const bool is_bytes = nodes_[one].kind == Kind::bytes;
+        if (is_bytes)
             set |= nodes_[one].set;
-        } else if (one != nothing) {
-            all.push_back(one);
-        }
+        return is_bytes;
     };
     for (const Expression one : alternatives) {
-        if (nodes_[one].kind == Kind::either) {
-            charge_steps(nodes_[one].children.size());
-            for (const Expression inner : nodes_[one].children)
-                take(inner);
-        } else {
-            take(one);
+        if (nodes_[one].kind == Kind::either) { // its children are in order, and only the last may be bytes
+            const std::vector<Expression>& inner = nodes_[one].children;
+            charge_steps(inner.size());
+            all.insert(all.end(), inner.begin(), inner.end() - (take(inner.back()) ? 1 : 0));
+        } else if (!take(one) && one != nothing) {
+            all.push_back(one);
         }
     }
+    sort_and_unique(all);
     if (!set.is_empty())
         all.push_back(bytes(set));
-    std::sort(all.begin(), all.end());
-    all.erase(std::unique(all.begin(), all.end()), all.end());
     if (all.size() > 1 && all.front() == empty && // redundant if another alternative is nullable
         std::any_of(all.begin() + 1, all.end(), [&](Expression e) { return nullable_[e] == Nullable::yes; }))
         all.erase(all.begin());

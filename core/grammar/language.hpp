@@ -113,7 +113,7 @@ public:
     /// Concatenation, in order.
     Expression sequence(Expression first, Expression second);
     Expression sequence(std::span<const Expression> parts);
-    /// Union.
+    /// Union. The node's children ascend, but a set of bytes is last.
     Expression either(std::span<const Expression> alternatives);
     Expression either(Expression a, Expression b);
     Expression optional(Expression item) { return either(item, empty); }

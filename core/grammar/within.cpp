@@ -1,6 +1,7 @@
 #include "core/grammar/language.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cassert>
 #include <unordered_set>
 
@@ -40,11 +41,14 @@ void Paths::add(const Paths& others) {
 }
 
 Paths Paths::then(const Paths& others) const {
+    constexpr std::size_t word_bits = 64;
+    const States low = ~uint64_t{0};
     Paths result(to_.size());
     for (std::size_t state = 0; state < to_.size(); ++state) {
-        for (std::size_t middle = 0; middle < to_.size(); ++middle) {
-            if (to_[state].test(middle))
-                result.to_[state] |= others.to_[middle];
+        for (std::size_t word = 0; word < to_.size(); word += word_bits) {
+            uint64_t middles = ((to_[state] >> word) & low).to_ullong(); // few of many states
+            for (; middles != 0; middles &= middles - 1)
+                result.to_[state] |= others.to_[word + static_cast<std::size_t>(std::countr_zero(middles))];
         }
     }
     return result;
