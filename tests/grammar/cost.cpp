@@ -40,7 +40,7 @@ Cost cost_of_one(const std::function<int()>& work) {
 } // namespace
 
 Cost cost_of(const std::function<int()>& work) {
-    constexpr int runs_max = 5;
+    constexpr int runs_max = 3;
     Cost cost;
     for (int run = 0; run < runs_max; ++run) {
         cost = cost_of_one(work);

@@ -34,7 +34,7 @@ struct Cost {
 constexpr int took_too_long = 5; ///< result of work that measures a part of itself, if that exceeds its bound
 
 /// Runs the work in a child process, so that its memory is counted alone. Work that takes longer than
-/// `seconds_max` is run at most five times, and the last run counts, because other load on the machine only
+/// `seconds_max` is run at most three times, and the last run counts, because other load on the machine only
 /// adds to the time.
 Cost cost_of(const std::function<int()>& work);
 
