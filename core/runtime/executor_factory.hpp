@@ -3,6 +3,7 @@
 #include "core/base/result.hpp"
 #include "core/engine/executor.hpp"
 #include "core/gguf/file.hpp"
+#include "core/model/weight_reads.hpp"
 #include "core/runtime/device_turns.hpp"
 
 #include <cstdint>
@@ -40,6 +41,7 @@ struct ExecutorOptions {
 struct DeviceMemory {
     uint64_t free_bytes = 0;
     uint64_t total_bytes = 0;
+    uint64_t peak_bytes = 0; ///< most that this process has held on the device
 };
 
 /// An executor and the device that it uses.
@@ -50,6 +52,8 @@ struct LoadedExecutor {
     std::string device_name;                   ///< for display
     bool on_cpu = false;                       ///< a software device, because no GPU was found
     std::function<DeviceMemory()> memory = {}; ///< thread-safe; may be empty
+    model::WeightReads weight_reads = {};
+    std::function<Result<double>()> copy_rate = {}; ///< see measure_copy_rate(); may be empty
 };
 
 /// Creates an executor for the model in the file. The file is used only during the call.

@@ -151,6 +151,21 @@ TEST_CASE("models and listings share the device and its kernels") {
     CHECK(reports->front().total_bytes > 0);
 }
 
+TEST_CASE("a loaded model reports what its steps read, the peak of its memory and the device's copy rate") {
+    Runtime runtime;
+    auto loaded = load(runtime, first_file());
+    REQUIRE(loaded);
+    const uint64_t weight_bytes = loaded->weight_reads.bytes(1).value();
+    CHECK(weight_bytes > 0);
+    const uint64_t peak_bytes = loaded->memory().peak_bytes;
+    CHECK(peak_bytes >= weight_bytes);
+    const auto copy_bytes_s = loaded->copy_rate();
+    REQUIRE(copy_bytes_s);
+    CHECK(*copy_bytes_s > 1e6);
+    CHECK(*copy_bytes_s < 1e14);
+    CHECK(loaded->memory().peak_bytes > peak_bytes); // the copied buffers
+}
+
 TEST_CASE("a device is closed with its last user") {
     Runtime runtime;
     auto loaded = load(runtime, first_file());

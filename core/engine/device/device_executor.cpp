@@ -20,6 +20,8 @@ namespace {
 struct Submission {
     Transfer transfer;
     uint64_t done_at = 0; ///< timeline value
+    uint32_t dispatches = 0;
+    uint32_t barriers = 0;
     std::vector<OutputRow> output_rows;
 };
 
@@ -63,6 +65,8 @@ Result<Ticket> DeviceExecutor::submit(const Batch& batch) {
     }
     Submission& next = submission(submitted_ + 1);
     ETNA_TRY(vk::CommandBuffer commands, model_->record(batch, next.transfer, {}));
+    next.dispatches = commands.dispatch_count();
+    next.barriers = commands.barrier_count();
     ETNA_TRY(next.done_at, model_->device().submit(std::move(commands)));
     model_->submitted();
     next.output_rows = model_->output_rows();
@@ -113,6 +117,8 @@ Result<Outputs> DeviceExecutor::wait(Ticket ticket) {
     read_ = ticket.value;
     Outputs outputs;
     outputs.device_ms = model_->device().busy_ms(oldest.done_at);
+    outputs.dispatches = oldest.dispatches;
+    outputs.barriers = oldest.barriers;
     outputs.rows.reserve(oldest.output_rows.size());
     for (std::size_t i = 0; i < oldest.output_rows.size(); ++i)
         outputs.rows.push_back(read(oldest, i));
@@ -180,8 +186,9 @@ Result<std::unique_ptr<Executor>> create_device_executor(std::shared_ptr<kernels
                             .batch_rows_max = options.batch_rows_max,
                             .sequences_max = options.sequences_max,
                             .embeddings_max = options.embeddings_max};
-    ETNA_TRY(const DevicePlan plan, plan_device(file.name(), blueprint.config, library->target(), sizes,
-                                                blueprint.weight_bytes, device.memory()));
+    ETNA_TRY(DevicePlan plan, plan_device(file.name(), blueprint.config, library->target(), sizes,
+                                          blueprint.weight_bytes, device.memory()));
+    plan.weight_reads = model::weight_reads(blueprint);
     if (options.planned)
         options.planned(plan);
 
