@@ -49,6 +49,9 @@ public:
     /// Loads an installed model on the fake executor, as a command does. Borrows this.
     generate::Model load(const std::string& name);
 
+    /// Number of prompt tokens that the last run computed.
+    [[nodiscard]] std::size_t prompt_token_count() const { return prompt_tokens_.size(); }
+
     /// Writes a file below the home folder.
     std::filesystem::path write(const std::string& path, const std::string& content) const;
 

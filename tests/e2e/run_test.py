@@ -48,6 +48,29 @@ class Devices(unittest.TestCase):
         self.assertIn(b"apt install", result.stderr)
 
 
+class Bench(unittest.TestCase):
+    def test_each_batch_and_depth_of_a_model_is_measured(self):
+        result = run("bench", "demo", "-p", "16", "-n", "6", "-b", "1,3", "-c", "0,40", "-r", "2", "--json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        report = json.loads(result.stdout)
+        self.assertEqual([(row["depth"], row["batch"]) for row in report["rows"]], [(0, 1), (0, 3), (40, 1), (40, 3)])
+        for row in report["rows"]:
+            for figure in row["prompt_tok_s"], row["generation_tok_s"], row["first_token_ms"], row["per_token"]["host_us"]:
+                self.assertGreater(figure["min"], 0)
+                self.assertLessEqual(figure["min"], figure["median"])
+                self.assertLessEqual(figure["median"], figure["max"])
+            self.assertAlmostEqual(row["per_token"]["submits"], 1 / row["batch"])
+            self.assertGreater(row["per_token"]["dispatches"], row["per_token"]["barriers"])
+            self.assertGreater(row["weights_of_copy_rate"], 0)
+        self.assertGreater(report["device_peak_bytes"], report["rows"][0]["step_weight_bytes"])
+
+    def test_a_table_is_for_people(self):
+        result = run("bench", "demo", "-p", "8", "-n", "4", "-b", "1", "-c", "0", "-r", "1")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertTrue(result.stdout.decode().startswith("demo on "))
+        self.assertIn("prompt tok/s", result.stdout.decode())
+
+
 class Cache(unittest.TestCase):
     def test_compiled_kernels_are_cached_and_a_damaged_cache_is_replaced(self):
         with tempfile.TemporaryDirectory() as folder:
