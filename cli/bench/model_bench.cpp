@@ -104,6 +104,11 @@ Status ModelBench::measure_generation(uint32_t batch, uint32_t depth, Samples& s
     return {};
 }
 
+Status ModelBench::generate(uint32_t batch, uint32_t depth) {
+    const auto results = run(batch, depth, 1, plan_.generated_tokens);
+    return results ? Status() : results.error();
+}
+
 Result<BenchRow> ModelBench::measure(uint32_t batch, uint32_t depth,
                                      const std::function<void(uint32_t repetition)>& progress) {
     if (batch > engine_->limits().sequences_max) {

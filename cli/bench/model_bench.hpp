@@ -40,6 +40,10 @@ public:
     Result<BenchRow> measure(uint32_t batch, uint32_t depth,
                              const std::function<void(uint32_t repetition)>& progress);
 
+    /// Generates with one batch at one depth, so that the last step is one of generation. Blocks. Errors:
+    /// those of the engine's requests.
+    Status generate(uint32_t batch, uint32_t depth);
+
 private:
     /// The samples of one batch and depth.
     struct Samples {

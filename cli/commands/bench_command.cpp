@@ -1,6 +1,8 @@
 #include "cli/bench/bench_report.hpp"
+#include "cli/bench/kernel_report.hpp"
 #include "cli/bench/model_bench.hpp"
 #include "cli/bench/step_meter.hpp"
+#include "cli/bench/timeline.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/environment.hpp"
 #include "cli/options/command_line.hpp"
@@ -15,6 +17,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -29,16 +32,23 @@ namespace {
 
 /// The validated command line of `etna bench`.
 struct BenchOptions {
-    std::string model;
+    std::string model;  ///< empty: kernels are measured
+    std::string filter; ///< of kernels
     std::string device; ///< empty: the best device
     BenchPlan plan;
     bool as_json = false;
+    std::string timeline_file; ///< empty: the figures are measured
 };
 
 constexpr uint32_t bench_tokens_max = 1U << 20U;
 constexpr uint32_t bench_batch_max = 256;
 
-constexpr std::array bench_positionals = {model_positional};
+constexpr std::array bench_positionals = {
+    Positional{.name = "MODEL",
+               .description = "`demo`, a path to a .gguf file, or the name of a stored model; with --kernels "
+                              "part of the kernels' names, such as linear or q4_k",
+               .presence = Presence::optional,
+               .completion = Completion::models}};
 
 constexpr std::array bench_options = {
     Option{.name = "prompt-tokens",
@@ -81,6 +91,16 @@ constexpr std::array bench_options = {
            .default_text = "the best GPU, else the CPU",
            .description = "Vulkan device, by number, UUID or part of its name",
            .category = Category::device},
+    Option{.name = "kernels",
+           .description = "measure kernels at the shapes of real models, and no model",
+           .category = Category::output},
+    Option{.name = "timeline",
+           .value = "FILE",
+           .kind = Kind::text,
+           .description =
+               "write one generation step of the first batch and depth to FILE, as a Chrome trace, "
+               "and print its kernels",
+           .category = Category::output},
     Option{.name = "json", .description = "print one JSON object", .category = Category::output},
     help_option,
 };
@@ -93,6 +113,8 @@ constexpr auto bench_compat =
 
 constexpr std::array bench_examples = {
     Example{"etna bench demo -b 1 -c 0", "one sequence with an empty cache"},
+    Example{"etna bench demo -b 1 -c 0 --timeline step.json", "one step for chrome://tracing"},
+    Example{"etna bench --kernels q4_k", "the kernels with weights in Q4_K"},
     Example{"etna bench model.gguf -b 1,16 -c 0,8192 --json", "two batch sizes, each at two depths"},
 };
 
@@ -123,11 +145,13 @@ Result<std::vector<uint32_t>> numbers(const OptionValues& values, std::string_vi
 
 /// Errors: invalid_argument.
 Result<BenchOptions> validate_bench(const Command& command, const TypedArguments& arguments) {
-    if (arguments.positionals.empty() || arguments.positionals[0].empty())
-        return invalid_argument("no model given", "try `etna bench demo`, or `etna bench --help`");
     const OptionValues values(command, arguments);
+    const std::string named = arguments.positionals.empty() ? "" : arguments.positionals[0];
+    ETNA_TRY(const bool with_kernels, values.flag("kernels"));
+    if (named.empty() && !with_kernels)
+        return invalid_argument("no model given", "try `etna bench demo`, or `etna bench --help`");
     BenchOptions options;
-    options.model = arguments.positionals[0];
+    (with_kernels ? options.filter : options.model) = named;
     options.device = values.text("device").value_or("");
     BenchPlan& plan = options.plan;
     ETNA_TRY(const auto prompt_tokens, values.integer("prompt-tokens"));
@@ -139,6 +163,11 @@ Result<BenchOptions> validate_bench(const Command& command, const TypedArguments
     ETNA_TRY(plan.batches, numbers(values, "batch", 1, bench_batch_max, plan.batches));
     ETNA_TRY(plan.depths, numbers(values, "depth", 0, bench_tokens_max, plan.depths));
     ETNA_TRY(options.as_json, values.flag("json"));
+    options.timeline_file = values.text("timeline").value_or("");
+    if (with_kernels && !options.timeline_file.empty())
+        return invalid_argument("--timeline and --kernels exclude each other", "--timeline needs a model");
+    if (options.as_json && !options.timeline_file.empty())
+        return invalid_argument("--timeline and --json exclude each other", "the file of --timeline is JSON");
     return options;
 }
 
@@ -165,6 +194,7 @@ Result<LoadedBench> load_bench(const BenchOptions& options, const Environment& e
     executor.sequences_max = *std::max_element(plan.batches.begin(), plan.batches.end());
     executor.device = options.device;
     executor.cache_folder = cache_folder(environment.variables);
+    executor.timestamps = !options.timeline_file.empty();
     LoadedBench bench;
     ETNA_TRY(bench.loaded, environment.executor_factory(file, executor));
     bench.load_ms = std::chrono::duration<double, std::milli>(BenchClock::now() - start).count();
@@ -219,38 +249,94 @@ Result<BenchReport> bench_model(const BenchOptions& options, const Environment& 
     return report;
 }
 
+/// Generates with timestamps, and writes the last step to the file. Returns the text for stdout. Blocking.
+Result<std::string> bench_timeline(const BenchOptions& options, const Environment& environment) {
+    ETNA_TRY(LoadedBench bench, load_bench(options, environment));
+    const auto engine = engine::Engine::create(std::move(bench.loaded.executor));
+    if (!engine)
+        return engine.error();
+    ModelBench model(**engine, std::make_shared<StepMeter>(), options.plan, bench.loaded.weight_reads);
+    ETNA_CHECK(model.generate(options.plan.batches.front(), options.plan.depths.front()));
+    const std::vector<vk::Timing> timings =
+        bench.loaded.timings ? bench.loaded.timings() : std::vector<vk::Timing>();
+    if (timings.empty()) {
+        return Error{.kind = ErrorKind::unsupported,
+                     .message = fmt::format("{} has no timestamps", bench.loaded.device_name),
+                     .hint = "choose another --device"};
+    }
+    std::ofstream file(options.timeline_file, std::ios::binary);
+    file << dump_json(chrome_trace(timings)) << '\n';
+    if (!file.flush()) {
+        return Error{.kind = ErrorKind::io,
+                     .message = fmt::format("cannot write {}", options.timeline_file),
+                     .hint = "check that its folder exists and has room"};
+    }
+    return fmt::format("{} on {}\n{}", options.model, bench.loaded.device_name, totals_text(timings));
+}
+
+Result<std::string> bench_kernels(const BenchOptions& options, const Environment& environment,
+                                  Diagnostics& diagnostics) {
+    runtime::KernelBenchOptions bench{.device = options.device,
+                                      .filter = options.filter,
+                                      .cache_folder = cache_folder(environment.variables),
+                                      .progress = {}};
+    bench.progress = [&](const std::string& name, std::size_t number, std::size_t total) {
+        diagnostics.status(fmt::format("{} of {}: {}", number + 1, total, name));
+    };
+    const auto timings = environment.kernel_bench(bench);
+    diagnostics.status({});
+    if (!timings)
+        return timings.error();
+    return options.as_json ? dump_json_indented(kernels_json(*timings)) + "\n" : kernels_text(*timings);
+}
+
+/// Measures and formats what the options ask for; sets `has_gaps` if a row has no figures. Blocking.
+Result<std::string> bench_output(const BenchOptions& options, const Environment& environment,
+                                 Diagnostics& diagnostics, bool& has_gaps) {
+    if (options.model.empty())
+        return bench_kernels(options, environment, diagnostics);
+    if (!options.timeline_file.empty())
+        return bench_timeline(options, environment);
+    ETNA_TRY(const BenchReport report, bench_model(options, environment, diagnostics));
+    for (const BenchGap& gap : report.gaps) {
+        diagnostics.warning(
+            fmt::format("batch {} at depth {} is not measured: {}", gap.batch, gap.depth, gap.reason));
+    }
+    has_gaps = !report.gaps.empty();
+    return options.as_json ? dump_json_indented(bench_json(report)) + "\n" : bench_text(report);
+}
+
 /// Runs `etna bench`: measures a model on a device. Blocking.
 ExitCode bench_command(const BenchOptions& options, const Environment& environment) {
     Diagnostics diagnostics(environment);
     const LogToDiagnostics log(diagnostics, Verbosity::quiet);
-    const auto report = bench_model(options, environment, diagnostics);
-    if (!report) {
-        diagnostics.error(report.error());
+    bool has_gaps = false;
+    const auto text = bench_output(options, environment, diagnostics, has_gaps);
+    if (!text) {
+        diagnostics.error(text.error());
         return ExitCode::failed;
     }
-    for (const BenchGap& gap : report->gaps) {
-        diagnostics.warning(
-            fmt::format("batch {} at depth {} is not measured: {}", gap.batch, gap.depth, gap.reason));
-    }
     Output output(environment.output);
-    output.write(options.as_json ? dump_json_indented(bench_json(*report)) + "\n" : bench_text(*report));
+    output.write(*text);
     if (output.state() == OutputState::failed) {
         diagnostics.error(output.error());
         return ExitCode::failed;
     }
-    return report->gaps.empty() ? ExitCode::done : ExitCode::failed;
+    return has_gaps ? ExitCode::failed : ExitCode::done;
 }
 
 } // namespace
 
 Command bench_spec() {
     return {.name = "bench",
-            .summary = "measure the speed of a model on a device",
+            .summary = "measure the speed of a model, or of kernels, on a device",
             .description =
                 "Measures a model with made-up prompts, for each number of sequences that run together and "
                 "each depth of their caches: tokens per second of prompts and of generation, the time to the "
                 "first token, the weights that generation reads per second, and what a generated token costs "
                 "the host. A warm-up is left out; the figures are medians.\n\n"
+                "With --kernels no model is needed: each kernel is timed on its own, over more data than the "
+                "device's caches hold, and its bytes and sums per second are printed.\n\n"
                 "Weights read per second count each weight once a step, and are compared with the bytes that "
                 "copies on the same device read and write. A mixture of experts has the figure for one "
                 "sequence only. Host time is CPU time of the engine's thread. Peak memory of a device that "

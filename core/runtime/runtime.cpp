@@ -46,6 +46,7 @@ engine::DeviceExecutorOptions executor_options(const ExecutorOptions& options) {
     engine_options.contexts = options.sequences_max;
     engine_options.sequences_max = options.sequences_max;
     engine_options.batch_rows_max = options.batch_tokens_max;
+    engine_options.timestamps = options.timestamps;
     engine_options.progress = options.progress;
     return engine_options;
 }
@@ -103,6 +104,14 @@ Result<DeviceReports> Runtime::list(std::string_view device, const std::filesyst
     return list_devices(shared_instance->devices(), device, cache_folder, memory);
 }
 
+Result<KernelTimings> Runtime::bench(const KernelBenchOptions& options) {
+    ETNA_TRY(const auto shared_instance, instance());
+    ETNA_TRY(const vk::PhysicalDevice chosen, vk::select_device(shared_instance->devices(), options.device));
+    ETNA_TRY(const auto shared, open(chosen, options.cache_folder));
+    ETNA_TRY(const auto library, shared->library({}, kernels::KernelScope::everything()));
+    return bench_kernels(*library, options);
+}
+
 Result<LoadedExecutor> Runtime::load(const gguf::File& file, const ExecutorOptions& options) {
     ETNA_TRY(const auto shared_instance, instance());
     ETNA_TRY(const vk::PhysicalDevice chosen, vk::select_device(shared_instance->devices(), options.device));
@@ -126,7 +135,8 @@ Result<LoadedExecutor> Runtime::load(const gguf::File& file, const ExecutorOptio
                                                       .peak_bytes = state.peak_bytes};
                               },
                           .weight_reads = weight_reads,
-                          .copy_rate = [shared] { return measure_copy_rate(shared->device()); }};
+                          .copy_rate = [shared] { return measure_copy_rate(shared->device()); },
+                          .timings = [shared] { return shared->device().timings(); }};
 }
 
 } // namespace etna::runtime

@@ -42,7 +42,8 @@ struct MemoryState {
 
 /// Device time of one dispatch.
 struct Timing {
-    std::string label; ///< "region/region/pipeline"
+    std::string label;   ///< "region/region/pipeline"
+    double start_us = 0; ///< since the start of the submission's first dispatch
     double microseconds = 0;
 };
 

@@ -2,10 +2,14 @@
 
 #include "cli/bench/bench_report.hpp"
 #include "cli/bench/step_meter.hpp"
+#include "cli/bench/timeline.hpp"
 #include "tests/cli/harness.hpp"
 #include "tests/support/catch.hpp"
 
 #include <chrono>
+#include <fstream>
+#include <map>
+#include <utility>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -102,6 +106,96 @@ TEST_CASE("generation is measured between the first and the last step of the ful
     steps[3].prompt_rows = 1; // interrupts the run: no two steps follow each other
     CHECK_FALSE(generation_span(steps, 2));
     CHECK_FALSE(generation_span({}, 1));
+}
+
+namespace {
+
+std::vector<vk::Timing> small_step() {
+    return {{.label = "embed", .start_us = 0, .microseconds = 2},
+            {.label = "layer 0/attention/rms_norm", .start_us = 3, .microseconds = 1},
+            {.label = "layer 0/attention/linear", .start_us = 5, .microseconds = 4},
+            {.label = "layer 0/feed forward/linear", .start_us = 10, .microseconds = 6},
+            {.label = "layer 1/attention/rms_norm", .start_us = 17, .microseconds = 3}};
+}
+
+} // namespace
+
+TEST_CASE("a timeline nests dispatches in their regions") {
+    const Json trace = chrome_trace(small_step());
+    std::map<std::string, std::pair<double, double>> regions; // start and length; names are unique but one
+    int dispatches = 0;
+    for (const Json& event : trace["traceEvents"]) {
+        CHECK(event["ph"] == "X");
+        if (event["cat"] == "region") {
+            regions[event["name"].get<std::string>()] = {event["ts"].get<double>(),
+                                                         event["dur"].get<double>()};
+        } else {
+            ++dispatches;
+        }
+    }
+    CHECK(dispatches == 5);
+    CHECK(regions.size() == 4);
+    CHECK(regions["layer 0"] == std::pair(3.0, 13.0));
+    CHECK(regions["feed forward"] == std::pair(10.0, 6.0));
+    CHECK(regions["layer 1"] == std::pair(17.0, 3.0));
+    CHECK(regions["attention"] == std::pair(17.0, 3.0)); // of layer 1; that of layer 0 is another event
+    CHECK(trace["traceEvents"].size() == 5 + 5);
+}
+
+TEST_CASE("kernels of a step are summed up, the longest first") {
+    CHECK(kernel_totals(small_step()) ==
+          std::vector<KernelTotal>{{.kernel = "linear", .dispatches = 2, .microseconds = 10},
+                                   {.kernel = "rms_norm", .dispatches = 2, .microseconds = 4},
+                                   {.kernel = "embed", .dispatches = 1, .microseconds = 2}});
+    const std::string text = totals_text(small_step());
+    CHECK(contains(text, "linear                       2  10.0        50.0%\n"));
+    CHECK(contains(text, "between dispatches               4.0        20.0%\n"));
+    CHECK(contains(text, "step                         5  20.0       100.0%\n"));
+    CHECK(kernel_totals({}).empty());
+}
+
+TEST_CASE("bench --timeline writes a trace, and fails on a device without timestamps") {
+    Harness etna;
+    const std::string file = etna.write("step.json", "").string();
+    const std::vector<std::string> arguments = {"bench", "stories", "-b", "1", "-c", "0", "--timeline", file};
+    const Outcome refused = etna.run(arguments);
+    CHECK(refused.code == 1);
+    CHECK(contains(refused.error, "fake device has no timestamps"));
+    CHECK(etna.asked->timestamps);
+    etna.timings = small_step();
+    const Outcome outcome = etna.run(arguments);
+    CHECK(outcome.code == 0);
+    CHECK(contains(outcome.output, "rms_norm"));
+    std::ifstream written(file);
+    CHECK(nlohmann::json::parse(written)["traceEvents"].size() == 10);
+    CHECK(etna.run({"bench", "stories", "--timeline", "/nonexistent/step.json"}).code == 1);
+    CHECK(etna.run({"bench", "stories", "--timeline", file, "--json"}).code == 2);
+}
+
+TEST_CASE("bench --kernels reports bytes and sums per second") {
+    Harness etna;
+    etna.kernel_timings = runtime::KernelTimings{
+        .device_name = "a GPU",
+        .copy_bytes_s = 4e9,
+        .kernels = {{.name = "linear",
+                     .bytes = 1'000'000,
+                     .operations = 8'000'000'000,
+                     .samples_us = {900, 1000, 1300}},
+                    {.name = "rms_norm", .bytes = 2'000, .operations = 0, .samples_us = {2}}}};
+    const Outcome text = etna.run({"bench", "--kernels", "lin"});
+    REQUIRE(text.code == 0);
+    CHECK(etna.kernel_filter == "lin");
+    CHECK(contains(text.output, "a GPU, copies 4.00 GB/s\n"));
+    CHECK(contains(text.output, "linear    1000.0 ±20%  1.00        25%    8.000\n"));
+    CHECK(contains(text.output, "rms_norm      2.0 ±0%  1.00        25%        -\n"));
+    const auto json = nlohmann::json::parse(etna.run({"bench", "--kernels", "--json"}).output);
+    CHECK(etna.kernel_filter.empty());
+    CHECK(json["kernels"][0]["bytes_of_copy_rate"].get<double>() == Approx(0.25));
+    CHECK(json["kernels"][0]["flop_s"].get<double>() == Approx(8e12));
+    CHECK(json["kernels"][1]["flop_s"].is_null());
+    etna.kernel_timings = Error{ErrorKind::not_found, "no kernel is called `x`", ""};
+    CHECK(etna.run({"bench", "--kernels", "x"}).code == 1);
+    CHECK(etna.run({"bench", "--kernels", "--timeline", "f"}).code == 2);
 }
 
 TEST_CASE("bench measures each batch at each depth") {

@@ -71,7 +71,10 @@ public:
     bool output_is_terminal = false;
     bool error_is_terminal = false;
     bool on_cpu = false;
-    uint32_t context_tokens = 2048; ///< that of `stories`
+    Result<runtime::KernelTimings> kernel_timings = runtime::KernelTimings{}; ///< of `etna bench --kernels`
+    std::string kernel_filter;       ///< FILTER of the last `etna bench --kernels`
+    std::vector<vk::Timing> timings; ///< of the device's last step
+    uint32_t context_tokens = 2048;  ///< that of `stories`
     std::chrono::microseconds step_delay{0};
     std::optional<uint64_t> lost_at_step;
     std::atomic<bool> interrupted{false};

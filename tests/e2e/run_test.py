@@ -64,6 +64,28 @@ class Bench(unittest.TestCase):
             self.assertGreater(row["weights_of_copy_rate"], 0)
         self.assertGreater(report["device_peak_bytes"], report["rows"][0]["step_weight_bytes"])
 
+    def test_a_timeline_has_every_layer(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "step.json"
+            result = run("bench", "demo", "-n", "4", "-b", "2", "-c", "0", "--timeline", str(file))
+            self.assertEqual(result.returncode, 0, result.stderr)
+            events = json.loads(file.read_text())["traceEvents"]
+        names = {event["name"] for event in events if event["cat"] == "region"}
+        self.assertLessEqual({"layer 0", "layer 1", "attention", "feed forward", "head"}, names)
+        dispatches = [event for event in events if event["cat"] == "dispatch"]
+        self.assertEqual(sorted(dispatches, key=lambda event: event["ts"]), dispatches)
+        self.assertGreater(sum(event["dur"] for event in dispatches), 0)
+
+    def test_kernels_are_measured_by_name(self):
+        result = run("bench", "--kernels", "rms_norm", "--json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        report = json.loads(result.stdout)
+        self.assertEqual(len(report["kernels"]), 2)
+        for kernel in report["kernels"]:
+            self.assertGreater(kernel["bytes_s"], 0)
+        result = run("bench", "--kernels", "no such kernel")
+        self.assertEqual((result.returncode, result.stdout), (1, b""))
+
     def test_a_table_is_for_people(self):
         result = run("bench", "demo", "-p", "8", "-n", "4", "-b", "1", "-c", "0", "-r", "1")
         self.assertEqual(result.returncode, 0, result.stderr)

@@ -166,6 +166,31 @@ TEST_CASE("a loaded model reports what its steps read, the peak of its memory an
     CHECK(loaded->memory().peak_bytes > peak_bytes); // the copied buffers
 }
 
+TEST_CASE("kernels are measured by part of their names") {
+    Runtime runtime;
+    runtime::KernelBenchOptions options;
+    std::vector<std::string> names;
+    options.progress = [&](const std::string& name, std::size_t number, std::size_t) {
+        CHECK(number == names.size());
+        names.push_back(name);
+    };
+    options.filter = "rms_norm";
+    const auto timings = runtime.bench(options);
+    REQUIRE(timings);
+    CHECK(timings->copy_bytes_s > 0);
+    REQUIRE(timings->kernels.size() == 2); // one row, and a prompt's
+    for (std::size_t i = 0; i < 2; ++i) {
+        const runtime::KernelTiming& kernel = timings->kernels[i];
+        CHECK(kernel.name == names.at(i));
+        CHECK(kernel.bytes > 2 * 4096 * 4);
+        REQUIRE(kernel.samples_us.size() == 5);
+        for (const double one : kernel.samples_us)
+            CHECK(one > 0);
+    }
+    options.filter = "no such kernel";
+    CHECK(runtime.bench(options).error().kind == ErrorKind::not_found);
+}
+
 TEST_CASE("a device is closed with its last user") {
     Runtime runtime;
     auto loaded = load(runtime, first_file());

@@ -28,9 +28,9 @@ struct Submission {
 class DeviceExecutor final : public Executor {
 public:
     DeviceExecutor(std::string name, Limits limits, std::unique_ptr<DeviceModel> model,
-                   std::vector<Submission> ring)
+                   std::vector<Submission> ring, const vk::RecorderOptions& recording)
         : name_(std::move(name)), limits_(std::move(limits)), model_(std::move(model)),
-          ring_(std::move(ring)) {}
+          ring_(std::move(ring)), recording_(recording) {}
     DeviceExecutor(const DeviceExecutor&) = delete;
     DeviceExecutor& operator=(const DeviceExecutor&) = delete;
     ~DeviceExecutor() override;
@@ -47,8 +47,9 @@ private:
     Limits limits_;
     std::unique_ptr<DeviceModel> model_;
     std::vector<Submission> ring_; ///< [in_flight_max]
-    uint64_t submitted_ = 0;       ///< newest ticket
-    uint64_t read_ = 0;            ///< newest ticket whose outputs were returned
+    vk::RecorderOptions recording_;
+    uint64_t submitted_ = 0; ///< newest ticket
+    uint64_t read_ = 0;      ///< newest ticket whose outputs were returned
 };
 
 DeviceExecutor::~DeviceExecutor() {
@@ -64,7 +65,7 @@ Result<Ticket> DeviceExecutor::submit(const Batch& batch) {
                      .message = fmt::format("{} submissions are unread", limits_.in_flight_max)};
     }
     Submission& next = submission(submitted_ + 1);
-    ETNA_TRY(vk::CommandBuffer commands, model_->record(batch, next.transfer, {}));
+    ETNA_TRY(vk::CommandBuffer commands, model_->record(batch, next.transfer, recording_));
     next.dispatches = commands.dispatch_count();
     next.barriers = commands.barrier_count();
     ETNA_TRY(next.done_at, model_->device().submit(std::move(commands)));
@@ -202,8 +203,9 @@ Result<std::unique_ptr<Executor>> create_device_executor(std::shared_ptr<kernels
         ring.push_back(std::move(submission));
     }
     ETNA_CHECK(warm_up(*model, ring.front().transfer, plan.limits));
-    return std::unique_ptr<Executor>(
-        std::make_unique<DeviceExecutor>(file.name(), plan.limits, std::move(model), std::move(ring)));
+    return std::unique_ptr<Executor>(std::make_unique<DeviceExecutor>(
+        file.name(), plan.limits, std::move(model), std::move(ring),
+        vk::RecorderOptions{.omitted_barrier = {}, .timestamps = options.timestamps}));
 }
 
 } // namespace etna::engine
