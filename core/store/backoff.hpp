@@ -21,7 +21,7 @@ class Backoff {
 public:
     Backoff(RetryPolicy policy, StopPoll is_stopped) : policy_(policy), is_stopped_(std::move(is_stopped)) {}
 
-    /// Starts the count anew, after progress.
+    /// Starts the count again, after progress.
     void reset() { retries_ = 0; }
 
     /// Waits if this failure may go away; otherwise, or if all retries are spent, returns the error. Errors:

@@ -26,7 +26,8 @@
 namespace etna::store {
 namespace {
 
-constexpr uint64_t journalled_bytes = mebibyte; ///< a range is recorded at least this often
+constexpr uint64_t journalled_bytes = mebibyte;     ///< a range is recorded at least this often
+constexpr uint64_t progress_bytes = 256 * kibibyte; ///< a request that brings as many is no failure in a row
 constexpr std::chrono::milliseconds poll_step{100};
 
 constexpr std::string_view disk_hint =
@@ -221,6 +222,7 @@ private:
     Status record(Transfer& transfer);
     void fail(const Error& error);
     [[nodiscard]] bool is_ended() const;
+    [[nodiscard]] uint64_t range_bytes() const;
 
     const DownloadRequest* request_;
     const DownloadOptions* options_;
@@ -323,7 +325,7 @@ Status RangeFetcher::fetch(HttpClient& client, Backoff& backoff, ByteRange range
         const auto response = transfer(client, state);
         if (state.failure)
             return *state.failure;
-        if (state.left.begin == state.left.end || state.left.begin - before >= journalled_bytes)
+        if (state.left.begin == state.left.end || state.left.begin - before >= progress_bytes)
             backoff.reset();
         if (state.left.begin == state.left.end)
             break;
@@ -361,8 +363,17 @@ void RangeFetcher::work() {
     changed_.notify_all();
 }
 
+/// Returns the length of a request's range: two for each connection, so that none is idle for long at the
+/// end.
+uint64_t RangeFetcher::range_bytes() const {
+    if (!request_->has_ranges)
+        return std::max<uint64_t>(request_->bytes, 1);
+    const uint64_t share = (request_->bytes - done_bytes_) / (uint64_t{2} * options_->connections);
+    return std::clamp(round_up(share, mebibyte), mebibyte, std::max(options_->range_bytes, mebibyte));
+}
+
 Status RangeFetcher::run() {
-    const auto pieces = journal_->missing(request_->has_ranges ? options_->range_bytes : request_->bytes);
+    const auto pieces = journal_->missing(range_bytes());
     missing_.assign(pieces.begin(), pieces.end());
     workers_ = std::min<std::size_t>(options_->connections, pieces.size());
     std::vector<std::jthread> threads;

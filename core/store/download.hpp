@@ -38,7 +38,7 @@ struct DownloadOptions {
     HttpSettings http;
     RetryPolicy retries;
     uint32_t connections = 4;
-    uint64_t range_bytes = 32 * mebibyte; ///< fetched by one request
+    uint64_t range_bytes = 32 * mebibyte; ///< fetched by one request at most
     StopPoll is_stopped;
     std::function<void(const DownloadProgress&)>
         on_progress; ///< called on the caller's thread; may be absent

@@ -101,7 +101,7 @@ Result<std::string> redirect_target(const std::string& from, const std::string& 
     const Url target = url_of(from);
     if (!target || location.empty() ||
         curl_url_set(target.get(), CURLUPART_URL, location.c_str(), 0) != CURLUE_OK)
-        return redirect_refused(from, "it redirects to what is no address");
+        return redirect_refused(from, "it redirects to an invalid address");
     const std::string to = url_part(target.get(), CURLUPART_URL);
     if (origin_of(to).empty())
         return redirect_refused(from, "it redirects to an address that is neither http nor https");

@@ -211,7 +211,8 @@ std::string to_string(const HubModel& model) {
 
 Status check_relative_path(std::string_view path) {
     const auto refuse = [&](std::string_view problem) -> Status {
-        return invalid_argument(fmt::format("the path {} {}", gguf::backquoted(path), problem));
+        return invalid_argument(fmt::format("the path {} {}", gguf::backquoted(path), problem),
+                                "name a file of the repository, as its page at the hub lists it");
     };
     if (path.empty() || path.size() > model_name_bytes_max)
         return refuse(fmt::format("has {} bytes, and 1 to {} are taken", path.size(), model_name_bytes_max));

@@ -66,9 +66,11 @@ void add_sizes(PullPlan& plan, const fs::path& folder) {
     for (const PullFile& file : plan.files) {
         const uint64_t bytes = file.download.bytes;
         const fs::path& blob = file.download.destination;
-        const uint64_t there = is_file(blob) ? bytes : allocated_bytes(fs::path(blob) += ".part");
         plan.bytes += bytes;
-        plan.missing_bytes += bytes - std::min(bytes, there);
+        if (is_file(blob))
+            continue;
+        plan.missing_bytes += bytes;
+        plan.needed_bytes += bytes - std::min(bytes, allocated_bytes(fs::path(blob) += ".part"));
     }
     plan.free_bytes = free_bytes_of(folder);
 }

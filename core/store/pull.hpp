@@ -32,7 +32,8 @@ struct PullPlan {
     std::vector<std::string> projectors; ///< see ModelFiles
     std::vector<std::string> drafts;     ///< see ModelFiles
     uint64_t bytes = 0;
-    uint64_t missing_bytes = 0; ///< not yet on the disk
+    uint64_t missing_bytes = 0; ///< of the files that are not complete
+    uint64_t needed_bytes = 0;  ///< space that these still need on the disk
     uint64_t free_bytes = 0;    ///< of the folder's disk
 };
 

@@ -65,7 +65,7 @@ Result<RangeJournal> RangeJournal::open(std::filesystem::path path, std::string_
         text.assign(std::istreambuf_iterator<char>(file), {});
     }
     const auto ranges = parse_ranges(text, version, bytes);
-    // Written anew, with merged ranges: it stays short, and has no torn line.
+    // Written again, with merged ranges: it stays short, and has no torn line.
     const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0644);
     if (descriptor < 0)
         return journal_error("create", path);

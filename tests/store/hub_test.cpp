@@ -43,7 +43,7 @@ TEST_CASE("a listing gives the files with their sizes and sums, without folders"
     CHECK(store::parse_listing("[]")->empty());
 }
 
-TEST_CASE("a listing that is none is an error that names the problem") {
+TEST_CASE("an invalid listing is an error that names the problem") {
     const std::string file = R"("type": "file", "size": 5, "path": )";
     const std::vector<std::pair<std::string, std::string>> cases = {
         {"", "not a JSON array"},
