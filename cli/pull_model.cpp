@@ -185,12 +185,14 @@ Status check_space(const store::PullPlan& plan, const std::filesystem::path& fol
 
 Result<std::filesystem::path> pull_model(const std::string& name, const PullSettings& settings,
                                          const Environment& environment, Diagnostics& diagnostics) {
+    ETNA_TRY(const auto parsed_name, store::parse_remote_name(name));
     if (settings.hub.network == Network::unused) {
         Error error = store::not_fetched(name);
         error.message += ", and --offline is set";
+        const std::string by_hand = store::by_hand_hint(parsed_name, models_folder(environment.variables));
+        error.hint += by_hand.empty() ? "" : "; " + by_hand;
         return error;
     }
-    ETNA_TRY(const auto parsed_name, store::parse_remote_name(name));
     const generate::CancelPoll is_stopped = environment.watch_interrupts(SecondInterrupt::ends_program);
     ETNA_TRY(const auto options, pull_options(settings, environment, is_stopped));
     ETNA_TRY(const auto plan, store::plan_pull(parsed_name, options));

@@ -376,9 +376,12 @@ Result<HttpResponse> Hub::get(const HttpRequest& request, const std::function<vo
             return *response;
         if (response) {
             ETNA_CHECK(backoff.wait_after(*response, status_error(*response, request.url)));
-        } else {
-            ETNA_CHECK(backoff.wait_after(response.error()));
+            continue;
         }
+        Error failure = response.error();
+        if (failure.kind == ErrorKind::not_found && !without_network_.empty())
+            failure.hint += "; " + without_network_;
+        ETNA_CHECK(backoff.wait_after(failure));
     }
 }
 

@@ -61,9 +61,12 @@ struct RemoteFile {
 /// A hub, asked by one thread. Retries what may go away.
 class Hub {
 public:
-    /// `url` is http or https, without a final slash. Borrows `client`.
-    Hub(std::string url, HttpClient& client, RetryPolicy retries, StopPoll is_stopped)
-        : url_(std::move(url)), client_(&client), retries_(retries), is_stopped_(std::move(is_stopped)) {}
+    /// `url` is http or https, without a final slash. `without_network` is added to the hint of an error that
+    /// no server answers. Borrows `client`.
+    Hub(std::string url, HttpClient& client, RetryPolicy retries, StopPoll is_stopped,
+        std::string without_network = {})
+        : url_(std::move(url)), client_(&client), retries_(retries), is_stopped_(std::move(is_stopped)),
+          without_network_(std::move(without_network)) {}
 
     /// Returns the files of the repository, of all pages. Blocks. Errors: those of HttpClient and
     /// parse_listing(); not_found (no such repository or revision, or gated: the hint says what to do).
@@ -84,6 +87,7 @@ private:
     HttpClient* client_;
     RetryPolicy retries_;
     StopPoll is_stopped_;
+    std::string without_network_;
 };
 
 /// Returns an error for a response of status 400 or more to a request for `url`: what it means, and what to

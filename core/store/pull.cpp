@@ -201,7 +201,8 @@ std::vector<HubFile> linked_files(const fs::path& folder) {
 
 Result<PullPlan> plan_pull(const ModelName& name, const PullOptions& options) {
     HttpClient client(options.download.http, options.download.is_stopped);
-    Hub remote_hub(options.hub, client, options.download.retries, options.download.is_stopped);
+    Hub remote_hub(options.hub, client, options.download.retries, options.download.is_stopped,
+                   by_hand_hint(name, options.folder));
     if (const auto* local = std::get_if<LocalModel>(&name)) {
         return invalid_argument(
             fmt::format("{} is not the name of a remote model", gguf::backquoted(local->name)),
@@ -236,6 +237,23 @@ Result<fs::path> pull(const PullPlan& plan, const PullOptions& options,
     for (std::size_t i = 0; i < plan.files.size(); ++i) // all parts, or none
         ETNA_CHECK(make_link(plan.files[i].link, blobs[i]));
     return plan.files.front().link;
+}
+
+std::string by_hand_hint(const ModelName& name, const fs::path& folder) {
+    if (const auto* url = std::get_if<UrlModel>(&name)) {
+        return fmt::format(
+            "without a network, get {} on another machine, put it into {} and name it without .gguf",
+            printable_url(url->url), folder.string());
+    }
+    const auto* model = std::get_if<HubModel>(&name);
+    if (model == nullptr)
+        return {};
+    const std::string_view wanted = model->quantisation.empty() ? default_quantisation : model->quantisation;
+    return fmt::format(
+        "without a network, get the .gguf file with {} in its name from {}/{}/{}/tree/{} on another "
+        "machine, and put it into {}",
+        wanted, public_hub, model->user, model->repository,
+        model->revision.empty() ? "main" : model->revision, repository_folder(*model, folder).string());
 }
 
 std::optional<fs::path> find_pulled(const ModelName& name, const fs::path& folder) {

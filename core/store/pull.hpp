@@ -57,6 +57,10 @@ Result<PullPlan> plan_pull(const ModelName& name, const PullOptions& options);
 Result<std::filesystem::path> pull(const PullPlan& plan, const PullOptions& options,
                                    const std::function<void(const PullProgress&)>& on_progress);
 
+/// Returns how to get the model on a machine with a network, and the place of its file here; empty for a
+/// LocalModel. A clause.
+std::string by_hand_hint(const ModelName& name, const std::filesystem::path& folder);
+
 /// Returns the path of the first file of a model that was fetched under this name; empty if there is none.
 /// Without a quantisation, the one that choose_files() would take. Reads folders only.
 std::optional<std::filesystem::path> find_pulled(const ModelName& name, const std::filesystem::path& folder);

@@ -260,6 +260,16 @@ class Faults(Pulling):
         self.hub.add("u/text", {"README.md": b"x"})
         self.assert_fails(self.etna("pull", "hf.co/u/text"), "no GGUF file")
 
+    def test_without_a_network_the_hint_says_what_to_get_and_a_file_put_there_runs(self):
+        place = self.models / "hf.co/Qwen/Qwen3-0.6B-GGUF"
+        expected = ("get the .gguf file with Q8_0 in its name from https://huggingface.co/Qwen/Qwen3-0.6B-GGUF/tree/main on "
+                    f"another machine, and put it into {place}")
+        self.assert_fails(self.etna("pull", "qwen3:0.6b", "--hub", "http://127.0.0.1:1"), expected)
+        self.assert_fails(self.etna("pull", "qwen3:0.6b", "--offline"), expected)
+        place.mkdir(parents=True)
+        (place / "Qwen3-0.6B-Q8_0.gguf").write_bytes(STORIES)
+        self.assertEqual(self.etna("tokenize", "qwen3:0.6b", "Once", "--offline").returncode, 0)
+
     def test_listings_that_are_wrong(self):
         for faults, text in (({"html": 1}, "a web page, not JSON"), ({"listing": "{}"}, "not a JSON array"),
                              ({"listing": "[" * 10000}, "not a JSON array"), ({"listing": '[{"type":"file"'}, "not a JSON array"),
