@@ -7,6 +7,7 @@ import hashlib
 import http.server
 import json
 import socket
+import ssl
 import threading
 import time
 import urllib.parse
@@ -29,25 +30,30 @@ class Repository:
 
 
 class StandInHub:
-    """Runs the two servers in threads until close()."""
+    """Runs the two servers in threads until close(). They speak https with a certificate: the paths of it and its key."""
 
-    def __init__(self):
+    def __init__(self, certificate=None):
+        self.scheme = "https" if certificate else "http"
         self.repositories = {}
         self.log = []  # (server's name, path, Authorization, Range)
         self.lock = threading.Lock()
         self.servers = {}
         for name, host in (("hub", "127.0.0.1"), ("cdn", "localhost")):
             server = Server((host, 0), make_handler(self, name))
+            if certificate:
+                context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+                context.load_cert_chain(*certificate)
+                server.socket = context.wrap_socket(server.socket, server_side=True)
             self.servers[name] = server
             threading.Thread(target=server.serve_forever, daemon=True).start()
 
     @property
     def url(self):
-        return f"http://127.0.0.1:{self.servers['hub'].server_port}"
+        return f"{self.scheme}://127.0.0.1:{self.servers['hub'].server_port}"
 
     @property
     def cdn_url(self):
-        return f"http://localhost:{self.servers['cdn'].server_port}"
+        return f"{self.scheme}://localhost:{self.servers['cdn'].server_port}"
 
     def add(self, name, files, **faults):
         self.repositories[name] = Repository(files, **faults)
