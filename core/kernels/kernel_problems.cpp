@@ -2,11 +2,9 @@
 
 #include "core/kernels/attention.hpp"
 #include "core/kernels/experts.hpp"
-#include "core/kernels/gate_multiply.hpp"
 #include "core/kernels/linear.hpp"
 #include "core/kernels/policy.hpp"
-#include "core/kernels/rms_norm.hpp"
-#include "core/kernels/sample.hpp"
+#include "core/kernels/step_problems.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -25,15 +23,6 @@ constexpr uint32_t fill_word = 0x2C2C2C2CU;
 
 constexpr uint32_t model_width = 4096;
 constexpr uint32_t feed_forward_width = 14336;
-constexpr uint32_t problem_vocabulary = 128256;
-
-uint64_t float_bytes(uint64_t count) {
-    return count * sizeof(float);
-}
-
-uint32_t prompt_rows(const PlanTarget& target) {
-    return target.profile.type == vk::DeviceType::cpu ? 64 : 512; // batch_rows_max
-}
 
 void add_linear_problem(Problems& problems, Layout layout, uint32_t rows, RowPath path, uint32_t count) {
     const PackedBytes packed = packed_bytes(layout, rows, model_width);
@@ -175,58 +164,15 @@ void add_attention_problem(Problems& problems, const PlanTarget& target, CacheFo
          .pose = pose});
 }
 
-void add_rms_norm_problem(Problems& problems, uint32_t count) {
-    const auto pose = [=](ProblemMemory& memory) -> RecordRepetition {
-        const RmsNorm operation{.input = memory.rows(count, model_width),
-                                .output = memory.rows(count, model_width),
-                                .weight = memory.take(float_bytes(model_width)),
-                                .count = count};
-        Library& library = memory.library();
-        return [=, &library](vk::Recorder& recorder, uint32_t) { rms_norm(library, recorder, operation); };
-    };
-    problems.push_back(
-        {.name = fmt::format("rms_norm {}, {} row{}", model_width, count, count == 1 ? "" : "s"),
-         .bytes = float_bytes((2 * uint64_t{count} + 1) * model_width),
-         .pose = pose});
-}
-
-void add_gate_problem(Problems& problems, uint32_t count) {
-    const auto pose = [=](ProblemMemory& memory) -> RecordRepetition {
-        const GateMultiply operation{.gate = memory.rows(count, feed_forward_width),
-                                     .up = memory.rows(count, feed_forward_width),
-                                     .count = count};
-        Library& library = memory.library();
-        return
-            [=, &library](vk::Recorder& recorder, uint32_t) { gate_multiply(library, recorder, operation); };
-    };
-    problems.push_back({.name = fmt::format("gate_multiply silu {}, {} row{}", feed_forward_width, count,
-                                            count == 1 ? "" : "s"),
-                        .bytes = float_bytes(3 * uint64_t{count} * feed_forward_width),
-                        .pose = pose});
-}
-
-void add_sample_problem(Problems& problems) {
-    const auto pose = [](ProblemMemory& memory) -> RecordRepetition {
-        const SampleInfo info;
-        const Sample operation{.logits = memory.rows(1, problem_vocabulary),
-                               .count = 1,
-                               .infos = memory.put(std::as_bytes(std::span(&info, 1))),
-                               .slots = memory.take(sizeof(uint32_t)),
-                               .partials = memory.take(sample_partial_bytes(1, problem_vocabulary)),
-                               .results = memory.take(sizeof(SampleResult))};
-        Library& library = memory.library();
-        return [=, &library](vk::Recorder& recorder, uint32_t) {
-            sample_partial(library, recorder, operation);
-            recorder.barrier();
-            sample_finish(library, recorder, operation);
-        };
-    };
-    problems.push_back({.name = fmt::format("sample {}, 1 row, greedy", problem_vocabulary),
-                        .bytes = float_bytes(problem_vocabulary),
-                        .pose = pose});
-}
-
 } // namespace
+
+uint64_t float_bytes(uint64_t count) {
+    return count * sizeof(float);
+}
+
+uint32_t prompt_rows(const PlanTarget& target) {
+    return target.profile.type == vk::DeviceType::cpu ? 64 : 512; // batch_rows_max
+}
 
 Result<ProblemMemory> ProblemMemory::create(Library& library) {
     ETNA_TRY(vk::Recorder recorder, vk::Recorder::create(library.device()));
@@ -284,11 +230,7 @@ std::vector<KernelProblem> kernel_problems(const PlanTarget& target) {
         add_attention_problem(problems, target, CacheFormat::f16, "f16", tokens);
         add_attention_problem(problems, target, CacheFormat::q8_0, "q8_0", tokens);
     }
-    for (const uint32_t count : {1U, prompt_rows(target)}) {
-        add_rms_norm_problem(problems, count);
-        add_gate_problem(problems, count);
-    }
-    add_sample_problem(problems);
+    add_step_problems(problems, target);
     return problems;
 }
 

@@ -48,6 +48,10 @@ private:
     std::vector<vk::Buffer> buffers_;
 };
 
+uint64_t float_bytes(uint64_t count);
+/// Rows of a prompt in one step: as many as an engine takes on the device.
+uint32_t prompt_rows(const PlanTarget& target);
+
 /// Records one repetition of a problem; repetitions are numbered from 0.
 using RecordRepetition = std::function<void(vk::Recorder& recorder, uint32_t repetition)>;
 

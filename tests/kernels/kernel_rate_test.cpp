@@ -47,7 +47,11 @@ TEST_CASE("each kind of kernel problem runs on the device") {
           "expert_linear q4_0 768 x 2048, 8 of 128, 1 row",
           "attention f16, heads of 128, 32 to 8, 1 row, 512 tokens",
           "attention q8_0, heads of 128, 32 to 8, 1 row, 4096 tokens", "rms_norm 4096, 1 row",
-          "gate_multiply silu 14336, 1 row", "sample 128256, 1 row, greedy"}) {
+          "gate_multiply silu 14336, 1 row", "sample 128256, 1 row, greedy", "embed q4_k 4096, 1 row",
+          "rotary_store f16, heads of 128, 32 and 8, 1 row", "soft_cap 256000, 1 row",
+          "expert_route 8 of 128, 1 row", "expert_group 8 of 128, 1 row", "expert_sum 2048, 8 of 128, 1 row",
+          "short_convolution 8192 x 4, 1 row", "delta_net heads of 128, 16 and 32, 1 row",
+          "gated_rms_norm 32 x 128, 1 row"}) {
         INFO(name);
         const auto samples_us = kernels::measure_kernel(library, problem_named(problems, name));
         INFO((samples_us ? "" : samples_us.error().message));
