@@ -134,7 +134,8 @@ Status compile(Pipeline::Impl& impl, const PipelineOptions& options, bool full_s
     info.stage.pSpecializationInfo = entries.empty() ? nullptr : &specialization;
     info.layout = impl.layout;
     if (impl.device->profile.pipeline_statistics)
-        info.flags = VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR;
+        info.flags = VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR |
+                     VK_PIPELINE_CREATE_CAPTURE_INTERNAL_REPRESENTATIONS_BIT_KHR;
     return vulkan_status(device.functions.vkCreateComputePipelines(device.handle, impl.device->pipeline_cache,
                                                                    1, &info, nullptr, &impl.handle),
                          fmt::format("compiling shader `{}`", impl.label));

@@ -44,6 +44,10 @@ public:
     /// Empty unless DeviceProfile::pipeline_statistics. Errors: out_of_memory.
     [[nodiscard]] Result<std::vector<PipelineStatistic>> statistics() const;
 
+    /// Machine code as the driver disassembles it; empty if it does not, or unless
+    /// DeviceProfile::pipeline_statistics. Errors: out_of_memory.
+    [[nodiscard]] Result<std::string> disassembly() const;
+
     struct Impl; ///< for core/vk itself
 
 private:

@@ -1,6 +1,9 @@
 #include "core/vk/error.hpp"
 #include "core/vk/impl.hpp"
 
+#include <algorithm>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
@@ -21,6 +24,20 @@ double number_of(const VkPipelineExecutableStatisticKHR& statistic) {
     }
 }
 
+/// A driver may compile several executables for one pipeline; for a compute shader it is one.
+VkPipelineExecutableInfoKHR executable_of(VkPipeline pipeline) {
+    VkPipelineExecutableInfoKHR executable{};
+    executable.sType = VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_INFO_KHR;
+    executable.pipeline = pipeline;
+    return executable;
+}
+
+/// Mesa's drivers also return the representations before it.
+bool is_machine_code(const VkPipelineExecutableInternalRepresentationKHR& representation) {
+    const std::string_view name = representation.name;
+    return representation.isText == VK_TRUE && name.find("ssembly") != std::string_view::npos;
+}
+
 } // namespace
 
 Result<std::vector<PipelineStatistic>> Pipeline::statistics() const {
@@ -28,13 +45,10 @@ Result<std::vector<PipelineStatistic>> Pipeline::statistics() const {
     if (!impl_->device->profile.pipeline_statistics)
         return numbers;
     const LogicalDevice& device = impl_->device->device;
-    // A driver may compile several executables for one pipeline; for a compute shader it is one.
-    VkPipelineExecutableInfoKHR program{};
-    program.sType = VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_INFO_KHR;
-    program.pipeline = impl_->handle;
+    const VkPipelineExecutableInfoKHR executable = executable_of(impl_->handle);
     uint32_t count = 0;
     const auto read = [&](VkPipelineExecutableStatisticKHR* statistics) {
-        return device.functions.vkGetPipelineExecutableStatisticsKHR(device.handle, &program, &count,
+        return device.functions.vkGetPipelineExecutableStatisticsKHR(device.handle, &executable, &count,
                                                                      statistics);
     };
     VkResult got = read(nullptr);
@@ -49,6 +63,35 @@ Result<std::vector<PipelineStatistic>> Pipeline::statistics() const {
     for (const VkPipelineExecutableStatisticKHR& statistic : statistics)
         numbers.push_back({statistic.name, number_of(statistic)});
     return numbers;
+}
+
+Result<std::string> Pipeline::disassembly() const {
+    if (!impl_->device->profile.pipeline_statistics)
+        return std::string();
+    const LogicalDevice& device = impl_->device->device;
+    const VkPipelineExecutableInfoKHR executable = executable_of(impl_->handle);
+    uint32_t count = 0;
+    const auto read = [&](VkPipelineExecutableInternalRepresentationKHR* representations) {
+        return device.functions.vkGetPipelineExecutableInternalRepresentationsKHR(device.handle, &executable,
+                                                                                  &count, representations);
+    };
+    VkResult got = read(nullptr); // the number of representations
+    std::vector<VkPipelineExecutableInternalRepresentationKHR> representations(count);
+    for (auto& representation : representations)
+        representation.sType = VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_INTERNAL_REPRESENTATION_KHR;
+    if (got == VK_SUCCESS)
+        got = read(representations.data()); // their sizes
+    representations.resize(got < 0 ? 0 : count);
+    std::string text;
+    const auto code = std::find_if(representations.begin(), representations.end(), is_machine_code);
+    if (code != representations.end()) {
+        text.resize(code->dataSize);
+        code->pData = text.data();
+        got = read(representations.data());
+    }
+    if (got < 0)
+        return vulkan_error(got, fmt::format("disassembling shader `{}`", impl_->label));
+    return text.substr(0, text.find('\0'));
 }
 
 } // namespace etna::vk

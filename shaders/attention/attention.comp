@@ -39,9 +39,9 @@ float score(uint head, uint piece, uint position) {
         vec4 low;
         vec4 high;
         load_eight(a.keys, KEYS_FORMAT, piece, position, d, low, high);
-        for (uint e = 0; e < 4; ++e)
+        [[unroll]] for (uint e = 0; e < 4; ++e)
             sum = fma(q_heads[head * head_stride + d + e], low[e], sum);
-        for (uint e = 0; e < 4; ++e)
+        [[unroll]] for (uint e = 0; e < 4; ++e)
             sum = fma(q_heads[head * head_stride + d + 4 + e], high[e], sum);
     }
     return a.softcap != 0 ? soft_cap(sum * a.scale, a.softcap) : sum * a.scale;

@@ -4,6 +4,7 @@
 // Grid: x, z = ceil(rows / (8 GROUPS)) folded, y = tiles. 8 invocations = one subgroup of at least 8.
 #version 450
 #extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
 #extension GL_KHR_shader_subgroup_ballot : require
 #include "shaders/include/buffers.glsl"
 #define ARRANGEMENT 1 // lanes

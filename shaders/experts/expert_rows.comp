@@ -15,6 +15,8 @@
 
 layout(constant_id = 2) const uint ROWS = 2;    // 1..4
 layout(constant_id = 3) const uint COLUMNS = 1; // 1..8
+const uint SUMS = ROWS * COLUMNS;
+#include "shaders/include/reduce_sums.glsl"
 layout(push_constant, std430) uniform Push { ExpertLinearArguments a; };
 #include "shaders/experts/tile.glsl"
 
@@ -39,8 +41,8 @@ void main() {
     [[unroll]] for (uint c = 0; c < COLUMNS; ++c)
         x_at[c] = pair_of(c) / a.pairs_each * a.x_stride;
 
-    float sums[ROWS * COLUMNS];
-    [[unroll]] for (uint i = 0; i < ROWS * COLUMNS; ++i)
+    float sums[SUMS];
+    [[unroll]] for (uint i = 0; i < SUMS; ++i)
         sums[i] = 0;
     for (uint unit = gl_LocalInvocationID.x; unit < a.columns / (4 * unit_vectors); unit += WORKGROUP) {
         vec4 w[ROWS][unit_vectors];
@@ -50,15 +52,16 @@ void main() {
             [[unroll]] for (uint i = 0; i < unit_vectors; ++i) {
                 vec4 x = a.x.v[x_at[c] + unit * unit_vectors + i];
                 [[unroll]] for (uint r = 0; r < ROWS; ++r)
-                    for (uint e = 0; e < 4; ++e)
+                    [[unroll]] for (uint e = 0; e < 4; ++e)
                         sums[r * COLUMNS + c] = fma(w[r][i][e], x[e], sums[r * COLUMNS + c]);
             }
     }
 
-    [[unroll]] for (uint r = 0; r < ROWS; ++r)
-        [[unroll]] for (uint c = 0; c < COLUMNS; ++c) {
-            float sum = workgroup_sum(sums[r * COLUMNS + c]);
-            if (gl_LocalInvocationID.x == 0 && first_row + r < a.rows && c < tile_count)
-                a.y.v[pair_of(c) * a.y_stride + first_row + r] = sum;
-        }
+    share_sums(sums);
+    for (uint i = gl_LocalInvocationID.x; i < SUMS; i += WORKGROUP) {
+        uint row = first_row + i / COLUMNS;
+        uint column = i % COLUMNS;
+        if (row < a.rows && column < tile_count)
+            a.y.v[pair_of(column) * a.y_stride + row] = shared_sum(i);
+    }
 }

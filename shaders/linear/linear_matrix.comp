@@ -7,6 +7,7 @@
 // tile of 64 weight rows by 32 columns from matrices of M x N x K, over steps of 32 along k in shared memory (16.5 KiB).
 #version 450
 #extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
 #extension GL_KHR_shader_subgroup_basic : require
 #extension GL_KHR_memory_scope_semantics : require
 #extension GL_KHR_cooperative_matrix : require
@@ -70,7 +71,7 @@ void load_weights(uint first_row, uint step_index) {
         load_eight(a.weights, row_start(row, weight_words(blocks)), row_stride, blocks, step_index, eight, w);
         vec2 scale = load_scale(a.scales, row_start(row, scale_words(blocks)), row_stride,
                                 (step_index * 32 + eight * 8) / SUB_ELEMENTS);
-        for (uint e = 0; e < 8; ++e)
+        [[unroll]] for (uint e = 0; e < 8; ++e)
             w_tile[m * step_stride + eight * 8 + e] = float16_t(fma(scale.x, w[e / 4][e % 4], scale.y));
     }
 }
@@ -79,7 +80,7 @@ void load_columns(uint first_column, uint step_index) {
     for (uint i = gl_LocalInvocationID.x; i < tile_columns * 8; i += WORKGROUP) {
         uint c = i / 8;
         vec4 x = input_at(first_column, c, step_index, i % 8) / power_below(largest[c]);
-        for (uint e = 0; e < 4; ++e)
+        [[unroll]] for (uint e = 0; e < 4; ++e)
             x_tile[c * step_stride + i % 8 * 4 + e] = float16_t(x[e]);
     }
 }
@@ -92,15 +93,15 @@ void main() {
     find_largest(first_column);
 
     coopmat<float, gl_ScopeSubgroup, M, N, gl_MatrixUseAccumulator> sums[own_matrices];
-    for (uint i = 0; i < own_matrices; ++i)
+    [[unroll]] for (uint i = 0; i < own_matrices; ++i)
         sums[i] = coopmat<float, gl_ScopeSubgroup, M, N, gl_MatrixUseAccumulator>(0.0);
     for (uint s = 0; s < a.columns / step_elements; ++s) {
         barrier();
         load_weights(first_row, s);
         load_columns(first_column, s);
         barrier();
-        for (uint k = 0; k < step_elements; k += K)
-            for (uint i = 0; i < own_matrices; ++i) {
+        [[unroll]] for (uint k = 0; k < step_elements; k += K)
+            [[unroll]] for (uint i = 0; i < own_matrices; ++i) {
                 uint number = gl_SubgroupID + i * gl_NumSubgroups;
                 if (number >= matrices)
                     break;
@@ -113,7 +114,7 @@ void main() {
                 sums[i] = coopMatMulAdd(w, x, sums[i]);
             }
     }
-    for (uint i = 0; i < own_matrices; ++i) {
+    [[unroll]] for (uint i = 0; i < own_matrices; ++i) {
         uint number = gl_SubgroupID + i * gl_NumSubgroups;
         if (number < matrices)
             coopMatStore(sums[i], sum_tile, number / (tile_rows / M) * N * sum_stride + number % (tile_rows / M) * M,

@@ -4,6 +4,7 @@
 // columns, 4 x 2 each, over steps of 32 along k staged in shared memory (12.7 KiB); sums run along k in order.
 #version 450
 #extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
 #include "shaders/include/buffers.glsl"
 #define ARRANGEMENT 0 // rows
 #include "shaders/include/formats.glsl"
@@ -29,7 +30,7 @@ void load_weights(uint first_row, uint step_index) {
     load_eight(a.weights, row_start(row, weight_words(blocks)), row_stride, blocks, step_index, eight, w);
     vec2 scale = load_scale(a.scales, row_start(row, scale_words(blocks)), row_stride,
                             (step_index * 32 + eight * 8) / SUB_ELEMENTS);
-    for (uint e = 0; e < 8; ++e)
+    [[unroll]] for (uint e = 0; e < 8; ++e)
         w_tile[(eight * 8 + e) * (tile_rows + 1) + m] = fma(scale.x, w[e / 4][e % 4], scale.y);
 }
 
@@ -38,7 +39,7 @@ void load_columns(uint first_column, uint step_index) {
     uint v = gl_LocalInvocationID.x % 8;
     uint column = min(first_column + c, a.count - 1);
     vec4 x = a.x.v[column * a.x_stride + step_index * 8 + v];
-    for (uint e = 0; e < 4; ++e)
+    [[unroll]] for (uint e = 0; e < 4; ++e)
         x_tile[(v * 4 + e) * (tile_columns + 1) + c] = x[e];
 }
 
@@ -51,7 +52,7 @@ void main() {
     uint c = gl_LocalInvocationID.x / 16;
 
     float sums[4][2];
-    for (uint i = 0; i < 4; ++i)
+    [[unroll]] for (uint i = 0; i < 4; ++i)
         sums[i][0] = sums[i][1] = 0;
     for (uint s = 0; s < a.columns / step_elements; ++s) {
         barrier();
@@ -61,15 +62,15 @@ void main() {
         for (uint k = 0; k < step_elements; ++k) {
             float x0 = x_tile[k * (tile_columns + 1) + c];
             float x1 = x_tile[k * (tile_columns + 1) + c + 16];
-            for (uint i = 0; i < 4; ++i) {
+            [[unroll]] for (uint i = 0; i < 4; ++i) {
                 float w = w_tile[k * (tile_rows + 1) + m + 16 * i];
                 sums[i][0] = fma(w, x0, sums[i][0]);
                 sums[i][1] = fma(w, x1, sums[i][1]);
             }
         }
     }
-    for (uint i = 0; i < 4; ++i)
-        for (uint j = 0; j < 2; ++j) {
+    [[unroll]] for (uint i = 0; i < 4; ++i)
+        [[unroll]] for (uint j = 0; j < 2; ++j) {
             uint row = first_row + m + 16 * i;
             uint column = first_column + c + 16 * j;
             if (row < a.rows && column < a.count)

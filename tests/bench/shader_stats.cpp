@@ -1,13 +1,16 @@
-// shader_stats [DEVICE]: compiles every kernel with the driver at hand and prints what its compiler reports
-// of each pipeline, one line of tab-separated values each, on stdout. Nothing is run: drivers without
+// shader_stats [DEVICE [FOLDER]]: compiles every kernel with the driver at hand and prints what its compiler
+// reports of each pipeline, one line of tab-separated values each, on stdout. Nothing is run: drivers without
 // hardware will do. Exit code 1, and a line on stderr, for each kernel that does not compile or spills, and
-// for each shader variant that nothing in every_operation.cpp asks for.
+// for each shader variant that nothing in every_operation.cpp asks for. Into FOLDER goes the machine code of
+// each pipeline, VARIANT-SPECIALIZATION.txt with dashes between the constants.
 #include "core/vk/instance.hpp"
 #include "tests/bench/every_operation.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <filesystem>
+#include <fstream>
 #include <optional>
 #include <set>
 #include <string>
@@ -60,6 +63,7 @@ std::optional<double> value_of(const std::vector<vk::PipelineStatistic>& statist
 struct Survey {
     vk::Instance& instance;
     const vk::PhysicalDevice& physical;
+    std::filesystem::path code_folder; ///< empty: the code is not written
     std::set<std::pair<shaders::Variant, std::vector<uint32_t>>> printed;
     bool failed = false;
 
@@ -76,6 +80,19 @@ void print_header() {
     fmt::print("\n");
 }
 
+void write_code(Survey& survey, const kernels::CreatedPipeline& created) {
+    const auto code = created.pipeline->disassembly();
+    if (!code)
+        return survey.fail(code.error().message);
+    if (code->empty())
+        return survey.fail(fmt::format("the driver does not disassemble {}", created.pipeline->label()));
+    const std::string name =
+        fmt::format("{}-{}.txt", created.pipeline->label(), fmt::join(created.specialization, "-"));
+    std::ofstream file(survey.code_folder / name);
+    if (!file.write(code->data(), static_cast<std::streamsize>(code->size())).flush())
+        survey.fail(fmt::format("cannot write {}", (survey.code_folder / name).string()));
+}
+
 void print(Survey& survey, const kernels::CreatedPipeline& created) {
     if (!survey.printed.emplace(created.variant, created.specialization).second)
         return;
@@ -90,6 +107,8 @@ void print(Survey& survey, const kernels::CreatedPipeline& created) {
         fmt::print("\t{}", value ? fmt::format("{:.0f}", *value) : "-");
     }
     fmt::print("\n");
+    if (!survey.code_folder.empty())
+        write_code(survey, created);
     const auto spilled = value_of(*statistics, spills());
     if (!spilled) {
         survey.fail(fmt::format("the driver does not report whether {} spills", created.pipeline->label()));
@@ -134,7 +153,7 @@ void check_complete(Survey& survey) {
     }
 }
 
-Result<bool> survey_passes(std::string_view selector) {
+Result<bool> survey_passes(std::string_view selector, std::string_view code_folder) {
     ETNA_TRY(const auto instance, vk::Instance::create(vk::Validation::off));
     ETNA_TRY(const vk::PhysicalDevice physical, vk::select_device(instance->devices(), selector));
     fmt::print(stderr, "{}, {}\n", physical.profile.name, physical.profile.driver);
@@ -142,7 +161,7 @@ Result<bool> survey_passes(std::string_view selector) {
         return Error{ErrorKind::unsupported,
                      fmt::format("`{}` lacks VK_KHR_pipeline_executable_properties", physical.profile.name)};
     }
-    Survey survey{.instance = *instance, .physical = physical, .printed = {}};
+    Survey survey{.instance = *instance, .physical = physical, .code_folder = code_folder, .printed = {}};
     print_header();
     ETNA_CHECK(look_at(survey, {}));
     ETNA_CHECK(look_at(survey, {.mask_optional_features = true}));
@@ -153,11 +172,11 @@ Result<bool> survey_passes(std::string_view selector) {
 } // namespace
 
 int main(int count, char** arguments) {
-    if (count > 2) {
-        fmt::print(stderr, "usage: shader_stats [DEVICE]\n");
+    if (count > 3) {
+        fmt::print(stderr, "usage: shader_stats [DEVICE [FOLDER]]\n");
         return 2;
     }
-    const auto passed = survey_passes(count == 2 ? arguments[1] : "");
+    const auto passed = survey_passes(count > 1 ? arguments[1] : "", count > 2 ? arguments[2] : "");
     if (!passed)
         fmt::print(stderr, "error: {}\n", passed.error().message);
     return passed && *passed ? 0 : 1;

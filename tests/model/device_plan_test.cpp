@@ -3,6 +3,7 @@
 #include "tests/support/catch.hpp"
 
 #include <algorithm>
+#include <string>
 
 using namespace etna;
 using engine::DeviceSizes;
@@ -76,8 +77,17 @@ TEST_CASE("a requested context that does not fit is an error") {
     const auto made = plan({.context_tokens = 65536}, 300 * mebibyte);
     REQUIRE(!made);
     CHECK(made.error().kind == ErrorKind::out_of_memory);
-    CHECK(made.error().message == "m.gguf: a context of 65536 tokens beside the model needs 129 MiB of "
-                                  "device memory, 300 MiB are free");
+    // 128 MiB do not fit beside 100 MiB of weights, the workspace and 64 MiB + 300 MiB / 32.
+    const auto whole = plan({.context_tokens = 65536}, 4 * gibibyte);
+    REQUIRE(whole);
+    const uint64_t reserve = 64 * mebibyte + 300 * mebibyte / 32;
+    const uint64_t left = 300 * mebibyte - reserve - whole->weight_bytes - whole->workspace_bytes;
+    CHECK(left < 128 * mebibyte);
+    CHECK(made.error().message.starts_with(
+        "m.gguf: a context of 65536 tokens beside the model needs 129 MiB of device memory; of 300 MiB free, "
+        "the model leaves " +
+        std::to_string(left / mebibyte) + " MiB (100 MiB for weights, "));
+    CHECK(made.error().message.ends_with(" to work in, 73 MiB in reserve)"));
 }
 
 TEST_CASE("a model that does not fit is an error with both numbers") {
@@ -85,6 +95,8 @@ TEST_CASE("a model that does not fit is an error with both numbers") {
     REQUIRE(!made);
     CHECK(made.error().kind == ErrorKind::out_of_memory);
     CHECK(made.error().message.find("90 MiB are free") != std::string::npos);
+    CHECK(made.error().message.find("(100 MiB for weights, ") != std::string::npos);
+    CHECK(made.error().message.find(", 66 MiB in reserve)") != std::string::npos);
     CHECK(!made.error().hint.empty());
 }
 
@@ -238,6 +250,10 @@ TEST_CASE("states that do not fit are an error") {
     REQUIRE(!made);
     CHECK(made.error().kind == ErrorKind::out_of_memory);
     CHECK(made.error().message.starts_with("m.gguf: the state of its recurrent layers needs"));
+    // Keys and values get what the states leave, and the error says so.
+    const auto long_context = plan_qwen35({.context_tokens = 262144}, 4 * gibibyte);
+    REQUIRE(!long_context);
+    CHECK(long_context.error().message.find(" for states, ") != std::string::npos);
 }
 
 TEST_CASE("a given memory is divided between full and windowed layers") {

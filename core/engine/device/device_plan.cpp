@@ -133,28 +133,64 @@ std::string size_text(uint64_t bytes) {
                                   : fmt::format("{} MiB", bytes / mebibyte);
 }
 
-Error no_room(std::string_view name, std::string_view what, uint64_t needed, uint64_t free,
-              std::string_view hint = memory_hint) {
-    const uint64_t unit = needed < mebibytes_from ? kibibyte : mebibyte; // rounds up to what suffices
-    return {.kind = ErrorKind::out_of_memory,
-            .message = fmt::format("{}: {} needs {} of device memory, {} are free", name, what,
-                                   size_text(needed + unit), size_text(free)),
-            .hint = std::string(hint)};
+/// What a device has, and what the model takes of it before its cache.
+struct Budget {
+    uint64_t free_bytes = 0;
+    uint64_t weight_bytes = 0;
+    uint64_t workspace_bytes = 0;
+    uint64_t state_bytes = 0; ///< reserved for recurrent layers, of what fits_model() leaves
+
+    /// Left for the driver and for other programs.
+    [[nodiscard]] uint64_t margin() const {
+        return std::min(free_bytes, margin_bytes + free_bytes / margin_divisor);
+    }
+    [[nodiscard]] bool fits_model() const { return weight_bytes + workspace_bytes <= free_bytes - margin(); }
+    /// For the cache and the states. Precondition: fits_model().
+    [[nodiscard]] uint64_t room() const {
+        return free_bytes - margin() - weight_bytes - workspace_bytes - state_bytes;
+    }
+};
+
+/// Rounded up to what suffices.
+std::string needed_text(uint64_t bytes) {
+    return size_text(bytes + (bytes < mebibytes_from ? kibibyte : mebibyte));
 }
 
-uint64_t usable_bytes(uint64_t free) {
-    const uint64_t margin = margin_bytes + free / margin_divisor;
-    return free > margin ? free - margin : 0;
+Error no_room_for_model(std::string_view name, const Budget& budget) {
+    return {.kind = ErrorKind::out_of_memory,
+            .message = fmt::format(
+                "{}: the model needs {} of device memory ({} for weights, {} to work in, {} in reserve), "
+                "{} are free",
+                name, needed_text(budget.weight_bytes + budget.workspace_bytes + budget.margin()),
+                size_text(budget.weight_bytes), size_text(budget.workspace_bytes), size_text(budget.margin()),
+                size_text(budget.free_bytes)),
+            .hint = std::string(memory_hint)};
+}
+
+/// `what` needs more than the model leaves.
+Error no_room(std::string_view name, std::string_view what, uint64_t needed, const Budget& budget,
+              std::string_view hint = memory_hint) {
+    const std::string states =
+        budget.state_bytes > 0 ? fmt::format("{} for states, ", size_text(budget.state_bytes)) : "";
+    return {.kind = ErrorKind::out_of_memory,
+            .message = fmt::format(
+                "{}: {} needs {} of device memory; of {} free, the model leaves {} ({} for weights, {} to "
+                "work in, {}{} in reserve)",
+                name, what, needed_text(needed), size_text(budget.free_bytes), size_text(budget.room()),
+                size_text(budget.weight_bytes), size_text(budget.workspace_bytes), states,
+                size_text(budget.margin())),
+            .hint = std::string(hint)};
 }
 
 /// Returns the number of KV pages, given the free memory; caps Limits::context_tokens if the user set none.
 Result<uint32_t> choose_pages(std::string_view name, const DeviceSizes& sizes, const CacheSizes& cache,
-                              uint64_t room, uint64_t free, Limits& limits) {
+                              const Budget& budget, Limits& limits) {
+    const uint64_t room = budget.room();
     const uint64_t fitting = cache.fitting(room);
     uint64_t pages = cache.context_pages;
     if (sizes.kv_memory_bytes > 0) {
         if (sizes.kv_memory_bytes > room) {
-            return no_room(name, "the key/value cache beside the model", sizes.kv_memory_bytes, free,
+            return no_room(name, "the key/value cache beside the model", sizes.kv_memory_bytes, budget,
                            "give the cache less memory");
         }
         pages = cache.fitting(sizes.kv_memory_bytes);
@@ -169,13 +205,20 @@ Result<uint32_t> choose_pages(std::string_view name, const DeviceSizes& sizes, c
                      .hint = "choose a smaller context (-c)"};
     } else if (pages > fitting) {
         return no_room(name, fmt::format("a context of {} tokens beside the model", sizes.context_tokens),
-                       cache.bytes(pages), free);
+                       cache.bytes(pages), budget);
     }
     if (sizes.kv_memory_bytes == 0)
         pages = std::max(pages, std::min(pages * sizes.contexts, fitting / 2));
     if (pages == 0) {
-        return no_room(name, "the smallest key/value cache beside the model", cache.bytes(1),
-                       sizes.kv_memory_bytes > 0 ? sizes.kv_memory_bytes : free);
+        if (sizes.kv_memory_bytes > 0) {
+            return Error{.kind = ErrorKind::out_of_memory,
+                         .message =
+                             fmt::format("{}: the smallest key/value cache needs {}, more than the {} "
+                                         "that it may take",
+                                         name, needed_text(cache.bytes(1)), size_text(sizes.kv_memory_bytes)),
+                         .hint = "give the cache more memory"};
+        }
+        return no_room(name, "the smallest key/value cache beside the model", cache.bytes(1), budget);
     }
     if (pages * limits.page_tokens < limits.context_tokens) {
         if (sizes.context_tokens != 0) {
@@ -194,9 +237,10 @@ Result<uint32_t> choose_pages(std::string_view name, const DeviceSizes& sizes, c
 /// Memory that keys and values leave to states. Lowers Limits::sequences_max to the sequences whose states
 /// fit.
 Result<uint64_t> reserve_states(std::string_view name, const DeviceSizes& sizes, const StateSizes& states,
-                                uint64_t room, uint64_t free, Limits& limits) {
+                                const Budget& budget, Limits& limits) {
     if (states.slot_bytes == 0)
         return 0;
+    const uint64_t room = budget.room();
     const uint64_t fitting = std::min(room / state_divisor / states.slot_bytes, states.slots_max - 1);
     limits.sequences_max = static_cast<uint32_t>(std::clamp<uint64_t>(fitting, 1, limits.sequences_max));
     const uint64_t running = limits.sequences_max * states.slot_bytes;
@@ -205,7 +249,7 @@ Result<uint64_t> reserve_states(std::string_view name, const DeviceSizes& sizes,
         sizes.state_cache_bytes > 0 ? sizes.state_cache_bytes : left / (state_cache_divisor + 1);
     const uint64_t reserved = running + std::max(states.slot_bytes, earlier);
     if (reserved > room)
-        return no_room(name, "the state of its recurrent layers", reserved, free);
+        return no_room(name, "the state of its recurrent layers", reserved, budget);
     return reserved;
 }
 
@@ -281,16 +325,16 @@ Result<DevicePlan> plan_device(std::string_view name, const model::Config& confi
     plan.workspace_bytes =
         model::workspace_bytes(config, target, plan.workspace) + transfer_bytes(config, plan.limits);
 
-    const uint64_t usable = usable_bytes(memory.free_bytes);
-    if (weight_bytes + plan.workspace_bytes > usable)
-        return no_room(name, "the model", weight_bytes + plan.workspace_bytes, memory.free_bytes);
-    const uint64_t room = usable - weight_bytes - plan.workspace_bytes;
+    Budget budget{.free_bytes = memory.free_bytes,
+                  .weight_bytes = weight_bytes,
+                  .workspace_bytes = plan.workspace_bytes};
+    if (!budget.fits_model())
+        return no_room_for_model(name, budget);
+    const uint64_t room = budget.room();
     const CacheSizes cache = CacheSizes::of(config, target, sizes.cache_formats, plan.limits);
     const StateSizes states = StateSizes::of(config, target);
-    ETNA_TRY(const uint64_t reserved,
-             reserve_states(name, sizes, states, room, memory.free_bytes, plan.limits));
-    ETNA_TRY(const uint32_t pages,
-             choose_pages(name, sizes, cache, room - reserved, memory.free_bytes, plan.limits));
+    ETNA_TRY(budget.state_bytes, reserve_states(name, sizes, states, budget, plan.limits));
+    ETNA_TRY(const uint32_t pages, choose_pages(name, sizes, cache, budget, plan.limits));
 
     plan.cache_bytes = cache.bytes(pages);
     plan.limits.state_slots = choose_state_slots(sizes, states, room, plan.cache_bytes, plan.limits);
