@@ -112,7 +112,7 @@ void Engine::Loop::run() {
         failure = Error{ErrorKind::internal, fmt::format("the engine stopped: {}", exception.what())};
     }
     close(failure ? FinishReason::error : FinishReason::cancelled, failure);
-    // A failed engine gives its memory and its turn on the device back at once.
+    // A failed engine releases its memory and its turn on the device at once.
     draft_model_.reset();
     executor_.reset();
 }

@@ -61,7 +61,7 @@ Sequence& SequenceStore::fork(const Sequence& parent, uint32_t branch) {
     return child;
 }
 
-/// Releases a sequence's pages, so that it waits with nothing computed.
+/// Releases a sequence's pages and queues it; all its rows are to be computed again.
 void SequenceStore::release(Sequence& sequence) {
     cache_.release(sequence.held);
     sequence.computed_tokens = 0;

@@ -110,7 +110,13 @@ uint32_t StateCache::find(HeldState& held, const ContentRun& content, uint32_t p
     const uint32_t cached = find_pages(held, content, positions_max);
     if (partial == PartialPages::skip || cached == positions_max)
         return cached;
-    return cached + find_partial_page(held, content, cached, positions_max);
+    const std::size_t rest = std::min<std::size_t>(positions_max - cached, page_tokens_);
+    const PageHash& parent = held.hashes.empty() ? held.root : held.hashes.back();
+    const auto page = longest_page(parent, content.part(cached, rest));
+    if (!page)
+        return cached;
+    share_page(held, page->hash);
+    return cached + page->positions;
 }
 
 /// Fills the tables with full pages, the last of which may reach beyond `positions_max`.
@@ -124,27 +130,10 @@ uint32_t StateCache::find_pages(HeldState& held, const ContentRun& content, uint
     return positions;
 }
 
-/// After find_pages() of `shared` positions: adds the published page that agrees with the longest prefix of
-/// the rest of `content`. Returns the number of further positions.
-uint32_t StateCache::find_partial_page(HeldState& held, const ContentRun& content, uint32_t shared,
-                                       uint32_t positions_max) {
-    const PageHash& parent = held.hashes.empty() ? held.root : held.hashes.back();
-    const std::size_t count = std::min<std::size_t>(positions_max - shared, page_tokens_);
-    const auto found = branches_.longest(parent, content.part(shared, count),
-                                         [this](const PageHash& hash) { return is_published(hash); });
-    if (!found)
-        return 0;
-    share_page(held, found->hash);
-    return found->positions;
-}
-
-/// Returns a published page after `parent` that begins with `content`, which is not empty.
-std::optional<PageHash> StateCache::partial_page(const PageHash& parent, const ContentRun& content) const {
-    const auto found =
-        branches_.longest(parent, content, [this](const PageHash& hash) { return is_published(hash); });
-    if (!found || found->positions < content.ids.size())
-        return std::nullopt;
-    return found->hash;
+/// Returns the published page after `parent` that agrees with the longest prefix of `content`.
+std::optional<PageBranches::Found> StateCache::longest_page(const PageHash& parent,
+                                                            const ContentRun& content) const {
+    return branches_.longest(parent, content, [this](const PageHash& hash) { return is_published(hash); });
 }
 
 /// Fills the tables up to the last snapshot of recurrent state whose pages exist, and lets the sequence
@@ -164,13 +153,14 @@ uint32_t StateCache::find_snapshot(HeldState& held, const ContentRun& content, u
         if (!found)
             continue;
         const uint32_t position = begin + found->positions;
-        const auto page = found->positions == 0 ? std::nullopt
-                                                : partial_page(parent, content.part(begin, found->positions));
-        if (found->positions > 0 && !page)
+        const bool needs_page = found->positions > 0 && !pools_.empty();
+        const auto page =
+            needs_page ? longest_page(parent, content.part(begin, found->positions)) : std::nullopt;
+        if (needs_page && (!page || page->positions < found->positions))
             continue;
         share_pages(held, std::span(chain.hashes).first(pages), position);
         if (page)
-            share_page(held, *page);
+            share_page(held, page->hash);
         slots_.use(held.recurrent, *found, position);
         return position;
     }
@@ -273,6 +263,8 @@ void StateCache::snapshot(HeldState& held, const ContentRun& content) {
 
 void StateCache::publish_page(HeldState& held, std::size_t page, const PageHash& hash,
                               const ContentRun& run) {
+    if (pools_.empty())
+        return;
     for (std::size_t group = 0; group < pools_.size(); ++group) {
         const PageId id = held.groups[group][page];
         if (id != no_page && pools_[group].is_exclusive(id)) // one of a fork's shared pages is enough
@@ -296,7 +288,15 @@ void StateCache::invalidate(const HeldState& held) {
 }
 
 void StateCache::release(HeldState& held) {
-    truncate(held, 0);
+    for (std::size_t group = 0; group < pools_.size(); ++group) {
+        std::vector<PageId>& table = held.groups[group];
+        for (; !table.empty(); table.pop_back()) { // last page first: a page without its parents is useless
+            if (table.back() != no_page)
+                pools_[group].release(table.back());
+        }
+        held.first_held[group] = 0;
+    }
+    held.hashes.clear();
     slots_.release(held.recurrent);
 }
 
@@ -308,20 +308,6 @@ HeldState StateCache::fork(const HeldState& held) {
     HeldState copy = held;
     copy.recurrent = slots_.fork(held.recurrent);
     return copy;
-}
-
-/// Releases the pages after the first `positions` positions.
-void StateCache::truncate(HeldState& held, uint32_t positions) {
-    const std::size_t pages = divide_up(positions, page_tokens_);
-    for (std::size_t group = 0; group < pools_.size(); ++group) {
-        std::vector<PageId>& table = held.groups[group];
-        for (; table.size() > pages; table.pop_back()) {
-            if (table.back() != no_page)
-                pools_[group].release(table.back());
-        } // last page first: a page without its parents is useless
-        held.first_held[group] = std::min(held.first_held[group], static_cast<uint32_t>(table.size()));
-    }
-    held.hashes.resize(std::min<std::size_t>(held.hashes.size(), positions / page_tokens_));
 }
 
 void StateCache::end_batch() {

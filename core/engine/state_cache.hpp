@@ -57,10 +57,10 @@ public:
     [[nodiscard]] const HashKey& key() const { return key_; }
     [[nodiscard]] HeldState make_state(uint64_t request_salt) const;
 
-    /// Fills empty held with published state that matches `content` from its start, up to the last position
-    /// from which every layer can continue: full groups need all pages before it, groups with a window those
-    /// that the window reaches, and recurrent layers a snapshot taken there. Returns that position, at most
-    /// `positions_max`: those before it need no computation.
+    /// Fills an empty state with published state that matches `content` from its start, up to the last
+    /// position from which every layer can continue: full groups need all pages before it, groups with a
+    /// window those that the window reaches, and recurrent layers a snapshot taken there. Returns that
+    /// position, at most `positions_max`: those before it need no computation.
     uint32_t find(HeldState& held, const ContentRun& content, uint32_t positions_max, PartialPages partial);
 
     /// Makes positions [begin, end) writable, in groups with a window at most one batch of them: allocates
@@ -133,14 +133,11 @@ private:
     [[nodiscard]] PageChain page_chain(PageHash parent, const ContentRun& content,
                                        uint32_t positions_max) const;
     uint32_t find_pages(HeldState& held, const ContentRun& content, uint32_t positions_max);
-    uint32_t find_partial_page(HeldState& held, const ContentRun& content, uint32_t shared,
-                               uint32_t positions_max);
     uint32_t find_snapshot(HeldState& held, const ContentRun& content, uint32_t positions_max,
                            PartialPages partial);
-    [[nodiscard]] std::optional<PageHash> partial_page(const PageHash& parent,
-                                                       const ContentRun& content) const;
+    [[nodiscard]] std::optional<PageBranches::Found> longest_page(const PageHash& parent,
+                                                                  const ContentRun& content) const;
     void share_pages(HeldState& held, std::span<const PageHash> hashes, uint32_t position);
-    void truncate(HeldState& held, uint32_t positions);
     void share_page(HeldState& held, const PageHash& hash);
     [[nodiscard]] const PageHash& parent_at(const HeldState& held, uint32_t position) const;
     [[nodiscard]] ContentRun rest_at(const ContentRun& content, uint32_t position) const;

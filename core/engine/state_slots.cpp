@@ -103,7 +103,7 @@ void StateSlots::release(HeldSlot& held) {
     held = {};
 }
 
-/// Returns a slot with one reference; queued copies that no sequence needs give way.
+/// Returns a slot with one reference; drops queued copies that no sequence needs, if that frees one.
 std::optional<StateSlot> StateSlots::allocate() {
     if (const auto slot = pool_.allocate())
         return slot;

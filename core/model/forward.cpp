@@ -52,7 +52,8 @@ void record_head(const Recording& recording, const Decoder& decoder) {
                        .count = step.output_rows,
                        .indices = step.output_indices,
                        .epsilon = decoder.epsilon,
-                       .nan_probe = probe_rows(recording, head_nan_probe(layers))});
+                       .nan_probe = kernels::NanProbe{.nan_probes = activations.nan_probes,
+                                                      .nan_probe = head_nan_probe(layers)}});
     recorder.barrier();
     kernels::linear(library, recorder,
                     {.weight = decoder.head,

@@ -94,11 +94,6 @@ struct Recording {
     const Step& step;
 };
 
-/// The NaN probe of a norm, with its number (nan_probe.hpp), over all rows of the step.
-inline kernels::NanProbe probe_rows(const Recording& recording, uint32_t nan_probe) {
-    return {.nan_probes = recording.activations.nan_probes, .nan_probe = nan_probe};
-}
-
 /// Returns rows [first, first + count) of a step as the kernels take them.
 inline kernels::Rows rows_of(const GroupInputs& inputs, uint32_t first, uint32_t count) {
     return {.infos = inputs.infos.part(uint64_t{first} * sizeof(kernels::RowInfo),

@@ -7,7 +7,7 @@
 namespace etna::runtime {
 
 /// Shares the time of one device among the engines that use it: deficit round robin by measured device time
-/// (Shreedhar and Varghese, 1995). Knows neither Vulkan nor threads; the caller tells the time, in
+/// (Shreedhar and Varghese, 1995). Knows neither Vulkan nor threads; the caller passes the time, in
 /// milliseconds of any clock. The rule:
 ///
 /// - Each engine is a client and holds credit, in milliseconds of device time. A draft model and its target

@@ -3,6 +3,7 @@
 #include "tests/support/catch.hpp"
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace etna::engine {
@@ -226,6 +227,24 @@ TEST_CASE("a prefix is found where a snapshot and the pages of every group are t
     CHECK(found(7) == 6);
     CHECK(found(5) == 0);
     CHECK(found(19, PartialPages::skip) == 8);
+}
+
+TEST_CASE("a model without paged layers continues from its snapshots alone") {
+    Limits limits = mixed_limits(4);
+    limits.groups.clear();
+    StateCache cache(limits, slot_key, 0);
+    const Content text(20);
+    HeldState first = cache.make_state(0);
+    compute(cache, first, text, 0, 18, {6});
+    cache.publish_all(first, text.content(), 18);
+    cache.release(first);
+    REQUIRE(cache.verify({}));
+    for (const auto& [positions_max, expected] :
+         {std::pair(19U, 18U), std::pair(17U, 6U), std::pair(5U, 0U)}) {
+        HeldState again = cache.make_state(0);
+        CHECK(cache.find(again, text.content(), positions_max, PartialPages::share) == expected);
+        cache.release(again);
+    }
 }
 
 TEST_CASE("a state that covers more than the known content is not found") {

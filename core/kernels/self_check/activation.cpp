@@ -14,7 +14,7 @@ constexpr uint32_t activation_columns = 131;
 constexpr uint32_t activation_rows = 3;
 constexpr uint32_t activation_size = activation_rows * activation_columns;
 
-/// x / (1 + exp(-z)) u, with what a kind makes of gate and up as x, z and u; sigmoid has 1 as x. exp is good
+/// x / (1 + exp(-z)) u, where x, z and u follow from gate and up by kind; sigmoid has x = 1. exp is good
 /// for 3 + 2 |z| units (Vulkan, "Precision of GLSL instructions"), and so is z itself if it is a polynomial.
 Bounded activated(Gate kind, double gate, double up) {
     const bool is_clamped = kind == Gate::clamped_silu;

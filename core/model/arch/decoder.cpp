@@ -21,11 +21,15 @@ void declare_rotary(TensorTable& table, const Config& config) {
 
 namespace {
 
-Mixer mixer_block(const Weights& weights, const Config& config, uint32_t layer) {
-    if (config.layers[layer].delta_net() != nullptr)
-        return delta_net_block(weights, config, layer);
-    return attention_block(weights, config, layer);
-}
+/// Creates the block of each mixer that a Config can have.
+struct MixerBlock {
+    const Weights& weights;
+    const Config& config;
+    uint32_t layer;
+
+    Mixer operator()(const AttentionConfig&) const { return attention_block(weights, config, layer); }
+    Mixer operator()(const DeltaNetConfig&) const { return delta_net_block(weights, config, layer); }
+};
 
 } // namespace
 
@@ -39,7 +43,8 @@ Decoder assemble_decoder(const Config& config, const Weights& weights) {
         .embedding_scale = config.embedding_scale,
         .logit_softcap = config.logit_softcap};
     for (uint32_t layer = 0; layer < config.layer_count(); ++layer) {
-        Layer one{.mixer = mixer_block(weights, config, layer), .feed_forward = {}};
+        Layer one{.mixer = std::visit(MixerBlock{weights, config, layer}, config.layers[layer].mixer),
+                  .feed_forward = {}};
         if (config.experts.count > 0) {
             one.feed_forward = experts_block(weights, config, layer);
         } else {

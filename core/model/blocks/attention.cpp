@@ -188,15 +188,7 @@ void record(const Recording& recording, const AttentionBlock& block, const kerne
     kernels::Library& library = recording.library;
     vk::Recorder& recorder = recording.recorder;
 
-    kernels::rms_norm(library, recorder,
-                      {.input = activations.residual,
-                       .output = activations.hidden,
-                       .weight = block.norm,
-                       .count = step.rows,
-                       .indices = std::nullopt,
-                       .epsilon = block.epsilon,
-                       .nan_probe = probe_rows(recording, block.nan_probe)});
-    recorder.barrier();
+    record_norm(recording, {block.norm, block.epsilon, block.nan_probe});
     record_linear(recording, block.q, activations.hidden, activations.q, kernels::Store::replace);
     record_linear(recording, block.k, activations.hidden, activations.k, kernels::Store::replace);
     record_linear(recording, block.v, activations.hidden, activations.v, kernels::Store::replace);

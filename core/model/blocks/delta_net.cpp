@@ -73,15 +73,7 @@ void record(const Recording& recording, const DeltaNetBlock& block, const DeltaN
     kernels::Library& library = recording.library;
     vk::Recorder& recorder = recording.recorder;
 
-    kernels::rms_norm(library, recorder,
-                      {.input = activations.residual,
-                       .output = activations.hidden,
-                       .weight = block.norm,
-                       .count = step.rows,
-                       .indices = std::nullopt,
-                       .epsilon = block.epsilon,
-                       .nan_probe = probe_rows(recording, block.nan_probe)});
-    recorder.barrier();
+    record_norm(recording, {block.norm, block.epsilon, block.nan_probe});
     record_projections(recording, block);
     recorder.barrier();
     kernels::short_convolution(library, recorder,

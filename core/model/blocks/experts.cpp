@@ -95,15 +95,7 @@ void record(const Recording& recording, const ExpertsBlock& block) {
                                         .experts_per_token = block.experts_per_token,
                                         .rows = recording.step.rows};
 
-    kernels::rms_norm(library, recorder,
-                      {.input = activations.residual,
-                       .output = activations.hidden,
-                       .weight = block.norm,
-                       .count = choice.rows,
-                       .indices = std::nullopt,
-                       .epsilon = block.epsilon,
-                       .nan_probe = probe_rows(recording, block.nan_probe)});
-    recorder.barrier();
+    record_norm(recording, {block.norm, block.epsilon, block.nan_probe});
     record_linear(recording, block.router, activations.hidden, activations.router, kernels::Store::replace);
     recorder.barrier();
     record_inner(recording, block, choice);

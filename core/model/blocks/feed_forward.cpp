@@ -42,15 +42,7 @@ void record(const Recording& recording, const FeedForwardBlock& block) {
     vk::Recorder& recorder = recording.recorder;
     const uint32_t rows = recording.step.rows;
 
-    kernels::rms_norm(library, recorder,
-                      {.input = activations.residual,
-                       .output = activations.hidden,
-                       .weight = block.norm,
-                       .count = rows,
-                       .indices = std::nullopt,
-                       .epsilon = block.epsilon,
-                       .nan_probe = probe_rows(recording, block.nan_probe)});
-    recorder.barrier();
+    record_norm(recording, {block.norm, block.epsilon, block.nan_probe});
     record_linear(recording, block.gate, activations.hidden, activations.gate, kernels::Store::replace);
     record_linear(recording, block.up, activations.hidden, activations.up, kernels::Store::replace);
     recorder.barrier();

@@ -19,6 +19,20 @@ void record_linear(const Recording& recording, const LinearWeights& weights,
     }
 }
 
+void record_norm(const Recording& recording, const InputNorm& norm) {
+    const Activations& activations = recording.activations;
+    kernels::rms_norm(
+        recording.library, recording.recorder,
+        {.input = activations.residual,
+         .output = activations.hidden,
+         .weight = norm.weight,
+         .count = recording.step.rows,
+         .indices = std::nullopt,
+         .epsilon = norm.epsilon,
+         .nan_probe = kernels::NanProbe{.nan_probes = activations.nan_probes, .nan_probe = norm.nan_probe}});
+    recording.recorder.barrier();
+}
+
 void record_output(const Recording& recording, const LinearWeights& weights,
                    const kernels::Activations& input, const PostNorm& norm) {
     const Activations& activations = recording.activations;

@@ -18,6 +18,16 @@ void record_linear(const Recording& recording, const LinearWeights& weights,
                    const kernels::Activations& input, const kernels::Activations& output,
                    kernels::Store store);
 
+/// The norm at the beginning of a block.
+struct InputNorm {
+    vk::Range weight;
+    float epsilon = 0;
+    uint32_t nan_probe = 0; ///< see nan_probe.hpp
+};
+
+/// Records Activations::hidden = rms_norm(residual) for all rows, and a barrier.
+void record_norm(const Recording& recording, const InputNorm& norm);
+
 /// Optional norm of a block's result before the residual add.
 struct PostNorm {
     std::optional<vk::Range> weight; ///< empty: the result is added unchanged
