@@ -3,6 +3,7 @@
 #include "core/generate/generation.hpp"
 #include "core/generate/model.hpp"
 #include "core/runtime/devices.hpp"
+#include "core/runtime/kernel_bench.hpp"
 
 #include <cstdint>
 #include <filesystem>
@@ -47,6 +48,7 @@ struct Environment {
     Variables variables;
     runtime::ExecutorFactory executor_factory;
     runtime::DeviceLister device_lister;
+    runtime::KernelBench kernel_bench;
     /// While the returned function or a copy of it lives, SIGINT and SIGTERM do not end the program; the
     /// function reports them. Each call starts a new watch.
     std::function<generate::CancelPoll(SecondInterrupt second)> watch_interrupts;

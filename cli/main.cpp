@@ -155,6 +155,7 @@ Environment process_environment() {
     environment.device_lister = [runtime](std::string_view device, const auto& cache_folder) {
         return runtime->list(device, cache_folder);
     };
+    environment.kernel_bench = [runtime](const auto& options) { return runtime->bench(options); };
     environment.watch_interrupts = watch_interrupts;
     environment.watch_end_signals = watch_end_signals;
     environment.ask_at_terminal = ask_at_terminal;

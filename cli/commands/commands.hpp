@@ -19,6 +19,7 @@ Command run_spec();
 Command chat_spec();
 Command serve_spec();
 Command devices_spec();
+Command bench_spec();
 Command completion_spec();
 Command tokenize_spec();
 Command render_spec();

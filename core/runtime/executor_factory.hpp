@@ -3,13 +3,16 @@
 #include "core/base/result.hpp"
 #include "core/engine/executor.hpp"
 #include "core/gguf/file.hpp"
+#include "core/model/weight_reads.hpp"
 #include "core/runtime/device_turns.hpp"
+#include "core/vk/device.hpp"
 
 #include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace etna::runtime {
 
@@ -28,7 +31,8 @@ struct ExecutorOptions {
     uint32_t queue_max = 256;           ///< maximum number of waiting requests; more are refused
     std::string device;                 ///< index, UUID or part of a name; empty: the best device
     std::filesystem::path cache_folder; ///< for compiled kernels; empty: no cache
-    std::string plan_as;                ///< vendor to select kernels for; empty: the device's own
+    bool timestamps = false; ///< measure every dispatch, for LoadedExecutor::timings; steps become slower
+    std::string plan_as;     ///< vendor to select kernels for; empty: the device's own
     /// Client that takes turns on the device for this model: LoadedExecutor::client of its draft model. Null,
     /// or of another device: a new one.
     std::shared_ptr<DeviceClient> client;
@@ -40,6 +44,7 @@ struct ExecutorOptions {
 struct DeviceMemory {
     uint64_t free_bytes = 0;
     uint64_t total_bytes = 0;
+    uint64_t peak_bytes = 0; ///< most that this process has held on the device
 };
 
 /// An executor and the device that it uses.
@@ -50,6 +55,11 @@ struct LoadedExecutor {
     std::string device_name;                   ///< for display
     bool on_cpu = false;                       ///< a software device, because no GPU was found
     std::function<DeviceMemory()> memory = {}; ///< thread-safe; may be empty
+    model::WeightReads weight_reads = {};
+    std::function<Result<double>()> copy_rate = {}; ///< see measure_copy_rate(); may be empty
+    /// Dispatches of the newest completed step, with ExecutorOptions::timestamps, in order. Empty if the
+    /// device has no timestamps. Thread-safe; may be empty.
+    std::function<std::vector<vk::Timing>()> timings = {};
 };
 
 /// Creates an executor for the model in the file. The file is used only during the call.

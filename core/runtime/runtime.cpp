@@ -3,6 +3,7 @@
 #include "core/engine/device/device_executor.hpp"
 #include "core/kernels/library.hpp"
 #include "core/model/kernel_scope.hpp"
+#include "core/runtime/copy_rate.hpp"
 #include "core/runtime/scheduled_executor.hpp"
 #include "core/runtime/shared_device.hpp"
 #include "core/runtime/validated_executor.hpp"
@@ -45,14 +46,16 @@ engine::DeviceExecutorOptions executor_options(const ExecutorOptions& options) {
     engine_options.contexts = options.sequences_max;
     engine_options.sequences_max = options.sequences_max;
     engine_options.batch_rows_max = options.batch_tokens_max;
+    engine_options.timestamps = options.timestamps;
     engine_options.progress = options.progress;
     return engine_options;
 }
 
-/// Creates the executor of a model on an open device.
+/// Creates the executor of a model on an open device, and sets the weights that its steps read.
 Result<std::unique_ptr<engine::Executor>> load_onto(SharedDevice& device, const gguf::File& file,
                                                     const ExecutorOptions& options,
-                                                    std::shared_ptr<DeviceClient> client) {
+                                                    std::shared_ptr<DeviceClient> client,
+                                                    model::WeightReads& weight_reads) {
     std::optional<kernels::PlanFamily> plan_as;
     if (!options.plan_as.empty()) {
         plan_as = kernels::plan_family_named(options.plan_as);
@@ -60,8 +63,9 @@ Result<std::unique_ptr<engine::Executor>> load_onto(SharedDevice& device, const 
             return invalid_argument("unknown device family `" + options.plan_as + "`");
     }
     ETNA_TRY(auto library, device.library(plan_as, model::kernel_scope(file)));
-    ETNA_TRY(auto executor,
-             engine::create_device_executor(std::move(library), file, executor_options(options)));
+    engine::DeviceExecutorOptions engine_options = executor_options(options);
+    engine_options.planned = [&](const engine::DevicePlan& plan) { weight_reads = plan.weight_reads; };
+    ETNA_TRY(auto executor, engine::create_device_executor(std::move(library), file, engine_options));
     device.store_pipelines();
     if (validation == vk::Validation::on)
         executor = validated(std::move(executor), device.instance());
@@ -100,6 +104,14 @@ Result<DeviceReports> Runtime::list(std::string_view device, const std::filesyst
     return list_devices(shared_instance->devices(), device, cache_folder, memory);
 }
 
+Result<KernelTimings> Runtime::bench(const KernelBenchOptions& options) {
+    ETNA_TRY(const auto shared_instance, instance());
+    ETNA_TRY(const vk::PhysicalDevice chosen, vk::select_device(shared_instance->devices(), options.device));
+    ETNA_TRY(const auto shared, open(chosen, options.cache_folder));
+    ETNA_TRY(const auto library, shared->library({}, kernels::KernelScope::everything()));
+    return bench_kernels(*library, options);
+}
+
 Result<LoadedExecutor> Runtime::load(const gguf::File& file, const ExecutorOptions& options) {
     ETNA_TRY(const auto shared_instance, instance());
     ETNA_TRY(const vk::PhysicalDevice chosen, vk::select_device(shared_instance->devices(), options.device));
@@ -107,18 +119,24 @@ Result<LoadedExecutor> Runtime::load(const gguf::File& file, const ExecutorOptio
     auto client = options.client;
     if (client == nullptr || client->turns() != shared->turns())
         client = std::make_shared<DeviceClient>(shared->turns());
-    ETNA_TRY(auto executor, load_onto(*shared, file, options, client));
+    model::WeightReads weight_reads;
+    ETNA_TRY(auto executor, load_onto(*shared, file, options, client, weight_reads));
     const vk::DeviceProfile& profile = shared->device().profile();
     return LoadedExecutor{.device = shared,
                           .client = std::move(client),
                           .executor = std::move(executor),
                           .device_name = profile.name,
                           .on_cpu = profile.type == vk::DeviceType::cpu,
-                          .memory = [shared] {
-                              const vk::MemoryState state = shared->device().memory();
-                              return DeviceMemory{.free_bytes = state.free_bytes,
-                                                  .total_bytes = state.total_bytes};
-                          }};
+                          .memory =
+                              [shared] {
+                                  const vk::MemoryState state = shared->device().memory();
+                                  return DeviceMemory{.free_bytes = state.free_bytes,
+                                                      .total_bytes = state.total_bytes,
+                                                      .peak_bytes = state.peak_bytes};
+                              },
+                          .weight_reads = weight_reads,
+                          .copy_rate = [shared] { return measure_copy_rate(shared->device()); },
+                          .timings = [shared] { return shared->device().timings(); }};
 }
 
 } // namespace etna::runtime

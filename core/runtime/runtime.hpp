@@ -3,6 +3,7 @@
 #include "core/base/result.hpp"
 #include "core/runtime/devices.hpp"
 #include "core/runtime/executor_factory.hpp"
+#include "core/runtime/kernel_bench.hpp"
 
 #include <cstdint>
 #include <filesystem>
@@ -38,6 +39,11 @@ public:
     /// Reports on every device. A DeviceLister. Blocking. Errors: those of vk::Instance::create, not_found
     /// and invalid_argument (`device`).
     Result<DeviceReports> list(std::string_view device, const std::filesystem::path& cache_folder);
+
+    /// Measures kernels on a device, after the self-check of all of them. A KernelBench. Blocking. Errors:
+    /// those of vk::Instance::create and bench_kernels(), not_found and invalid_argument (the requested
+    /// device).
+    Result<KernelTimings> bench(const KernelBenchOptions& options);
 
 private:
     Result<std::shared_ptr<vk::Instance>> instance();

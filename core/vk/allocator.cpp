@@ -195,6 +195,7 @@ Result<Block*> Allocator::add_block(Pool& pool, MemoryDomain intent, uint32_t ty
     }
     pool.reserved_bytes += bytes;
     pool.blocks.push_back(std::move(block));
+    local_peak_bytes_ = std::max(local_peak_bytes_, local_bytes());
     return pool.blocks.back().get();
 }
 
@@ -219,6 +220,15 @@ void Allocator::release(const Allocation& allocation) {
 
 uint64_t Allocator::device_local_bytes() const {
     const std::scoped_lock lock(mutex_);
+    return local_bytes();
+}
+
+uint64_t Allocator::device_local_peak_bytes() const {
+    const std::scoped_lock lock(mutex_);
+    return local_peak_bytes_;
+}
+
+uint64_t Allocator::local_bytes() const {
     uint64_t bytes = 0;
     for (const auto& pools : pools_) {
         for (uint32_t type = 0; type < options_.memory.memoryTypeCount; ++type) {
@@ -262,11 +272,14 @@ std::vector<uint32_t> memory_types_for(const VkPhysicalDeviceMemoryProperties& p
 
 MemoryState read_memory_state(const Device::Impl& impl) {
     const std::optional<uint64_t> host_free_bytes = available_host_memory_bytes();
+    const uint64_t peak_bytes = impl.allocator->device_local_peak_bytes();
     // The heap of a device that is the CPU has a meaningless size (lavapipe reports 2 GiB and allocates
     // more).
     if (impl.physical_profile.type == DeviceType::cpu && host_free_bytes)
-        return {.free_bytes = *host_free_bytes, .total_bytes = host_memory_bytes()};
-    MemoryState state{.free_bytes = free_heap_bytes(impl), .total_bytes = impl.profile.memory_bytes};
+        return {.free_bytes = *host_free_bytes, .total_bytes = host_memory_bytes(), .peak_bytes = peak_bytes};
+    MemoryState state{.free_bytes = free_heap_bytes(impl),
+                      .total_bytes = impl.profile.memory_bytes,
+                      .peak_bytes = peak_bytes};
     if (impl.physical_profile.unified_memory && host_free_bytes)
         state.free_bytes = std::min(state.free_bytes, *host_free_bytes);
     return state;

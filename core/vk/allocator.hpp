@@ -56,6 +56,8 @@ public:
 
     /// Bytes allocated from the driver on device-local heaps.
     [[nodiscard]] uint64_t device_local_bytes() const;
+    /// Their maximum until now.
+    [[nodiscard]] uint64_t device_local_peak_bytes() const;
     /// Number of VkDeviceMemory objects.
     [[nodiscard]] size_t block_count() const;
 
@@ -70,11 +72,13 @@ private:
                                      uint64_t alignment);
     Result<Block*> add_block(Pool& pool, MemoryDomain intent, uint32_t type, uint64_t bytes);
     void free_block(Block& block) const;
+    [[nodiscard]] uint64_t local_bytes() const; ///< device_local_bytes(), with the mutex locked
 
     AllocatorOptions options_;
     std::array<std::vector<uint32_t>, intent_count> types_; ///< by intent, best first
     mutable std::mutex mutex_;
     std::array<std::array<Pool, VK_MAX_MEMORY_TYPES>, intent_count> pools_;
+    uint64_t local_peak_bytes_ = 0;
 };
 
 } // namespace etna::vk

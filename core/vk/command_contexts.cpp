@@ -3,6 +3,7 @@
 #include "core/vk/error.hpp"
 
 #include <algorithm>
+#include <optional>
 
 namespace etna::vk {
 
@@ -92,6 +93,10 @@ std::vector<Timing> CommandContextPool::read_timings(const CommandContext& conte
     std::vector<Timing> timings;
     timings.reserve(context.timed.size());
     std::vector<uint64_t> stamps;
+    std::optional<uint64_t> first_stamp;
+    const auto microseconds = [&](uint64_t from, uint64_t to) { // the counter may wrap around
+        return static_cast<double>((to - from) & mask) * options_.timestamp_period_ns / 1e3;
+    };
     for (size_t first = 0; first < context.timed.size(); first += CommandContext::timed_per_query_pool) {
         const size_t count =
             std::min<size_t>(context.timed.size() - first, CommandContext::timed_per_query_pool);
@@ -103,9 +108,11 @@ std::vector<Timing> CommandContextPool::read_timings(const CommandContext& conte
         if (read != VK_SUCCESS)
             return {}; // the device was lost
         for (size_t i = 0; i < count; ++i) {
-            const uint64_t ticks = (stamps[2 * i + 1] - stamps[2 * i]) & mask; // the counter may wrap around
-            timings.push_back(
-                {context.timed[first + i], static_cast<double>(ticks) * options_.timestamp_period_ns / 1e3});
+            if (!first_stamp)
+                first_stamp = stamps[0];
+            timings.push_back({.label = context.timed[first + i],
+                               .start_us = microseconds(*first_stamp, stamps[2 * i]),
+                               .microseconds = microseconds(stamps[2 * i], stamps[2 * i + 1])});
         }
     }
     return timings;

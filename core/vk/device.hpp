@@ -37,11 +37,13 @@ struct MemoryState {
     uint64_t free_bytes = 0; ///< that can still be allocated: the budget; on CPU devices MemAvailable; on
                              ///< unified memory the smaller of both
     uint64_t total_bytes = 0;
+    uint64_t peak_bytes = 0; ///< most that this process has held in device-local memory
 };
 
 /// Device time of one dispatch.
 struct Timing {
-    std::string label; ///< "region/region/pipeline"
+    std::string label;   ///< "region/region/pipeline"
+    double start_us = 0; ///< since the start of the submission's first dispatch
     double microseconds = 0;
 };
 

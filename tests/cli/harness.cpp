@@ -168,7 +168,8 @@ Result<runtime::LoadedExecutor> Harness::make_executor(const gguf::File& file,
     return runtime::LoadedExecutor{.device = nullptr,
                                    .executor = std::make_unique<FakeExecutor>(std::move(fake)),
                                    .device_name = "fake device",
-                                   .on_cpu = on_cpu};
+                                   .on_cpu = on_cpu,
+                                   .timings = [this] { return timings; }};
 }
 
 generate::Model Harness::load(const std::string& name) {
@@ -206,6 +207,10 @@ Outcome Harness::run_into(int output, const std::vector<std::string>& arguments)
     };
     environment.executor_factory = [this](const gguf::File& file, const runtime::ExecutorOptions& options) {
         return make_executor(file, options);
+    };
+    environment.kernel_bench = [this](const runtime::KernelBenchOptions& options) {
+        kernel_filter = options.filter;
+        return kernel_timings;
     };
     environment.ask_at_terminal = [this](const std::string& question,
                                          const generate::CancelPoll& /*is_cancelled*/) {

@@ -49,6 +49,9 @@ public:
     /// Loads an installed model on the fake executor, as a command does. Borrows this.
     generate::Model load(const std::string& name);
 
+    /// Number of prompt tokens that the last run computed.
+    [[nodiscard]] std::size_t prompt_token_count() const { return prompt_tokens_.size(); }
+
     /// Writes a file below the home folder.
     std::filesystem::path write(const std::string& path, const std::string& content) const;
 
@@ -68,7 +71,10 @@ public:
     bool output_is_terminal = false;
     bool error_is_terminal = false;
     bool on_cpu = false;
-    uint32_t context_tokens = 2048; ///< that of `stories`
+    Result<runtime::KernelTimings> kernel_timings = runtime::KernelTimings{}; ///< of `etna bench --kernels`
+    std::string kernel_filter;       ///< FILTER of the last `etna bench --kernels`
+    std::vector<vk::Timing> timings; ///< of the device's last step
+    uint32_t context_tokens = 2048;  ///< that of `stories`
     std::chrono::microseconds step_delay{0};
     std::optional<uint64_t> lost_at_step;
     std::atomic<bool> interrupted{false};

@@ -48,6 +48,51 @@ class Devices(unittest.TestCase):
         self.assertIn(b"apt install", result.stderr)
 
 
+class Bench(unittest.TestCase):
+    def test_each_batch_and_depth_of_a_model_is_measured(self):
+        result = run("bench", "demo", "-p", "16", "-n", "6", "-b", "1,3", "-c", "0,40", "-r", "2", "--json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        report = json.loads(result.stdout)
+        self.assertEqual([(row["depth"], row["batch"]) for row in report["rows"]], [(0, 1), (0, 3), (40, 1), (40, 3)])
+        for row in report["rows"]:
+            for figure in row["prompt_tok_s"], row["generation_tok_s"], row["first_token_ms"], row["per_token"]["host_us"]:
+                self.assertGreater(figure["min"], 0)
+                self.assertLessEqual(figure["min"], figure["median"])
+                self.assertLessEqual(figure["median"], figure["max"])
+            self.assertAlmostEqual(row["per_token"]["submits"], 1 / row["batch"])
+            self.assertGreater(row["per_token"]["dispatches"], row["per_token"]["barriers"])
+            self.assertGreater(row["weights_of_copy_rate"], 0)
+        self.assertGreater(report["device_peak_bytes"], report["rows"][0]["step_weight_bytes"])
+
+    def test_a_timeline_has_every_layer(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "step.json"
+            result = run("bench", "demo", "-n", "4", "-b", "2", "-c", "0", "--timeline", str(file))
+            self.assertEqual(result.returncode, 0, result.stderr)
+            events = json.loads(file.read_text())["traceEvents"]
+        names = {event["name"] for event in events if event["cat"] == "region"}
+        self.assertLessEqual({"layer 0", "layer 1", "attention", "feed forward", "head"}, names)
+        dispatches = [event for event in events if event["cat"] == "dispatch"]
+        self.assertEqual(sorted(dispatches, key=lambda event: event["ts"]), dispatches)
+        self.assertGreater(sum(event["dur"] for event in dispatches), 0)
+
+    def test_kernels_are_measured_by_name(self):
+        result = run("bench", "--kernels", "rms_norm", "--json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        report = json.loads(result.stdout)
+        self.assertEqual(len(report["kernels"]), 2)
+        for kernel in report["kernels"]:
+            self.assertGreater(kernel["bytes_s"], 0)
+        result = run("bench", "--kernels", "no such kernel")
+        self.assertEqual((result.returncode, result.stdout), (1, b""))
+
+    def test_a_table_is_for_people(self):
+        result = run("bench", "demo", "-p", "8", "-n", "4", "-b", "1", "-c", "0", "-r", "1")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertTrue(result.stdout.decode().startswith("demo on "))
+        self.assertIn("prompt tok/s", result.stdout.decode())
+
+
 class Cache(unittest.TestCase):
     def test_compiled_kernels_are_cached_and_a_damaged_cache_is_replaced(self):
         with tempfile.TemporaryDirectory() as folder:

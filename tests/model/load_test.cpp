@@ -1,5 +1,6 @@
 #include "core/model/kernel_scope.hpp"
 #include "core/model/model.hpp"
+#include "core/model/weight_reads.hpp"
 #include "tests/model/model_case.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/random_model.hpp"
@@ -177,6 +178,33 @@ TEST_CASE("a matrix larger than an allocation is split, and refused if not even 
     REQUIRE(!refused);
     CHECK(refused.error().kind == ErrorKind::unsupported);
     CHECK(refused.error().message.starts_with("m.gguf: eight rows of tensor token_embd.weight take"));
+}
+
+TEST_CASE("a step reads all weights but the embedding table, unless it is the head too") {
+    RandomModelOptions options = one_layer();
+    for (const HeadKind head : {HeadKind::separate, HeadKind::tied}) {
+        options.head = head;
+        const auto blueprint = plan(random_model(options));
+        REQUIRE(blueprint);
+        const uint64_t table_bytes = uint64_t{304} * 64 * 4;
+        CHECK(model::weight_reads(*blueprint).bytes(7) ==
+              blueprint->weight_bytes - (head == HeadKind::tied ? 0 : table_bytes));
+    }
+}
+
+TEST_CASE("a row of a mixture reads the experts that it chooses") {
+    RandomModelOptions options = one_layer();
+    options.architecture = RandomArchitecture::qwen3moe;
+    const auto blueprint = plan(random_model(options));
+    REQUIRE(blueprint);
+    uint64_t expert_bytes = 0; // all five of them, of which a row chooses two
+    for (const model::PlannedTensor& tensor : blueprint->tensors)
+        expert_bytes += tensor.role == model::TensorRole::stack ? tensor.device_bytes() : 0;
+    REQUIRE(expert_bytes > 0);
+    const model::WeightReads reads = model::weight_reads(*blueprint);
+    CHECK(reads.expert_bytes == expert_bytes / 5 * 2);
+    CHECK(reads.bytes(1) == reads.shared_bytes + reads.expert_bytes);
+    CHECK_FALSE(reads.bytes(2));
 }
 
 TEST_CASE("fused tensors are checked as one and planned as their parts") {

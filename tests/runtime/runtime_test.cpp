@@ -151,6 +151,46 @@ TEST_CASE("models and listings share the device and its kernels") {
     CHECK(reports->front().total_bytes > 0);
 }
 
+TEST_CASE("a loaded model reports what its steps read, the peak of its memory and the device's copy rate") {
+    Runtime runtime;
+    auto loaded = load(runtime, first_file());
+    REQUIRE(loaded);
+    const uint64_t weight_bytes = loaded->weight_reads.bytes(1).value();
+    CHECK(weight_bytes > 0);
+    const uint64_t peak_bytes = loaded->memory().peak_bytes;
+    CHECK(peak_bytes >= weight_bytes);
+    const auto copy_bytes_s = loaded->copy_rate();
+    REQUIRE(copy_bytes_s);
+    CHECK(*copy_bytes_s > 1e6);
+    CHECK(*copy_bytes_s < 1e14);
+    CHECK(loaded->memory().peak_bytes > peak_bytes); // the copied buffers
+}
+
+TEST_CASE("kernels are measured by part of their names") {
+    Runtime runtime;
+    runtime::KernelBenchOptions options;
+    std::vector<std::string> names;
+    options.progress = [&](const std::string& name, std::size_t number, std::size_t) {
+        CHECK(number == names.size());
+        names.push_back(name);
+    };
+    options.filter = "rms_norm";
+    const auto timings = runtime.bench(options);
+    REQUIRE(timings);
+    CHECK(timings->copy_bytes_s > 0);
+    REQUIRE(timings->kernels.size() == 2); // one row, and a prompt's
+    for (std::size_t i = 0; i < 2; ++i) {
+        const runtime::KernelTiming& kernel = timings->kernels[i];
+        CHECK(kernel.name == names.at(i));
+        CHECK(kernel.bytes > 2 * 4096 * 4);
+        REQUIRE(kernel.samples_us.size() == 5);
+        for (const double one : kernel.samples_us)
+            CHECK(one > 0);
+    }
+    options.filter = "no such kernel";
+    CHECK(runtime.bench(options).error().kind == ErrorKind::not_found);
+}
+
 TEST_CASE("a device is closed with its last user") {
     Runtime runtime;
     auto loaded = load(runtime, first_file());

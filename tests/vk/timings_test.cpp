@@ -32,13 +32,18 @@ TEST_CASE("timestamps give the duration of each dispatch, by region") {
     REQUIRE(timings.size() == 1101);
     CHECK(timings.front().label == "step/add_one");
     CHECK(timings.back().label == "step/inner/add_one");
+    CHECK(timings.front().start_us == 0);
     double total = 0;
+    double end_us = 0; // of the dispatch before
     for (const vk::Timing& timing : timings) {
         REQUIRE(timing.microseconds >= 0);
+        REQUIRE(timing.start_us >= end_us); // in order, also from one pool of queries to the next
+        end_us = timing.start_us + timing.microseconds;
         total += timing.microseconds;
     }
     CHECK(total > 0);
     CHECK(total <= elapsed);
+    CHECK(end_us <= elapsed);
 
     // Work without timestamps does not change the newest timings.
     auto plain = must(vk::Recorder::create(device));

@@ -20,15 +20,17 @@ namespace {
 struct Submission {
     Transfer transfer;
     uint64_t done_at = 0; ///< timeline value
+    uint32_t dispatches = 0;
+    uint32_t barriers = 0;
     std::vector<OutputRow> output_rows;
 };
 
 class DeviceExecutor final : public Executor {
 public:
     DeviceExecutor(std::string name, Limits limits, std::unique_ptr<DeviceModel> model,
-                   std::vector<Submission> ring)
+                   std::vector<Submission> ring, const vk::RecorderOptions& recording)
         : name_(std::move(name)), limits_(std::move(limits)), model_(std::move(model)),
-          ring_(std::move(ring)) {}
+          ring_(std::move(ring)), recording_(recording) {}
     DeviceExecutor(const DeviceExecutor&) = delete;
     DeviceExecutor& operator=(const DeviceExecutor&) = delete;
     ~DeviceExecutor() override;
@@ -45,8 +47,9 @@ private:
     Limits limits_;
     std::unique_ptr<DeviceModel> model_;
     std::vector<Submission> ring_; ///< [in_flight_max]
-    uint64_t submitted_ = 0;       ///< newest ticket
-    uint64_t read_ = 0;            ///< newest ticket whose outputs were returned
+    vk::RecorderOptions recording_;
+    uint64_t submitted_ = 0; ///< newest ticket
+    uint64_t read_ = 0;      ///< newest ticket whose outputs were returned
 };
 
 DeviceExecutor::~DeviceExecutor() {
@@ -62,7 +65,9 @@ Result<Ticket> DeviceExecutor::submit(const Batch& batch) {
                      .message = fmt::format("{} submissions are unread", limits_.in_flight_max)};
     }
     Submission& next = submission(submitted_ + 1);
-    ETNA_TRY(vk::CommandBuffer commands, model_->record(batch, next.transfer, {}));
+    ETNA_TRY(vk::CommandBuffer commands, model_->record(batch, next.transfer, recording_));
+    next.dispatches = commands.dispatch_count();
+    next.barriers = commands.barrier_count();
     ETNA_TRY(next.done_at, model_->device().submit(std::move(commands)));
     model_->submitted();
     next.output_rows = model_->output_rows();
@@ -113,6 +118,8 @@ Result<Outputs> DeviceExecutor::wait(Ticket ticket) {
     read_ = ticket.value;
     Outputs outputs;
     outputs.device_ms = model_->device().busy_ms(oldest.done_at);
+    outputs.dispatches = oldest.dispatches;
+    outputs.barriers = oldest.barriers;
     outputs.rows.reserve(oldest.output_rows.size());
     for (std::size_t i = 0; i < oldest.output_rows.size(); ++i)
         outputs.rows.push_back(read(oldest, i));
@@ -180,8 +187,9 @@ Result<std::unique_ptr<Executor>> create_device_executor(std::shared_ptr<kernels
                             .batch_rows_max = options.batch_rows_max,
                             .sequences_max = options.sequences_max,
                             .embeddings_max = options.embeddings_max};
-    ETNA_TRY(const DevicePlan plan, plan_device(file.name(), blueprint.config, library->target(), sizes,
-                                                blueprint.weight_bytes, device.memory()));
+    ETNA_TRY(DevicePlan plan, plan_device(file.name(), blueprint.config, library->target(), sizes,
+                                          blueprint.weight_bytes, device.memory()));
+    plan.weight_reads = model::weight_reads(blueprint);
     if (options.planned)
         options.planned(plan);
 
@@ -195,8 +203,9 @@ Result<std::unique_ptr<Executor>> create_device_executor(std::shared_ptr<kernels
         ring.push_back(std::move(submission));
     }
     ETNA_CHECK(warm_up(*model, ring.front().transfer, plan.limits));
-    return std::unique_ptr<Executor>(
-        std::make_unique<DeviceExecutor>(file.name(), plan.limits, std::move(model), std::move(ring)));
+    return std::unique_ptr<Executor>(std::make_unique<DeviceExecutor>(
+        file.name(), plan.limits, std::move(model), std::move(ring),
+        vk::RecorderOptions{.omitted_barrier = {}, .timestamps = options.timestamps}));
 }
 
 } // namespace etna::engine

@@ -21,6 +21,7 @@ struct DeviceExecutorOptions {
     uint32_t batch_rows_max = 0;    ///< rows in one batch; 0: 512 on GPUs, 64 on CPU devices
     uint32_t sequences_max = 64;    ///< see DeviceSizes
     uint32_t embeddings_max = 0;    ///< see Limits
+    bool timestamps = false;        ///< record the device's time around every dispatch
     uint64_t matrix_part_bytes = 0; ///< maximum part of a matrix per buffer; 0: what shaders and device allow
     /// Called once with the memory plan, before weights are read.
     std::function<void(const DevicePlan& plan)> planned;

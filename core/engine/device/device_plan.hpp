@@ -5,6 +5,7 @@
 #include "core/kernels/kv_cache.hpp"
 #include "core/kernels/library.hpp"
 #include "core/model/config.hpp"
+#include "core/model/weight_reads.hpp"
 #include "core/model/workspace.hpp"
 #include "core/vk/device.hpp"
 
@@ -30,10 +31,11 @@ struct DeviceSizes {
 /// Memory budget of a model, computed before anything is allocated.
 struct DevicePlan {
     uint64_t weight_bytes = 0;
-    uint64_t cache_bytes = 0;     ///< keys and values
-    uint64_t state_bytes = 0;     ///< recurrent states
-    uint64_t workspace_bytes = 0; ///< activations, inputs and outputs
-    uint64_t free_bytes = 0;      ///< free memory of the device, before loading
+    model::WeightReads weight_reads; ///< set by create_device_executor()
+    uint64_t cache_bytes = 0;        ///< keys and values
+    uint64_t state_bytes = 0;        ///< recurrent states
+    uint64_t workspace_bytes = 0;    ///< activations, inputs and outputs
+    uint64_t free_bytes = 0;         ///< free memory of the device, before loading
     uint32_t model_context_tokens = 0;
     Limits limits; ///< context_tokens, sequences_max, state_slots and groups hold the chosen values
     model::WorkspaceOptions workspace;

@@ -1,0 +1,143 @@
+#include "cli/bench/model_bench.hpp"
+
+#include "core/engine/stream.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include <fmt/format.h>
+
+namespace etna::cli {
+namespace {
+
+/// Seeds of the tokens before the depth are above those of the tokens after it.
+constexpr uint64_t depth_seeds = uint64_t{1} << 32U;
+
+/// Appends pseudo-random tokens: SplitMix64 (Steele, Lea and Flood, 2014).
+void add_tokens(std::vector<TokenId>& tokens, uint64_t seed, uint32_t count, uint32_t vocabulary) {
+    uint64_t state = seed * 0xD1B54A32D192ED03U;
+    for (uint32_t i = 0; i < count; ++i) {
+        state += 0x9E3779B97F4A7C15U;
+        uint64_t mixed = (state ^ (state >> 30U)) * 0xBF58476D1CE4E5B9U;
+        mixed = (mixed ^ (mixed >> 27U)) * 0x94D049BB133111EBU;
+        tokens.push_back(static_cast<TokenId>((mixed ^ (mixed >> 31U)) % vocabulary));
+    }
+}
+
+Result<engine::Finished> finished(engine::Stream& stream) {
+    while (true) {
+        engine::Event event = stream.next();
+        auto* end = std::get_if<engine::Finished>(&event);
+        if (end == nullptr)
+            continue;
+        if (end->error)
+            return *end->error;
+        return std::move(*end);
+    }
+}
+
+double first_token_ms(const engine::Finished& finished) {
+    return finished.timings.queue_ms + finished.timings.prompt_ms;
+}
+
+} // namespace
+
+uint32_t BenchPlan::context_tokens() const {
+    constexpr uint32_t slack = 64; // the first token of a generation, and whole pages
+    return *std::max_element(depths.begin(), depths.end()) + std::max(prompt_tokens, generated_tokens) +
+           slack;
+}
+
+ModelBench::ModelBench(engine::Engine& engine, std::shared_ptr<StepMeter> meter, BenchPlan plan,
+                       model::WeightReads weights)
+    : engine_(&engine), meter_(std::move(meter)), plan_(std::move(plan)), weights_(weights) {}
+
+Result<std::vector<engine::Finished>> ModelBench::run(uint32_t batch, uint32_t depth, uint32_t new_tokens,
+                                                      uint32_t generated_tokens) {
+    const uint32_t vocabulary = engine_->limits().vocabulary;
+    std::vector<engine::Request> requests;
+    for (uint32_t i = 0; i < batch; ++i) {
+        engine::Request request{.sampling = {.temperature = 0}, .max_tokens = generated_tokens};
+        add_tokens(request.prompt, depth_seeds + i, depth, vocabulary);
+        add_tokens(request.prompt, ++seed_, new_tokens, vocabulary);
+        if (depth > 0)
+            request.branch_positions = {depth};
+        requests.push_back(std::move(request));
+    }
+    meter_->take();
+    ETNA_TRY(std::vector<engine::Stream> streams, engine_->submit_all(std::move(requests)));
+    std::vector<engine::Finished> results;
+    for (engine::Stream& stream : streams) {
+        ETNA_TRY(engine::Finished one, finished(stream));
+        results.push_back(std::move(one));
+    }
+    return results;
+}
+
+Status ModelBench::measure_prompt(uint32_t batch, uint32_t depth, Samples& samples) {
+    ETNA_TRY(const auto results, run(batch, depth, plan_.prompt_tokens, 1));
+    double tokens = 0;
+    double longest_ms = 0;
+    for (const engine::Finished& one : results) {
+        tokens += one.prompt_tokens - one.cached_tokens;
+        longest_ms = std::max(longest_ms, first_token_ms(one));
+        samples.first_token_ms.push_back(first_token_ms(one));
+    }
+    samples.prompt_tok_s.push_back(tokens / (longest_ms / 1e3));
+    return {};
+}
+
+Status ModelBench::measure_generation(uint32_t batch, uint32_t depth, Samples& samples) {
+    ETNA_CHECK(run(batch, depth, 1, plan_.generated_tokens));
+    const std::vector<MeteredStep> steps = meter_->take();
+    const auto span = generation_span(steps, batch);
+    if (!span) {
+        return Error{.kind = ErrorKind::out_of_memory,
+                     .message = fmt::format("the cache does not hold {} sequences of {} tokens", batch,
+                                            depth + plan_.generated_tokens),
+                     .hint = "choose a smaller --batch or --depth"};
+    }
+    samples.generation_tok_s.push_back(static_cast<double>(span->tokens) / span->seconds);
+    samples.host_us.push_back(span->host_us / static_cast<double>(span->tokens));
+    samples.last = *span;
+    return {};
+}
+
+Status ModelBench::generate(uint32_t batch, uint32_t depth) {
+    const auto results = run(batch, depth, 1, plan_.generated_tokens);
+    return results ? Status() : results.error();
+}
+
+Result<BenchRow> ModelBench::measure(uint32_t batch, uint32_t depth,
+                                     const std::function<void(uint32_t repetition)>& progress) {
+    if (batch > engine_->limits().sequences_max) {
+        return Error{.kind = ErrorKind::out_of_memory,
+                     .message =
+                         fmt::format("memory limits the sequences to {}", engine_->limits().sequences_max),
+                     .hint = "choose a smaller --batch"};
+    }
+    Samples warm_up;
+    Samples samples;
+    for (uint32_t repetition = 0; repetition <= plan_.repetitions; ++repetition) {
+        progress(repetition);
+        Samples& target = repetition == 0 ? warm_up : samples;
+        ETNA_CHECK(measure_prompt(batch, depth, target));
+        ETNA_CHECK(measure_generation(batch, depth, target));
+    }
+    const auto per_token = [&](uint64_t count) {
+        return static_cast<double>(count) / static_cast<double>(samples.last.tokens);
+    };
+    return BenchRow{.batch = batch,
+                    .depth = depth,
+                    .prompt_tok_s = spread_of(samples.prompt_tok_s),
+                    .first_token_ms = spread_of(samples.first_token_ms),
+                    .generation_tok_s = spread_of(samples.generation_tok_s),
+                    .host_us = spread_of(samples.host_us),
+                    .dispatches = per_token(samples.last.dispatches),
+                    .barriers = per_token(samples.last.barriers),
+                    .submits = per_token(samples.last.submits),
+                    .step_weight_bytes = weights_.bytes(batch)};
+}
+
+} // namespace etna::cli

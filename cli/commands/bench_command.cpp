@@ -1,0 +1,353 @@
+#include "cli/bench/bench_report.hpp"
+#include "cli/bench/kernel_report.hpp"
+#include "cli/bench/model_bench.hpp"
+#include "cli/bench/step_meter.hpp"
+#include "cli/bench/timeline.hpp"
+#include "cli/commands/commands.hpp"
+#include "cli/environment.hpp"
+#include "cli/options/command_line.hpp"
+#include "cli/options/compat.hpp"
+#include "cli/options/option_values.hpp"
+#include "cli/terminal/diagnostics.hpp"
+#include "core/base/bytes.hpp"
+#include "core/base/json.hpp"
+#include "core/gguf/file.hpp"
+#include "core/store/resolve.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+namespace etna::cli {
+namespace {
+
+/// The validated command line of `etna bench`.
+struct BenchOptions {
+    std::string model;  ///< empty: kernels are measured
+    std::string filter; ///< of kernels
+    std::string device; ///< empty: the best device
+    BenchPlan plan;
+    bool as_json = false;
+    std::string timeline_file; ///< empty: the figures are measured
+};
+
+constexpr uint32_t bench_tokens_max = 1U << 20U;
+constexpr uint32_t bench_batch_max = 256;
+
+constexpr std::array bench_positionals = {
+    Positional{.name = "MODEL",
+               .description = "`demo`, a path to a .gguf file, or the name of a stored model; with --kernels "
+                              "part of the kernels' names, such as linear or q4_k",
+               .presence = Presence::optional,
+               .completion = Completion::models}};
+
+constexpr std::array bench_options = {
+    Option{.name = "prompt-tokens",
+           .short_name = 'p',
+           .value = "N",
+           .kind = Kind::integer,
+           .range = {1, bench_tokens_max},
+           .default_text = "512",
+           .description = "tokens of each prompt, after the depth"},
+    Option{.name = "generated-tokens",
+           .short_name = 'n',
+           .value = "N",
+           .kind = Kind::integer,
+           .range = {3, bench_tokens_max},
+           .default_text = "128",
+           .description = "tokens of each generation"},
+    Option{.name = "batch",
+           .short_name = 'b',
+           .value = "LIST",
+           .kind = Kind::text,
+           .default_text = "1,4,16",
+           .description = "numbers of sequences that run together, 1 to 256, separated by commas"},
+    Option{.name = "depth",
+           .short_name = 'c',
+           .value = "LIST",
+           .kind = Kind::text,
+           .default_text = "0,4096",
+           .description =
+               "tokens in the cache of each sequence before what is measured, separated by commas"},
+    Option{.name = "repetitions",
+           .short_name = 'r',
+           .value = "N",
+           .kind = Kind::integer,
+           .range = {1, 1000},
+           .default_text = "5",
+           .description = "measurements of each figure, after a warm-up"},
+    Option{.name = "device",
+           .value = "DEVICE",
+           .kind = Kind::text,
+           .default_text = "the best GPU, else the CPU",
+           .description = "Vulkan device, by number, UUID or part of its name",
+           .category = Category::device},
+    Option{.name = "kernels",
+           .description = "measure kernels at the shapes of real models, and no model",
+           .category = Category::output},
+    Option{.name = "timeline",
+           .value = "FILE",
+           .kind = Kind::text,
+           .description =
+               "write one generation step of the first batch and depth to FILE, as a Chrome trace, "
+               "and print its kernels",
+           .category = Category::output},
+    Option{.name = "json", .description = "print one JSON object", .category = Category::output},
+    help_option,
+};
+
+constexpr auto bench_compat =
+    joined(compat_model, std::array{CompatOption{.names = "--n-prompt", .ours = "prompt-tokens"},
+                                    CompatOption{.names = "--n-gen", .ours = "generated-tokens"},
+                                    CompatOption{.names = "-d, --n-depth", .ours = "depth"},
+                                    CompatOption{.names = "-dev", .ours = "device"}});
+
+constexpr std::array bench_examples = {
+    Example{"etna bench demo -b 1 -c 0", "one sequence with an empty cache"},
+    Example{"etna bench demo -b 1 -c 0 --timeline step.json", "one step for chrome://tracing"},
+    Example{"etna bench --kernels q4_k", "the kernels with weights in Q4_K"},
+    Example{"etna bench model.gguf -b 1,16 -c 0,8192 --json", "two batch sizes, each at two depths"},
+};
+
+using BenchClock = std::chrono::steady_clock;
+
+/// Parses numbers separated by commas. Errors: invalid_argument, naming the option.
+Result<std::vector<uint32_t>> numbers(const OptionValues& values, std::string_view option, uint32_t min,
+                                      uint32_t max, std::vector<uint32_t> otherwise) {
+    const auto text = values.text(option);
+    if (!text)
+        return otherwise;
+    std::vector<uint32_t> list;
+    std::string_view rest = *text;
+    while (true) {
+        const std::size_t comma = rest.find(',');
+        const auto number = parsed<uint32_t>(rest.substr(0, comma));
+        if (!number || *number < min || *number > max) {
+            return invalid_argument(
+                fmt::format("--{}: `{}` is not a list of numbers from {} to {}", option, *text, min, max),
+                fmt::format("separate them by commas: --{} 1,4", option));
+        }
+        list.push_back(*number);
+        if (comma == std::string_view::npos)
+            return list;
+        rest.remove_prefix(comma + 1);
+    }
+}
+
+/// Errors: invalid_argument.
+Result<BenchOptions> validate_bench(const Command& command, const TypedArguments& arguments) {
+    const OptionValues values(command, arguments);
+    const std::string named = arguments.positionals.empty() ? "" : arguments.positionals[0];
+    ETNA_TRY(const bool with_kernels, values.flag("kernels"));
+    if (named.empty() && !with_kernels)
+        return invalid_argument("no model given", "try `etna bench demo`, or `etna bench --help`");
+    BenchOptions options;
+    (with_kernels ? options.filter : options.model) = named;
+    options.device = values.text("device").value_or("");
+    BenchPlan& plan = options.plan;
+    ETNA_TRY(const auto prompt_tokens, values.integer("prompt-tokens"));
+    ETNA_TRY(const auto generated_tokens, values.integer("generated-tokens"));
+    ETNA_TRY(const auto repetitions, values.integer("repetitions"));
+    plan.prompt_tokens = prompt_tokens.value_or(plan.prompt_tokens);
+    plan.generated_tokens = generated_tokens.value_or(plan.generated_tokens);
+    plan.repetitions = repetitions.value_or(plan.repetitions);
+    ETNA_TRY(plan.batches, numbers(values, "batch", 1, bench_batch_max, plan.batches));
+    ETNA_TRY(plan.depths, numbers(values, "depth", 0, bench_tokens_max, plan.depths));
+    ETNA_TRY(options.as_json, values.flag("json"));
+    options.timeline_file = values.text("timeline").value_or("");
+    if (with_kernels && !options.timeline_file.empty())
+        return invalid_argument("--timeline and --kernels exclude each other", "--timeline needs a model");
+    if (options.as_json && !options.timeline_file.empty())
+        return invalid_argument("--timeline and --json exclude each other", "the file of --timeline is JSON");
+    return options;
+}
+
+uint64_t host_peak_bytes() {
+    rusage usage{};
+    ::getrusage(RUSAGE_SELF, &usage);
+    return static_cast<uint64_t>(usage.ru_maxrss) * kibibyte;
+}
+
+/// A model on its device, with the time that loading took.
+struct LoadedBench {
+    runtime::LoadedExecutor loaded;
+    double load_ms = 0;
+};
+
+Result<LoadedBench> load_bench(const BenchOptions& options, const Environment& environment) {
+    const BenchPlan& plan = options.plan;
+    ETNA_TRY(const auto source, store::resolve(options.model, models_folder(environment.variables)));
+    const auto start = BenchClock::now();
+    ETNA_TRY(const gguf::File file, source.path.empty() ? gguf::File::parse(source.bytes, source.name)
+                                                        : gguf::File::open(source.path));
+    runtime::ExecutorOptions executor;
+    executor.context_tokens = plan.context_tokens();
+    executor.sequences_max = *std::max_element(plan.batches.begin(), plan.batches.end());
+    executor.device = options.device;
+    executor.cache_folder = cache_folder(environment.variables);
+    executor.timestamps = !options.timeline_file.empty();
+    LoadedBench bench;
+    ETNA_TRY(bench.loaded, environment.executor_factory(file, executor));
+    bench.load_ms = std::chrono::duration<double, std::milli>(BenchClock::now() - start).count();
+    return bench;
+}
+
+/// Measures every batch and depth; those that do not fit the memory become gaps of the report. Blocking.
+Status measure_rows(engine::Engine& engine, const std::shared_ptr<StepMeter>& meter, const BenchPlan& plan,
+                    const model::WeightReads& weights, Diagnostics& diagnostics, BenchReport& report) {
+    ModelBench bench(engine, meter, plan, weights);
+    for (const uint32_t depth : plan.depths) {
+        for (const uint32_t batch : plan.batches) {
+            const auto row = bench.measure(batch, depth, [&](uint32_t repetition) {
+                diagnostics.status(
+                    fmt::format("batch {}, depth {}: {} of {}", batch, depth, repetition, plan.repetitions));
+            });
+            if (row) {
+                report.rows.push_back(*row);
+            } else if (row.error().kind == ErrorKind::out_of_memory && !engine.has_failed()) {
+                report.gaps.push_back({.batch = batch, .depth = depth, .reason = row.error().message});
+            } else {
+                return row.error();
+            }
+        }
+    }
+    return {};
+}
+
+Result<BenchReport> bench_model(const BenchOptions& options, const Environment& environment,
+                                Diagnostics& diagnostics) {
+    ETNA_TRY(LoadedBench bench, load_bench(options, environment));
+    runtime::LoadedExecutor& loaded = bench.loaded;
+    BenchReport report;
+    report.model = options.model;
+    report.device = loaded.device_name;
+    report.prompt_tokens = options.plan.prompt_tokens;
+    report.generated_tokens = options.plan.generated_tokens;
+    report.repetitions = options.plan.repetitions;
+    report.load_ms = bench.load_ms;
+    const auto meter = std::make_shared<StepMeter>();
+    ETNA_TRY(const auto engine, engine::Engine::create(metered(std::move(loaded.executor), meter)));
+    const Status measured =
+        measure_rows(*engine, meter, options.plan, loaded.weight_reads, diagnostics, report);
+    diagnostics.status({});
+    ETNA_CHECK(measured);
+    if (loaded.memory)
+        report.device_peak_bytes = loaded.memory().peak_bytes;
+    report.host_peak_bytes = host_peak_bytes();
+    if (loaded.copy_rate) { // after the peaks, which its buffers would raise
+        ETNA_TRY(report.copy_bytes_s, loaded.copy_rate());
+    }
+    return report;
+}
+
+/// Generates with timestamps, and writes the last step to the file. Returns the text for stdout. Blocking.
+Result<std::string> bench_timeline(const BenchOptions& options, const Environment& environment) {
+    ETNA_TRY(LoadedBench bench, load_bench(options, environment));
+    const auto engine = engine::Engine::create(std::move(bench.loaded.executor));
+    if (!engine)
+        return engine.error();
+    ModelBench model(**engine, std::make_shared<StepMeter>(), options.plan, bench.loaded.weight_reads);
+    ETNA_CHECK(model.generate(options.plan.batches.front(), options.plan.depths.front()));
+    const std::vector<vk::Timing> timings =
+        bench.loaded.timings ? bench.loaded.timings() : std::vector<vk::Timing>();
+    if (timings.empty()) {
+        return Error{.kind = ErrorKind::unsupported,
+                     .message = fmt::format("{} has no timestamps", bench.loaded.device_name),
+                     .hint = "choose another --device"};
+    }
+    std::ofstream file(options.timeline_file, std::ios::binary);
+    file << dump_json(chrome_trace(timings)) << '\n';
+    if (!file.flush()) {
+        return Error{.kind = ErrorKind::io,
+                     .message = fmt::format("cannot write {}", options.timeline_file),
+                     .hint = "check that its folder exists and has room"};
+    }
+    return fmt::format("{} on {}\n{}", options.model, bench.loaded.device_name, totals_text(timings));
+}
+
+Result<std::string> bench_kernels(const BenchOptions& options, const Environment& environment,
+                                  Diagnostics& diagnostics) {
+    runtime::KernelBenchOptions bench{.device = options.device,
+                                      .filter = options.filter,
+                                      .cache_folder = cache_folder(environment.variables),
+                                      .progress = {}};
+    bench.progress = [&](const std::string& name, std::size_t number, std::size_t total) {
+        diagnostics.status(fmt::format("{} of {}: {}", number + 1, total, name));
+    };
+    const auto timings = environment.kernel_bench(bench);
+    diagnostics.status({});
+    if (!timings)
+        return timings.error();
+    return options.as_json ? dump_json_indented(kernels_json(*timings)) + "\n" : kernels_text(*timings);
+}
+
+/// Measures and formats what the options ask for; sets `has_gaps` if a row has no figures. Blocking.
+Result<std::string> bench_output(const BenchOptions& options, const Environment& environment,
+                                 Diagnostics& diagnostics, bool& has_gaps) {
+    if (options.model.empty())
+        return bench_kernels(options, environment, diagnostics);
+    if (!options.timeline_file.empty())
+        return bench_timeline(options, environment);
+    ETNA_TRY(const BenchReport report, bench_model(options, environment, diagnostics));
+    for (const BenchGap& gap : report.gaps) {
+        diagnostics.warning(
+            fmt::format("batch {} at depth {} is not measured: {}", gap.batch, gap.depth, gap.reason));
+    }
+    has_gaps = !report.gaps.empty();
+    return options.as_json ? dump_json_indented(bench_json(report)) + "\n" : bench_text(report);
+}
+
+/// Runs `etna bench`: measures a model on a device. Blocking.
+ExitCode bench_command(const BenchOptions& options, const Environment& environment) {
+    Diagnostics diagnostics(environment);
+    const LogToDiagnostics log(diagnostics, Verbosity::quiet);
+    bool has_gaps = false;
+    const auto text = bench_output(options, environment, diagnostics, has_gaps);
+    if (!text) {
+        diagnostics.error(text.error());
+        return ExitCode::failed;
+    }
+    Output output(environment.output);
+    output.write(*text);
+    if (output.state() == OutputState::failed) {
+        diagnostics.error(output.error());
+        return ExitCode::failed;
+    }
+    return has_gaps ? ExitCode::failed : ExitCode::done;
+}
+
+} // namespace
+
+Command bench_spec() {
+    return {.name = "bench",
+            .summary = "measure the speed of a model, or of kernels, on a device",
+            .description =
+                "Measures a model with made-up prompts, for each number of sequences that run together and "
+                "each depth of their caches: tokens per second of prompts and of generation, the time to the "
+                "first token, the weights that generation reads per second, and what a generated token costs "
+                "the host. A warm-up is left out; the figures are medians.\n\n"
+                "With --kernels no model is needed: each kernel is timed on its own, over more data than the "
+                "device's caches hold, and its bytes and sums per second are printed.\n\n"
+                "Weights read per second count each weight once a step, and are compared with the bytes that "
+                "copies on the same device read and write. A mixture of experts has the figure for one "
+                "sequence only. Host time is CPU time of the engine's thread. Peak memory of a device that "
+                "is the CPU is part of the host's. Loading includes the check of the kernels when the cache "
+                "folder does not know its result yet. A batch and depth that do not fit the memory have no "
+                "figures, and the exit code is then 1.",
+            .positionals = bench_positionals,
+            .options = bench_options,
+            .examples = bench_examples,
+            .compat = bench_compat,
+            .run = run_validated<validate_bench, bench_command>};
+}
+
+} // namespace etna::cli

@@ -1,0 +1,27 @@
+#include "core/model/weight_reads.hpp"
+
+#include "core/model/model.hpp"
+
+#include <algorithm>
+#include <string_view>
+
+namespace etna::model {
+
+WeightReads weight_reads(const Blueprint& blueprint) {
+    constexpr std::string_view table = "token_embd.weight";
+    constexpr std::string_view head = "output.weight";
+    const bool has_head = std::any_of(blueprint.tensors.begin(), blueprint.tensors.end(),
+                                      [&](const PlannedTensor& tensor) { return tensor.name == head; });
+    const ExpertConfig& experts = blueprint.config.experts;
+    WeightReads reads;
+    for (const PlannedTensor& tensor : blueprint.tensors) {
+        if (tensor.role == TensorRole::stack) {
+            reads.expert_bytes += tensor.device_bytes() / tensor.count * experts.experts_per_token;
+        } else if (tensor.name != table || !has_head) {
+            reads.shared_bytes += tensor.device_bytes();
+        }
+    }
+    return reads;
+}
+
+} // namespace etna::model

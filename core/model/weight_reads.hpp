@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+namespace etna::model {
+
+struct Blueprint;
+
+/// The weights that a step reads from device memory, each counted once: all but the rows of the embedding
+/// table, unless it is the head too, and but the experts that no row chooses.
+struct WeightReads {
+    uint64_t shared_bytes = 0; ///< read by every step with an output
+    uint64_t expert_bytes = 0; ///< read by one row in addition: the experts that it chooses; 0: no mixture
+
+    /// Returns the bytes that a step with so many generation rows reads. Empty if that depends on the experts
+    /// that the rows choose.
+    [[nodiscard]] std::optional<uint64_t> bytes(uint32_t rows) const {
+        if (rows > 1 && expert_bytes != 0)
+            return std::nullopt;
+        return shared_bytes + expert_bytes;
+    }
+};
+
+/// Pure.
+WeightReads weight_reads(const Blueprint& blueprint);
+
+} // namespace etna::model

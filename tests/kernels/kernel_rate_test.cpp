@@ -1,0 +1,58 @@
+// The problems of `etna bench --kernels` run as they are described.
+
+#include "core/kernels/kernel_rate.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/support/vulkan.hpp"
+
+#include <algorithm>
+#include <set>
+
+using namespace etna;
+using namespace etna::test;
+
+namespace {
+
+kernels::KernelProblem problem_named(const std::vector<kernels::KernelProblem>& problems,
+                                     const std::string& name) {
+    const auto found =
+        std::find_if(problems.begin(), problems.end(), [&](const auto& one) { return one.name == name; });
+    REQUIRE(found != problems.end());
+    return *found;
+}
+
+} // namespace
+
+TEST_CASE("kernel problems have different names and count their bytes and sums") {
+    const auto problems = kernels::kernel_problems({.family = kernels::PlanFamily::nvidia, .profile = {}});
+    std::set<std::string> names;
+    for (const kernels::KernelProblem& problem : problems) {
+        INFO(problem.name);
+        CHECK(names.insert(problem.name).second);
+        CHECK(problem.bytes > 0);
+    }
+    // Q8_0 takes 34 bytes for 32 weights; a generation row reads and writes 4096 floats each.
+    const auto linear = problem_named(problems, "linear q8_0 4096 x 4096, 1 generation row");
+    CHECK(linear.bytes == 4096ULL * 4096 / 32 * 34 + 2 * 4096 * 4);
+    CHECK(linear.operations == 2ULL * 4096 * 4096);
+    // Keys and values of 8 heads of 128 in F16.
+    const auto attention = problem_named(problems, "attention f16, heads of 128, 32 to 8, 1 row, 512 tokens");
+    CHECK(attention.bytes == 2ULL * 512 * 8 * 128 * 2 + 2 * 4096 * 4);
+}
+
+TEST_CASE("each kind of kernel problem runs on the device") {
+    kernels::Library library(gpu().device, {});
+    const auto problems = kernels::kernel_problems(library.target());
+    for (const char* name :
+         {"linear q4_k 4096 x 4096, 1 generation row", "linear q8_0 4096 x 4096, 8 generation rows",
+          "expert_linear q4_0 768 x 2048, 8 of 128, 1 row",
+          "attention f16, heads of 128, 32 to 8, 1 row, 512 tokens",
+          "attention q8_0, heads of 128, 32 to 8, 1 row, 4096 tokens", "rms_norm 4096, 1 row",
+          "gate_multiply silu 14336, 1 row", "sample 128256, 1 row, greedy"}) {
+        INFO(name);
+        const auto samples_us = kernels::measure_kernel(library, problem_named(problems, name));
+        INFO((samples_us ? "" : samples_us.error().message));
+        REQUIRE(samples_us);
+        CHECK(samples_us->size() == 5);
+        CHECK(*std::min_element(samples_us->begin(), samples_us->end()) > 0);
+    }
+}
