@@ -105,9 +105,9 @@ ExitCode dispatch(const Command& command, std::span<const std::string> arguments
 } // namespace
 
 std::span<const Command> commands() {
-    static const std::array all = {run_spec(),    chat_spec(),         serve_spec(),      pull_spec(),
-                                   bench_spec(),  devices_spec(),      completion_spec(), tokenize_spec(),
-                                   render_spec(), generate_docs_spec()};
+    static const std::array all = {run_spec(),      chat_spec(),   serve_spec(),        pull_spec(),
+                                   plan_spec(),     bench_spec(),  devices_spec(),      completion_spec(),
+                                   tokenize_spec(), render_spec(), generate_docs_spec()};
     return all;
 }
 

@@ -316,21 +316,26 @@ std::span<const Option> device_options() {
     return device_table;
 }
 
+Status read_device(const OptionValues& values, runtime::ExecutorOptions& executor) {
+    ETNA_TRY(const auto context_tokens, values.integer("ctx-size"));
+    ETNA_TRY(const auto kv_memory_bytes, values.size_bytes("kv-memory"));
+    ETNA_TRY(const auto state_cache_bytes, values.size_bytes("state-cache"));
+    ETNA_TRY(const auto plan_as, values.choice("plan-as"));
+    executor.context_tokens = context_tokens.value_or(0);
+    ETNA_CHECK(read_cache_types(values, executor));
+    executor.kv_memory_bytes = kv_memory_bytes.value_or(0);
+    executor.state_cache_bytes = state_cache_bytes.value_or(0);
+    executor.plan_as = plan_as.value_or("");
+    executor.device = values.text("device").value_or("");
+    return {};
+}
+
 Result<ModelOptions> read_model(const OptionValues& values, std::string model) {
     ModelOptions options;
     options.model = std::move(model);
     options.chat_template = values.text("chat-template").value_or("");
     ETNA_TRY(options.hub, read_hub(values));
-    ETNA_TRY(const auto context_tokens, values.integer("ctx-size"));
-    ETNA_TRY(const auto kv_memory_bytes, values.size_bytes("kv-memory"));
-    ETNA_TRY(const auto state_cache_bytes, values.size_bytes("state-cache"));
-    ETNA_TRY(const auto plan_as, values.choice("plan-as"));
-    options.executor.context_tokens = context_tokens.value_or(0);
-    ETNA_CHECK(read_cache_types(values, options.executor));
-    options.executor.kv_memory_bytes = kv_memory_bytes.value_or(0);
-    options.executor.state_cache_bytes = state_cache_bytes.value_or(0);
-    options.executor.plan_as = plan_as.value_or("");
-    options.executor.device = values.text("device").value_or("");
+    ETNA_CHECK(read_device(values, options.executor));
     ETNA_TRY(DraftOptions drafts, read_drafts(values));
     options.draft = std::move(drafts.model);
     options.speculation = drafts.overrides;

@@ -90,6 +90,9 @@ inline constexpr std::string_view tools_strict_text =
     "constrain the arguments of all tools to their schemas, as \"strict\": true does for one; otherwise only "
     "to a JSON object";
 
+/// Reads device_options(). Errors: invalid_argument.
+Status read_device(const OptionValues& values, runtime::ExecutorOptions& executor);
+
 /// Read the options that commands with a model share. Preconditions: the command has them. Errors:
 /// invalid_argument.
 Result<ModelOptions> read_model(const OptionValues& values, std::string model);

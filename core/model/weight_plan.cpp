@@ -1,5 +1,7 @@
 #include "core/model/weight_plan.hpp"
 
+#include "core/vk/sub_allocator.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -156,7 +158,7 @@ Result<std::vector<PlannedTensor>> plan_weights(const gguf::File& file,
 uint64_t weight_bytes(const std::vector<PlannedTensor>& planned) {
     uint64_t bytes = 0;
     for (const PlannedTensor& tensor : planned)
-        bytes += tensor.device_bytes();
+        bytes += vk::allocation_bytes(tensor.device_bytes());
     return bytes;
 }
 

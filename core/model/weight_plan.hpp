@@ -46,7 +46,7 @@ struct PlannedTensor {
 Result<std::vector<PlannedTensor>> plan_weights(const gguf::File& file,
                                                 const std::vector<ClaimedTensor>& claimed,
                                                 const kernels::PlanTarget& target, uint64_t part_bytes);
-/// Device bytes of all planned tensors.
+/// Device bytes that the buffers of all planned tensors take.
 uint64_t weight_bytes(const std::vector<PlannedTensor>& planned);
 
 } // namespace etna::model

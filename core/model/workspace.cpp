@@ -3,6 +3,7 @@
 #include "core/kernels/attention.hpp"
 #include "core/kernels/sample.hpp"
 #include "core/vk/recorder.hpp"
+#include "core/vk/sub_allocator.hpp"
 
 #include <algorithm>
 #include <string_view>
@@ -115,13 +116,21 @@ std::vector<ScratchSize> scratch_sizes(const Config& config, const kernels::Plan
 
 } // namespace
 
+std::vector<WorkspaceBuffer> workspace_buffers(const Config& config, const kernels::PlanTarget& target,
+                                               const WorkspaceOptions& options) {
+    std::vector<WorkspaceBuffer> buffers;
+    for (const ActivationSize& size : activation_sizes(config, options))
+        buffers.push_back({.kind = WorkspaceBuffer::Kind::activations, .bytes = size.bytes()});
+    for (const ScratchSize& size : scratch_sizes(config, target, options))
+        buffers.push_back({.kind = WorkspaceBuffer::Kind::scratch, .bytes = size.bytes});
+    return buffers;
+}
+
 uint64_t workspace_bytes(const Config& config, const kernels::PlanTarget& target,
                          const WorkspaceOptions& options) {
     uint64_t bytes = 0;
-    for (const ActivationSize& size : activation_sizes(config, options))
-        bytes += size.bytes();
-    for (const ScratchSize& size : scratch_sizes(config, target, options))
-        bytes += size.bytes;
+    for (const WorkspaceBuffer& buffer : workspace_buffers(config, target, options))
+        bytes += vk::allocation_bytes(buffer.bytes);
     return bytes;
 }
 

@@ -19,6 +19,20 @@ struct WorkspaceOptions {
     uint32_t slots = 0;
 };
 
+/// One buffer of a Workspace.
+struct WorkspaceBuffer {
+    enum class Kind : uint8_t {
+        activations, ///< rows of a step
+        scratch,     ///< partial results of kernels
+    };
+    Kind kind = Kind::activations;
+    uint64_t bytes = 0;
+};
+
+/// The buffers of a Workspace, in the order in which they are created. Pure.
+std::vector<WorkspaceBuffer> workspace_buffers(const Config& config, const kernels::PlanTarget& target,
+                                               const WorkspaceOptions& options);
+
 /// Device bytes that a Workspace takes. Pure.
 uint64_t workspace_bytes(const Config& config, const kernels::PlanTarget& target,
                          const WorkspaceOptions& options);

@@ -47,7 +47,8 @@ std::string reason_for(const vk::PhysicalDevice& device, const std::vector<vk::P
 SelfCheckReport report_of(const kernels::SelfCheckVerdict& verdict) {
     using State = SelfCheckReport::State;
     SelfCheckReport report{.checked = verdict.right.size() + verdict.wrong.size(),
-                           .wrong = verdict.wrong.names()};
+                           .wrong = verdict.wrong.names(),
+                           .untrusted = verdict.wrong};
     if (report.checked > 0)
         report.state = report.wrong.empty() ? State::passed : State::set_aside;
     return report;

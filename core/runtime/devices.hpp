@@ -28,6 +28,7 @@ struct SelfCheckReport {
     enum class State : uint8_t { not_run, passed, set_aside } state = State::not_run;
     std::size_t checked = 0;             ///< number of kernels
     std::vector<std::string_view> wrong; ///< names of the kernels that failed and are replaced by others
+    kernels::VariantSet untrusted = {};  ///< those kernels
 };
 
 /// One Vulkan device, as `etna devices` reports it.

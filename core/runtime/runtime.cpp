@@ -4,6 +4,7 @@
 #include "core/kernels/library.hpp"
 #include "core/model/kernel_scope.hpp"
 #include "core/runtime/copy_rate.hpp"
+#include "core/runtime/memory_forecast.hpp"
 #include "core/runtime/scheduled_executor.hpp"
 #include "core/runtime/shared_device.hpp"
 #include "core/runtime/validated_executor.hpp"
@@ -24,33 +25,6 @@ constexpr vk::Validation validation = vk::Validation::on;
 constexpr vk::Validation validation = vk::Validation::off;
 #endif
 
-kernels::CacheFormat format_of(KvType type) {
-    switch (type) {
-    case KvType::f32:
-        return kernels::CacheFormat::f32;
-    case KvType::q8_0:
-        return kernels::CacheFormat::q8_0;
-    case KvType::f16:
-        break;
-    }
-    return kernels::CacheFormat::f16;
-}
-
-engine::DeviceExecutorOptions executor_options(const ExecutorOptions& options) {
-    engine::DeviceExecutorOptions engine_options;
-    engine_options.context_tokens = options.context_tokens;
-    engine_options.kv_memory_bytes = options.kv_memory_bytes;
-    engine_options.state_cache_bytes = options.state_cache_bytes;
-    engine_options.cache_formats = {.keys = format_of(options.key_type),
-                                    .values = format_of(options.value_type)};
-    engine_options.contexts = options.sequences_max;
-    engine_options.sequences_max = options.sequences_max;
-    engine_options.batch_rows_max = options.batch_tokens_max;
-    engine_options.timestamps = options.timestamps;
-    engine_options.progress = options.progress;
-    return engine_options;
-}
-
 /// Creates the executor of a model on an open device, and sets the weights that its steps read.
 Result<std::unique_ptr<engine::Executor>> load_onto(SharedDevice& device, const gguf::File& file,
                                                     const ExecutorOptions& options,
@@ -63,9 +37,13 @@ Result<std::unique_ptr<engine::Executor>> load_onto(SharedDevice& device, const 
             return invalid_argument("unknown device family `" + options.plan_as + "`");
     }
     ETNA_TRY(auto library, device.library(plan_as, model::kernel_scope(file)));
-    engine::DeviceExecutorOptions engine_options = executor_options(options);
-    engine_options.planned = [&](const engine::DevicePlan& plan) { weight_reads = plan.weight_reads; };
-    ETNA_TRY(auto executor, engine::create_device_executor(std::move(library), file, engine_options));
+    ETNA_TRY(auto executor,
+             engine::create_device_executor(
+                 std::move(library), file,
+                 {.sizes = device_sizes(options),
+                  .timestamps = options.timestamps,
+                  .planned = [&](const engine::DevicePlan& plan) { weight_reads = plan.weight_reads; },
+                  .progress = options.progress}));
     device.store_pipelines();
     if (validation == vk::Validation::on)
         executor = validated(std::move(executor), device.instance());

@@ -68,8 +68,8 @@ uint64_t free_heap_bytes(const Device::Impl& impl) {
         return 0;
     const uint64_t limit = impl.profile.memory_budget ? budget.heapBudget[*largest]
                                                       : memory.memoryProperties.memoryHeaps[*largest].size;
-    const uint64_t used =
-        impl.profile.memory_budget ? budget.heapUsage[*largest] : impl.allocator->device_local_bytes();
+    const uint64_t used = impl.profile.memory_budget ? budget.heapUsage[*largest]
+                                                     : impl.allocator->allocated().device.reserved_bytes;
     return limit - std::min(limit, used);
 }
 
@@ -107,7 +107,7 @@ void Allocator::free_block(Block& block) const {
 
 Result<Allocation> Allocator::allocate(MemoryDomain intent, const VkMemoryRequirements& requirements) {
     const uint64_t alignment = std::max(requirements.alignment, allocation_alignment);
-    const uint64_t bytes = round_up(requirements.size, allocation_alignment);
+    const uint64_t bytes = allocation_bytes(requirements.size);
     if (!options_.policy.allows(bytes)) {
         return Error{ErrorKind::out_of_memory,
                      fmt::format("{} bytes exceed the device's largest allocation", bytes)};
@@ -121,8 +121,10 @@ Result<Allocation> Allocator::allocate(MemoryDomain intent, const VkMemoryRequir
             continue;
         Pool& pool = pools_[static_cast<size_t>(intent)][type];
         auto allocation = allocate_from(pool, intent, type, bytes, alignment);
-        if (allocation)
+        if (allocation) {
+            pool.used_bytes += allocation->bytes;
             return allocation;
+        }
         if (!tried)
             first = std::move(allocation).error();
         tried = true;
@@ -195,19 +197,20 @@ Result<Block*> Allocator::add_block(Pool& pool, MemoryDomain intent, uint32_t ty
     }
     pool.reserved_bytes += bytes;
     pool.blocks.push_back(std::move(block));
-    local_peak_bytes_ = std::max(local_peak_bytes_, local_bytes());
+    local_peak_bytes_ = std::max(local_peak_bytes_, count().device.reserved_bytes);
     return pool.blocks.back().get();
 }
 
 void Allocator::release(const Allocation& allocation) {
     const std::scoped_lock lock(mutex_);
     Block& block = *allocation.block;
+    Pool& pool = pools_[static_cast<size_t>(block.intent)][block.type];
     block.space.free(allocation.offset, allocation.bytes);
+    pool.used_bytes -= allocation.bytes;
     if (!block.space.empty())
         return;
     // Retain one empty shared block, so that a short-lived buffer does not cause a driver allocation each
     // time.
-    Pool& pool = pools_[static_cast<size_t>(block.intent)][block.type];
     const auto is_spare = [&](const auto& other) {
         return other.get() != &block && !other->own && other->space.empty();
     };
@@ -218,9 +221,9 @@ void Allocator::release(const Allocation& allocation) {
     std::erase_if(pool.blocks, [&](const auto& other) { return other.get() == &block; });
 }
 
-uint64_t Allocator::device_local_bytes() const {
+AllocatedMemory Allocator::allocated() const {
     const std::scoped_lock lock(mutex_);
-    return local_bytes();
+    return count();
 }
 
 uint64_t Allocator::device_local_peak_bytes() const {
@@ -228,15 +231,17 @@ uint64_t Allocator::device_local_peak_bytes() const {
     return local_peak_bytes_;
 }
 
-uint64_t Allocator::local_bytes() const {
-    uint64_t bytes = 0;
+AllocatedMemory Allocator::count() const {
+    AllocatedMemory memory;
     for (const auto& pools : pools_) {
         for (uint32_t type = 0; type < options_.memory.memoryTypeCount; ++type) {
-            if ((options_.memory.memoryTypes[type].propertyFlags & VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT) != 0)
-                bytes += pools[type].reserved_bytes;
+            const bool is_local = (options_.memory.memoryTypes[type].propertyFlags & device_local) != 0;
+            AllocatedMemory::Part& part = is_local ? memory.device : memory.host;
+            part.used_bytes += pools[type].used_bytes;
+            part.reserved_bytes += pools[type].reserved_bytes;
         }
     }
-    return bytes;
+    return memory;
 }
 
 size_t Allocator::block_count() const {

@@ -2,6 +2,7 @@
 
 #include "core/base/result.hpp"
 #include "core/vk/buffer.hpp"
+#include "core/vk/device.hpp"
 #include "core/vk/sub_allocator.hpp"
 
 #include <array>
@@ -54,9 +55,9 @@ public:
 
     void release(const Allocation& allocation);
 
-    /// Bytes allocated from the driver on device-local heaps.
-    [[nodiscard]] uint64_t device_local_bytes() const;
-    /// Their maximum until now.
+    /// Memory of every live buffer, and of the blocks that hold them.
+    [[nodiscard]] AllocatedMemory allocated() const;
+    /// Maximum until now of the bytes from the driver on device-local heaps.
     [[nodiscard]] uint64_t device_local_peak_bytes() const;
     /// Number of VkDeviceMemory objects.
     [[nodiscard]] size_t block_count() const;
@@ -64,7 +65,8 @@ public:
 private:
     struct Pool { ///< one per intent and memory type
         std::vector<std::unique_ptr<Block>> blocks;
-        uint64_t reserved_bytes = 0;
+        uint64_t reserved_bytes = 0; ///< of the blocks
+        uint64_t used_bytes = 0;     ///< of the allocations in them
     };
     static constexpr size_t intent_count = 3;
 
@@ -72,7 +74,7 @@ private:
                                      uint64_t alignment);
     Result<Block*> add_block(Pool& pool, MemoryDomain intent, uint32_t type, uint64_t bytes);
     void free_block(Block& block) const;
-    [[nodiscard]] uint64_t local_bytes() const; ///< device_local_bytes(), with the mutex locked
+    [[nodiscard]] AllocatedMemory count() const; ///< allocated(), with the mutex locked
 
     AllocatorOptions options_;
     std::array<std::vector<uint32_t>, intent_count> types_; ///< by intent, best first

@@ -171,6 +171,10 @@ std::vector<std::byte> Device::pipeline_cache() const {
     return data;
 }
 
+AllocatedMemory Device::allocated() const {
+    return impl_->allocator->allocated();
+}
+
 MemoryState Device::memory() const {
     return read_memory_state(*impl_);
 }

@@ -40,6 +40,17 @@ struct MemoryState {
     uint64_t peak_bytes = 0; ///< most that this process has held in device-local memory
 };
 
+/// Memory that the buffers of a Device take, by the heap that it is on. The driver needs more, for pipelines
+/// and for itself.
+struct AllocatedMemory {
+    struct Part {
+        uint64_t used_bytes = 0;     ///< of live buffers
+        uint64_t reserved_bytes = 0; ///< of the blocks from the driver that hold them
+    };
+    Part device; ///< device-local heaps
+    Part host;
+};
+
 /// Device time of one dispatch.
 struct Timing {
     std::string label;   ///< "region/region/pipeline"
@@ -72,6 +83,7 @@ public:
 
     /// Queries the driver and the operating system; too slow for the per-token path.
     [[nodiscard]] MemoryState memory() const;
+    [[nodiscard]] AllocatedMemory allocated() const;
 
     /// Starts recorded work; returns the timeline value that marks its completion. Blocks only while another
     /// thread submits.

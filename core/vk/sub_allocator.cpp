@@ -4,6 +4,7 @@
 #include <bit>
 #include <cassert>
 #include <iterator>
+#include <vector>
 
 namespace etna::vk {
 
@@ -69,6 +70,28 @@ uint64_t BlockPolicy::next_block_bytes(uint64_t reserved_bytes) const {
 
 bool BlockPolicy::needs_own_allocation(uint64_t bytes, uint64_t reserved_bytes) const {
     return bytes > next_block_bytes(reserved_bytes) / 2;
+}
+
+uint64_t reserved_bytes(const BlockPolicy& policy, std::span<const uint64_t> buffers) {
+    uint64_t reserved = 0;
+    std::vector<SubAllocator> blocks;
+    for (const uint64_t buffer : buffers) {
+        const uint64_t bytes = allocation_bytes(buffer);
+        const auto has_room = [&](SubAllocator& block) {
+            return block.take(bytes, allocation_alignment).has_value();
+        };
+        if (std::any_of(blocks.begin(), blocks.end(), has_room))
+            continue;
+        if (policy.needs_own_allocation(bytes, reserved)) {
+            reserved += bytes;
+            continue;
+        }
+        const uint64_t block_bytes = policy.next_block_bytes(reserved);
+        reserved += block_bytes;
+        blocks.emplace_back(block_bytes);
+        has_room(blocks.back());
+    }
+    return reserved;
 }
 
 } // namespace etna::vk

@@ -5,11 +5,17 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 
 namespace etna::vk {
 
 /// Every allocation starts at a multiple of this, and so does every buffer's address.
 constexpr uint64_t allocation_alignment = 256;
+
+/// Bytes of a block that a buffer of `bytes` takes.
+constexpr uint64_t allocation_bytes(uint64_t bytes) {
+    return round_up(bytes, allocation_alignment);
+}
 
 /// Tracks the free ranges of one memory block, as numbers only. Not thread-safe.
 class SubAllocator {
@@ -45,5 +51,9 @@ struct BlockPolicy {
     [[nodiscard]] bool needs_own_allocation(uint64_t bytes, uint64_t reserved_bytes) const;
     [[nodiscard]] bool allows(uint64_t bytes) const { return bytes < allocation_bytes_max; }
 };
+
+/// Bytes of the blocks that an empty pool takes from the driver for buffers of these sizes, in this order.
+/// Pure. Precondition: the policy allows each.
+uint64_t reserved_bytes(const BlockPolicy& policy, std::span<const uint64_t> buffers);
 
 } // namespace etna::vk

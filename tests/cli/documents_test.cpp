@@ -51,7 +51,7 @@ TEST_CASE("names in the table are unique and described") {
 
 TEST_CASE("help, man page and completions contain every shown option, and no hidden one") {
     const Command& command =
-        *find_command(GENERATE("run", "chat", "serve", "render", "tokenize", "devices", "bench"));
+        *find_command(GENERATE("run", "chat", "serve", "render", "tokenize", "devices", "bench", "plan"));
     const std::string help_text = full_help(command);
     const std::string man_text = unescaped(man_page(command));
     const std::vector<std::string> scripts = {bash_completion(), zsh_completion(), fish_completion()};
@@ -75,9 +75,10 @@ TEST_CASE("help, man page and completions contain every shown option, and no hid
 }
 
 TEST_CASE("help lines fit a terminal of 80 columns") {
-    for (const std::string& page : {help(), help(*find_command("run")), full_help(*find_command("run")),
-                                    help(*find_command("completion")), help(*find_command("tokenize")),
-                                    help(*find_command("devices")), help(*find_command("bench"))}) {
+    for (const std::string& page :
+         {help(), help(*find_command("run")), full_help(*find_command("run")),
+          help(*find_command("completion")), help(*find_command("tokenize")), help(*find_command("devices")),
+          help(*find_command("bench")), help(*find_command("plan"))}) {
         std::size_t start = 0;
         while (start < page.size()) {
             const std::size_t end = page.find('\n', start);

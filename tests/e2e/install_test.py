@@ -109,7 +109,7 @@ class Completing(Installation):
     def test_commands(self):
         for shell in SHELLS:
             with self.subTest(shell=shell):
-                self.offered(shell, "etna ", "run", "chat", "serve", "devices", "bench", "completion", unexpected=["notes.txt"])
+                self.offered(shell, "etna ", "run", "chat", "serve", "devices", "bench", "plan", "completion", unexpected=["notes.txt"])
 
     def test_models_are_stored_names_and_files(self):
         for shell in SHELLS:

@@ -32,6 +32,29 @@ def run(*arguments, stdin=subprocess.DEVNULL, text=None, **more):
     return subprocess.run([ETNA, *arguments], capture_output=True, timeout=LIMIT_S, env=environment(**more), **source)
 
 
+class Plan(unittest.TestCase):
+    def plan(self, *arguments):
+        result = run("plan", "demo", "--json", *arguments)
+        return result.returncode, json.loads(result.stdout)
+
+    def test_memory_by_kind_adds_up_and_follows_the_context(self):
+        code, whole = self.plan()
+        self.assertEqual(code, 0)
+        self.assertTrue(whole["fits"])
+        self.assertIsNone(whole["error"])
+        kinds = {use["kind"] for use in whole["memory"]}
+        self.assertEqual(kinds, {"weights", "cache", "activations", "scratch", "inputs", "outputs", "unused"})
+        self.assertEqual(sum(use["bytes"] for use in whole["memory"]), whole["device_bytes"] + whole["host_bytes"])
+        cache = lambda plan: sum(use["bytes"] for use in plan["memory"] if use["kind"] == "cache")
+        self.assertEqual(cache(self.plan("-c", "64")[1]) * 2, cache(self.plan("-c", "128")[1]))
+        self.assertLess(cache(self.plan("-c", "128", "--kv-type", "q8_0")[1]), cache(self.plan("-c", "128")[1]))
+
+    def test_what_does_not_fit_is_shown_and_exits_with_1(self):
+        code, plan = self.plan("-c", str(2**20), "--kv-type", "f32", "--kv-memory", "1T")
+        self.assertEqual((code, plan["fits"]), (1, False))
+        self.assertIn("device memory", plan["error"]["message"])
+
+
 class Devices(unittest.TestCase):
     def test_the_running_device_is_listed_as_chosen(self):
         result = run("devices", "--json")

@@ -31,9 +31,9 @@ Bare load(const Bytes& bytes, kernels::PlanFamily family) {
     const auto plan = engine::plan_device("test model", blueprint->config, library->target(),
                                           {.batch_rows_max = 16}, blueprint->weight_bytes, device.memory());
     REQUIRE(plan);
-    auto model = engine::DeviceModel::load(std::move(library), *file, *blueprint, *plan, {}, {});
+    auto model = engine::DeviceModel::load(std::move(library), *file, *blueprint, *plan, {});
     REQUIRE(model);
-    auto transfer = engine::Transfer::create(device, *plan, (*model)->rotary_dims());
+    auto transfer = engine::Transfer::create(device, engine::step_bytes(blueprint->config, plan->limits));
     REQUIRE(transfer);
     return {std::move(*file), *plan, std::move(*model), std::move(*transfer)};
 }

@@ -161,11 +161,11 @@ ModelCase::ModelCase(Bytes bytes, const ModelCaseOptions& options) : bytes_(std:
     auto executor = engine::create_device_executor(
         std::make_shared<kernels::Library>(gpu().device, kernels::LibraryOptions{.family = options.family}),
         *file_,
-        {.cache_formats = options.cache,
-         .kv_memory_bytes = options.pages * page_bytes(*file_, options.cache),
-         .batch_rows_max = options.batch_rows_max,
-         .sequences_max = 8,
-         .embeddings_max = options.embeddings_max,
+        {.sizes = {.cache_formats = options.cache,
+                   .kv_memory_bytes = options.pages * page_bytes(*file_, options.cache),
+                   .batch_rows_max = options.batch_rows_max,
+                   .sequences_max = 8,
+                   .embeddings_max = options.embeddings_max},
          .matrix_part_bytes = options.matrix_part_bytes,
          .planned = {},
          .progress = {}});

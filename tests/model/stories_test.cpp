@@ -60,7 +60,7 @@ void check_runs(const std::string& name, const std::vector<Run>& runs, std::size
         INFO(name << ", planned as " << kernels::to_string(family));
         auto executor = engine::create_device_executor(
             std::make_shared<kernels::Library>(gpu().device, kernels::LibraryOptions{.family = family}),
-            *file, {.context_tokens = 512, .planned = {}, .progress = {}});
+            *file, {.sizes = {.context_tokens = 512}, .planned = {}, .progress = {}});
         if (!executor)
             FAIL(executor.error().message);
         for (const Run& run : in_turn(runs, i)) {

@@ -56,7 +56,7 @@ TEST_CASE("the error for exhausted memory gives requested and free bytes, and th
     // A shared block cannot be allocated, but a block of the exact size can.
     const auto small = must(vk::Buffer::create(*f.device, vk::MemoryDomain::device, 4096, "small"));
     CHECK(small.bytes() == 4096);
-    CHECK(f.device->impl().allocator->device_local_bytes() == 4096);
+    CHECK(f.device->impl().allocator->allocated().device.reserved_bytes == 4096);
 }
 
 TEST_CASE("allocation waits for memory that the device still uses before it fails") {

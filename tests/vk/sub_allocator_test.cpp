@@ -102,3 +102,18 @@ TEST_CASE("allocations stay strictly below the device's maximum") {
     CHECK_FALSE(small.allows(4 * mebibyte));
     CHECK(BlockPolicy{.allocation_bytes_max = 0}.next_block_bytes(0) == 0);
 }
+
+TEST_CASE("the blocks of a list of buffers follow from their sizes") {
+    const auto reserved = [](std::vector<uint64_t> buffers) {
+        return etna::vk::reserved_bytes({.allocation_bytes_max = uint64_t{1} << 40}, buffers);
+    };
+    CHECK(reserved({}) == 0);
+    CHECK(reserved({1}) == 16 * mebibyte);
+    CHECK(reserved({8 * mebibyte, 8 * mebibyte}) == 16 * mebibyte);
+    CHECK(reserved({8 * mebibyte, 8 * mebibyte, 1}) == 32 * mebibyte);
+    CHECK(reserved({40 * mebibyte + 1}) == 40 * mebibyte + allocation_alignment);
+    // A block as large as the power of two below what the pool has.
+    CHECK(reserved({100 * mebibyte, 1}) == 164 * mebibyte);
+    CHECK(etna::vk::reserved_bytes({.allocation_bytes_max = 4 * mebibyte}, std::vector<uint64_t>{1}) ==
+          4 * mebibyte - allocation_alignment);
+}

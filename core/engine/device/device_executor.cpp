@@ -179,26 +179,19 @@ Result<std::unique_ptr<Executor>> create_device_executor(std::shared_ptr<kernels
     vk::Device& device = library->device();
     ETNA_TRY(const model::Blueprint blueprint,
              model::plan_model(file, library->target(), options.matrix_part_bytes));
-    const DeviceSizes sizes{.context_tokens = options.context_tokens,
-                            .cache_formats = options.cache_formats,
-                            .kv_memory_bytes = options.kv_memory_bytes,
-                            .state_cache_bytes = options.state_cache_bytes,
-                            .contexts = options.contexts,
-                            .batch_rows_max = options.batch_rows_max,
-                            .sequences_max = options.sequences_max,
-                            .embeddings_max = options.embeddings_max};
-    ETNA_TRY(DevicePlan plan, plan_device(file.name(), blueprint.config, library->target(), sizes,
+    ETNA_TRY(DevicePlan plan, plan_device(file.name(), blueprint.config, library->target(), options.sizes,
                                           blueprint.weight_bytes, device.memory()));
     plan.weight_reads = model::weight_reads(blueprint);
     if (options.planned)
         options.planned(plan);
 
-    ETNA_TRY(std::unique_ptr<DeviceModel> model, DeviceModel::load(std::move(library), file, blueprint, plan,
-                                                                   options.cache_formats, options.progress));
+    ETNA_TRY(std::unique_ptr<DeviceModel> model,
+             DeviceModel::load(std::move(library), file, blueprint, plan, options.progress));
+    const StepBytes bytes = step_bytes(blueprint.config, plan.limits);
     std::vector<Submission> ring;
     for (uint32_t i = 0; i < plan.limits.in_flight_max; ++i) {
         Submission submission;
-        ETNA_TRY(submission.transfer, Transfer::create(device, plan, model->rotary_dims()));
+        ETNA_TRY(submission.transfer, Transfer::create(device, bytes));
         submission.output_rows.reserve(plan.limits.output_rows_max);
         ring.push_back(std::move(submission));
     }

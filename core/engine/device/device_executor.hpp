@@ -13,14 +13,7 @@
 namespace etna::engine {
 
 struct DeviceExecutorOptions {
-    uint32_t context_tokens = 0; ///< maximum sequence length; 0: the model's, capped by memory (see Limits)
-    kernels::CacheFormats cache_formats = {};
-    uint64_t kv_memory_bytes = 0;   ///< for keys and values; 0: what `contexts` contexts need
-    uint64_t state_cache_bytes = 0; ///< see DeviceSizes
-    uint32_t contexts = 1;          ///< see DeviceSizes
-    uint32_t batch_rows_max = 0;    ///< rows in one batch; 0: 512 on GPUs, 64 on CPU devices
-    uint32_t sequences_max = 64;    ///< see DeviceSizes
-    uint32_t embeddings_max = 0;    ///< see Limits
+    DeviceSizes sizes = {};
     bool timestamps = false;        ///< record the device's time around every dispatch
     uint64_t matrix_part_bytes = 0; ///< maximum part of a matrix per buffer; 0: what shaders and device allow
     /// Called once with the memory plan, before weights are read.

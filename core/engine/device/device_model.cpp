@@ -6,16 +6,13 @@
 
 namespace etna::engine {
 
-Result<Transfer> Transfer::create(vk::Device& device, const DevicePlan& plan, uint32_t rotary_dims) {
-    const Limits& limits = plan.limits;
-    const uint64_t rows = limits.output_rows_max;
-    const uint64_t inputs = step_input_bytes(limits, rotary_dims, limits.groups.size());
+Result<Transfer> Transfer::create(vk::Device& device, const StepBytes& bytes) {
+    using vk::Buffer;
+    using vk::MemoryDomain;
     Transfer transfer;
-    ETNA_TRY(transfer.upload, vk::Buffer::create(device, vk::MemoryDomain::upload, inputs, "step upload"));
-    ETNA_TRY(transfer.results, vk::Buffer::create(device, vk::MemoryDomain::readback,
-                                                  rows * sizeof(kernels::SampleResult), "step results"));
-    ETNA_TRY(transfer.values, vk::Buffer::create(device, vk::MemoryDomain::readback,
-                                                 rows * readback_row_bytes(limits), "step values"));
+    ETNA_TRY(transfer.upload, Buffer::create(device, MemoryDomain::upload, bytes.inputs, "step upload"));
+    ETNA_TRY(transfer.results, Buffer::create(device, MemoryDomain::readback, bytes.results, "step results"));
+    ETNA_TRY(transfer.values, Buffer::create(device, MemoryDomain::readback, bytes.values, "step values"));
     return transfer;
 }
 
@@ -24,10 +21,11 @@ DeviceModel::DeviceModel(std::shared_ptr<kernels::Library> library, model::Model
     : library_(std::move(library)), model_(std::move(model)), workspace_(std::move(workspace)),
       limits_(plan.limits), inputs_(plan.limits, model_.rotaries()) {}
 
-Result<std::unique_ptr<DeviceModel>>
-DeviceModel::load(std::shared_ptr<kernels::Library> library, const gguf::File& file,
-                  const model::Blueprint& blueprint, const DevicePlan& plan,
-                  kernels::CacheFormats cache_formats, const model::Progress& progress) {
+Result<std::unique_ptr<DeviceModel>> DeviceModel::load(std::shared_ptr<kernels::Library> library,
+                                                       const gguf::File& file,
+                                                       const model::Blueprint& blueprint,
+                                                       const DevicePlan& plan,
+                                                       const model::Progress& progress) {
     vk::Device& device = library->device();
     ETNA_TRY(model::Model loaded,
              model::Model::load(device, file, blueprint, plan.limits.context_tokens, progress));
@@ -35,10 +33,10 @@ DeviceModel::load(std::shared_ptr<kernels::Library> library, const gguf::File& f
              model::Workspace::create(device, blueprint.config, library->target(), plan.workspace));
     auto made = std::unique_ptr<DeviceModel>(
         new DeviceModel(std::move(library), std::move(loaded), std::move(workspace), plan));
-    const uint64_t inputs = step_input_bytes(plan.limits, made->rotary_dims(), plan.limits.groups.size());
     ETNA_TRY(made->input_buffer_,
-             vk::Buffer::create(device, vk::MemoryDomain::device, inputs, "step inputs"));
-    ETNA_CHECK(made->create_states(cache_formats));
+             vk::Buffer::create(device, vk::MemoryDomain::device,
+                                step_bytes(blueprint.config, plan.limits).inputs, "step inputs"));
+    ETNA_CHECK(made->create_states(plan.cache_formats));
     return made;
 }
 
@@ -61,17 +59,14 @@ Result<vk::Buffer> DeviceModel::create_buffer(uint32_t layer, std::string_view w
 
 Status DeviceModel::create_cache(const model::AttentionConfig& attention, uint32_t layer,
                                  kernels::CacheFormats formats) {
-    const uint32_t pages = limits_.groups[attention.group].page_count;
-    const auto bytes = [&](kernels::CacheFormat format) {
-        return kernels::layer_cache_bytes(format, pages, attention.kv_heads, attention.head_dim);
-    };
+    const std::vector<uint64_t> bytes = layer_buffer_bytes(model_.config().layers[layer], limits_, formats);
     LayerBuffers buffers;
-    ETNA_TRY(buffers.keys, create_buffer(layer, "keys", bytes(formats.keys)));
-    ETNA_TRY(buffers.values, create_buffer(layer, "values", bytes(formats.values)));
+    ETNA_TRY(buffers.keys, create_buffer(layer, "keys", bytes[0]));
+    ETNA_TRY(buffers.values, create_buffer(layer, "values", bytes[1]));
     states_.emplace_back(kernels::LayerCache{.formats = formats,
                                              .kv_heads = attention.kv_heads,
                                              .head_dim = attention.head_dim,
-                                             .pages = pages,
+                                             .pages = limits_.groups[attention.group].page_count,
                                              .keys = buffers.keys.range(),
                                              .values = buffers.values.range()});
     buffers_.push_back(std::move(buffers));
@@ -80,10 +75,12 @@ Status DeviceModel::create_cache(const model::AttentionConfig& attention, uint32
 
 Status DeviceModel::create_slots(uint32_t layer) {
     const model::LayerConfig& config = model_.config().layers[layer];
+    const std::vector<model::StatePart> parts = model::state_parts(config);
+    const std::vector<uint64_t> bytes = layer_buffer_bytes(config, limits_, {});
     LayerBuffers buffers;
     std::vector<vk::Range> ranges;
-    for (const model::StatePart& part : model::state_parts(config)) {
-        ETNA_TRY(vk::Buffer buffer, create_buffer(layer, part.name, limits_.state_slots * part.slot_bytes));
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        ETNA_TRY(vk::Buffer buffer, create_buffer(layer, parts[i].name, bytes[i]));
         ranges.push_back(buffer.range());
         buffers.states.push_back(std::move(buffer));
     }

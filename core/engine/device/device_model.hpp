@@ -2,6 +2,7 @@
 
 #include "core/base/result.hpp"
 #include "core/engine/batch.hpp"
+#include "core/engine/device/buffer_sizes.hpp"
 #include "core/engine/device/device_plan.hpp"
 #include "core/engine/device/step_inputs.hpp"
 #include "core/engine/executor.hpp"
@@ -14,7 +15,6 @@
 #include "core/vk/device.hpp"
 #include "core/vk/recorder.hpp"
 
-#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -24,18 +24,13 @@
 
 namespace etna::engine {
 
-/// Bytes of a row of Transfer::values.
-[[nodiscard]] inline uint64_t readback_row_bytes(const Limits& limits) {
-    return uint64_t{std::max(limits.vocabulary, limits.width)} * sizeof(float);
-}
-
 /// Host-visible memory of one submission, from submit() until its outputs are read.
 struct Transfer {
     vk::Buffer upload;  ///< bytes packed by StepInputs
     vk::Buffer results; ///< kernels::SampleResult [output_rows_max]
     vk::Buffer values;  ///< [output_rows_max] of readback_row_bytes(): logits, or the hidden state, of the
                         ///< rows that request them
-    static Result<Transfer> create(vk::Device& device, const DevicePlan& plan, uint32_t rotary_dims);
+    static Result<Transfer> create(vk::Device& device, const StepBytes& bytes);
 };
 
 /// A model with everything that its steps need on the device: weights, KV cache and states, workspace,
@@ -44,9 +39,10 @@ class DeviceModel {
 public:
     /// Other models may share `library`. Blocks until the weights are loaded. Errors: those of Model::load(),
     /// out_of_memory.
-    static Result<std::unique_ptr<DeviceModel>>
-    load(std::shared_ptr<kernels::Library> library, const gguf::File& file, const model::Blueprint& blueprint,
-         const DevicePlan& plan, kernels::CacheFormats cache_formats, const model::Progress& progress);
+    static Result<std::unique_ptr<DeviceModel>> load(std::shared_ptr<kernels::Library> library,
+                                                     const gguf::File& file,
+                                                     const model::Blueprint& blueprint,
+                                                     const DevicePlan& plan, const model::Progress& progress);
 
     /// Packs and records a step: upload, copies of pages and states, forward pass, logits and hidden states
     /// to the host. Does not submit: the caller reports a submission to submitted() before it records the
@@ -62,7 +58,6 @@ public:
     [[nodiscard]] const std::vector<OutputRow>& output_rows() const { return inputs_.output_rows(); }
     [[nodiscard]] vk::Device& device() const { return library_->device(); }
     [[nodiscard]] uint32_t layers() const { return model_.config().layer_count(); }
-    [[nodiscard]] uint32_t rotary_dims() const { return model_.config().rotary_dims_max(); }
 
 private:
     /// The buffers of one layer.

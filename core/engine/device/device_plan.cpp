@@ -1,9 +1,10 @@
 #include "core/engine/device/device_plan.hpp"
 
 #include "core/base/bytes.hpp"
-#include "core/engine/device/step_inputs.hpp"
+#include "core/engine/device/buffer_sizes.hpp"
 #include "core/kernels/sample.hpp"
 #include "core/model/layer_state.hpp"
+#include "core/vk/sub_allocator.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -19,7 +20,6 @@ constexpr uint32_t cpu_rows_max = 64;
 constexpr uint32_t logits_rows_max = 64;
 /// One layer's keys, values or states stay below this: shaders index them with signed 32-bit words.
 constexpr uint64_t layer_cache_bytes_max = 8 * gibibyte;
-/// Part of free memory left for the driver and for other programs.
 constexpr uint64_t margin_bytes = 64 * mebibyte;
 constexpr uint64_t margin_divisor = 32;
 
@@ -140,10 +140,7 @@ struct Budget {
     uint64_t workspace_bytes = 0;
     uint64_t state_bytes = 0; ///< reserved for recurrent layers, of what fits_model() leaves
 
-    /// Left for the driver and for other programs.
-    [[nodiscard]] uint64_t margin() const {
-        return std::min(free_bytes, margin_bytes + free_bytes / margin_divisor);
-    }
+    [[nodiscard]] uint64_t margin() const { return reserve_bytes(free_bytes); }
     [[nodiscard]] bool fits_model() const { return weight_bytes + workspace_bytes <= free_bytes - margin(); }
     /// For the cache and the states. Precondition: fits_model().
     [[nodiscard]] uint64_t room() const {
@@ -297,16 +294,41 @@ Limits limits_for(const model::Config& config, const kernels::PlanTarget& target
     return limits;
 }
 
-/// Bytes of the upload and input memory, results and logits of every submission that may be unread.
-uint64_t transfer_bytes(const model::Config& config, const Limits& limits) {
-    const uint64_t inputs = step_input_bytes(limits, config.rotary_dims_max(), config.cache_groups.size());
-    const uint64_t outputs =
-        uint64_t{limits.output_rows_max} *
-        (sizeof(kernels::SampleResult) + uint64_t{std::max(config.vocabulary, config.width)} * sizeof(float));
-    return (limits.in_flight_max + 1) * inputs + limits.in_flight_max * outputs;
+/// Device bytes beside weights, keys, values and states, at the plan's context.
+uint64_t working_bytes(const model::Config& config, const kernels::PlanTarget& target,
+                       const DevicePlan& plan) {
+    const StepBytes step = step_bytes(config, plan.limits);
+    uint64_t bytes =
+        model::workspace_bytes(config, target, plan.workspace) + vk::allocation_bytes(step.inputs);
+    if (uses_host_memory(target)) {
+        bytes += plan.limits.in_flight_max *
+                 (vk::allocation_bytes(step.inputs) + vk::allocation_bytes(step.results) +
+                  vk::allocation_bytes(step.values));
+    }
+    return bytes;
 }
 
+/// Bytes of keys and values, and of recurrent states.
+struct StateBytes {
+    uint64_t cache = 0;
+    uint64_t states = 0;
+
+    [[nodiscard]] static StateBytes of(const model::Config& config, const DevicePlan& plan) {
+        StateBytes sum;
+        for (const model::LayerConfig& layer : config.layers) {
+            uint64_t& part = layer.attention() != nullptr ? sum.cache : sum.states;
+            for (const uint64_t bytes : layer_buffer_bytes(layer, plan.limits, plan.cache_formats))
+                part += vk::allocation_bytes(bytes);
+        }
+        return sum;
+    }
+};
+
 } // namespace
+
+uint64_t reserve_bytes(uint64_t free_bytes) {
+    return std::min(free_bytes, margin_bytes + free_bytes / margin_divisor);
+}
 
 Result<DevicePlan> plan_device(std::string_view name, const model::Config& config,
                                const kernels::PlanTarget& target, const DeviceSizes& sizes,
@@ -316,30 +338,28 @@ Result<DevicePlan> plan_device(std::string_view name, const model::Config& confi
     plan.weight_bytes = weight_bytes;
     plan.free_bytes = memory.free_bytes;
     plan.model_context_tokens = config.context;
+    plan.cache_formats = sizes.cache_formats;
     plan.limits = limits_for(config, target, sizes);
     // Sized for the longest context that may be chosen: a shorter one takes less.
     plan.workspace = {.batch_rows_max = plan.limits.batch_rows_max,
                       .output_rows_max = plan.limits.output_rows_max,
                       .context_tokens = plan.limits.context_tokens,
                       .slots = plan.limits.slots};
-    plan.workspace_bytes =
-        model::workspace_bytes(config, target, plan.workspace) + transfer_bytes(config, plan.limits);
+    plan.workspace_bytes = working_bytes(config, target, plan);
 
     Budget budget{.free_bytes = memory.free_bytes,
                   .weight_bytes = weight_bytes,
                   .workspace_bytes = plan.workspace_bytes};
     if (!budget.fits_model())
         return no_room_for_model(name, budget);
+    plan.reserve_bytes = budget.margin();
     const uint64_t room = budget.room();
     const CacheSizes cache = CacheSizes::of(config, target, sizes.cache_formats, plan.limits);
     const StateSizes states = StateSizes::of(config, target);
     ETNA_TRY(budget.state_bytes, reserve_states(name, sizes, states, budget, plan.limits));
     ETNA_TRY(const uint32_t pages, choose_pages(name, sizes, cache, budget, plan.limits));
 
-    plan.cache_bytes = cache.bytes(pages);
-    plan.limits.state_slots = choose_state_slots(sizes, states, room, plan.cache_bytes, plan.limits);
-    plan.state_bytes = plan.limits.state_slots * states.slot_bytes;
-    plan.workspace.context_tokens = plan.limits.context_tokens;
+    plan.limits.state_slots = choose_state_slots(sizes, states, room, cache.bytes(pages), plan.limits);
     for (std::size_t i = 0; i < config.cache_groups.size(); ++i) {
         const uint32_t window_tokens = config.cache_groups[i].window_tokens;
         plan.limits.groups.push_back(
@@ -347,6 +367,11 @@ Result<DevicePlan> plan_device(std::string_view name, const model::Config& confi
              .window_tokens = window_tokens,
              .page_count = static_cast<uint32_t>(cache.pages_of(cache.groups[i], pages))});
     }
+    plan.workspace.context_tokens = plan.limits.context_tokens;
+    plan.workspace_bytes = working_bytes(config, target, plan);
+    const StateBytes chosen = StateBytes::of(config, plan);
+    plan.cache_bytes = chosen.cache;
+    plan.state_bytes = chosen.states;
     return plan;
 }
 

@@ -34,12 +34,17 @@ struct DevicePlan {
     model::WeightReads weight_reads; ///< set by create_device_executor()
     uint64_t cache_bytes = 0;        ///< keys and values
     uint64_t state_bytes = 0;        ///< recurrent states
-    uint64_t workspace_bytes = 0;    ///< activations, inputs and outputs
+    uint64_t workspace_bytes = 0;    ///< activations and scratch; inputs and outputs on the device
     uint64_t free_bytes = 0;         ///< free memory of the device, before loading
+    uint64_t reserve_bytes = 0;      ///< of free_bytes, left for the driver and for other programs
     uint32_t model_context_tokens = 0;
+    kernels::CacheFormats cache_formats = {};
     Limits limits; ///< context_tokens, sequences_max, state_slots and groups hold the chosen values
     model::WorkspaceOptions workspace;
 };
+
+/// Part of a device's free memory that is left for the driver and for other programs.
+uint64_t reserve_bytes(uint64_t free_bytes);
 
 /// Fits a model into the free memory of a device, minus a margin. Pure. `name` identifies the model in
 /// errors. Errors: out_of_memory (with the bytes needed and free), invalid_argument (a size contradicts

@@ -1,0 +1,230 @@
+#include "cli/commands/commands.hpp"
+#include "cli/environment.hpp"
+#include "cli/options/command_line.hpp"
+#include "cli/options/compat.hpp"
+#include "cli/options/generation_options.hpp"
+#include "cli/options/option_values.hpp"
+#include "cli/terminal/diagnostics.hpp"
+#include "core/base/bytes.hpp"
+#include "core/base/json.hpp"
+#include "core/generate/model.hpp"
+#include "core/runtime/memory_forecast.hpp"
+#include "core/store/resolve.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace etna::cli {
+namespace {
+
+/// The validated command line of `etna plan`.
+struct PlanOptions {
+    std::string model;
+    runtime::ExecutorOptions executor;
+    bool as_json = false;
+};
+
+constexpr double plan_parallel_max = 256;
+
+constexpr std::array plan_positionals = {model_positional};
+
+constexpr std::array plan_rows = {
+    Option{.name = "parallel",
+           .value = "N",
+           .kind = Kind::integer,
+           .range = {1, plan_parallel_max},
+           .default_text = "1",
+           .description = "answers at a time; `etna serve` plans for 16",
+           .category = Category::device},
+    Option{.name = "json", .description = "print one JSON object", .category = Category::output},
+    help_option,
+};
+
+constexpr auto plan_compat =
+    joined(compat_model, std::array{CompatOption{.names = "-dev", .ours = "device"},
+                                    CompatOption{.names = "-ctk, --cache-type-k", .ours = "key-type"},
+                                    CompatOption{.names = "-ctv, --cache-type-v", .ours = "value-type"},
+                                    CompatOption{.names = "-np", .ours = "parallel"}});
+
+constexpr std::array plan_examples = {
+    Example{"etna plan demo", "the memory of a model with its whole context"},
+    Example{"etna plan model.gguf -c 32768 --kv-type q8_0", "with another context and cache"},
+    Example{"etna plan model.gguf --parallel 16 --json", "as `etna serve` loads it"},
+};
+
+using engine::MemoryPlace;
+using engine::MemoryUse;
+using runtime::DeviceReport;
+using runtime::MemoryForecast;
+
+/// What is printed.
+struct PlanReport {
+    std::string model;
+    DeviceReport device;
+    MemoryForecast forecast;
+};
+
+std::string_view place_name(MemoryPlace place) {
+    return place == MemoryPlace::device ? "device" : "host";
+}
+
+std::string_view format_name(kernels::CacheFormat format) {
+    constexpr std::array<std::string_view, kernels::cache_format_count> names = {"f32", "f16", "q8_0"};
+    return names[static_cast<std::size_t>(format)];
+}
+
+Json plan_json(const PlanReport& report) {
+    const MemoryForecast& forecast = report.forecast;
+    const engine::DevicePlan& plan = forecast.plan;
+    Json uses = Json::array();
+    for (const MemoryUse& use : forecast.memory.uses) {
+        uses.push_back({{"bytes", use.bytes},
+                        {"detail", use.detail},
+                        {"kind", to_string(use.kind)},
+                        {"place", place_name(use.place)}});
+    }
+    Json error;
+    if (forecast.shortage)
+        error = {{"hint", forecast.shortage->hint}, {"message", forecast.shortage->message}};
+    return {{"context_tokens", plan.limits.context_tokens},
+            {"device", report.device.profile.name},
+            {"device_bytes", forecast.memory.reserved_bytes(MemoryPlace::device)},
+            {"device_free_bytes", plan.free_bytes},
+            {"device_reserve_bytes", plan.reserve_bytes},
+            {"error", error},
+            {"fits", !forecast.shortage},
+            {"host_bytes", forecast.memory.reserved_bytes(MemoryPlace::host)},
+            {"key_type", format_name(plan.cache_formats.keys)},
+            {"memory", uses},
+            {"model", report.model},
+            {"model_context_tokens", plan.model_context_tokens},
+            {"parallel", plan.limits.sequences_max},
+            {"value_type", format_name(plan.cache_formats.values)}};
+}
+
+std::string size_text(uint64_t bytes) {
+    constexpr uint64_t gibibytes_from = 10 * gibibyte;
+    constexpr uint64_t mebibytes_from = 10 * mebibyte;
+    if (bytes >= gibibytes_from)
+        return fmt::format("{:.1f} GiB", static_cast<double>(bytes) / gibibyte);
+    if (bytes >= mebibytes_from)
+        return fmt::format("{} MiB", bytes / mebibyte);
+    return fmt::format("{} KiB", bytes / kibibyte);
+}
+
+std::string context_text(const engine::DevicePlan& plan) {
+    const std::string own =
+        plan.model_context_tokens == 0 ? "" : fmt::format(" (the model's: {})", plan.model_context_tokens);
+    return fmt::format("{} tokens{}, keys in {}, values in {}", plan.limits.context_tokens, own,
+                       format_name(plan.cache_formats.keys), format_name(plan.cache_formats.values));
+}
+
+std::string plan_text(const PlanReport& report) {
+    const MemoryForecast& forecast = report.forecast;
+    const engine::DevicePlan& plan = forecast.plan;
+    const bool has_host = forecast.memory.reserved_bytes(MemoryPlace::host) > 0;
+    std::string text = fmt::format("{} on {}\n", report.model, report.device.profile.name);
+    text += fmt::format("{:<12} {}\n", "context", context_text(plan));
+    text += fmt::format("{:<12} {}\n\n", "parallel", plan.limits.sequences_max);
+    const auto line = [&](std::string_view label, std::string_view place, uint64_t bytes,
+                          std::string_view detail) {
+        text +=
+            fmt::format("{:<12} {:>10}{}{}{}\n", label, size_text(bytes),
+                        has_host ? fmt::format("  {:<6}", place) : "", detail.empty() ? "" : "  ", detail);
+    };
+    for (const MemoryUse& use : forecast.memory.uses)
+        line(to_string(use.kind), place_name(use.place), use.bytes, use.detail);
+    text += '\n';
+    for (const MemoryPlace place : {MemoryPlace::device, MemoryPlace::host}) {
+        if (const uint64_t bytes = forecast.memory.reserved_bytes(place); bytes > 0)
+            line("total", place_name(place), bytes, {});
+    }
+    line("free", "device", plan.free_bytes,
+         fmt::format("{} of it stay in reserve for the driver and other programs",
+                     size_text(plan.reserve_bytes)));
+    return text;
+}
+
+/// Returns the device that a model would be loaded onto. Errors: those of the lister, no_device.
+Result<DeviceReport> chosen_device(const std::string& selector, const Environment& environment) {
+    ETNA_TRY(const auto reports, environment.device_lister(selector, cache_folder(environment.variables)));
+    const auto chosen =
+        std::find_if(reports.begin(), reports.end(), [](const DeviceReport& one) { return one.is_chosen; });
+    if (chosen == reports.end()) {
+        return Error{ErrorKind::no_device, "no device can run models",
+                     "`etna devices` tells what is missing"};
+    }
+    return *chosen;
+}
+
+/// Errors: invalid_argument.
+Result<PlanOptions> validate_plan(const Command& command, const TypedArguments& arguments) {
+    if (arguments.positionals.empty() || arguments.positionals[0].empty())
+        return invalid_argument("no model given", "try `etna plan demo`, or `etna plan --help`");
+    PlanOptions options;
+    options.model = arguments.positionals[0];
+    const OptionValues values(command, arguments);
+    ETNA_CHECK(read_device(values, options.executor));
+    ETNA_TRY(const auto parallel, values.integer("parallel"));
+    options.executor.sequences_max = parallel.value_or(1);
+    ETNA_TRY(options.as_json, values.flag("json"));
+    return options;
+}
+
+Result<PlanReport> make_report(const PlanOptions& options, const Environment& environment) {
+    ETNA_TRY(const auto source, store::resolve(options.model, models_folder(environment.variables)));
+    ETNA_TRY(const gguf::File file, generate::open_file(source));
+    ETNA_TRY(const DeviceReport device, chosen_device(options.executor.device, environment));
+    ETNA_TRY(MemoryForecast forecast, runtime::forecast_memory(file, device, options.executor));
+    return PlanReport{.model = options.model, .device = device, .forecast = std::move(forecast)};
+}
+
+/// Runs `etna plan`: prints the memory of a model on a device, from its file's metadata. Blocking.
+ExitCode plan_command(const PlanOptions& options, const Environment& environment) {
+    Diagnostics diagnostics(environment);
+    const LogToDiagnostics log(diagnostics, Verbosity::quiet);
+    const auto report = make_report(options, environment);
+    if (!report) {
+        diagnostics.error(report.error());
+        return ExitCode::failed;
+    }
+    Output output(environment.output);
+    output.write(options.as_json ? dump_json_indented(plan_json(*report)) + "\n" : plan_text(*report));
+    if (output.state() == OutputState::failed) {
+        diagnostics.error(output.error());
+        return ExitCode::failed;
+    }
+    if (!report->forecast.shortage)
+        return ExitCode::done;
+    if (!options.as_json)
+        diagnostics.error(*report->forecast.shortage);
+    return ExitCode::failed;
+}
+
+} // namespace
+
+Command plan_spec() {
+    static const std::vector<Option> options = joined({device_options(), plan_rows});
+    return {.name = "plan",
+            .summary = "show the memory that a model takes on a device",
+            .description =
+                "Prints the memory that a model would take, by kind and place, and what the device has free. "
+                "Only the metadata of the model's file is read, and nothing is loaded. Weights are listed "
+                "by layout; `cache` is keys and values, `unused` the part of the driver's blocks that no "
+                "buffer fills. The driver takes more for itself, out of the reserve. `run`, `chat` and "
+                "`serve` use the same plan.\n\n"
+                "If the model does not fit, the table shows what it would need, and the exit code is 1.",
+            .positionals = plan_positionals,
+            .options = options,
+            .examples = plan_examples,
+            .compat = plan_compat,
+            .run = run_validated<validate_plan, plan_command>};
+}
+
+} // namespace etna::cli

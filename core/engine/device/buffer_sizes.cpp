@@ -1,0 +1,30 @@
+#include "core/engine/device/buffer_sizes.hpp"
+
+#include "core/engine/device/step_inputs.hpp"
+#include "core/kernels/sample.hpp"
+#include "core/model/layer_state.hpp"
+
+namespace etna::engine {
+
+StepBytes step_bytes(const model::Config& config, const Limits& limits) {
+    return {.inputs = step_input_bytes(limits, config.rotary_dims_max(), config.cache_groups.size()),
+            .results = limits.output_rows_max * sizeof(kernels::SampleResult),
+            .values = limits.output_rows_max * readback_row_bytes(limits)};
+}
+
+std::vector<uint64_t> layer_buffer_bytes(const model::LayerConfig& layer, const Limits& limits,
+                                         kernels::CacheFormats formats) {
+    if (const model::AttentionConfig* attention = layer.attention()) {
+        const uint32_t pages = limits.groups[attention->group].page_count;
+        const auto bytes = [&](kernels::CacheFormat format) {
+            return kernels::layer_cache_bytes(format, pages, attention->kv_heads, attention->head_dim);
+        };
+        return {bytes(formats.keys), bytes(formats.values)};
+    }
+    std::vector<uint64_t> parts;
+    for (const model::StatePart& part : model::state_parts(layer))
+        parts.push_back(limits.state_slots * part.slot_bytes);
+    return parts;
+}
+
+} // namespace etna::engine

@@ -1,0 +1,37 @@
+#pragma once
+
+#include "core/engine/executor.hpp"
+#include "core/kernels/kv_cache.hpp"
+#include "core/kernels/library.hpp"
+#include "core/model/config.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+// The sizes of a model's buffers, for the plan of its memory and for their creation.
+namespace etna::engine {
+
+/// Bytes of the buffers of one step.
+struct StepBytes {
+    uint64_t inputs = 0;  ///< bytes packed by StepInputs: in upload memory, and on the device
+    uint64_t results = 0; ///< kernels::SampleResult [output_rows_max]
+    uint64_t values = 0;  ///< logits or hidden states [output_rows_max] of readback_row_bytes()
+};
+StepBytes step_bytes(const model::Config& config, const Limits& limits);
+
+/// Bytes of a row of StepBytes::values.
+[[nodiscard]] inline uint64_t readback_row_bytes(const Limits& limits) {
+    return uint64_t{std::max(limits.vocabulary, limits.width)} * sizeof(float);
+}
+
+/// Bytes of the buffers for what a layer remembers: those of keys and values, or of model::state_parts().
+std::vector<uint64_t> layer_buffer_bytes(const model::LayerConfig& layer, const Limits& limits,
+                                         kernels::CacheFormats formats);
+
+/// Whether device memory is the host's: upload and readback memory then comes from it too.
+[[nodiscard]] inline bool uses_host_memory(const kernels::PlanTarget& target) {
+    return target.profile.unified_memory || target.profile.type == vk::DeviceType::cpu;
+}
+
+} // namespace etna::engine

@@ -1,0 +1,159 @@
+#include "core/engine/device/memory_plan.hpp"
+
+#include "core/engine/device/buffer_sizes.hpp"
+#include "core/vk/buffer.hpp"
+#include "core/vk/sub_allocator.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace etna::engine {
+namespace {
+
+constexpr std::size_t domain_count = 3;
+
+/// Collects buffers in the order of their creation, because the driver's blocks depend on it.
+class BufferList {
+public:
+    explicit BufferList(const kernels::PlanTarget& target)
+        : policy_{.allocation_bytes_max = target.profile.allocation_bytes_max},
+          is_unified_(uses_host_memory(target)) {}
+
+    void add(MemoryKind kind, std::string_view detail, vk::MemoryDomain domain, uint64_t bytes) {
+        sizes_[static_cast<std::size_t>(domain)].push_back(bytes);
+        use(kind, detail, place_of(domain)) += vk::allocation_bytes(bytes);
+    }
+
+    /// Counts `bytes` of one kind as another.
+    void move(MemoryKind from, MemoryKind to, uint64_t bytes) {
+        use(from, {}, MemoryPlace::device) -= bytes;
+        use(to, {}, MemoryPlace::device) += bytes;
+    }
+
+    [[nodiscard]] MemoryPlan finish() && {
+        for (const auto domain :
+             {vk::MemoryDomain::device, vk::MemoryDomain::upload, vk::MemoryDomain::readback}) {
+            const std::vector<uint64_t>& sizes = sizes_[static_cast<std::size_t>(domain)];
+            uint64_t used = 0;
+            for (const uint64_t bytes : sizes)
+                used += vk::allocation_bytes(bytes);
+            use(MemoryKind::unused, {}, place_of(domain)) += vk::reserved_bytes(policy_, sizes) - used;
+        }
+        std::stable_sort(plan_.uses.begin(), plan_.uses.end(),
+                         [](const MemoryUse& a, const MemoryUse& b) { return a.kind < b.kind; });
+        return std::move(plan_);
+    }
+
+private:
+    [[nodiscard]] MemoryPlace place_of(vk::MemoryDomain domain) const {
+        return is_unified_ || domain == vk::MemoryDomain::device ? MemoryPlace::device : MemoryPlace::host;
+    }
+
+    uint64_t& use(MemoryKind kind, std::string_view detail, MemoryPlace place) {
+        for (MemoryUse& known : plan_.uses) {
+            if (known.kind == kind && known.detail == detail && known.place == place)
+                return known.bytes;
+        }
+        plan_.uses.push_back({.kind = kind, .detail = std::string(detail), .place = place});
+        return plan_.uses.back().bytes;
+    }
+
+    vk::BlockPolicy policy_;
+    bool is_unified_;
+    std::array<std::vector<uint64_t>, domain_count> sizes_; ///< by domain
+    MemoryPlan plan_;
+};
+
+/// "Q4_K in lanes", "Q8_0", "vectors".
+std::string layout_text(const model::PlannedTensor& tensor) {
+    if (tensor.role == model::TensorRole::vector)
+        return "vectors";
+    const std::string_view format = kernels::to_string(tensor.layout.format);
+    return tensor.layout.arrangement == kernels::Arrangement::rows
+               ? std::string(format)
+               : fmt::format("{} in {}", format, kernels::to_string(tensor.layout.arrangement));
+}
+
+std::string layers_text(const model::Config& config, const model::AttentionConfig& attention) {
+    const auto layers = std::count_if(config.layers.begin(), config.layers.end(), [&](const auto& layer) {
+        return layer.attention() != nullptr && layer.attention()->group == attention.group;
+    });
+    const uint32_t window = config.cache_groups[attention.group].window_tokens;
+    const std::string count = fmt::format("{} {}", layers, layers == 1 ? "layer" : "layers");
+    return window == 0 ? count : fmt::format("{}, windows of {} tokens", count, window);
+}
+
+void add_states(BufferList& buffers, const model::Config& config, const DevicePlan& plan) {
+    uint64_t slot_bytes = 0;
+    for (const model::LayerConfig& layer : config.layers) {
+        const model::AttentionConfig* attention = layer.attention();
+        for (const uint64_t bytes : layer_buffer_bytes(layer, plan.limits, plan.cache_formats)) {
+            if (attention != nullptr) {
+                buffers.add(MemoryKind::cache, layers_text(config, *attention), vk::MemoryDomain::device,
+                            bytes);
+            } else {
+                buffers.add(MemoryKind::states, {}, vk::MemoryDomain::device, bytes);
+                slot_bytes += bytes / plan.limits.state_slots;
+            }
+        }
+    }
+    if (slot_bytes > 0) {
+        buffers.move(MemoryKind::states, MemoryKind::snapshots,
+                     (plan.limits.state_slots - plan.limits.sequences_max) * slot_bytes);
+    }
+}
+
+} // namespace
+
+std::string_view to_string(MemoryKind kind) {
+    constexpr std::array<std::string_view, 9> names = {
+        "weights", "cache", "states", "snapshots", "activations", "scratch", "inputs", "outputs", "unused"};
+    return names[static_cast<std::size_t>(kind)];
+}
+
+uint64_t MemoryPlan::used_bytes(MemoryPlace place) const {
+    uint64_t bytes = 0;
+    for (const MemoryUse& use : uses) {
+        if (use.place == place && use.kind != MemoryKind::unused)
+            bytes += use.bytes;
+    }
+    return bytes;
+}
+
+uint64_t MemoryPlan::reserved_bytes(MemoryPlace place) const {
+    uint64_t bytes = 0;
+    for (const MemoryUse& use : uses) {
+        if (use.place == place)
+            bytes += use.bytes;
+    }
+    return bytes;
+}
+
+MemoryPlan plan_memory(const model::Blueprint& blueprint, const kernels::PlanTarget& target,
+                       const DevicePlan& plan) {
+    using vk::MemoryDomain;
+    const model::Config& config = blueprint.config;
+    BufferList buffers(target);
+    for (const model::PlannedTensor& tensor : blueprint.tensors)
+        buffers.add(MemoryKind::weights, layout_text(tensor), MemoryDomain::device, tensor.device_bytes());
+    for (const model::WorkspaceBuffer& buffer : workspace_buffers(config, target, plan.workspace)) {
+        const bool is_scratch = buffer.kind == model::WorkspaceBuffer::Kind::scratch;
+        buffers.add(is_scratch ? MemoryKind::scratch : MemoryKind::activations, {}, MemoryDomain::device,
+                    buffer.bytes);
+    }
+    const StepBytes step = step_bytes(config, plan.limits);
+    buffers.add(MemoryKind::inputs, {}, MemoryDomain::device, step.inputs);
+    add_states(buffers, config, plan);
+    for (uint32_t i = 0; i < plan.limits.in_flight_max; ++i) {
+        buffers.add(MemoryKind::inputs, {}, MemoryDomain::upload, step.inputs);
+        buffers.add(MemoryKind::outputs, {}, MemoryDomain::readback, step.results);
+        buffers.add(MemoryKind::outputs, {}, MemoryDomain::readback, step.values);
+    }
+    return std::move(buffers).finish();
+}
+
+} // namespace etna::engine

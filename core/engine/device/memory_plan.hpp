@@ -1,0 +1,56 @@
+#pragma once
+
+#include "core/engine/device/device_plan.hpp"
+#include "core/engine/executor.hpp"
+#include "core/kernels/kv_cache.hpp"
+#include "core/kernels/library.hpp"
+#include "core/model/config.hpp"
+#include "core/model/model.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace etna::engine {
+
+/// What a part of a model's memory holds.
+enum class MemoryKind : uint8_t {
+    weights,
+    cache,       ///< keys and values
+    states,      ///< recurrent states of running sequences
+    snapshots,   ///< recurrent states that later sequences start from
+    activations, ///< rows of a step
+    scratch,     ///< partial results of kernels
+    inputs,      ///< of steps
+    outputs,     ///< of steps
+    unused,      ///< blocks from the driver that no buffer fills
+};
+std::string_view to_string(MemoryKind kind);
+
+/// The heap that memory is on. Everything is on `device` if the device uses the host's memory.
+enum class MemoryPlace : uint8_t { device, host };
+
+struct MemoryUse {
+    MemoryKind kind = MemoryKind::weights;
+    std::string detail; ///< weights: their layout; cache: its layers; empty for the others
+    MemoryPlace place = MemoryPlace::device;
+    uint64_t bytes = 0;
+};
+
+/// The memory that a model takes, by kind. The driver needs more, for pipelines and for itself.
+struct MemoryPlan {
+    std::vector<MemoryUse> uses; ///< ordered by kind
+
+    /// Bytes of buffers, as vk::AllocatedMemory counts them.
+    [[nodiscard]] uint64_t used_bytes(MemoryPlace place) const;
+    /// Bytes from the driver.
+    [[nodiscard]] uint64_t reserved_bytes(MemoryPlace place) const;
+};
+
+/// Lists the memory that loading a model with this plan takes on a device of `target`, without staging
+/// memory, which is freed. Pure.
+MemoryPlan plan_memory(const model::Blueprint& blueprint, const kernels::PlanTarget& target,
+                       const DevicePlan& plan);
+
+} // namespace etna::engine

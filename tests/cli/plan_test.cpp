@@ -1,0 +1,98 @@
+// `etna plan` from a model's metadata and a reported device to text, JSON and exit codes.
+
+#include "tests/cli/harness.hpp"
+#include "tests/support/catch.hpp"
+
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+
+using namespace etna;
+using namespace etna::test;
+
+namespace {
+
+constexpr uint64_t mib = uint64_t{1} << 20;
+
+runtime::DeviceReports a_gpu(uint64_t free_bytes) {
+    runtime::DeviceReport gpu;
+    gpu.profile.name = "Fast GPU";
+    gpu.profile.type = vk::DeviceType::discrete;
+    gpu.profile.allocation_bytes_max = uint64_t{4} << 30;
+    gpu.free_bytes = gpu.total_bytes = free_bytes;
+    gpu.is_chosen = true;
+    return {gpu};
+}
+
+uint64_t bytes_of(const nlohmann::json& plan, std::string_view kind, std::string_view place) {
+    uint64_t bytes = 0;
+    for (const auto& use : plan["memory"]) {
+        if (use["kind"] == kind && use["place"] == place)
+            bytes += use["bytes"].get<uint64_t>();
+    }
+    return bytes;
+}
+
+} // namespace
+
+TEST_CASE("plan prints memory by kind and place for the chosen device") {
+    Harness etna;
+    etna.devices = a_gpu(2048 * mib);
+    const Outcome outcome = etna.run({"plan", "demo", "--device", "fast"});
+    REQUIRE(outcome.error.empty());
+    REQUIRE(outcome.code == 0);
+    CHECK(etna.listed_device == "fast");
+    CHECK(contains(outcome.output, "demo on Fast GPU\n"));
+    CHECK(contains(outcome.output, "keys in f16, values in f16\n"));
+    CHECK(contains(outcome.output, "\nweights "));
+    CHECK(contains(outcome.output, "\ntotal "));
+    CHECK(contains(outcome.output, " 2048 MiB  device  128 MiB of it stay in reserve"));
+}
+
+TEST_CASE("plan --json has the memory of the requested context, sequences and cache") {
+    Harness etna;
+    etna.devices = a_gpu(2048 * mib);
+    const auto plan = [&](std::vector<std::string> more) {
+        more.insert(more.begin(), {"plan", "demo", "--json"});
+        const Outcome outcome = etna.run(more);
+        REQUIRE(outcome.code == 0);
+        return nlohmann::json::parse(outcome.output);
+    };
+    const auto small = plan({"-c", "64"});
+    CHECK(small["fits"] == true);
+    CHECK(small["error"].is_null());
+    CHECK(small["context_tokens"] == 64);
+    CHECK(small["parallel"] == 1);
+    CHECK(bytes_of(small, "outputs", "host") > 0);
+    CHECK(bytes_of(small, "outputs", "device") == 0);
+    const uint64_t cache = bytes_of(small, "cache", "device");
+    CHECK(bytes_of(plan({"-c", "256"}), "cache", "device") == 4 * cache);
+    CHECK(bytes_of(plan({"-c", "64", "--parallel", "4"}), "cache", "device") == 4 * cache);
+    CHECK(bytes_of(plan({"-c", "64", "--kv-type", "f32"}), "cache", "device") == 2 * cache);
+    const auto mixed = plan({"-c", "64", "--value-type", "q8_0"});
+    CHECK(mixed["key_type"] == "f16");
+    CHECK(mixed["value_type"] == "q8_0");
+}
+
+TEST_CASE("plan shows what a model needs that does not fit, and fails") {
+    Harness etna;
+    etna.devices = a_gpu(70 * mib);
+    const Outcome outcome = etna.run({"plan", "demo", "-c", "1024"});
+    CHECK(outcome.code == 1);
+    CHECK(contains(outcome.output, "context      1024 tokens"));
+    CHECK(contains(outcome.output, " 70 MiB  device  66 MiB of it stay in reserve"));
+    CHECK(outcome.error.starts_with("error: "));
+    CHECK(contains(outcome.error, "70 MiB are free"));
+    const Outcome json = etna.run({"plan", "demo", "-c", "1024", "--json"});
+    CHECK(json.code == 1);
+    CHECK(json.error.empty());
+    CHECK(nlohmann::json::parse(json.output)["fits"] == false);
+}
+
+TEST_CASE("plan without a device or a model is an error") {
+    Harness etna;
+    CHECK(contains(etna.run({"plan", "demo"}).error, "no device can run models"));
+    CHECK(etna.run({"plan"}).code == 2);
+    etna.devices = a_gpu(2048 * mib);
+    CHECK(contains(etna.run({"plan", "missing"}).error, "missing"));
+}
