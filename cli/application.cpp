@@ -32,11 +32,7 @@ ExitCode print(const Environment& environment, const std::string& text) {
 
 /// Returns the alternative to a command of Ollama's.
 std::string_view alternative_to(std::string_view command) {
-    if (command == "pull" || command == "create" || command == "cp") {
-        return "etna does not download models yet: put a .gguf file into $XDG_DATA_HOME/etna/models "
-               "(~/.local/share/etna/models) and name it without .gguf, or give its path";
-    }
-    if (command == "list" || command == "ls" || command == "rm")
+    if (command == "list" || command == "ls" || command == "rm" || command == "cp" || command == "create")
         return "stored models are the files of $XDG_DATA_HOME/etna/models (~/.local/share/etna/models)";
     if (command == "ps" || command == "stop")
         return "a model stays in memory only while an `etna run`, `etna chat` or `etna serve` uses it";
@@ -109,8 +105,9 @@ ExitCode dispatch(const Command& command, std::span<const std::string> arguments
 } // namespace
 
 std::span<const Command> commands() {
-    static const std::array all = {run_spec(),        chat_spec(),     serve_spec(),  devices_spec(),
-                                   completion_spec(), tokenize_spec(), render_spec(), generate_docs_spec()};
+    static const std::array all = {run_spec(),      chat_spec(),    serve_spec(),
+                                   pull_spec(),     devices_spec(), completion_spec(),
+                                   tokenize_spec(), render_spec(),  generate_docs_spec()};
     return all;
 }
 

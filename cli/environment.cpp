@@ -23,6 +23,8 @@ std::filesystem::path etna_path(const Variables& variables, const char* name, co
 } // namespace
 
 std::filesystem::path models_folder(const Variables& variables) {
+    if (const auto found = variables.find("ETNA_MODELS"); found != variables.end() && !found->second.empty())
+        return expand_home(found->second, variables);
     return etna_path(variables, "XDG_DATA_HOME", ".local/share", "etna/models");
 }
 

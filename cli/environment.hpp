@@ -75,9 +75,9 @@ ExitCode exit_code_for_signal(int signal);
 /// Runs `etna` with these arguments (without the program's name). Blocking.
 ExitCode run(std::span<const std::string> arguments, const Environment& environment);
 
-/// $XDG_DATA_HOME/etna/models, $XDG_CACHE_HOME/etna and $XDG_CONFIG_HOME/etna/config.toml, with the defaults
-/// below $HOME that the XDG Base Directory Specification names. Relative values are ignored, as the
-/// specification requires; without an absolute $HOME either, the path is empty.
+/// $ETNA_MODELS or $XDG_DATA_HOME/etna/models, $XDG_CACHE_HOME/etna and $XDG_CONFIG_HOME/etna/config.toml,
+/// with the defaults below $HOME that the XDG Base Directory Specification names. Relative values are
+/// ignored, as the specification requires; without an absolute $HOME either, the path is empty.
 std::filesystem::path models_folder(const Variables& variables);
 std::filesystem::path cache_folder(const Variables& variables);
 std::filesystem::path config_file(const Variables& variables);

@@ -2,6 +2,7 @@
 
 #include "cli/environment.hpp"
 #include "cli/options/option_values.hpp"
+#include "cli/pull_model.hpp"
 #include "cli/terminal/diagnostics.hpp"
 #include "cli/text_io.hpp"
 #include "core/base/bytes.hpp"
@@ -76,9 +77,11 @@ void report_model(const generate::Model& model, const ModelOptions& options, Dia
 
 Result<generate::Model> load_model(const ModelOptions& options, const Environment& environment,
                                    Diagnostics& diagnostics) {
-    ETNA_TRY(const auto source, store::resolve(options.model, models_folder(environment.variables)));
+    ETNA_TRY(const auto source, find_model(options.model, options.hub, environment, diagnostics));
     ETNA_TRY(const auto chat_template, read_chat_template(options.chat_template));
     LoadingBar bar(diagnostics);
+    if (!options.draft.empty())
+        ETNA_CHECK(find_model(options.draft, options.hub, environment, diagnostics));
     ETNA_TRY(const auto draft, find_draft(options, environment));
     generate::LoadOptions load = load_options(options, chat_template, draft, environment);
     load.executor.progress = [&bar](uint64_t done_bytes, uint64_t total_bytes) {

@@ -11,7 +11,7 @@
 namespace etna::cli {
 
 /// Finds, loads and checks the model, with a progress bar; reports a CPU device and limits of the context.
-/// Blocking. Errors: those of store::resolve, generate::Model::load and read_chat_template.
+/// Blocking. Errors: those of find_model, generate::Model::load and read_chat_template.
 Result<generate::Model> load_model(const ModelOptions& options, const Environment& environment,
                                    Diagnostics& diagnostics);
 

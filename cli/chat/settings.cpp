@@ -19,8 +19,8 @@ bool can_be_set(const Option& option) {
         option.name == "system" || option.name == "tools" || option.name == "yes" ||
         option.name == "no-history")
         return false;
-    return option.category != Category::device && option.category != Category::help &&
-           option.name != "verbose";
+    return option.category != Category::models && option.category != Category::device &&
+           option.category != Category::help && option.name != "verbose";
 }
 
 constexpr std::array thinking_names = {"think", "no-think"}; // mutually exclusive

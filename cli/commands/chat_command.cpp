@@ -221,7 +221,7 @@ ExitCode chat_command(ChatOptions options, const Environment& environment) {
 Command chat_spec() {
     static const std::vector<Option> options =
         joined({chat_length_options, length_options(), structure_options(), prediction_options(),
-                conversation_options(), sampling_options(), search_options(), device_options(),
+                conversation_options(), sampling_options(), search_options(), hub_options(), device_options(),
                 speculation_options(DraftsBy::command_line), chat_terminal_options});
     return {
         .name = "chat",

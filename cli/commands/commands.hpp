@@ -22,6 +22,7 @@ Command devices_spec();
 Command completion_spec();
 Command tokenize_spec();
 Command render_spec();
+Command pull_spec();
 Command generate_docs_spec(); ///< hidden: prints the man pages
 
 } // namespace etna::cli

@@ -77,7 +77,8 @@ std::string names(const Option& option) {
                                   : fmt::format("-{}|--{}", option.short_name, option.name);
 }
 
-constexpr std::string_view shell_models_folder = "\"${XDG_DATA_HOME:-$HOME/.local/share}/etna/models\"";
+constexpr std::string_view shell_models_folder =
+    "\"${ETNA_MODELS:-${XDG_DATA_HOME:-$HOME/.local/share}/etna/models}\"";
 
 bool takes_models(const Command& command) {
     return std::any_of(command.positionals.begin(), command.positionals.end(),
@@ -175,7 +176,9 @@ constexpr std::string_view fish_models =
     "    echo demo\n"
     "    set -l data $XDG_DATA_HOME\n"
     "    test -n \"$data\"; or set data ~/.local/share\n"
-    "    for file in $data/etna/models/*.gguf\n"
+    "    set -l folder $ETNA_MODELS\n"
+    "    test -n \"$folder\"; or set folder $data/etna/models\n"
+    "    for file in $folder/*.gguf\n"
     "        basename $file .gguf\n"
     "    end | string replace -r -- '-00001-of-[0-9]{5}$' '' "
     "| string match -v -r -- '-[0-9]{5}-of-[0-9]{5}$'\n"

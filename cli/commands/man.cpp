@@ -91,6 +91,7 @@ void append_environment(std::string& page, const Command& command) {
         append_item(page, names, fmt::format("--{}", option.name));
     }
     append_item(page, "NO_COLOR", "if set, messages have no colour");
+    append_item(page, "ETNA_MODELS", "the folder of models; $XDG_DATA_HOME/etna/models if unset");
     append_item(page, "XDG_DATA_HOME", "models are in its folder etna/models; ~/.local/share if unset");
     append_item(page, "XDG_CONFIG_HOME", "the configuration file is in its folder etna; ~/.config if unset");
     page += ".SH FILES\n";

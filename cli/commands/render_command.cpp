@@ -4,7 +4,9 @@
 #include "cli/options/command_line.hpp"
 #include "cli/options/compat.hpp"
 #include "cli/options/generation_options.hpp"
+#include "cli/options/hub_options.hpp"
 #include "cli/options/option_values.hpp"
+#include "cli/pull_model.hpp"
 #include "cli/terminal/diagnostics.hpp"
 #include "cli/text_io.hpp"
 #include "core/base/json.hpp"
@@ -12,13 +14,13 @@
 #include "core/chat/builtin_templates.hpp"
 #include "core/generate/chat_format.hpp"
 #include "core/gguf/file.hpp"
-#include "core/store/resolve.hpp"
 #include "core/text/tokenizer.hpp"
 
 #include <array>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -31,6 +33,7 @@ enum class RenderForm { text, json };
 /// The validated command line of `etna render`.
 struct RenderOptions {
     std::string model; ///< empty: none
+    HubOptions hub;
     std::string chat_template;
     std::optional<std::string> bos;
     std::optional<std::string> eos;
@@ -46,7 +49,7 @@ constexpr std::array render_positionals = {
                .completion = Completion::models},
 };
 
-constexpr std::array render_options = {
+constexpr std::array render_rows = {
     chat_template_option,
     Option{.name = "bos",
            .value = "TEXT",
@@ -108,10 +111,10 @@ chat::TemplatePurpose purpose_of(const Json& request) {
 }
 
 Result<Renderer> open(const RenderOptions& options, const std::string& request,
-                      const Environment& environment) {
+                      const Environment& environment, Diagnostics& diagnostics) {
     if (options.model.empty())
         return open_without_model(options);
-    ETNA_TRY(const auto source, store::resolve(options.model, models_folder(environment.variables)));
+    ETNA_TRY(const auto source, find_model(options.model, options.hub, environment, diagnostics));
     ETNA_TRY(const gguf::File file, source.path.empty() ? gguf::File::parse(source.bytes, source.name)
                                                         : gguf::File::open(source.path));
     ETNA_TRY(auto tokenizer, text::Tokenizer::create(file));
@@ -154,7 +157,7 @@ Result<std::string> report(const Renderer& renderer, const chat::AdaptedPrompt& 
 
 Result<std::string> render_request(const RenderOptions& options, const std::string& request,
                                    const Environment& environment, Diagnostics& diagnostics) {
-    ETNA_TRY(const Renderer renderer, open(options, request, environment));
+    ETNA_TRY(const Renderer renderer, open(options, request, environment, diagnostics));
     ETNA_TRY(const auto prompt, render(renderer, options, request, now_unix_s(environment.variables)));
     for (const std::string& note : prompt.notes)
         diagnostics.note(note);
@@ -175,6 +178,7 @@ Result<RenderOptions> validate_render(const Command& command, const TypedArgumen
         return invalid_argument("no model and no chat template given",
                                 "try `etna render demo < request.json`, or `etna render --help`");
     }
+    ETNA_TRY(options.hub, read_hub(values));
     options.bos = values.text("bos");
     options.eos = values.text("eos");
     ETNA_TRY(const bool adapts, values.flag("adapt"));
@@ -209,6 +213,7 @@ ExitCode render_command(const RenderOptions& options, const Environment& environ
 } // namespace
 
 Command render_spec() {
+    static const std::vector<Option> options = joined({render_rows, hub_options()});
     return {.name = "render",
             .summary = "render a chat request to a prompt",
             .description = "Reads a chat request as in OpenAI's API from standard input, an object with "
@@ -219,7 +224,7 @@ Command render_spec() {
                            "the failure is reported, and the exit code is 1. SOURCE_DATE_EPOCH sets the "
                            "time, in UTC, for templates that write it.",
             .positionals = render_positionals,
-            .options = render_options,
+            .options = options,
             .examples = render_examples,
             .compat = compat_model,
             .run = run_validated<validate_render, render_command>};

@@ -8,6 +8,7 @@
 #include "cli/load_model.hpp"
 #include "cli/options/compat.hpp"
 #include "cli/options/option_values.hpp"
+#include "cli/pull_model.hpp"
 #include "cli/terminal/conversation_screen.hpp"
 #include "cli/terminal/diagnostics.hpp"
 #include "cli/terminal/printable.hpp"
@@ -17,7 +18,6 @@
 #include "cli/tools/tools.hpp"
 #include "core/base/bytes.hpp"
 #include "core/generate/generation.hpp"
-#include "core/store/resolve.hpp"
 
 #include <algorithm>
 #include <array>
@@ -394,7 +394,7 @@ ExitCode run_command(const RunOptions& options, const Environment& environment) 
     const auto fail = [&](const Error& error, ExitCode code) { return diagnostics.error(error), code; };
 
     // Resolve the model first, so that a mistyped one is not reported as a missing prompt.
-    if (const auto source = store::resolve(options.model.model, models_folder(environment.variables));
+    if (const auto source = find_model(options.model.model, options.model.hub, environment, diagnostics);
         !source) {
         return is_prompt(options, source.error()) ? fail(no_model(options.model.model), ExitCode::usage)
                                                   : fail(source.error(), ExitCode::failed);
@@ -466,7 +466,7 @@ Command run_spec() {
     static const std::vector<Option> options = joined(
         {run_length_options, length_options(), structure_options(), prediction_options(),
          conversation_options(), run_prompt_options, sampling_options(), answers_options, search_options(),
-         device_options(), speculation_options(DraftsBy::command_line), run_output_options});
+         hub_options(), device_options(), speculation_options(DraftsBy::command_line), run_output_options});
     return {.name = "run",
             .summary = "generate text from a prompt",
             .description =

@@ -3,6 +3,7 @@
 #include "cli/load_model.hpp"
 #include "cli/options/option_values.hpp"
 #include "cli/options/serve_options.hpp"
+#include "cli/pull_model.hpp"
 #include "cli/terminal/diagnostics.hpp"
 #include "cli/terminal/printable.hpp"
 #include "core/base/json.hpp"
@@ -177,12 +178,15 @@ Status check_name(const std::string& name, std::set<std::string>& taken) {
     return {};
 }
 
-Result<server::Models::Options> models_of(const ServeOptions& options, const Environment& environment) {
+Result<server::Models::Options> models_of(const ServeOptions& options, const Environment& environment,
+                                          Diagnostics& diagnostics) {
     server::Models::Options models = {
         .named = {}, .folder = options.models_folder, .loaded_max = options.models_max};
+    if (!options.model.draft.empty())
+        ETNA_CHECK(find_model(options.model.draft, options.model.hub, environment, diagnostics));
     std::set<std::string> taken;
     for (std::size_t i = 0; i < options.models.size(); ++i) {
-        ETNA_TRY(auto source, store::resolve(options.models[i], models_folder(environment.variables)));
+        ETNA_TRY(auto source, find_model(options.models[i], options.model.hub, environment, diagnostics));
         const std::vector<std::string> names =
             i < options.names.size() ? options.names[i] : std::vector{served_name(options.models[i])};
         for (const std::string& name : names)
@@ -269,7 +273,8 @@ Status check_folder(const std::filesystem::path& folder) {
 }
 
 /// Serves HTTP until it is interrupted or terminated. Blocking.
-Status serve(const ServeOptions& options, const Environment& environment, ServerLog& log) {
+Status serve(const ServeOptions& options, const Environment& environment, ServerLog& log,
+             Diagnostics& diagnostics) {
     Output output(environment.output);
     if (options.shows_routes) {
         output.write(server::route_lines(server::all_routes(options.server.service)));
@@ -283,7 +288,7 @@ Status serve(const ServeOptions& options, const Environment& environment, Server
         access.api_keys.insert(access.api_keys.end(), keys.begin(), keys.end());
     }
     ETNA_CHECK(check_folder(options.models_folder));
-    ETNA_TRY(auto listed, models_of(options, environment));
+    ETNA_TRY(auto listed, models_of(options, environment, diagnostics));
     ETNA_CHECK(check_models(listed.named, options.model, environment));
     ETNA_TRY(const auto devices,
              environment.device_lister(options.model.executor.device, cache_folder(environment.variables)));
@@ -323,7 +328,7 @@ Status serve(const ServeOptions& options, const Environment& environment, Server
 ExitCode serve_command(const ServeOptions& options, const Environment& environment) {
     Diagnostics diagnostics(environment);
     ServerLog log(diagnostics, options.server.service.log_format, options.verbosity);
-    const Status status = serve(options, environment, log);
+    const Status status = serve(options, environment, log, diagnostics);
     return status ? ExitCode::done : (diagnostics.error(status.error()), ExitCode::failed);
 }
 

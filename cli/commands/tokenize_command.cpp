@@ -2,13 +2,14 @@
 #include "cli/environment.hpp"
 #include "cli/options/command_line.hpp"
 #include "cli/options/compat.hpp"
+#include "cli/options/hub_options.hpp"
 #include "cli/options/option_values.hpp"
+#include "cli/pull_model.hpp"
 #include "cli/terminal/diagnostics.hpp"
 #include "cli/text_io.hpp"
 #include "core/base/json.hpp"
 #include "core/base/utf8.hpp"
 #include "core/gguf/file.hpp"
-#include "core/store/resolve.hpp"
 #include "core/text/detokenizer.hpp"
 #include "core/text/tokenizer.hpp"
 
@@ -37,6 +38,7 @@ enum class TokenForm { ids, pieces };
 /// The validated command line of `etna tokenize`.
 struct TokenizeOptions {
     std::string model;
+    HubOptions hub;
     std::optional<std::string> text; ///< absent: standard input
     Direction direction = Direction::text_to_ids;
     SpecialText special = SpecialText::is_special;
@@ -73,8 +75,9 @@ constexpr std::array tokenize_examples = {
 
 using Ids = std::vector<TokenId>;
 
-Result<text::Tokenizer> open_tokenizer(const std::string& model, const Environment& environment) {
-    ETNA_TRY(const auto source, store::resolve(model, models_folder(environment.variables)));
+Result<text::Tokenizer> open_tokenizer(const TokenizeOptions& options, const Environment& environment,
+                                       Diagnostics& diagnostics) {
+    ETNA_TRY(const auto source, find_model(options.model, options.hub, environment, diagnostics));
     ETNA_TRY(const gguf::File file, source.path.empty() ? gguf::File::parse(source.bytes, source.name)
                                                         : gguf::File::open(source.path));
     return text::Tokenizer::create(file);
@@ -181,6 +184,7 @@ Result<TokenizeOptions> validate_tokenize(const Command& command, const TypedArg
     if (arguments.positionals.size() > 1)
         options.text = arguments.positionals[1];
     const OptionValues values(command, arguments);
+    ETNA_TRY(options.hub, read_hub(values));
     ETNA_TRY(const bool no_special, values.flag("no-special"));
     ETNA_TRY(const bool pieces, values.flag("pieces"));
     ETNA_TRY(const bool decodes, values.flag("decode"));
@@ -208,7 +212,7 @@ ExitCode tokenize_command(const TokenizeOptions& options, const Environment& env
                      "give it as an argument, `etna tokenize MODEL \"Once upon a time\"`, or through a pipe"},
                     ExitCode::usage);
     }
-    const auto tokenizer = open_tokenizer(options.model, environment);
+    const auto tokenizer = open_tokenizer(options, environment, diagnostics);
     if (!tokenizer)
         return fail(tokenizer.error(), ExitCode::failed);
     const auto result = convert(*tokenizer, *text, options, environment);
@@ -225,6 +229,7 @@ ExitCode tokenize_command(const TokenizeOptions& options, const Environment& env
 } // namespace
 
 Command tokenize_spec() {
+    static const std::vector<Option> options = joined({tokenize_options, hub_options()});
     return {.name = "tokenize",
             .summary = "convert text to a model's token ids, or back",
             .description =
@@ -235,7 +240,7 @@ Command tokenize_spec() {
                 "special tokens give their names, and bytes that are not UTF-8 become U+FFFD. Nothing is "
                 "added to the text except a newline at its end on a terminal.",
             .positionals = tokenize_positionals,
-            .options = tokenize_options,
+            .options = options,
             .examples = tokenize_examples,
             .compat = tokenize_compat,
             .run = run_validated<validate_tokenize, tokenize_command>};

@@ -34,9 +34,10 @@ constexpr CompatOption missing(std::string_view names, std::string_view hint,
 
 inline constexpr std::array compat_model = {
     CompatOption{.names = "-m, --model", .ours = "MODEL"},
-    missing("-hf, -hfr, --hf-repo, -hff, --hf-file, -mu, --model-url, -dr, --docker-repo",
-            "etna does not download models yet: put a .gguf file into $XDG_DATA_HOME/etna/models "
-            "(~/.local/share/etna/models) and name it without .gguf, or give its path"),
+    CompatOption{.names = "-hf, -hfr, --hf-repo, -mu, --model-url", .ours = "MODEL"},
+    missing("-hff, --hf-file", "name the file after the colon: -hf USER/REPO:FILE.gguf"),
+    missing("-hft, --hf-token", "set HF_TOKEN: other users of the machine can see a command line"),
+    missing("-dr, --docker-repo", "etna fetches from the Hugging Face hub: hf.co/USER/REPO[:QUANT]"),
 };
 
 inline constexpr std::string_view one_device = "the complete model runs on one device, selected by --device";

@@ -320,6 +320,7 @@ Result<ModelOptions> read_model(const OptionValues& values, std::string model) {
     ModelOptions options;
     options.model = std::move(model);
     options.chat_template = values.text("chat-template").value_or("");
+    ETNA_TRY(options.hub, read_hub(values));
     ETNA_TRY(const auto context_tokens, values.integer("ctx-size"));
     ETNA_TRY(const auto kv_memory_bytes, values.size_bytes("kv-memory"));
     ETNA_TRY(const auto state_cache_bytes, values.size_bytes("state-cache"));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "cli/options/hub_options.hpp"
 #include "cli/options/option_values.hpp"
 #include "cli/options/sampling_options.hpp"
 #include "cli/options/search_options.hpp"
@@ -23,8 +24,9 @@ namespace etna::cli {
 /// The model, its device and its chat template.
 struct ModelOptions {
     std::string model;
-    std::string chat_template;                  ///< a name or a file; empty: the model's own
-    std::string draft;                          ///< draft model; empty: none
+    std::string chat_template; ///< a name or a file; empty: the model's own
+    std::string draft;         ///< draft model; empty: none
+    HubOptions hub;
     runtime::ExecutorOptions executor;          ///< without progress
     generate::SpeculationOverrides speculation; ///< used if neither the request nor the model sets it
 };

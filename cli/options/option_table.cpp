@@ -45,8 +45,8 @@ std::string size_text(double bytes) {
 } // namespace
 
 std::string_view title(Category category) {
-    constexpr std::array<std::string_view, 6> titles = {"Generation", "Sampling", "Device and memory",
-                                                        "Server",     "Output",   "Help"};
+    constexpr std::array<std::string_view, 7> titles = {
+        "Generation", "Sampling", "Models", "Device and memory", "Server", "Output", "Help"};
     return titles[static_cast<std::size_t>(category)];
 }
 

@@ -30,7 +30,7 @@ enum class Repeat : uint8_t {
     collect,     ///< every one counts
 };
 enum class Visibility : uint8_t { shown, hidden };
-enum class Category : uint8_t { generation, sampling, device, server, output, help };
+enum class Category : uint8_t { generation, sampling, models, device, server, output, help };
 enum class LowerBound : uint8_t { inclusive, exclusive };
 
 /// Heading of a category in help and man pages.
@@ -165,8 +165,10 @@ inline constexpr Positional model_positional = {
     .name = "MODEL",
     .description =
         "`demo` (a tiny built-in model that shows that everything works; it is not an assistant), a path to "
-        "a .gguf file, or the NAME of $XDG_DATA_HOME/etna/models/NAME.gguf; a file named demo needs a path",
-    .brief = "demo (built in), a .gguf file, or a stored model's name",
+        "a .gguf file, the NAME of $XDG_DATA_HOME/etna/models/NAME.gguf, or a name as for `etna pull`; a "
+        "file "
+        "named demo needs a path",
+    .brief = "demo (built in), a .gguf file, a stored model, or hf.co/USER/REPO",
     .completion = Completion::models};
 
 /// Options of `etna` itself, before any command.

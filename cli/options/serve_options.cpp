@@ -428,9 +428,9 @@ Result<std::vector<std::string>> read_keys(const std::filesystem::path& file) {
 }
 
 Command serve_command_line() {
-    static const std::vector<Option> options =
-        joined({serve_template_options, device_options(), speculation_options(DraftsBy::server),
-                server_options, store_options(), connection_options()});
+    static const std::vector<Option> options = joined(
+        {serve_template_options, hub_options(), device_options(), speculation_options(DraftsBy::server),
+         server_options, store_options(), connection_options()});
     return {.name = "serve",
             .summary = "serve models over HTTP with OpenAI's API",
             .description =

@@ -1,6 +1,7 @@
 #include "core/store/missing_model.hpp"
 
 #include "core/gguf/cursor.hpp"
+#include "core/store/hub.hpp"
 
 #include <algorithm>
 #include <array>
@@ -12,7 +13,6 @@
 namespace etna::store {
 namespace {
 
-constexpr std::string_view hub = "https://huggingface.co/";
 constexpr std::size_t searched_bytes_max = 64;
 
 /// Encodes text for a URL query: letters, digits and a few marks are unchanged, anything else becomes a plus.
@@ -32,32 +32,12 @@ std::string install_hint(const std::filesystem::path& models_folder) {
                                                models_folder.string());
 }
 
-/// Returns the part after the host of a reference to the hub: "USER/REPO:Q8_0". Empty if it is not such a
-/// reference.
-std::optional<std::string_view> hub_reference(std::string_view model) {
-    for (const std::string_view scheme : {"https://", "http://"}) {
-        if (model.starts_with(scheme))
-            model.remove_prefix(scheme.size());
-    }
-    for (const std::string_view host : {"hf.co/", "huggingface.co/", "hf://"}) {
-        if (model.starts_with(host))
-            return model.substr(host.size());
-    }
-    return std::nullopt;
-}
-
-bool is_remote(std::string_view model) {
-    constexpr std::array<std::string_view, 6> prefixes = {
-        "https://", "http://", "ollama.com/", "registry.ollama.ai/", "ollama://", "docker://"};
+/// Whether the name is one of another registry.
+bool is_of_other_registry(std::string_view model) {
+    constexpr std::array<std::string_view, 4> prefixes = {"ollama.com/", "registry.ollama.ai/", "ollama://",
+                                                          "docker://"};
     return std::any_of(prefixes.begin(), prefixes.end(),
                        [&](std::string_view prefix) { return model.starts_with(prefix); });
-}
-
-/// Returns whether this is "USER/REPO" or "USER/REPO:Q8_0", as llama.cpp accepts them, and does not look like
-/// a file.
-bool is_repository(std::string_view model) {
-    return std::count(model.begin(), model.end(), '/') == 1 && !model.ends_with('/') &&
-           std::string_view("/.~").find(model.front()) == std::string_view::npos && !model.ends_with(".gguf");
 }
 
 std::string converting(const std::filesystem::path& folder) {
@@ -82,30 +62,26 @@ std::vector<std::string> files_with(const std::filesystem::path& folder, std::st
 } // namespace
 
 std::string download_hint(std::string_view search_text, const std::filesystem::path& models_folder) {
-    return fmt::format("etna does not download models yet: get a GGUF file, for example from "
-                       "{}models?library=gguf&search={}, {}",
-                       hub, query_text(search_text), install_hint(models_folder));
+    return fmt::format(
+        "fetch one with `etna pull hf.co/USER/REPO`, for example of {}/models?library=gguf&search={}; "
+        "or get a GGUF file, {}",
+        public_hub, query_text(search_text), install_hint(models_folder));
 }
 
-std::optional<Error> remote_model(std::string_view model, const std::filesystem::path& models_folder) {
-    auto reference = hub_reference(model);
-    if (!reference && !is_remote(model) && is_repository(model))
-        reference = model;
-    if (!reference && !is_remote(model))
+Error not_fetched(std::string_view model) {
+    return {ErrorKind::not_found, fmt::format("{} is not stored on this machine", gguf::backquoted(model)),
+            fmt::format("fetch it with `etna pull {}`", model)};
+}
+
+std::optional<Error> other_registry(std::string_view model, const std::filesystem::path& models_folder) {
+    if (!is_of_other_registry(model))
         return std::nullopt;
-    Error error = {
+    return Error{
         ErrorKind::not_found,
-        fmt::format("{} is not a file, and etna does not download models yet", gguf::backquoted(model))};
-    if (!reference) {
-        error.hint = fmt::format("get it as a GGUF file, {}", install_hint(models_folder));
-        return error;
-    }
-    const std::size_t colon = std::min(reference->find(':'), reference->size());
-    const std::string_view tag = reference->substr(std::min(colon + 1, reference->size()));
-    error.hint = fmt::format("get a .gguf file{} from {}{}/tree/main, {}",
-                             tag.empty() ? "" : fmt::format(" with {} in its name", tag), hub,
-                             reference->substr(0, colon), install_hint(models_folder));
-    return error;
+        fmt::format("{} is of a registry that etna does not fetch from", gguf::backquoted(model)),
+        fmt::format("fetch the model from the Hugging Face hub, `etna pull hf.co/USER/REPO`, or get it as "
+                    "a GGUF file, {}",
+                    install_hint(models_folder))};
 }
 
 std::optional<Error> other_format(const std::filesystem::path& path) {

@@ -2,8 +2,11 @@
 
 #include "core/gguf/cursor.hpp"
 #include "core/store/embedded.hpp"
+#include "core/store/known_models.hpp"
 #include "core/store/missing_model.hpp"
+#include "core/store/model_name.hpp"
 #include "core/store/near_names.hpp"
+#include "core/store/pull.hpp"
 
 #include <algorithm>
 #include <map>
@@ -56,6 +59,20 @@ void for_each_model(const std::filesystem::path& folder, Visit visit) {
     }
 }
 
+/// Returns the file of a remote model that was fetched, or the error that it was not; empty if the name is
+/// not remote.
+std::optional<Result<ModelSource>> resolve_remote(std::string_view model,
+                                                  const std::filesystem::path& folder) {
+    const auto name = parse_remote_name(model);
+    if (!name)
+        return name.error();
+    if (std::holds_alternative<LocalModel>(*name))
+        return std::nullopt;
+    if (auto path = find_pulled(*name, folder))
+        return ModelSource{std::string(model), std::move(*path), {}};
+    return not_fetched(model);
+}
+
 Error name_not_found(std::string_view model, const std::filesystem::path& folder) {
     const std::vector<std::string> installed = model_names(folder);
     std::vector<std::string> known = installed;
@@ -64,8 +81,11 @@ Error name_not_found(std::string_view model, const std::filesystem::path& folder
         known.emplace_back(embedded.name);
     }
 
+    std::vector<std::string> near_candidates = known;
+    for (const KnownModel& remote : known_models())
+        near_candidates.emplace_back(remote.name);
     std::string hint;
-    if (const auto near = near_names(model, known); !near.empty())
+    if (const auto near = near_names(model, near_candidates); !near.empty())
         hint = fmt::format("did you mean `{}`? ", fmt::join(near, "` or `"));
     const std::size_t listed = std::min(known.size(), listed_names_max);
     hint += fmt::format("{}; models that exist: {}", download_hint(model, folder),
@@ -116,8 +136,10 @@ Result<ModelSource> resolve(std::string_view model, const std::filesystem::path&
             return std::move(*error);
         if (is_there(path))
             return ModelSource{std::string(model), path, {}};
-        if (auto error = remote_model(model, models_folder))
+        if (auto error = other_registry(model, models_folder))
             return std::move(*error);
+        if (auto fetched = resolve_remote(model, models_folder))
+            return std::move(*fetched);
         return Error{ErrorKind::not_found, fmt::format("no such file: {}", model),
                      "check the path, or use `demo`, the model that is built in"};
     }
@@ -131,6 +153,8 @@ Result<ModelSource> resolve(std::string_view model, const std::filesystem::path&
         return ModelSource{std::string(model), path, {}};
     if (auto error = other_format(path))
         return std::move(*error);
+    if (auto fetched = resolve_remote(model, models_folder))
+        return std::move(*fetched);
     return name_not_found(model, models_folder);
 }
 

@@ -20,9 +20,10 @@ struct ModelSource {
 /// Resolves a MODEL argument to a file or an embedded model. Embedded models go by their names. Anything with
 /// a slash, ending in .gguf, or naming an existing file is a path. Everything else is a name:
 /// `models_folder`/NAME.gguf, or the first part of a split model, `models_folder`/NAME-00001-of-0000N.gguf.
-/// An empty `models_folder` means none. The file is not opened. Errors: not_found (names the paths tried; the
-/// hint has near misses, a download source and the existing names), invalid_argument (empty; a folder, or
-/// weights in another format).
+/// A name of a remote model (model_name.hpp) that is neither is the file that pull() stored. An empty
+/// `models_folder` means none. The file is not opened. Errors: not_found (names the paths tried; the hint has
+/// near misses, a download source and the existing names), invalid_argument (empty; a folder, or weights in
+/// another format).
 Result<ModelSource> resolve(std::string_view model, const std::filesystem::path& models_folder);
 
 /// A model in a folder.

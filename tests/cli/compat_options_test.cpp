@@ -163,8 +163,8 @@ TEST_CASE("unsupported compat options are refused with the alternative") {
         std::vector<std::string> arguments;
         const char* hint;
     } cases[] = {
-        {{"run", "-hf", "user/repo:Q8_0", "-p", "x"},
-         "-hf is not an option of `etna run`\nhint: etna does not download"},
+        {{"run", "-hff", "model.gguf", "-p", "x"},
+         "-hff is not an option of `etna run`\nhint: name the file after the colon"},
         {{"run", "demo", "x", "-cnv"}, "hint: `etna chat MODEL` holds a conversation"},
         {{"run", "demo", "x", "--mirostat", "2"}, "hint: the samplers and their order are fixed"},
         {{"run", "demo", "x", "--format", "json"}, "hint: --json-schema"},
@@ -173,7 +173,6 @@ TEST_CASE("unsupported compat options are refused with the alternative") {
          "--temp is not an option of `etna serve`\nhint: set it in the request"},
         {{"serve", "demo", "-n", "5"}, "-n is not an option of `etna serve`"},
         {{"serve", "demo", "--embedding"}, "hint: etna does not compute embeddings yet"},
-        {{"pull", "llama3.2"}, "unknown command `pull`\nhint: etna does not download models yet"},
         {{"list"}, "unknown command `list`\nhint: stored models are the files of"},
     };
     for (const auto& one : cases) {

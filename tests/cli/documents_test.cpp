@@ -180,7 +180,7 @@ TEST_CASE("the pages document arguments, precedence and files") {
     CHECK(contains(page, "the name demo always means the built-in model"));
     CHECK(contains(page, "-ngl, --gpu-layers, "));
     CHECK(contains(page, "\\fB--predict, --n-predict, --num-predict\\fR\n--max-tokens\n"));
-    CHECK(contains(page, "refused: etna does not download models yet"));
+    CHECK(contains(page, "refused: name the file after the colon"));
 }
 
 TEST_CASE("a page that cannot be written is reported as an error") {

@@ -16,6 +16,7 @@
 extern "C" {
 int fuzz_gguf(const uint8_t* data, std::size_t size);
 int fuzz_grammar(const uint8_t* data, std::size_t size);
+int fuzz_listing(const uint8_t* data, std::size_t size);
 int fuzz_output(const uint8_t* data, std::size_t size);
 int fuzz_request(const uint8_t* data, std::size_t size);
 int fuzz_schema(const uint8_t* data, std::size_t size);
@@ -29,8 +30,9 @@ struct Fuzzer {
     int (*run)(const uint8_t* data, std::size_t size);
 };
 
-constexpr std::array<Fuzzer, 6> fuzzers = {{{"gguf", fuzz_gguf},
+constexpr std::array<Fuzzer, 7> fuzzers = {{{"gguf", fuzz_gguf},
                                             {"grammar", fuzz_grammar},
+                                            {"listing", fuzz_listing},
                                             {"output", fuzz_output},
                                             {"request", fuzz_request},
                                             {"schema", fuzz_schema},

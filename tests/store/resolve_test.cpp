@@ -100,38 +100,56 @@ TEST_CASE("the error for an unknown name lists the path tried, the existing name
 
 TEST_CASE("a name that is nowhere says where to get a model and where to put it") {
     const ModelsFolder folder({});
-    for (const std::string name : {"llama3.2", "llama3.2:1b"}) {
+    for (const std::string name : {"llama9.2", "llama9.2:1b"}) {
         const Error error = store::resolve(name, folder.path).error();
         CAPTURE(error.hint);
         CHECK(error.kind == ErrorKind::not_found);
-        CHECK(contains(error.hint, "https://huggingface.co/models?library=gguf&search=llama3.2"));
+        CHECK(contains(error.hint, "https://huggingface.co/models?library=gguf&search=llama9.2"));
         CHECK(contains(error.hint, "put it into " + folder.path.string() + " and name it without .gguf"));
     }
     CHECK(contains(store::resolve("x", {}).error().hint, "and give its path"));
     CHECK(!contains(store::resolve("a b&c\x1b", folder.path).error().hint, "b&c\x1b"));
 }
 
-TEST_CASE("a remote reference is recognised") {
+TEST_CASE("a remote model that is not stored names the command that fetches it") {
     const ModelsFolder folder({});
-    for (const std::string host : {"hf.co/", "huggingface.co/", "https://huggingface.co/", "hf://", ""}) {
-        const Error error = store::resolve(host + "user/repo-GGUF:Q8_0", folder.path).error();
-        CAPTURE(host, error.hint);
+    for (const std::string name :
+         {"hf.co/user/repo-GGUF:Q8_0", "huggingface.co/user/repo", "https://huggingface.co/user/repo",
+          "hf:user/repo@v1", "user/repo:Q8_0", "https://example.org/a.gguf", "qwen3:0.6b"}) {
+        const Error error = store::resolve(name, folder.path).error();
+        CAPTURE(name, error.message, error.hint);
         CHECK(error.kind == ErrorKind::not_found);
-        CHECK(contains(error.message,
-                       "user/repo-GGUF:Q8_0` is not a file, and etna does not download models yet"));
-        CHECK(contains(error.hint, "a .gguf file with Q8_0 in its name from "
-                                   "https://huggingface.co/user/repo-GGUF/tree/main, put it into " +
-                                       folder.path.string()));
+        CHECK(contains(error.message, "`" + name + "` is not stored on this machine"));
+        CHECK(error.hint == "fetch it with `etna pull " + name + "`");
     }
-    CHECK(contains(store::resolve("user/repo", folder.path).error().hint,
-                   "a .gguf file from https://huggingface.co/user/repo/tree/main"));
-    for (const char* reference : {"https://example.org/a.gguf", "ollama.com/library/x", "docker://ai/x"}) {
-        const Error error = store::resolve(reference, folder.path).error();
-        CAPTURE(reference, error.message);
-        CHECK(contains(error.message, "is not a file, and etna does not download models yet"));
-        CHECK(!contains(error.hint, "huggingface"));
-    }
+    for (const char* reference : {"ollama.com/library/x", "docker://ai/x"})
+        CHECK(contains(store::resolve(reference, folder.path).error().message, "does not fetch from"));
+    CHECK(store::resolve("hf.co/../x", folder.path).error().kind == ErrorKind::invalid_argument);
     CHECK(contains(store::resolve("models/none.gguf", folder.path).error().message, "no such file"));
+}
+
+TEST_CASE("a fetched model resolves to its link, by its quantisation or without") {
+    const ModelsFolder folder({"hf.co/u/r/sub/m-Q8_0.gguf", "hf.co/u/r/m-Q4_0-00001-of-00002.gguf",
+                               "hf.co/u/r/m-Q4_0-00002-of-00002.gguf", "hf.co/u/r@v1/m-Q6_K.gguf",
+                               "hf.co/Qwen/Qwen3-0.6B-GGUF/Qwen3-0.6B-Q8_0.gguf",
+                               "hf.co/u/half/m-00001-of-00002.gguf"});
+    const auto found = [&](const std::string& name) {
+        const auto source = store::resolve(name, folder.path);
+        CAPTURE(name);
+        REQUIRE(source.has_value());
+        CHECK(source->name == name);
+        return source->path.lexically_relative(folder.path / "hf.co").string();
+    };
+    CHECK(found("hf.co/u/r:q8_0") == "u/r/sub/m-Q8_0.gguf");
+    CHECK(found("u/r") == "u/r/m-Q4_0-00001-of-00002.gguf");
+    CHECK(found("hf:u/r@v1") == "u/r@v1/m-Q6_K.gguf");
+    CHECK(found("qwen3:0.6b") == "Qwen/Qwen3-0.6B-GGUF/Qwen3-0.6B-Q8_0.gguf");
+    for (const char* name : {"hf.co/u/r:Q2_K", "hf.co/u/half", "hf.co/u/r@v2", "hf.co/u/other"}) {
+        CAPTURE(name);
+        CHECK(!store::resolve(name, folder.path).has_value());
+    }
+    std::filesystem::create_symlink("missing", folder.path / "hf.co/u/r/m-Q2_K.gguf");
+    CHECK(!store::resolve("hf.co/u/r:Q2_K", folder.path).has_value()); // its bytes are gone
 }
 
 TEST_CASE("weights in another format and folders are refused as such") {

@@ -38,7 +38,8 @@ EXTERNAL = {
     r"pcre2\.h": r"core/text/.*",
     r"utf8proc\.h": r"core/jinja/.*",
     r"httplib\.h": r"server/http/httplib_adapter\.cpp",
-    r"openssl/.*": r"server/(http/tls|seal)\.cpp|tests/server/.*",
+    r"openssl/.*": r"(core/store/sha256|server/(http/tls|seal))\.cpp|tests/server/.*",
+    r"curl/.*": r"core/store/http_client\.cpp",
     r"sqlite3\.h": r"server/storage/.*|tests/storage/.*",
     r"(vulkan|vk_video)/.*|volk\.h": r"(tests/)?core/vk/.*|tests/vk/.*",
     r"nlohmann/.*|core/base/json\.hpp": r"tests/.*|server/.*|cli/.*|core/(chat|grammar|jinja|output|store)/([^/]+/)*([^/]+\.cpp|[^/]+_private\.hpp)"

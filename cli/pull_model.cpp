@@ -1,0 +1,225 @@
+#include "cli/pull_model.hpp"
+
+#include "cli/terminal/printable.hpp"
+#include "core/base/bytes.hpp"
+#include "core/store/missing_model.hpp"
+#include "core/store/model_name.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+#include <variant>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace etna::cli {
+namespace {
+
+std::string size_text(uint64_t bytes) {
+    const auto size = static_cast<double>(bytes);
+    if (bytes < gibibyte)
+        return fmt::format("{:.1f} MiB", size / static_cast<double>(mebibyte));
+    return fmt::format("{:.2f} GiB", size / static_cast<double>(gibibyte));
+}
+
+std::string duration_text(double seconds) {
+    constexpr double shown_max_s = 100 * 3600.0 - 1;
+    const auto whole = static_cast<uint64_t>(std::clamp(seconds, 0.0, shown_max_s));
+    const uint64_t minutes = whole / 60;
+    return minutes < 60 ? fmt::format("{}:{:02}", minutes, whole % 60)
+                        : fmt::format("{}:{:02}:{:02}", minutes / 60, minutes % 60, whole % 60);
+}
+
+/// Progress of a download: a bar on a terminal, a line now and then elsewhere. Removed by the destructor.
+class DownloadDisplay {
+public:
+    /// Borrows all.
+    DownloadDisplay(const store::PullPlan& plan, bool is_terminal, Diagnostics& diagnostics)
+        : plan_(&plan), diagnostics_(&diagnostics),
+          between_(is_terminal ? std::chrono::milliseconds(100) : std::chrono::seconds(5)),
+          is_terminal_(is_terminal) {}
+    DownloadDisplay(const DownloadDisplay&) = delete;
+    DownloadDisplay& operator=(const DownloadDisplay&) = delete;
+    ~DownloadDisplay() { diagnostics_->status({}); }
+
+    void show(const store::PullProgress& progress);
+
+private:
+    using Clock = std::chrono::steady_clock;
+
+    [[nodiscard]] std::string text(const store::PullProgress& progress, Clock::time_point now);
+
+    const store::PullPlan* plan_;
+    Diagnostics* diagnostics_;
+    std::chrono::milliseconds between_;
+    bool is_terminal_;
+    Clock::time_point drawn_ = Clock::now();
+    Clock::time_point start_ = {};
+    std::size_t file_ = SIZE_MAX; ///< of the rate
+    uint64_t start_bytes_ = 0;
+};
+
+std::string DownloadDisplay::text(const store::PullProgress& progress, Clock::time_point now) {
+    constexpr double width = 30;
+    const uint64_t done = progress.download.done_bytes;
+    const uint64_t total = progress.download.total_bytes;
+    const double part =
+        total == 0 ? 0 : std::min(1.0, static_cast<double>(done) / static_cast<double>(total));
+    const std::string which =
+        plan_->files.size() == 1 ? "" : fmt::format(" part {} of {}", progress.file + 1, plan_->files.size());
+    if (progress.download.phase == store::DownloadPhase::waiting)
+        return "waiting for another process that fetches the same file";
+    if (progress.download.phase == store::DownloadPhase::checking)
+        return fmt::format("checking{} {:.0f} %", which, part * 100);
+    const std::chrono::duration<double> elapsed = now - start_;
+    const double rate =
+        static_cast<double>(done - std::min(done, start_bytes_)) / std::max(elapsed.count(), 0.001);
+    std::string line = fmt::format("fetching{}", which);
+    if (is_terminal_) {
+        const auto filled = static_cast<std::size_t>(part * width);
+        line += fmt::format(" [{}{}]", std::string(filled, '#'),
+                            std::string(static_cast<std::size_t>(width) - filled, '.'));
+    }
+    line += fmt::format(" {:.0f} % of {}, {}/s", part * 100, size_text(total),
+                        size_text(static_cast<uint64_t>(rate)));
+    if (rate > 1)
+        line += fmt::format(", {} left", duration_text(static_cast<double>(total - done) / rate));
+    return line;
+}
+
+void DownloadDisplay::show(const store::PullProgress& progress) {
+    const auto now = Clock::now();
+    if (progress.file != file_ && progress.download.phase == store::DownloadPhase::fetching) {
+        file_ = progress.file;
+        start_ = now;
+        start_bytes_ = progress.download.done_bytes;
+    }
+    if (now - drawn_ < between_)
+        return;
+    drawn_ = now;
+    if (is_terminal_) {
+        diagnostics_->status(text(progress, now));
+    } else {
+        diagnostics_->line(text(progress, now));
+    }
+}
+
+std::string variable(const Variables& variables, std::initializer_list<const char*> names) {
+    for (const char* name : names) {
+        if (const auto found = variables.find(name); found != variables.end() && !found->second.empty())
+            return found->second;
+    }
+    return {};
+}
+
+/// Reads proxies, certificates and the token from the variables that curl and the hub's own programs use.
+Result<store::HttpSettings> http_settings(const HubOptions& hub, const Variables& variables) {
+    store::HttpSettings http;
+    http.token = variable(variables, {"HF_TOKEN"});
+    http.token_origin = store::origin_of(hub.url);
+    const bool is_token =
+        std::all_of(http.token.begin(), http.token.end(), [](char c) { return c > ' ' && c < 0x7f; });
+    if (!is_token)
+        return invalid_argument("HF_TOKEN has a space, a control character or a letter outside ASCII",
+                                "copy the token again, without its line's end");
+    http.https_proxy = variable(variables, {"https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"});
+    http.http_proxy =
+        variable(variables, {"http_proxy", "all_proxy", "ALL_PROXY"}); // as curl: HTTP_PROXY is CGI's
+    http.no_proxy = variable(variables, {"no_proxy", "NO_PROXY"});
+    http.ca_file = variable(variables, {"SSL_CERT_FILE", "CURL_CA_BUNDLE"});
+    return http;
+}
+
+Result<store::PullOptions> pull_options(const PullSettings& settings, const Environment& environment,
+                                        store::StopPoll is_stopped) {
+    store::PullOptions options;
+    options.hub = settings.hub.url;
+    options.folder = models_folder(environment.variables);
+    if (options.folder.empty()) {
+        return invalid_argument(
+            "there is no folder of models: neither HOME nor XDG_DATA_HOME is an absolute path",
+            "name one in ETNA_MODELS");
+    }
+    ETNA_TRY(options.download.http, http_settings(settings.hub, environment.variables));
+    options.download.retries = settings.retries;
+    options.download.connections = settings.connections;
+    options.download.is_stopped = std::move(is_stopped);
+    return options;
+}
+
+void report_plan(const store::PullPlan& plan, Diagnostics& diagnostics) {
+    if (!plan.note.empty())
+        diagnostics.note(plan.note);
+    if (!plan.projectors.empty())
+        diagnostics.note(fmt::format("the repository also has an image projector, which is not fetched: {}",
+                                     fmt::join(plan.projectors, ", ")));
+    if (!plan.drafts.empty())
+        diagnostics.note(fmt::format("the repository also has a draft model for --draft: {}",
+                                     fmt::join(plan.drafts, ", ")));
+}
+
+/// Asks before a download. Errors: cancelled.
+Status ask_to_download(const store::PullPlan& plan, const Environment& environment,
+                       const store::StopPoll& is_stopped) {
+    const std::string question = fmt::format("download {}, {} ({} free)? [y]es, [N]o: ", printable(plan.name),
+                                             size_text(plan.missing_bytes), size_text(plan.free_bytes));
+    const TerminalAnswer answer =
+        environment.ask_at_terminal ? environment.ask_at_terminal(question, is_stopped) : TerminalAnswer();
+    if (answer.kind == TerminalAnswer::Kind::line && (answer.line == "y" || answer.line == "yes"))
+        return {};
+    return Error{ErrorKind::cancelled, fmt::format("{} was not downloaded", plan.name), {}};
+}
+
+Status check_space(const store::PullPlan& plan, const std::filesystem::path& folder) {
+    if (plan.needed_bytes <= plan.free_bytes)
+        return {};
+    return Error{
+        ErrorKind::io,
+        fmt::format("{} needs {}, and the disk of {} has {} free", plan.name, size_text(plan.needed_bytes),
+                    folder.string(), size_text(plan.free_bytes)),
+        "free some space, name a folder on another disk in ETNA_MODELS, or choose a smaller quantisation"};
+}
+
+} // namespace
+
+Result<std::filesystem::path> pull_model(const std::string& name, const PullSettings& settings,
+                                         const Environment& environment, Diagnostics& diagnostics) {
+    ETNA_TRY(const auto parsed_name, store::parse_remote_name(name));
+    if (settings.hub.network == Network::unused) {
+        Error error = store::not_fetched(name);
+        error.message += ", and --offline is set";
+        const std::string by_hand = store::by_hand_hint(parsed_name, models_folder(environment.variables));
+        error.hint += by_hand.empty() ? "" : "; " + by_hand;
+        return error;
+    }
+    const generate::CancelPoll is_stopped = environment.watch_interrupts(SecondInterrupt::ends_program);
+    ETNA_TRY(const auto options, pull_options(settings, environment, is_stopped));
+    ETNA_TRY(const auto plan, store::plan_pull(parsed_name, options));
+    report_plan(plan, diagnostics);
+    ETNA_CHECK(check_space(plan, options.folder));
+    if (settings.consent == DownloadConsent::ask && plan.missing_bytes > 0)
+        ETNA_CHECK(ask_to_download(plan, environment, is_stopped));
+    if (plan.missing_bytes > 0)
+        diagnostics.line(fmt::format("fetching {}, {}", plan.name, size_text(plan.bytes)));
+    DownloadDisplay display(plan, environment.error_is_terminal, diagnostics);
+    return store::pull(plan, options, [&](const store::PullProgress& progress) { display.show(progress); });
+}
+
+Result<store::ModelSource> find_model(const std::string& name, const HubOptions& options,
+                                      const Environment& environment, Diagnostics& diagnostics) {
+    const std::filesystem::path folder = models_folder(environment.variables);
+    auto source = store::resolve(name, folder);
+    if (source || source.error().kind != ErrorKind::not_found || !environment.is_interactive())
+        return source;
+    const auto parsed_name = store::parse_remote_name(name);
+    const bool is_remote = parsed_name && !std::holds_alternative<store::LocalModel>(*parsed_name);
+    if (!is_remote || !environment.ask_at_terminal || !environment.watch_interrupts)
+        return source;
+    PullSettings settings;
+    settings.hub = options;
+    ETNA_TRY(const auto path, pull_model(name, settings, environment, diagnostics));
+    return store::ModelSource{name, path, {}};
+}
+
+} // namespace etna::cli

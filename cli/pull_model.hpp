@@ -1,0 +1,40 @@
+#pragma once
+
+#include "cli/environment.hpp"
+#include "cli/options/hub_options.hpp"
+#include "cli/terminal/diagnostics.hpp"
+#include "core/store/backoff.hpp"
+#include "core/store/pull.hpp"
+#include "core/store/resolve.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+namespace etna::cli {
+
+enum class DownloadConsent : uint8_t {
+    ask,   ///< at a terminal; without one, nothing is fetched
+    given, ///< by the command, or by --yes
+};
+
+struct PullSettings {
+    HubOptions hub;
+    store::RetryPolicy retries = {};
+    uint32_t connections = 4;
+    DownloadConsent consent = DownloadConsent::ask;
+};
+
+/// Fetches a model into the folder of models, with a progress bar on a terminal and plain lines otherwise.
+/// Returns the path of its first file. Blocks; SIGINT and SIGTERM stop it. Errors: those of store::plan_pull
+/// and store::pull; cancelled (stopped, or not agreed to), invalid_argument (no folder; HF_TOKEN is no
+/// token), not_found (offline).
+Result<std::filesystem::path> pull_model(const std::string& name, const PullSettings& settings,
+                                         const Environment& environment, Diagnostics& diagnostics);
+
+/// As store::resolve(); a remote model that is not stored is fetched if the user agrees at a terminal.
+/// Blocks. Errors: those of store::resolve and pull_model.
+Result<store::ModelSource> find_model(const std::string& name, const HubOptions& options,
+                                      const Environment& environment, Diagnostics& diagnostics);
+
+} // namespace etna::cli

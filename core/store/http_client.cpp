@@ -1,0 +1,290 @@
+#include "core/store/http_client.hpp"
+
+#include "core/gguf/cursor.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include <curl/curl.h>
+#include <fmt/format.h>
+
+namespace etna::store {
+namespace {
+
+constexpr std::size_t header_value_bytes_max = 4096;
+
+struct UrlDeleter {
+    void operator()(CURLU* url) const { curl_url_cleanup(url); }
+};
+struct EasyDeleter {
+    void operator()(CURL* easy) const { curl_easy_cleanup(easy); }
+};
+struct HeaderListDeleter {
+    void operator()(curl_slist* list) const { curl_slist_free_all(list); }
+};
+using Url = std::unique_ptr<CURLU, UrlDeleter>;
+using HeaderList = std::unique_ptr<curl_slist, HeaderListDeleter>;
+
+/// Returns one part of an address; empty if it is absent.
+std::string url_part(CURLU* url, CURLUPart part, unsigned int flags = 0) {
+    char* text = nullptr;
+    if (curl_url_get(url, part, &text, flags) != CURLUE_OK)
+        return {};
+    std::string copy(text);
+    curl_free(text);
+    return copy;
+}
+
+Url url_of(const std::string& text) {
+    Url url(curl_url());
+    if (url && curl_url_set(url.get(), CURLUPART_URL, text.c_str(), 0) != CURLUE_OK)
+        url.reset();
+    return url;
+}
+
+std::string in_lower_case(std::string_view text) {
+    std::string lower(text);
+    for (char& c : lower)
+        c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    return lower;
+}
+
+std::string_view without_blanks(std::string_view text) {
+    constexpr std::string_view blanks = " \t\r\n";
+    const std::size_t first = text.find_first_not_of(blanks);
+    return first == std::string_view::npos ? std::string_view()
+                                           : text.substr(first, text.find_last_not_of(blanks) - first + 1);
+}
+
+bool is_recorded(std::string_view name) {
+    constexpr std::array<std::string_view, 6> names = {"content-length", "content-range", "content-type",
+                                                       "etag",           "link",          "location"};
+    return name.starts_with("x-linked-") || name.starts_with("x-repo-") || name.starts_with("x-error-") ||
+           std::find(names.begin(), names.end(), name) != names.end();
+}
+
+void start_libcurl() {
+    static const CURLcode started = curl_global_init(CURL_GLOBAL_DEFAULT);
+    (void)started;
+}
+
+bool is_redirect(int status) {
+    return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
+}
+
+Error redirect_refused(const std::string& from, std::string_view problem) {
+    return {ErrorKind::unsupported, fmt::format("{}: {}", printable_url(from), problem),
+            "the server or a proxy in between is at fault; check --hub and HTTPS_PROXY"};
+}
+
+} // namespace
+
+std::string_view HttpResponse::header(std::string_view name) const {
+    const auto found = headers.find(name);
+    return found == headers.end() ? std::string_view() : std::string_view(found->second);
+}
+
+std::string origin_of(const std::string& url) {
+    const Url parsed = url_of(url);
+    if (!parsed)
+        return {};
+    const std::string scheme = url_part(parsed.get(), CURLUPART_SCHEME);
+    const std::string host = url_part(parsed.get(), CURLUPART_HOST);
+    if ((scheme != "http" && scheme != "https") || host.empty())
+        return {};
+    const std::string port = url_part(parsed.get(), CURLUPART_PORT, CURLU_NO_DEFAULT_PORT);
+    return in_lower_case(fmt::format("{}://{}{}{}", scheme, host, port.empty() ? "" : ":", port));
+}
+
+Result<std::string> redirect_target(const std::string& from, const std::string& location) {
+    const Url target = url_of(from);
+    if (!target || location.empty() ||
+        curl_url_set(target.get(), CURLUPART_URL, location.c_str(), 0) != CURLUE_OK)
+        return redirect_refused(from, "it redirects to an invalid address");
+    const std::string to = url_part(target.get(), CURLUPART_URL);
+    if (origin_of(to).empty())
+        return redirect_refused(from, "it redirects to an address that is neither http nor https");
+    if (from.starts_with("https:") && !to.starts_with("https:"))
+        return redirect_refused(from, "it redirects from https to http");
+    return to;
+}
+
+std::string printable_url(const std::string& url) {
+    return url.substr(0, url.find_first_of("?#"));
+}
+
+struct HttpClient::Impl {
+    HttpSettings settings;
+    StopPoll is_stopped;
+    std::unique_ptr<CURL, EasyDeleter> easy;
+
+    // Of the transfer in progress.
+    HttpResponse response = {};
+    const HttpRequest* request = nullptr;
+    bool has_enough = false;
+
+    static std::size_t on_header(char* data, std::size_t size, std::size_t count, void* self);
+    static std::size_t on_body(char* data, std::size_t size, std::size_t count, void* self);
+    static int on_progress(void* self, curl_off_t, curl_off_t, curl_off_t, curl_off_t);
+
+    void prepare(const std::string& url, HeaderList& headers);
+    void prepare_connection(const std::string& url);
+    Result<HttpResponse> finish(CURLcode code, const std::string& url);
+    Result<HttpResponse> get_once(const std::string& url);
+};
+
+std::size_t HttpClient::Impl::on_header(char* data, std::size_t size, std::size_t count, void* self) {
+    HttpResponse& response = static_cast<Impl*>(self)->response;
+    const std::string_view line(data, size * count);
+    if (line.starts_with("HTTP/")) // another response: after 100 Continue
+        std::erase_if(response.headers, [](const auto& header) { return !header.first.starts_with("x-"); });
+    const std::size_t colon = line.find(':');
+    if (colon == std::string_view::npos)
+        return line.size();
+    const std::string name = in_lower_case(without_blanks(line.substr(0, colon)));
+    const std::string_view value = without_blanks(line.substr(colon + 1));
+    if (is_recorded(name) && value.size() <= header_value_bytes_max)
+        response.headers.insert_or_assign(name, std::string(value));
+    return line.size();
+}
+
+std::size_t HttpClient::Impl::on_body(char* data, std::size_t size, std::size_t count, void* self) {
+    auto* impl = static_cast<Impl*>(self);
+    const std::size_t bytes = size * count;
+    if (impl->response.status == 0) {
+        long status = 0;
+        curl_easy_getinfo(impl->easy.get(), CURLINFO_RESPONSE_CODE, &status);
+        impl->response.status = static_cast<int>(status);
+    }
+    if (impl->response.status / 100 != 2 || !impl->request->on_body)
+        return bytes;
+    const auto piece = std::as_bytes(std::span(data, bytes));
+    impl->has_enough = impl->request->on_body(impl->response, piece) == BodyDemand::enough;
+    return impl->has_enough ? 0 : bytes;
+}
+
+int HttpClient::Impl::on_progress(void* self, curl_off_t /*total*/, curl_off_t /*now*/, curl_off_t /*up*/,
+                                  curl_off_t /*up_now*/) {
+    const auto* impl = static_cast<const Impl*>(self);
+    return impl->is_stopped && impl->is_stopped() ? 1 : 0;
+}
+
+void HttpClient::Impl::prepare_connection(const std::string& url) {
+    CURL* curl = easy.get();
+    curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+    curl_easy_setopt(curl, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
+    curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, static_cast<long>(settings.connect_limit.count()));
+    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
+    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, static_cast<long>(settings.stall_limit.count()));
+    // Set even if empty: libcurl would read the environment otherwise.
+    curl_easy_setopt(curl, CURLOPT_PROXY,
+                     (url.starts_with("https:") ? settings.https_proxy : settings.http_proxy).c_str());
+    curl_easy_setopt(curl, CURLOPT_NOPROXY, settings.no_proxy.c_str());
+    curl_easy_setopt(curl, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+    if (!settings.ca_file.empty())
+        curl_easy_setopt(curl, CURLOPT_CAINFO, settings.ca_file.c_str());
+}
+
+void HttpClient::Impl::prepare(const std::string& url, HeaderList& headers) {
+    CURL* curl = easy.get();
+    curl_easy_reset(curl); // keeps open connections
+    prepare_connection(url);
+    curl_easy_setopt(curl, CURLOPT_URL, url.c_str());
+    curl_easy_setopt(curl, CURLOPT_USERAGENT, "etna/" ETNA_VERSION);
+    curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, &Impl::on_header);
+    curl_easy_setopt(curl, CURLOPT_HEADERDATA, this);
+    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, &Impl::on_body);
+    curl_easy_setopt(curl, CURLOPT_WRITEDATA, this);
+    curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, &Impl::on_progress);
+    curl_easy_setopt(curl, CURLOPT_XFERINFODATA, this);
+    curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
+    if (request->range) {
+        const std::string range = fmt::format("{}-{}", request->range->begin, request->range->end - 1);
+        curl_easy_setopt(curl, CURLOPT_RANGE, range.c_str());
+    }
+    if (!settings.token.empty() && origin_of(url) == settings.token_origin)
+        headers.reset(curl_slist_append(nullptr, ("Authorization: Bearer " + settings.token).c_str()));
+    curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers.get());
+}
+
+Result<HttpResponse> HttpClient::Impl::finish(CURLcode code, const std::string& url) {
+    long status = 0;
+    curl_easy_getinfo(easy.get(), CURLINFO_RESPONSE_CODE, &status);
+    response.status = static_cast<int>(status);
+    response.url = url;
+    curl_off_t retry_after_s = 0;
+    curl_easy_getinfo(easy.get(), CURLINFO_RETRY_AFTER, &retry_after_s);
+    if (retry_after_s > 0)
+        response.retry_after = std::chrono::seconds(retry_after_s);
+    if (code == CURLE_OK || (code == CURLE_WRITE_ERROR && has_enough))
+        return response;
+    const auto failed = [&](ErrorKind kind, std::string_view hint) {
+        return Error{kind, fmt::format("{}: {}", printable_url(url), in_lower_case(curl_easy_strerror(code))),
+                     std::string(hint)};
+    };
+    switch (code) {
+    case CURLE_ABORTED_BY_CALLBACK:
+        return Error{ErrorKind::cancelled, "the download was stopped", {}};
+    case CURLE_COULDNT_RESOLVE_HOST:
+    case CURLE_COULDNT_RESOLVE_PROXY:
+    case CURLE_COULDNT_CONNECT:
+    case CURLE_URL_MALFORMAT:
+        return failed(ErrorKind::not_found, "check the network, --hub, and the proxy in HTTPS_PROXY");
+    case CURLE_PEER_FAILED_VERIFICATION:
+    case CURLE_SSL_CACERT_BADFILE:
+    case CURLE_SSL_CONNECT_ERROR:
+        return failed(
+            ErrorKind::unsupported,
+            "install the certificates (the package ca-certificates), or name those of a private hub or "
+            "proxy in SSL_CERT_FILE");
+    default:
+        return failed(ErrorKind::io, "run the command again: it resumes");
+    }
+}
+
+Result<HttpResponse> HttpClient::Impl::get_once(const std::string& url) {
+    HeaderList headers;
+    prepare(url, headers);
+    response.status = 0;
+    response.retry_after.reset();
+    has_enough = false;
+    const CURLcode code = curl_easy_perform(easy.get());
+    curl_easy_setopt(easy.get(), CURLOPT_HTTPHEADER, nullptr); // `headers` ends here
+    return finish(code, url);
+}
+
+HttpClient::HttpClient(HttpSettings settings, StopPoll is_stopped) : impl_(std::make_unique<Impl>()) {
+    start_libcurl();
+    impl_->settings = std::move(settings);
+    impl_->is_stopped = std::move(is_stopped);
+    impl_->easy.reset(curl_easy_init());
+}
+HttpClient::HttpClient(HttpClient&&) noexcept = default;
+HttpClient& HttpClient::operator=(HttpClient&&) noexcept = default;
+HttpClient::~HttpClient() = default;
+
+Result<HttpResponse> HttpClient::get(const HttpRequest& request) {
+    if (impl_->easy == nullptr)
+        return Error{ErrorKind::out_of_memory, "libcurl did not start"};
+    if (origin_of(request.url).empty()) {
+        return invalid_argument(
+            fmt::format("{} is not an http or https address", gguf::backquoted(request.url)),
+            "write https://HOST/...");
+    }
+    impl_->request = &request;
+    impl_->response = {};
+    std::string url = request.url;
+    for (int redirects = 0;; ++redirects) {
+        ETNA_TRY(auto response, impl_->get_once(url));
+        if (!is_redirect(response.status))
+            return response;
+        if (redirects == redirects_max)
+            return redirect_refused(request.url,
+                                    fmt::format("it redirects more than {} times", redirects_max));
+        ETNA_TRY(url, redirect_target(url, std::string(response.header("location"))));
+    }
+}
+
+} // namespace etna::store

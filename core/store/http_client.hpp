@@ -1,0 +1,97 @@
+#pragma once
+
+#include "core/base/bytes.hpp"
+#include "core/base/result.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace etna::store {
+
+/// Returns whether the user asked to stop. Called often, from any thread of a download.
+using StopPoll = std::function<bool()>;
+
+/// How servers are reached. TLS certificates are always verified.
+struct HttpSettings {
+    std::string token;             ///< bearer token; empty: none
+    std::string token_origin;      ///< the token is sent to this origin only; see origin_of()
+    std::string http_proxy;        ///< for http addresses; empty: none
+    std::string https_proxy;       ///< for https addresses; empty: none
+    std::string no_proxy;          ///< hosts that are reached directly, separated by commas
+    std::filesystem::path ca_file; ///< certificates to trust, in PEM; empty: the system's
+    std::chrono::seconds connect_limit{20};
+    std::chrono::seconds stall_limit{30}; ///< without a byte
+};
+
+/// Bytes of a file: `begin` included, `end` not.
+struct ByteRange {
+    uint64_t begin = 0;
+    uint64_t end = 0;
+    bool operator==(const ByteRange&) const = default;
+};
+
+enum class BodyDemand : uint8_t { more, enough };
+
+struct HttpResponse;
+
+struct HttpRequest {
+    std::string url;
+    std::optional<ByteRange> range = {};
+    /// Receives the body of a 2xx response in pieces, after its status and headers; `enough` ends the
+    /// transfer without an error. May be absent.
+    std::function<BodyDemand(const HttpResponse& head, ByteView piece)> on_body = {};
+};
+
+struct HttpResponse {
+    int status = 0;
+    std::string url; ///< after redirects
+    /// Names in lower case. Those of the last response; `x-...` of earlier ones too: the hub describes a file
+    /// in the redirect to it.
+    std::map<std::string, std::string, std::less<>> headers;
+    std::optional<std::chrono::seconds> retry_after = {};
+
+    /// Returns the header's value; empty if it is absent.
+    [[nodiscard]] std::string_view header(std::string_view name) const;
+};
+
+/// "https://host:port" of an address, in lower case, without the port if it is the scheme's own; empty if the
+/// text is no http or https address.
+std::string origin_of(const std::string& url);
+
+/// Returns the address that a redirect leads to. Errors: unsupported (not http or https, from https to http,
+/// or no address).
+Result<std::string> redirect_target(const std::string& from, const std::string& location);
+
+/// Returns the address without its query, for messages: a signature in it is a secret.
+std::string printable_url(const std::string& url);
+
+/// Sends GET requests one at a time and follows redirects, up to redirects_max. Reuses connections. Source:
+/// libcurl. For one thread.
+class HttpClient {
+public:
+    static constexpr int redirects_max = 8;
+
+    explicit HttpClient(HttpSettings settings, StopPoll is_stopped = {});
+    HttpClient(HttpClient&&) noexcept;
+    HttpClient& operator=(HttpClient&&) noexcept;
+    ~HttpClient();
+
+    /// Blocks until the response is complete. A status of 400 or more is a response, not an error. Errors:
+    /// not_found (the host is unknown or does not answer), io (the connection broke, stalled, or the body is
+    /// shorter than announced), unsupported (a redirect that is refused, or an untrusted certificate),
+    /// cancelled.
+    Result<HttpResponse> get(const HttpRequest& request);
+
+private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+} // namespace etna::store
