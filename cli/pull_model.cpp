@@ -2,6 +2,7 @@
 
 #include "cli/terminal/printable.hpp"
 #include "core/base/bytes.hpp"
+#include "core/store/last_use.hpp"
 #include "core/store/missing_model.hpp"
 #include "core/store/model_name.hpp"
 
@@ -209,7 +210,9 @@ Result<std::filesystem::path> pull_model(const std::string& name, const PullSett
 Result<store::ModelSource> find_model(const std::string& name, const HubOptions& options,
                                       const Environment& environment, Diagnostics& diagnostics) {
     const std::filesystem::path folder = models_folder(environment.variables);
-    auto source = store::resolve(name, folder);
+    auto source = store::resolve(name, folder, foreign_folders(environment.variables));
+    if (source && !source->path.empty())
+        store::note_use(name, folder);
     if (source || source.error().kind != ErrorKind::not_found || !environment.is_interactive())
         return source;
     const auto parsed_name = store::parse_remote_name(name);

@@ -112,11 +112,11 @@ Result<std::vector<StoredFile>> ManifestReader::files(const Json& manifest) cons
         ETNA_TRY(StoredFile one, file(entry));
         files.push_back(std::move(one));
     }
-    const auto models = std::count_if(files.begin(), files.end(),
-                                      [](const StoredFile& one) { return one.role == FileRole::model; });
+    const auto weights = std::count_if(files.begin(), files.end(),
+                                       [](const StoredFile& one) { return one.role == FileRole::model; });
     const bool is_embedded =
         std::any_of(files.begin(), files.end(), [](const StoredFile& one) { return !one.embedded.empty(); });
-    if (models == 0 || (is_embedded && models > 1) || std::ssize(files) - models > 1)
+    if (weights == 0 || (is_embedded && weights > 1) || std::ssize(files) - weights > 1)
         return corrupt("files", "has no model, or more than one embedded model or template");
     return files;
 }

@@ -20,7 +20,7 @@ struct StoredFile {
     std::filesystem::path path = {}; ///< of a file outside the store, absolute; used in place
     std::string embedded = {};       ///< name of an embedded model
     uint64_t bytes = 0;
-    std::string file_name; ///< for people; without a folder
+    std::string file_name = {}; ///< for people; without a folder
     bool operator==(const StoredFile&) const = default;
 };
 
@@ -36,8 +36,8 @@ struct Manifest {
     std::string name;
     std::string source;            ///< the model that it was made from, as the user wrote it
     std::vector<StoredFile> files; ///< at least one model; the parts of a split model in order
-    std::vector<PresetOption> options;
-    std::string created; ///< date and time in UTC, for people: "2026-11-26T02:15:00Z"
+    std::vector<PresetOption> options = {};
+    std::string created = {}; ///< date and time in UTC, for people: "2026-11-26T02:15:00Z"
     bool operator==(const Manifest&) const = default;
 
     [[nodiscard]] uint64_t bytes() const; ///< of all files

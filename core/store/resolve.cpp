@@ -5,6 +5,7 @@
 #include "core/store/known_models.hpp"
 #include "core/store/missing_model.hpp"
 #include "core/store/model_name.hpp"
+#include "core/store/model_store.hpp"
 #include "core/store/near_names.hpp"
 #include "core/store/pull.hpp"
 
@@ -73,9 +74,52 @@ std::optional<Result<ModelSource>> resolve_remote(std::string_view model,
     return not_fetched(model);
 }
 
+/// Returns the source of a stored model. `name` is as the user wrote it.
+Result<ModelSource> source_of(const Manifest& manifest, const ModelStore& models) {
+    ModelSource source{.name = manifest.name, .path = {}, .bytes = {}, .options = manifest.options};
+    std::vector<std::filesystem::path> parts;
+    for (const StoredFile& file : manifest.files) {
+        if (!file.embedded.empty()) {
+            source.bytes = embedded_model(file.embedded)->bytes;
+            continue;
+        }
+        const std::filesystem::path path = models.path_of(file);
+        if (!is_there(path)) {
+            return Error{
+                ErrorKind::not_found,
+                fmt::format("the stored model {} needs {}, which is not there",
+                            gguf::backquoted(manifest.name), path.string()),
+                fmt::format("it was made from {}; make it again with `etna create`", manifest.source)};
+        }
+        if (file.role == FileRole::model) {
+            parts.push_back(path);
+        } else {
+            source.options.push_back({"chat-template", {path.string()}});
+        }
+    }
+    if (!parts.empty())
+        source.path = parts.front();
+    if (parts.size() > 1)
+        source.parts = std::move(parts);
+    return source;
+}
+
+/// Returns the model of another program; empty if there is none of that name.
+std::optional<ModelSource> resolve_foreign(std::string_view model, const ForeignFolders& folders) {
+    auto found = find_foreign(model, folders);
+    if (!found)
+        return std::nullopt;
+    ModelSource source{std::string(model), found->parts.front(), {}};
+    if (found->parts.size() > 1)
+        source.parts = std::move(found->parts);
+    return source;
+}
+
 Error name_not_found(std::string_view model, const std::filesystem::path& folder) {
-    const std::vector<std::string> installed = model_names(folder);
-    std::vector<std::string> known = installed;
+    std::vector<std::string> known = model_names(folder);
+    for (const Manifest& manifest : ModelStore(folder).list().manifests)
+        known.push_back(manifest.name);
+    std::sort(known.begin(), known.end());
     for (const EmbeddedModel& embedded : embedded_models()) {
         std::erase(known, embedded.name); // the name refers to the embedded model, not to such a file
         known.emplace_back(embedded.name);
@@ -122,7 +166,8 @@ std::vector<std::string> model_names(const std::filesystem::path& models_folder)
     return names;
 }
 
-Result<ModelSource> resolve(std::string_view model, const std::filesystem::path& models_folder) {
+Result<ModelSource> resolve(std::string_view model, const std::filesystem::path& models_folder,
+                            const ForeignFolders& foreign) {
     if (model.empty())
         return invalid_argument("the model's name is empty", "try `demo`");
     if (model.find('\0') != std::string_view::npos)
@@ -138,12 +183,23 @@ Result<ModelSource> resolve(std::string_view model, const std::filesystem::path&
             return ModelSource{std::string(model), path, {}};
         if (auto error = other_registry(model, models_folder))
             return std::move(*error);
-        if (auto fetched = resolve_remote(model, models_folder))
+        auto fetched = resolve_remote(model, models_folder);
+        if (fetched && fetched->has_value())
+            return std::move(*fetched);
+        if (auto found = resolve_foreign(model, foreign))
+            return std::move(*found);
+        if (fetched)
             return std::move(*fetched);
         return Error{ErrorKind::not_found, fmt::format("no such file: {}", model),
                      "check the path, or use `demo`, the model that is built in"};
     }
 
+    const ModelStore models(models_folder);
+    const auto manifest = models.find(model);
+    if (manifest)
+        return source_of(*manifest, models);
+    if (manifest.error().kind != ErrorKind::not_found)
+        return manifest.error();
     for (ModelFile& file : model_files(models_folder)) {
         if (file.name == model)
             return ModelSource{std::string(model), std::move(file.path), {}};
@@ -153,7 +209,12 @@ Result<ModelSource> resolve(std::string_view model, const std::filesystem::path&
         return ModelSource{std::string(model), path, {}};
     if (auto error = other_format(path))
         return std::move(*error);
-    if (auto fetched = resolve_remote(model, models_folder))
+    auto fetched = resolve_remote(model, models_folder);
+    if (fetched && fetched->has_value())
+        return std::move(*fetched);
+    if (auto found = resolve_foreign(model, foreign))
+        return std::move(*found);
+    if (fetched)
         return std::move(*fetched);
     return name_not_found(model, models_folder);
 }

@@ -53,7 +53,7 @@ std::string with(std::string text, const std::string& from, const std::string& t
     return text.replace(position, from.size(), to);
 }
 
-bool contains(const std::string& text, const std::string& part) {
+bool has_text(const std::string& text, const std::string& part) {
     return text.find(part) != std::string::npos;
 }
 
@@ -79,7 +79,7 @@ TEST_CASE("an existing name is refused, or replaced if that is asked") {
     manifest.options.clear();
     const auto refused = store.models.put(manifest, store::Existing::refuse);
     REQUIRE(!refused);
-    CHECK(contains(refused.error().hint, "etna rm tiny"));
+    CHECK(has_text(refused.error().hint, "etna rm tiny"));
     CHECK(store.models.find("tiny")->options.size() == 2);
     REQUIRE(store.models.put(manifest, store::Existing::replace));
     CHECK(store.models.find("tiny")->options.empty());
@@ -124,7 +124,7 @@ TEST_CASE("a damaged manifest can be removed, and keeps blobs until then") {
     const auto listed = store.models.list();
     CHECK(listed.manifests.size() == 1);
     REQUIRE(listed.damaged.size() == 1);
-    CHECK(contains(listed.damaged[0].message, "bad.json: the manifest is not a JSON object"));
+    CHECK(has_text(listed.damaged[0].message, "bad.json: the manifest is not a JSON object"));
     CHECK(store.models.remove("good")->shared_bytes == 7);
     CHECK(store.has_blob(sum));
     CHECK(store.models.remove("bad").has_value());
@@ -137,7 +137,7 @@ TEST_CASE("a manifest that is truncated anywhere, or longer than its bound, is r
     for (std::size_t size = 0; size + 2 < text.size(); ++size) // without the final brace and newline
         CHECK(store::parse_manifest(text.substr(0, size), "x").error().kind == ErrorKind::corrupt);
     const auto long_text = store::parse_manifest(text + std::string(store::manifest_bytes_max, ' '), "x");
-    CHECK(contains(long_text.error().message, "more than 1048576"));
+    CHECK(has_text(long_text.error().message, "more than 1048576"));
     const Store store;
     store.write_manifest("tiny", text + std::string(store::manifest_bytes_max, ' '));
     CHECK(store.models.find("tiny").error().kind == ErrorKind::corrupt);
@@ -151,23 +151,23 @@ TEST_CASE("a member of a manifest that is out of its bounds is named") {
         return manifest.error().message;
     };
     const std::string sum(64, 'a');
-    CHECK(contains(problem("\"tiny\"", "\"../tiny\""), "`name` is invalid"));
-    CHECK(contains(problem("\"tiny\"", "7"), "`name` is not text"));
-    CHECK(contains(problem("\"bytes\": 7", "\"bytes\": -7"), "`bytes` is not a whole number"));
-    CHECK(contains(problem("\"bytes\": 7", "\"bytes\": 18446744073709551615"), "`bytes` is more than"));
-    CHECK(contains(problem(sum, "../../etc/passwd"), "`sha256` is not 64 hexadecimal digits"));
-    CHECK(contains(problem("\"sha256\": \"" + sum + "\"", "\"path\": \"a/b\""),
+    CHECK(has_text(problem("\"tiny\"", "\"../tiny\""), "`name` is invalid"));
+    CHECK(has_text(problem("\"tiny\"", "7"), "`name` is not text"));
+    CHECK(has_text(problem("\"bytes\": 7", "\"bytes\": -7"), "`bytes` is not a whole number"));
+    CHECK(has_text(problem("\"bytes\": 7", "\"bytes\": 18446744073709551615"), "`bytes` is more than"));
+    CHECK(has_text(problem(sum, "../../etc/passwd"), "`sha256` is not 64 hexadecimal digits"));
+    CHECK(has_text(problem("\"sha256\": \"" + sum + "\"", "\"path\": \"a/b\""),
                    "`path` is not an absolute path"));
-    CHECK(contains(problem("\"sha256\": \"" + sum + "\",", ""), "exactly one of sha256, path and embedded"));
-    CHECK(contains(problem("\"sha256\": \"" + sum + "\"", "\"embedded\": \"x\""),
+    CHECK(has_text(problem("\"sha256\": \"" + sum + "\",", ""), "exactly one of sha256, path and embedded"));
+    CHECK(has_text(problem("\"sha256\": \"" + sum + "\"", "\"embedded\": \"x\""),
                    "`embedded` is not the name"));
-    CHECK(contains(problem("\"m.gguf\"", "\"../m.gguf\""), "`file_name` has a folder"));
-    CHECK(contains(problem("\"role\": \"model\"", "\"role\": \"x\""), "`role` is neither"));
-    CHECK(contains(problem("\"role\": \"model\"", "\"role\": \"template\""), "`files` has no model"));
-    CHECK(contains(problem("\"temp\"", "\"--temp=\""), "`options` has a member"));
-    CHECK(contains(problem("\"0.5\"", "0.5"), "`temp` is not text"));
-    CHECK(contains(problem("\"version\": 1", "\"version\": 2"), "of version 2"));
-    CHECK(contains(problem("\"b\\n\"", "\"b\\u0000\""), "`stop` is not text"));
+    CHECK(has_text(problem("\"m.gguf\"", "\"../m.gguf\""), "`file_name` has a folder"));
+    CHECK(has_text(problem("\"role\": \"model\"", "\"role\": \"x\""), "`role` is neither"));
+    CHECK(has_text(problem("\"role\": \"model\"", "\"role\": \"template\""), "`files` has no model"));
+    CHECK(has_text(problem("\"temp\"", "\"--temp=\""), "`options` has a member"));
+    CHECK(has_text(problem("\"0.5\"", "0.5"), "`temp` is not text"));
+    CHECK(has_text(problem("\"version\": 1", "\"version\": 2"), "of version 2"));
+    CHECK(has_text(problem("\"b\\n\"", "\"b\\u0000\""), "`stop` is not text"));
 }
 
 TEST_CASE("names that leave the folder, or are not valid on every system, are refused") {
@@ -186,7 +186,7 @@ TEST_CASE("names that leave the folder, or are not valid on every system, are re
 TEST_CASE("a manifest under another name is refused") {
     const Store store;
     store.write_manifest("other", store::manifest_text(manifest_of("tiny", std::string(64, 'a'), 7)));
-    CHECK(contains(store.models.find("other").error().message, "the manifest is of `tiny`"));
+    CHECK(has_text(store.models.find("other").error().message, "the manifest is of `tiny`"));
 }
 
 TEST_CASE("a folder that cannot be written is an error that says what to do") {
@@ -196,7 +196,7 @@ TEST_CASE("a folder that cannot be written is an error that says what to do") {
     const auto put = models.put(manifest_of("tiny", std::string(64, 'a'), 7), store::Existing::refuse);
     REQUIRE(!put);
     CHECK(put.error().kind == ErrorKind::io);
-    CHECK(contains(put.error().hint, "ETNA_MODELS"));
+    CHECK(has_text(put.error().hint, "ETNA_MODELS"));
     CHECK(models.list().manifests.empty());
 }
 
