@@ -114,7 +114,7 @@ constexpr int invalid = static_cast<int>(ErrorKind::invalid_argument);
 
 } // namespace
 
-TEST_CASE("schemas with exponential cost are refused quickly") {
+TEST_CASE("schemas with exponential cost are refused quickly", "[cost]") {
     check_bounds(compiled_schema,
                  R"({"allOf": [)" +
                      many(30,
@@ -158,7 +158,7 @@ TEST_CASE("schemas with exponential cost are refused quickly") {
         is_language); // a cycle is ignored
 }
 
-TEST_CASE("thousands of simultaneous choices are refused quickly") {
+TEST_CASE("thousands of simultaneous choices are refused quickly", "[cost]") {
     for (const int count : {999, 4000, 8000, 30'000}) {
         check_bounds(compiled_schema,
                      R"({"allOf": [)" +
@@ -183,7 +183,7 @@ TEST_CASE("thousands of simultaneous choices are refused quickly") {
                  not_supported);
 }
 
-TEST_CASE("the size of excluded lists is bounded") {
+TEST_CASE("the size of excluded lists is bounded", "[cost]") {
     const std::string numbers = many(10'000, [](int i) { return std::to_string(i); });
     const std::string schemas = many(10'000, [](int i) { return fmt::format(R"({{"const": {}}})", i); });
     check_bounds(compiled_schema, R"({"not": {"const": [)" + numbers + "]}}", not_supported);
@@ -192,7 +192,7 @@ TEST_CASE("the size of excluded lists is bounded") {
     check_bounds(compiled_schema, R"({"not": {"oneOf": [)" + schemas + "]}}", not_supported);
 }
 
-TEST_CASE("many schemas that exclude each other stay within the bounds") {
+TEST_CASE("many schemas that exclude each other stay within the bounds", "[cost]") {
     const auto tagged = [](int i, std::string_view type) {
         return fmt::format(R"({{{}"properties": {{"a": {{"const": "tag {}"}}}}, "required": ["a"]}})", type,
                            i);
@@ -207,7 +207,7 @@ TEST_CASE("many schemas that exclude each other stay within the bounds") {
         check_bounds(compiled_schema, R"({"oneOf": [)" + many(count, of_object) + "]}", not_supported);
 }
 
-TEST_CASE("large realistic schemas compile within the same bounds") {
+TEST_CASE("large realistic schemas compile within the same bounds", "[cost]") {
     check_bounds(compiled_schema,
                  R"({"type": "object", "properties": {)" +
                      many(1000,
@@ -230,7 +230,7 @@ TEST_CASE("large realistic schemas compile within the same bounds") {
                  is_language);
 }
 
-TEST_CASE("many strings are joined or excluded within the same bounds") {
+TEST_CASE("many strings are joined or excluded within the same bounds", "[cost]") {
     std::mt19937 random(7);
     const auto letters = [&](int count) {
         std::string text(static_cast<std::size_t>(count), ' ');
@@ -255,7 +255,7 @@ TEST_CASE("many strings are joined or excluded within the same bounds") {
                  not_supported);
 }
 
-TEST_CASE("slow patterns are refused within the same bounds") {
+TEST_CASE("slow patterns are refused within the same bounds", "[cost]") {
     for (const int length : {200, 1000, 1500}) {
         check_bounds(
             schema_in_budget,
@@ -274,7 +274,7 @@ TEST_CASE("slow patterns are refused within the same bounds") {
     }
 }
 
-TEST_CASE("patterns that exclude each other are refused within the same bounds") {
+TEST_CASE("patterns that exclude each other are refused within the same bounds", "[cost]") {
     for (const int count : {150, 300, 800}) {
         const auto pattern = [](int i) {
             return fmt::format(R"({{"type": "string", "pattern": "^b{}.*$"}})", i);
@@ -283,7 +283,7 @@ TEST_CASE("patterns that exclude each other are refused within the same bounds")
     }
 }
 
-TEST_CASE("the time to read a schema is linear in its size") {
+TEST_CASE("the time to read a schema is linear in its size", "[cost]") {
     const auto member = [](int i) { return fmt::format(R"("name{}": {{"type": "integer"}})", i); };
     check_bounds(schema_in_budget, R"({"properties": {)" + many(50'000, member) + "}}", not_supported);
     check_bounds(schema_in_budget,
@@ -307,7 +307,7 @@ TEST_CASE("the time to read a schema is linear in its size") {
         is_language);
 }
 
-TEST_CASE("hostile grammars are matched or refused within the same bounds") {
+TEST_CASE("hostile grammars are matched or refused within the same bounds", "[cost]") {
     const std::string long_text(500, 'a');
     check_bounds(gbnf, "root ::= (((\"a\"{1,900}){1,900}){1,900}){1,900}", is_language);
     check_bounds(gbnf, "root ::= (\"a\"* \"a\"*){900} | (\"a\"? \"a\"?){900} \"b\"", is_language, long_text);
@@ -316,7 +316,7 @@ TEST_CASE("hostile grammars are matched or refused within the same bounds") {
     check_bounds(gbnf, "root ::= root \"a\" | \"a\"", not_supported);
 }
 
-TEST_CASE("long chains of rules are read within the same bounds") {
+TEST_CASE("long chains of rules are read within the same bounds", "[cost]") {
     constexpr int count = 20'000;
     const auto chain = [&](std::string_view format, std::string_view last) {
         std::string rules = "root ::= r0\n";
@@ -345,7 +345,7 @@ TEST_CASE("long chains of rules are read within the same bounds") {
     check_bounds(lark, in_lark + fmt::format("r{}: \"b\"", count), is_language);
 }
 
-TEST_CASE("grammars in strings stay within the same bounds") {
+TEST_CASE("grammars in strings stay within the same bounds", "[cost]") {
     const std::string long_text(500, 'a');
     const std::string counted = "start: A~900\nA: B~900\nB: C~900\nC: \"a\"~900";
     const std::string ambiguous = "start: x*\nx: \"a\"* | \"a\" x? \"a\"*\n%ignore /a+/";
@@ -407,7 +407,7 @@ int walked(const std::string& grammar, int tokens_max, int* exhausted = nullptr)
 
 } // namespace
 
-TEST_CASE("a text that exhausts an ambiguous grammar costs less than a second with all its masks") {
+TEST_CASE("a text that exhausts an ambiguous grammar costs less than a second with all its masks", "[cost]") {
     for (const std::string_view letters : {"[a-z ]", "[a-z] | \" \""}) {
         const std::string grammar =
             fmt::format("root ::= s\ns ::= c | c s t | c t u\nt ::= c | c t s u | c u\n"
@@ -425,7 +425,7 @@ TEST_CASE("a text that exhausts an ambiguous grammar costs less than a second wi
     }
 }
 
-TEST_CASE("a hundred masks of thousands of alternative rules take less than a second") {
+TEST_CASE("a hundred masks of thousands of alternative rules take less than a second", "[cost]") {
     std::string grammar = "root ::= r0";
     for (int i = 1; i < 4000; ++i)
         grammar += fmt::format(" | r{}", i);

@@ -61,7 +61,7 @@ std::vector<Hostile> hostile_grammars() {
 
 } // namespace
 
-TEST_CASE("hostile grammars are matched or refused within a second, in short time slices") {
+TEST_CASE("hostile grammars are matched or refused within a second, in short time slices", "[cost]") {
     for (const Hostile& hostile : hostile_grammars()) {
         const Cost cost = cost_of([&] {
             GrammarCache grammars(some_words());
