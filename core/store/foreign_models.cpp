@@ -60,7 +60,7 @@ std::vector<fs::path> folders_in(const fs::path& folder) {
 struct LocalRepository {
     HubModel model; ///< without a quantisation
     fs::path folder;
-    ModelOwner owner = ModelOwner::etna;
+    ModelOwner owner = ModelOwner::hugging_face;
 };
 
 std::optional<FoundModel> found_in(const LocalRepository& repository, const std::vector<HubFile>& files,
@@ -128,23 +128,6 @@ std::vector<LocalRepository> cached_repositories(const fs::path& cache) {
     return repositories;
 }
 
-/// Returns the repositories from which pull() fetched: hf.co/USER/REPO[@REVISION].
-std::vector<LocalRepository> fetched_repositories(const fs::path& root) {
-    std::vector<LocalRepository> repositories;
-    for (const fs::path& user : folders_in(root / "hf.co")) {
-        for (const fs::path& folder : folders_in(user)) {
-            std::string name =
-                fmt::format("hf.co/{}/{}", user.filename().string(), folder.filename().string());
-            std::replace(name.begin(), name.end(), '~', '/'); // in a revision
-            const auto parsed = parse_model_name(name);
-            const auto* model = parsed ? std::get_if<HubModel>(&*parsed) : nullptr;
-            if (model != nullptr)
-                repositories.push_back({*model, folder, ModelOwner::etna});
-        }
-    }
-    return repositories;
-}
-
 /// llama.cpp's files: "USER_REPO_FILE.gguf" or any other.
 std::vector<HubFile> llama_files(const fs::path& folder) {
     std::vector<HubFile> files = files_below(folder);
@@ -182,30 +165,15 @@ std::optional<FoundModel> find_in_llama(const HubModel& model, const fs::path& f
     return found_in({model, folder, ModelOwner::llama_cpp}, files, model.quantisation);
 }
 
-/// Returns the blobs of the weights that an Ollama manifest names, as HEX.
+/// Reads a manifest of Ollama's; empty if it cannot be read.
 std::vector<std::string> weights_of(const fs::path& manifest) {
-    constexpr int depth_max = 8;
-    constexpr std::string_view digest_prefix = "sha256:";
-    std::vector<std::string> sums;
     const auto file = FileReader::open(manifest);
     if (!file || file->bytes() > ollama_manifest_bytes_max)
-        return sums;
+        return {};
     std::string text(file->bytes(), '\0');
     if (!file->read(0, std::as_writable_bytes(std::span(text))))
-        return sums;
-    const Json json = parse_json(text, depth_max);
-    const auto layers = json.is_object() ? json.find("layers") : json.end();
-    if (!json.is_object() || layers == json.end() || !layers->is_array())
-        return sums;
-    for (const Json& layer : *layers) {
-        if (!layer.is_object() || layer.value("mediaType", Json()) != "application/vnd.ollama.image.model")
-            continue;
-        const Json digest = layer.value("digest", Json());
-        const std::string sum = digest.is_string() ? digest.get<std::string>() : std::string();
-        if (sum.starts_with(digest_prefix) && is_sha256_hex(sum.substr(digest_prefix.size())))
-            sums.push_back(sum.substr(digest_prefix.size()));
-    }
-    return sums;
+        return {};
+    return parse_ollama_manifest(text);
 }
 
 /// Returns "NAME:TAG" as Ollama prints it, without the default registry and user; empty for another path.
@@ -277,8 +245,29 @@ std::optional<FoundModel> find_repository_file(const HubModel& model, const Fore
 } // namespace
 
 std::string_view to_string(ModelOwner owner) {
-    constexpr std::array<std::string_view, 4> names = {"etna", "Hugging Face", "llama.cpp", "Ollama"};
+    constexpr std::array<std::string_view, 3> names = {"Hugging Face", "llama.cpp", "Ollama"};
     return names[static_cast<std::size_t>(owner)];
+}
+
+std::vector<std::string> parse_ollama_manifest(std::string_view text) {
+    constexpr int depth_max = 8;
+    constexpr std::string_view digest_prefix = "sha256:";
+    std::vector<std::string> sums;
+    const Json json = parse_json(text, depth_max);
+    if (!json.is_object())
+        return sums;
+    const auto layers = json.find("layers");
+    if (layers == json.end() || !layers->is_array())
+        return sums;
+    for (const Json& layer : *layers) {
+        if (!layer.is_object() || layer.value("mediaType", Json()) != "application/vnd.ollama.image.model")
+            continue;
+        const Json digest = layer.value("digest", Json());
+        const std::string sum = digest.is_string() ? digest.get<std::string>() : std::string();
+        if (sum.starts_with(digest_prefix) && is_sha256_hex(sum.substr(digest_prefix.size())))
+            sums.push_back(sum.substr(digest_prefix.size()));
+    }
+    return sums;
 }
 
 std::vector<FoundModel> foreign_models(const ForeignFolders& folders) {
@@ -308,14 +297,6 @@ std::optional<FoundModel> find_foreign(std::string_view name, const ForeignFolde
             return std::move(model);
     }
     return std::nullopt;
-}
-
-std::vector<FoundModel> fetched_models(const fs::path& models_folder) {
-    std::vector<FoundModel> models;
-    for (const LocalRepository& repository : fetched_repositories(models_folder))
-        add_models(repository, models);
-    sort_by_name(models);
-    return models;
 }
 
 } // namespace etna::store

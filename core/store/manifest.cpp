@@ -3,7 +3,7 @@
 #include "core/base/json.hpp"
 #include "core/gguf/cursor.hpp"
 #include "core/store/embedded.hpp"
-#include "core/store/model_name.hpp"
+#include "core/store/http_client.hpp"
 #include "core/store/sha256.hpp"
 
 #include <algorithm>
@@ -32,7 +32,7 @@ public:
 
     [[nodiscard]] Error corrupt(std::string_view member, std::string_view problem) const {
         return {ErrorKind::corrupt, fmt::format("{}: `{}` {}", origin_, member, problem),
-                "remove the file, and make the model again with `etna create` or `etna cp`"};
+                "remove the file, and pull or create the model again"};
     }
 
     /// Returns the text of a member; empty if it is missing.
@@ -73,9 +73,9 @@ Status ManifestReader::check_location(const StoredFile& file) const {
         return corrupt("path", "is not an absolute path");
     if (!file.embedded.empty() && embedded_model(file.embedded) == nullptr)
         return corrupt("embedded", "is not the name of a model inside etna");
-    const bool is_plain = file.file_name.find_first_of("/\\") == std::string::npos && file.file_name != "." &&
-                          file.file_name != "..";
-    return is_plain ? Status() : corrupt("file_name", "has a folder");
+    if (!file.file_name.empty() && !check_relative_path(file.file_name))
+        return corrupt("file_name", "is not a path below its folder");
+    return {};
 }
 
 Result<StoredFile> ManifestReader::file(const Json& object) const {
@@ -191,6 +191,14 @@ std::string name_problem(std::string_view name) {
     return embedded_model(name) == nullptr ? "" : "is the name of a model inside etna";
 }
 
+/// Whether resolve() can find a manifest of this name.
+bool is_manifest_name(std::string_view name) {
+    if (check_stored_name(name))
+        return true;
+    const auto remote = parse_remote_name(name);
+    return remote && !name.empty() && stored_name(*remote) == name;
+}
+
 } // namespace
 
 uint64_t Manifest::bytes() const {
@@ -208,6 +216,13 @@ Status check_stored_name(std::string_view name) {
     return check_relative_path(file_name);
 }
 
+std::string stored_name(const ModelName& name) {
+    if (const auto* model = std::get_if<HubModel>(&name))
+        return to_string(*model);
+    const auto* url = std::get_if<UrlModel>(&name);
+    return url == nullptr ? std::string() : printable_url(url->url);
+}
+
 Result<Manifest> parse_manifest(std::string_view text, std::string_view origin) {
     const ManifestReader reader(origin);
     if (text.size() > manifest_bytes_max) {
@@ -217,7 +232,7 @@ Result<Manifest> parse_manifest(std::string_view text, std::string_view origin) 
     const Json json = parse_json(text, depth_max);
     if (!json.is_object()) {
         return Error{ErrorKind::corrupt, fmt::format("{}: the manifest is not a JSON object", origin),
-                     "remove the file, and make the model again with `etna create` or `etna cp`"};
+                     "remove the file, and pull or create the model again"};
     }
     const auto version = json.find("version");
     if (version == json.end() || !version->is_number_unsigned())
@@ -228,9 +243,9 @@ Result<Manifest> parse_manifest(std::string_view text, std::string_view origin) 
                            "use the etna that wrote it, or a later one");
     }
     Manifest manifest;
-    ETNA_TRY(manifest.name, reader.text(json, "name", stored_name_bytes_max));
-    if (const auto is_name = check_stored_name(manifest.name); !is_name)
-        return reader.corrupt("name", fmt::format("is invalid: {}", is_name.error().message));
+    ETNA_TRY(manifest.name, reader.text(json, "name", model_name_bytes_max));
+    if (!is_manifest_name(manifest.name))
+        return reader.corrupt("name", "is not the name of a stored model");
     ETNA_TRY(manifest.source, reader.text(json, "source", 4 * name_bytes_max));
     ETNA_TRY(manifest.files, reader.files(json));
     ETNA_TRY(manifest.options, reader.options(json));

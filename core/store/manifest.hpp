@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/base/result.hpp"
+#include "core/store/model_name.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -20,7 +21,7 @@ struct StoredFile {
     std::filesystem::path path = {}; ///< of a file outside the store, absolute; used in place
     std::string embedded = {};       ///< name of an embedded model
     uint64_t bytes = 0;
-    std::string file_name = {}; ///< for people; without a folder
+    std::string file_name = {}; ///< for people; of a repository's file, its path there
     bool operator==(const StoredFile&) const = default;
 };
 
@@ -34,7 +35,7 @@ struct PresetOption {
 /// What a stored name stands for.
 struct Manifest {
     std::string name;
-    std::string source;            ///< the model that it was made from, as the user wrote it
+    std::string source;            ///< the model that it was made from: a name or a path
     std::vector<StoredFile> files; ///< at least one model; the parts of a split model in order
     std::vector<PresetOption> options = {};
     std::string created = {}; ///< date and time in UTC, for people: "2026-11-26T02:15:00Z"
@@ -52,6 +53,10 @@ constexpr std::size_t stored_name_bytes_max = 96;
 /// invalid_argument (names the problem; also the name of an embedded model, a .gguf file, and a name that is
 /// a device on Windows).
 Status check_stored_name(std::string_view name);
+
+/// Returns the name under which a fetched model is stored: "hf.co/USER/REPO:QUANT@REVISION", or an address
+/// without its query. Empty for a LocalModel.
+std::string stored_name(const ModelName& name);
 
 /// Parses the JSON text of a manifest. Unknown members are ignored. `origin` identifies the text in errors.
 /// Errors: corrupt (no such JSON, or a member out of its bounds; each names the member), unsupported (of a

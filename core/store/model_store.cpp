@@ -3,18 +3,22 @@
 #include "core/base/file_reader.hpp"
 #include "core/base/whole_file.hpp"
 #include "core/gguf/cursor.hpp"
+#include "core/store/hub.hpp"
 #include "core/store/sha256.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <ctime>
+#include <span>
 #include <system_error>
 #include <utility>
 
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace etna::store {
@@ -51,18 +55,36 @@ Error no_such_manifest(std::string_view name) {
             "`etna list` shows the stored models"};
 }
 
-/// The path that the link names, without following further links.
-fs::path link_target(const fs::path& link) {
-    std::error_code failure;
-    const fs::path target = fs::read_symlink(link, failure);
-    return failure ? fs::path() : (link.parent_path() / target).lexically_normal();
+/// Returns the name with all but letters, digits and a few marks percent-encoded, so that it is one part of a
+/// path.
+std::string file_name_of(std::string_view name) {
+    std::string encoded;
+    for (const char c : name) {
+        const bool is_kept = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                             std::string_view("._-:@").find(c) != std::string_view::npos;
+        encoded += is_kept ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
+    }
+    return encoded;
 }
 
-/// Removes folders that are empty, from `folder` up to, but without, `root`.
-void remove_empty_folders(fs::path folder, const fs::path& root) {
-    std::error_code failure;
-    while (folder != root && !folder.lexically_relative(root).empty() && fs::remove(folder, failure))
-        folder = folder.parent_path();
+/// "2026-11-26T02:15:00Z".
+std::string now_text() {
+    const std::time_t now = std::time(nullptr);
+    std::tm utc{};
+    ::gmtime_r(&now, &utc);
+    std::array<char, 32> text{};
+    const std::size_t bytes = std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &utc);
+    return {text.data(), bytes};
+}
+
+/// Writes a file that other users may read too.
+Status write_shared(const fs::path& path, ByteView bytes) {
+    const std::array parts = {bytes};
+    if (const Status written = write_whole_file(path, parts); !written)
+        return cannot_write(written.error());
+    std::error_code ignored;
+    fs::permissions(path, fs::perms::group_read | fs::perms::others_read, fs::perm_options::add, ignored);
+    return {};
 }
 
 } // namespace
@@ -103,18 +125,13 @@ fs::path ModelStore::path_of(const StoredFile& file) const {
 }
 
 fs::path ModelStore::manifest_path(std::string_view name) const {
-    return root_ / "manifests" / fmt::format("{}{}", name, manifest_extension);
+    return root_ / "manifests" / fmt::format("{}{}", file_name_of(name), manifest_extension);
 }
 
-Result<Manifest> ModelStore::find(std::string_view name) const {
-    if (root_.empty() || !check_stored_name(name))
-        return no_such_manifest(name);
-    const fs::path path = manifest_path(name);
-    const auto text = read_manifest(path);
-    if (!text)
-        return text.error().kind == ErrorKind::not_found ? no_such_manifest(name) : text.error();
-    ETNA_TRY(Manifest manifest, parse_manifest(*text, path.string()));
-    if (manifest.name != name) {
+Result<Manifest> ModelStore::read(const fs::path& path) const {
+    ETNA_TRY(const std::string text, read_manifest(path));
+    ETNA_TRY(Manifest manifest, parse_manifest(text, path.string()));
+    if (manifest_path(manifest.name) != path) {
         return Error{ErrorKind::corrupt,
                      fmt::format("{}: the manifest is of {}", path.string(), gguf::backquoted(manifest.name)),
                      "rename the file, or remove it"};
@@ -122,89 +139,123 @@ Result<Manifest> ModelStore::find(std::string_view name) const {
     return manifest;
 }
 
+Result<Manifest> ModelStore::find_of_hub(const HubModel& model) const {
+    if (!model.quantisation.empty()) {
+        auto exact = read(manifest_path(to_string(model)));
+        if (exact || exact.error().kind != ErrorKind::not_found)
+            return exact;
+    }
+    std::vector<Manifest> manifests = list().manifests;
+    std::erase_if(manifests, [&](const Manifest& manifest) {
+        const auto name = parse_remote_name(manifest.name);
+        const auto* stored = name ? std::get_if<HubModel>(&*name) : nullptr;
+        return stored == nullptr || stored->user != model.user || stored->repository != model.repository ||
+               stored->revision != model.revision;
+    });
+    std::vector<HubFile> files;
+    for (const Manifest& manifest : manifests) {
+        for (const StoredFile& file : manifest.files)
+            files.push_back({file.file_name, file.bytes, file.sha256});
+    }
+    const auto chosen = choose_files(model, files);
+    const auto found = std::find_if(manifests.begin(), manifests.end(), [&](const Manifest& manifest) {
+        return chosen && manifest.files.front().file_name == chosen->parts.front().path;
+    });
+    if (found == manifests.end())
+        return no_such_manifest(to_string(model));
+    return std::move(*found);
+}
+
+Result<Manifest> ModelStore::find(std::string_view name) const {
+    if (root_.empty() || name.empty())
+        return no_such_manifest(name);
+    if (check_stored_name(name)) {
+        auto manifest = read(manifest_path(name));
+        if (manifest || manifest.error().kind != ErrorKind::not_found)
+            return manifest;
+    }
+    const auto remote = parse_remote_name(name);
+    if (!remote || std::holds_alternative<LocalModel>(*remote))
+        return no_such_manifest(name);
+    auto manifest = std::holds_alternative<HubModel>(*remote) ? find_of_hub(std::get<HubModel>(*remote))
+                                                              : read(manifest_path(stored_name(*remote)));
+    if (!manifest && manifest.error().kind == ErrorKind::not_found)
+        return no_such_manifest(name);
+    return manifest;
+}
+
 StoredManifests ModelStore::list() const {
     StoredManifests result;
-    std::vector<std::string> names;
     std::error_code failure;
     fs::directory_iterator entry(root_ / "manifests", failure);
     for (; !failure && entry != fs::directory_iterator(); entry.increment(failure)) {
-        if (entry->path().extension() == manifest_extension)
-            names.push_back(entry->path().stem().string());
-    }
-    std::sort(names.begin(), names.end());
-    for (const std::string& name : names) {
-        if (auto manifest = find(name)) {
+        if (entry->path().extension() != manifest_extension)
+            continue;
+        if (auto manifest = read(entry->path())) {
             result.manifests.push_back(std::move(*manifest));
         } else if (manifest.error().kind != ErrorKind::not_found) { // not removed meanwhile
             result.damaged.push_back(std::move(manifest).error());
         }
     }
+    std::ranges::sort(result.manifests, {}, &Manifest::name);
+    std::ranges::sort(result.damaged, {}, &Error::message);
     return result;
 }
 
 Status ModelStore::put(const Manifest& manifest, Existing existing) const {
-    ETNA_CHECK(check_stored_name(manifest.name));
+    Manifest dated = manifest;
+    if (dated.created.empty())
+        dated.created = now_text();
+    const std::string text = manifest_text(dated);
+    ETNA_CHECK(parse_manifest(text, manifest.name)); // what is written can be read
     ETNA_TRY(const StoreLock lock, StoreLock::take(root_));
-    std::error_code failure;
     const fs::path path = manifest_path(manifest.name);
-    if (existing == Existing::refuse && fs::exists(path, failure)) {
+    const auto before = read(path);
+    const bool is_there = before || before.error().kind != ErrorKind::not_found;
+    if (existing == Existing::refuse && is_there) {
         return invalid_argument(
             fmt::format("there is a stored model {} already", gguf::backquoted(manifest.name)),
             fmt::format("choose another name, or remove it with `etna rm {}`", manifest.name));
     }
-    for (const StoredFile& file : manifest.files) {
-        if (!file.sha256.empty() && !fs::is_regular_file(blob_path(file.sha256), failure)) {
+    const std::set<fs::path> blobs = blobs_of(manifest);
+    for (const fs::path& blob : blobs) {
+        std::error_code failure;
+        if (!fs::is_regular_file(blob, failure)) {
             return Error{ErrorKind::not_found,
-                         fmt::format("{}: its blob {} is not in the store", manifest.name,
-                                     blob_path(file.sha256).string()),
-                         "fetch the model again with `etna pull`"};
+                         fmt::format("{}: its blob {} is not in the store", manifest.name, blob.string()),
+                         "run the command again"};
         }
     }
-    const std::string text = manifest_text(manifest);
-    ETNA_CHECK(parse_manifest(text, manifest.name)); // what is written can be read
-    const std::array parts = {std::as_bytes(std::span(text))};
-    const Status written = write_whole_file(path, parts);
-    return written ? written : cannot_write(written.error());
+    ETNA_CHECK(write_shared(path, std::as_bytes(std::span(text))));
+    if (before)
+        ETNA_CHECK(remove_unused(blobs_of(*before)));
+    return {};
 }
 
 Result<std::string> ModelStore::add_blob(ByteView bytes) const {
     Sha256 sum;
     sum.add(bytes);
     std::string sha256 = sum.hex();
-    const std::array parts = {bytes};
-    const Status written = write_whole_file(blob_path(sha256), parts);
-    if (!written)
-        return cannot_write(written.error());
+    ETNA_CHECK(write_shared(blob_path(sha256), bytes));
     return sha256;
 }
 
-void for_each_link(const fs::path& root, const std::function<void(const fs::path&)>& visit) {
-    for (const char* folder : {"hf.co", "url"}) {
-        std::error_code failure;
-        fs::recursive_directory_iterator entry(root / folder, failure);
-        for (; !failure && entry != fs::recursive_directory_iterator(); entry.increment(failure)) {
-            std::error_code ignored;
-            if (!entry->is_directory(ignored))
-                visit(entry->path());
-        }
+std::set<fs::path> ModelStore::blobs_of(const Manifest& manifest) const {
+    std::set<fs::path> blobs;
+    for (const StoredFile& file : manifest.files) {
+        if (!file.sha256.empty())
+            blobs.insert(blob_path(file.sha256));
     }
-}
-
-std::set<fs::path> ModelStore::used_blobs(const std::vector<Manifest>& manifests) const {
-    std::set<fs::path> used;
-    for (const Manifest& manifest : manifests) {
-        for (const StoredFile& file : manifest.files) {
-            if (!file.sha256.empty())
-                used.insert(blob_path(file.sha256).lexically_normal());
-        }
-    }
-    for_each_link(root_, [&](const fs::path& link) { used.insert(link_target(link)); });
-    return used;
+    return blobs;
 }
 
 Result<Removal> ModelStore::remove_unused(const std::set<fs::path>& blobs) const {
     const StoredManifests stored = list();
-    const std::set<fs::path> used = stored.damaged.empty() ? used_blobs(stored.manifests) : blobs;
+    std::set<fs::path> used;
+    for (const Manifest& manifest : stored.manifests)
+        used.merge(blobs_of(manifest));
+    if (!stored.damaged.empty())
+        used = blobs;
     Removal removal;
     for (const fs::path& blob : blobs) {
         std::error_code failure;
@@ -224,47 +275,26 @@ Result<Removal> ModelStore::remove_unused(const std::set<fs::path>& blobs) const
 }
 
 Result<Removal> ModelStore::remove(std::string_view name) const {
-    ETNA_CHECK(check_stored_name(name));
-    std::error_code failure;
-    const fs::path path = manifest_path(name);
-    if (!fs::exists(path, failure))
-        return no_such_manifest(name);
+    if (const auto found = find(name); !found && found.error().kind == ErrorKind::not_found)
+        return found.error();
     ETNA_TRY(const StoreLock lock, StoreLock::take(root_));
     const auto manifest = find(name);
+    std::error_code failure;
+    const fs::path path = manifest_path(manifest ? manifest->name : name);
     if (!fs::remove(path, failure))
         return failure ? cannot_remove(path, failure) : no_such_manifest(name);
-    std::set<fs::path> blobs;
-    if (manifest) {
-        for (const StoredFile& file : manifest->files) {
-            if (!file.sha256.empty())
-                blobs.insert(blob_path(file.sha256).lexically_normal());
-        }
-    }
-    return remove_unused(blobs);
+    return manifest ? remove_unused(blobs_of(*manifest)) : Removal{};
 }
 
-Result<Removal> ModelStore::remove_links(std::span<const fs::path> links) const {
-    ETNA_TRY(const StoreLock lock, StoreLock::take(root_));
-    const fs::path blobs_folder = (root_ / "blobs").lexically_normal();
-    std::set<fs::path> blobs;
-    Removal removal;
-    for (const fs::path& link : links) {
-        const fs::path target = link_target(link);
-        std::error_code failure;
-        if (target.parent_path() == blobs_folder) {
-            blobs.insert(target);
-        } else if (const uint64_t bytes = fs::file_size(link, failure); target.empty() && !failure) {
-            removal.freed_bytes += bytes; // a file that the user put there
-        }
-        fs::remove(link, failure);
-        if (failure)
-            return cannot_remove(link, failure);
-        remove_empty_folders(link.parent_path(), root_);
-    }
-    ETNA_TRY(const Removal unused, remove_unused(blobs));
-    removal.freed_bytes += unused.freed_bytes;
-    removal.shared_bytes += unused.shared_bytes;
-    return removal;
+void ModelStore::note_use(const Manifest& manifest) const {
+    ::utimensat(AT_FDCWD, manifest_path(manifest.name).c_str(), nullptr, 0);
+}
+
+std::optional<int64_t> ModelStore::last_use_unix_s(const Manifest& manifest) const {
+    struct stat status{};
+    if (::stat(manifest_path(manifest.name).c_str(), &status) != 0)
+        return std::nullopt;
+    return status.st_mtim.tv_sec;
 }
 
 } // namespace etna::store

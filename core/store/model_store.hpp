@@ -6,9 +6,8 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <functional>
+#include <optional>
 #include <set>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -49,49 +48,51 @@ private:
 };
 
 /// The folder of models: `blobs/sha256-HEX` are bytes, `manifests/NAME.json` give them names and options.
-/// Links of fetched models (pull.hpp) share the blobs. Thread-safe, and safe with other processes.
+/// Thread-safe, and safe with other processes.
 class ModelStore {
 public:
-    /// The folder need not exist.
+    /// The folder need not exist. Empty: there is none, and nothing is found.
     explicit ModelStore(std::filesystem::path root) : root_(std::move(root)) {}
 
-    [[nodiscard]] const std::filesystem::path& root() const { return root_; }
     [[nodiscard]] std::filesystem::path blob_path(std::string_view sha256) const;
 
     /// The path of a file that is not embedded.
     [[nodiscard]] std::filesystem::path path_of(const StoredFile& file) const;
 
-    /// Reads a manifest. Errors: not_found, io, and those of parse_manifest().
+    /// Reads the manifest of a stored name, or of a remote model in any form that parse_remote_name() takes;
+    /// without a quantisation, the one that choose_files() takes of those stored. Errors: not_found, io, and
+    /// those of parse_manifest().
     [[nodiscard]] Result<Manifest> find(std::string_view name) const;
 
     /// Reads all manifests.
     [[nodiscard]] StoredManifests list() const;
 
-    /// Writes a manifest. Errors: invalid_argument (a name that exists or is not valid), not_found (a blob is
-    /// missing), io.
+    /// Writes a manifest, dated now if it has no date. Removes the blobs of a replaced manifest that nothing
+    /// uses. Errors: invalid_argument (a name that exists), not_found (a blob is missing), corrupt (a member
+    /// out of its bounds), io.
     [[nodiscard]] Status put(const Manifest& manifest, Existing existing) const;
 
     /// Stores bytes, and returns their sha256. Errors: io.
     [[nodiscard]] Result<std::string> add_blob(ByteView bytes) const;
 
-    /// Removes a manifest, and its blobs that no other manifest or link uses. A damaged manifest can be
-    /// removed; while there is one, no blob is, because it may use any. Errors: not_found, io.
+    /// Removes the manifest that find() finds, and its blobs that no other manifest uses. A damaged manifest
+    /// can be removed; while there is one, no blob is, because it may use any. Errors: not_found, io.
     [[nodiscard]] Result<Removal> remove(std::string_view name) const;
 
-    /// Removes links of fetched models in this folder, the folders that this leaves empty, and their blobs as
-    /// remove() does. Errors: io.
-    [[nodiscard]] Result<Removal> remove_links(std::span<const std::filesystem::path> links) const;
+    /// Records in the time of the manifest's file that the model is used now, if that can be written.
+    void note_use(const Manifest& manifest) const;
+
+    /// Seconds since 1970 of the last use, or of the creation; empty without the manifest.
+    [[nodiscard]] std::optional<int64_t> last_use_unix_s(const Manifest& manifest) const;
 
 private:
     [[nodiscard]] std::filesystem::path manifest_path(std::string_view name) const;
-    [[nodiscard]] std::set<std::filesystem::path> used_blobs(const std::vector<Manifest>& manifests) const;
+    [[nodiscard]] Result<Manifest> read(const std::filesystem::path& path) const;
+    [[nodiscard]] Result<Manifest> find_of_hub(const HubModel& model) const;
+    [[nodiscard]] std::set<std::filesystem::path> blobs_of(const Manifest& manifest) const;
     [[nodiscard]] Result<Removal> remove_unused(const std::set<std::filesystem::path>& blobs) const;
 
     std::filesystem::path root_;
 };
-
-/// Calls visit(path) for each link of a fetched model.
-void for_each_link(const std::filesystem::path& root,
-                   const std::function<void(const std::filesystem::path&)>& visit);
 
 } // namespace etna::store

@@ -60,23 +60,9 @@ void for_each_model(const std::filesystem::path& folder, Visit visit) {
     }
 }
 
-/// Returns the file of a remote model that was fetched, or the error that it was not; empty if the name is
-/// not remote.
-std::optional<Result<ModelSource>> resolve_remote(std::string_view model,
-                                                  const std::filesystem::path& folder) {
-    const auto name = parse_remote_name(model);
-    if (!name)
-        return name.error();
-    if (std::holds_alternative<LocalModel>(*name))
-        return std::nullopt;
-    if (auto path = find_pulled(*name, folder))
-        return ModelSource{std::string(model), std::move(*path), {}};
-    return not_fetched(model);
-}
-
-/// Returns the source of a stored model. `name` is as the user wrote it.
-Result<ModelSource> source_of(const Manifest& manifest, const ModelStore& models) {
-    ModelSource source{.name = manifest.name, .path = {}, .bytes = {}, .options = manifest.options};
+/// Returns the files of a stored model; `name` is as the user wrote it. Errors: not_found (a file is gone).
+Result<ModelSource> source_of(std::string_view name, const Manifest& manifest, const ModelStore& models) {
+    ModelSource source{.name = std::string(name), .path = {}, .bytes = {}, .options = manifest.options};
     std::vector<std::filesystem::path> parts;
     for (const StoredFile& file : manifest.files) {
         if (!file.embedded.empty()) {
@@ -85,11 +71,10 @@ Result<ModelSource> source_of(const Manifest& manifest, const ModelStore& models
         }
         const std::filesystem::path path = models.path_of(file);
         if (!is_there(path)) {
-            return Error{
-                ErrorKind::not_found,
-                fmt::format("the stored model {} needs {}, which is not there",
-                            gguf::backquoted(manifest.name), path.string()),
-                fmt::format("it was made from {}; make it again with `etna create`", manifest.source)};
+            return Error{ErrorKind::not_found,
+                         fmt::format("the stored model {} needs {}, which is not there",
+                                     gguf::backquoted(manifest.name), path.string()),
+                         fmt::format("it came from {}; pull or create it again", manifest.source)};
         }
         if (file.role == FileRole::model) {
             parts.push_back(path);
@@ -102,6 +87,18 @@ Result<ModelSource> source_of(const Manifest& manifest, const ModelStore& models
     if (parts.size() > 1)
         source.parts = std::move(parts);
     return source;
+}
+
+/// Returns the model of a manifest; empty if there is none of that name.
+std::optional<Result<ModelSource>> resolve_stored(std::string_view model,
+                                                  const std::filesystem::path& folder) {
+    const ModelStore models(folder);
+    const auto manifest = models.find(model);
+    if (manifest)
+        return source_of(model, *manifest, models);
+    if (manifest.error().kind != ErrorKind::not_found)
+        return manifest.error();
+    return std::nullopt;
 }
 
 /// Returns the model of another program; empty if there is none of that name.
@@ -143,6 +140,20 @@ Error name_not_found(std::string_view model, const std::filesystem::path& folder
             fmt::format("no model {}: no such file, and no {}", gguf::backquoted(model), tried), hint};
 }
 
+/// Returns the error for a name of nothing on this machine. `is_path`: it has a slash or ends in .gguf.
+Error not_found(std::string_view model, const std::filesystem::path& folder, bool is_path) {
+    const auto remote = parse_remote_name(model);
+    if (!remote)
+        return remote.error();
+    if (!std::holds_alternative<LocalModel>(*remote))
+        return not_fetched(model);
+    if (is_path) {
+        return {ErrorKind::not_found, fmt::format("no such file: {}", model),
+                "check the path, or use `demo`, the model that is built in"};
+    }
+    return name_not_found(model, folder);
+}
+
 } // namespace
 
 std::vector<ModelFile> model_files(const std::filesystem::path& models_folder) {
@@ -176,47 +187,31 @@ Result<ModelSource> resolve(std::string_view model, const std::filesystem::path&
         return ModelSource{std::string(model), {}, embedded->bytes};
 
     const std::filesystem::path path(model);
-    if (model.find('/') != std::string_view::npos || model.ends_with(extension)) {
+    const bool is_path = model.find('/') != std::string_view::npos || model.ends_with(extension);
+    if (is_path) {
         if (auto error = other_format(path))
             return std::move(*error);
         if (is_there(path))
             return ModelSource{std::string(model), path, {}};
         if (auto error = other_registry(model, models_folder))
             return std::move(*error);
-        auto fetched = resolve_remote(model, models_folder);
-        if (fetched && fetched->has_value())
-            return std::move(*fetched);
-        if (auto found = resolve_foreign(model, foreign))
-            return std::move(*found);
-        if (fetched)
-            return std::move(*fetched);
-        return Error{ErrorKind::not_found, fmt::format("no such file: {}", model),
-                     "check the path, or use `demo`, the model that is built in"};
     }
-
-    const ModelStore models(models_folder);
-    const auto manifest = models.find(model);
-    if (manifest)
-        return source_of(*manifest, models);
-    if (manifest.error().kind != ErrorKind::not_found)
-        return manifest.error();
-    for (ModelFile& file : model_files(models_folder)) {
-        if (file.name == model)
-            return ModelSource{std::string(model), std::move(file.path), {}};
+    if (auto stored = resolve_stored(model, models_folder))
+        return std::move(*stored);
+    if (!is_path) {
+        for (ModelFile& file : model_files(models_folder)) {
+            if (file.name == model)
+                return ModelSource{std::string(model), std::move(file.path), {}};
+        }
+        std::error_code ignored;
+        if (std::filesystem::is_regular_file(path, ignored))
+            return ModelSource{std::string(model), path, {}};
+        if (auto error = other_format(path))
+            return std::move(*error);
     }
-    std::error_code ignored;
-    if (std::filesystem::is_regular_file(path, ignored))
-        return ModelSource{std::string(model), path, {}};
-    if (auto error = other_format(path))
-        return std::move(*error);
-    auto fetched = resolve_remote(model, models_folder);
-    if (fetched && fetched->has_value())
-        return std::move(*fetched);
     if (auto found = resolve_foreign(model, foreign))
         return std::move(*found);
-    if (fetched)
-        return std::move(*fetched);
-    return name_not_found(model, models_folder);
+    return not_found(model, models_folder, is_path);
 }
 
 } // namespace etna::store

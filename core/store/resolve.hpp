@@ -23,13 +23,12 @@ struct ModelSource {
 };
 
 /// Resolves a MODEL argument to files or an embedded model. Embedded models go by their names. Anything with
-/// a slash, ending in .gguf, or naming an existing file is a path. Everything else is a name: of a manifest
-/// (model_store.hpp), `models_folder`/NAME.gguf, or the first part of a split model,
-/// `models_folder`/NAME-00001-of-0000N.gguf. A name of a remote model (model_name.hpp) that is neither is the
-/// file that pull() stored, and then a model of another program in `foreign`. An empty `models_folder` means
-/// none. Models are not opened. Errors: not_found (names the paths tried; the hint has
-/// near misses, a download source and the existing names), invalid_argument (empty; a folder, or weights in
-/// another format); those of parse_manifest().
+/// a slash, ending in .gguf, or naming an existing file is a path, if it exists. Everything else is a name,
+/// looked up in this order: a manifest (ModelStore::find()), `models_folder`/NAME.gguf or the first part of a
+/// split model, `models_folder`/NAME-00001-of-0000N.gguf, and a model of another program in `foreign`. An
+/// empty `models_folder` means none. Models are not opened. Errors: not_found (names the paths tried; the
+/// hint has near misses, a download source and the existing names, or the command that fetches the model),
+/// invalid_argument (empty; a folder, or weights in another format); those of parse_manifest().
 Result<ModelSource> resolve(std::string_view model, const std::filesystem::path& models_folder,
                             const ForeignFolders& foreign = {});
 

@@ -1,5 +1,4 @@
 #include "core/store/foreign_models.hpp"
-#include "core/store/last_use.hpp"
 #include "core/store/model_store.hpp"
 #include "core/store/resolve.hpp"
 #include "tests/support/catch.hpp"
@@ -135,24 +134,6 @@ TEST_CASE("hostile manifests and names of other programs are skipped") {
     CHECK(at.names().empty());
 }
 
-TEST_CASE("fetched models are listed by their names") {
-    const Folders at;
-    const auto file = at.add("models/hf.co/user/repo/a-Q8_0.gguf", "123");
-    at.add("models/hf.co/user/repo@v1/a-Q8_0.gguf");
-    at.add("models/hf.co/user/plain/model.gguf");
-    const auto models = store::fetched_models(at.path / "models");
-    std::vector<std::string> names;
-    for (const store::FoundModel& model : models) {
-        names.push_back(model.name);
-        CAPTURE(model.name);
-        CHECK(at.resolve(model.name)->path == model.parts.front());
-    }
-    CHECK(names == std::vector<std::string>{"hf.co/user/plain:model.gguf", "hf.co/user/repo:Q8_0",
-                                            "hf.co/user/repo:Q8_0@v1"});
-    CHECK(models[1].parts == std::vector{file});
-    CHECK(models[1].bytes == 3);
-}
-
 TEST_CASE("a stored name is its manifest's files and options") {
     const Folders at;
     const auto one = at.add("elsewhere/one.bin");
@@ -182,19 +163,4 @@ TEST_CASE("a stored name is its manifest's files and options") {
     REQUIRE(models.put({.name = "small", .source = "demo", .files = {{.embedded = "demo"}}},
                        store::Existing::refuse));
     CHECK(!at.resolve("small")->bytes.empty());
-}
-
-TEST_CASE("the last use of a name is recorded, that of a path is not") {
-    const Folders at;
-    const auto models = at.path / "models";
-    CHECK(!store::last_use_unix_s("hf.co/u/r:Q8_0", models));
-    store::note_use("hf.co/u/r:Q8_0", models);
-    CHECK(store::last_use_unix_s("hf.co/u/r:Q8_0", models).value() > 1'700'000'000);
-    CHECK(!store::last_use_unix_s("hf.co/u/r:Q4_0", models));
-    store::forget_use("hf.co/u/r:Q8_0", models);
-    CHECK(!store::last_use_unix_s("hf.co/u/r:Q8_0", models));
-    store::note_use("/tmp/x.gguf", models);
-    CHECK(!store::last_use_unix_s("/tmp/x.gguf", models));
-    store::note_use("name", at.path / "none");
-    CHECK(!std::filesystem::exists(at.path / "none"));
 }

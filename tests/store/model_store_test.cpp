@@ -2,14 +2,13 @@
 #include "core/store/sha256.hpp"
 #include "tests/support/catch.hpp"
 
-#include <algorithm>
+#include <chrono>
 #include <fstream>
 #include <span>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -93,27 +92,83 @@ TEST_CASE("a manifest without its blob is not written") {
     CHECK(store.models.list().manifests.empty());
 }
 
-TEST_CASE("a blob goes with the last manifest or link that uses it") {
+TEST_CASE("a blob goes with the last manifest that uses it") {
     const Store store;
     const std::string shared = store.add("shared");
-    const std::string linked = store.add("linked");
     REQUIRE(store.models.put(manifest_of("a", shared, 6), store::Existing::refuse));
     REQUIRE(store.models.put(manifest_of("b", shared, 6), store::Existing::refuse));
-    REQUIRE(store.models.put(manifest_of("c", linked, 6), store::Existing::refuse));
-    const auto link = store.path / "hf.co" / "user" / "repo" / "m.gguf";
-    std::filesystem::create_directories(link.parent_path());
-    std::filesystem::create_symlink("../../../blobs/sha256-" + linked, link);
-
     CHECK(store.models.remove("a")->shared_bytes == 6);
     CHECK(store.has_blob(shared));
     CHECK(store.models.remove("b")->freed_bytes == 6);
     CHECK(!store.has_blob(shared));
-    CHECK(store.models.remove("c")->shared_bytes == 6);
-    CHECK(store.has_blob(linked));
-    CHECK(store.models.remove_links(std::vector{link})->freed_bytes == 6);
-    CHECK(!store.has_blob(linked));
-    CHECK(!std::filesystem::exists(store.path / "hf.co"));
     CHECK(store.models.remove("a").error().kind == ErrorKind::not_found);
+}
+
+TEST_CASE("the blobs of a replaced manifest go with it, unless another uses them") {
+    const Store store;
+    const std::string before = store.add("before");
+    const std::string shared = store.add("shared");
+    const std::string after = store.add("after");
+    auto manifest = manifest_of("a", before, 6);
+    manifest.files.push_back({.sha256 = shared, .bytes = 6, .file_name = "n.gguf"});
+    REQUIRE(store.models.put(manifest, store::Existing::refuse));
+    REQUIRE(store.models.put(manifest_of("b", shared, 6), store::Existing::refuse));
+    REQUIRE(store.models.put(manifest_of("a", after, 5), store::Existing::replace));
+    CHECK(!store.has_blob(before));
+    CHECK(store.has_blob(shared));
+    CHECK(store.has_blob(after));
+}
+
+TEST_CASE("a fetched model is found by every form of its name") {
+    const Store store;
+    const std::string sum = store.add("weights");
+    const auto put = [&](const std::string& name, const std::string& file) {
+        auto manifest = manifest_of(name, sum, 7);
+        manifest.files[0].file_name = file;
+        REQUIRE(store.models.put(manifest, store::Existing::refuse));
+    };
+    put("hf.co/u/r:Q8_0", "sub/m-Q8_0.gguf");
+    put("hf.co/u/r:Q4_0", "m-Q4_0.gguf");
+    put("hf.co/u/r:Q6_K@refs/pr/1", "m-Q6_K.gguf");
+    put("hf.co/u/r:plain.gguf", "plain.gguf");
+    put("hf.co/Qwen/Qwen3-0.6B-GGUF:Q8_0", "Qwen3-0.6B-Q8_0.gguf");
+    put("https://host:8080/a/m.gguf", "m.gguf");
+    const auto found = [&](const std::string& name) {
+        const auto manifest = store.models.find(name);
+        CAPTURE(name);
+        REQUIRE(manifest.has_value());
+        return manifest->name;
+    };
+    CHECK(found("hf.co/u/r:Q8_0") == "hf.co/u/r:Q8_0");
+    CHECK(found("u/r:q8_0") == "hf.co/u/r:Q8_0");
+    CHECK(found("hf:u/r") == "hf.co/u/r:Q4_0"); // the nearest to Q4_K_M
+    CHECK(found("u/r@refs/pr/1") == "hf.co/u/r:Q6_K@refs/pr/1");
+    CHECK(found("u/r:plain.gguf") == "hf.co/u/r:plain.gguf");
+    CHECK(found("qwen3:0.6b") == "hf.co/Qwen/Qwen3-0.6B-GGUF:Q8_0");
+    CHECK(found("https://host:8080/a/m.gguf?signature=secret") == "https://host:8080/a/m.gguf");
+    for (const std::string name :
+         {"hf.co/u/r:Q2_K", "hf.co/u/r@v2", "hf.co/u/other", "hf.co/../x", "m.gguf"}) {
+        CAPTURE(name);
+        CHECK(store.models.find(name).error().kind == ErrorKind::not_found);
+    }
+    CHECK(store.models.list().manifests.size() == 6);
+    CHECK(store.models.remove("u/r:q8_0")->shared_bytes == 7);
+    CHECK(store.models.find("hf.co/u/r:Q8_0").error().kind == ErrorKind::not_found);
+}
+
+TEST_CASE("a manifest records its date and the last use") {
+    const Store store;
+    auto manifest = manifest_of("tiny", store.add("weights"), 7);
+    manifest.created.clear();
+    REQUIRE(store.models.put(manifest, store::Existing::refuse));
+    CHECK(store.models.find("tiny")->created.size() == std::string_view("2026-01-02T03:04:05Z").size());
+    const auto path = store.path / "manifests" / "tiny.json";
+    std::filesystem::last_write_time(path,
+                                     std::filesystem::file_time_type::clock::now() - std::chrono::hours(48));
+    const int64_t before = store.models.last_use_unix_s(manifest).value();
+    store.models.note_use(manifest);
+    CHECK(store.models.last_use_unix_s(manifest).value() - before >= 47 * 3600);
+    CHECK(!store.models.last_use_unix_s({.name = "none", .source = "", .files = {}}));
 }
 
 TEST_CASE("a damaged manifest can be removed, and keeps blobs until then") {
@@ -151,7 +206,9 @@ TEST_CASE("a member of a manifest that is out of its bounds is named") {
         return manifest.error().message;
     };
     const std::string sum(64, 'a');
-    CHECK(has_text(problem("\"tiny\"", "\"../tiny\""), "`name` is invalid"));
+    CHECK(has_text(problem("\"tiny\"", "\"../tiny\""), "`name` is not the name of a stored model"));
+    CHECK(has_text(problem("\"tiny\"", "\"hf.co/u/../r:Q8_0\""), "`name` is not the name of a stored model"));
+    CHECK(has_text(problem("\"tiny\"", "\"u/r:Q8_0\""), "`name` is not the name of a stored model"));
     CHECK(has_text(problem("\"tiny\"", "7"), "`name` is not text"));
     CHECK(has_text(problem("\"bytes\": 7", "\"bytes\": -7"), "`bytes` is not a whole number"));
     CHECK(has_text(problem("\"bytes\": 7", "\"bytes\": 18446744073709551615"), "`bytes` is more than"));
@@ -161,7 +218,7 @@ TEST_CASE("a member of a manifest that is out of its bounds is named") {
     CHECK(has_text(problem("\"sha256\": \"" + sum + "\",", ""), "exactly one of sha256, path and embedded"));
     CHECK(has_text(problem("\"sha256\": \"" + sum + "\"", "\"embedded\": \"x\""),
                    "`embedded` is not the name"));
-    CHECK(has_text(problem("\"m.gguf\"", "\"../m.gguf\""), "`file_name` has a folder"));
+    CHECK(has_text(problem("\"m.gguf\"", "\"../m.gguf\""), "`file_name` is not a path below"));
     CHECK(has_text(problem("\"role\": \"model\"", "\"role\": \"x\""), "`role` is neither"));
     CHECK(has_text(problem("\"role\": \"model\"", "\"role\": \"template\""), "`files` has no model"));
     CHECK(has_text(problem("\"temp\"", "\"--temp=\""), "`options` has a member"));
