@@ -32,11 +32,11 @@ ExitCode print(const Environment& environment, const std::string& text) {
 
 /// Returns the alternative to a command of Ollama's.
 std::string_view alternative_to(std::string_view command) {
-    if (command == "list" || command == "ls" || command == "rm" || command == "cp" || command == "create")
-        return "stored models are the files of $XDG_DATA_HOME/etna/models (~/.local/share/etna/models)";
+    if (command == "ls")
+        return "try `etna list`";
     if (command == "ps" || command == "stop")
         return "a model stays in memory only while an `etna run`, `etna chat` or `etna serve` uses it";
-    return command == "show" ? "`etna chat MODEL` has /show" : "";
+    return "";
 }
 
 Error unknown_command(const std::string& typed) {
@@ -70,7 +70,8 @@ bool is_help_requested(const TypedArguments& typed) {
     return typed.options.contains("help") || typed.options.contains("help-all");
 }
 
-/// Merges command line, environment and configuration file, in order of precedence.
+/// Merges command line, environment, configuration file, in order of
+/// precedence.
 Result<TypedArguments> all_arguments(const Command& command, std::span<const std::string> arguments,
                                      const Environment& environment) {
     ETNA_TRY(TypedArguments typed, parse(command, arguments));
@@ -105,9 +106,10 @@ ExitCode dispatch(const Command& command, std::span<const std::string> arguments
 } // namespace
 
 std::span<const Command> commands() {
-    static const std::array all = {run_spec(),      chat_spec(),   serve_spec(),        pull_spec(),
-                                   plan_spec(),     bench_spec(),  devices_spec(),      completion_spec(),
-                                   tokenize_spec(), render_spec(), generate_docs_spec()};
+    static const std::array all = {run_spec(),        chat_spec(),     serve_spec(),  pull_spec(),
+                                   list_spec(),       show_spec(),     plan_spec(),   rm_spec(),
+                                   cp_spec(),         verify_spec(),   bench_spec(),  devices_spec(),
+                                   completion_spec(), tokenize_spec(), render_spec(), generate_docs_spec()};
     return all;
 }
 

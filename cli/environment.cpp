@@ -20,12 +20,39 @@ std::filesystem::path etna_path(const Variables& variables, const char* name, co
     return {};
 }
 
+/// Returns the folder that a variable names; empty if it is not set.
+std::filesystem::path named_folder(const Variables& variables, const char* name) {
+    const auto found = variables.find(name);
+    return found == variables.end() ? std::filesystem::path() : std::filesystem::path(found->second);
+}
+
 } // namespace
 
 std::filesystem::path models_folder(const Variables& variables) {
     if (const auto found = variables.find("ETNA_MODELS"); found != variables.end() && !found->second.empty())
         return expand_home(found->second, variables);
     return etna_path(variables, "XDG_DATA_HOME", ".local/share", "etna/models");
+}
+
+store::ForeignFolders foreign_folders(const Variables& variables) {
+    std::filesystem::path hub = named_folder(variables, "HF_HUB_CACHE");
+    if (const auto home = named_folder(variables, "HF_HOME"); hub.empty() && !home.empty())
+        hub = home / "hub";
+    if (hub.empty())
+        hub = etna_path(variables, "XDG_CACHE_HOME", ".cache", "huggingface/hub");
+    std::filesystem::path llama = named_folder(variables, "LLAMA_CACHE");
+    if (llama.empty())
+        llama = etna_path(variables, "XDG_CACHE_HOME", ".cache", "llama.cpp");
+    std::vector<std::filesystem::path> ollama = {named_folder(variables, "OLLAMA_MODELS")};
+    if (ollama.front().empty())
+        ollama = {etna_path(variables, "", ".ollama", "models"), "/usr/share/ollama/.ollama/models"};
+    const auto without_unknown = [](std::vector<std::filesystem::path> folders) {
+        std::erase(folders, std::filesystem::path());
+        return folders;
+    };
+    return {.hugging_face = without_unknown({hub}),
+            .llama_cpp = without_unknown({llama}),
+            .ollama = without_unknown(ollama)};
 }
 
 std::filesystem::path cache_folder(const Variables& variables) {

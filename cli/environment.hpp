@@ -4,6 +4,7 @@
 #include "core/generate/model.hpp"
 #include "core/runtime/devices.hpp"
 #include "core/runtime/kernel_bench.hpp"
+#include "core/store/foreign_models.hpp"
 
 #include <cstdint>
 #include <filesystem>
@@ -83,6 +84,10 @@ ExitCode run(std::span<const std::string> arguments, const Environment& environm
 std::filesystem::path models_folder(const Variables& variables);
 std::filesystem::path cache_folder(const Variables& variables);
 std::filesystem::path config_file(const Variables& variables);
+
+/// Returns where other programs store models, by their own variables and defaults: $HF_HUB_CACHE, $HF_HOME,
+/// $LLAMA_CACHE and $OLLAMA_MODELS.
+store::ForeignFolders foreign_folders(const Variables& variables);
 
 /// $XDG_DATA_HOME/etna/responses.db; empty if the folder is unknown.
 std::filesystem::path responses_file(const Variables& variables);

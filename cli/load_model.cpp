@@ -109,7 +109,8 @@ Result<std::optional<store::ModelSource>> find_draft(const ModelOptions& options
                                                      const Environment& environment) {
     if (options.draft.empty())
         return std::optional<store::ModelSource>();
-    ETNA_TRY(auto source, store::resolve(options.draft, models_folder(environment.variables)));
+    ETNA_TRY(auto source, store::resolve(options.draft, models_folder(environment.variables),
+                                         foreign_folders(environment.variables)));
     return std::optional(std::move(source));
 }
 

@@ -4,6 +4,7 @@
 #include "core/base/bytes.hpp"
 #include "core/store/missing_model.hpp"
 #include "core/store/model_name.hpp"
+#include "core/store/model_store.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -15,13 +16,6 @@
 
 namespace etna::cli {
 namespace {
-
-std::string size_text(uint64_t bytes) {
-    const auto size = static_cast<double>(bytes);
-    if (bytes < gibibyte)
-        return fmt::format("{:.1f} MiB", size / static_cast<double>(mebibyte));
-    return fmt::format("{:.2f} GiB", size / static_cast<double>(gibibyte));
-}
 
 std::string duration_text(double seconds) {
     constexpr double shown_max_s = 100 * 3600.0 - 1;
@@ -183,8 +177,8 @@ Status check_space(const store::PullPlan& plan, const std::filesystem::path& fol
 
 } // namespace
 
-Result<std::filesystem::path> pull_model(const std::string& name, const PullSettings& settings,
-                                         const Environment& environment, Diagnostics& diagnostics) {
+Result<store::Manifest> pull_model(const std::string& name, const PullSettings& settings,
+                                   const Environment& environment, Diagnostics& diagnostics) {
     ETNA_TRY(const auto parsed_name, store::parse_remote_name(name));
     if (settings.hub.network == Network::unused) {
         Error error = store::not_fetched(name);
@@ -209,7 +203,10 @@ Result<std::filesystem::path> pull_model(const std::string& name, const PullSett
 Result<store::ModelSource> find_model(const std::string& name, const HubOptions& options,
                                       const Environment& environment, Diagnostics& diagnostics) {
     const std::filesystem::path folder = models_folder(environment.variables);
-    auto source = store::resolve(name, folder);
+    const store::ModelStore models(folder);
+    auto source = store::resolve(name, folder, foreign_folders(environment.variables));
+    if (const auto manifest = models.find(name); source && manifest)
+        models.note_use(*manifest);
     if (source || source.error().kind != ErrorKind::not_found || !environment.is_interactive())
         return source;
     const auto parsed_name = store::parse_remote_name(name);
@@ -218,8 +215,9 @@ Result<store::ModelSource> find_model(const std::string& name, const HubOptions&
         return source;
     PullSettings settings;
     settings.hub = options;
-    ETNA_TRY(const auto path, pull_model(name, settings, environment, diagnostics));
-    return store::ModelSource{name, path, {}};
+    if (const auto pulled = pull_model(name, settings, environment, diagnostics); !pulled)
+        return pulled.error();
+    return store::resolve(name, folder);
 }
 
 } // namespace etna::cli

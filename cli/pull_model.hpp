@@ -8,7 +8,6 @@
 #include "core/store/resolve.hpp"
 
 #include <cstdint>
-#include <filesystem>
 #include <string>
 
 namespace etna::cli {
@@ -26,11 +25,11 @@ struct PullSettings {
 };
 
 /// Fetches a model into the folder of models, with a progress bar on a terminal and plain lines otherwise.
-/// Returns the path of its first file. Blocks; SIGINT and SIGTERM stop it. Errors: those of store::plan_pull
+/// Blocks; SIGINT and SIGTERM stop it. Errors: those of store::plan_pull
 /// and store::pull; cancelled (stopped, or not agreed to), invalid_argument (no folder; HF_TOKEN is no
 /// token), not_found (offline).
-Result<std::filesystem::path> pull_model(const std::string& name, const PullSettings& settings,
-                                         const Environment& environment, Diagnostics& diagnostics);
+Result<store::Manifest> pull_model(const std::string& name, const PullSettings& settings,
+                                   const Environment& environment, Diagnostics& diagnostics);
 
 /// As store::resolve(); a remote model that is not stored is fetched if the user agrees at a terminal.
 /// Blocks. Errors: those of store::resolve and pull_model.

@@ -11,7 +11,6 @@
 #include "cli/terminal/diagnostics.hpp"
 #include "core/base/bytes.hpp"
 #include "core/base/json.hpp"
-#include "core/gguf/file.hpp"
 #include "core/store/resolve.hpp"
 
 #include <algorithm>
@@ -185,10 +184,10 @@ struct LoadedBench {
 
 Result<LoadedBench> load_bench(const BenchOptions& options, const Environment& environment) {
     const BenchPlan& plan = options.plan;
-    ETNA_TRY(const auto source, store::resolve(options.model, models_folder(environment.variables)));
+    ETNA_TRY(const auto source, store::resolve(options.model, models_folder(environment.variables),
+                                               foreign_folders(environment.variables)));
     const auto start = BenchClock::now();
-    ETNA_TRY(const gguf::File file, source.path.empty() ? gguf::File::parse(source.bytes, source.name)
-                                                        : gguf::File::open(source.path));
+    ETNA_TRY(const gguf::File file, generate::open_file(source));
     runtime::ExecutorOptions executor;
     executor.context_tokens = plan.context_tokens();
     executor.sequences_max = *std::max_element(plan.batches.begin(), plan.batches.end());

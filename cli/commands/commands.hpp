@@ -25,6 +25,11 @@ Command completion_spec();
 Command tokenize_spec();
 Command render_spec();
 Command pull_spec();
+Command list_spec();
+Command show_spec();
+Command rm_spec();
+Command cp_spec();
+Command verify_spec();
 Command generate_docs_spec(); ///< hidden: prints the man pages
 
 } // namespace etna::cli

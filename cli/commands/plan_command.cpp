@@ -178,7 +178,8 @@ Result<PlanOptions> validate_plan(const Command& command, const TypedArguments& 
 }
 
 Result<PlanReport> make_report(const PlanOptions& options, const Environment& environment) {
-    ETNA_TRY(const auto source, store::resolve(options.model, models_folder(environment.variables)));
+    ETNA_TRY(const auto source, store::resolve(options.model, models_folder(environment.variables),
+                                               foreign_folders(environment.variables)));
     ETNA_TRY(const gguf::File file, generate::open_file(source));
     ETNA_TRY(const DeviceReport device, chosen_device(options.executor.device, environment));
     ETNA_TRY(MemoryForecast forecast, runtime::forecast_memory(file, device, options.executor));

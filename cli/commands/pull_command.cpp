@@ -5,6 +5,7 @@
 #include "cli/options/option_values.hpp"
 #include "cli/pull_model.hpp"
 #include "cli/terminal/diagnostics.hpp"
+#include "core/store/model_store.hpp"
 
 #include <array>
 #include <string>
@@ -85,18 +86,21 @@ ExitCode pull_command(const PullCommandOptions& options, const Environment& envi
     const bool asks = options.consent == DownloadConsent::ask && environment.is_interactive();
     settings.consent = asks ? DownloadConsent::ask : DownloadConsent::given;
     const EndSignal end_signal = environment.watch_end_signals();
-    const auto path = pull_model(options.model, settings, environment, diagnostics);
-    if (!path) {
-        diagnostics.error(path.error());
-        const bool is_stopped = path.error().kind == ErrorKind::cancelled && !path.error().hint.empty();
+    const auto manifest = pull_model(options.model, settings, environment, diagnostics);
+    if (!manifest) {
+        diagnostics.error(manifest.error());
+        const bool is_stopped =
+            manifest.error().kind == ErrorKind::cancelled && !manifest.error().hint.empty();
         return is_stopped ? exit_code_for_signal(end_signal()) : ExitCode::failed;
     }
     Output output(environment.output);
-    if (output.write(path->string() + "\n") == OutputState::failed) {
+    const store::ModelStore models(models_folder(environment.variables));
+    if (output.write(models.path_of(manifest->files.front()).string() + "\n") == OutputState::failed) {
         diagnostics.error(output.error());
         return ExitCode::failed;
     }
-    diagnostics.note(fmt::format("stored; run it with `etna run {} \"Hello\"`", options.model));
+    diagnostics.note(
+        fmt::format("stored as {}; run it with `etna run {} \"Hello\"`", manifest->name, options.model));
     return ExitCode::done;
 }
 
@@ -109,8 +113,8 @@ Command pull_spec() {
         .summary = "download a model",
         .description =
             "Downloads a model in GGUF into $ETNA_MODELS, or $XDG_DATA_HOME/etna/models, and prints the path "
-            "of "
-            "its file. Without a quantisation it takes Q4_K_M, else the nearest that the repository has. The "
+            "of its first file. Without a quantisation it takes Q4_K_M, else the nearest that the repository "
+            "has. The "
             "parts of a split model come together.\n\n"
             "A file gets its name when its sha256 is checked; nothing unfinished is ever run. After a break "
             "of "

@@ -115,8 +115,7 @@ Result<Renderer> open(const RenderOptions& options, const std::string& request,
     if (options.model.empty())
         return open_without_model(options);
     ETNA_TRY(const auto source, find_model(options.model, options.hub, environment, diagnostics));
-    ETNA_TRY(const gguf::File file, source.path.empty() ? gguf::File::parse(source.bytes, source.name)
-                                                        : gguf::File::open(source.path));
+    ETNA_TRY(const gguf::File file, generate::open_file(source));
     ETNA_TRY(auto tokenizer, text::Tokenizer::create(file));
     ETNA_TRY(const auto choice, read_chat_template(options.chat_template));
     ETNA_TRY(const auto formats, generate::ChatFormats::read(file, tokenizer, choice));

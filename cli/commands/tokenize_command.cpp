@@ -78,8 +78,7 @@ using Ids = std::vector<TokenId>;
 Result<text::Tokenizer> open_tokenizer(const TokenizeOptions& options, const Environment& environment,
                                        Diagnostics& diagnostics) {
     ETNA_TRY(const auto source, find_model(options.model, options.hub, environment, diagnostics));
-    ETNA_TRY(const gguf::File file, source.path.empty() ? gguf::File::parse(source.bytes, source.name)
-                                                        : gguf::File::open(source.path));
+    ETNA_TRY(const gguf::File file, generate::open_file(source));
     return text::Tokenizer::create(file);
 }
 

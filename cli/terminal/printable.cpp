@@ -1,6 +1,9 @@
 #include "cli/terminal/printable.hpp"
 
+#include "core/base/bytes.hpp"
 #include "core/base/utf8.hpp"
+
+#include <algorithm>
 
 #include <fmt/format.h>
 
@@ -71,6 +74,36 @@ std::string shell_quoted(std::string_view text) {
 std::string backquoted(std::string_view text) {
     constexpr std::size_t quoted_bytes_max = 100;
     return fmt::format("`{}`", cut(text, quoted_bytes_max));
+}
+
+std::string size_text(uint64_t bytes) {
+    const auto size = static_cast<double>(bytes);
+    if (bytes < gibibyte)
+        return fmt::format("{:.1f} MiB", size / static_cast<double>(mebibyte));
+    return fmt::format("{:.2f} GiB", size / static_cast<double>(gibibyte));
+}
+
+std::string table_text(const std::vector<std::vector<std::string>>& rows,
+                       std::initializer_list<std::size_t> right_aligned) {
+    std::vector<std::size_t> widths;
+    for (const auto& row : rows) {
+        widths.resize(std::max(widths.size(), row.size()));
+        for (std::size_t i = 0; i < row.size(); ++i)
+            widths[i] = std::max(widths[i], row[i].size());
+    }
+    std::string text;
+    for (const auto& row : rows) {
+        std::string line;
+        for (std::size_t i = 0; i < row.size(); ++i) {
+            const bool is_right = std::ranges::find(right_aligned, i) != right_aligned.end();
+            line += i == 0 ? "" : "  ";
+            line += is_right ? fmt::format("{:>{}}", row[i], widths[i])
+                             : fmt::format("{:<{}}", row[i], widths[i]);
+        }
+        line.resize(line.find_last_not_of(' ') + 1);
+        text += line + "\n";
+    }
+    return text;
 }
 
 } // namespace etna::cli

@@ -1,8 +1,11 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace etna::cli {
 
@@ -26,5 +29,13 @@ std::string shell_quoted(std::string_view text);
 /// Returns `text` in backquotes for a message, cut at 100 bytes, because names from users and files may have
 /// any length.
 std::string backquoted(std::string_view text);
+
+/// Returns "12.0 MiB", or GiB from 1 GiB on.
+std::string size_text(uint64_t bytes);
+
+/// Returns lines of columns that are as wide as their longest cell, with two spaces between them. Numbers of
+/// `right_aligned` columns end together.
+std::string table_text(const std::vector<std::vector<std::string>>& rows,
+                       std::initializer_list<std::size_t> right_aligned = {});
 
 } // namespace etna::cli

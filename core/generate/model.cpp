@@ -57,7 +57,7 @@ Result<runtime::LoadedExecutor> load_draft(const store::ModelSource* draft, cons
 Result<gguf::File> open_file(const store::ModelSource& source) {
     if (source.path.empty())
         return gguf::File::parse(source.bytes, source.name);
-    return gguf::File::open(source.path);
+    return source.parts.empty() ? gguf::File::open(source.path) : gguf::File::open(source.parts);
 }
 
 uint64_t trained_context(const gguf::File& file) {

@@ -82,32 +82,41 @@ Result<OpenParts> read_single(const std::filesystem::path& path) {
     return result;
 }
 
-Result<FileReader> open_part(const SplitName& name, uint32_t number) {
-    auto file = FileReader::open(name.path(number));
+/// Opens part `index`, from 0.
+Result<FileReader> open_part(std::span<const std::filesystem::path> paths, std::size_t index) {
+    auto file = FileReader::open(paths[index]);
     if (!file && file.error().kind == ErrorKind::not_found) {
         return Error{
             ErrorKind::not_found,
-            fmt::format("{}: part {} of {} is missing", name.path(number).string(), number, name.count),
+            fmt::format("{}: part {} of {} is missing", paths[index].string(), index + 1, paths.size()),
             "all parts of a split model must lie in one folder"};
     }
     return file;
 }
 
-Result<OpenParts> read_split(const SplitName& name) {
+Result<OpenParts> read_parts(std::span<const std::filesystem::path> paths) {
+    std::vector<FileReader> files; // all are opened before the first is read
+    for (std::size_t i = 0; i < paths.size(); ++i) {
+        ETNA_TRY(auto file, open_part(paths, i));
+        files.push_back(std::move(file));
+    }
+    OpenParts result;
+    for (std::size_t i = 0; i < paths.size(); ++i)
+        ETNA_CHECK(result.add(std::move(files[i]), paths[i], static_cast<uint32_t>(i)));
+    ETNA_CHECK(check_parts_agree(paths, result.parts));
+    return result;
+}
+
+/// Returns the paths of all parts. Errors: unsupported (too many).
+Result<std::vector<std::filesystem::path>> paths_of(const SplitName& name) {
+    std::vector<std::filesystem::path> paths;
     if (name.count > max_parts) {
         return unsupported(fmt::format("{}: has {} parts; at most {} can be read",
                                        name.path(name.number).string(), name.count, max_parts));
     }
-    std::vector<FileReader> files; // all are opened before the first is read
-    for (uint32_t number = 1; number <= name.count; ++number) {
-        ETNA_TRY(auto file, open_part(name, number));
-        files.push_back(std::move(file));
-    }
-    OpenParts result;
     for (uint32_t number = 1; number <= name.count; ++number)
-        ETNA_CHECK(result.add(std::move(files[number - 1]), name.path(number), number - 1));
-    ETNA_CHECK(check_parts_agree(name, result.parts));
-    return result;
+        paths.push_back(name.path(number));
+    return paths;
 }
 
 } // namespace
@@ -133,12 +142,21 @@ Status File::Impl::adopt(std::vector<Part> parts) {
 }
 
 Result<File> File::open(const std::filesystem::path& path) {
-    return without_exceptions(path.string(), [&]() -> Result<File> {
-        const auto split = parse_split_name(path);
-        const bool several = split && split->count > 1;
-        ETNA_TRY(auto read, several ? read_split(*split) : read_single(path));
+    const auto split = parse_split_name(path);
+    if (!split || split->count <= 1)
+        return open(std::span(&path, 1));
+    ETNA_TRY(const auto paths, paths_of(*split));
+    return open(paths);
+}
+
+Result<File> File::open(std::span<const std::filesystem::path> parts) {
+    if (parts.empty() || parts.size() > max_parts)
+        return invalid_argument(
+            fmt::format("a model of {} files; 1 to {} can be read", parts.size(), max_parts));
+    return without_exceptions(parts.front().string(), [&]() -> Result<File> {
+        ETNA_TRY(auto read, parts.size() > 1 ? read_parts(parts) : read_single(parts.front()));
         auto impl = std::make_unique<Impl>();
-        impl->name = several ? split->path(1).string() : path.string();
+        impl->name = parts.front().string();
         impl->files = std::move(read.files);
         impl->prefixes = std::move(read.prefixes);
         ETNA_CHECK(impl->adopt(std::move(read.parts)));

@@ -40,6 +40,10 @@ public:
     /// type); each names the file and the problem.
     static Result<File> open(const std::filesystem::path& path);
 
+    /// Opens and validates a model whose parts are these files, in order: for files without the names of
+    /// parts. One file is a model that is not split. Blocks. Errors: as above; invalid_argument (no part).
+    static Result<File> open(std::span<const std::filesystem::path> parts);
+
     /// The same over bytes in memory, which must outlive the File. `name` identifies the file in errors.
     static Result<File> parse(ByteView bytes, std::string name);
 

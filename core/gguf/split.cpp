@@ -77,13 +77,12 @@ Status check_not_split(const Metadata& metadata, std::string_view file_name) {
         fmt::format("name the parts NAME-00001-of-{:05}.gguf and so on, in one folder", *count));
 }
 
-Status check_parts_agree(const SplitName& name, std::span<const Part> parts) {
+Status check_parts_agree(std::span<const std::filesystem::path> paths, std::span<const Part> parts) {
     for (uint32_t i = 0; i < parts.size(); ++i) {
-        const std::string file_name = name.path(i + 1).string();
-        ETNA_CHECK(check_value(parts[i].metadata, number_key, i, file_name));
-        ETNA_CHECK(check_value(parts[i].metadata, count_key, name.count, file_name));
+        ETNA_CHECK(check_value(parts[i].metadata, number_key, i, paths[i].string()));
+        ETNA_CHECK(check_value(parts[i].metadata, count_key, parts.size(), paths[i].string()));
     }
-    const std::string first_name = name.path(1).string();
+    const std::string first_name = paths.front().string();
     const auto claimed = parts[0].metadata.unsigned_integer(tensor_count_key);
     if (!claimed) {
         return Error{ErrorKind::corrupt, fmt::format("{}: `{}` is missing", first_name, tensor_count_key),
@@ -91,7 +90,7 @@ Status check_parts_agree(const SplitName& name, std::span<const Part> parts) {
     }
     uint64_t tensors = 0;
     for (uint32_t i = 0; i < parts.size(); ++i) {
-        ETNA_CHECK(check_value(parts[i].metadata, tensor_count_key, *claimed, name.path(i + 1).string()));
+        ETNA_CHECK(check_value(parts[i].metadata, tensor_count_key, *claimed, paths[i].string()));
         tensors += parts[i].tensors.size();
     }
     if (tensors != *claimed) {

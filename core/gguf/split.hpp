@@ -28,7 +28,7 @@ std::optional<SplitName> parse_split_name(const std::filesystem::path& path);
 Status check_not_split(const Metadata& metadata, std::string_view file_name);
 
 /// Checks each part's index (split.no), and that all parts agree on the number of parts (split.count) and
-/// tensors (split.tensors.count). `parts[i]` was read from `name.path(i + 1)`.
-Status check_parts_agree(const SplitName& name, std::span<const Part> parts);
+/// tensors (split.tensors.count). `parts[i]` was read from `paths[i]`; there is at least one.
+Status check_parts_agree(std::span<const std::filesystem::path> paths, std::span<const Part> parts);
 
 } // namespace etna::gguf

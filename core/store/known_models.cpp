@@ -6,7 +6,7 @@
 namespace etna::store {
 namespace {
 
-constexpr std::array models{
+constexpr std::array table{
     KnownModel{"deepseek-r1:1.5b", "bartowski", "DeepSeek-R1-Distill-Qwen-1.5B-GGUF", "Q4_K_M"},
     KnownModel{"gemma2:2b", "bartowski", "gemma-2-2b-it-GGUF", "Q4_K_M"},
     KnownModel{"gemma3:270m", "ggml-org", "gemma-3-270m-it-GGUF", "Q8_0"},
@@ -48,15 +48,15 @@ char to_lower(char c) {
 } // namespace
 
 std::span<const KnownModel> known_models() {
-    return models;
+    return table;
 }
 
 const KnownModel* known_model(std::string_view name) {
-    const auto* const found = std::find_if(models.begin(), models.end(), [&](const KnownModel& model) {
+    const auto* const found = std::find_if(table.begin(), table.end(), [&](const KnownModel& model) {
         return std::equal(model.name.begin(), model.name.end(), name.begin(), name.end(),
-                          [](char known, char typed) { return known == to_lower(typed); });
+                          [](char lower, char typed) { return lower == to_lower(typed); });
     });
-    return found == models.end() ? nullptr : found;
+    return found == table.end() ? nullptr : found;
 }
 
 } // namespace etna::store

@@ -2,6 +2,7 @@
 
 #include "core/base/file_reader.hpp"
 #include "core/gguf/cursor.hpp"
+#include "core/store/model_store.hpp"
 #include "core/store/sha256.hpp"
 
 #include <algorithm>
@@ -18,28 +19,6 @@ namespace etna::store {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// Folder of the links to a repository's files.
-fs::path repository_folder(const HubModel& model, const fs::path& folder) {
-    std::string name = model.repository;
-    if (!model.revision.empty()) {
-        std::string revision = model.revision;
-        std::replace(revision.begin(), revision.end(), '/', '~'); // no revision has one
-        name += "@" + revision;
-    }
-    return folder / "hf.co" / model.user / name;
-}
-
-fs::path url_link(const UrlModel& model, const fs::path& folder) {
-    Sha256 sum; // of the complete address: two queries may give two files
-    sum.add(std::as_bytes(std::span(model.url)));
-    constexpr std::size_t digits = 16;
-    return folder / "url" / sum.hex().substr(0, digits) / model.file_name;
-}
-
-fs::path blob_path(const fs::path& folder, const std::string& sha256) {
-    return folder / "blobs" / ("sha256-" + sha256);
-}
 
 /// Bytes of a file that have space on the disk.
 uint64_t allocated_bytes(const fs::path& path) {
@@ -91,6 +70,17 @@ Status check_remote(const HubFile& listed, const RemoteFile& remote, const std::
                  "the repository may have changed just now: run the command again; otherwise check --hub"};
 }
 
+/// Returns the model with the chosen quantisation, or with the file's path if that does not tell the files
+/// apart.
+HubModel named_model(const HubModel& model, const ModelFiles& chosen, std::span<const HubFile> listing) {
+    HubModel named = model;
+    named.quantisation = chosen.quantisation;
+    const auto again = choose_files(named, listing);
+    if (chosen.quantisation.empty() || !again || again->parts != chosen.parts)
+        named.quantisation = chosen.parts.front().path;
+    return named;
+}
+
 Result<PullPlan> plan_hub_pull(const HubModel& model, const PullOptions& options, Hub& remote_hub) {
     ETNA_TRY(const auto listing, remote_hub.list(model));
     ETNA_TRY(auto chosen, choose_files(model, listing));
@@ -98,15 +88,16 @@ Result<PullPlan> plan_hub_pull(const HubModel& model, const PullOptions& options
     plan.note = std::move(chosen.note);
     plan.projectors = std::move(chosen.projectors);
     plan.drafts = std::move(chosen.drafts);
-    HubModel named = model;
-    if (named.quantisation.empty())
-        named.quantisation = chosen.quantisation;
+    HubModel named = named_model(model, chosen, listing);
     plan.name = to_string(named);
     const HubFile& first = chosen.parts.front();
     const std::string first_url = remote_hub.file_url(model, model.revision, first.path);
     ETNA_TRY(const RemoteFile remote, remote_hub.inspect(first_url));
     ETNA_CHECK(check_remote(first, remote, first_url));
-    const std::string& revision = is_commit(remote.revision) ? remote.revision : model.revision;
+    if (is_commit(remote.revision))
+        named.revision = remote.revision;
+    plan.source = to_string(named);
+    const ModelStore models(options.folder);
     for (const HubFile& part : chosen.parts) {
         const std::string sum = part.sha256.empty() && chosen.parts.size() == 1 ? remote.sha256 : part.sha256;
         if (sum.empty()) {
@@ -114,64 +105,52 @@ Result<PullPlan> plan_hub_pull(const HubModel& model, const PullOptions& options
                          fmt::format("{}: the hub gives no sha256 of the file", printable_url(first_url)),
                          "download it with another program, and give its path"};
         }
-        plan.files.push_back({.download = {.url = remote_hub.file_url(model, revision, part.path),
+        plan.files.push_back({.download = {.url = remote_hub.file_url(model, named.revision, part.path),
                                            .bytes = part.bytes,
                                            .sha256 = sum,
                                            .entity = {},
                                            .has_ranges = remote.has_ranges,
-                                           .destination = blob_path(options.folder, sum)},
-                              .link = repository_folder(model, options.folder) / part.path});
+                                           .destination = models.blob_path(sum)},
+                              .path = part.path});
     }
     return plan;
 }
 
+/// The name of a file whose sum is not known before it is complete.
+std::string unnamed_blob(const UrlModel& model) {
+    constexpr std::size_t digits = 16;
+    Sha256 sum; // of the complete address: two queries may give two files
+    sum.add(std::as_bytes(std::span(model.url)));
+    return "url-" + sum.hex().substr(0, digits);
+}
+
 Result<PullPlan> plan_url_pull(const UrlModel& model, const PullOptions& options, Hub& remote_hub) {
     ETNA_TRY(const RemoteFile remote, remote_hub.inspect(model.url));
-    const fs::path link = url_link(model, options.folder);
-    const std::string blob = "url-" + link.parent_path().filename().string();
     PullPlan plan;
-    plan.name = model.url;
+    plan.name = stored_name(model);
+    plan.source = plan.name;
     plan.files.push_back(
         {.download = {.url = model.url,
                       .bytes = remote.bytes,
                       .sha256 = remote.sha256,
                       .entity = remote.entity,
                       .has_ranges = remote.has_ranges && !(remote.entity.empty() && remote.sha256.empty()),
-                      .destination = remote.sha256.empty() ? options.folder / "blobs" / blob
-                                                           : blob_path(options.folder, remote.sha256)},
-         .link = link});
+                      .destination = remote.sha256.empty()
+                                         ? options.folder / "blobs" / unnamed_blob(model)
+                                         : ModelStore(options.folder).blob_path(remote.sha256)},
+         .path = model.file_name});
     return plan;
 }
 
-/// Makes `link` lead to `blob`, replacing an older link.
-Status make_link(const fs::path& link, const fs::path& blob) {
+/// Gives a blob without a known sum its final name.
+Status name_by_sum(const fs::path& blob, const fs::path& name) {
     std::error_code failure;
-    fs::create_directories(link.parent_path(), failure);
-    const fs::path target = fs::relative(blob.parent_path(), link.parent_path(), failure) / blob.filename();
-    const fs::path temporary = fs::path(link) += fmt::format(".{}.tmp", ::getpid());
-    fs::remove(temporary, failure);
-    if (!failure)
-        fs::create_symlink(target, temporary, failure);
-    if (!failure)
-        fs::rename(temporary, link, failure);
-    if (failure) {
-        return Error{ErrorKind::io,
-                     fmt::format("cannot make the link {}: {}", link.string(), failure.message()),
-                     "make the folder writable, and run the command again"};
-    }
-    return {};
-}
-
-/// Gives a blob without a known sum its final name. Returns its path.
-Result<fs::path> named_by_sum(const PullFile& file, const DownloadReport& report, const fs::path& folder) {
-    fs::path blob = blob_path(folder, report.sha256);
-    if (blob == file.download.destination)
-        return blob;
-    std::error_code failure;
-    fs::rename(file.download.destination, blob, failure);
-    if (failure)
-        return Error{ErrorKind::io, fmt::format("cannot name {}: {}", blob.string(), failure.message()), {}};
-    return blob;
+    if (blob != name)
+        fs::rename(blob, name, failure);
+    return failure ? Status(Error{ErrorKind::io,
+                                  fmt::format("cannot name {}: {}", name.string(), failure.message()),
+                                  "make the folder writable, and run the command again"})
+                   : Status();
 }
 
 Status check_is_gguf(const fs::path& path, const std::string& url) {
@@ -183,18 +162,6 @@ Status check_is_gguf(const fs::path& path, const std::string& url) {
         return {};
     return Error{ErrorKind::corrupt, fmt::format("{}: the file is not GGUF", printable_url(url)),
                  "check the address: a page about a file is not the file"};
-}
-
-/// The folder's files as a listing; a link whose bytes are gone does not count.
-std::vector<HubFile> linked_files(const fs::path& folder) {
-    std::vector<HubFile> files;
-    std::error_code failure;
-    fs::recursive_directory_iterator entry(folder, failure);
-    for (; !failure && entry != fs::recursive_directory_iterator(); entry.increment(failure)) {
-        if (is_file(entry->path()))
-            files.push_back({entry->path().lexically_relative(folder).string(), 0, {}});
-    }
-    return files;
 }
 
 } // namespace
@@ -215,9 +182,10 @@ Result<PullPlan> plan_pull(const ModelName& name, const PullOptions& options) {
     return plan;
 }
 
-Result<fs::path> pull(const PullPlan& plan, const PullOptions& options,
+Result<Manifest> pull(const PullPlan& plan, const PullOptions& options,
                       const std::function<void(const PullProgress&)>& on_progress) {
-    std::vector<fs::path> blobs;
+    const ModelStore models(options.folder);
+    Manifest manifest = {.name = plan.name, .source = plan.source, .files = {}};
     for (std::size_t i = 0; i < plan.files.size(); ++i) {
         DownloadOptions download_options = options.download;
         download_options.on_progress = [&](const DownloadProgress& progress) {
@@ -231,44 +199,26 @@ Result<fs::path> pull(const PullPlan& plan, const PullOptions& options,
             fs::remove(file.download.destination, ignored);
             return is_gguf.error();
         }
-        ETNA_TRY(auto blob, named_by_sum(file, report, options.folder));
-        blobs.push_back(std::move(blob));
+        ETNA_CHECK(name_by_sum(file.download.destination, models.blob_path(report.sha256)));
+        manifest.files.push_back(
+            {.sha256 = report.sha256, .bytes = file.download.bytes, .file_name = file.path});
     }
-    for (std::size_t i = 0; i < plan.files.size(); ++i) // all parts, or none
-        ETNA_CHECK(make_link(plan.files[i].link, blobs[i]));
-    return plan.files.front().link;
+    ETNA_CHECK(models.put(manifest, Existing::replace));
+    return manifest;
 }
 
 std::string by_hand_hint(const ModelName& name, const fs::path& folder) {
-    if (const auto* url = std::get_if<UrlModel>(&name)) {
-        return fmt::format(
-            "without a network, get {} on another machine, put it into {} and name it without .gguf",
-            printable_url(url->url), folder.string());
-    }
+    const std::string place =
+        fmt::format("on another machine, put it into {} and name it without .gguf", folder.string());
+    if (const auto* url = std::get_if<UrlModel>(&name))
+        return fmt::format("without a network, get {} {}", printable_url(url->url), place);
     const auto* model = std::get_if<HubModel>(&name);
     if (model == nullptr)
         return {};
     const std::string_view wanted = model->quantisation.empty() ? default_quantisation : model->quantisation;
-    return fmt::format(
-        "without a network, get the .gguf file with {} in its name from {}/{}/{}/tree/{} on another "
-        "machine, and put it into {}",
-        wanted, public_hub, model->user, model->repository,
-        model->revision.empty() ? "main" : model->revision, repository_folder(*model, folder).string());
-}
-
-std::optional<fs::path> find_pulled(const ModelName& name, const fs::path& folder) {
-    if (folder.empty())
-        return std::nullopt;
-    if (const auto* url = std::get_if<UrlModel>(&name)) {
-        fs::path link = url_link(*url, folder);
-        return is_file(link) ? std::optional(std::move(link)) : std::nullopt;
-    }
-    const auto* model = std::get_if<HubModel>(&name);
-    if (model == nullptr)
-        return std::nullopt;
-    const fs::path links = repository_folder(*model, folder);
-    const auto chosen = choose_files(*model, linked_files(links));
-    return chosen ? std::optional(links / chosen->parts.front().path) : std::nullopt;
+    return fmt::format("without a network, get the .gguf file with {} in its name from {}/{}/{}/tree/{} {}",
+                       wanted, public_hub, model->user, model->repository,
+                       model->revision.empty() ? "main" : model->revision, place);
 }
 
 } // namespace etna::store

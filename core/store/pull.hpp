@@ -3,30 +3,27 @@
 #include "core/base/result.hpp"
 #include "core/store/download.hpp"
 #include "core/store/hub.hpp"
+#include "core/store/manifest.hpp"
 #include "core/store/model_name.hpp"
 
 #include <cstdint>
 #include <filesystem>
 #include <functional>
-#include <optional>
 #include <string>
 #include <vector>
 
 namespace etna::store {
 
-// Fetched models in the folder of models. A file's bytes are `blobs/sha256-HEX`; its name is a relative link
-// to them: `hf.co/USER/REPO[@REVISION]/PATH`, or `url/HOST/PATH` for an address. So a name appears only after
-// its bytes are checked, two names may share bytes, and the tree can be read with `ls`.
-
-/// A file of a model, and the link that names it.
+/// A file of a model, and its path in the repository.
 struct PullFile {
     DownloadRequest download;
-    std::filesystem::path link;
+    std::string path;
 };
 
 /// What a pull fetches.
 struct PullPlan {
-    std::string name; ///< accepted by every command: "hf.co/USER/REPO:Q8_0"
+    std::string name;   ///< of the manifest; see stored_name()
+    std::string source; ///< with the commit, if the hub gives it
     std::vector<PullFile> files;
     std::string note;                    ///< see ModelFiles
     std::vector<std::string> projectors; ///< see ModelFiles
@@ -52,17 +49,14 @@ struct PullProgress {
 /// Errors: those of Hub and choose_files().
 Result<PullPlan> plan_pull(const ModelName& name, const PullOptions& options);
 
-/// Fetches and names the files of the plan that are not there. Returns the path of the first one. Blocks;
-/// `on_progress` is called on this thread and may be absent. Errors: those of download().
-Result<std::filesystem::path> pull(const PullPlan& plan, const PullOptions& options,
-                                   const std::function<void(const PullProgress&)>& on_progress);
+/// Fetches the files of the plan that are not there into the folder of models, and puts their manifest.
+/// Blocks; `on_progress` is called on this thread and may be absent. Errors: those of download() and
+/// ModelStore::put(); corrupt (not a GGUF file).
+Result<Manifest> pull(const PullPlan& plan, const PullOptions& options,
+                      const std::function<void(const PullProgress&)>& on_progress);
 
 /// Returns how to get the model on a machine with a network, and the place of its file here; empty for a
 /// LocalModel. A clause.
 std::string by_hand_hint(const ModelName& name, const std::filesystem::path& folder);
-
-/// Returns the path of the first file of a model that was fetched under this name; empty if there is none.
-/// Without a quantisation, the one that choose_files() would take. Reads folders only.
-std::optional<std::filesystem::path> find_pulled(const ModelName& name, const std::filesystem::path& folder);
 
 } // namespace etna::store

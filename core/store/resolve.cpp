@@ -5,6 +5,7 @@
 #include "core/store/known_models.hpp"
 #include "core/store/missing_model.hpp"
 #include "core/store/model_name.hpp"
+#include "core/store/model_store.hpp"
 #include "core/store/near_names.hpp"
 #include "core/store/pull.hpp"
 
@@ -59,23 +60,63 @@ void for_each_model(const std::filesystem::path& folder, Visit visit) {
     }
 }
 
-/// Returns the file of a remote model that was fetched, or the error that it was not; empty if the name is
-/// not remote.
-std::optional<Result<ModelSource>> resolve_remote(std::string_view model,
+/// Returns the files of a stored model; `name` is as the user wrote it. Errors: not_found (a file is gone).
+Result<ModelSource> source_of(std::string_view name, const Manifest& manifest, const ModelStore& models) {
+    ModelSource source{.name = std::string(name), .path = {}, .bytes = {}, .options = manifest.options};
+    std::vector<std::filesystem::path> parts;
+    for (const StoredFile& file : manifest.files) {
+        if (!file.embedded.empty()) {
+            source.bytes = embedded_model(file.embedded)->bytes;
+            continue;
+        }
+        const std::filesystem::path path = models.path_of(file);
+        if (!is_there(path)) {
+            return Error{ErrorKind::not_found,
+                         fmt::format("the stored model {} needs {}, which is not there",
+                                     gguf::backquoted(manifest.name), path.string()),
+                         fmt::format("it came from {}; pull or create it again", manifest.source)};
+        }
+        if (file.role == FileRole::model) {
+            parts.push_back(path);
+        } else {
+            source.options.push_back({"chat-template", {path.string()}});
+        }
+    }
+    if (!parts.empty())
+        source.path = parts.front();
+    if (parts.size() > 1)
+        source.parts = std::move(parts);
+    return source;
+}
+
+/// Returns the model of a manifest; empty if there is none of that name.
+std::optional<Result<ModelSource>> resolve_stored(std::string_view model,
                                                   const std::filesystem::path& folder) {
-    const auto name = parse_remote_name(model);
-    if (!name)
-        return name.error();
-    if (std::holds_alternative<LocalModel>(*name))
+    const ModelStore models(folder);
+    const auto manifest = models.find(model);
+    if (manifest)
+        return source_of(model, *manifest, models);
+    if (manifest.error().kind != ErrorKind::not_found)
+        return manifest.error();
+    return std::nullopt;
+}
+
+/// Returns the model of another program; empty if there is none of that name.
+std::optional<ModelSource> resolve_foreign(std::string_view model, const ForeignFolders& folders) {
+    auto found = find_foreign(model, folders);
+    if (!found)
         return std::nullopt;
-    if (auto path = find_pulled(*name, folder))
-        return ModelSource{std::string(model), std::move(*path), {}};
-    return not_fetched(model);
+    ModelSource source{std::string(model), found->parts.front(), {}};
+    if (found->parts.size() > 1)
+        source.parts = std::move(found->parts);
+    return source;
 }
 
 Error name_not_found(std::string_view model, const std::filesystem::path& folder) {
-    const std::vector<std::string> installed = model_names(folder);
-    std::vector<std::string> known = installed;
+    std::vector<std::string> known = model_names(folder);
+    for (const Manifest& manifest : ModelStore(folder).list().manifests)
+        known.push_back(manifest.name);
+    std::sort(known.begin(), known.end());
     for (const EmbeddedModel& embedded : embedded_models()) {
         std::erase(known, embedded.name); // the name refers to the embedded model, not to such a file
         known.emplace_back(embedded.name);
@@ -97,6 +138,20 @@ Error name_not_found(std::string_view model, const std::filesystem::path& folder
                                   : (folder / fmt::format("{}{}", model, extension)).string();
     return {ErrorKind::not_found,
             fmt::format("no model {}: no such file, and no {}", gguf::backquoted(model), tried), hint};
+}
+
+/// Returns the error for a name of nothing on this machine. `is_path`: it has a slash or ends in .gguf.
+Error not_found(std::string_view model, const std::filesystem::path& folder, bool is_path) {
+    const auto remote = parse_remote_name(model);
+    if (!remote)
+        return remote.error();
+    if (!std::holds_alternative<LocalModel>(*remote))
+        return not_fetched(model);
+    if (is_path) {
+        return {ErrorKind::not_found, fmt::format("no such file: {}", model),
+                "check the path, or use `demo`, the model that is built in"};
+    }
+    return name_not_found(model, folder);
 }
 
 } // namespace
@@ -122,7 +177,8 @@ std::vector<std::string> model_names(const std::filesystem::path& models_folder)
     return names;
 }
 
-Result<ModelSource> resolve(std::string_view model, const std::filesystem::path& models_folder) {
+Result<ModelSource> resolve(std::string_view model, const std::filesystem::path& models_folder,
+                            const ForeignFolders& foreign) {
     if (model.empty())
         return invalid_argument("the model's name is empty", "try `demo`");
     if (model.find('\0') != std::string_view::npos)
@@ -131,31 +187,31 @@ Result<ModelSource> resolve(std::string_view model, const std::filesystem::path&
         return ModelSource{std::string(model), {}, embedded->bytes};
 
     const std::filesystem::path path(model);
-    if (model.find('/') != std::string_view::npos || model.ends_with(extension)) {
+    const bool is_path = model.find('/') != std::string_view::npos || model.ends_with(extension);
+    if (is_path) {
         if (auto error = other_format(path))
             return std::move(*error);
         if (is_there(path))
             return ModelSource{std::string(model), path, {}};
         if (auto error = other_registry(model, models_folder))
             return std::move(*error);
-        if (auto fetched = resolve_remote(model, models_folder))
-            return std::move(*fetched);
-        return Error{ErrorKind::not_found, fmt::format("no such file: {}", model),
-                     "check the path, or use `demo`, the model that is built in"};
     }
-
-    for (ModelFile& file : model_files(models_folder)) {
-        if (file.name == model)
-            return ModelSource{std::string(model), std::move(file.path), {}};
+    if (auto stored = resolve_stored(model, models_folder))
+        return std::move(*stored);
+    if (!is_path) {
+        for (ModelFile& file : model_files(models_folder)) {
+            if (file.name == model)
+                return ModelSource{std::string(model), std::move(file.path), {}};
+        }
+        std::error_code ignored;
+        if (std::filesystem::is_regular_file(path, ignored))
+            return ModelSource{std::string(model), path, {}};
+        if (auto error = other_format(path))
+            return std::move(*error);
     }
-    std::error_code ignored;
-    if (std::filesystem::is_regular_file(path, ignored))
-        return ModelSource{std::string(model), path, {}};
-    if (auto error = other_format(path))
-        return std::move(*error);
-    if (auto fetched = resolve_remote(model, models_folder))
-        return std::move(*fetched);
-    return name_not_found(model, models_folder);
+    if (auto found = resolve_foreign(model, foreign))
+        return std::move(*found);
+    return not_found(model, models_folder, is_path);
 }
 
 } // namespace etna::store

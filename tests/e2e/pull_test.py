@@ -2,6 +2,7 @@
 """`etna pull`, and names of remote models, against a stand-in hub. Usage: pull_test.py ETNA"""
 
 import hashlib
+import json
 import os
 import pathlib
 import pty
@@ -29,6 +30,11 @@ SEED = 20261126
 def model(mebibytes, seed=0):
     """Returns bytes that begin like a model; the same for the same arguments."""
     return b"GGUF" + random.Random(seed).randbytes(int(mebibytes * 2**20) - 4)
+
+
+def runnable(models):
+    """Returns the manifests and the files that have a model's name."""
+    return [path for path in models.rglob("*") if path.is_file() and not path.name.endswith((".part", ".ranges", ".lock"))]
 
 
 class Pulling(unittest.TestCase):
@@ -82,8 +88,7 @@ class Pulling(unittest.TestCase):
         self.assert_nothing_to_run()
 
     def assert_nothing_to_run(self):
-        named = [path for path in self.models.rglob("*") if path.is_file() and not path.name.endswith((".part", ".ranges"))]
-        self.assertEqual(named, [])
+        self.assertEqual(runnable(self.models), [])
 
 
 class Names(Pulling):
@@ -92,7 +97,10 @@ class Names(Pulling):
         self.hub.add("u/plain", {"m-Q8_0.gguf": model(1, 9), "m-Q4_K_M.gguf": content, "README.md": b"x", "mmproj-m-F16.gguf": b"x"})
         result = self.etna("pull", "hf.co/u/plain")
         path = self.assert_pulled(result, content)
-        self.assertEqual(path, self.models / "hf.co/u/plain/m-Q4_K_M.gguf")
+        self.assertEqual(path.parent, self.models / "blobs")
+        manifest = json.loads((self.models / "manifests/hf.co%2Fu%2Fplain:Q4_K_M.json").read_text())
+        self.assertEqual((manifest["name"], manifest["source"]), ("hf.co/u/plain:Q4_K_M", f"hf.co/u/plain:Q4_K_M@{REVISION}"))
+        self.assertEqual(manifest["files"][0]["file_name"], "m-Q4_K_M.gguf")
         self.assertIn("image projector, which is not fetched: mmproj-m-F16.gguf", result.stderr)
         self.assertTrue(all(REVISION in entry[1] for entry in self.hub.requests("hub", "/resolve/")[1:]))
         self.hub.forget()
@@ -113,8 +121,8 @@ class Names(Pulling):
         self.hub.add("u/split", {**parts, "a.txt": b"", "b.txt": b""})
         self.assert_pulled(self.etna("pull", "hf.co/u/split"), *parts.values())
         self.assertEqual(len(self.hub.requests("hub", "/tree/")), 3)
-        links = sorted(path.name for path in (self.models / "hf.co/u/split").iterdir())
-        self.assertEqual(links, sorted(parts))
+        manifest = json.loads((self.models / "manifests/hf.co%2Fu%2Fsplit:Q4_0.json").read_text())
+        self.assertEqual([file["file_name"] for file in manifest["files"]], sorted(parts))
 
     def test_an_address_is_fetched_without_the_hub(self):
         content = model(2, 5)
@@ -191,7 +199,7 @@ class Asking(Pulling):
         self.assert_nothing_to_run()
         code, screen = self.answer(["pull", "hf.co/u/ask"], "y")
         self.assertEqual(code, 0, screen)
-        self.assertTrue((self.models / "hf.co/u/ask/m-Q4_0.gguf").exists())
+        self.assertTrue((self.models / "manifests/hf.co%2Fu%2Fask:Q4_0.json").exists())
 
     def test_a_command_asks_again_about_an_unfinished_download(self):
         repository = self.hub.add("u/again", {"m-Q4_0.gguf": model(4)}, bytes_per_s=1e6)
@@ -261,14 +269,13 @@ class Faults(Pulling):
         self.assert_fails(self.etna("pull", "hf.co/u/text"), "no GGUF file")
 
     def test_without_a_network_the_hint_says_what_to_get_and_a_file_put_there_runs(self):
-        place = self.models / "hf.co/Qwen/Qwen3-0.6B-GGUF"
         expected = ("get the .gguf file with Q8_0 in its name from https://huggingface.co/Qwen/Qwen3-0.6B-GGUF/tree/main on "
-                    f"another machine, and put it into {place}")
+                    f"another machine, put it into {self.models} and name it without .gguf")
         self.assert_fails(self.etna("pull", "qwen3:0.6b", "--hub", "http://127.0.0.1:1"), expected)
         self.assert_fails(self.etna("pull", "qwen3:0.6b", "--offline"), expected)
-        place.mkdir(parents=True)
-        (place / "Qwen3-0.6B-Q8_0.gguf").write_bytes(STORIES)
-        self.assertEqual(self.etna("tokenize", "qwen3:0.6b", "Once", "--offline").returncode, 0)
+        self.models.mkdir(exist_ok=True)
+        (self.models / "Qwen3-0.6B-Q8_0.gguf").write_bytes(STORIES)
+        self.assertEqual(self.etna("tokenize", "Qwen3-0.6B-Q8_0", "Once", "--offline").returncode, 0)
 
     def test_listings_that_are_wrong(self):
         for faults, text in (({"html": 1}, "a web page, not JSON"), ({"listing": "{}"}, "not a JSON array"),
@@ -310,8 +317,7 @@ class Faults(Pulling):
         for status in (429, 500, 502, 503):
             with self.subTest(status=status):
                 self.assert_pulled(self.pull(content, "3", status=status, times=2), content)
-                for path in (self.models / "blobs").iterdir():
-                    path.unlink()
+                shutil.rmtree(self.models)
         self.assert_pulled(self.pull(content, "3", listing_status=[429, 503]), content)
 
     def test_retry_after_is_waited_for_and_a_long_one_is_an_error(self):
@@ -319,8 +325,7 @@ class Faults(Pulling):
         begin = time.monotonic()
         self.assert_pulled(self.pull(content, status=429, times=1, retry_after=1), content)
         self.assertGreaterEqual(time.monotonic() - begin, 1)
-        for path in (self.models / "blobs").iterdir():
-            path.unlink()
+        shutil.rmtree(self.models)
         self.assert_fails(self.pull(content, status=429, times=100, retry_after=3600), "429", "come back in 3600 s")
 
     def test_retries_end(self):
@@ -341,8 +346,7 @@ class Faults(Pulling):
     def test_a_server_without_ranges(self):
         content = model(2)
         self.assert_pulled(self.pull(content, ignore_range=1), content)
-        for path in (self.models / "blobs").iterdir():
-            path.unlink()
+        shutil.rmtree(self.models)
         self.assert_fails(self.pull(content, ignore_range=1, truncate=1000), "it resumes")
 
     def test_an_address_whose_file_changes_during_the_download(self):
@@ -400,8 +404,7 @@ class Breaks(Pulling):
             process.communicate()
             if process.returncode == 0:
                 self.fail("the download ended before the kill")
-            visible = [path for path in models.rglob("*") if path.is_file() and not path.name.endswith((".part", ".ranges"))]
-            self.assertEqual(visible, [])
+            self.assertEqual(runnable(models), [])
             resumed[0] += any(path.stat().st_size > 60 for path in models.rglob("*.ranges"))
             result = self.etna("pull", "hf.co/u/kill", ETNA_MODELS=str(models))
             self.assertEqual(result.returncode, 0, result.stderr)

@@ -61,6 +61,33 @@ TEST_CASE("one part of one is an ordinary file, with or without split keys") {
     REQUIRE(gguf::File::open(plain[0]).value().tensors().size() == 7);
 }
 
+TEST_CASE("parts without the names of parts are opened in the order that is given") {
+    const TemporaryFolder folder;
+    auto paths = write_split(folder.path(), "model", seven_tensors().split(3));
+    for (std::size_t i = 0; i < paths.size(); ++i) {
+        const auto blob = folder.path() / ("sha256-" + std::string(3, static_cast<char>('c' - i)));
+        std::filesystem::rename(paths[i], blob);
+        paths[i] = blob;
+    }
+    const auto file = gguf::File::open(paths);
+    REQUIRE(file.has_value());
+    REQUIRE(file->name() == paths[0].string());
+    for (uint64_t i = 1; i <= 7; ++i)
+        REQUIRE(tensor_content(*file, *file->find_tensor("tensor." + std::to_string(i))) ==
+                counting_bytes(i * 3 * 4));
+
+    std::swap(paths[1], paths[2]);
+    REQUIRE(gguf::File::open(paths).error().kind == ErrorKind::corrupt);
+    std::swap(paths[1], paths[2]);
+    std::filesystem::remove(paths[1]);
+    REQUIRE(gguf::File::open(paths).error().message.find("part 2 of 3 is missing") != std::string::npos);
+    paths.pop_back();
+    paths.pop_back();
+    REQUIRE(gguf::File::open(paths).error().message.find("one of 3 parts") != std::string::npos);
+    REQUIRE(gguf::File::open(std::span<const std::filesystem::path>()).error().kind ==
+            ErrorKind::invalid_argument);
+}
+
 TEST_CASE("a missing part is named") {
     const TemporaryFolder folder;
     const auto paths = write_split(folder.path(), "model", seven_tensors().split(3));

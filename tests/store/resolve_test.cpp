@@ -1,8 +1,12 @@
 #include "core/store/embedded.hpp"
+#include "core/store/model_store.hpp"
 #include "core/store/resolve.hpp"
 #include "tests/support/catch.hpp"
 
 #include <fstream>
+#include <span>
+#include <string>
+#include <vector>
 
 #include <unistd.h>
 
@@ -128,28 +132,27 @@ TEST_CASE("a remote model that is not stored names the command that fetches it")
     CHECK(contains(store::resolve("models/none.gguf", folder.path).error().message, "no such file"));
 }
 
-TEST_CASE("a fetched model resolves to its link, by its quantisation or without") {
-    const ModelsFolder folder({"hf.co/u/r/sub/m-Q8_0.gguf", "hf.co/u/r/m-Q4_0-00001-of-00002.gguf",
-                               "hf.co/u/r/m-Q4_0-00002-of-00002.gguf", "hf.co/u/r@v1/m-Q6_K.gguf",
-                               "hf.co/Qwen/Qwen3-0.6B-GGUF/Qwen3-0.6B-Q8_0.gguf",
-                               "hf.co/u/half/m-00001-of-00002.gguf"});
-    const auto found = [&](const std::string& name) {
-        const auto source = store::resolve(name, folder.path);
-        CAPTURE(name);
-        REQUIRE(source.has_value());
-        CHECK(source->name == name);
-        return source->path.lexically_relative(folder.path / "hf.co").string();
+TEST_CASE("a fetched model resolves to its blobs") {
+    const ModelsFolder folder({});
+    const store::ModelStore models(folder.path);
+    const auto add = [&](const std::string& text) {
+        return models.add_blob(std::as_bytes(std::span(text))).value();
     };
-    CHECK(found("hf.co/u/r:q8_0") == "u/r/sub/m-Q8_0.gguf");
-    CHECK(found("u/r") == "u/r/m-Q4_0-00001-of-00002.gguf");
-    CHECK(found("hf:u/r@v1") == "u/r@v1/m-Q6_K.gguf");
-    CHECK(found("qwen3:0.6b") == "Qwen/Qwen3-0.6B-GGUF/Qwen3-0.6B-Q8_0.gguf");
-    for (const char* name : {"hf.co/u/r:Q2_K", "hf.co/u/half", "hf.co/u/r@v2", "hf.co/u/other"}) {
-        CAPTURE(name);
-        CHECK(!store::resolve(name, folder.path).has_value());
-    }
-    std::filesystem::create_symlink("missing", folder.path / "hf.co/u/r/m-Q2_K.gguf");
-    CHECK(!store::resolve("hf.co/u/r:Q2_K", folder.path).has_value()); // its bytes are gone
+    const std::string one = add("1");
+    const std::string two = add("2");
+    REQUIRE(models.put({.name = "hf.co/u/r:Q4_0",
+                        .source = "hf.co/u/r:Q4_0",
+                        .files = {{.sha256 = one, .bytes = 1, .file_name = "m-Q4_0-00001-of-00002.gguf"},
+                                  {.sha256 = two, .bytes = 1, .file_name = "m-Q4_0-00002-of-00002.gguf"}}},
+                       store::Existing::refuse));
+    const auto source = store::resolve("u/r", folder.path);
+    REQUIRE(source.has_value());
+    CHECK(source->name == "u/r");
+    CHECK(source->path == models.blob_path(one));
+    CHECK(source->parts == std::vector{models.blob_path(one), models.blob_path(two)});
+    CHECK(contains(store::resolve("u/r:Q2_K", folder.path).error().hint, "`etna pull u/r:Q2_K`"));
+    std::filesystem::remove(models.blob_path(two));
+    CHECK(contains(store::resolve("u/r", folder.path).error().message, "which is not there"));
 }
 
 TEST_CASE("weights in another format and folders are refused as such") {

@@ -1,0 +1,314 @@
+#include "cli/commands/commands.hpp"
+#include "cli/environment.hpp"
+#include "cli/load_model.hpp"
+#include "cli/options/command_line.hpp"
+#include "cli/options/option_values.hpp"
+#include "cli/terminal/diagnostics.hpp"
+#include "cli/terminal/printable.hpp"
+#include "core/base/json.hpp"
+#include "core/store/model_store.hpp"
+#include "core/store/resolve.hpp"
+
+#include <array>
+#include <map>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace etna::cli {
+namespace {
+
+/// The validated command line of `etna show`.
+struct ShowOptions {
+    std::string model;
+    bool with_template = false;
+    bool with_metadata = false;
+    bool with_tensors = false;
+    bool as_json = false;
+};
+
+constexpr std::array show_positionals = {model_positional};
+
+constexpr std::array show_rows = {
+    Option{.name = "template", .description = "print the chat template in the model's file"},
+    Option{.name = "metadata", .description = "print each key and value in the model's file"},
+    Option{.name = "tensors", .description = "print each tensor's name, format, shape and size"},
+    Option{.name = "json", .description = "print one JSON object", .category = Category::output},
+    help_option,
+};
+
+constexpr auto show_table = in_category(Category::models, show_rows);
+
+constexpr std::array show_examples = {
+    Example{"etna show qwen3:0.6b", "what a model is"},
+    Example{"etna show ./model.gguf --template", "its chat template"},
+    Example{"etna show demo --metadata --json", "all metadata as JSON"},
+};
+
+constexpr std::string_view template_key = "tokenizer.chat_template";
+
+Json as_json(const gguf::Value& value);
+
+/// A list, or the number of elements of a long one.
+Json as_json(const gguf::Array& array) {
+    constexpr std::size_t elements_max = 16;
+    return std::visit(
+        [](const auto& items) {
+            if (items.size() > elements_max)
+                return Json(fmt::format("{} elements", items.size()));
+            Json list = Json::array();
+            for (const auto& item : items) {
+                if constexpr (std::is_same_v<std::decay_t<decltype(item)>, gguf::Array>) {
+                    list.push_back(as_json(item));
+                } else {
+                    list.push_back(item);
+                }
+            }
+            return list;
+        },
+        array.items);
+}
+
+Json as_json(const gguf::Value& value) {
+    return std::visit(
+        [](const auto& one) {
+            if constexpr (std::is_same_v<std::decay_t<decltype(one)>, gguf::Array>) {
+                return as_json(one);
+            } else {
+                return Json(one);
+            }
+        },
+        value);
+}
+
+std::string_view format_of(const gguf::Tensor& tensor) {
+    return gguf::describe(tensor.type)->name;
+}
+
+std::vector<uint64_t> shape_of(const gguf::Tensor& tensor) {
+    return {tensor.shape.begin(), tensor.shape.begin() + tensor.dimensions};
+}
+
+struct FormatUse {
+    uint64_t tensors = 0;
+    uint64_t bytes = 0;
+};
+
+/// What `etna show` prints.
+struct ModelDescription {
+    std::string name;
+    std::string path;                        ///< of the first file; empty for an embedded model
+    std::optional<store::Manifest> manifest; ///< of a stored model
+    std::string architecture;
+    uint64_t parameters = 0;
+    uint64_t bytes = 0; ///< of the tensors
+    std::map<std::string_view, FormatUse> formats = {};
+    uint64_t context_tokens = 0; ///< 0: unknown
+    uint64_t vocabulary_tokens = 0;
+    std::string licence = {};
+    std::string chat_template = {}; ///< empty: none
+};
+
+ModelDescription description_of(const store::ModelSource& source, const gguf::File& file) {
+    const auto text = [&](std::string_view key) { return std::string(file.text(key).value_or("")); };
+    ModelDescription model = {.name = source.name,
+                              .path = source.path.string(),
+                              .manifest = {},
+                              .architecture = text("general.architecture")};
+    for (const gguf::Tensor& tensor : file.tensors()) {
+        uint64_t elements = 1;
+        for (const uint64_t length : tensor.shape)
+            elements *= length;
+        model.parameters += elements;
+        FormatUse& use = model.formats[format_of(tensor)];
+        ++use.tensors;
+        use.bytes += tensor.bytes;
+    }
+    model.bytes = file.tensor_bytes();
+    model.context_tokens = generate::trained_context(file);
+    if (const auto* tokens = file.find("tokenizer.ggml.tokens"); tokens != nullptr) {
+        if (const auto* array = std::get_if<gguf::Array>(tokens)) {
+            model.vocabulary_tokens =
+                std::visit([](const auto& items) -> uint64_t { return items.size(); }, array->items);
+        }
+    }
+    model.licence = text("general.license");
+    model.chat_template = text(template_key);
+    return model;
+}
+
+std::string count_text(uint64_t count) {
+    constexpr double million = 1e6;
+    constexpr double billion = 1e9;
+    const auto number = static_cast<double>(count);
+    if (number >= billion)
+        return fmt::format("{:.2f} billion", number / billion);
+    return number >= million ? fmt::format("{:.1f} million", number / million) : fmt::format("{}", count);
+}
+
+std::string option_text(const store::PresetOption& option) {
+    std::string text;
+    for (const std::string& value : option.values)
+        text += fmt::format("{}--{} {}", text.empty() ? "" : " ", option.name, shell_quoted(value));
+    return text;
+}
+
+std::string description_text(const ModelDescription& model) {
+    std::vector<std::vector<std::string>> rows;
+    const auto add = [&](std::string_view label, const std::string& value) {
+        if (!value.empty())
+            rows.push_back({std::string(label), printable(value)});
+    };
+    add("model", model.name);
+    add("architecture", model.architecture);
+    add("parameters", count_text(model.parameters));
+    for (const auto& [format, use] : model.formats)
+        add(format == model.formats.begin()->first ? "formats" : "",
+            fmt::format("{}: {} tensors, {}", format, use.tensors, size_text(use.bytes)));
+    add("context", model.context_tokens == 0 ? "" : fmt::format("{} tokens", model.context_tokens));
+    add("vocabulary", fmt::format("{} tokens", model.vocabulary_tokens));
+    add("template", model.chat_template.empty() ? "none" : "in the file; --template prints it");
+    add("licence", model.licence);
+    if (model.manifest) {
+        add("source", model.manifest->source);
+        add("created", model.manifest->created);
+        for (const store::PresetOption& option : model.manifest->options)
+            add(option == model.manifest->options.front() ? "options" : "", option_text(option));
+    }
+    add("file", model.path);
+    return table_text(rows);
+}
+
+Json description_json(const ModelDescription& model) {
+    Json formats = Json::object();
+    for (const auto& [format, use] : model.formats)
+        formats[std::string(format)] = {{"tensors", use.tensors}, {"bytes", use.bytes}};
+    Json json = {{"name", model.name},
+                 {"file", model.path},
+                 {"architecture", model.architecture},
+                 {"parameters", model.parameters},
+                 {"tensor_bytes", model.bytes},
+                 {"formats", std::move(formats)},
+                 {"context_tokens", model.context_tokens},
+                 {"vocabulary_tokens", model.vocabulary_tokens},
+                 {"has_template", !model.chat_template.empty()},
+                 {"licence", model.licence}};
+    if (model.manifest) {
+        json["source"] = model.manifest->source;
+        json["created"] = model.manifest->created;
+        Json options = Json::object();
+        for (const store::PresetOption& option : model.manifest->options)
+            options[option.name] = option.values;
+        json["options"] = std::move(options);
+    }
+    return json;
+}
+
+std::string show_json(const ShowOptions& options, const ModelDescription& model, const gguf::File& file) {
+    Json json = description_json(model);
+    if (options.with_template)
+        json["template"] = model.chat_template;
+    if (options.with_metadata) {
+        for (const gguf::KeyValue& pair : file.metadata())
+            json["metadata"][std::string(pair.key)] = as_json(pair.value);
+    }
+    if (options.with_tensors) {
+        json["tensors"] = Json::array();
+        for (const gguf::Tensor& tensor : file.tensors()) {
+            json["tensors"].push_back({{"name", tensor.name},
+                                       {"format", format_of(tensor)},
+                                       {"shape", shape_of(tensor)},
+                                       {"bytes", tensor.bytes}});
+        }
+    }
+    return dump_json_indented(json) + "\n";
+}
+
+std::string show_text(const ShowOptions& options, const ModelDescription& model, const gguf::File& file) {
+    if (!options.with_template && !options.with_metadata && !options.with_tensors)
+        return description_text(model);
+    std::string text;
+    if (options.with_template)
+        text += terminal_safe(model.chat_template) + "\n";
+    if (options.with_metadata) {
+        for (const gguf::KeyValue& pair : file.metadata())
+            text += fmt::format("{} = {}\n", printable(pair.key), printable(dump_json(as_json(pair.value))));
+    }
+    if (options.with_tensors) {
+        std::vector<std::vector<std::string>> rows;
+        for (const gguf::Tensor& tensor : file.tensors()) {
+            rows.push_back({printable(tensor.name), std::string(format_of(tensor)),
+                            fmt::format("{}", fmt::join(shape_of(tensor), " x ")),
+                            fmt::format("{} bytes", tensor.bytes)});
+        }
+        text += table_text(rows, {3});
+    }
+    return text;
+}
+
+/// Errors: invalid_argument.
+Result<ShowOptions> validate_show(const Command& command, const TypedArguments& arguments) {
+    if (arguments.positionals.empty())
+        return invalid_argument("no model given",
+                                "try `etna show demo`; `etna list` shows the stored models");
+    const OptionValues values(command, arguments);
+    ShowOptions options = {.model = arguments.positionals[0]};
+    ETNA_TRY(options.with_template, values.flag("template"));
+    ETNA_TRY(options.with_metadata, values.flag("metadata"));
+    ETNA_TRY(options.with_tensors, values.flag("tensors"));
+    ETNA_TRY(options.as_json, values.flag("json"));
+    return options;
+}
+
+/// Returns the output. Errors: those of store::resolve() and generate::open_file(); not_found (no template).
+Result<std::string> show(const ShowOptions& options, const Environment& environment) {
+    const std::filesystem::path folder = models_folder(environment.variables);
+    ETNA_TRY(const auto source,
+             store::resolve(options.model, folder, foreign_folders(environment.variables)));
+    ETNA_TRY(const gguf::File file, generate::open_file(source));
+    ModelDescription model = description_of(source, file);
+    if (auto manifest = store::ModelStore(folder).find(options.model))
+        model.manifest = std::move(*manifest);
+    if (options.with_template && model.chat_template.empty() && !options.as_json) {
+        return Error{ErrorKind::not_found, fmt::format("{} has no chat template", source.name),
+                     "--chat-template of `etna chat` selects one"};
+    }
+    return options.as_json ? show_json(options, model, file) : show_text(options, model, file);
+}
+
+/// Runs `etna show`. Blocking.
+ExitCode show_command(const ShowOptions& options, const Environment& environment) {
+    Diagnostics diagnostics(environment);
+    const auto text = show(options, environment);
+    if (!text) {
+        diagnostics.error(text.error());
+        return ExitCode::failed;
+    }
+    Output output(environment.output);
+    if (output.write(*text) != OutputState::failed)
+        return ExitCode::done;
+    diagnostics.error(output.error());
+    return ExitCode::failed;
+}
+
+} // namespace
+
+Command show_spec() {
+    return {.name = "show",
+            .summary = "describe a model",
+            .description =
+                "Reads the beginning of a model's file and prints its architecture, parameters, formats, "
+                "context, vocabulary and licence; of a stored model also its source and options.",
+            .positionals = show_positionals,
+            .options = show_table,
+            .examples = show_examples,
+            .run = run_validated<validate_show, show_command>};
+}
+
+} // namespace etna::cli
