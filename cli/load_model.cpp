@@ -22,7 +22,8 @@
 namespace etna::cli {
 namespace {
 
-/// Progress of a model load on a terminal, for loads of more than a second. Removed by the destructor.
+/// Progress and rate of a model load on a terminal, for loads of more than a second. Removed by the
+/// destructor.
 class LoadingBar {
 public:
     /// Borrows `diagnostics`.
@@ -38,6 +39,8 @@ private:
 
     Diagnostics* diagnostics_;
     Clock::time_point start_ = Clock::now();
+    Clock::time_point reading_since_; ///< first call of show(), when `first_bytes_` were done
+    uint64_t first_bytes_ = 0;
     Clock::time_point drawn_;
 };
 
@@ -46,6 +49,10 @@ void LoadingBar::show(uint64_t done_bytes, uint64_t total_bytes) {
     constexpr auto between_drawings = std::chrono::milliseconds(100);
     constexpr double width = 30;
     const auto now = Clock::now();
+    if (reading_since_ == Clock::time_point()) {
+        reading_since_ = now;
+        first_bytes_ = done_bytes;
+    }
     if (now - start_ < show_after || now - drawn_ < between_drawings || total_bytes == 0)
         return;
     drawn_ = now;
@@ -54,23 +61,23 @@ void LoadingBar::show(uint64_t done_bytes, uint64_t total_bytes) {
     const auto mebibytes = [](uint64_t bytes) {
         return static_cast<double>(bytes) / static_cast<double>(mebibyte);
     };
-    diagnostics_->status(fmt::format("loading [{}{}] {:3.0f} % of {:.0f} MiB", std::string(filled, '#'),
+    const double seconds = std::chrono::duration<double>(now - reading_since_).count();
+    const std::string rate =
+        seconds > 0 ? fmt::format(", {:.0f} MiB/s", mebibytes(done_bytes - first_bytes_) / seconds) : "";
+    diagnostics_->status(fmt::format("loading [{}{}] {:3.0f} % of {:.0f} MiB{}", std::string(filled, '#'),
                                      std::string(static_cast<std::size_t>(width) - filled, '.'), part * 100,
-                                     mebibytes(total_bytes)));
+                                     mebibytes(total_bytes), rate));
 }
 
 void report_model(const generate::Model& model, const ModelOptions& options, Diagnostics& diagnostics) {
     if (model.on_cpu() && options.executor.device.empty())
         diagnostics.note("no GPU found; running on the CPU (slow)");
-    const bool is_capped = model.context_tokens() < model.trained_context_tokens();
     if (model.trained_context_tokens() != 0 && model.context_tokens() > model.trained_context_tokens()) {
         diagnostics.note(fmt::format("the context of {} tokens exceeds the {} that the model was trained for",
                                      model.context_tokens(), model.trained_context_tokens()));
     }
-    if (options.executor.context_tokens == 0 && is_capped) {
-        diagnostics.note(fmt::format("memory limits the context to {} of the model's {} tokens",
-                                     model.context_tokens(), model.trained_context_tokens()));
-    }
+    if (const std::string note = model.memory_note(); !note.empty())
+        diagnostics.note(note);
 }
 
 } // namespace

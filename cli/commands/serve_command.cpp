@@ -40,6 +40,8 @@ Result<server::Models::Handle> load_served(const store::ModelSource& source, con
     ETNA_TRY(auto model,
              generate::Model::load(source, load_options(options, chat_template, draft, environment),
                                    environment.executor_factory));
+    if (const std::string note = model.memory_note(); !note.empty())
+        log(LogLevel::info, fmt::format("{}: {}", model.name(), note));
     return std::make_shared<const generate::Model>(std::move(model));
 }
 

@@ -134,7 +134,7 @@ constexpr std::array device_rows = {
            .value = "TYPE",
            .kind = Kind::choice,
            .choices = kv_types,
-           .default_text = "f16",
+           .default_text = "f16, or q8_0 if the context needs it",
            .description = "number format of the KV cache; q8_0 takes half the memory of f16"},
     Option{.name = "key-type",
            .value = "TYPE",
@@ -242,6 +242,7 @@ Status read_cache_types(const OptionValues& values, runtime::ExecutorOptions& ex
     const std::string default_type = both.value_or("f16");
     executor.key_type = kv_type_named(key.value_or(default_type));
     executor.value_type = kv_type_named(value.value_or(default_type));
+    executor.adapts_kv_type = !both && !key && !value;
     return {};
 }
 

@@ -105,6 +105,8 @@ Result<Model> Model::load(const store::ModelSource& source, const LoadOptions& o
     model.longest_token_bytes_ = longest_token(model.tokenizer_);
     model.device_name_ = std::move(loaded.device_name);
     model.on_cpu_ = loaded.on_cpu;
+    model.is_context_requested_ = options.executor.context_tokens > 0;
+    model.has_adapted_kv_type_ = loaded.has_adapted_kv_type;
     model.memory_ = std::move(loaded.memory);
     model.device_ = std::move(loaded.device);
     model.draft_device_ = std::move(draft.device);
@@ -122,6 +124,19 @@ Result<Model> Model::load(const store::ModelSource& source, const LoadOptions& o
 
 std::optional<runtime::DeviceMemory> Model::device_memory() const {
     return memory_ ? std::optional(memory_()) : std::nullopt;
+}
+
+std::string Model::memory_note() const {
+    if (!is_context_requested_ && context_tokens() < trained_context_tokens()) {
+        return fmt::format("memory limits the context to {} of the model's {} tokens{}", context_tokens(),
+                           trained_context_tokens(),
+                           has_adapted_kv_type_ ? ", with keys and values in q8_0" : "");
+    }
+    if (has_adapted_kv_type_) {
+        return fmt::format("keys and values are in q8_0, because a context of {} tokens does not fit in f16",
+                           context_tokens());
+    }
+    return {};
 }
 
 grammar::GrammarCache& Model::grammars() const {

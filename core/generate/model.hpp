@@ -90,6 +90,10 @@ public:
     /// Byte length of the longest token's text.
     [[nodiscard]] std::size_t longest_token_bytes() const { return longest_token_bytes_; }
 
+    /// Returns a line about what the device's memory limits: the context, or the format of keys and values.
+    /// Empty if nothing is limited.
+    [[nodiscard]] std::string memory_note() const;
+
     [[nodiscard]] const std::string& device_name() const { return device_name_; }
     [[nodiscard]] bool on_cpu() const { return on_cpu_; }
     /// Current values from the driver; empty without a device.
@@ -118,6 +122,8 @@ private:
     std::size_t longest_token_bytes_ = 0;
     std::string device_name_;
     bool on_cpu_ = false;
+    bool is_context_requested_ = false;
+    bool has_adapted_kv_type_ = false;
     double load_ms_ = 0;
     std::function<runtime::DeviceMemory()> memory_;
     std::shared_ptr<void> device_; // declared before the engine, so released after it

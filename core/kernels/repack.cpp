@@ -25,19 +25,21 @@ Status check(const Repack& task) {
     return {};
 }
 
-/// Destination of a row's words: contiguous, or eight words apart.
-void store_words(Arrangement arrangement, uint32_t row, const std::vector<uint32_t>& words,
+/// Stores the words of eight rows, [row][word], at row `first`: contiguous, or a word of each row in turn.
+void store_words(Arrangement arrangement, uint32_t first, const std::vector<uint32_t>& words,
                  MutableByteView region) {
-    if (words.empty())
+    const std::size_t count = words.size() / repack_rows;
+    auto* to = reinterpret_cast<uint32_t*>(region.data()) + first * count;
+    if (count == 0)
         return;
-    auto* to = reinterpret_cast<uint32_t*>(region.data());
     if (arrangement == Arrangement::rows) {
-        std::memcpy(to + row * words.size(), words.data(), words.size() * 4);
+        std::memcpy(to, words.data(), words.size() * 4);
         return;
     }
-    to += row / 8 * words.size() * 8 + row % 8;
-    for (std::size_t i = 0; i < words.size(); ++i)
-        to[i * 8] = words[i];
+    for (std::size_t i = 0; i < count; ++i) {
+        for (std::size_t row = 0; row < repack_rows; ++row)
+            to[i * repack_rows + row] = words[row * count + i];
+    }
 }
 
 } // namespace
@@ -47,23 +49,28 @@ Status repack(const Repack& task) {
     const FormatShape& shape = shape_of(task.layout.format);
     const RowSizes sizes = row_sizes(task.layout.format, task.columns);
     const uint32_t row_blocks = task.columns / shape.block_columns;
-    std::vector<uint32_t> weights(sizes.low + sizes.high);
-    std::vector<uint32_t> scales(sizes.scales);
+    const uint32_t row_words = sizes.low + sizes.high;
+    std::vector<uint32_t> weights(std::size_t{repack_rows} * row_words);
+    std::vector<uint32_t> scales(std::size_t{repack_rows} * sizes.scales);
     const std::byte* source = task.source.data();
-    const auto whole_rows = static_cast<uint32_t>(round_up(task.row_count, repack_rows));
-    for (uint32_t row = 0; row < whole_rows; ++row) {
+    for (uint32_t first = 0; first < task.row_count; first += repack_rows) {
         std::fill(weights.begin(), weights.end(), 0);
         std::fill(scales.begin(), scales.end(), 0);
-        RowWords words{.low = weights.data(), .high = weights.data() + sizes.low, .scales = scales.data()};
-        if (row < task.row_count && shape.repack == nullptr) {
-            std::memcpy(words.low, source, std::size_t{row_blocks} * shape.block_bytes);
-            source += std::size_t{row_blocks} * shape.block_bytes;
-        } else if (row < task.row_count) {
+        for (uint32_t row = 0; row < std::min(repack_rows, task.row_count - first); ++row) {
+            uint32_t* const low = weights.data() + std::size_t{row} * row_words;
+            RowWords words{.low = low,
+                           .high = low + sizes.low,
+                           .scales = scales.data() + std::size_t{row} * sizes.scales};
+            if (shape.repack == nullptr) {
+                std::memcpy(words.low, source, std::size_t{row_blocks} * shape.block_bytes);
+                source += std::size_t{row_blocks} * shape.block_bytes;
+                continue;
+            }
             for (uint32_t block = 0; block < row_blocks; ++block, source += shape.block_bytes)
                 shape.repack(source, block, words);
         }
-        store_words(task.layout.arrangement, row, weights, task.weights);
-        store_words(task.layout.arrangement, row, scales, task.scales);
+        store_words(task.layout.arrangement, first, weights, task.weights);
+        store_words(task.layout.arrangement, first, scales, task.scales);
     }
     return {};
 }

@@ -19,7 +19,7 @@ namespace etna::model {
 class Uploader {
 public:
     /// Maximum bytes of one begin().
-    static constexpr uint64_t slice_bytes_max = 32 * mebibyte;
+    static constexpr uint64_t slice_bytes_max = 8 * mebibyte;
 
     explicit Uploader(vk::Device& device) : device_(device) {}
 

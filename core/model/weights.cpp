@@ -5,8 +5,12 @@
 #include "core/vk/device.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cassert>
 #include <cstring>
+#include <future>
+#include <system_error>
+#include <thread>
 #include <utility>
 
 namespace etna::model {
@@ -32,157 +36,213 @@ void widen(gguf::TensorType type, ByteView source, uint32_t count, MutableByteVi
 uint32_t slice_rows(const PlannedTensor& planned) {
     const kernels::PackedBytes group =
         kernels::packed_bytes(planned.layout, kernels::repack_rows, planned.columns);
-    // A quarter of the uploader's maximum, so that reading, repacking and copying overlap.
-    const uint64_t groups = Uploader::slice_bytes_max / 4 / (group.weights + group.scales);
+    const uint64_t groups = Uploader::slice_bytes_max / (group.weights + group.scales);
     return static_cast<uint32_t>(std::max<uint64_t>(1, std::min<uint64_t>(groups, planned.rows)) *
                                  kernels::repack_rows);
 }
 
-/// Rows of one matrix: their source in the file and their destination in the buffer.
-struct RowSlice {
-    ByteView source;
-    uint32_t count = 0;
-    kernels::PackedBytes offset; ///< in the buffer
+/// Rows of one matrix of a tensor, or an entire vector, and the buffer that they go to.
+struct Slice {
+    const PlannedTensor* planned = nullptr;
+    const vk::Buffer* buffer = nullptr;
+    uint32_t matrix = 0; ///< in a stack
+    uint32_t first = 0;  ///< row of the matrix
+    uint32_t count = 0;  ///< rows
+
+    [[nodiscard]] uint64_t source_bytes() const {
+        const bool is_vector = planned->role == TensorRole::vector;
+        return is_vector ? planned->source_bytes() : count * planned->row_bytes;
+    }
 };
 
-/// Repacks rows of a matrix into its buffer: weights, then scales.
-Status upload_rows(Uploader& uploader, const PlannedTensor& planned, const vk::Buffer& buffer,
-                   const RowSlice& slice) {
-    const kernels::PackedBytes bytes = kernels::packed_bytes(planned.layout, slice.count, planned.columns);
-    std::vector<std::byte> scales(bytes.scales);
-    ETNA_TRY(const MutableByteView weights, uploader.begin(buffer, slice.offset.weights, bytes.weights));
-    ETNA_CHECK(kernels::repack({.layout = planned.layout,
-                                .row_count = slice.count,
-                                .columns = planned.columns,
-                                .source = slice.source,
-                                .weights = weights,
-                                .scales = scales}));
-    ETNA_CHECK(uploader.end());
-    if (scales.empty())
-        return {};
-    ETNA_TRY(const MutableByteView staging, uploader.begin(buffer, slice.offset.scales, bytes.scales));
-    std::memcpy(staging.data(), scales.data(), scales.size());
-    return uploader.end();
+void add_slices(const PlannedTensor& planned, const vk::Buffer& buffer, std::vector<Slice>& slices) {
+    if (planned.role == TensorRole::vector) {
+        slices.push_back({.planned = &planned, .buffer = &buffer});
+        return;
+    }
+    const uint32_t step = slice_rows(planned);
+    for (uint32_t matrix = 0; matrix < planned.count; ++matrix) {
+        for (uint32_t first = 0; first < planned.rows; first += step) {
+            slices.push_back({.planned = &planned,
+                              .buffer = &buffer,
+                              .matrix = matrix,
+                              .first = first,
+                              .count = std::min(step, planned.rows - first)});
+        }
+    }
 }
 
-/// State of a load, shared by all tensors.
-struct Loading {
-    vk::Device& device;
-    const gguf::File& file;
-    const Progress& progress;
-    Uploader uploader;
-    std::vector<std::byte> slice = {}; ///< in the file's format
-    uint64_t done = 0;
-    uint64_t total = 0;
+/// Reads, repacks and uploads slices with memory of its own. Belongs to one thread.
+class SliceLoader {
+public:
+    SliceLoader(vk::Device& device, const gguf::File& file) : file_(file), uploader_(device) {}
 
-    MutableByteView slice_of(uint64_t bytes) {
-        slice.resize(std::max<uint64_t>(slice.size(), bytes));
-        return MutableByteView(slice).first(bytes);
+    Status load(const Slice& slice) {
+        return slice.planned->role == TensorRole::vector ? load_vector(slice) : load_rows(slice);
     }
 
-    /// The bytes of a vector. Valid until the next call.
-    Result<ByteView> read(const gguf::Tensor& tensor) {
-        const MutableByteView into = slice_of(tensor.bytes);
-        ETNA_CHECK(file.read(tensor, 0, into));
-        return ByteView(into);
+    /// Blocks until everything has arrived.
+    Status finish() { return uploader_.finish(); }
+
+private:
+    Status load_vector(const Slice& slice) {
+        const gguf::Tensor& tensor = *slice.planned->tensor;
+        const MutableByteView source = memory_of(source_, tensor.bytes);
+        ETNA_CHECK(file_.read(tensor, 0, source));
+        ETNA_TRY(const MutableByteView staging,
+                 uploader_.begin(*slice.buffer, 0, slice.planned->packed.weights));
+        widen(tensor.type, source, slice.planned->rows * slice.planned->columns, staging);
+        return uploader_.end();
     }
 
-    /// Rows [first, first + count) of all matrices of a tensor. Valid until the next call.
-    Result<ByteView> read_rows(const PlannedTensor& planned, uint64_t first, uint64_t count) {
-        const MutableByteView into = slice_of(count * planned.row_bytes);
-        const uint64_t run_rows = planned.run_rows == 0 ? first + count : planned.run_rows;
-        for (uint64_t copied = 0; copied < count;) {
+    /// Repacks rows of a matrix into its buffer: weights, then scales. All weights of a stack precede all
+    /// scales.
+    Status load_rows(const Slice& slice) {
+        const PlannedTensor& planned = *slice.planned;
+        const kernels::PackedBytes bytes =
+            kernels::packed_bytes(planned.layout, slice.count, planned.columns);
+        const kernels::PackedBytes inside =
+            kernels::packed_offset(planned.layout, slice.first, planned.columns);
+        ETNA_TRY(const ByteView source, read_rows(slice));
+        const MutableByteView scales = memory_of(scales_, bytes.scales);
+        ETNA_TRY(const MutableByteView weights,
+                 uploader_.begin(*slice.buffer, slice.matrix * planned.packed.weights + inside.weights,
+                                 bytes.weights));
+        ETNA_CHECK(kernels::repack({.layout = planned.layout,
+                                    .row_count = slice.count,
+                                    .columns = planned.columns,
+                                    .source = source,
+                                    .weights = weights,
+                                    .scales = scales}));
+        ETNA_CHECK(uploader_.end());
+        if (scales.empty())
+            return {};
+        const uint64_t scales_start = planned.count * planned.packed.weights;
+        ETNA_TRY(const MutableByteView staging,
+                 uploader_.begin(*slice.buffer,
+                                 scales_start + slice.matrix * planned.packed.scales + inside.scales,
+                                 bytes.scales));
+        std::memcpy(staging.data(), scales.data(), scales.size());
+        return uploader_.end();
+    }
+
+    /// Valid until the next call.
+    Result<ByteView> read_rows(const Slice& slice) {
+        const PlannedTensor& planned = *slice.planned;
+        const uint64_t first = planned.first_row + uint64_t{slice.matrix} * planned.rows + slice.first;
+        const MutableByteView into = memory_of(source_, slice.count * planned.row_bytes);
+        const uint64_t run_rows = planned.run_rows == 0 ? first + slice.count : planned.run_rows;
+        for (uint64_t copied = 0; copied < slice.count;) {
             const uint64_t run = (first + copied) / run_rows;
             const uint64_t in_run = (first + copied) % run_rows;
-            const uint64_t rows = std::min(count - copied, run_rows - in_run);
+            const uint64_t rows = std::min(slice.count - copied, run_rows - in_run);
             const uint64_t start = planned.offset + (run * planned.run_stride + in_run) * planned.row_bytes;
-            ETNA_CHECK(file.read(*planned.tensor, start,
-                                 into.subspan(copied * planned.row_bytes, rows * planned.row_bytes)));
+            ETNA_CHECK(file_.read(*planned.tensor, start,
+                                  into.subspan(copied * planned.row_bytes, rows * planned.row_bytes)));
             copied += rows;
         }
         return ByteView(into);
     }
 
-    void consumed(uint64_t bytes) {
-        done += bytes;
-        if (progress)
-            progress(done, total);
+    static MutableByteView memory_of(std::vector<std::byte>& memory, uint64_t bytes) {
+        memory.resize(std::max<uint64_t>(memory.size(), bytes));
+        return MutableByteView(memory).first(bytes);
     }
+
+    const gguf::File& file_;
+    Uploader uploader_;
+    std::vector<std::byte> source_; ///< in the file's format
+    std::vector<std::byte> scales_; ///< repacked
 };
 
-/// Matrix `index` of a stack, or the only one. All weights of a stack precede all scales.
-Status load_matrix(Loading& loading, const PlannedTensor& planned, const vk::Buffer& buffer, uint32_t index) {
-    const uint64_t matrix_first = planned.first_row + uint64_t{index} * planned.rows;
-    const uint32_t step = slice_rows(planned);
-    for (uint32_t first = 0; first < planned.rows; first += step) {
-        const uint32_t count = std::min(step, planned.rows - first);
-        const kernels::PackedBytes inside = kernels::packed_offset(planned.layout, first, planned.columns);
-        const uint64_t scales_start = planned.count * planned.packed.weights;
-        ETNA_TRY(const ByteView source, loading.read_rows(planned, matrix_first + first, count));
-        ETNA_CHECK(upload_rows(
-            loading.uploader, planned, buffer,
-            {.source = source,
-             .count = count,
-             .offset = {.weights = index * planned.packed.weights + inside.weights,
-                        .scales = scales_start + index * planned.packed.scales + inside.scales}}));
-        loading.consumed(source.size());
-    }
-    return {};
-}
+/// Loads slices on several threads, of which the caller's is one, and reports progress from that one.
+class ParallelLoad {
+public:
+    ParallelLoad(vk::Device& device, const gguf::File& file, const std::vector<Slice>& slices)
+        : device_(device), file_(file), slices_(slices) {}
 
-Status load_vector(Loading& loading, const PlannedTensor& planned, const vk::Buffer& buffer) {
-    const gguf::Tensor& tensor = *planned.tensor;
-    ETNA_TRY(const ByteView source, loading.read(tensor));
-    ETNA_TRY(const MutableByteView staging, loading.uploader.begin(buffer, 0, planned.packed.weights));
-    widen(tensor.type, source, planned.rows * planned.columns, staging);
-    ETNA_CHECK(loading.uploader.end());
-    loading.consumed(tensor.bytes);
-    return {};
-}
-
-Result<vk::Buffer> load_tensor(Loading& loading, const PlannedTensor& planned) {
-    ETNA_TRY(vk::Buffer buffer, vk::Buffer::create(loading.device, vk::MemoryDomain::device,
-                                                   planned.device_bytes(), planned.name));
-    if (planned.role == TensorRole::vector) {
-        ETNA_CHECK(load_vector(loading, planned, buffer));
-        return buffer;
+    Status run(const Progress& progress) {
+        // More threads only compete for memory and for the page cache.
+        constexpr std::size_t threads_max = 8;
+        const std::size_t threads =
+            std::min({threads_max, slices_.size(), std::size_t{std::thread::hardware_concurrency()}});
+        std::vector<std::future<Status>> others;
+        try {
+            while (others.size() + 1 < threads)
+                others.push_back(std::async(std::launch::async, [this] { return work({}); }));
+        } catch (const std::system_error&) {
+            // The system has no thread left: those that started, and this one, load everything.
+        }
+        Status status = work(progress);
+        for (std::future<Status>& other : others) {
+            if (Status ended = other.get(); status)
+                status = std::move(ended);
+        }
+        return status;
     }
-    for (uint32_t index = 0; index < planned.count; ++index)
-        ETNA_CHECK(load_matrix(loading, planned, buffer, index));
-    return buffer;
-}
+
+private:
+    Status work(const Progress& progress) {
+        SliceLoader loader(device_, file_);
+        uint64_t total = 0;
+        for (const Slice& slice : slices_)
+            total += slice.source_bytes();
+        while (!has_failed_) {
+            const std::size_t index = next_++;
+            if (index >= slices_.size())
+                break;
+            if (Status loaded = loader.load(slices_[index]); !loaded) {
+                has_failed_ = true;
+                return loaded;
+            }
+            done_bytes_ += slices_[index].source_bytes();
+            if (progress)
+                progress(done_bytes_, total);
+        }
+        return loader.finish();
+    }
+
+    vk::Device& device_;
+    const gguf::File& file_;
+    const std::vector<Slice>& slices_;
+    std::atomic<std::size_t> next_ = 0;
+    std::atomic<uint64_t> done_bytes_ = 0;
+    std::atomic<bool> has_failed_ = false;
+};
 
 } // namespace
 
 Result<Weights> Weights::load(vk::Device& device, const gguf::File& file,
                               const std::vector<PlannedTensor>& planned, const Progress& progress) {
-    Loading loading{.device = device, .file = file, .progress = progress, .uploader = Uploader(device)};
-    for (const PlannedTensor& tensor : planned)
-        loading.total += tensor.source_bytes();
-
     Weights weights;
-    weights.buffers_.reserve(planned.size());
+    weights.buffers_.reserve(planned.size()); // slices borrow the buffers
+    std::vector<Slice> slices;
     for (const PlannedTensor& tensor : planned) {
-        ETNA_TRY(vk::Buffer buffer, load_tensor(loading, tensor));
-        const uint64_t weight_bytes = tensor.count * tensor.packed.weights;
-        const kernels::Matrix matrix{.layout = tensor.layout,
-                                     .rows = tensor.rows,
-                                     .columns = tensor.columns,
-                                     .weights = buffer.range(0, weight_bytes),
-                                     .scales =
-                                         buffer.range(weight_bytes, tensor.count * tensor.packed.scales)};
-        if (tensor.role == TensorRole::matrix) {
-            weights.add_part(tensor.name, matrix);
-        } else if (tensor.role == TensorRole::stack) {
-            weights.stacks_[tensor.name] = {.matrices = matrix, .count = tensor.count};
-        } else {
-            weights.vectors_[tensor.name] = buffer.range();
-        }
+        ETNA_TRY(vk::Buffer buffer,
+                 vk::Buffer::create(device, vk::MemoryDomain::device, tensor.device_bytes(), tensor.name));
         weights.buffers_.push_back(std::move(buffer));
+        weights.add(tensor, weights.buffers_.back());
+        add_slices(tensor, weights.buffers_.back(), slices);
     }
-    ETNA_CHECK(loading.uploader.finish());
+    ETNA_CHECK(ParallelLoad(device, file, slices).run(progress));
     ETNA_CHECK(file.check_unchanged());
     return weights;
+}
+
+void Weights::add(const PlannedTensor& tensor, const vk::Buffer& buffer) {
+    const uint64_t weight_bytes = tensor.count * tensor.packed.weights;
+    const kernels::Matrix matrix{.layout = tensor.layout,
+                                 .rows = tensor.rows,
+                                 .columns = tensor.columns,
+                                 .weights = buffer.range(0, weight_bytes),
+                                 .scales = buffer.range(weight_bytes, tensor.count * tensor.packed.scales)};
+    if (tensor.role == TensorRole::matrix) {
+        add_part(tensor.name, matrix);
+    } else if (tensor.role == TensorRole::stack) {
+        stacks_[tensor.name] = {.matrices = matrix, .count = tensor.count};
+    } else {
+        vectors_[tensor.name] = buffer.range();
+    }
 }
 
 void Weights::add_part(const std::string& name, const kernels::Matrix& part) {

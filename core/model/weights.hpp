@@ -16,15 +16,16 @@
 
 namespace etna::model {
 
-/// Called with source bytes done and in total, on the loading thread, after each slice.
+/// Called with source bytes done and in total, on the thread that called load(), after each slice of its own.
 using Progress = std::function<void(uint64_t done, uint64_t total)>;
 
 /// A model's tensors on the device, by name. Owns the buffers; must not outlive the device.
 class Weights {
 public:
     /// Reads each tensor once and repacks it slice by slice, directly into device memory if that is mapped,
-    /// else through a bounded staging buffer. Blocks until the upload is complete. Errors: out_of_memory,
-    /// device_lost, corrupt, io (the file cannot be read, or was modified during the load).
+    /// else through bounded staging buffers, on up to eight threads. Blocks until the upload is complete.
+    /// Errors: out_of_memory, device_lost, corrupt, io (the file cannot be read, or was modified during the
+    /// load).
     static Result<Weights> load(vk::Device& device, const gguf::File& file,
                                 const std::vector<PlannedTensor>& planned, const Progress& progress);
 
@@ -38,6 +39,8 @@ public:
     [[nodiscard]] bool has_matrix(std::string_view name) const;
 
 private:
+    /// Adds the content of a buffer by its name and role.
+    void add(const PlannedTensor& tensor, const vk::Buffer& buffer);
     /// Adds a matrix, or appends the next rows of one with the same name.
     void add_part(const std::string& name, const kernels::Matrix& part);
 

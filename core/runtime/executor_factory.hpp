@@ -24,12 +24,13 @@ struct ExecutorOptions {
     uint32_t context_tokens = 0; ///< 0: the model's own, capped by memory
     KvType key_type = KvType::f16;
     KvType value_type = KvType::f16;
-    uint64_t kv_memory_bytes = 0;       ///< 0: one context, more for several sequences if memory is plentiful
-    uint64_t state_cache_bytes = 0;     ///< for snapshots of recurrent layers; 0: an eighth of the KV cache
-    uint32_t sequences_max = 1;         ///< maximum number of concurrent sequences
-    uint32_t batch_tokens_max = 0;      ///< rows per step over all sequences; 0: 512, and 64 on a CPU
-    uint32_t queue_max = 256;           ///< maximum number of waiting requests; more are refused
-    std::string device;                 ///< index, UUID or part of a name; empty: the best device
+    bool adapts_kv_type = false;    ///< q8_0 instead of f16 if the context needs it; see engine::DeviceSizes
+    uint64_t kv_memory_bytes = 0;   ///< 0: one context, more for several sequences if memory is plentiful
+    uint64_t state_cache_bytes = 0; ///< for snapshots of recurrent layers; 0: an eighth of the KV cache
+    uint32_t sequences_max = 1;     ///< maximum number of concurrent sequences
+    uint32_t batch_tokens_max = 0;  ///< rows per step over all sequences; 0: 512, and 64 on a CPU
+    uint32_t queue_max = 256;       ///< maximum number of waiting requests; more are refused
+    std::string device;             ///< index, UUID or part of a name; empty: the best device
     std::filesystem::path cache_folder; ///< for compiled kernels; empty: no cache
     bool timestamps = false; ///< measure every dispatch, for LoadedExecutor::timings; steps become slower
     std::string plan_as;     ///< vendor to select kernels for; empty: the device's own
@@ -56,6 +57,7 @@ struct LoadedExecutor {
     bool on_cpu = false;                       ///< a software device, because no GPU was found
     std::function<DeviceMemory()> memory = {}; ///< thread-safe; may be empty
     model::WeightReads weight_reads = {};
+    bool has_adapted_kv_type = false; ///< keys and values are q8_0, by ExecutorOptions::adapts_kv_type
     std::function<Result<double>()> copy_rate = {}; ///< see measure_copy_rate(); may be empty
     /// Dispatches of the newest completed step, with ExecutorOptions::timestamps, in order. Empty if the
     /// device has no timestamps. Thread-safe; may be empty.

@@ -33,6 +33,7 @@ Result<kernels::PlanTarget> target_of(const DeviceReport& device, const std::str
 engine::DeviceSizes device_sizes(const ExecutorOptions& options) {
     return {.context_tokens = options.context_tokens,
             .cache_formats = {.keys = format_of(options.key_type), .values = format_of(options.value_type)},
+            .adapts_cache_formats = options.adapts_kv_type,
             .kv_memory_bytes = options.kv_memory_bytes,
             .state_cache_bytes = options.state_cache_bytes,
             .contexts = options.sequences_max,
@@ -47,8 +48,8 @@ Result<MemoryForecast> forecast_memory(const gguf::File& file, const DeviceRepor
     ETNA_TRY(const model::Blueprint blueprint, model::plan_model(file, target));
     engine::DeviceSizes sizes = device_sizes(options);
     const auto plan_with = [&](uint64_t free_bytes) {
-        return engine::plan_device(file.name(), blueprint.config, target, sizes, blueprint.weight_bytes,
-                                   {.free_bytes = free_bytes, .total_bytes = device.total_bytes});
+        return engine::plan_load(file, blueprint, target, sizes,
+                                 {.free_bytes = free_bytes, .total_bytes = device.total_bytes});
     };
     MemoryForecast forecast;
     if (auto fitting = plan_with(device.free_bytes)) {

@@ -11,7 +11,9 @@
 #include "core/vk/device.hpp"
 #include "core/vk/instance.hpp"
 
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <utility>
 
@@ -25,11 +27,14 @@ constexpr vk::Validation validation = vk::Validation::on;
 constexpr vk::Validation validation = vk::Validation::off;
 #endif
 
-/// Creates the executor of a model on an open device, and sets the weights that its steps read.
+using PlanReader = std::function<void(const engine::DevicePlan& plan)>;
+
+/// Creates the executor of a model on an open device. One model loads at a time, because the next one's plan
+/// counts what this one has allocated.
 Result<std::unique_ptr<engine::Executor>> load_onto(SharedDevice& device, const gguf::File& file,
                                                     const ExecutorOptions& options,
                                                     std::shared_ptr<DeviceClient> client,
-                                                    model::WeightReads& weight_reads) {
+                                                    const PlanReader& planned) {
     std::optional<kernels::PlanFamily> plan_as;
     if (!options.plan_as.empty()) {
         plan_as = kernels::plan_family_named(options.plan_as);
@@ -37,13 +42,12 @@ Result<std::unique_ptr<engine::Executor>> load_onto(SharedDevice& device, const 
             return invalid_argument("unknown device family `" + options.plan_as + "`");
     }
     ETNA_TRY(auto library, device.library(plan_as, model::kernel_scope(file)));
-    ETNA_TRY(auto executor,
-             engine::create_device_executor(
-                 std::move(library), file,
-                 {.sizes = device_sizes(options),
-                  .timestamps = options.timestamps,
-                  .planned = [&](const engine::DevicePlan& plan) { weight_reads = plan.weight_reads; },
-                  .progress = options.progress}));
+    const std::scoped_lock lock(device.load_mutex());
+    ETNA_TRY(auto executor, engine::create_device_executor(std::move(library), file,
+                                                           {.sizes = device_sizes(options),
+                                                            .timestamps = options.timestamps,
+                                                            .planned = planned,
+                                                            .progress = options.progress}));
     device.store_pipelines();
     if (validation == vk::Validation::on)
         executor = validated(std::move(executor), device.instance());
@@ -98,7 +102,12 @@ Result<LoadedExecutor> Runtime::load(const gguf::File& file, const ExecutorOptio
     if (client == nullptr || client->turns() != shared->turns())
         client = std::make_shared<DeviceClient>(shared->turns());
     model::WeightReads weight_reads;
-    ETNA_TRY(auto executor, load_onto(*shared, file, options, client, weight_reads));
+    bool has_adapted_kv_type = false;
+    const auto planned = [&](const engine::DevicePlan& plan) {
+        weight_reads = plan.weight_reads;
+        has_adapted_kv_type = plan.cache_formats != device_sizes(options).cache_formats;
+    };
+    ETNA_TRY(auto executor, load_onto(*shared, file, options, client, planned));
     const vk::DeviceProfile& profile = shared->device().profile();
     return LoadedExecutor{.device = shared,
                           .client = std::move(client),
@@ -113,6 +122,7 @@ Result<LoadedExecutor> Runtime::load(const gguf::File& file, const ExecutorOptio
                                                       .peak_bytes = state.peak_bytes};
                               },
                           .weight_reads = weight_reads,
+                          .has_adapted_kv_type = has_adapted_kv_type,
                           .copy_rate = [shared] { return measure_copy_rate(shared->device()); },
                           .timings = [shared] { return shared->device().timings(); }};
 }

@@ -29,6 +29,8 @@ public:
     [[nodiscard]] const vk::Instance& instance() const { return *instance_; }
     [[nodiscard]] vk::Device& device() { return *device_; }
     [[nodiscard]] const std::shared_ptr<DeviceTurns>& turns() const { return turns_; }
+    /// Locked while a model is planned and loaded.
+    [[nodiscard]] std::mutex& load_mutex() { return load_mutex_; }
 
     /// Returns the library for the family (empty: the device's own) without the kernels that failed the
     /// self-check; kernels of `scope` that were not checked are checked first. Blocks, also while another
@@ -47,6 +49,8 @@ private:
     std::filesystem::path cache_folder_;
     std::unique_ptr<vk::Device> device_; // declared after the instance, so destroyed before it
     std::shared_ptr<DeviceTurns> turns_ = std::make_shared<DeviceTurns>();
+
+    std::mutex load_mutex_;
 
     std::mutex mutex_; ///< guards the members below, and serialises self-checks
     PipelineCache pipelines_;

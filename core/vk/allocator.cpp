@@ -9,6 +9,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 namespace etna::vk {
@@ -71,6 +72,17 @@ uint64_t free_heap_bytes(const Device::Impl& impl) {
     const uint64_t used = impl.profile.memory_budget ? budget.heapUsage[*largest]
                                                      : impl.allocator->allocated().device.reserved_bytes;
     return limit - std::min(limit, used);
+}
+
+/// Suggests huge pages for fresh host memory: the first writes then fault for each 2 MiB instead of each
+/// page, which takes a large part of a model's loading time otherwise. Pages that are not written stay
+/// unused.
+void advise_huge_pages(std::byte* address, uint64_t bytes) {
+    const auto page_bytes = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+    const uint64_t begin = round_up(reinterpret_cast<uintptr_t>(address), page_bytes);
+    const uint64_t end = (reinterpret_cast<uintptr_t>(address) + bytes) / page_bytes * page_bytes;
+    if (end > begin)
+        (void)::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
 }
 
 } // namespace
@@ -194,6 +206,8 @@ Result<Block*> Allocator::add_block(Pool& pool, MemoryDomain intent, uint32_t ty
             return vulkan_error(result, fmt::format("mapping {} bytes", bytes));
         }
         block->mapped = static_cast<std::byte*>(address);
+        if (options_.host_memory)
+            advise_huge_pages(block->mapped, bytes);
     }
     pool.reserved_bytes += bytes;
     pool.blocks.push_back(std::move(block));
@@ -209,12 +223,13 @@ void Allocator::release(const Allocation& allocation) {
     pool.used_bytes -= allocation.bytes;
     if (!block.space.empty())
         return;
-    // Retain one empty shared block, so that a short-lived buffer does not cause a driver allocation each
-    // time.
+    // Retain one small empty shared block, so that a short-lived buffer does not cause a driver allocation
+    // each time.
     const auto is_spare = [&](const auto& other) {
         return other.get() != &block && !other->own && other->space.empty();
     };
-    if (!block.own && std::none_of(pool.blocks.begin(), pool.blocks.end(), is_spare))
+    const bool is_small = !block.own && block.bytes <= BlockPolicy::smallest_block_bytes;
+    if (is_small && std::none_of(pool.blocks.begin(), pool.blocks.end(), is_spare))
         return;
     pool.reserved_bytes -= block.bytes;
     free_block(block);

@@ -169,6 +169,7 @@ Result<runtime::LoadedExecutor> Harness::make_executor(const gguf::File& file,
                                    .executor = std::make_unique<FakeExecutor>(std::move(fake)),
                                    .device_name = "fake device",
                                    .on_cpu = on_cpu,
+                                   .has_adapted_kv_type = has_adapted_kv_type,
                                    .timings = [this] { return timings; }};
 }
 

@@ -71,6 +71,7 @@ public:
     bool output_is_terminal = false;
     bool error_is_terminal = false;
     bool on_cpu = false;
+    bool has_adapted_kv_type = false;
     Result<runtime::KernelTimings> kernel_timings = runtime::KernelTimings{}; ///< of `etna bench --kernels`
     std::string kernel_filter;       ///< FILTER of the last `etna bench --kernels`
     std::vector<vk::Timing> timings; ///< of the device's last step

@@ -141,6 +141,9 @@ TEST_CASE("--key-type and --value-type override --kv-type") {
         return std::pair(options->model.executor.key_type, options->model.executor.value_type);
     };
     REQUIRE(types({}) == std::pair(KvType::f16, KvType::f16));
+    REQUIRE(validated({})->model.executor.adapts_kv_type);
+    REQUIRE(!validated({"--kv-type", "f16"})->model.executor.adapts_kv_type);
+    REQUIRE(!validated({"--value-type", "q8_0"})->model.executor.adapts_kv_type);
     REQUIRE(types({"--kv-type", "f32"}) == std::pair(KvType::f32, KvType::f32));
     REQUIRE(types({"--key-type", "q8_0"}) == std::pair(KvType::q8_0, KvType::f16));
     REQUIRE(types({"--kv-type", "q8_0", "--value-type", "f32"}) == std::pair(KvType::q8_0, KvType::f32));

@@ -313,6 +313,21 @@ TEST_CASE("notes report a CPU device and a context limited by memory") {
                 .error.empty()); // both were asked for
 }
 
+TEST_CASE("a note reports keys and values in q8_0 that the memory required") {
+    Harness etna;
+    etna.has_adapted_kv_type = true;
+    REQUIRE(contains(etna.run({"run", "stories", "x"}).error,
+                     "note: keys and values are in q8_0, because a context of 2048 tokens does not fit in "
+                     "f16\n"));
+    etna.context_tokens = 256;
+    REQUIRE(contains(etna.run({"run", "stories", "x"}).error,
+                     "note: memory limits the context to 256 of the model's 2048 tokens, with keys and "
+                     "values in q8_0\n"));
+    REQUIRE(etna.asked->adapts_kv_type);
+    REQUIRE(etna.run({"run", "stories", "x", "--kv-type", "f16"}).code == 0);
+    REQUIRE(!etna.asked->adapts_kv_type);
+}
+
 TEST_CASE("a context beyond the trained one is reported") {
     Harness etna;
     REQUIRE(contains(etna.run({"run", "stories", "x", "-c", "2049"}).error,

@@ -134,6 +134,39 @@ TEST_CASE("an F32 cache takes twice the memory of F16, Q8_0 seventeen thirty-sec
     CHECK(cache_bytes(f16, q8_0) == halves + halves * 17 / 32);
 }
 
+TEST_CASE("keys and values become Q8_0 only if the context needs it") {
+    const auto formats = [](const Result<engine::DevicePlan>& made) {
+        REQUIRE(made);
+        return made->cache_formats.keys == made->cache_formats.values ? made->cache_formats.keys
+                                                                      : kernels::CacheFormat::f32;
+    };
+    using enum kernels::CacheFormat;
+    const auto whole = plan({}, 4 * gibibyte);
+    const uint64_t rest = whole->weight_bytes + whole->workspace_bytes + 64 * mebibyte;
+    const auto free_for = [&](uint64_t pages) { return (rest + pages * page_bytes) * 32 / 31 + page_bytes; };
+    CHECK(formats(plan({.adapts_cache_formats = true}, 4 * gibibyte)) == f16);
+    // 70 of 128 pages fit in F16, all of them in Q8_0.
+    const auto adapted = plan({.adapts_cache_formats = true}, free_for(70));
+    CHECK(formats(adapted) == q8_0);
+    CHECK(adapted->limits.context_tokens == 4096);
+    CHECK(formats(plan({}, free_for(70))) == f16);
+    CHECK(formats(plan({.context_tokens = 4096, .adapts_cache_formats = true}, free_for(70))) == q8_0);
+    CHECK(!plan({.context_tokens = 4096}, free_for(70)));
+    CHECK(formats(plan({.cache_formats = {f32, f32}, .adapts_cache_formats = true}, free_for(70))) == f32);
+    // Not even Q8_0 holds the model's context: a short one becomes longer, a long one stays exact.
+    CHECK(formats(plan({.adapts_cache_formats = true}, free_for(40))) == q8_0);
+    const auto long_context = [](uint64_t free_bytes) {
+        model::Config shape = config();
+        shape.context = 131072;
+        return engine::plan_device("m.gguf", shape, {}, {.adapts_cache_formats = true}, 0,
+                                   {.free_bytes = free_bytes, .total_bytes = free_bytes});
+    };
+    const auto cut = long_context(256 * mebibyte);
+    CHECK(formats(cut) == f16);
+    CHECK(cut->limits.context_tokens >= 8192);
+    CHECK(cut->limits.context_tokens < 131072);
+}
+
 TEST_CASE("sizes out of range are refused") {
     CHECK(!plan({.sequences_max = 0}, 4 * gibibyte));
     CHECK(!plan({.batch_rows_max = 1U << 20U}, 4 * gibibyte));

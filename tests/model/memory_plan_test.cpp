@@ -107,3 +107,25 @@ TEST_CASE("a plan of memory has the blocks that an empty device then takes", "[d
         check_near(loaded.plan.reserved_bytes(MemoryPlace::host), memory.host.reserved_bytes);
     }
 }
+
+TEST_CASE("the refusal of a model tells what it would need in Q4_K_M, if that fits") {
+    RandomModelOptions options = model_of(RandomArchitecture::llama);
+    options.vocabulary = 100000; // two matrices of 26 MB in F32
+    const Bytes bytes = random_model(options);
+    const auto file = gguf::File::parse(bytes, "m.gguf");
+    REQUIRE(file);
+    kernels::PlanTarget target;
+    target.profile.name = "Small GPU";
+    const auto blueprint = model::plan_model(*file, target);
+    REQUIRE(blueprint);
+    const auto refusal = [&](uint64_t free_bytes) {
+        const auto plan = engine::plan_load(*file, *blueprint, target, {.context_tokens = 64},
+                                            {.free_bytes = free_bytes, .total_bytes = free_bytes});
+        REQUIRE(!plan);
+        return plan.error();
+    };
+    const Error small = refusal(140 * mebibyte);
+    CHECK(small.message.ends_with(" 140 MiB are free on Small GPU"));
+    CHECK(small.hint.ends_with("; in Q4_K_M the model would need about 0.1 GiB"));
+    CHECK(refusal(80 * mebibyte).hint.find("Q4_K_M") == std::string::npos);
+}

@@ -1,6 +1,7 @@
 #include "core/engine/device/device_executor.hpp"
 
 #include "core/engine/device/device_model.hpp"
+#include "core/engine/device/memory_plan.hpp"
 #include "core/model/model.hpp"
 #include "core/model/nan_probe.hpp"
 
@@ -179,8 +180,7 @@ Result<std::unique_ptr<Executor>> create_device_executor(std::shared_ptr<kernels
     vk::Device& device = library->device();
     ETNA_TRY(const model::Blueprint blueprint,
              model::plan_model(file, library->target(), options.matrix_part_bytes));
-    ETNA_TRY(DevicePlan plan, plan_device(file.name(), blueprint.config, library->target(), options.sizes,
-                                          blueprint.weight_bytes, device.memory()));
+    ETNA_TRY(DevicePlan plan, plan_load(file, blueprint, library->target(), options.sizes, device.memory()));
     plan.weight_reads = model::weight_reads(blueprint);
     if (options.planned)
         options.planned(plan);

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -125,6 +126,11 @@ struct StateSizes {
     }
 };
 
+/// " on NAME"; empty without a name.
+std::string on_device(const kernels::PlanTarget& target) {
+    return target.profile.name.empty() ? "" : fmt::format(" on {}", target.profile.name);
+}
+
 constexpr uint64_t mebibytes_from = 10 * mebibyte; ///< smaller sizes are printed in KiB
 
 /// A human-readable size.
@@ -153,14 +159,14 @@ std::string needed_text(uint64_t bytes) {
     return size_text(bytes + (bytes < mebibytes_from ? kibibyte : mebibyte));
 }
 
-Error no_room_for_model(std::string_view name, const Budget& budget) {
+Error no_room_for_model(std::string_view name, const kernels::PlanTarget& target, const Budget& budget) {
     return {.kind = ErrorKind::out_of_memory,
             .message = fmt::format(
                 "{}: the model needs {} of device memory ({} for weights, {} to work in, {} in reserve), "
-                "{} are free",
+                "{} are free{}",
                 name, needed_text(budget.weight_bytes + budget.workspace_bytes + budget.margin()),
                 size_text(budget.weight_bytes), size_text(budget.workspace_bytes), size_text(budget.margin()),
-                size_text(budget.free_bytes)),
+                size_text(budget.free_bytes), on_device(target)),
             .hint = std::string(memory_hint)};
 }
 
@@ -330,9 +336,12 @@ uint64_t reserve_bytes(uint64_t free_bytes) {
     return std::min(free_bytes, margin_bytes + free_bytes / margin_divisor);
 }
 
-Result<DevicePlan> plan_device(std::string_view name, const model::Config& config,
-                               const kernels::PlanTarget& target, const DeviceSizes& sizes,
-                               uint64_t weight_bytes, const vk::MemoryState& memory) {
+namespace {
+
+/// plan_device() with the cache formats of `sizes`.
+Result<DevicePlan> plan_with_formats(std::string_view name, const model::Config& config,
+                                     const kernels::PlanTarget& target, const DeviceSizes& sizes,
+                                     uint64_t weight_bytes, const vk::MemoryState& memory) {
     ETNA_CHECK(check_sizes(name, sizes));
     DevicePlan plan;
     plan.weight_bytes = weight_bytes;
@@ -351,7 +360,7 @@ Result<DevicePlan> plan_device(std::string_view name, const model::Config& confi
                   .weight_bytes = weight_bytes,
                   .workspace_bytes = plan.workspace_bytes};
     if (!budget.fits_model())
-        return no_room_for_model(name, budget);
+        return no_room_for_model(name, target, budget);
     plan.reserve_bytes = budget.margin();
     const uint64_t room = budget.room();
     const CacheSizes cache = CacheSizes::of(config, target, sizes.cache_formats, plan.limits);
@@ -373,6 +382,30 @@ Result<DevicePlan> plan_device(std::string_view name, const model::Config& confi
     plan.cache_bytes = chosen.cache;
     plan.state_bytes = chosen.states;
     return plan;
+}
+
+} // namespace
+
+Result<DevicePlan> plan_device(std::string_view name, const model::Config& config,
+                               const kernels::PlanTarget& target, const DeviceSizes& sizes,
+                               uint64_t weight_bytes, const vk::MemoryState& memory) {
+    constexpr uint32_t short_context_tokens = 8192;
+    auto plain = plan_with_formats(name, config, target, sizes, weight_bytes, memory);
+    const uint32_t wanted_tokens = sizes.context_tokens > 0 ? sizes.context_tokens : config.context;
+    const auto is_whole = [&](const Result<DevicePlan>& plan) {
+        return plan && plan->limits.context_tokens >= wanted_tokens;
+    };
+    const bool is_other_error = !plain && plain.error().kind != ErrorKind::out_of_memory;
+    if (!sizes.adapts_cache_formats || sizes.cache_formats != kernels::CacheFormats{} || is_whole(plain) ||
+        is_other_error)
+        return plain;
+    DeviceSizes compact_sizes = sizes;
+    compact_sizes.cache_formats = {.keys = kernels::CacheFormat::q8_0, .values = kernels::CacheFormat::q8_0};
+    auto compact = plan_with_formats(name, config, target, compact_sizes, weight_bytes, memory);
+    if (!compact || (plain && compact->limits.context_tokens <= plain->limits.context_tokens))
+        return plain;
+    const bool is_long_enough = plain && plain->limits.context_tokens >= short_context_tokens;
+    return is_whole(compact) || !is_long_enough ? std::move(compact) : std::move(plain);
 }
 
 } // namespace etna::engine

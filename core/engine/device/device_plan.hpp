@@ -18,6 +18,10 @@ namespace etna::engine {
 struct DeviceSizes {
     uint32_t context_tokens = 0; ///< maximum sequence length; the model's, capped by memory
     kernels::CacheFormats cache_formats = {};
+    /// F16 becomes Q8_0 if the requested or the model's own context then fits and otherwise does not, or if
+    /// F16 leaves fewer than 8,192 tokens. Longer contexts that F16 cuts stay exact: few prompts reach their
+    /// end.
+    bool adapts_cache_formats = false;
     uint64_t kv_memory_bytes = 0;   ///< for keys and values; what `contexts` contexts need
     uint64_t state_cache_bytes = 0; ///< for recurrent states that later sequences start from, at least one;
                                     ///< an eighth of what keys and values get

@@ -107,7 +107,41 @@ void add_states(BufferList& buffers, const model::Config& config, const DevicePl
     }
 }
 
+/// Bytes of the weights if the matrices were in Q4_K_M, which takes 4.85 bits a weight: an estimate.
+uint64_t q4_k_m_bytes(const model::Blueprint& blueprint) {
+    constexpr double bits_per_weight = 4.85;
+    double bytes = 0;
+    for (const model::PlannedTensor& tensor : blueprint.tensors) {
+        const double weights = static_cast<double>(uint64_t{tensor.count} * tensor.rows) * tensor.columns;
+        bytes += tensor.role == model::TensorRole::vector ? static_cast<double>(tensor.device_bytes())
+                                                          : weights * bits_per_weight / 8;
+    }
+    return static_cast<uint64_t>(bytes);
+}
+
 } // namespace
+
+Result<DevicePlan> plan_load(const gguf::File& file, const model::Blueprint& blueprint,
+                             const kernels::PlanTarget& target, const DeviceSizes& sizes,
+                             const vk::MemoryState& memory) {
+    const auto plan_with = [&](uint64_t weight_bytes) {
+        return plan_device(file.name(), blueprint.config, target, sizes, weight_bytes, memory);
+    };
+    auto plan = plan_with(blueprint.weight_bytes);
+    const uint64_t smaller_bytes = q4_k_m_bytes(blueprint);
+    if (plan || plan.error().kind != ErrorKind::out_of_memory || smaller_bytes >= blueprint.weight_bytes)
+        return plan;
+    const auto smaller = plan_with(smaller_bytes);
+    if (!smaller)
+        return plan;
+    Error error = plan.error();
+    error.hint +=
+        fmt::format("; in Q4_K_M the model would need about {:.1f} GiB",
+                    static_cast<double>(smaller->weight_bytes + smaller->cache_bytes + smaller->state_bytes +
+                                        smaller->workspace_bytes + smaller->reserve_bytes) /
+                        gibibyte);
+    return error;
+}
 
 std::string_view to_string(MemoryKind kind) {
     constexpr std::array<std::string_view, 9> names = {

@@ -53,4 +53,10 @@ struct MemoryPlan {
 MemoryPlan plan_memory(const model::Blueprint& blueprint, const kernels::PlanTarget& target,
                        const DevicePlan& plan);
 
+/// plan_device() for a model's file. A refusal's hint tells what the model would need in Q4_K_M, if that
+/// fits. Pure. Errors: those of plan_device().
+Result<DevicePlan> plan_load(const gguf::File& file, const model::Blueprint& blueprint,
+                             const kernels::PlanTarget& target, const DeviceSizes& sizes,
+                             const vk::MemoryState& memory);
+
 } // namespace etna::engine
