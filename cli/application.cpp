@@ -3,6 +3,7 @@
 #include "cli/environment.hpp"
 #include "cli/options/command_line.hpp"
 #include "cli/options/config_file.hpp"
+#include "cli/options/preset.hpp"
 #include "cli/terminal/diagnostics.hpp"
 #include "cli/terminal/printable.hpp"
 #include "core/store/near_names.hpp"
@@ -70,7 +71,7 @@ bool is_help_requested(const TypedArguments& typed) {
     return typed.options.contains("help") || typed.options.contains("help-all");
 }
 
-/// Merges command line, environment, configuration file, in order of
+/// Merges command line, environment, the options of a stored model and configuration file, in order of
 /// precedence.
 Result<TypedArguments> all_arguments(const Command& command, std::span<const std::string> arguments,
                                      const Environment& environment) {
@@ -78,6 +79,7 @@ Result<TypedArguments> all_arguments(const Command& command, std::span<const std
     if (is_help_requested(typed) || !has_settings(command))
         return typed;
     add_environment(command, environment.variables, typed);
+    ETNA_CHECK(add_preset(command, environment, typed));
     ETNA_CHECK(add_config_file(command, config_file(environment.variables), typed));
     return typed;
 }
@@ -106,10 +108,10 @@ ExitCode dispatch(const Command& command, std::span<const std::string> arguments
 } // namespace
 
 std::span<const Command> commands() {
-    static const std::array all = {run_spec(),        chat_spec(),     serve_spec(),  pull_spec(),
-                                   list_spec(),       show_spec(),     plan_spec(),   rm_spec(),
-                                   cp_spec(),         verify_spec(),   bench_spec(),  devices_spec(),
-                                   completion_spec(), tokenize_spec(), render_spec(), generate_docs_spec()};
+    static const std::array all = {
+        run_spec(),     chat_spec(),       serve_spec(),    pull_spec(),   list_spec(),         show_spec(),
+        plan_spec(),    rm_spec(),         cp_spec(),       create_spec(), verify_spec(),       bench_spec(),
+        devices_spec(), completion_spec(), tokenize_spec(), render_spec(), generate_docs_spec()};
     return all;
 }
 

@@ -29,6 +29,7 @@ Command list_spec();
 Command show_spec();
 Command rm_spec();
 Command cp_spec();
+Command create_spec();
 Command verify_spec();
 Command generate_docs_spec(); ///< hidden: prints the man pages
 

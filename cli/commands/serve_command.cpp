@@ -2,6 +2,7 @@
 #include "cli/environment.hpp"
 #include "cli/load_model.hpp"
 #include "cli/options/option_values.hpp"
+#include "cli/options/preset.hpp"
 #include "cli/options/serve_options.hpp"
 #include "cli/pull_model.hpp"
 #include "cli/terminal/diagnostics.hpp"
@@ -31,22 +32,39 @@
 namespace etna::cli {
 namespace {
 
+/// Returns the options for a stored model: the user's, else the model's own. Errors: those of read_preset().
+Result<ModelOptions> options_for(const store::ModelSource& source, ModelOptions options) {
+    ETNA_TRY(RunOptions preset, read_preset(source.name, source.options));
+    if (options.chat_template.empty())
+        options.chat_template = std::move(preset.model.chat_template);
+    if (options.draft.empty())
+        options.draft = std::move(preset.model.draft);
+    if (options.executor.context_tokens == 0)
+        options.executor.context_tokens = preset.model.executor.context_tokens;
+    options.speculation = over(options.speculation, preset.model.speculation);
+    return options;
+}
+
 /// Loads a model. Blocking. Errors: those of generate::Model::load(), and of the chosen template and draft
 /// model.
-Result<server::Models::Handle> load_served(const store::ModelSource& source, const ModelOptions& options,
+Result<server::Models::Handle> load_served(const store::ModelSource& source, const ModelOptions& served,
                                            const Environment& environment) {
+    ETNA_TRY(const ModelOptions options, options_for(source, served));
     ETNA_TRY(const auto chat_template, read_chat_template(options.chat_template));
     ETNA_TRY(const auto draft, find_draft(options, environment));
-    ETNA_TRY(auto model,
-             generate::Model::load(source, load_options(options, chat_template, draft, environment),
-                                   environment.executor_factory));
+    generate::LoadOptions load = load_options(options, chat_template, draft, environment);
+    ETNA_TRY(const RunOptions preset, read_preset(source.name, source.options));
+    load.sampling = preset.generation.sampling.overrides;
+    load.system = preset.generation.system;
+    ETNA_TRY(auto model, generate::Model::load(source, load, environment.executor_factory));
     if (const std::string note = model.memory_note(); !note.empty())
         log(LogLevel::info, fmt::format("{}: {}", model.name(), note));
     return std::make_shared<const generate::Model>(std::move(model));
 }
 
 /// Reads a model's facts from its file alone. Errors: those of generate::inspect().
-Result<server::ModelFacts> inspect_served(const store::ModelSource& source, const ModelOptions& options) {
+Result<server::ModelFacts> inspect_served(const store::ModelSource& source, const ModelOptions& served) {
+    ETNA_TRY(const ModelOptions options, options_for(source, served));
     ETNA_TRY(const auto choice, read_chat_template(options.chat_template));
     ETNA_TRY(const auto summary, generate::inspect(source, choice));
     const uint64_t requested = options.executor.context_tokens;

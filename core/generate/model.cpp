@@ -99,6 +99,8 @@ Result<Model> Model::load(const store::ModelSource& source, const LoadOptions& o
     model.recommended_ = generate::recommended_sampling(file);
     model.speculation_ = options.speculation;
     read_generation_config(source, model.recommended_, model.speculation_);
+    model.recommended_ = over(options.sampling, std::move(model.recommended_));
+    model.system_ = options.system;
     model.infill_tokens_ = text::find_infill_tokens(file, model.tokenizer_);
     model.sampling_ = with_overrides({}, model.recommended_);
     model.trained_context_tokens_ = trained_context(file);

@@ -46,6 +46,8 @@ struct LoadOptions {
     runtime::ExecutorOptions executor = {};
     SpeculationOverrides speculation = {}; ///< used if neither the request nor generation_config.json sets it
     ChatTemplateChoice chat_template = {};
+    SamplingOverrides sampling = {}; ///< these override the recommendations of the model's file
+    std::string system = {};         ///< system message of conversations that have none; empty: none
     /// A smaller model of the same vocabulary that drafts tokens, on the same device; borrowed, null: none.
     const store::ModelSource* draft = nullptr;
 };
@@ -72,8 +74,12 @@ public:
     /// Sampling parameters for requests that set none.
     [[nodiscard]] const sampling::Parameters& sampling_defaults() const { return sampling_; }
 
-    /// Recommendations of the model's file and its `generation_config.json`, without defaults.
+    /// LoadOptions::sampling, and recommendations of the model's file and its `generation_config.json`,
+    /// without defaults.
     [[nodiscard]] const SamplingOverrides& recommended_sampling() const { return recommended_; }
+
+    /// LoadOptions::system.
+    [[nodiscard]] const std::string& system() const { return system_; }
 
     /// Speculative decoding settings for requests that set none.
     [[nodiscard]] const SpeculationOverrides& speculation() const { return speculation_; }
@@ -114,6 +120,7 @@ private:
     ChatFormats chat_;
     std::unique_ptr<LazyGrammars> grammars_ = std::make_unique<LazyGrammars>();
     SamplingOverrides recommended_;
+    std::string system_;
     std::optional<text::InfillTokens> infill_tokens_;
     sampling::Parameters sampling_;
     SpeculationOverrides speculation_;

@@ -47,6 +47,11 @@ std::size_t rendering_bytes(const chat::Conversation& conversation) {
     return copies * text + bytes_per_message * conversation.messages.size();
 }
 
+bool has_system(const chat::Conversation& conversation) {
+    return std::any_of(conversation.messages.begin(), conversation.messages.end(),
+                       [](const chat::Message& one) { return one.role == chat::Role::system; });
+}
+
 text::EncodeOptions encode_options(const EncodeLimits& limits) {
     if (limits.budget == nullptr)
         return {};
@@ -191,7 +196,12 @@ Result<chat::AdaptedPrompt> render_conversation(const Model& model, const chat::
     if (budget.reserve_memory && !budget.reserve_memory(rendering_bytes(conversation)))
         return Error{ErrorKind::out_of_memory, "not enough memory to render the conversation"};
     ETNA_TRY(const ChatFormat* format, model.chat().find({.tools = !conversation.tools.empty()}));
-    return chat::render_adapted(format->chat_template, request_json(conversation), now_unix_s);
+    if (model.system().empty() || has_system(conversation))
+        return chat::render_adapted(format->chat_template, request_json(conversation), now_unix_s);
+    chat::Conversation with_system = conversation;
+    with_system.messages.insert(with_system.messages.begin(),
+                                {.role = chat::Role::system, .content = model.system()});
+    return chat::render_adapted(format->chat_template, request_json(with_system), now_unix_s);
 }
 
 Result<Prompt> encode_prompt(const Model& model, const Request& request, const EncodeLimits& limits) {

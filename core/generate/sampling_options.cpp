@@ -107,6 +107,34 @@ Status append_sequences(const text::Tokenizer& tokenizer, std::string_view break
     return {};
 }
 
+/// Replaces the members that `overrides` sets. Target: sampling::Parameters, or SamplingOverrides.
+template <class Target>
+void replace(Target& target, const SamplingOverrides& overrides) {
+    const auto take = [](auto& value, const auto& parameter) {
+        if (parameter)
+            value = *parameter;
+    };
+    take(target.temperature, overrides.temperature);
+    take(target.top_k, overrides.top_k);
+    take(target.top_p, overrides.top_p);
+    take(target.min_p, overrides.min_p);
+    take(target.typical_p, overrides.typical_p);
+    take(target.top_n_sigma, overrides.top_n_sigma);
+    take(target.xtc_probability, overrides.xtc_probability);
+    take(target.xtc_threshold, overrides.xtc_threshold);
+    take(target.min_keep, overrides.min_keep);
+    take(target.repetition_penalty, overrides.repetition_penalty);
+    take(target.repetition_window_tokens, overrides.repetition_window_tokens);
+    take(target.presence_penalty, overrides.presence_penalty);
+    take(target.presence_window_tokens, overrides.presence_window_tokens);
+    take(target.frequency_penalty, overrides.frequency_penalty);
+    take(target.frequency_window_tokens, overrides.frequency_window_tokens);
+    take(target.dry_multiplier, overrides.dry_multiplier);
+    take(target.dry_base, overrides.dry_base);
+    take(target.dry_allowed_length, overrides.dry_allowed_length);
+    take(target.dry_window_tokens, overrides.dry_window_tokens);
+}
+
 } // namespace
 
 SamplingOverrides recommended_sampling(const gguf::File& file) {
@@ -138,27 +166,13 @@ void apply(const store::GenerationConfig& config, SamplingOverrides& overrides) 
 }
 
 sampling::Parameters with_overrides(sampling::Parameters defaults, const SamplingOverrides& overrides) {
-    const auto take = [](auto& value, const auto& parameter) { value = parameter.value_or(value); };
-    take(defaults.temperature, overrides.temperature);
-    take(defaults.top_k, overrides.top_k);
-    take(defaults.top_p, overrides.top_p);
-    take(defaults.min_p, overrides.min_p);
-    take(defaults.typical_p, overrides.typical_p);
-    take(defaults.top_n_sigma, overrides.top_n_sigma);
-    take(defaults.xtc_probability, overrides.xtc_probability);
-    take(defaults.xtc_threshold, overrides.xtc_threshold);
-    take(defaults.min_keep, overrides.min_keep);
-    take(defaults.repetition_penalty, overrides.repetition_penalty);
-    take(defaults.repetition_window_tokens, overrides.repetition_window_tokens);
-    take(defaults.presence_penalty, overrides.presence_penalty);
-    take(defaults.presence_window_tokens, overrides.presence_window_tokens);
-    take(defaults.frequency_penalty, overrides.frequency_penalty);
-    take(defaults.frequency_window_tokens, overrides.frequency_window_tokens);
-    take(defaults.dry_multiplier, overrides.dry_multiplier);
-    take(defaults.dry_base, overrides.dry_base);
-    take(defaults.dry_allowed_length, overrides.dry_allowed_length);
-    take(defaults.dry_window_tokens, overrides.dry_window_tokens);
+    replace(defaults, overrides);
     return defaults;
+}
+
+SamplingOverrides over(const SamplingOverrides& overrides, SamplingOverrides others) {
+    replace(others, overrides);
+    return others;
 }
 
 uint32_t random_seed() {

@@ -52,6 +52,9 @@ void apply(const store::GenerationConfig& config, SamplingOverrides& overrides);
 /// Returns `defaults` overridden by `overrides`.
 sampling::Parameters with_overrides(sampling::Parameters defaults, const SamplingOverrides& overrides);
 
+/// Returns `others` overridden by `overrides`.
+SamplingOverrides over(const SamplingOverrides& overrides, SamplingOverrides others);
+
 /// Returns a seed from the operating system's random source.
 uint32_t random_seed();
 

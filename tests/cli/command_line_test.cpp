@@ -159,8 +159,8 @@ TEST_CASE("a value may begin with a dash, directly after its option or after --"
 TEST_CASE("unknown and missing commands are usage errors") {
     etna::test::Harness etna;
     REQUIRE(etna.run({}).code == 2);
-    REQUIRE(
-        contains(etna.run({"rum"}).error, "error: unknown command `rum`\nhint: did you mean `etna run`?"));
+    REQUIRE(contains(etna.run({"rum"}).error,
+                     "error: unknown command `rum`\nhint: did you mean `etna rm` or `etna run`?"));
     REQUIRE(etna.run({"rum"}).code == 2);
     REQUIRE(contains(etna.run({"--frob"}).error, "unknown option `--frob` before a command"));
 }

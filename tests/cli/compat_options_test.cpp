@@ -173,7 +173,7 @@ TEST_CASE("unsupported compat options are refused with the alternative") {
          "--temp is not an option of `etna serve`\nhint: set it in the request"},
         {{"serve", "demo", "-n", "5"}, "-n is not an option of `etna serve`"},
         {{"serve", "demo", "--embedding"}, "hint: etna does not compute embeddings yet"},
-        {{"list"}, "unknown command `list`\nhint: stored models are the files of"},
+        {{"ls"}, "unknown command `ls`\nhint: try `etna list`"},
     };
     for (const auto& one : cases) {
         const Outcome outcome = etna.run(one.arguments);

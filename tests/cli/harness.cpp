@@ -198,6 +198,7 @@ Outcome Harness::run_into(int output, const std::vector<std::string>& arguments)
     environment.input = open_input(input_kind, input);
     environment.output = output;
     environment.error = error.descriptor;
+    environment.input_is_terminal = input_is_terminal;
     environment.output_is_terminal = output_is_terminal;
     environment.error_is_terminal = error_is_terminal;
     environment.variables = variables;

@@ -68,6 +68,7 @@ public:
         agreements; ///< the user's replies in order, or ctrl_c; afterwards there is no terminal
     std::vector<std::string> questions; ///< questions to the user
     cli::Variables variables;
+    bool input_is_terminal = false;
     bool output_is_terminal = false;
     bool error_is_terminal = false;
     bool on_cpu = false;

@@ -17,6 +17,7 @@ extern "C" {
 int fuzz_gguf(const uint8_t* data, std::size_t size);
 int fuzz_grammar(const uint8_t* data, std::size_t size);
 int fuzz_listing(const uint8_t* data, std::size_t size);
+int fuzz_manifest(const uint8_t* data, std::size_t size);
 int fuzz_output(const uint8_t* data, std::size_t size);
 int fuzz_request(const uint8_t* data, std::size_t size);
 int fuzz_schema(const uint8_t* data, std::size_t size);
@@ -30,9 +31,10 @@ struct Fuzzer {
     int (*run)(const uint8_t* data, std::size_t size);
 };
 
-constexpr std::array<Fuzzer, 7> fuzzers = {{{"gguf", fuzz_gguf},
+constexpr std::array<Fuzzer, 8> fuzzers = {{{"gguf", fuzz_gguf},
                                             {"grammar", fuzz_grammar},
                                             {"listing", fuzz_listing},
+                                            {"manifest", fuzz_manifest},
                                             {"output", fuzz_output},
                                             {"request", fuzz_request},
                                             {"schema", fuzz_schema},

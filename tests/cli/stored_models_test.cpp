@@ -1,0 +1,171 @@
+// list, show, cp, create, rm and verify of stored models, and the options that they set.
+
+#include "tests/cli/harness.hpp"
+#include "tests/support/catch.hpp"
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+using namespace etna::cli;
+using namespace etna::test;
+
+namespace {
+
+constexpr int usage = static_cast<int>(ExitCode::usage);
+
+/// A harness that requires success.
+struct Stored : Harness {
+    std::string printed(const std::vector<std::string>& arguments) {
+        const Outcome outcome = run(arguments);
+        CAPTURE(outcome.error);
+        REQUIRE(outcome.code == 0);
+        return outcome.output;
+    }
+    Outcome failed(const std::vector<std::string>& arguments) {
+        Outcome outcome = run(arguments);
+        CAPTURE(outcome.output);
+        REQUIRE(outcome.code != 0);
+        return outcome;
+    }
+};
+
+} // namespace
+
+TEST_CASE("created models are listed, shown, copied and removed") {
+    Stored etna;
+    etna.printed({"create", "terse", "--from", "stories", "--temp", "0.25", "--system", "Be brief."});
+    etna.printed({"cp", "terse", "short:1"});
+    const std::string listed = etna.printed({"list"});
+    CHECK(contains(listed, "NAME"));
+    for (const char* name : {"\nterse ", "\nshort:1 ", "\nstories "})
+        CHECK(contains(listed, name));
+    const std::string json = etna.printed({"list", "--json"});
+    CHECK(contains(json, "\"name\": \"terse\""));
+    CHECK(contains(json, "\"context_tokens\": 2048"));
+    const std::string shown = etna.printed({"show", "short:1"});
+    for (const char* text : {"llama", "--temp '0.25'", "--system 'Be brief.'", "stories.gguf"})
+        CHECK(contains(shown, text));
+    CHECK(contains(etna.printed({"show", "demo", "--json"}), "\"has_template\": true"));
+    CHECK(contains(etna.printed({"show", "demo", "--metadata"}), "general.architecture = "));
+    CHECK(contains(etna.printed({"show", "stories", "--tensors"}), "token_embd.weight"));
+    CHECK(contains(etna.failed({"show", "stories", "--template"}).error, "has no chat template"));
+
+    CHECK(contains(etna.failed({"rm", "terse"}).error, "there is no terminal to ask at\nhint: add --yes"));
+    etna.printed({"rm", "--yes", "terse", "short:1"});
+    CHECK(!contains(etna.printed({"list"}), "terse"));
+    CHECK(contains(etna.failed({"rm", "--yes", "terse"}).error, "there is no stored model `terse`"));
+    CHECK(contains(etna.failed({"rm", "--yes", "stories"}).error, "which etna did not store"));
+}
+
+TEST_CASE("a terminal is asked before a model is removed") {
+    Stored etna;
+    etna.printed({"create", "terse", "--from", "demo"});
+    etna.input_is_terminal = true;
+    etna.error_is_terminal = true;
+    etna.agreements = {"n", "y"};
+    const Outcome kept = etna.failed({"rm", "terse"});
+    CHECK(contains(kept.error, "`terse` was not removed"));
+    etna.printed({"rm", "terse"});
+    REQUIRE(etna.questions.size() == 2);
+    CHECK(contains(etna.questions[0], "remove terse, "));
+}
+
+TEST_CASE("a stored model's options apply below those of the command line and the environment") {
+    Stored etna;
+    etna.install_model("talker",
+                       {{"tokenizer.chat_template", "{% for m in messages %}[{{ m.role }}:{{ m.content }}]"
+                                                    "{% endfor %}"}});
+    etna.printed({"create", "mine", "--from", "talker", "--system", "Stored.", "--max-tokens", "2"});
+    etna.printed({"run", "mine", "Hi"});
+    CHECK(contains(etna.prompt, "[system:Stored.][user:Hi]"));
+    etna.printed({"run", "mine", "Hi", "--system", "Typed."});
+    CHECK(contains(etna.prompt, "[system:Typed.][user:Hi]"));
+    etna.variables["ETNA_SYSTEM"] = "Variable.";
+    etna.printed({"run", "mine", "Hi"});
+    CHECK(contains(etna.prompt, "[system:Variable.]"));
+    etna.variables.erase("ETNA_SYSTEM");
+    etna.printed({"run", "mine", "Hi", "--raw"});
+    CHECK(!contains(etna.prompt, "Stored."));
+
+    etna.printed({"create", "other", "--from", "mine", "--system", "Second."});
+    etna.printed({"run", "other", "Hi"});
+    CHECK(contains(etna.prompt, "[system:Second.]"));
+    CHECK(contains(etna.printed({"show", "other"}), "--max-tokens '2'"));
+}
+
+TEST_CASE("a chat template is stored with the model") {
+    Stored etna;
+    const auto file = etna.write("t.jinja", "{% for m in messages %}<{{ m.content }}>{% endfor %}");
+    etna.printed({"create", "mine", "--from", "stories", "--template", file.string()});
+    std::filesystem::remove(file);
+    etna.printed({"run", "mine", "Hi"});
+    CHECK(contains(etna.prompt, "<Hi>"));
+}
+
+TEST_CASE("create refuses what it cannot use by name") {
+    Stored etna;
+    CHECK(etna.run({"create", "mine"}).code == usage);
+    CHECK(etna.run({"create", "../mine", "--from", "demo"}).code == usage);
+    CHECK(contains(etna.failed({"create", "mine", "--from", "nothing"}).error, "no model `nothing`"));
+    CHECK(contains(etna.failed({"create", "mine", "--from", "demo", "--temp", "x"}).error, "--temp"));
+    CHECK(contains(etna.failed({"create", "mine", "--from", "demo", "--tools", "x"}).error, "--tools"));
+    etna.printed({"create", "mine", "--from", "demo"});
+    CHECK(contains(etna.failed({"create", "mine", "--from", "demo"}).error,
+                   "there is a stored model `mine` already"));
+    CHECK(contains(etna.failed({"cp", "nothing", "x"}).error, "there is no stored model `nothing`"));
+}
+
+TEST_CASE("settings of the environment do not become part of a created model") {
+    Stored etna;
+    etna.variables["ETNA_TEMP"] = "0.125";
+    etna.printed({"create", "mine", "--from", "demo"});
+    CHECK(!contains(etna.printed({"show", "mine"}), "0.125"));
+}
+
+TEST_CASE("a Modelfile is read, and what it says otherwise is refused by name") {
+    Stored etna;
+    const auto create = [&](const std::string& text) {
+        const auto file = etna.write("Modelfile", text);
+        return etna.run({"create", "mine", "-f", file.string()});
+    };
+    CHECK(create("# mine\nFROM demo\nSYSTEM \"\"\"Two\nlines.\"\"\"\nPARAMETER temperature 0.5\n"
+                 "parameter stop \"a\"\nPARAMETER stop b\nLICENSE x\n")
+              .code == 0);
+    const std::string shown = etna.printed({"show", "mine", "--json"});
+    CHECK(contains(shown, "Two\\nlines."));
+    CHECK(contains(shown, "\"0.5\""));
+    CHECK(contains(create("FROM demo\nPARAMETER mirostat 1\n").error,
+                   "Modelfile:2: etna has no parameter `mirostat`"));
+    CHECK(
+        contains(create("FROM demo\nTEMPLATE \"\"\"{{ .Prompt }}\"\"\"\n").error, ":2: TEMPLATE is in Go's"));
+    CHECK(contains(create("FROM demo\nADAPTER x\n").error, "etna has no instruction `ADAPTER`"));
+    CHECK(contains(create("FROM demo\nSYSTEM \"\"\"open\n").error, ":2: three quotes are not closed"));
+    CHECK(contains(create("SYSTEM x\n").error, "there is no FROM"));
+    CHECK(contains(create("FROM demo\nPARAMETER temperature hot\n").error, "--temp"));
+}
+
+TEST_CASE("verify finds a damaged file") {
+    Stored etna;
+    const auto file = etna.write("t.jinja", "{{ 1 }}");
+    etna.printed({"create", "mine", "--from", "stories", "--template", file.string()});
+    CHECK(etna.printed({"verify"}) == "mine: good\n");
+    std::filesystem::path blob;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(file.parent_path())) {
+        if (entry.path().filename().string().starts_with("sha256-"))
+            blob = entry.path();
+    }
+    std::filesystem::remove(blob);
+    etna.write(blob.lexically_relative(file.parent_path()).string(), "{{ 2 }}");
+    const Outcome outcome = etna.failed({"verify", "mine"});
+    CHECK(outcome.output == "mine: damaged\n");
+    CHECK(contains(outcome.error, "its sha256 is"));
+}
+
+TEST_CASE("known names are listed with their repositories") {
+    Stored etna;
+    const std::string known = etna.printed({"list", "--known"});
+    CHECK(contains(known, "qwen3:0.6b"));
+    CHECK(contains(known, "hf.co/Qwen/Qwen3-0.6B-GGUF:Q8_0"));
+    CHECK(etna.run({"list", "--known", "--all"}).code == usage);
+}

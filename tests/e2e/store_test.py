@@ -1,0 +1,146 @@
+#!/usr/bin/env python3
+"""Stored models: list, show, cp, create, run and serve by name, rm, verify, and models of other programs.
+Usage: store_test.py ETNA"""
+
+import hashlib
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+import urllib.request
+
+from stand_in_hub import StandInHub
+
+ETNA = ""
+STORIES = pathlib.Path(__file__).resolve().parents[1] / "data" / "models" / "stories260K.gguf"
+LIMIT_S = 120
+
+
+class Stored(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="etna-store-")
+        self.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name)
+        self.models = self.root / "models"
+
+    def environment(self, **more):
+        kept = {key: value for key, value in os.environ.items()
+                if not key.startswith(("ETNA_", "XDG_", "HF_", "OLLAMA_", "LLAMA_")) and "proxy" not in key.lower()}
+        return {**kept, "HOME": str(self.root), "ETNA_MODELS": str(self.models), **more}
+
+    def etna(self, *arguments, code=0, **more):
+        result = subprocess.run([ETNA, *arguments], capture_output=True, text=True, timeout=LIMIT_S, stdin=subprocess.DEVNULL,
+                                env=self.environment(**more))
+        self.assertEqual(result.returncode, code, result.stderr)
+        return result
+
+    def blobs(self):
+        return sorted(path.name for path in (self.models / "blobs").iterdir())
+
+    def test_a_pulled_model_is_listed_shown_copied_created_from_run_and_removed(self):
+        hub = StandInHub()
+        self.addCleanup(hub.close)
+        content = STORIES.read_bytes()
+        hub.add("u/stories", {"stories-F16.gguf": content})
+        self.etna("pull", "hf.co/u/stories", HF_ENDPOINT=hub.url)
+        name = "hf.co/u/stories:F16"
+        self.assertRegex(self.etna("list").stdout, name + r" +[0-9.]+ MiB +F16 +2048 +just now\n")
+        entry = json.loads(self.etna("list", "--json").stdout)["models"][0]
+        self.assertEqual((entry["name"], entry["size_bytes"], entry["owner"]), (name, len(content), "etna"))
+        self.assertIn("llama", self.etna("show", "u/stories").stdout)
+        self.etna("cp", "u/stories", "mine")
+        self.etna("create", "sure", "--from", "mine", "--temp", "0", "--max-tokens", "8")
+        typed = self.etna("run", "mine", "Once upon a time", "--temp", "0", "-n", "8").stdout
+        self.assertEqual(self.etna("run", "sure", "Once upon a time").stdout, typed)
+        self.assertNotEqual(self.etna("run", "sure", "Once upon a time", "-n", "3").stdout, typed)
+        self.assertEqual(self.blobs(), ["sha256-" + hashlib.sha256(content).hexdigest()])
+        self.assertIn("there is no terminal to ask at", self.etna("rm", "mine", code=1).stderr)
+        self.assertIn("stay for other names", self.etna("rm", "--yes", "mine", "u/stories").stderr)
+        self.assertEqual(self.etna("verify").stdout, "sure: good\n")
+        self.etna("rm", "-y", "sure")
+        self.assertEqual(self.blobs(), [])
+        self.assertIn("fetch it with `etna pull hf.co/u/stories`", self.etna("run", "hf.co/u/stories", "Once", code=1).stderr)
+
+    def test_serve_takes_the_options_of_a_stored_model(self):
+        self.etna("create", "calm", "--from", "demo", "--temp", "0", "--system", "You are calm.")
+        server = subprocess.Popen([ETNA, "serve", "calm", "--port", "0"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                  stderr=subprocess.DEVNULL, text=True, env=self.environment())
+        self.addCleanup(server.stdout.close)
+        self.addCleanup(server.wait)
+        self.addCleanup(server.terminate)
+        url = server.stdout.readline().strip()
+
+        def post(path, body):
+            request = urllib.request.Request(url + path, json.dumps(body).encode(), {"Content-Type": "application/json"})
+            with urllib.request.urlopen(request, timeout=LIMIT_S) as response:
+                return json.load(response)
+
+        message = {"model": "calm", "messages": [{"role": "user", "content": "What is 34 + 58?"}], "max_tokens": 8}
+        answers = {post("/v1/chat/completions", message)["choices"][0]["message"]["content"] for _ in range(3)}
+        self.assertEqual(len(answers), 1)
+        with_system = {**message, "messages": [{"role": "system", "content": "You are calm."}, *message["messages"]]}
+        usage = [post("/v1/chat/completions", body)["usage"]["prompt_tokens"] for body in (message, with_system)]
+        self.assertEqual(usage[0], usage[1])
+
+    def test_models_of_other_programs_are_used_in_place(self):
+        content = STORIES.read_bytes()
+        digest = hashlib.sha256(content).hexdigest()
+        snapshot = self.root / ".cache/huggingface/hub/models--u--r/snapshots" / ("c" * 40)
+        llama = self.root / ".cache/llama.cpp"
+        ollama = self.root / ".ollama/models"
+        for folder in (snapshot, llama, ollama / "blobs", ollama / "manifests/registry.ollama.ai/library/tiny"):
+            folder.mkdir(parents=True)
+        shutil.copy(STORIES, snapshot / "r-F16.gguf")
+        shutil.copy(STORIES, llama / "v_w_w-Q8_0.gguf")
+        shutil.copy(STORIES, ollama / "blobs" / f"sha256-{digest}")
+        layer = {"mediaType": "application/vnd.ollama.image.model", "digest": f"sha256:{digest}", "size": len(content)}
+        (ollama / "manifests/registry.ollama.ai/library/tiny/latest").write_text(json.dumps({"layers": [layer]}))
+        listed = self.etna("list", "--all").stdout
+        for name, owner in (("hf.co/u/r:F16", "Hugging Face"), ("v_w_w-Q8_0", "llama.cpp"), ("tiny:latest", "Ollama")):
+            self.assertRegex(listed, rf"{name} .*{owner}")
+        for name in ("hf.co/u/r", "hf.co/v/w:Q8_0", "tiny"):
+            with self.subTest(name=name):
+                self.assertEqual(self.etna("tokenize", name, "Once").stdout, self.etna("tokenize", str(STORIES), "Once").stdout)
+                self.assertIn("which etna did not store", self.etna("rm", "--yes", name, code=1).stderr)
+        self.etna("create", "mine", "--from", "tiny")
+        self.etna("tokenize", "mine", "Once")
+        (ollama / "blobs" / f"sha256-{digest}").unlink()
+        self.assertIn("it came from tiny; pull or create it again", self.etna("tokenize", "mine", "Once", code=1).stderr)
+        self.assertEqual(self.etna("verify", code=1).stdout, "mine: damaged\n")
+
+    def test_a_damaged_manifest_is_named_and_can_be_removed(self):
+        self.etna("create", "good", "--from", "demo")
+        (self.models / "manifests/bad.json").write_text('{"version": 1, "name": "bad"')
+        listed = self.etna("list")
+        self.assertIn("bad.json: the manifest is not a JSON object", listed.stderr)
+        self.assertIn("good", listed.stdout)
+        self.assertIn("bad.json", self.etna("run", "bad", "x", code=1).stderr)
+        self.etna("rm", "--yes", "bad")
+        self.assertEqual(self.etna("list").stderr, "")
+
+    @unittest.skipIf(os.geteuid() == 0, "root may write everywhere")
+    def test_a_read_only_folder(self):
+        self.models.mkdir(mode=0o500)
+        self.assertIn("make the folder writable", self.etna("create", "x", "--from", "demo", code=1).stderr)
+
+    def test_a_file_in_place_of_the_folder(self):
+        self.models.write_bytes(b"")
+        self.assertIn("cannot make the folder", self.etna("create", "x", "--from", "demo", code=1).stderr)
+        self.assertEqual(self.etna("list").stdout, "")
+
+    def test_completion_offers_stored_names(self):
+        self.etna("create", "mine:1b", "--from", "demo")
+        script = ("source <(\"$0\" completion bash); COMP_WORDS=(etna run mi); COMP_CWORD=2; _etna; "
+                  "printf '%s\\n' \"${COMPREPLY[@]}\"")
+        result = subprocess.run(["bash", "-c", script, ETNA], capture_output=True, text=True, env=self.environment(),
+                                cwd=self.root, timeout=LIMIT_S)
+        self.assertIn("mine:1b", result.stdout.splitlines(), result.stderr)
+
+
+if __name__ == "__main__":
+    ETNA = os.path.abspath(sys.argv.pop(1))
+    unittest.main()
