@@ -69,7 +69,7 @@ uint64_t BlockPolicy::next_block_bytes(uint64_t reserved_bytes) const {
 }
 
 bool BlockPolicy::needs_own_allocation(uint64_t bytes, uint64_t reserved_bytes) const {
-    return bytes > next_block_bytes(reserved_bytes) / 2;
+    return bytes > next_block_bytes(reserved_bytes) / 8;
 }
 
 uint64_t reserved_bytes(const BlockPolicy& policy, std::span<const uint64_t> buffers) {

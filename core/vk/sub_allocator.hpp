@@ -40,14 +40,15 @@ private:
 /// Block sizes of one pool.
 struct BlockPolicy {
     static constexpr uint64_t smallest_block_bytes = 16 * mebibyte;
-    static constexpr uint64_t largest_block_bytes = 256 * mebibyte;
+    static constexpr uint64_t largest_block_bytes = 64 * mebibyte;
 
     uint64_t allocation_bytes_max = 0; ///< every allocation stays strictly below this
 
     /// Size of the next shared block of a pool that has already reserved `reserved_bytes`: it grows with the
     /// pool, so that small programs reserve little and large ones have few blocks.
     [[nodiscard]] uint64_t next_block_bytes(uint64_t reserved_bytes) const;
-    /// Whether a request gets a dedicated allocation: above half a block.
+    /// Whether a request gets a dedicated allocation: above an eighth of a block, so that at most an eighth
+    /// of each block but the last stays unused.
     [[nodiscard]] bool needs_own_allocation(uint64_t bytes, uint64_t reserved_bytes) const;
     [[nodiscard]] bool allows(uint64_t bytes) const { return bytes < allocation_bytes_max; }
 };

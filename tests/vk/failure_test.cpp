@@ -62,21 +62,25 @@ TEST_CASE("the error for exhausted memory gives requested and free bytes, and th
 TEST_CASE("allocation waits for memory that the device still uses before it fails") {
     const Fixture f;
     const vk::Pipeline pipeline = make_add_one(*f.device);
-    auto used = std::make_unique<vk::Buffer>(
-        must(vk::Buffer::create(*f.device, vk::MemoryDomain::device, 8 * mebibyte, "used")));
+    constexpr uint64_t bytes = 2 * mebibyte; // the most that shares a block of 16 MiB
+    const auto create = [&](std::string_view label) {
+        return must(vk::Buffer::create(*f.device, vk::MemoryDomain::device, bytes, label));
+    };
+    auto used = std::make_unique<vk::Buffer>(create("used"));
     const vk::Range range = used->range();
-    const auto rest =
-        must(vk::Buffer::create(*f.device, vk::MemoryDomain::device, 8 * mebibyte, "rest of the block"));
+    std::vector<vk::Buffer> rest;
+    for (int i = 1; i < 8; ++i)
+        rest.push_back(create("rest of the block"));
     f.limit_allocations(0);
     auto recorder = must(vk::Recorder::create(*f.device));
-    for (int i = 0; i < 5; ++i) {
+    for (int i = 0; i < 20; ++i) {
         add_one(recorder, pipeline, range, range, 20);
         recorder.barrier();
     }
     const uint64_t value = must(f.device->submit(must(recorder.finish())));
     used.reset();
     REQUIRE(f.device->completed() < value); // else this test shows nothing
-    const auto next = must(vk::Buffer::create(*f.device, vk::MemoryDomain::device, 8 * mebibyte, "next"));
+    const auto next = create("next");
     CHECK(f.device->completed() >= value);
     CHECK(next.range().address == range.address);
 }

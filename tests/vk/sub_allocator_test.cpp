@@ -88,10 +88,10 @@ TEST_CASE("the block size grows with the reserved bytes, within its bounds") {
     const BlockPolicy policy{.allocation_bytes_max = uint64_t{1} << 40};
     CHECK(policy.next_block_bytes(0) == 16 * mebibyte);
     CHECK(policy.next_block_bytes(100 * mebibyte) == 64 * mebibyte);
-    CHECK(policy.next_block_bytes(uint64_t{1} << 38) == 256 * mebibyte);
-    CHECK_FALSE(policy.needs_own_allocation(8 * mebibyte, 0));
-    CHECK(policy.needs_own_allocation(8 * mebibyte + 1, 0));
-    CHECK_FALSE(policy.needs_own_allocation(128 * mebibyte, uint64_t{1} << 38));
+    CHECK(policy.next_block_bytes(uint64_t{1} << 38) == 64 * mebibyte);
+    CHECK_FALSE(policy.needs_own_allocation(2 * mebibyte, 0));
+    CHECK(policy.needs_own_allocation(2 * mebibyte + 1, 0));
+    CHECK_FALSE(policy.needs_own_allocation(8 * mebibyte, uint64_t{1} << 38));
 }
 
 TEST_CASE("allocations stay strictly below the device's maximum") {
@@ -111,6 +111,9 @@ TEST_CASE("the blocks of a list of buffers follow from their sizes") {
     CHECK(reserved({1}) == 16 * mebibyte);
     CHECK(reserved({8 * mebibyte, 8 * mebibyte}) == 16 * mebibyte);
     CHECK(reserved({8 * mebibyte, 8 * mebibyte, 1}) == 32 * mebibyte);
+    CHECK(reserved(std::vector<uint64_t>(8, 2 * mebibyte)) == 16 * mebibyte);
+    // Large buffers leave nothing unused.
+    CHECK(reserved(std::vector<uint64_t>(56, 80 * mebibyte)) == 56 * 80 * mebibyte);
     CHECK(reserved({40 * mebibyte + 1}) == 40 * mebibyte + allocation_alignment);
     // A block as large as the power of two below what the pool has.
     CHECK(reserved({100 * mebibyte, 1}) == 164 * mebibyte);
