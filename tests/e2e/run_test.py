@@ -100,7 +100,7 @@ class Bench(unittest.TestCase):
         self.assertGreater(sum(event["dur"] for event in dispatches), 0)
 
     def test_kernels_are_measured_by_name(self):
-        result = run("bench", "--kernels", "rms_norm", "--json")
+        result = run("bench", "--kernels", "rms_norm 4096", "--json")
         self.assertEqual(result.returncode, 0, result.stderr)
         report = json.loads(result.stdout)
         self.assertEqual(len(report["kernels"]), 2)

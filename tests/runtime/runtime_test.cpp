@@ -174,7 +174,7 @@ TEST_CASE("kernels are measured by part of their names") {
         CHECK(number == names.size());
         names.push_back(name);
     };
-    options.filter = "rms_norm";
+    options.filter = "rms_norm 4096";
     const auto timings = runtime.bench(options);
     REQUIRE(timings);
     CHECK(timings->copy_bytes_s > 0);
