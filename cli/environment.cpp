@@ -67,6 +67,12 @@ std::filesystem::path responses_file(const Variables& variables) {
     return etna_path(variables, "XDG_DATA_HOME", ".local/share", "etna/responses.db");
 }
 
+std::filesystem::path runtime_folder(const Variables& variables) {
+    if (const std::filesystem::path folder = named_folder(variables, "XDG_RUNTIME_DIR"); folder.is_absolute())
+        return folder / "etna";
+    return etna_path(variables, "XDG_STATE_HOME", ".local/state", "etna/run");
+}
+
 std::string expand_home(const std::string& path, const Variables& variables) {
     const auto home = variables.find("HOME");
     const bool is_at_home = path == "~" || path.starts_with("~/");

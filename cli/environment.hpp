@@ -92,6 +92,10 @@ store::ForeignFolders foreign_folders(const Variables& variables);
 /// $XDG_DATA_HOME/etna/responses.db; empty if the folder is unknown.
 std::filesystem::path responses_file(const Variables& variables);
 
+/// $XDG_RUNTIME_DIR/etna, else $XDG_STATE_HOME/etna/run: where running servers are listed. Empty if neither
+/// folder is known.
+std::filesystem::path runtime_folder(const Variables& variables);
+
 /// Expands a leading `~/`, or `~` alone, to $HOME, as a shell does, if $HOME is set.
 std::string expand_home(const std::string& path, const Variables& variables);
 

@@ -2,6 +2,7 @@
 
 #include "cli/terminal/printable.hpp"
 #include "core/base/bytes.hpp"
+#include "core/base/log.hpp"
 #include "core/store/missing_model.hpp"
 #include "core/store/model_name.hpp"
 #include "core/store/model_store.hpp"
@@ -198,6 +199,19 @@ Result<store::Manifest> pull_model(const std::string& name, const PullSettings& 
         diagnostics.line(fmt::format("fetching {}, {}", plan.name, size_text(plan.bytes)));
     DownloadDisplay display(plan, environment.error_is_terminal, diagnostics);
     return store::pull(plan, options, [&](const store::PullProgress& progress) { display.show(progress); });
+}
+
+Result<store::Manifest> pull_for_request(const std::string& name, const HubOptions& hub,
+                                         const Environment& environment, store::StopPoll is_stopped) {
+    ETNA_TRY(const auto parsed_name, store::parse_model_name(name));
+    const PullSettings settings = {.hub = hub, .consent = DownloadConsent::given};
+    ETNA_TRY(const auto options, pull_options(settings, environment, std::move(is_stopped)));
+    ETNA_TRY(const auto plan, store::plan_pull(parsed_name, options));
+    ETNA_CHECK(check_space(plan, options.folder));
+    log(LogLevel::info, fmt::format("fetching {}, {}", plan.name, size_text(plan.missing_bytes)));
+    ETNA_TRY(auto manifest, store::pull(plan, options, {}));
+    log(LogLevel::info, fmt::format("fetched {}", plan.name));
+    return manifest;
 }
 
 Result<store::ModelSource> find_model(const std::string& name, const HubOptions& options,

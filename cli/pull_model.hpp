@@ -31,6 +31,11 @@ struct PullSettings {
 Result<store::Manifest> pull_model(const std::string& name, const PullSettings& settings,
                                    const Environment& environment, Diagnostics& diagnostics);
 
+/// As pull_model() with consent, for another program's user: reports to the log only, and stops when
+/// `is_stopped` returns true. Thread-safe.
+Result<store::Manifest> pull_for_request(const std::string& name, const HubOptions& hub,
+                                         const Environment& environment, store::StopPoll is_stopped);
+
 /// As store::resolve(); a remote model that is not stored is fetched if the user agrees at a terminal.
 /// Blocks. Errors: those of store::resolve and pull_model.
 Result<store::ModelSource> find_model(const std::string& name, const HubOptions& options,

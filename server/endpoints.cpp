@@ -260,6 +260,7 @@ std::vector<Route> all_routes(const ServiceOptions& options) {
         {"GET", "/v1/models/{model}", "describes one model", openai::show_model},
         {"GET", "/models/{model}", "describes one model", openai::show_model},
         {"GET", "/v3/models/{model}", "describes one model", openai::show_model, guarded, ovms},
+        {"POST", "/models/unload", "frees the memory of a model", openai::unload_model},
         {"GET", "/dynamo/alpha/list-models",
          "lists the models with endpoint, context and whether they are loaded", openai::list_models_dynamo},
         {"GET", "/health", "readiness", show_readiness, open},

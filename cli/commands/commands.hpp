@@ -31,6 +31,8 @@ Command rm_spec();
 Command cp_spec();
 Command create_spec();
 Command verify_spec();
+Command ps_spec();
+Command stop_spec();
 Command generate_docs_spec(); ///< hidden: prints the man pages
 
 } // namespace etna::cli

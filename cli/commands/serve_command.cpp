@@ -5,6 +5,7 @@
 #include "cli/options/preset.hpp"
 #include "cli/options/serve_options.hpp"
 #include "cli/pull_model.hpp"
+#include "cli/running_servers.hpp"
 #include "cli/terminal/diagnostics.hpp"
 #include "cli/terminal/printable.hpp"
 #include "core/base/json.hpp"
@@ -13,6 +14,7 @@
 #include "core/generate/model.hpp"
 #include "core/runtime/devices.hpp"
 #include "core/store/embedded.hpp"
+#include "core/store/model_name.hpp"
 #include "server/endpoints.hpp"
 #include "server/models/models.hpp"
 #include "server/server.hpp"
@@ -45,6 +47,45 @@ Result<ModelOptions> options_for(const store::ModelSource& source, ModelOptions 
     return options;
 }
 
+/// Returns the model that a request named: one of this machine, or with `pulled` one of the hub, whose source
+/// has no bytes before it is fetched. Errors: those of store::resolve_name(); invalid_argument (an address:
+/// clients choose no host that this machine connects to).
+Result<store::ModelSource> find_requested(std::string_view name, RequestedModels requested,
+                                          const HubOptions& hub, const Environment& environment) {
+    auto source = store::resolve_name(name, models_folder(environment.variables),
+                                      foreign_folders(environment.variables));
+    if (source || source.error().kind != ErrorKind::not_found || requested != RequestedModels::pulled ||
+        hub.network == Network::unused)
+        return source;
+    ETNA_TRY(const auto remote, store::parse_model_name(name));
+    if (std::holds_alternative<store::UrlModel>(remote))
+        return invalid_argument("a request names no address: use hf.co/USER/REPO or a short name");
+    if (std::holds_alternative<store::LocalModel>(remote))
+        return source;
+    return store::ModelSource{.name = std::string(name), .path = {}, .bytes = {}};
+}
+
+/// Returns whether the source is that of a model of the hub, by find_requested().
+bool is_remote(const store::ModelSource& source) {
+    return source.path.empty() && source.bytes.empty();
+}
+
+/// Returns the model's files; fetches those of a model of the hub that is not stored. Blocking.
+Result<store::ModelSource> fetched_source(const store::ModelSource& source, const HubOptions& hub,
+                                          const Environment& environment,
+                                          const generate::CancelPoll& is_interrupted) {
+    const std::filesystem::path folder = models_folder(environment.variables);
+    const auto stored = store::resolve_name(source.name, folder);
+    if (stored || stored.error().kind != ErrorKind::not_found)
+        return stored;
+    const auto pulled = pull_for_request(source.name, hub, environment, is_interrupted);
+    if (!pulled && pulled.error().kind == ErrorKind::cancelled)
+        return Error{ErrorKind::no_device, "the server is ending, and stopped the download"};
+    if (!pulled)
+        return pulled.error();
+    return store::resolve_name(source.name, folder);
+}
+
 /// Loads a model. Blocking. Errors: those of generate::Model::load(), and of the chosen template and draft
 /// model.
 Result<server::Models::Handle> load_served(const store::ModelSource& source, const ModelOptions& served,
@@ -62,8 +103,11 @@ Result<server::Models::Handle> load_served(const store::ModelSource& source, con
     return std::make_shared<const generate::Model>(std::move(model));
 }
 
-/// Reads a model's facts from its file alone. Errors: those of generate::inspect().
+/// Reads a model's facts from its file alone; none of a model that is not fetched. Errors: those of
+/// generate::inspect().
 Result<server::ModelFacts> inspect_served(const store::ModelSource& source, const ModelOptions& served) {
+    if (is_remote(source))
+        return server::ModelFacts{};
     ETNA_TRY(const ModelOptions options, options_for(source, served));
     ETNA_TRY(const auto choice, read_chat_template(options.chat_template));
     ETNA_TRY(const auto summary, generate::inspect(source, choice));
@@ -143,19 +187,24 @@ std::string store_line(const server::Persistence& persistence) {
     return fmt::format("responses: stored in {}", persistence.file.string());
 }
 
-std::string curl_line(const ServeOptions& options, int port, const std::string& model, bool asks_for_key) {
-    const server::ConnectionOptions& connection = options.server.connection;
-    std::string host = connection.host;
+/// Returns the server's address for clients on this machine.
+std::string local_address(const ServeOptions& options, int port) {
+    std::string host = options.server.connection.host;
     if (host == "0.0.0.0")
         host = "127.0.0.1";
     if (host == "::")
         host = "::1";
+    return address_at(options, host, port);
+}
+
+std::string curl_line(const ServeOptions& options, int port, const std::string& model, bool asks_for_key) {
+    const server::ConnectionOptions& connection = options.server.connection;
     Json body = Json::object();
     if (!model.empty())
         body["model"] = model;
     body["messages"] = Json::array({Json({{"role", "user"}, {"content", "Hello!"}})});
     return fmt::format("try: curl{} {}{}{} -d {}", connection.tls_certificate.empty() ? "" : " -k",
-                       address_at(options, host, port), options.server.service.chat_path,
+                       local_address(options, port), options.server.service.chat_path,
                        asks_for_key ? " -H 'Authorization: Bearer KEY'" : "", shell_quoted(dump_json(body)));
 }
 
@@ -314,10 +363,21 @@ Status serve(const ServeOptions& options, const Environment& environment, Server
              environment.device_lister(options.model.executor.device, cache_folder(environment.variables)));
     raise_descriptor_limit();
     return_large_blocks_to_system();
-    server::Models models(
-        std::move(listed),
-        [&](const store::ModelSource& source) { return load_served(source, options.model, environment); },
-        [&](const store::ModelSource& source) { return inspect_served(source, options.model); });
+    if (options.requested != RequestedModels::served) {
+        listed.finder = [&](std::string_view name) {
+            return find_requested(name, options.requested, options.model.hub, environment);
+        };
+    }
+    generate::CancelPoll is_interrupted; // set before the first request
+    const auto load = [&](const store::ModelSource& source) -> Result<server::Models::Handle> {
+        if (!is_remote(source))
+            return load_served(source, options.model, environment);
+        ETNA_TRY(const auto fetched, fetched_source(source, options.model.hub, environment, is_interrupted));
+        return load_served(fetched, options.model, environment);
+    };
+    server::Models models(std::move(listed), load, [&](const store::ModelSource& source) {
+        return inspect_served(source, options.model);
+    });
     const bool has_model = !models.list_inspected().empty();
     ETNA_CHECK(check_template(options.model, has_model));
     if (!has_model) {
@@ -335,7 +395,12 @@ Status serve(const ServeOptions& options, const Environment& environment, Server
         log.warn("--client-header has no effect, because API keys are set and identify the clients");
     for (const std::string& line : startup_lines(options, devices, models, *server))
         log.startup(line);
-    const auto is_interrupted = environment.watch_interrupts(SecondInterrupt::ends_program);
+    const auto announcement = ServerAnnouncement::publish(
+        runtime_folder(environment.variables), {.url = local_address(options, server->port()),
+                                                .certificate = options.server.connection.tls_certificate});
+    if (!announcement)
+        log.warn(announcement.error().message);
+    is_interrupted = environment.watch_interrupts(SecondInterrupt::ends_program);
     output.write(address_of(options, server->port()) + "\n");
     if (output.state() == OutputState::failed) // a program that waits for this line would wait forever
         return output.error();

@@ -47,6 +47,8 @@ constexpr std::array serve_positionals = {
                .repeat = Repeat::collect},
 };
 
+constexpr std::array<std::string_view, 3> requested_choices = {"served", "stored", "pull"};
+
 constexpr std::array server_rows = {
     Option{.name = "host",
            .value = "ADDRESS",
@@ -73,6 +75,15 @@ constexpr std::array server_rows = {
            .default_text = "as many as memory holds",
            .description = "maximum number of models in memory; the least recently used one is unloaded when "
                           "idle, and requests for another wait"},
+    Option{.name = "on-request",
+           .value = "WHICH",
+           .kind = Kind::choice,
+           .choices = requested_choices,
+           .default_text = "served",
+           .description =
+               "models that requests may name: served ones; all stored ones; or `pull`: also those "
+               "of the hub (hf.co/USER/REPO, qwen3:0.6b), which are fetched first: then whoever "
+               "can send requests fills the disk"},
     Option{.name = "alias",
            .value = "NAME,...",
            .kind = Kind::text,
@@ -396,6 +407,9 @@ Result<ServeOptions> validate_serve(const Command& command, const TypedArguments
     options.models_folder = folder.value_or("");
     ETNA_TRY(const auto models_max, values.integer("models-max"));
     options.models_max = models_max.value_or(0);
+    ETNA_TRY(const auto requested, values.choice("on-request"));
+    const auto chosen = std::ranges::find(requested_choices, requested.value_or("served"));
+    options.requested = static_cast<RequestedModels>(chosen - requested_choices.begin());
     options.api_key_file = values.text("api-key-file").value_or("");
     if (options.models.empty() && options.models_folder.empty())
         options.models.emplace_back(store::demo_name);

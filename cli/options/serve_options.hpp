@@ -12,6 +12,13 @@
 
 namespace etna::cli {
 
+/// Models that requests may name.
+enum class RequestedModels : uint8_t {
+    served, ///< those of the command line and of --models-dir
+    stored, ///< also those on this machine
+    pulled, ///< also those of the hub, which are fetched first
+};
+
 /// The validated command line of `etna serve`.
 struct ServeOptions {
     ModelOptions model; ///< for every served model; its name is unused
@@ -19,8 +26,9 @@ struct ServeOptions {
     std::vector<std::vector<std::string>> names; ///< replace the names of the first models
     std::filesystem::path models_folder;         ///< empty: none
     std::size_t models_max = 0;                  ///< 0: no limit
-    std::filesystem::path api_key_file;          ///< empty: none
-    bool shows_routes = false;                   ///< print the routes and exit
+    RequestedModels requested = RequestedModels::served;
+    std::filesystem::path api_key_file; ///< empty: none
+    bool shows_routes = false;          ///< print the routes and exit
     server::ServerOptions server;
     Verbosity verbosity = Verbosity::quiet;
 };

@@ -108,6 +108,7 @@ Result<Model> Model::load(const store::ModelSource& source, const LoadOptions& o
     model.device_name_ = std::move(loaded.device_name);
     model.on_cpu_ = loaded.on_cpu;
     model.is_context_requested_ = options.executor.context_tokens > 0;
+    model.memory_bytes_ = loaded.memory_bytes + draft.memory_bytes;
     model.has_adapted_kv_type_ = loaded.has_adapted_kv_type;
     model.memory_ = std::move(loaded.memory);
     model.device_ = std::move(loaded.device);

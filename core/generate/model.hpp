@@ -104,6 +104,8 @@ public:
     [[nodiscard]] bool on_cpu() const { return on_cpu_; }
     /// Current values from the driver; empty without a device.
     [[nodiscard]] std::optional<runtime::DeviceMemory> device_memory() const;
+    /// Bytes that the model and its draft model take on the device and in host memory.
+    [[nodiscard]] uint64_t memory_bytes() const { return memory_bytes_; }
     [[nodiscard]] double load_ms() const { return load_ms_; }
 
 private:
@@ -131,6 +133,7 @@ private:
     bool on_cpu_ = false;
     bool is_context_requested_ = false;
     bool has_adapted_kv_type_ = false;
+    uint64_t memory_bytes_ = 0;
     double load_ms_ = 0;
     std::function<runtime::DeviceMemory()> memory_;
     std::shared_ptr<void> device_; // declared before the engine, so released after it

@@ -56,6 +56,7 @@ struct LoadedExecutor {
     std::string device_name;                   ///< for display
     bool on_cpu = false;                       ///< a software device, because no GPU was found
     std::function<DeviceMemory()> memory = {}; ///< thread-safe; may be empty
+    uint64_t memory_bytes = 0; ///< that the model takes, as planned: on the device and in host memory
     model::WeightReads weight_reads = {};
     bool has_adapted_kv_type = false; ///< keys and values are q8_0, by ExecutorOptions::adapts_kv_type
     std::function<Result<double>()> copy_rate = {}; ///< see measure_copy_rate(); may be empty

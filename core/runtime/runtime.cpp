@@ -27,7 +27,7 @@ constexpr vk::Validation validation = vk::Validation::on;
 constexpr vk::Validation validation = vk::Validation::off;
 #endif
 
-using PlanReader = std::function<void(const engine::DevicePlan& plan)>;
+using PlanReader = std::function<void(const engine::DevicePlan& plan, const engine::MemoryPlan& memory)>;
 
 /// Creates the executor of a model on an open device. One model loads at a time, because the next one's plan
 /// counts what this one has allocated.
@@ -102,9 +102,12 @@ Result<LoadedExecutor> Runtime::load(const gguf::File& file, const ExecutorOptio
     if (client == nullptr || client->turns() != shared->turns())
         client = std::make_shared<DeviceClient>(shared->turns());
     model::WeightReads weight_reads;
+    uint64_t memory_bytes = 0;
     bool has_adapted_kv_type = false;
-    const auto planned = [&](const engine::DevicePlan& plan) {
+    const auto planned = [&](const engine::DevicePlan& plan, const engine::MemoryPlan& memory) {
         weight_reads = plan.weight_reads;
+        memory_bytes = memory.reserved_bytes(engine::MemoryPlace::device) +
+                       memory.reserved_bytes(engine::MemoryPlace::host);
         has_adapted_kv_type = plan.cache_formats != device_sizes(options).cache_formats;
     };
     ETNA_TRY(auto executor, load_onto(*shared, file, options, client, planned));
@@ -121,6 +124,7 @@ Result<LoadedExecutor> Runtime::load(const gguf::File& file, const ExecutorOptio
                                                       .total_bytes = state.total_bytes,
                                                       .peak_bytes = state.peak_bytes};
                               },
+                          .memory_bytes = memory_bytes,
                           .weight_reads = weight_reads,
                           .has_adapted_kv_type = has_adapted_kv_type,
                           .copy_rate = [shared] { return measure_copy_rate(shared->device()); },

@@ -122,16 +122,19 @@ struct HttpClient::Impl {
     // Of the transfer in progress.
     HttpResponse response = {};
     const HttpRequest* request = nullptr;
+    const TextRequest* text_request = nullptr; ///< of exchange(); its response goes to `text`
+    std::string text = {};
     bool has_enough = false;
 
     static std::size_t on_header(char* data, std::size_t size, std::size_t count, void* self);
     static std::size_t on_body(char* data, std::size_t size, std::size_t count, void* self);
     static int on_progress(void* self, curl_off_t, curl_off_t, curl_off_t, curl_off_t);
 
+    [[nodiscard]] Status check(const std::string& url) const;
     void prepare(const std::string& url, HeaderList& headers);
     void prepare_connection(const std::string& url);
     Result<HttpResponse> finish(CURLcode code, const std::string& url);
-    Result<HttpResponse> get_once(const std::string& url);
+    Result<HttpResponse> send_once(const std::string& url);
 };
 
 std::size_t HttpClient::Impl::on_header(char* data, std::size_t size, std::size_t count, void* self) {
@@ -157,6 +160,12 @@ std::size_t HttpClient::Impl::on_body(char* data, std::size_t size, std::size_t 
         curl_easy_getinfo(impl->easy.get(), CURLINFO_RESPONSE_CODE, &status);
         impl->response.status = static_cast<int>(status);
     }
+    if (impl->text_request != nullptr) {
+        if (impl->text.size() + bytes > text_bytes_max)
+            return 0;
+        impl->text.append(data, bytes);
+        return bytes;
+    }
     if (impl->response.status / 100 != 2 || !impl->request->on_body)
         return bytes;
     const auto piece = std::as_bytes(std::span(data, bytes));
@@ -168,6 +177,16 @@ int HttpClient::Impl::on_progress(void* self, curl_off_t /*total*/, curl_off_t /
                                   curl_off_t /*up_now*/) {
     const auto* impl = static_cast<const Impl*>(self);
     return impl->is_stopped && impl->is_stopped() ? 1 : 0;
+}
+
+Status HttpClient::Impl::check(const std::string& url) const {
+    if (easy == nullptr)
+        return Error{ErrorKind::out_of_memory, "libcurl did not start"};
+    if (origin_of(url).empty()) {
+        return invalid_argument(fmt::format("{} is not an http or https address", gguf::backquoted(url)),
+                                "write https://HOST/...");
+    }
+    return {};
 }
 
 void HttpClient::Impl::prepare_connection(const std::string& url) {
@@ -200,12 +219,16 @@ void HttpClient::Impl::prepare(const std::string& url, HeaderList& headers) {
     curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, &Impl::on_progress);
     curl_easy_setopt(curl, CURLOPT_XFERINFODATA, this);
     curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
-    if (request->range) {
+    if (request != nullptr && request->range) {
         const std::string range = fmt::format("{}-{}", request->range->begin, request->range->end - 1);
         curl_easy_setopt(curl, CURLOPT_RANGE, range.c_str());
     }
     if (!settings.token.empty() && origin_of(url) == settings.token_origin)
         headers.reset(curl_slist_append(nullptr, ("Authorization: Bearer " + settings.token).c_str()));
+    if (text_request != nullptr && !text_request->json_body.empty()) {
+        headers.reset(curl_slist_append(headers.release(), "Content-Type: application/json"));
+        curl_easy_setopt(curl, CURLOPT_POSTFIELDS, text_request->json_body.c_str());
+    }
     curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers.get());
 }
 
@@ -244,7 +267,7 @@ Result<HttpResponse> HttpClient::Impl::finish(CURLcode code, const std::string& 
     }
 }
 
-Result<HttpResponse> HttpClient::Impl::get_once(const std::string& url) {
+Result<HttpResponse> HttpClient::Impl::send_once(const std::string& url) {
     HeaderList headers;
     prepare(url, headers);
     response.status = 0;
@@ -266,18 +289,13 @@ HttpClient& HttpClient::operator=(HttpClient&&) noexcept = default;
 HttpClient::~HttpClient() = default;
 
 Result<HttpResponse> HttpClient::get(const HttpRequest& request) {
-    if (impl_->easy == nullptr)
-        return Error{ErrorKind::out_of_memory, "libcurl did not start"};
-    if (origin_of(request.url).empty()) {
-        return invalid_argument(
-            fmt::format("{} is not an http or https address", gguf::backquoted(request.url)),
-            "write https://HOST/...");
-    }
+    ETNA_CHECK(impl_->check(request.url));
     impl_->request = &request;
+    impl_->text_request = nullptr;
     impl_->response = {};
     std::string url = request.url;
     for (int redirects = 0;; ++redirects) {
-        ETNA_TRY(auto response, impl_->get_once(url));
+        ETNA_TRY(auto response, impl_->send_once(url));
         if (!is_redirect(response.status))
             return response;
         if (redirects == redirects_max)
@@ -285,6 +303,16 @@ Result<HttpResponse> HttpClient::get(const HttpRequest& request) {
                                     fmt::format("it redirects more than {} times", redirects_max));
         ETNA_TRY(url, redirect_target(url, std::string(response.header("location"))));
     }
+}
+
+Result<TextResponse> HttpClient::exchange(const TextRequest& request) {
+    ETNA_CHECK(impl_->check(request.url));
+    impl_->request = nullptr;
+    impl_->text_request = &request;
+    impl_->text.clear();
+    impl_->response = {};
+    ETNA_TRY(const auto response, impl_->send_once(request.url));
+    return TextResponse{.status = response.status, .body = std::move(impl_->text)};
 }
 
 } // namespace etna::store

@@ -61,6 +61,17 @@ struct HttpResponse {
     [[nodiscard]] std::string_view header(std::string_view name) const;
 };
 
+/// A request for text: GET, or POST if there is a body.
+struct TextRequest {
+    std::string url;
+    std::string json_body = {};
+};
+
+struct TextResponse {
+    int status = 0;
+    std::string body;
+};
+
 /// "https://host:port" of an address, in lower case, without the port if it is the scheme's own; empty if the
 /// text is no http or https address.
 std::string origin_of(const std::string& url);
@@ -72,22 +83,26 @@ Result<std::string> redirect_target(const std::string& from, const std::string& 
 /// Returns the address without its query, for messages: a signature in it is a secret.
 std::string printable_url(const std::string& url);
 
-/// Sends GET requests one at a time and follows redirects, up to redirects_max. Reuses connections. Source:
-/// libcurl. For one thread.
+/// Sends requests one at a time. Reuses connections. Source: libcurl. For one thread.
 class HttpClient {
 public:
     static constexpr int redirects_max = 8;
+    static constexpr std::size_t text_bytes_max = 16 * mebibyte;
 
     explicit HttpClient(HttpSettings settings, StopPoll is_stopped = {});
     HttpClient(HttpClient&&) noexcept;
     HttpClient& operator=(HttpClient&&) noexcept;
     ~HttpClient();
 
-    /// Blocks until the response is complete. A status of 400 or more is a response, not an error. Errors:
-    /// not_found (the host is unknown or does not answer), io (the connection broke, stalled, or the body is
-    /// shorter than announced), unsupported (a redirect that is refused, or an untrusted certificate),
-    /// cancelled.
+    /// Follows redirects, up to redirects_max. Blocks until the response is complete. A status of 400 or more
+    /// is a response, not an error. Errors: not_found (the host is unknown or does not answer), io (the
+    /// connection broke, stalled, or the body is shorter than announced), unsupported (a redirect that is
+    /// refused, or an untrusted certificate), cancelled.
     Result<HttpResponse> get(const HttpRequest& request);
+
+    /// Returns the response of any status with its body; follows no redirect. Blocks. Errors: those of get();
+    /// io also if the body is longer than text_bytes_max.
+    Result<TextResponse> exchange(const TextRequest& request);
 
 private:
     struct Impl;

@@ -101,6 +101,15 @@ std::optional<Result<ModelSource>> resolve_stored(std::string_view model,
     return std::nullopt;
 }
 
+/// Returns the file of this name in the folder; empty if there is none.
+std::optional<ModelSource> resolve_in_folder(std::string_view model, const std::filesystem::path& folder) {
+    for (ModelFile& file : model_files(folder)) {
+        if (file.name == model)
+            return ModelSource{std::string(model), std::move(file.path), {}};
+    }
+    return std::nullopt;
+}
+
 /// Returns the model of another program; empty if there is none of that name.
 std::optional<ModelSource> resolve_foreign(std::string_view model, const ForeignFolders& folders) {
     auto found = find_foreign(model, folders);
@@ -154,6 +163,14 @@ Error not_found(std::string_view model, const std::filesystem::path& folder, boo
     return name_not_found(model, folder);
 }
 
+Status check_name(std::string_view model) {
+    if (model.empty())
+        return invalid_argument("the model's name is empty", "try `demo`");
+    if (model.find('\0') != std::string_view::npos)
+        return invalid_argument("the model's name contains a zero byte");
+    return {};
+}
+
 } // namespace
 
 std::vector<ModelFile> model_files(const std::filesystem::path& models_folder) {
@@ -179,10 +196,7 @@ std::vector<std::string> model_names(const std::filesystem::path& models_folder)
 
 Result<ModelSource> resolve(std::string_view model, const std::filesystem::path& models_folder,
                             const ForeignFolders& foreign) {
-    if (model.empty())
-        return invalid_argument("the model's name is empty", "try `demo`");
-    if (model.find('\0') != std::string_view::npos)
-        return invalid_argument("the model's name contains a zero byte");
+    ETNA_CHECK(check_name(model));
     if (const EmbeddedModel* embedded = embedded_model(model))
         return ModelSource{std::string(model), {}, embedded->bytes};
 
@@ -199,10 +213,8 @@ Result<ModelSource> resolve(std::string_view model, const std::filesystem::path&
     if (auto stored = resolve_stored(model, models_folder))
         return std::move(*stored);
     if (!is_path) {
-        for (ModelFile& file : model_files(models_folder)) {
-            if (file.name == model)
-                return ModelSource{std::string(model), std::move(file.path), {}};
-        }
+        if (auto found = resolve_in_folder(model, models_folder))
+            return std::move(*found);
         std::error_code ignored;
         if (std::filesystem::is_regular_file(path, ignored))
             return ModelSource{std::string(model), path, {}};
@@ -212,6 +224,20 @@ Result<ModelSource> resolve(std::string_view model, const std::filesystem::path&
     if (auto found = resolve_foreign(model, foreign))
         return std::move(*found);
     return not_found(model, models_folder, is_path);
+}
+
+Result<ModelSource> resolve_name(std::string_view model, const std::filesystem::path& models_folder,
+                                 const ForeignFolders& foreign) {
+    ETNA_CHECK(check_name(model));
+    if (const EmbeddedModel* embedded = embedded_model(model))
+        return ModelSource{std::string(model), {}, embedded->bytes};
+    if (auto stored = resolve_stored(model, models_folder))
+        return std::move(*stored);
+    if (auto found = resolve_in_folder(model, models_folder))
+        return std::move(*found);
+    if (auto found = resolve_foreign(model, foreign))
+        return std::move(*found);
+    return not_found(model, models_folder, false);
 }
 
 } // namespace etna::store

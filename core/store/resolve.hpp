@@ -32,6 +32,11 @@ struct ModelSource {
 Result<ModelSource> resolve(std::string_view model, const std::filesystem::path& models_folder,
                             const ForeignFolders& foreign = {});
 
+/// As resolve(), for a name from another machine: the argument is never read as a path. Errors: not_found,
+/// invalid_argument (empty, or a zero byte); those of parse_manifest().
+Result<ModelSource> resolve_name(std::string_view model, const std::filesystem::path& models_folder,
+                                 const ForeignFolders& foreign = {});
+
 /// A model in a folder.
 struct ModelFile {
     std::string name;           ///< accepted by resolve()

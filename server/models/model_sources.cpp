@@ -78,6 +78,14 @@ const ModelSources::Listed& ModelSources::scan() {
     return listed_ = std::move(now);
 }
 
+void ModelSources::remove(std::string_view name) {
+    std::erase_if(named_, [&](const NamedSource& model) { return model.name == name; });
+}
+
+ListedSource ModelSources::listed(const store::ModelSource& source) {
+    return listed_source(source, nullptr);
+}
+
 void ModelSources::add_file(Listed& now, const store::ModelFile& file) {
     if (valid_utf8_prefix(file.name) != file.name.size()) {
         log_once(fmt::format("{} is not served: its name is not UTF-8", repaired_utf8(file.path.string())));

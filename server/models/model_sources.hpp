@@ -62,6 +62,15 @@ public:
     /// unchanged: it may be loaded.
     const std::map<std::string, ListedSource, std::less<>>& scan();
 
+    /// Adds a configured model. Its name must be new.
+    void add(NamedSource model) { named_.push_back(std::move(model)); }
+
+    /// Removes the configured model with this name.
+    void remove(std::string_view name);
+
+    /// Returns the source as scan() lists it for a new model.
+    [[nodiscard]] static ListedSource listed(const store::ModelSource& source);
+
 private:
     using Listed = std::map<std::string, ListedSource, std::less<>>;
 

@@ -33,8 +33,8 @@ void replace_all(std::string& text, const std::string& old, std::string_view wit
         text.replace(at, old.size(), with);
 }
 
-/// Converts a load error for clients: local paths are replaced by the model's name, and a defect of the file
-/// or the server's options is not reported as a client error.
+/// Converts a load error of a served model for clients: local paths are replaced by the model's name, and a
+/// defect of the file or the server's options is not reported as a client error.
 Error error_for_client(Error error, const store::ModelSource& source, std::string_view name) {
     replace_all(error.message, source.path.string(), name);
     replace_all(error.message, (source.path.parent_path() / "").string(), "");
@@ -45,6 +45,17 @@ Error error_for_client(Error error, const store::ModelSource& source, std::strin
     } else if (!is_transient(error.kind) && error.kind != ErrorKind::unsupported) {
         error.kind = ErrorKind::corrupt;
     }
+    return error;
+}
+
+/// Converts the error of a model that a client named: the name may be at fault, or the network.
+Error error_for_requester(Error error, const store::ModelSource& source, std::string_view name) {
+    const bool is_of_file = error.kind == ErrorKind::invalid_argument || error.kind == ErrorKind::corrupt;
+    if (is_of_file && !source.path.empty())
+        return error_for_client(std::move(error), source, name);
+    error.message = strip_directories(error.message);
+    if (error.message.find(name) == std::string::npos)
+        error.message = fmt::format("{}: {}", name, error.message);
     return error;
 }
 
@@ -134,6 +145,55 @@ std::optional<ModelListing> Models::find(std::string_view name) {
     return found == nullptr ? std::nullopt : std::optional(listing(found->first, *found->second));
 }
 
+Result<ModelListing> Models::find_or_add(std::string_view name) {
+    const std::scoped_lock lock(mutex_);
+    rescan();
+    if (const auto* const found = find_entry(name))
+        return listing(found->first, *found->second);
+    if (!options_.finder)
+        return Error{ErrorKind::not_found, fmt::format("the model `{}` does not exist", name)};
+    ETNA_TRY(const store::ModelSource source, options_.finder(name));
+    const auto is_same = [&](const Entries::value_type& item) {
+        const store::ModelSource& listed = item.second->listed.source;
+        return item.first == source.name || (!source.path.empty() && listed.path == source.path);
+    };
+    auto found = std::ranges::find_if(entries_, is_same);
+    if (found == entries_.end()) {
+        add_requested(source);
+        found = entries_.find(source.name);
+    }
+    return listing(found->first, *found->second);
+}
+
+/// Adds a model, in place of the oldest ones that are neither loaded nor waited for if there are too many.
+void Models::add_requested(const store::ModelSource& source) {
+    const auto is_unused = [&](const std::string& name) {
+        const auto found = entries_.find(name);
+        return found == entries_.end() ||
+               (found->second->state == State::unloaded && found->second->waiters.empty());
+    };
+    while (requested_.size() >= requested_max) {
+        const auto unused = std::ranges::find_if(requested_, is_unused);
+        if (unused == requested_.end())
+            break;
+        drop_requested(std::string(*unused));
+    }
+    sources_.add({.name = source.name, .source = source});
+    requested_.push_back(source.name);
+    const auto entry = std::make_shared<Entry>(
+        Entry{.name = source.name, .listed = sources_.listed(source), .is_requested = true});
+    entries_.emplace(source.name, entry);
+}
+
+void Models::drop_requested(const std::string& name) {
+    std::erase(requested_, name);
+    sources_.remove(name);
+    if (const auto found = entries_.find(name); found != entries_.end()) {
+        retire(found->second);
+        entries_.erase(found);
+    }
+}
+
 /// Null: not found.
 const Models::Entries::value_type* Models::find_entry(std::string_view name) const {
     if (const auto found = entries_.find(name); found != entries_.end())
@@ -182,6 +242,26 @@ Result<Models::Handle> Models::acquire(std::string_view name, const std::functio
             return Error{ErrorKind::cancelled, "the request was cancelled"};
         }
     }
+}
+
+Result<Unloading> Models::unload(std::string_view name) {
+    Handle released; // destruction may be slow: outside the lock
+    const std::scoped_lock lock(mutex_);
+    rescan();
+    const auto* const found = find_entry(name);
+    if (found == nullptr)
+        return Error{ErrorKind::not_found, fmt::format("the model `{}` does not exist", name)};
+    Entry& entry = *found->second;
+    if (entry.state == State::loading)
+        return Error{ErrorKind::busy, fmt::format("the model `{}` is being loaded", found->first)};
+    if (!entry.model)
+        return Unloading::not_loaded;
+    released = std::exchange(entry.model, nullptr);
+    entry.state = State::unloaded;
+    if (released.use_count() == 1)
+        return Unloading::done;
+    retired_models_.push_back(released);
+    return Unloading::after_requests;
 }
 
 bool Models::is_loading() {
@@ -262,6 +342,8 @@ void Models::finish_loading(const std::shared_ptr<Entry>& entry, const Result<Ha
     } else {
         failure = record_failure(*entry, loaded.error());
     }
+    if (failure && entry->is_requested && !entry->is_retired)
+        drop_requested(std::string(entry->name));
     for (Waiter* waiter : std::exchange(entry->waiters, {})) {
         waiter->failure = failure;
         if (loaded)
@@ -283,7 +365,8 @@ void Models::record_facts(Entry& entry, const ModelFacts& facts) {
 
 /// Returns the error for clients; a permanent one is logged once.
 Error Models::record_failure(Entry& entry, const Error& error) {
-    Error client_error = error_for_client(error, entry.listed.source, entry.name);
+    Error client_error = entry.is_requested ? error_for_requester(error, entry.listed.source, entry.name)
+                                            : error_for_client(error, entry.listed.source, entry.name);
     if (is_transient(client_error.kind) || entry.problem != client_error.message) {
         log(LogLevel::warning, fmt::format("a model cannot be loaded: {}{}{}", error.message,
                                            error.hint.empty() ? "" : "; ", error.hint));
@@ -394,6 +477,9 @@ ModelListing Models::listing(const std::string& name, const Entry& entry) {
                             .problem = entry.problem};
     if (entry.model) {
         listing.load = entry.model->engine().load();
+        listing.device = entry.model->device_name();
+        listing.memory_bytes = entry.model->memory_bytes();
+        listing.idle_time = std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - entry.last_used);
         listing.device_memory = entry.model->device_memory();
     }
     return listing;

@@ -36,8 +36,18 @@ struct ModelListing {
     bool is_loading = false;
     ModelFacts facts = {};                        ///< as far as known: 0 and true before the first inspection
     std::optional<engine::EngineStats> load = {}; ///< set while the model is loaded
+    std::string device = {};                      ///< name; empty unless the model is loaded
+    uint64_t memory_bytes = 0;                    ///< that the loaded model takes
+    std::chrono::seconds idle_time{0};            ///< since a request for the loaded model began
     std::optional<runtime::DeviceMemory> device_memory = {};
     std::optional<std::string> problem = {}; ///< why the file cannot be used, if known
+};
+
+/// The effect of Models::unload().
+enum class Unloading : uint8_t {
+    done,
+    after_requests, ///< the memory is freed when the running requests end
+    not_loaded,
 };
 
 /// The served models: the configured ones and those in a folder. Files are rescanned on access: they may
@@ -48,11 +58,19 @@ public:
     using Handle = std::shared_ptr<const generate::Model>;
     using Loader = std::function<Result<Handle>(const store::ModelSource&)>;
     using Inspector = std::function<Result<ModelFacts>(const store::ModelSource&)>;
+    /// Returns the source of a model that is not served, so that a request may name it; its `name` is the
+    /// name that the list gets. Quick: it asks no network. The loader may fetch a source without bytes.
+    /// Errors: not_found, invalid_argument.
+    using Finder = std::function<Result<store::ModelSource>(std::string_view name)>;
+
+    /// Models that requests named and that stay in the list; the one named first leaves it if there are more.
+    static constexpr std::size_t requested_max = 256;
 
     struct Options {
         std::vector<NamedSource> named;
         std::filesystem::path folder; ///< empty: none
         std::size_t loaded_max = 0;   ///< loaded or loading; 0: as many as fit in memory
+        Finder finder = {};           ///< of further models that requests may name; empty: none
     };
 
     /// Without an inspector, no facts about a model are known before it is loaded.
@@ -79,6 +97,10 @@ public:
     /// Looks a model up by name or alias, else by equal normalized_name(). Empty: not found.
     [[nodiscard]] std::optional<ModelListing> find(std::string_view name);
 
+    /// As find(). A model that is not listed, but that the finder finds, is added to the list. Its failures
+    /// are for the client: the model then leaves the list. Errors: not_found, and those of the finder.
+    Result<ModelListing> find_or_add(std::string_view name);
+
     /// Returns the model with exactly this name. If it is not loaded, loads it on a separate thread, once for
     /// all callers; blocks until then, and polls `is_cancelled` twenty times a second. If `loaded_max` is
     /// reached, the load is queued until the least recently used model is not held and can be unloaded; later
@@ -88,6 +110,10 @@ public:
     /// Messages do not contain local file names, because they go to clients; the full ones go to the log,
     /// once per file.
     Result<Handle> acquire(std::string_view name, const std::function<bool()>& is_cancelled = {});
+
+    /// Drops the list's reference to the model with this name or alias. It is loaded again on the next
+    /// request. Errors: not_found, busy (it is being loaded).
+    Result<Unloading> unload(std::string_view name);
 
     /// Whether a load is in progress, for which the destructor would wait.
     [[nodiscard]] bool is_loading();
@@ -119,6 +145,7 @@ private:
         bool is_queued = false;            ///< is in the load queue
         Clock::time_point queued_at = {};  ///< when it was queued
         bool is_retired = false;           ///< its file is gone or was replaced
+        bool is_requested = false;         ///< a request added it
         std::vector<Handle> evicted = {};  ///< models evicted for this one; released before it is loaded
         std::thread load_thread = {};      ///< joined before the next load, and in the destructor
     };
@@ -126,6 +153,8 @@ private:
 
     void rescan();
     void retire(const std::shared_ptr<Entry>& entry);
+    void add_requested(const store::ModelSource& source);
+    void drop_requested(const std::string& name);
     void queue(const std::shared_ptr<Entry>& entry);
     void start_queued_loads();
     void start_loading(const std::shared_ptr<Entry>& entry);
@@ -151,6 +180,7 @@ private:
     std::vector<std::shared_ptr<Entry>> retired_;                      ///< until their threads have ended
     std::vector<Handle> evicted_;                                      ///< released before the next load
     std::vector<std::weak_ptr<const generate::Model>> retired_models_; ///< of retired entries, still in use
+    std::deque<std::string> requested_; ///< names of the entries that requests added, oldest first
     std::size_t loading_ = 0;
     std::optional<Clock::time_point> last_scan_;
 };

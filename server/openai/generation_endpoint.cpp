@@ -144,6 +144,12 @@ ApiError model_not_found(std::string message) {
     return {.status = 404, .message = std::move(message), .param = "model", .code = "model_not_found"};
 }
 
+ApiError model_refused(const Error& error) {
+    ApiError refusal = api_error(error);
+    refusal.param = "model";
+    return refusal;
+}
+
 ApiError no_models_error() {
     return model_not_found("no model is served: the folder of models has none");
 }
@@ -166,10 +172,12 @@ ApiResult<std::string> model_of(Service& service, const Json& body) {
     const auto name = fields.text("model");
     ETNA_CHECK(fields.status());
     if (name) {
-        if (const auto found = service.models.find(*name))
+        const auto found = service.models.find_or_add(*name);
+        if (found)
             return found->name;
         if (!service.options.accepts_any_model_name)
-            return unknown_model(service, *name, any_name_hint);
+            return found.error().kind == ErrorKind::not_found ? unknown_model(service, *name, any_name_hint)
+                                                              : model_refused(found.error());
     }
     std::string default_name = service.models.default_name();
     return default_name.empty() ? no_models_error() : ApiResult<std::string>(std::move(default_name));

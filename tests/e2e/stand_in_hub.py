@@ -19,7 +19,7 @@ PAGE_ENTRIES = 3
 class Repository:
     """Files of one repository, by path, and its faults: a dictionary from a fault's name to its argument.
 
-    Of every request: `token` (the only one that is let in), `gated`.
+    Of every request: `token` (the only one that is let in).
     Of the listing: `html`, `listing` (this text), `listing_status`, `listed_bytes`, `listed_sha256`.
     Of the redirect: `location` (this one, with {port} of the CDN), `loop`.
     Of the file, the first N times: `status` and `times`, `retry_after`; `truncate` (bytes of each body);

@@ -329,3 +329,122 @@ TEST_CASE("a busy model is not evicted, and a request for another gets 503") {
     CHECK(status == 200);
     CHECK((complete(service, "b").status == 200 && loaded_names(service) == "b"));
 }
+
+TEST_CASE("an unloaded model frees its memory when its requests have ended, and is loaded again") {
+    Models models(
+        {.named = {{.name = "a", .source = store::resolve(stories.string(), "").value()}}, .folder = {}},
+        [](const store::ModelSource& source) { return FakeService::load_plain(source); });
+    CHECK(models.unload("a").value() == server::Unloading::not_loaded);
+    CHECK(models.unload("b").error().kind == ErrorKind::not_found);
+    auto held = models.acquire("a").value();
+    const std::weak_ptr<const generate::Model> first = held;
+    CHECK(models.unload("A.gguf").value() == server::Unloading::after_requests);
+    CHECK(!models.find("a")->is_loaded);
+    CHECK(!first.expired());
+    held.reset();
+    CHECK(first.expired());
+    const std::weak_ptr<const generate::Model> second = models.acquire("a").value();
+    CHECK(models.unload("a").value() == server::Unloading::done);
+    CHECK(second.expired());
+}
+
+TEST_CASE("a model cannot be unloaded while it is being loaded") {
+    std::atomic<bool> may_end{false};
+    Models models(
+        {.named = {{.name = "a", .source = store::resolve(stories.string(), "").value()}}, .folder = {}},
+        [&](const store::ModelSource& source) {
+            test::eventually([&] { return may_end.load(); });
+            return FakeService::load_plain(source);
+        });
+    std::thread loader([&] { CHECK(models.acquire("a").has_value()); });
+    CHECK(test::eventually([&] { return models.find("a")->is_loading; }));
+    CHECK(models.unload("a").error().kind == ErrorKind::busy);
+    may_end = true;
+    loader.join();
+    CHECK(models.unload("a").value() == server::Unloading::done);
+}
+
+TEST_CASE("POST /models/unload names the effect, and GET /v1/models what a loaded model holds") {
+    FakeService service({});
+    CHECK(complete(service, "stories").status == 200);
+    const Json held = etna::parse_json(service.get("/v1/models/stories").body)["etna"];
+    CHECK(held["device"] == "fake");
+    CHECK(held["requests_running"] == 0);
+    for (const bool was_loaded : {true, false}) {
+        const FakeAnswer answer = service.post("/models/unload", R"({"model": "stories"})");
+        CHECK(answer.status == 200);
+        const Json json = etna::parse_json(answer.body);
+        CHECK(json["success"] == true);
+        CHECK(json["was_loaded"] == was_loaded);
+        CHECK(json["waits_for_requests"] == false);
+    }
+    CHECK(etna::parse_json(service.get("/v1/models/stories").body)["etna"].is_null());
+    CHECK(service.post("/models/unload", R"({"model": "other"})").status == 404);
+    CHECK(service.post("/models/unload", "{}").status == 400);
+    CHECK(service.post("/models/unload", R"({"model": 1})").status == 400);
+}
+
+namespace {
+
+/// Finds "MODEL" and "file:MODEL" without asking anything; the second in the file of the stories.
+Result<store::ModelSource> find_any(std::string_view name) {
+    if (name == "missing")
+        return Error{ErrorKind::not_found, "no such model"};
+    store::ModelSource source{.name = std::string(name), .path = {}, .bytes = {}};
+    if (name.starts_with("file:"))
+        source.path = stories;
+    return source;
+}
+
+} // namespace
+
+TEST_CASE("a request adds a model that the finder finds; without a finder none") {
+    const auto load = [](const store::ModelSource&) {
+        return FakeService::load_plain(store::resolve(stories.string(), "").value());
+    };
+    Models closed({.named = {}, .folder = {}}, load);
+    CHECK(closed.find_or_add("any").error().kind == ErrorKind::not_found);
+    Models models({.named = {}, .folder = {}, .finder = find_any}, load);
+    CHECK(!models.find("any"));
+    CHECK(models.find_or_add("missing").error().kind == ErrorKind::not_found);
+    CHECK(models.find_or_add("any")->name == "any");
+    CHECK(models.acquire("any").has_value());
+    CHECK(models.find_or_add("file:one")->name == "file:one");
+    CHECK(models.find_or_add("file:two")->name == "file:one"); // the same file
+    wait_for_scan();
+    CHECK(models.list().size() == 2);
+    CHECK(models.find("any")->is_loaded);
+}
+
+TEST_CASE("a requested model that cannot be loaded leaves the list, and its error keeps its kind") {
+    const Log log;
+    for (const ErrorKind kind : {ErrorKind::not_found, ErrorKind::io, ErrorKind::invalid_argument}) {
+        Models models({.named = {}, .folder = {}, .finder = find_any},
+                      [&](const store::ModelSource&) -> Result<Models::Handle> {
+                          return Error{kind, "hf.co/u/r in /home/me/models: it is odd"};
+                      });
+        for (int attempt = 0; attempt < 2; ++attempt) {
+            CHECK(models.find_or_add("any").has_value());
+            const auto failed = models.acquire("any");
+            REQUIRE(!failed);
+            CHECK(failed.error().kind == kind);
+            CHECK(failed.error().message == "any: hf.co/u/r in models: it is odd");
+            CHECK(!models.find("any"));
+        }
+    }
+}
+
+TEST_CASE("the list keeps requested_max requested models: unloaded ones leave it first") {
+    Models models({.named = {}, .folder = {}, .finder = find_any}, [](const store::ModelSource&) {
+        return FakeService::load_plain(store::resolve(stories.string(), "").value());
+    });
+    for (std::size_t i = 0; i <= Models::requested_max; ++i) {
+        CHECK(models.find_or_add(std::to_string(i)).has_value());
+        if (i == 0)
+            CHECK(models.acquire("0").has_value());
+    }
+    CHECK(models.list().size() == Models::requested_max);
+    CHECK(models.find("0")->is_loaded);
+    CHECK(!models.find("1"));
+    CHECK(models.find("2"));
+}

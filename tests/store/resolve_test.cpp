@@ -177,3 +177,19 @@ TEST_CASE("a missing folder and odd names are plain errors") {
             ErrorKind::invalid_argument);
     REQUIRE(store::resolve(std::string(5000, 'x'), "/nonexistent").error().kind == ErrorKind::not_found);
 }
+
+TEST_CASE("resolve_name() finds stored and embedded models, and reads no name as a path") {
+    const ModelsFolder folder({"m.gguf", "sub/n.gguf"});
+    CHECK(store::resolve_name("m", folder.path).value().path == folder.path / "m.gguf");
+    CHECK(store::resolve_name("demo", folder.path).value().path.empty());
+    const std::string path = (folder.path / "m.gguf").string();
+    CHECK(store::resolve(path, folder.path).has_value());
+    for (const std::string& name : {path, std::string("./m"), std::string("m.gguf"), std::string("sub/n"),
+                                    std::string("../") + folder.path.filename().string() + "/m.gguf"}) {
+        CAPTURE(name);
+        CHECK(store::resolve_name(name, folder.path).error().kind == ErrorKind::not_found);
+    }
+    CHECK(store::resolve_name("", folder.path).error().kind == ErrorKind::invalid_argument);
+    CHECK(store::resolve_name(std::string("a\0b", 3), folder.path).error().kind ==
+          ErrorKind::invalid_argument);
+}

@@ -183,7 +183,7 @@ Result<std::unique_ptr<Executor>> create_device_executor(std::shared_ptr<kernels
     ETNA_TRY(DevicePlan plan, plan_load(file, blueprint, library->target(), options.sizes, device.memory()));
     plan.weight_reads = model::weight_reads(blueprint);
     if (options.planned)
-        options.planned(plan);
+        options.planned(plan, plan_memory(blueprint, library->target(), plan));
 
     ETNA_TRY(std::unique_ptr<DeviceModel> model,
              DeviceModel::load(std::move(library), file, blueprint, plan, options.progress));

@@ -2,6 +2,7 @@
 
 #include "core/base/result.hpp"
 #include "core/engine/device/device_plan.hpp"
+#include "core/engine/device/memory_plan.hpp"
 #include "core/engine/executor.hpp"
 #include "core/gguf/file.hpp"
 #include "core/kernels/library.hpp"
@@ -17,7 +18,7 @@ struct DeviceExecutorOptions {
     bool timestamps = false;        ///< record the device's time around every dispatch
     uint64_t matrix_part_bytes = 0; ///< maximum part of a matrix per buffer; 0: what shaders and device allow
     /// Called once with the memory plan, before weights are read.
-    std::function<void(const DevicePlan& plan)> planned;
+    std::function<void(const DevicePlan& plan, const MemoryPlan& memory)> planned;
     /// Called from this thread while weights are read, with the bytes of the file done and in total.
     std::function<void(uint64_t done, uint64_t total)> progress;
 };

@@ -1,5 +1,6 @@
-// GET /v1/models, /v1/models/{id} and /dynamo/alpha/list-models.
+// GET /v1/models, /v1/models/{id} and /dynamo/alpha/list-models; POST /models/unload.
 
+#include "server/fields.hpp"
 #include "server/json.hpp"
 #include "server/openai/endpoints.hpp"
 #include "server/openai/generation_endpoint.hpp"
@@ -13,8 +14,19 @@ std::string_view load_state(const ModelListing& model) {
     return model.is_loading ? "loading" : "unloaded";
 }
 
-/// OpenAI's members; vLLM's `max_model_len`, the context in tokens; and llama.cpp's `status`: whether it is
-/// loaded. `name` is the model's, or one of its aliases.
+/// What a loaded model holds and does; null for another.
+Json resident_json(const ModelListing& model) {
+    if (!model.load)
+        return nullptr;
+    return {{"device", model.device},
+            {"memory_bytes", model.memory_bytes},
+            {"requests_running", model.load->running},
+            {"requests_waiting", model.load->waiting},
+            {"idle_s", model.idle_time.count()}};
+}
+
+/// OpenAI's members; vLLM's `max_model_len`, the context in tokens; llama.cpp's `status`: whether it is
+/// loaded; and etna's own. `name` is the model's, or one of its aliases.
 Json model_json(const ModelListing& model, const std::string& name) {
     const uint32_t context = model.facts.context_tokens;
     return {{"id", name},
@@ -23,7 +35,8 @@ Json model_json(const ModelListing& model, const std::string& name) {
             {"owned_by", "etna"},
             {"root", model.name},
             {"max_model_len", context == 0 ? Json(nullptr) : Json(context)},
-            {"status", {{"value", load_state(model)}}}};
+            {"status", {{"value", load_state(model)}}},
+            {"etna", resident_json(model)}};
 }
 
 Json extended_json(const ModelListing& model, const ServiceOptions& options) {
@@ -69,6 +82,23 @@ ApiResult<HttpReply> list_models_dynamo(Service& service, const HttpRequest& /*r
     for (const ModelListing& model : service.models.list_inspected())
         data.push_back(extended_json(model, service.options));
     return json_reply({{"object", "list"}, {"data", std::move(data)}});
+}
+
+ApiResult<HttpReply> unload_model(Service& service, const HttpRequest& request, const Call& /*call*/) {
+    ETNA_TRY(const Json body, parse_body(request));
+    Fields fields(body);
+    fields.require("model");
+    const auto name = fields.text("model");
+    ETNA_CHECK(fields.status());
+    const auto unloading = service.models.unload(*name);
+    if (!unloading && unloading.error().kind == ErrorKind::not_found)
+        return unknown_model(service, *name, {});
+    if (!unloading)
+        return api_error(unloading.error());
+    return json_reply({{"success", true},
+                       {"model", *name},
+                       {"was_loaded", *unloading != Unloading::not_loaded},
+                       {"waits_for_requests", *unloading == Unloading::after_requests}});
 }
 
 } // namespace etna::server::openai
