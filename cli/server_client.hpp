@@ -36,7 +36,7 @@ Result<ServerChoice> read_server_choice(const OptionValues& values);
 std::vector<RunningServer> chosen_servers(const ServerChoice& choice, const Environment& environment);
 
 /// Asks a server's HTTP API: GET, or POST with `body` unless it is null. Blocks. Errors: not_found (no answer
-/// at the address, or the server's own 404), io (the connection broke, or the answer is no JSON object),
+/// at the address, or the server's own 404), io (the connection broke, or the answer is not a JSON object),
 /// unsupported (its certificate is not trusted), invalid_argument (any other refusal, in the server's words).
 Result<Json> ask_server(const RunningServer& server, const std::string& api_key, const std::string& path,
                         const Json& body = nullptr);

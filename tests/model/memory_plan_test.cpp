@@ -44,16 +44,14 @@ struct Loaded {
 };
 
 Loaded load(const FreshDevice& fresh, const gguf::File& file, const engine::DeviceSizes& sizes) {
-    std::optional<engine::DevicePlan> plan;
-    auto executor = engine::create_device_executor(
-        fresh.library, file,
-        {.sizes = sizes, .planned = [&](const engine::DevicePlan& made) { plan = made; }, .progress = {}});
+    std::optional<engine::MemoryPlan> plan;
+    const auto planned = [&](const engine::DevicePlan&, const engine::MemoryPlan& memory) { plan = memory; };
+    auto executor = engine::create_device_executor(fresh.library, file,
+                                                   {.sizes = sizes, .planned = planned, .progress = {}});
     if (!executor)
         FAIL(executor.error().message);
-    const auto blueprint = model::plan_model(file, fresh.library->target());
-    REQUIRE(blueprint);
     REQUIRE(plan);
-    return {engine::plan_memory(*blueprint, fresh.library->target(), *plan), std::move(*executor)};
+    return {std::move(*plan), std::move(*executor)};
 }
 
 void check_used(const engine::MemoryPlan& plan, const vk::AllocatedMemory& memory) {

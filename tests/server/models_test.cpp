@@ -421,7 +421,7 @@ TEST_CASE("a requested model that cannot be loaded leaves the list, and its erro
     for (const ErrorKind kind : {ErrorKind::not_found, ErrorKind::io, ErrorKind::invalid_argument}) {
         Models models({.named = {}, .folder = {}, .finder = find_any},
                       [&](const store::ModelSource&) -> Result<Models::Handle> {
-                          return Error{kind, "hf.co/u/r in /home/me/models: it is odd"};
+                          return Error{kind, "hf.co/u/r in /tmp/models: it is odd"};
                       });
         for (int attempt = 0; attempt < 2; ++attempt) {
             CHECK(models.find_or_add("any").has_value());
