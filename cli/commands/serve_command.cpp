@@ -43,8 +43,23 @@ Result<ModelOptions> options_for(const store::ModelSource& source, ModelOptions 
         options.draft = std::move(preset.model.draft);
     if (options.executor.context_tokens == 0)
         options.executor.context_tokens = preset.model.executor.context_tokens;
+    if (options.executor.adapts_kv_type) { // the user names no format
+        options.executor.key_type = preset.model.executor.key_type;
+        options.executor.value_type = preset.model.executor.value_type;
+        options.executor.adapts_kv_type = preset.model.executor.adapts_kv_type;
+    }
     options.speculation = over(options.speculation, preset.model.speculation);
     return options;
+}
+
+/// Returns what a stored model sets for requests.
+generate::RequestDefaults request_defaults(const GenerationOptions& preset) {
+    return {.max_tokens = preset.max_tokens,
+            .min_tokens = preset.min_tokens,
+            .stop = preset.stop,
+            .seed = preset.sampling.seed,
+            .logit_bias = preset.sampling.logit_bias,
+            .thinking = preset.thinking};
 }
 
 /// Returns the model that a request named: one of this machine, or with `pulled` one of the hub, whose source
@@ -97,6 +112,7 @@ Result<server::Models::Handle> load_served(const store::ModelSource& source, con
     ETNA_TRY(const RunOptions preset, read_preset(source.name, source.options));
     load.sampling = preset.generation.sampling.overrides;
     load.system = preset.generation.system;
+    load.requests = request_defaults(preset.generation);
     ETNA_TRY(auto model, generate::Model::load(source, load, environment.executor_factory));
     if (const std::string note = model.memory_note(); !note.empty())
         log(LogLevel::info, fmt::format("{}: {}", model.name(), note));

@@ -101,6 +101,7 @@ Result<Model> Model::load(const store::ModelSource& source, const LoadOptions& o
     read_generation_config(source, model.recommended_, model.speculation_);
     model.recommended_ = over(options.sampling, std::move(model.recommended_));
     model.system_ = options.system;
+    model.request_defaults_ = options.requests;
     model.infill_tokens_ = text::find_infill_tokens(file, model.tokenizer_);
     model.sampling_ = with_overrides({}, model.recommended_);
     model.trained_context_tokens_ = trained_context(file);

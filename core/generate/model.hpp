@@ -3,6 +3,7 @@
 #include "core/base/result.hpp"
 #include "core/engine/engine.hpp"
 #include "core/generate/chat_format.hpp"
+#include "core/generate/request.hpp"
 #include "core/generate/sampling_options.hpp"
 #include "core/generate/speculation.hpp"
 #include "core/gguf/file.hpp"
@@ -48,6 +49,7 @@ struct LoadOptions {
     ChatTemplateChoice chat_template = {};
     SamplingOverrides sampling = {}; ///< these override the recommendations of the model's file
     std::string system = {};         ///< system message of conversations that have none; empty: none
+    RequestDefaults requests = {};
     /// A smaller model of the same vocabulary that drafts tokens, on the same device; borrowed, null: none.
     const store::ModelSource* draft = nullptr;
 };
@@ -80,6 +82,9 @@ public:
 
     /// LoadOptions::system.
     [[nodiscard]] const std::string& system() const { return system_; }
+
+    /// LoadOptions::requests. Callers apply them with fill().
+    [[nodiscard]] const RequestDefaults& request_defaults() const { return request_defaults_; }
 
     /// Speculative decoding settings for requests that set none.
     [[nodiscard]] const SpeculationOverrides& speculation() const { return speculation_; }
@@ -123,6 +128,7 @@ private:
     std::unique_ptr<LazyGrammars> grammars_ = std::make_unique<LazyGrammars>();
     SamplingOverrides recommended_;
     std::string system_;
+    RequestDefaults request_defaults_;
     std::optional<text::InfillTokens> infill_tokens_;
     sampling::Parameters sampling_;
     SpeculationOverrides speculation_;

@@ -83,4 +83,17 @@ struct Request {
     std::optional<uint32_t> prompt_logprobs = {};
 };
 
+/// What a stored model sets for requests that leave it open.
+struct RequestDefaults {
+    std::optional<uint32_t> max_tokens = {};
+    uint32_t min_tokens = 0;
+    std::vector<std::string> stop = {};
+    std::optional<int64_t> seed = {};
+    std::vector<sampling::LogitBias> logit_bias = {};
+    chat::Thinking thinking = chat::Thinking::template_default;
+};
+
+/// Sets what the request leaves open. A min_tokens above the request's own max_tokens is left out.
+void fill(Request& request, const RequestDefaults& defaults);
+
 } // namespace etna::generate

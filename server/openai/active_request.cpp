@@ -127,6 +127,7 @@ std::optional<ApiError> ActiveRequest::read() {
     ETNA_CHECK(refuse_unknown(is_strict, call.output_options));
     for (generate::Request& prompt : call.requests) {
         prompt.sampling_defaults = defaults;
+        fill(prompt, model->request_defaults());
         prompt.unread_max = service->options.unread_max;
         prompt.now_unix_s = std::time(nullptr);
         prompt.cache_salt ^= cache_salt;

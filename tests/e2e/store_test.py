@@ -67,7 +67,35 @@ class Stored(unittest.TestCase):
 
     def test_serve_takes_the_options_of_a_stored_model(self):
         self.etna("create", "calm", "--from", "demo", "--temp", "0", "--system", "You are calm.")
-        server = subprocess.Popen([ETNA, "serve", "calm", "--port", "0"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        post = self.serve("calm")
+        message = {"model": "calm", "messages": [{"role": "user", "content": "What is 34 + 58?"}], "max_tokens": 8}
+        answers = {post("/v1/chat/completions", message)["choices"][0]["message"]["content"] for _ in range(3)}
+        self.assertEqual(len(answers), 1)
+        with_system = {**message, "messages": [{"role": "system", "content": "You are calm."}, *message["messages"]]}
+        usage = [post("/v1/chat/completions", body)["usage"]["prompt_tokens"] for body in (message, with_system)]
+        self.assertEqual(usage[0], usage[1])
+
+    def test_serve_takes_the_limits_of_a_stored_model_where_a_request_sets_none(self):
+        self.etna("create", "short", "--from", "demo", "--temp", "0", "--max-tokens", "3", "--stop", "2", "--seed", "7",
+                  "--kv-type", "f32")
+        post = self.serve("short")
+
+        def answer(**more):
+            message = {"role": "user", "content": "Count to 7."}
+            answer = post("/v1/chat/completions", {"messages": [message], **more})
+            return answer["choices"][0]["message"]["content"], answer["usage"]["completion_tokens"]
+
+        self.assertEqual(post("/v1/completions", {"prompt": "Once"})["seed"], 7)
+        self.assertLessEqual(answer()[1], 3)
+        self.assertGreater(answer(max_tokens=6, stop=["@@"])[1], 3)
+        self.assertNotIn("2", answer(max_tokens=40)[0])
+        self.assertIn("2", answer(max_tokens=40, stop=["@@"])[0])
+        response = post("/v1/responses", {"input": "Count to 7."})
+        self.assertLessEqual(response["usage"]["output_tokens"], 3)
+
+    def serve(self, model):
+        """Starts a server, and returns a function that sends a request to it."""
+        server = subprocess.Popen([ETNA, "serve", model, "--port", "0"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                   stderr=subprocess.DEVNULL, text=True, env=self.environment())
         self.addCleanup(server.stdout.close)
         self.addCleanup(server.wait)
@@ -79,12 +107,7 @@ class Stored(unittest.TestCase):
             with urllib.request.urlopen(request, timeout=LIMIT_S) as response:
                 return json.load(response)
 
-        message = {"model": "calm", "messages": [{"role": "user", "content": "What is 34 + 58?"}], "max_tokens": 8}
-        answers = {post("/v1/chat/completions", message)["choices"][0]["message"]["content"] for _ in range(3)}
-        self.assertEqual(len(answers), 1)
-        with_system = {**message, "messages": [{"role": "system", "content": "You are calm."}, *message["messages"]]}
-        usage = [post("/v1/chat/completions", body)["usage"]["prompt_tokens"] for body in (message, with_system)]
-        self.assertEqual(usage[0], usage[1])
+        return post
 
     def test_models_of_other_programs_are_used_in_place(self):
         content = STORIES.read_bytes()

@@ -1,0 +1,22 @@
+#include "core/generate/request.hpp"
+
+namespace etna::generate {
+
+void fill(Request& request, const RequestDefaults& defaults) {
+    if (!request.max_tokens)
+        request.max_tokens = defaults.max_tokens;
+    const bool has_room = !request.max_tokens || *request.max_tokens >= defaults.min_tokens;
+    if (request.min_tokens == 0 && has_room)
+        request.min_tokens = defaults.min_tokens;
+    if (request.stop.empty())
+        request.stop = defaults.stop;
+    if (!request.seed)
+        request.seed = defaults.seed;
+    if (request.logit_bias.empty())
+        request.logit_bias = defaults.logit_bias;
+    auto* const conversation = std::get_if<chat::Conversation>(&request.prompt);
+    if (conversation != nullptr && conversation->thinking == chat::Thinking::template_default)
+        conversation->thinking = defaults.thinking;
+}
+
+} // namespace etna::generate
