@@ -108,7 +108,7 @@ Json plan_json(const PlanReport& report) {
             {"value_type", format_name(plan.cache_formats.values)}};
 }
 
-std::string size_text(uint64_t bytes) {
+std::string plan_size_text(uint64_t bytes) {
     constexpr uint64_t gibibytes_from = 10 * gibibyte;
     constexpr uint64_t mebibytes_from = 10 * mebibyte;
     if (bytes >= gibibytes_from)
@@ -135,7 +135,7 @@ std::string plan_text(const PlanReport& report) {
     const auto line = [&](std::string_view label, std::string_view place, uint64_t bytes,
                           std::string_view detail) {
         text +=
-            fmt::format("{:<12} {:>10}{}{}{}\n", label, size_text(bytes),
+            fmt::format("{:<12} {:>10}{}{}{}\n", label, plan_size_text(bytes),
                         has_host ? fmt::format("  {:<6}", place) : "", detail.empty() ? "" : "  ", detail);
     };
     for (const MemoryUse& use : forecast.memory.uses)
@@ -147,7 +147,7 @@ std::string plan_text(const PlanReport& report) {
     }
     line("free", "device", plan.free_bytes,
          fmt::format("{} of it stay in reserve for the driver and other programs",
-                     size_text(plan.reserve_bytes)));
+                     plan_size_text(plan.reserve_bytes)));
     return text;
 }
 
