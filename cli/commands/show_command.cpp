@@ -6,10 +6,13 @@
 #include "cli/terminal/diagnostics.hpp"
 #include "cli/terminal/printable.hpp"
 #include "core/base/json.hpp"
+#include "core/runtime/memory_forecast.hpp"
 #include "core/store/model_store.hpp"
 #include "core/store/resolve.hpp"
 
+#include <algorithm>
 #include <array>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -100,6 +103,15 @@ struct FormatUse {
     uint64_t bytes = 0;
 };
 
+/// The memory of the model with one context on one device.
+struct ContextMemory {
+    std::string device;
+    uint32_t context_tokens = 0;
+    std::optional<uint64_t> bytes; ///< empty: more than any memory of the device could hold
+    uint64_t free_bytes = 0;       ///< of the device
+    bool fits = false;
+};
+
 /// What `etna show` prints.
 struct ModelDescription {
     std::string name;
@@ -113,6 +125,7 @@ struct ModelDescription {
     uint64_t vocabulary_tokens = 0;
     std::string licence = {};
     std::string chat_template = {}; ///< empty: none
+    Result<std::vector<ContextMemory>> memory = std::vector<ContextMemory>{};
 };
 
 ModelDescription description_of(const store::ModelSource& source, const gguf::File& file) {
@@ -141,6 +154,73 @@ ModelDescription description_of(const store::ModelSource& source, const gguf::Fi
     model.licence = text("general.license");
     model.chat_template = text(template_key);
     return model;
+}
+
+/// Returns the contexts whose memory is shown, ascending.
+std::vector<uint32_t> memory_contexts(uint64_t trained_tokens) {
+    constexpr uint32_t short_tokens = 4096;
+    constexpr uint32_t long_tokens = 32768;
+    if (trained_tokens == 0)
+        return {short_tokens};
+    constexpr uint64_t tokens_max = std::numeric_limits<uint32_t>::max();
+    const auto own = static_cast<uint32_t>(std::min(trained_tokens, tokens_max));
+    std::vector<uint32_t> contexts;
+    for (const uint32_t tokens : {short_tokens, long_tokens}) {
+        if (tokens < own)
+            contexts.push_back(tokens);
+    }
+    contexts.push_back(own);
+    return contexts;
+}
+
+/// Errors: those of runtime::forecast_memory(), without out_of_memory.
+Result<ContextMemory> context_memory(const gguf::File& file, const runtime::DeviceReport& device,
+                                     uint32_t context_tokens) {
+    ContextMemory memory = {.device = device.profile.name,
+                            .context_tokens = context_tokens,
+                            .bytes = std::nullopt,
+                            .free_bytes = device.free_bytes};
+    runtime::ExecutorOptions options;
+    options.context_tokens = context_tokens;
+    options.adapts_kv_type = true;
+    const auto forecast = runtime::forecast_memory(file, device, options);
+    if (!forecast) {
+        if (forecast.error().kind == ErrorKind::out_of_memory)
+            return memory;
+        return forecast.error();
+    }
+    memory.bytes = forecast->memory.reserved_bytes(engine::MemoryPlace::device) +
+                   forecast->memory.reserved_bytes(engine::MemoryPlace::host);
+    memory.fits = !forecast->shortage;
+    return memory;
+}
+
+/// Returns the model's memory on each usable device, by device and context. Blocking. Errors: those of the
+/// lister and context_memory(); no_device.
+Result<std::vector<ContextMemory>> memory_of(const gguf::File& file, uint64_t trained_tokens,
+                                             const Environment& environment) {
+    ETNA_TRY(const auto devices, environment.device_lister("", cache_folder(environment.variables)));
+    std::vector<ContextMemory> memory;
+    for (const runtime::DeviceReport& device : devices) {
+        if (!device.missing.empty())
+            continue;
+        for (const uint32_t context_tokens : memory_contexts(trained_tokens)) {
+            ETNA_TRY(ContextMemory one, context_memory(file, device, context_tokens));
+            memory.push_back(std::move(one));
+        }
+    }
+    if (memory.empty()) {
+        return Error{ErrorKind::no_device, "no device can run models",
+                     "`etna devices` tells what is missing"};
+    }
+    return memory;
+}
+
+std::string memory_text(const ContextMemory& memory) {
+    const std::string size = memory.bytes ? size_text(*memory.bytes) : "more than the device can hold";
+    const std::string fit =
+        memory.fits ? "fits" : fmt::format("does not fit: {} free", size_text(memory.free_bytes));
+    return fmt::format("{} tokens: {} on {}, {}", memory.context_tokens, size, memory.device, fit);
 }
 
 std::string count_text(uint64_t count) {
@@ -173,6 +253,10 @@ std::string description_text(const ModelDescription& model) {
             fmt::format("{}: {} tensors, {}", format, use.tensors, size_text(use.bytes)));
     add("context", model.context_tokens == 0 ? "" : fmt::format("{} tokens", model.context_tokens));
     add("vocabulary", fmt::format("{} tokens", model.vocabulary_tokens));
+    if (!model.memory)
+        add("memory", fmt::format("unknown: {}", model.memory.error().message));
+    for (std::size_t i = 0; model.memory && i < model.memory->size(); ++i)
+        add(i == 0 ? "memory" : "", memory_text((*model.memory)[i]));
     add("template", model.chat_template.empty() ? "none" : "in the file; --template prints it");
     add("licence", model.licence);
     if (model.manifest) {
@@ -183,6 +267,20 @@ std::string description_text(const ModelDescription& model) {
     }
     add("file", model.path);
     return table_text(rows);
+}
+
+void add_memory_json(Json& json, const ModelDescription& model) {
+    json["memory"] = Json::array();
+    if (!model.memory) {
+        json["memory_error"] = model.memory.error().message;
+        return;
+    }
+    for (const ContextMemory& memory : *model.memory) {
+        json["memory"].push_back({{"device", memory.device},
+                                  {"context_tokens", memory.context_tokens},
+                                  {"bytes", memory.bytes ? Json(*memory.bytes) : Json()},
+                                  {"fits", memory.fits}});
+    }
 }
 
 Json description_json(const ModelDescription& model) {
@@ -199,6 +297,7 @@ Json description_json(const ModelDescription& model) {
                  {"vocabulary_tokens", model.vocabulary_tokens},
                  {"has_template", !model.chat_template.empty()},
                  {"licence", model.licence}};
+    add_memory_json(json, model);
     if (model.manifest) {
         json["source"] = model.manifest->source;
         json["created"] = model.manifest->created;
@@ -230,8 +329,13 @@ std::string show_json(const ShowOptions& options, const ModelDescription& model,
     return dump_json_indented(json) + "\n";
 }
 
+/// Whether the output is the model's description, and not parts of its file.
+bool shows_description(const ShowOptions& options) {
+    return options.as_json || (!options.with_template && !options.with_metadata && !options.with_tensors);
+}
+
 std::string show_text(const ShowOptions& options, const ModelDescription& model, const gguf::File& file) {
-    if (!options.with_template && !options.with_metadata && !options.with_tensors)
+    if (shows_description(options))
         return description_text(model);
     std::string text;
     if (options.with_template)
@@ -279,12 +383,15 @@ Result<std::string> show(const ShowOptions& options, const Environment& environm
         return Error{ErrorKind::not_found, fmt::format("{} has no chat template", source.name),
                      "--chat-template of `etna chat` selects one"};
     }
+    if (shows_description(options))
+        model.memory = memory_of(file, model.context_tokens, environment);
     return options.as_json ? show_json(options, model, file) : show_text(options, model, file);
 }
 
 /// Runs `etna show`. Blocking.
 ExitCode show_command(const ShowOptions& options, const Environment& environment) {
     Diagnostics diagnostics(environment);
+    const LogToDiagnostics log(diagnostics, Verbosity::quiet);
     const auto text = show(options, environment);
     if (!text) {
         diagnostics.error(text.error());
@@ -304,7 +411,9 @@ Command show_spec() {
             .summary = "describe a model",
             .description =
                 "Reads the beginning of a model's file and prints its architecture, parameters, formats, "
-                "context, vocabulary and licence; of a stored model also its source and options.",
+                "context, vocabulary and licence; of a stored model also its source and options. The memory "
+                "that it takes is shown for each device, with contexts of 4096 and 32768 tokens and the "
+                "model's own; `etna plan` lists it in detail. Nothing is loaded.",
             .positionals = show_positionals,
             .options = show_table,
             .examples = show_examples,

@@ -2,10 +2,13 @@
 
 #include "tests/cli/harness.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/random_model.hpp"
 
 #include <filesystem>
 #include <string>
 #include <vector>
+
+#include <nlohmann/json.hpp>
 
 using namespace etna::cli;
 using namespace etna::test;
@@ -29,6 +32,15 @@ struct Stored : Harness {
         return outcome;
     }
 };
+
+etna::runtime::DeviceReport a_device(const std::string& name, uint64_t free_bytes) {
+    etna::runtime::DeviceReport device;
+    device.profile.name = name;
+    device.profile.type = etna::vk::DeviceType::discrete;
+    device.profile.allocation_bytes_max = uint64_t{4} << 30;
+    device.free_bytes = device.total_bytes = free_bytes;
+    return device;
+}
 
 } // namespace
 
@@ -168,4 +180,66 @@ TEST_CASE("known names are listed with their repositories") {
     CHECK(contains(known, "qwen3:0.6b"));
     CHECK(contains(known, "hf.co/Qwen/Qwen3-0.6B-GGUF:Q8_0"));
     CHECK(etna.run({"list", "--known", "--all"}).code == usage);
+}
+
+TEST_CASE("show prints the memory of a model with several contexts on each usable device") {
+    constexpr uint64_t mib = uint64_t{1} << 20;
+    Stored etna;
+    auto unusable = a_device("Old GPU", 4096 * mib);
+    unusable.missing = "Vulkan 1.2";
+    etna.devices = etna::runtime::DeviceReports{a_device("Fast GPU", 2048 * mib),
+                                                a_device("Small GPU", 70 * mib), unusable};
+    etna.devices->front().is_chosen = true; // for plan
+    const auto shown = nlohmann::json::parse(etna.printed({"show", "demo", "--json"}));
+    CHECK(etna.listed_device.empty());
+    CHECK(!shown.contains("memory_error"));
+    const auto& memory = shown["memory"];
+    REQUIRE(memory.size() == 2); // demo's own context is shorter than 4096 tokens
+    for (const auto& one : memory)
+        CHECK(one["context_tokens"] == shown["context_tokens"]);
+    CHECK(memory[0]["device"] == "Fast GPU");
+    CHECK(memory[0]["fits"] == true);
+    CHECK(memory[1]["device"] == "Small GPU");
+    CHECK(memory[1]["fits"] == false);
+
+    const auto plan = nlohmann::json::parse(etna.printed({"plan", "demo", "--device", "fast", "--json"}));
+    CHECK(memory[0]["bytes"] == plan["device_bytes"].get<uint64_t>() + plan["host_bytes"].get<uint64_t>());
+    const std::string text = etna.printed({"show", "demo"});
+    CHECK(contains(text, " MiB on Fast GPU, fits\n"));
+    CHECK(contains(text, " MiB on Small GPU, does not fit: 70.0 MiB free\n"));
+    CHECK(!contains(text, "Old GPU"));
+    CHECK(!contains(etna.printed({"show", "demo", "--template"}), "Fast GPU"));
+}
+
+TEST_CASE("show takes contexts of 4096 and 32768 tokens up to the model's own") {
+    Stored etna;
+    etna.devices = etna::runtime::DeviceReports{a_device("Fast GPU", uint64_t{1} << 33)};
+    const auto contexts = [&](uint32_t own) {
+        const auto bytes = random_model({.context = own});
+        const auto path =
+            etna.write("random.gguf", std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+        const auto shown = nlohmann::json::parse(etna.printed({"show", path.string(), "--json"}));
+        CHECK(shown.value("memory_error", "") == "");
+        std::vector<uint32_t> tokens;
+        for (const auto& one : shown["memory"])
+            tokens.push_back(one["context_tokens"]);
+        return tokens;
+    };
+    CHECK(contexts(256) == std::vector<uint32_t>{256});
+    CHECK(contexts(4096) == std::vector<uint32_t>{4096});
+    CHECK(contexts(8000) == std::vector<uint32_t>{4096, 8000});
+    CHECK(contexts(40960) == std::vector<uint32_t>{4096, 32768, 40960});
+}
+
+TEST_CASE("show describes a model whose memory is unknown") {
+    Stored etna;
+    CHECK(contains(etna.printed({"show", "demo"}), "memory        unknown: no device can run models\n"));
+    etna.devices = etna::Error{etna::ErrorKind::no_device, "the loader is broken", {}};
+    const auto shown = nlohmann::json::parse(etna.printed({"show", "demo", "--json"}));
+    CHECK(shown["memory"].empty());
+    CHECK(shown["memory_error"] == "the loader is broken");
+
+    etna.devices = etna::runtime::DeviceReports{a_device("Fast GPU", uint64_t{1} << 31)};
+    etna.install_model("hollow", {}); // has no tensors
+    CHECK(contains(etna.printed({"show", "hollow"}), "memory        unknown: "));
 }
