@@ -168,6 +168,7 @@ TEST_CASE("completion is listed, and does not read settings of `run`") {
     CHECK(contains(help(), "\n  completion "));
     CHECK(contains(man_page(), "\\fBcompletion\\fR"));
     CHECK(contains(bash_completion(), "compgen -W \"bash zsh fish\""));
+    CHECK(!contains(bash_completion(), "COMP_WORDBREAKS=")); // it is the user's, for all commands
     CHECK(contains(zsh_completion(), ":SHELL:(bash zsh fish)"));
     CHECK(contains(fish_completion(), "-f -a 'bash zsh fish'"));
     CHECK(!contains(help(*find_command("completion")), "ETNA_"));

@@ -127,6 +127,28 @@ class Completing(Installation):
                 self.offered(shell, "etna ", "run", "chat", "serve", unexpected=["notes.txt"], start=start)
                 self.offered(shell, "etna run ", "demo", "stored", "local.gguf", unexpected=["notes.txt"], start=start)
 
+    def test_bash_completes_names_with_colons_and_leaves_the_word_breaks_unchanged(self):
+        manifests = self.root / "home/.local/share/etna/models/manifests"
+        manifests.mkdir(exist_ok=True)
+        self.addCleanup(shutil.rmtree, manifests)
+        for name in ("qwen3:0.6b", "qwen3:4b"):
+            (manifests / f"{name}.json").write_text("{}")
+        for breaks in (r"COMP_WORDBREAKS=$' \t\n\"\'><=;|&(:'", r"COMP_WORDBREAKS=$' \t\n\"\'><=;|&('"):
+            with self.subTest(breaks=breaks), self.shell("bash", f"{breaks}; before=$COMP_WORDBREAKS; source <(etna completion bash)") as terminal:
+                for line, expected in (("etna run qw", "etna run qwen3:"), ("etna run qwen3:0", "etna run qwen3:0.6b"),
+                                       ("etna run qwen3:4", "etna run qwen3:4b"), ("etna run --draft qwen3:4", "--draft qwen3:4b")):
+                    terminal.type(line)
+                    terminal.keys("Tab")
+                    terminal.wait_for(expected)
+                    terminal.keys("C-u")
+                terminal.type("etna run qwen3:")
+                terminal.keys("Tab", "Tab")
+                terminal.wait_for(lambda screen: "0.6b" in screen and "4b" in screen)
+                terminal.keys("C-u")
+                terminal.type('[[ $COMP_WORDBREAKS == "$before" ]] && echo the breaks are "same"')
+                terminal.keys("Enter")
+                terminal.wait_for("the breaks are same")
+
     def test_an_autoloaded_function_of_zsh_completes_again(self):
         with self.shell("zsh") as terminal:
             for line, expected in (("etna completion b", "etna completion bash"), ("etna completion z", "etna completion zsh")):
