@@ -37,7 +37,10 @@ constexpr std::array pull_positionals = {
 };
 
 constexpr std::array pull_rows = {
-    Option{.name = "yes", .short_name = 'y', .description = "download without asking at a terminal"},
+    Option{.name = "yes",
+           .short_name = 'y',
+           .description = "download without asking at a terminal; only the command line sets it",
+           .settable = Settable::command_line},
     Option{.name = "connections",
            .value = "N",
            .kind = Kind::integer,

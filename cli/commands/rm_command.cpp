@@ -32,7 +32,10 @@ constexpr std::array rm_positionals = {
 };
 
 constexpr std::array rm_rows = {
-    Option{.name = "yes", .short_name = 'y', .description = "remove without asking"},
+    Option{.name = "yes",
+           .short_name = 'y',
+           .description = "remove without asking; only the command line sets it",
+           .settable = Settable::command_line},
     help_option,
 };
 

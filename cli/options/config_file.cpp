@@ -103,6 +103,14 @@ std::string_view expected_value(const Option& option) {
     return "";
 }
 
+/// Returns whether the option of any command may only be typed, as --yes.
+bool is_only_typed(std::string_view name) {
+    return std::any_of(commands().begin(), commands().end(), [&](const Command& command) {
+        const Option* option = find_option(command, name);
+        return option != nullptr && option->settable == Settable::command_line;
+    });
+}
+
 /// Reads the values of one TOML table for one command.
 class Section {
 public:
@@ -110,6 +118,11 @@ public:
 
     Status add(std::string_view key, const toml::node& node, TypedArguments& arguments) const {
         const Option* option = find_option(command_, key);
+        if (is_only_typed(key)) {
+            return invalid_argument(
+                fmt::format("{}: {}: only the command line can set it", location(node), key),
+                fmt::format("remove the line, and type --{} with each command that needs it", key));
+        }
         if (option == nullptr || !has_environment_name(*option)) {
             return invalid_argument(
                 fmt::format("{}: unknown key {}", location(node), backquoted(key)),

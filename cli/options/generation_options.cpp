@@ -105,7 +105,9 @@ constexpr std::array conversation_table = {
                           "`command` runs it in the shell after you agree",
            .brief = "offer the tools in this JSON file"},
     Option{.name = "yes",
-           .description = "run tool commands without asking; only those of files that you name"},
+           .description = "run tool commands without asking; only those of files that you name, and only the "
+                          "command line sets it",
+           .settable = Settable::command_line},
     Option{.name = "tool-timeout",
            .value = "SECONDS",
            .kind = Kind::integer,

@@ -89,11 +89,12 @@ std::string environment_name(const Option& option) {
 }
 
 bool has_environment_name(const Option& option) {
-    return option.category != Category::help;
+    return option.category != Category::help && option.settable == Settable::anywhere;
 }
 
 bool has_settings(const Command& command) {
-    return std::any_of(command.options.begin(), command.options.end(), has_environment_name);
+    return std::any_of(command.options.begin(), command.options.end(),
+                       [](const Option& option) { return option.category != Category::help; });
 }
 
 std::string describe(const Range& range, Kind kind) {

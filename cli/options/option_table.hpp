@@ -30,6 +30,10 @@ enum class Repeat : uint8_t {
     collect,     ///< every one counts
 };
 enum class Visibility : uint8_t { shown, hidden };
+enum class Settable : uint8_t {
+    anywhere,
+    command_line, ///< consent to an act: no variable, stored model or configuration file gives it
+};
 enum class Category : uint8_t { generation, sampling, models, device, server, output, help };
 enum class LowerBound : uint8_t { inclusive, exclusive };
 
@@ -64,6 +68,7 @@ struct Option {
     Category category = Category::generation; ///< the default is replaced by in_category()
     Repeat repeat = Repeat::last_counts;
     Visibility visibility = Visibility::shown;
+    Settable settable = Settable::anywhere;
     std::string_view second_environment_name = {}; ///< another program's, read too; empty: none
 };
 
@@ -184,11 +189,12 @@ struct ExitCodeText {
 };
 std::span<const ExitCodeText> exit_codes();
 
-/// The option's environment variable: ETNA_MAX_TOKENS for max-tokens. Help options have none.
+/// The option's environment variable: ETNA_MAX_TOKENS for max-tokens. Help options, and those that only the
+/// command line sets, have none.
 std::string environment_name(const Option& option);
 bool has_environment_name(const Option& option);
 
-/// Whether any of the command's options may come from the environment and the configuration file.
+/// Whether the command has options besides those of help, so that the configuration file is read for it.
 bool has_settings(const Command& command);
 
 /// "0 to 1", "more than 0, up to 1", "64K to 1024T"; empty for kinds without bounds.

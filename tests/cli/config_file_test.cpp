@@ -7,6 +7,7 @@
 #include <array>
 #include <random>
 
+#include <fmt/format.h>
 #include <sys/stat.h>
 
 using namespace etna;
@@ -132,6 +133,33 @@ TEST_CASE("no text of TOML punctuation ends the process") {
         CAPTURE(text);
         CHECK(read_config(text).size() < 300);
     }
+}
+
+TEST_CASE("consent comes from the command line alone") {
+    etna::test::Harness etna;
+    for (const char* name : {"rm", "pull", "run", "chat"}) {
+        CAPTURE(name);
+        TypedArguments typed;
+        add_environment(*find_command(name), {{"ETNA_YES", "1"}}, typed);
+        CHECK(typed.options.empty());
+        const auto status = add_config(*find_command(name), "yes = true", "config.toml", typed);
+        REQUIRE(!status);
+        CHECK(status.error().message == "config.toml:1: yes: only the command line can set it");
+        CHECK(!add_config(*find_command(name), fmt::format("[{}]\nyes = true", name), "config.toml", typed));
+    }
+    etna.write(config_path, "[rm]\nyes = true\n");
+    const auto outcome = etna.run({"rm", "stories"});
+    CHECK(outcome.code == 2);
+    CHECK(contains(outcome.error, "config.toml:2: yes: only the command line can set it\n"
+                                  "hint: remove the line, and type --yes with each command that needs it"));
+}
+
+TEST_CASE("consent in the environment removes no model") {
+    etna::test::Harness etna;
+    REQUIRE(etna.run({"create", "terse", "--from", "stories"}).code == 0);
+    etna.variables["ETNA_YES"] = "1";
+    CHECK(contains(etna.run({"rm", "terse"}).error, "there is no terminal to ask at\nhint: add --yes"));
+    CHECK(etna.run({"rm", "--yes", "terse"}).code == 0);
 }
 
 TEST_CASE("a broken configuration file is a usage error, but not for help") {
