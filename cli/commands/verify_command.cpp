@@ -5,6 +5,7 @@
 #include "cli/terminal/printable.hpp"
 #include "core/store/model_store.hpp"
 #include "core/store/sha256.hpp"
+#include "core/store/unfinished.hpp"
 
 #include <array>
 #include <string>
@@ -85,6 +86,15 @@ Result<VerifyOptions> validate_verify(const Command& /*command*/, const TypedArg
     return VerifyOptions{arguments.positionals};
 }
 
+void report_unfinished(const Environment& environment, Diagnostics& diagnostics) {
+    for (const auto& part : store::unfinished_downloads(models_folder(environment.variables))) {
+        diagnostics.note(fmt::format(
+            "{}: an unfinished download takes {}; `etna pull` of its model resumes it, "
+            "or remove it with `rm {}*`",
+            printable(part.path.string()), size_text(part.disk_bytes), shell_quoted(part.path.string())));
+    }
+}
+
 /// Runs `etna verify`: a line for each model, and an error for each file that is wrong. Blocking.
 ExitCode verify_command(const VerifyOptions& options, const Environment& environment) {
     Diagnostics diagnostics(environment);
@@ -95,6 +105,8 @@ ExitCode verify_command(const VerifyOptions& options, const Environment& environ
         diagnostics.error(manifests.error());
         return ExitCode::failed;
     }
+    if (options.names.empty())
+        report_unfinished(environment, diagnostics);
     Output output(environment.output);
     ExitCode code = ExitCode::done;
     for (const store::Manifest& manifest : *manifests) {
@@ -124,7 +136,9 @@ Command verify_spec() {
             .description =
                 "Reads each file of the stored models and compares its sha256 with the one that it was "
                 "stored with. A file that another program stored is only looked for. The exit code is "
-                "1 if a file is missing or damaged.",
+                "1 if a file is missing or damaged. Without a name, unfinished downloads are reported too, "
+                "unless "
+                "a process fetches them now.",
             .positionals = verify_positionals,
             .options = verify_options,
             .examples = verify_examples,

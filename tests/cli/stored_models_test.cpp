@@ -8,7 +8,10 @@
 #include <string>
 #include <vector>
 
+#include <fcntl.h>
 #include <nlohmann/json.hpp>
+#include <sys/file.h>
+#include <unistd.h>
 
 using namespace etna::cli;
 using namespace etna::test;
@@ -242,4 +245,18 @@ TEST_CASE("show describes a model whose memory is unknown") {
     etna.devices = etna::runtime::DeviceReports{a_device("Fast GPU", uint64_t{1} << 31)};
     etna.install_model("hollow", {}); // has no tensors
     CHECK(contains(etna.printed({"show", "hollow"}), "memory        unknown: "));
+}
+
+TEST_CASE("verify reports unfinished downloads that no process fetches") {
+    Stored etna;
+    const auto part = etna.write(".local/share/etna/models/blobs/sha256-12.part", std::string(100'000, 'x'));
+    etna.write(".local/share/etna/models/blobs/sha256-12.part.ranges", "x\n");
+    const Outcome left = etna.run({"verify"});
+    CHECK(left.code == 0);
+    CHECK(contains(left.error, part.string() + ": an unfinished download takes 0.1 MiB"));
+    CHECK(!contains(left.error, ".ranges: "));
+    const int holder = ::open(part.c_str(), O_RDWR | O_CLOEXEC);
+    REQUIRE(::flock(holder, LOCK_EX | LOCK_NB) == 0);
+    CHECK(!contains(etna.run({"verify"}).error, "unfinished"));
+    ::close(holder);
 }
