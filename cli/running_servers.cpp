@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace etna::cli {
@@ -20,25 +21,41 @@ namespace {
 constexpr std::string_view extension = ".json";
 constexpr std::size_t announcement_bytes_max = 64 * kibibyte;
 
-int open_locked(const std::filesystem::path& path, int flags) {
-    const int descriptor = ::open(path.c_str(), flags | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (descriptor >= 0 && ::flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
-        const int failure = errno;
+int open_file(const std::filesystem::path& path, int flags) {
+    return ::open(path.c_str(), flags | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600);
+}
+
+/// Creates the file and locks it; again if `etna ps` took it for that of a dead server meanwhile. Returns -1
+/// and sets errno if that fails.
+int create_locked(const std::filesystem::path& path) {
+    constexpr int tries_max = 100;
+    for (int tries = 0; tries < tries_max; ++tries) {
+        const int descriptor = open_file(path, O_CREAT | O_TRUNC);
+        if (descriptor < 0)
+            return -1;
+        struct stat status{};
+        const bool is_locked = ::flock(descriptor, LOCK_EX) == 0;
+        if (is_locked && ::fstat(descriptor, &status) == 0 && status.st_nlink > 0)
+            return descriptor;
+        const int failure = is_locked ? EAGAIN : errno;
         ::close(descriptor);
         errno = failure;
-        return -1;
+        if (!is_locked && failure != EINTR)
+            return -1;
     }
-    return descriptor;
+    return -1;
 }
 
 /// Returns whether the process that listed the server lives. Removes the file if it does not.
 bool is_alive(const std::filesystem::path& path) {
-    const int descriptor = open_locked(path, 0);
+    const int descriptor = open_file(path, 0);
     if (descriptor < 0)
-        return errno == EWOULDBLOCK;
-    ::unlink(path.c_str());
+        return false;
+    const bool is_held = ::flock(descriptor, LOCK_EX | LOCK_NB) != 0;
+    if (!is_held)
+        ::unlink(path.c_str());
     ::close(descriptor);
-    return false;
+    return is_held;
 }
 
 /// Returns the server in the file; empty if the file is damaged.
@@ -70,7 +87,7 @@ Result<ServerAnnouncement> ServerAnnouncement::publish(const std::filesystem::pa
         return failed(failure.message());
     const std::string name = fmt::format("{}-{}", ::getpid(), server.url.substr(server.url.rfind(':') + 1));
     const std::filesystem::path path = folder / fmt::format("{}{}", name, extension);
-    const int descriptor = open_locked(path, O_CREAT | O_TRUNC);
+    const int descriptor = create_locked(path);
     if (descriptor < 0)
         return failed(std::strerror(errno));
     ServerAnnouncement announcement(path, descriptor);

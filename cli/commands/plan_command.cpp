@@ -26,6 +26,7 @@ namespace {
 /// The validated command line of `etna plan`.
 struct PlanOptions {
     std::string model;
+    std::string draft; ///< empty: none
     runtime::ExecutorOptions executor;
     bool as_json = false;
 };
@@ -41,6 +42,11 @@ constexpr std::array plan_rows = {
            .range = {1, plan_parallel_max},
            .default_text = "1",
            .description = "answers at a time; `etna serve` plans for 16",
+           .category = Category::device},
+    Option{.name = "draft",
+           .value = "MODEL",
+           .kind = Kind::text,
+           .description = "also plan this draft model, which is loaded first",
            .category = Category::device},
     Option{.name = "json", .description = "print one JSON object", .category = Category::output},
     help_option,
@@ -173,16 +179,41 @@ Result<PlanOptions> validate_plan(const Command& command, const TypedArguments& 
     ETNA_CHECK(read_device(values, options.executor));
     ETNA_TRY(const auto parallel, values.integer("parallel"));
     options.executor.sequences_max = parallel.value_or(1);
+    options.draft = values.text("draft").value_or("");
     ETNA_TRY(options.as_json, values.flag("json"));
     return options;
 }
 
-Result<PlanReport> make_report(const PlanOptions& options, const Environment& environment) {
-    ETNA_TRY(const auto source, store::resolve(options.model, models_folder(environment.variables),
+Result<gguf::File> open_model(const std::string& model, const Environment& environment) {
+    ETNA_TRY(const auto source, store::resolve(model, models_folder(environment.variables),
                                                foreign_folders(environment.variables)));
-    ETNA_TRY(const gguf::File file, generate::open_file(source));
+    return generate::open_file(source);
+}
+
+/// As generate::Model::load() does: the draft model takes its memory first, with the same options.
+Result<MemoryForecast> forecast_with_draft(const gguf::File& file, const PlanOptions& options,
+                                           DeviceReport device, const Environment& environment) {
+    if (options.draft.empty())
+        return runtime::forecast_memory(file, device, options.executor);
+    ETNA_TRY(const gguf::File draft_file, open_model(options.draft, environment));
+    const uint64_t free_bytes = device.free_bytes;
+    ETNA_TRY(MemoryForecast draft, runtime::forecast_memory(draft_file, device, options.executor));
+    device.free_bytes -= std::min(free_bytes, draft.memory.reserved_bytes(MemoryPlace::device));
+    ETNA_TRY(MemoryForecast both, runtime::forecast_memory(file, device, options.executor));
+    both.plan.free_bytes = free_bytes;
+    for (MemoryUse& use : draft.memory.uses) {
+        use.detail = use.detail.empty() ? "draft model" : fmt::format("draft model, {}", use.detail);
+        both.memory.uses.push_back(std::move(use));
+    }
+    if (draft.shortage)
+        both.shortage = std::move(draft.shortage);
+    return both;
+}
+
+Result<PlanReport> make_report(const PlanOptions& options, const Environment& environment) {
+    ETNA_TRY(const gguf::File file, open_model(options.model, environment));
     ETNA_TRY(const DeviceReport device, chosen_device(options.executor.device, environment));
-    ETNA_TRY(MemoryForecast forecast, runtime::forecast_memory(file, device, options.executor));
+    ETNA_TRY(MemoryForecast forecast, forecast_with_draft(file, options, device, environment));
     return PlanReport{.model = options.model, .device = device, .forecast = std::move(forecast)};
 }
 

@@ -203,6 +203,12 @@ std::string store_line(const server::Persistence& persistence) {
     return fmt::format("responses: stored in {}", persistence.file.string());
 }
 
+/// Returns the file's path for processes in other folders; empty for none.
+std::filesystem::path absolute_path(const std::filesystem::path& file) {
+    std::error_code ignored;
+    return file.empty() ? file : std::filesystem::absolute(file, ignored);
+}
+
 /// Returns the server's address for clients on this machine.
 std::string local_address(const ServeOptions& options, int port) {
     std::string host = options.server.connection.host;
@@ -412,8 +418,9 @@ Status serve(const ServeOptions& options, const Environment& environment, Server
     for (const std::string& line : startup_lines(options, devices, models, *server))
         log.startup(line);
     const auto announcement = ServerAnnouncement::publish(
-        runtime_folder(environment.variables), {.url = local_address(options, server->port()),
-                                                .certificate = options.server.connection.tls_certificate});
+        runtime_folder(environment.variables),
+        {.url = local_address(options, server->port()),
+         .certificate = absolute_path(options.server.connection.tls_certificate)});
     if (!announcement)
         log.warn(announcement.error().message);
     is_interrupted = environment.watch_interrupts(SecondInterrupt::ends_program);

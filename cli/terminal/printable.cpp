@@ -78,6 +78,8 @@ std::string backquoted(std::string_view text) {
 
 std::string size_text(uint64_t bytes) {
     const auto size = static_cast<double>(bytes);
+    if (bytes < mebibyte)
+        return fmt::format("{:.1f} KiB", size / static_cast<double>(kibibyte));
     if (bytes < gibibyte)
         return fmt::format("{:.1f} MiB", size / static_cast<double>(mebibyte));
     return fmt::format("{:.2f} GiB", size / static_cast<double>(gibibyte));

@@ -30,7 +30,7 @@ std::string shell_quoted(std::string_view text);
 /// any length.
 std::string backquoted(std::string_view text);
 
-/// Returns "12.0 MiB", or GiB from 1 GiB on.
+/// Returns "12.0 MiB", with KiB below 1 MiB and GiB from 1 GiB on.
 std::string size_text(uint64_t bytes);
 
 /// Returns lines of columns that are as wide as their longest cell, with two spaces between them. Numbers of

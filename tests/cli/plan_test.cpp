@@ -96,3 +96,22 @@ TEST_CASE("plan without a device or a model is an error") {
     etna.devices = a_gpu(2048 * mib);
     CHECK(contains(etna.run({"plan", "missing"}).error, "missing"));
 }
+
+TEST_CASE("plan counts a draft model, which is loaded first") {
+    Harness etna;
+    etna.devices = a_gpu(2048 * mib);
+    const auto plan = [&](std::vector<std::string> more) {
+        more.insert(more.begin(), {"plan", "demo", "-c", "64", "--json"});
+        return nlohmann::json::parse(etna.run(more).output);
+    };
+    const auto alone = plan({});
+    const auto both = plan({"--draft", "demo"});
+    CHECK(both["device_bytes"] == 2 * alone["device_bytes"].get<uint64_t>());
+    CHECK(both["device_free_bytes"] == alone["device_free_bytes"]);
+    CHECK(both["fits"] == true);
+    CHECK(contains(etna.run({"plan", "demo", "--draft", "demo"}).output, "draft model, "));
+    etna.devices = a_gpu(80 * mib);
+    CHECK(plan({})["fits"] == true);
+    CHECK(plan({"--draft", "demo"})["fits"] == false);
+    CHECK(contains(etna.run({"plan", "demo", "--draft", "nowhere"}).error, "no model `nowhere`"));
+}
