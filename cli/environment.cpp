@@ -1,5 +1,7 @@
 #include "cli/environment.hpp"
 
+#include <algorithm>
+#include <array>
 #include <csignal>
 
 namespace etna::cli {
@@ -27,6 +29,11 @@ std::filesystem::path named_folder(const Variables& variables, const char* name)
 }
 
 } // namespace
+
+bool TerminalAnswer::is_yes() const {
+    constexpr std::array<std::string_view, 5> agreeing = {"y", "Y", "yes", "Yes", "YES"};
+    return kind == Kind::line && std::ranges::find(agreeing, line) != agreeing.end();
+}
 
 std::filesystem::path models_folder(const Variables& variables) {
     if (const auto found = variables.find("ETNA_MODELS"); found != variables.end() && !found->second.empty())

@@ -26,6 +26,8 @@ struct TerminalAnswer {
     };
     Kind kind = Kind::no_terminal;
     std::string line = {};
+
+    [[nodiscard]] bool is_yes() const; ///< "y" or "yes", also in capitals
 };
 
 /// Returns the number of the signal that asked the program to end; 0 if none has arrived.

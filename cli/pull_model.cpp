@@ -154,6 +154,11 @@ void report_plan(const store::PullPlan& plan, Diagnostics& diagnostics) {
                                      fmt::join(plan.drafts, ", ")));
 }
 
+Error stopped_at_question(const store::PullPlan& plan) {
+    return {ErrorKind::cancelled, fmt::format("{} was not downloaded", plan.name),
+            "run the command again, and answer y"};
+}
+
 /// Asks before a download. Errors: cancelled.
 Status ask_to_download(const store::PullPlan& plan, const Environment& environment,
                        const store::StopPoll& is_stopped) {
@@ -161,8 +166,10 @@ Status ask_to_download(const store::PullPlan& plan, const Environment& environme
                                              size_text(plan.missing_bytes), size_text(plan.free_bytes));
     const TerminalAnswer answer =
         environment.ask_at_terminal ? environment.ask_at_terminal(question, is_stopped) : TerminalAnswer();
-    if (answer.kind == TerminalAnswer::Kind::line && (answer.line == "y" || answer.line == "yes"))
+    if (answer.is_yes())
         return {};
+    if (answer.kind == TerminalAnswer::Kind::stopped)
+        return stopped_at_question(plan);
     return Error{ErrorKind::cancelled, fmt::format("{} was not downloaded", plan.name), {}};
 }
 
@@ -177,6 +184,10 @@ Status check_space(const store::PullPlan& plan, const std::filesystem::path& fol
 }
 
 } // namespace
+
+bool is_stopped(const Error& error) {
+    return error.kind == ErrorKind::cancelled && !error.hint.empty(); // an answer of no has no hint
+}
 
 Result<store::Manifest> pull_model(const std::string& name, const PullSettings& settings,
                                    const Environment& environment, Diagnostics& diagnostics) {

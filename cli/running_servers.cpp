@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <optional>
 #include <system_error>
@@ -25,24 +26,28 @@ int open_file(const std::filesystem::path& path, int flags) {
     return ::open(path.c_str(), flags | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600);
 }
 
-/// Creates the file and locks it; again if `etna ps` took it for that of a dead server meanwhile. Returns -1
-/// and sets errno if that fails.
+/// Returns a name that no other process chooses, also in a container that shares the folder.
+std::string new_name() {
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    return fmt::format("{}-{:x}{}", ::getpid(), now.count(), extension);
+}
+
+/// Creates a new file and locks it; again if `etna ps` took it for that of a dead server meanwhile. Returns
+/// -1 and sets errno if that fails.
 int create_locked(const std::filesystem::path& path) {
-    constexpr int tries_max = 100;
+    constexpr int tries_max = 10;
     for (int tries = 0; tries < tries_max; ++tries) {
-        const int descriptor = open_file(path, O_CREAT | O_TRUNC);
+        const int descriptor = open_file(path, O_CREAT | O_EXCL);
         if (descriptor < 0)
             return -1;
         struct stat status{};
-        const bool is_locked = ::flock(descriptor, LOCK_EX) == 0;
-        if (is_locked && ::fstat(descriptor, &status) == 0 && status.st_nlink > 0)
+        if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0 && ::fstat(descriptor, &status) == 0 &&
+            status.st_nlink > 0)
             return descriptor;
-        const int failure = is_locked ? EAGAIN : errno;
+        ::unlink(path.c_str());
         ::close(descriptor);
-        errno = failure;
-        if (!is_locked && failure != EINTR)
-            return -1;
     }
+    errno = EAGAIN;
     return -1;
 }
 
@@ -85,8 +90,7 @@ Result<ServerAnnouncement> ServerAnnouncement::publish(const std::filesystem::pa
     std::filesystem::create_directories(folder, failure);
     if (failure)
         return failed(failure.message());
-    const std::string name = fmt::format("{}-{}", ::getpid(), server.url.substr(server.url.rfind(':') + 1));
-    const std::filesystem::path path = folder / fmt::format("{}{}", name, extension);
+    const std::filesystem::path path = folder / new_name();
     const int descriptor = create_locked(path);
     if (descriptor < 0)
         return failed(std::strerror(errno));

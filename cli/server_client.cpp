@@ -65,7 +65,8 @@ Result<Json> ask_server(const RunningServer& server, const std::string& api_key,
     settings.token_origin = store::origin_of(server.url);
     settings.ca_file = server.certificate;
     settings.connect_limit = std::chrono::seconds(5);
-    settings.stall_limit = std::chrono::seconds(30); // a model's memory is freed before the answer
+    settings.stall_limit =
+        std::chrono::seconds(body.is_null() ? 5 : 30); // the memory is freed before the answer
     store::HttpClient client(std::move(settings));
     auto response = client.exchange(
         {.url = server.url + path, .json_body = body.is_null() ? std::string() : dump_json(body)});

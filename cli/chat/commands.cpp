@@ -215,7 +215,7 @@ Status allow_folder(const std::filesystem::path& folder, const Environment& envi
         return Error{ErrorKind::not_found, fmt::format("folder {} does not exist", name),
                      fmt::format("create it with `mkdir -p {}`", shell_quoted(name))};
     }
-    if (answer.kind == TerminalAnswer::Kind::line && (answer.line == "y" || answer.line == "yes"))
+    if (answer.is_yes())
         return {};
     return Error{ErrorKind::cancelled, fmt::format("not saved; folder {} does not exist", name)};
 }

@@ -9,6 +9,7 @@
 #include "cli/options/compat.hpp"
 #include "cli/options/generation_options.hpp"
 #include "cli/options/option_values.hpp"
+#include "cli/pull_model.hpp"
 #include "cli/terminal/diagnostics.hpp"
 #include "cli/text_io.hpp"
 #include "core/store/embedded.hpp"
@@ -194,6 +195,8 @@ ExitCode chat_command(ChatOptions options, const Environment& environment) {
     const LogToDiagnostics log(diagnostics, options.verbosity);
     const auto fail = [&](const Error& error) { return diagnostics.error(error), ExitCode::failed; };
     const auto session = open_session(options, environment, diagnostics);
+    if (!session && is_stopped(session.error()))
+        return diagnostics.error(session.error()), ExitCode::interrupted;
     if (!session)
         return fail(session.error());
     const EndSignal end_signal = environment.watch_end_signals();

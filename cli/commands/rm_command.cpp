@@ -69,7 +69,7 @@ Status ask_to_remove(const std::string& name, uint64_t bytes, const Environment&
         fmt::format("remove {}, {}? [y]es, [N]o: ", printable(name), size_text(bytes));
     const TerminalAnswer answer =
         environment.ask_at_terminal(question, environment.watch_interrupts(SecondInterrupt::ends_program));
-    if (answer.kind == TerminalAnswer::Kind::line && (answer.line == "y" || answer.line == "yes"))
+    if (answer.is_yes())
         return {};
     return Error{ErrorKind::cancelled, fmt::format("{} was not removed", backquoted(name)), {}};
 }

@@ -393,11 +393,15 @@ ExitCode run_command(const RunOptions& options, const Environment& environment) 
     const LogToDiagnostics log(diagnostics, options.verbosity);
     const auto fail = [&](const Error& error, ExitCode code) { return diagnostics.error(error), code; };
 
+    const auto fail_load = [&](const Error& error) {
+        return fail(error, is_stopped(error) ? ExitCode::interrupted : ExitCode::failed);
+    };
+
     // Resolve the model first, so that a mistyped one is not reported as a missing prompt.
     if (const auto source = find_model(options.model.model, options.model.hub, environment, diagnostics);
         !source) {
         return is_prompt(options, source.error()) ? fail(no_model(options.model.model), ExitCode::usage)
-                                                  : fail(source.error(), ExitCode::failed);
+                                                  : fail_load(source.error());
     }
     auto inputs = read_inputs(options, environment);
     if (!inputs) {
@@ -406,7 +410,7 @@ ExitCode run_command(const RunOptions& options, const Environment& environment) 
     }
     const auto model = load_model(options.model, environment, diagnostics);
     if (!model)
-        return fail(model.error(), ExitCode::failed);
+        return fail_load(model.error());
     const Tools tools = std::move(inputs->tools);
     auto request = request_of(options, *model, std::move(*inputs));
     if (!request)

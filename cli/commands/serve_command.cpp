@@ -75,9 +75,10 @@ Result<store::ModelSource> find_requested(std::string_view name, RequestedModels
     ETNA_TRY(const auto remote, store::parse_model_name(name));
     if (std::holds_alternative<store::UrlModel>(remote))
         return invalid_argument("a request names no address: use hf.co/USER/REPO or a short name");
-    if (std::holds_alternative<store::LocalModel>(remote))
+    const auto* model = std::get_if<store::HubModel>(&remote);
+    if (model == nullptr)
         return source;
-    return store::ModelSource{.name = std::string(name), .path = {}, .bytes = {}};
+    return store::ModelSource{.name = to_string(*model), .path = {}, .bytes = {}};
 }
 
 /// Returns whether the source is that of a model of the hub, by find_requested().
@@ -90,7 +91,7 @@ Result<store::ModelSource> fetched_source(const store::ModelSource& source, cons
                                           const Environment& environment,
                                           const generate::CancelPoll& is_interrupted) {
     const std::filesystem::path folder = models_folder(environment.variables);
-    const auto stored = store::resolve_name(source.name, folder);
+    auto stored = store::resolve_name(source.name, folder);
     if (stored || stored.error().kind != ErrorKind::not_found)
         return stored;
     const auto pulled = pull_for_request(source.name, hub, environment, is_interrupted);

@@ -47,23 +47,28 @@ std::string effect_text(const std::string& model, const std::string& url, const 
         flag_in(answer, "waits_for_requests") ? "; its memory is freed when the running requests end" : "");
 }
 
-/// Stops a model in each server that has it. Errors: not_found (none has it), and those of ask_server().
-Status stop_model(const std::string& model, const std::vector<RunningServer>& servers,
-                  const std::string& api_key, Diagnostics& diagnostics) {
-    Error not_found = {ErrorKind::not_found,
-                       fmt::format("no running server has the model {}", backquoted(model)),
-                       "`etna ps` lists the models in memory"};
+/// Stops a model in each server that has it, and reports what happens. Returns false if a server failed, or
+/// none has the model.
+bool stop_model(const std::string& model, const std::vector<RunningServer>& servers,
+                const std::string& api_key, Diagnostics& diagnostics) {
     bool is_served = false;
+    bool has_failed = false;
     for (const RunningServer& server : servers) {
         const auto answer = ask_server(server, api_key, "/models/unload", {{"model", model}});
-        if (!answer && answer.error().kind == ErrorKind::not_found && servers.size() > 1)
-            continue;
-        if (!answer)
-            return answer.error();
-        is_served = true;
-        diagnostics.line(effect_text(model, server.url, *answer));
+        if (answer) {
+            is_served = true;
+            diagnostics.line(effect_text(model, server.url, *answer));
+        } else if (answer.error().kind != ErrorKind::not_found || servers.size() == 1) {
+            has_failed = true;
+            diagnostics.error(answer.error());
+        }
     }
-    return is_served ? Status() : Status(not_found);
+    if (!is_served && !has_failed) {
+        diagnostics.error({ErrorKind::not_found,
+                           fmt::format("no running server has the model {}", backquoted(model)),
+                           "`etna ps` lists the models in memory"});
+    }
+    return is_served && !has_failed;
 }
 
 /// Errors: invalid_argument.
@@ -85,11 +90,8 @@ ExitCode stop_command(const StopOptions& options, const Environment& environment
     }
     ExitCode code = ExitCode::done;
     for (const std::string& model : options.models) {
-        if (const Status stopped = stop_model(model, servers, options.choice.api_key, diagnostics);
-            !stopped) {
-            diagnostics.error(stopped.error());
+        if (!stop_model(model, servers, options.choice.api_key, diagnostics))
             code = ExitCode::failed;
-        }
     }
     return code;
 }

@@ -44,6 +44,8 @@ bool is_replaced(std::string_view name, const TypedArguments& arguments) {
     const auto has = [&](std::string_view option) { return arguments.options.contains(option); };
     if (has(name) || (name == "think" && has("no-think")) || (name == "no-think" && has("think")))
         return true;
+    if (name == "min-tokens" && has("max-tokens")) // it may be more than the user's limit
+        return true;
     return has("raw") && std::ranges::find(of_conversations, name) != of_conversations.end();
 }
 

@@ -32,7 +32,7 @@ Permission ToolConsent::ask(const output::Call& call, std::string_view command,
     const bool is_always = answer.line == "a" || answer.line == "always";
     if (is_always)
         always_.insert(asked);
-    return is_always || answer.line == "y" || answer.line == "yes" ? Permission::granted : Permission::denied;
+    return is_always || answer.is_yes() ? Permission::granted : Permission::denied;
 }
 
 } // namespace etna::cli

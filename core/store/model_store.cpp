@@ -30,7 +30,7 @@ constexpr std::string_view manifest_extension = ".json";
 
 Error cannot_write(Error error) {
     if (error.hint.empty())
-        error.hint = "make the folder writable, or name another one in ETNA_MODELS";
+        error.hint = "make the folder writable and its disk large enough, or name another one in ETNA_MODELS";
     return error;
 }
 

@@ -153,9 +153,15 @@ Result<ModelListing> Models::find_or_add(std::string_view name) {
     if (!options_.finder)
         return Error{ErrorKind::not_found, fmt::format("the model `{}` does not exist", name)};
     ETNA_TRY(const store::ModelSource source, options_.finder(name));
+    const auto path_of = [&](const Entry& entry) { // a requested model may have been fetched meanwhile
+        const std::filesystem::path& listed = entry.listed.source.path;
+        if (!listed.empty() || !entry.is_requested)
+            return listed;
+        const auto now = options_.finder(entry.name);
+        return now ? now->path : listed;
+    };
     const auto is_same = [&](const Entries::value_type& item) {
-        const store::ModelSource& listed = item.second->listed.source;
-        return item.first == source.name || (!source.path.empty() && listed.path == source.path);
+        return item.first == source.name || (!source.path.empty() && path_of(*item.second) == source.path);
     };
     auto found = std::ranges::find_if(entries_, is_same);
     if (found == entries_.end()) {

@@ -168,8 +168,9 @@ class Names(Pulling):
 
 
 class Asking(Pulling):
-    def answer(self, arguments, answer):
-        """Runs etna at a terminal and types the answer to its question. Returns exit code and screen."""
+    def answer(self, arguments, answer, interrupt_at=None):
+        """Runs etna at a terminal, types the answer to its question, and Ctrl-C when the text appears. Returns exit code and
+        screen."""
         child, terminal = pty.fork()
         if child == 0:
             os.execve(ETNA, [ETNA, *arguments], self.environment(TERM="xterm"))
@@ -185,11 +186,24 @@ class Asking(Pulling):
             if not piece:
                 break
             screen += piece
-            if b"[N]o: " in screen and not is_answered:
+            if interrupt_at and interrupt_at in screen.decode(errors="replace"):
+                os.write(terminal, b"\x03")
+                interrupt_at = None
+            elif b"[N]o: " in screen and not is_answered and answer:
                 is_answered = True
                 os.write(terminal, answer.encode() + b"\n")
         os.close(terminal)
         return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), screen.decode()
+
+    def test_ctrl_c_at_the_question_or_during_a_download_is_an_interruption(self):
+        self.hub.add("u/long", {"m-Q4_0.gguf": model(3)}, bytes_per_s=100_000)
+        for command in ("pull", "run", "chat"):
+            for answer, text in ((None, "[N]o: "), ("y", " % of 3.0 MiB")):
+                with self.subTest(command=command, answer=answer):
+                    typed = [command, "hf.co/u/long"] + ["Hello"] * (command == "run")
+                    code, screen = self.answer(typed, answer, interrupt_at=text)
+                    self.assertEqual(code, 130, screen)
+        self.assert_nothing_to_run()
 
     def test_a_terminal_is_asked_with_size_and_free_space(self):
         self.hub.add("u/ask", {"m-Q4_0.gguf": model(3)})
@@ -197,7 +211,7 @@ class Asking(Pulling):
         self.assertEqual(code, 1, screen)
         self.assertRegex(screen, r"download hf\.co/u/ask:Q4_0, 3\.0 MiB \([0-9.]+ [GM]iB free\)\?")
         self.assert_nothing_to_run()
-        code, screen = self.answer(["pull", "hf.co/u/ask"], "y")
+        code, screen = self.answer(["pull", "hf.co/u/ask"], "Yes")
         self.assertEqual(code, 0, screen)
         self.assertTrue((self.models / "manifests/hf.co%2Fu%2Fask:Q4_0.json").exists())
 

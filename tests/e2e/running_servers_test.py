@@ -126,6 +126,14 @@ class Listing(Servers):
         self.assertIn("not an http or https address", self.etna("ps", "--url", "ftp://a", code=2).stderr)
         self.assertIn("status 404", self.etna("ps", "--url", self.hub.url, code=1).stderr)
 
+    def test_a_server_that_refuses_does_not_keep_the_others_from_stopping(self):
+        _, closed = self.serve("demo", "--api-key", "secret")
+        _, open_one = self.serve("demo")
+        self.complete(open_one, "demo")
+        result = self.etna("stop", "demo", code=1)
+        self.assertIn(f"stopped demo of {open_one}", result.stderr)
+        self.assertIn(f"error: {closed}: ", result.stderr)
+
     def test_a_server_over_tls_is_asked_with_its_certificate(self):
         certificate, key = self.root / "cert.pem", self.root / "key.pem"
         subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", certificate, "-days", "2",
@@ -169,6 +177,9 @@ class OnRequest(Servers):
         self.assertEqual(len(self.hub.requests("hub", "/tree/")), 1)
         self.assertIn("hf.co/u/stories:F16", self.etna("list").stdout)
         self.assertEqual(self.held()[url], ["hf.co/u/stories"])
+        for name in ("hf:u/stories:F16", "hf.co/u/stories:F16", "hf:u/stories"):
+            self.assertEqual(self.complete(url, name)[0], 200)
+        self.assertEqual(self.held()[url], ["hf.co/u/stories"])  # one model, whatever it is called
         self.etna("stop", "hf.co/u/stories")
         self.hub.forget()
         self.assertEqual(self.complete(url, "hf.co/u/stories")[0], 200)
