@@ -115,9 +115,10 @@ Result<store::HttpSettings> http_settings(const HubOptions& hub, const Variables
     http.token_origin = store::origin_of(hub.url);
     const bool is_token =
         std::all_of(http.token.begin(), http.token.end(), [](char c) { return c > ' ' && c < 0x7f; });
-    if (!is_token)
+    if (!is_token) {
         return invalid_argument("HF_TOKEN has a space, a control character or a letter outside ASCII",
                                 "copy the token again, without its line's end");
+    }
     http.https_proxy = variable(variables, {"https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"});
     http.http_proxy =
         variable(variables, {"http_proxy", "all_proxy", "ALL_PROXY"}); // as curl: HTTP_PROXY is CGI's
@@ -146,12 +147,14 @@ Result<store::PullOptions> pull_options(const PullSettings& settings, const Envi
 void report_plan(const store::PullPlan& plan, Diagnostics& diagnostics) {
     if (!plan.note.empty())
         diagnostics.note(plan.note);
-    if (!plan.projectors.empty())
+    if (!plan.projectors.empty()) {
         diagnostics.note(fmt::format("the repository also has an image projector, which is not fetched: {}",
                                      fmt::join(plan.projectors, ", ")));
-    if (!plan.drafts.empty())
+    }
+    if (!plan.drafts.empty()) {
         diagnostics.note(fmt::format("the repository also has a draft model for --draft: {}",
                                      fmt::join(plan.drafts, ", ")));
+    }
 }
 
 Error stopped_at_question(const store::PullPlan& plan) {

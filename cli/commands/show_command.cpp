@@ -248,9 +248,10 @@ std::string description_text(const ModelDescription& model) {
     add("model", model.name);
     add("architecture", model.architecture);
     add("parameters", count_text(model.parameters));
-    for (const auto& [format, use] : model.formats)
+    for (const auto& [format, use] : model.formats) {
         add(format == model.formats.begin()->first ? "formats" : "",
             fmt::format("{}: {} tensors, {}", format, use.tensors, size_text(use.bytes)));
+    }
     add("context", model.context_tokens == 0 ? "" : fmt::format("{} tokens", model.context_tokens));
     add("vocabulary", fmt::format("{} tokens", model.vocabulary_tokens));
     if (!model.memory)
@@ -358,9 +359,10 @@ std::string show_text(const ShowOptions& options, const ModelDescription& model,
 
 /// Errors: invalid_argument.
 Result<ShowOptions> validate_show(const Command& command, const TypedArguments& arguments) {
-    if (arguments.positionals.empty())
+    if (arguments.positionals.empty()) {
         return invalid_argument("no model given",
                                 "try `etna show demo`; `etna list` shows the stored models");
+    }
     const OptionValues values(command, arguments);
     ShowOptions options = {.model = arguments.positionals[0]};
     ETNA_TRY(options.with_template, values.flag("template"));

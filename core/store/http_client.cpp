@@ -298,9 +298,10 @@ Result<HttpResponse> HttpClient::get(const HttpRequest& request) {
         ETNA_TRY(auto response, impl_->send_once(url));
         if (!is_redirect(response.status))
             return response;
-        if (redirects == redirects_max)
+        if (redirects == redirects_max) {
             return redirect_refused(request.url,
                                     fmt::format("it redirects more than {} times", redirects_max));
+        }
         ETNA_TRY(url, redirect_target(url, std::string(response.header("location"))));
     }
 }

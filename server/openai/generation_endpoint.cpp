@@ -175,9 +175,10 @@ ApiResult<std::string> model_of(Service& service, const Json& body) {
         const auto found = service.models.find_or_add(*name);
         if (found)
             return found->name;
-        if (!service.options.accepts_any_model_name)
+        if (!service.options.accepts_any_model_name) {
             return found.error().kind == ErrorKind::not_found ? unknown_model(service, *name, any_name_hint)
                                                               : model_refused(found.error());
+        }
     }
     std::string default_name = service.models.default_name();
     return default_name.empty() ? no_models_error() : ApiResult<std::string>(std::move(default_name));
