@@ -32,6 +32,7 @@ Status check_option(std::string_view model, const store::PresetOption& option) {
 
 std::vector<TypedValue> typed_values(std::string_view model, const store::PresetOption& option) {
     std::vector<TypedValue> values;
+    values.reserve(option.values.size());
     for (const std::string& value : option.values)
         values.push_back({value, fmt::format("--{} of the stored model {}", option.name, backquoted(model))});
     return values;
