@@ -157,12 +157,7 @@ void report_plan(const store::PullPlan& plan, Diagnostics& diagnostics) {
     }
 }
 
-Error stopped_at_question(const store::PullPlan& plan) {
-    return {ErrorKind::cancelled, fmt::format("{} was not downloaded", plan.name),
-            "run the command again, and answer y"};
-}
-
-/// Asks before a download. Errors: cancelled.
+/// Asks before a download. Errors: cancelled (by a signal), not_found (the user does not agree).
 Status ask_to_download(const store::PullPlan& plan, const Environment& environment,
                        const store::StopPoll& is_stopped) {
     const std::string question = fmt::format("download {}, {} ({} free)? [y]es, [N]o: ", printable(plan.name),
@@ -171,9 +166,10 @@ Status ask_to_download(const store::PullPlan& plan, const Environment& environme
         environment.ask_at_terminal ? environment.ask_at_terminal(question, is_stopped) : TerminalAnswer();
     if (answer.is_yes())
         return {};
-    if (answer.kind == TerminalAnswer::Kind::stopped)
-        return stopped_at_question(plan);
-    return Error{ErrorKind::cancelled, fmt::format("{} was not downloaded", plan.name), {}};
+    const bool was_interrupted = answer.kind == TerminalAnswer::Kind::stopped;
+    return Error{was_interrupted ? ErrorKind::cancelled : ErrorKind::not_found,
+                 fmt::format("{} was not downloaded", plan.name),
+                 {}};
 }
 
 Status check_space(const store::PullPlan& plan, const std::filesystem::path& folder) {
@@ -187,10 +183,6 @@ Status check_space(const store::PullPlan& plan, const std::filesystem::path& fol
 }
 
 } // namespace
-
-bool is_stopped(const Error& error) {
-    return error.kind == ErrorKind::cancelled && !error.hint.empty(); // an answer of no has no hint
-}
 
 Result<store::Manifest> pull_model(const std::string& name, const PullSettings& settings,
                                    const Environment& environment, Diagnostics& diagnostics) {

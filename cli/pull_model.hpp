@@ -24,13 +24,10 @@ struct PullSettings {
     DownloadConsent consent = DownloadConsent::ask;
 };
 
-/// Returns whether the user stopped a download, or the question before it, by a signal.
-bool is_stopped(const Error& error);
-
 /// Fetches a model into the folder of models, with a progress bar on a terminal and plain lines otherwise.
 /// Blocks; SIGINT and SIGTERM stop it. Errors: those of store::plan_pull
-/// and store::pull; cancelled (stopped, or not agreed to), invalid_argument (no folder; HF_TOKEN is no
-/// token), not_found (offline).
+/// and store::pull; cancelled (by a signal), not_found (the user does not agree), invalid_argument (no
+/// folder; HF_TOKEN is no token), not_found (offline).
 Result<store::Manifest> pull_model(const std::string& name, const PullSettings& settings,
                                    const Environment& environment, Diagnostics& diagnostics);
 

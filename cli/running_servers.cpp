@@ -32,8 +32,8 @@ std::string new_name() {
     return fmt::format("{}-{:x}{}", ::getpid(), now.count(), extension);
 }
 
-/// Creates a new file and locks it; again if `etna ps` took it for that of a dead server meanwhile. Returns
-/// -1 and sets errno if that fails.
+/// Creates a new file and locks it; retries if `etna ps` removes it before the lock is taken. Returns -1 and
+/// sets errno on failure.
 int create_locked(const std::filesystem::path& path) {
     constexpr int tries_max = 10;
     for (int tries = 0; tries < tries_max; ++tries) {
@@ -56,7 +56,8 @@ bool is_alive(const std::filesystem::path& path) {
     const int descriptor = open_file(path, 0);
     if (descriptor < 0)
         return false;
-    const bool is_held = ::flock(descriptor, LOCK_EX | LOCK_NB) != 0;
+    const bool is_held =
+        ::flock(descriptor, LOCK_SH | LOCK_NB) != 0; // shared, so that commands do not block each other
     if (!is_held)
         ::unlink(path.c_str());
     ::close(descriptor);

@@ -9,7 +9,6 @@
 #include "cli/options/compat.hpp"
 #include "cli/options/generation_options.hpp"
 #include "cli/options/option_values.hpp"
-#include "cli/pull_model.hpp"
 #include "cli/terminal/diagnostics.hpp"
 #include "cli/text_io.hpp"
 #include "core/store/embedded.hpp"
@@ -193,10 +192,11 @@ ExitCode chat_command(ChatOptions options, const Environment& environment) {
     Diagnostics diagnostics(environment);
     diagnostics.set_lines(options.settings.lines());
     const LogToDiagnostics log(diagnostics, options.verbosity);
-    const auto fail = [&](const Error& error) { return diagnostics.error(error), ExitCode::failed; };
+    const auto fail = [&](const Error& error) {
+        diagnostics.error(error);
+        return error.kind == ErrorKind::cancelled ? ExitCode::interrupted : ExitCode::failed;
+    };
     const auto session = open_session(options, environment, diagnostics);
-    if (!session && is_stopped(session.error()))
-        return diagnostics.error(session.error()), ExitCode::interrupted;
     if (!session)
         return fail(session.error());
     const EndSignal end_signal = environment.watch_end_signals();

@@ -133,8 +133,7 @@ std::string bash_models() {
 
 /// A colon is part of a model's name, but bash may split words at it, as its user sets in COMP_WORDBREAKS. So
 /// the words come from the line, with escaped blanks in them, and replies lose the part that bash does not
-/// replace.
-/// `-o filenames` would escape the colons of names.
+/// replace. `-o filenames` would escape the colons of names.
 constexpr std::string_view bash_entry =
     "_etna() {\n"
     "    local line=${COMP_LINE:0:COMP_POINT} current previous before reply\n"

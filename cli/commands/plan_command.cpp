@@ -5,6 +5,7 @@
 #include "cli/options/generation_options.hpp"
 #include "cli/options/option_values.hpp"
 #include "cli/terminal/diagnostics.hpp"
+#include "cli/terminal/printable.hpp"
 #include "core/base/bytes.hpp"
 #include "core/base/json.hpp"
 #include "core/generate/model.hpp"
@@ -114,16 +115,6 @@ Json plan_json(const PlanReport& report) {
             {"value_type", format_name(plan.cache_formats.values)}};
 }
 
-std::string plan_size_text(uint64_t bytes) {
-    constexpr uint64_t gibibytes_from = 10 * gibibyte;
-    constexpr uint64_t mebibytes_from = 10 * mebibyte;
-    if (bytes >= gibibytes_from)
-        return fmt::format("{:.1f} GiB", static_cast<double>(bytes) / gibibyte);
-    if (bytes >= mebibytes_from)
-        return fmt::format("{} MiB", bytes / mebibyte);
-    return fmt::format("{} KiB", bytes / kibibyte);
-}
-
 std::string context_text(const engine::DevicePlan& plan) {
     const std::string own =
         plan.model_context_tokens == 0 ? "" : fmt::format(" (the model's: {})", plan.model_context_tokens);
@@ -141,7 +132,7 @@ std::string plan_text(const PlanReport& report) {
     const auto line = [&](std::string_view label, std::string_view place, uint64_t bytes,
                           std::string_view detail) {
         text +=
-            fmt::format("{:<12} {:>10}{}{}{}\n", label, plan_size_text(bytes),
+            fmt::format("{:<12} {:>10}{}{}{}\n", label, size_text(bytes),
                         has_host ? fmt::format("  {:<6}", place) : "", detail.empty() ? "" : "  ", detail);
     };
     for (const MemoryUse& use : forecast.memory.uses)
@@ -153,7 +144,7 @@ std::string plan_text(const PlanReport& report) {
     }
     line("free", "device", plan.free_bytes,
          fmt::format("{} of it stay in reserve for the driver and other programs",
-                     plan_size_text(plan.reserve_bytes)));
+                     size_text(plan.reserve_bytes)));
     return text;
 }
 

@@ -45,7 +45,7 @@ struct ResidentModel {
     uint64_t idle_s = 0;
 };
 
-/// A server and what it holds.
+/// A server and its models in memory.
 struct ServerReport {
     std::string url;
     std::vector<ResidentModel> models;

@@ -92,7 +92,8 @@ ExitCode pull_command(const PullCommandOptions& options, const Environment& envi
     const auto manifest = pull_model(options.model, settings, environment, diagnostics);
     if (!manifest) {
         diagnostics.error(manifest.error());
-        return is_stopped(manifest.error()) ? exit_code_for_signal(end_signal()) : ExitCode::failed;
+        return manifest.error().kind == ErrorKind::cancelled ? exit_code_for_signal(end_signal())
+                                                             : ExitCode::failed;
     }
     Output output(environment.output);
     const store::ModelStore models(models_folder(environment.variables));

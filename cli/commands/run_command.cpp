@@ -394,7 +394,7 @@ ExitCode run_command(const RunOptions& options, const Environment& environment) 
     const auto fail = [&](const Error& error, ExitCode code) { return diagnostics.error(error), code; };
 
     const auto fail_load = [&](const Error& error) {
-        return fail(error, is_stopped(error) ? ExitCode::interrupted : ExitCode::failed);
+        return fail(error, error.kind == ErrorKind::cancelled ? ExitCode::interrupted : ExitCode::failed);
     };
 
     // Resolve the model first, so that a mistyped one is not reported as a missing prompt.

@@ -52,7 +52,7 @@ Result<ModelOptions> options_for(const store::ModelSource& source, ModelOptions 
     return options;
 }
 
-/// Returns what a stored model sets for requests.
+/// Returns the request defaults of a stored model.
 generate::RequestDefaults request_defaults(const GenerationOptions& preset) {
     return {.max_tokens = preset.max_tokens,
             .min_tokens = preset.min_tokens,
@@ -96,7 +96,7 @@ Result<store::ModelSource> fetched_source(const store::ModelSource& source, cons
         return stored;
     const auto pulled = pull_for_request(source.name, hub, environment, is_interrupted);
     if (!pulled && pulled.error().kind == ErrorKind::cancelled)
-        return Error{ErrorKind::no_device, "the server is ending, and stopped the download"};
+        return Error{ErrorKind::io, "the server is ending, and stopped the download"};
     if (!pulled)
         return pulled.error();
     return store::resolve_name(source.name, folder);

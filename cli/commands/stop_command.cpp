@@ -102,9 +102,9 @@ Command stop_spec() {
     return {.name = "stop",
             .summary = "free the memory of a model in running servers",
             .description =
-                "Asks each `etna serve` of this user on this machine, or the one at --url, to drop the "
-                "model from memory. Running requests are finished first. The server goes on, and "
-                "loads the model again on its next request.",
+                "Asks each `etna serve` of this user on this machine, or the one at --url, to unload the "
+                "model. Running requests finish first. The server continues, and loads the model "
+                "again on its next request.",
             .positionals = stop_positionals,
             .options = stop_options,
             .examples = stop_examples,

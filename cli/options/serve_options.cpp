@@ -82,8 +82,8 @@ constexpr std::array server_rows = {
            .default_text = "served",
            .description =
                "models that requests may name: served ones; all stored ones; or `pull`: also those "
-               "of the hub (hf.co/USER/REPO, qwen3:0.6b), which are fetched first: then a client "
-               "fills the disk"},
+               "of the hub (hf.co/USER/REPO, qwen3:0.6b), which are fetched first, so that clients "
+               "can fill the disk"},
     Option{.name = "alias",
            .value = "NAME,...",
            .kind = Kind::text,

@@ -83,7 +83,7 @@ struct Request {
     std::optional<uint32_t> prompt_logprobs = {};
 };
 
-/// What a stored model sets for requests that leave it open.
+/// A stored model's defaults for fields that a request does not set.
 struct RequestDefaults {
     std::optional<uint32_t> max_tokens = {};
     uint32_t min_tokens = 0;
@@ -93,7 +93,7 @@ struct RequestDefaults {
     chat::Thinking thinking = chat::Thinking::template_default;
 };
 
-/// Sets what the request leaves open. A min_tokens above the request's own max_tokens is left out.
+/// Applies the defaults to the fields that the request does not set; min_tokens only up to its max_tokens.
 void fill(Request& request, const RequestDefaults& defaults);
 
 } // namespace etna::generate

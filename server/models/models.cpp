@@ -153,13 +153,14 @@ Result<ModelListing> Models::find_or_add(std::string_view name) {
     if (!options_.finder)
         return Error{ErrorKind::not_found, fmt::format("the model `{}` does not exist", name)};
     ETNA_TRY(const store::ModelSource source, options_.finder(name));
-    const auto path_of = [&](const Entry& entry) { // a requested model may have been fetched meanwhile
-        const std::filesystem::path& listed = entry.listed.source.path;
-        if (!listed.empty() || !entry.is_requested)
-            return listed;
-        const auto now = options_.finder(entry.name);
-        return now ? now->path : listed;
-    };
+    const auto path_of =
+        [&](const Entry& entry) { // a requested model may have been fetched since it was added
+            const std::filesystem::path& listed = entry.listed.source.path;
+            if (!listed.empty() || !entry.is_requested)
+                return listed;
+            const auto now = options_.finder(entry.name);
+            return now ? now->path : listed;
+        };
     const auto is_same = [&](const Entries::value_type& item) {
         return item.first == source.name || (!source.path.empty() && path_of(*item.second) == source.path);
     };
@@ -171,7 +172,7 @@ Result<ModelListing> Models::find_or_add(std::string_view name) {
     return listing(found->first, *found->second);
 }
 
-/// Adds a model, in place of the oldest ones that are neither loaded nor waited for if there are too many.
+/// Adds a model. At requested_max, evicts the oldest ones that are neither loaded nor waited for.
 void Models::add_requested(const store::ModelSource& source) {
     const auto is_unused = [&](const std::string& name) {
         const auto found = entries_.find(name);

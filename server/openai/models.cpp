@@ -14,7 +14,7 @@ std::string_view load_state(const ModelListing& model) {
     return model.is_loading ? "loading" : "unloaded";
 }
 
-/// What a loaded model holds and does; null for another.
+/// Device, memory and load of a loaded model; null if the model is not loaded.
 Json resident_json(const ModelListing& model) {
     if (!model.load)
         return nullptr;

@@ -46,7 +46,7 @@ TEST_CASE("plan prints memory by kind and place for the chosen device") {
     CHECK(contains(outcome.output, "keys in f16, values in f16\n"));
     CHECK(contains(outcome.output, "\nweights "));
     CHECK(contains(outcome.output, "\ntotal "));
-    CHECK(contains(outcome.output, " 2048 MiB  device  128 MiB of it stay in reserve"));
+    CHECK(contains(outcome.output, " 2.00 GiB  device  128.0 MiB of it stay in reserve"));
 }
 
 TEST_CASE("plan --json has the memory of the requested context, sequences and cache") {
@@ -80,7 +80,7 @@ TEST_CASE("plan shows what a model needs that does not fit, and fails") {
     const Outcome outcome = etna.run({"plan", "demo", "-c", "1024"});
     CHECK(outcome.code == 1);
     CHECK(contains(outcome.output, "context      1024 tokens"));
-    CHECK(contains(outcome.output, " 70 MiB  device  66 MiB of it stay in reserve"));
+    CHECK(contains(outcome.output, " 70.0 MiB  device  66.2 MiB of it stay in reserve"));
     CHECK(outcome.error.starts_with("error: "));
     CHECK(contains(outcome.error, "70 MiB are free"));
     const Outcome json = etna.run({"plan", "demo", "-c", "1024", "--json"});

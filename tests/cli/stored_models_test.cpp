@@ -261,3 +261,9 @@ TEST_CASE("verify reports unfinished downloads that no process fetches") {
     CHECK(!contains(etna.run({"verify"}).error, "unfinished"));
     ::close(holder);
 }
+
+TEST_CASE("a typed max-tokens replaces a stored min-tokens") {
+    Stored etna;
+    etna.printed({"create", "long", "--from", "stories", "--min-tokens", "20"});
+    CHECK(etna.run({"run", "long", "Hi", "--max-tokens", "5"}).code == 0);
+}

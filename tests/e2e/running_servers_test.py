@@ -3,48 +3,34 @@
 
 import concurrent.futures
 import json
-import os
 import pathlib
 import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 import urllib.error
 import urllib.request
 
+from etna_home import LIMIT_S, EtnaHome
 from stand_in_hub import StandInHub
 
-ETNA = ""
 STORIES = pathlib.Path(__file__).resolve().parents[1] / "data" / "models" / "stories260K.gguf"
-LIMIT_S = 120
 
 
-class Servers(unittest.TestCase):
+class Servers(EtnaHome):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="etna-servers-")
-        self.addCleanup(folder.cleanup)
-        self.root = pathlib.Path(folder.name)
-        self.models = self.root / "models"
+        super().setUp()
         self.hub = StandInHub()
         self.addCleanup(self.hub.close)
 
     def environment(self, **more):
-        kept = {key: value for key, value in os.environ.items()
-                if not key.startswith(("ETNA_", "XDG_", "HF_", "OLLAMA_", "LLAMA_")) and "proxy" not in key.lower()}
-        return {**kept, "HOME": str(self.root), "ETNA_MODELS": str(self.models), "HF_ENDPOINT": self.hub.url, **more}
-
-    def etna(self, *arguments, code=0, **more):
-        result = subprocess.run([ETNA, *arguments], capture_output=True, text=True, timeout=LIMIT_S, stdin=subprocess.DEVNULL,
-                                env=self.environment(**more))
-        self.assertEqual(result.returncode, code, result.stderr)
-        return result
+        return super().environment(**{"HF_ENDPOINT": self.hub.url, **more})
 
     def serve(self, *arguments, **more):
         """Starts a server, and returns its process and address."""
-        process = subprocess.Popen([ETNA, "serve", "--port", "0", *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        process = subprocess.Popen([self.executable, "serve", "--port", "0", *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, text=True, env=self.environment(**more))
         self.addCleanup(process.communicate)
         self.addCleanup(process.kill)
@@ -227,5 +213,5 @@ class OnRequest(Servers):
 
 
 if __name__ == "__main__":
-    ETNA = sys.argv.pop(1)
+    EtnaHome.executable = sys.argv.pop(1)
     unittest.main()

@@ -9,35 +9,16 @@ import pathlib
 import shutil
 import subprocess
 import sys
-import tempfile
 import unittest
 import urllib.request
 
+from etna_home import LIMIT_S, EtnaHome
 from stand_in_hub import StandInHub
 
-ETNA = ""
 STORIES = pathlib.Path(__file__).resolve().parents[1] / "data" / "models" / "stories260K.gguf"
-LIMIT_S = 120
 
 
-class Stored(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="etna-store-")
-        self.addCleanup(folder.cleanup)
-        self.root = pathlib.Path(folder.name)
-        self.models = self.root / "models"
-
-    def environment(self, **more):
-        kept = {key: value for key, value in os.environ.items()
-                if not key.startswith(("ETNA_", "XDG_", "HF_", "OLLAMA_", "LLAMA_")) and "proxy" not in key.lower()}
-        return {**kept, "HOME": str(self.root), "ETNA_MODELS": str(self.models), **more}
-
-    def etna(self, *arguments, code=0, **more):
-        result = subprocess.run([ETNA, *arguments], capture_output=True, text=True, timeout=LIMIT_S, stdin=subprocess.DEVNULL,
-                                env=self.environment(**more))
-        self.assertEqual(result.returncode, code, result.stderr)
-        return result
-
+class Stored(EtnaHome):
     def blobs(self):
         return sorted(path.name for path in (self.models / "blobs").iterdir())
 
@@ -86,6 +67,9 @@ class Stored(unittest.TestCase):
             return answer["choices"][0]["message"]["content"], answer["usage"]["completion_tokens"]
 
         self.assertEqual(post("/v1/completions", {"prompt": "Once"})["seed"], 7)
+        [server] = json.loads(self.etna("ps", "--json").stdout)["servers"]
+        plan = json.loads(self.etna("plan", "demo", "--kv-type", "f32", "--parallel", "16", "--json").stdout)
+        self.assertEqual(server["models"][0]["memory_bytes"], plan["device_bytes"] + plan["host_bytes"])
         self.assertLessEqual(answer()[1], 3)
         self.assertGreater(answer(max_tokens=6, stop=["@@"])[1], 3)
         self.assertNotIn("2", answer(max_tokens=40)[0])
@@ -95,7 +79,7 @@ class Stored(unittest.TestCase):
 
     def serve(self, model):
         """Starts a server, and returns a function that sends a request to it."""
-        server = subprocess.Popen([ETNA, "serve", model, "--port", "0"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        server = subprocess.Popen([self.executable, "serve", model, "--port", "0"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                   stderr=subprocess.DEVNULL, text=True, env=self.environment())
         self.addCleanup(server.stdout.close)
         self.addCleanup(server.wait)
@@ -159,11 +143,11 @@ class Stored(unittest.TestCase):
         self.etna("create", "mine:1b", "--from", "demo")
         script = ("source <(\"$0\" completion bash); COMP_WORDS=(etna run mi); COMP_CWORD=2; _etna; "
                   "printf '%s\\n' \"${COMPREPLY[@]}\"")
-        result = subprocess.run(["bash", "-c", script, ETNA], capture_output=True, text=True, env=self.environment(),
+        result = subprocess.run(["bash", "-c", script, self.executable], capture_output=True, text=True, env=self.environment(),
                                 cwd=self.root, timeout=LIMIT_S)
         self.assertIn("mine:1b", result.stdout.splitlines(), result.stderr)
 
 
 if __name__ == "__main__":
-    ETNA = os.path.abspath(sys.argv.pop(1))
+    EtnaHome.executable = os.path.abspath(sys.argv.pop(1))
     unittest.main()

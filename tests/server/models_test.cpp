@@ -364,7 +364,7 @@ TEST_CASE("a model cannot be unloaded while it is being loaded") {
     CHECK(models.unload("a").value() == server::Unloading::done);
 }
 
-TEST_CASE("POST /models/unload names the effect, and GET /v1/models what a loaded model holds") {
+TEST_CASE("POST /models/unload reports the effect, and GET /v1/models the memory and load of a model") {
     FakeService service({});
     CHECK(complete(service, "stories").status == 200);
     const Json held = etna::parse_json(service.get("/v1/models/stories").body)["etna"];
@@ -416,7 +416,8 @@ TEST_CASE("a request adds a model that the finder finds; without a finder none")
     CHECK(models.find("any")->is_loaded);
 }
 
-TEST_CASE("a requested model that cannot be loaded leaves the list, and its error keeps its kind") {
+TEST_CASE(
+    "a requested model that cannot be loaded is removed from the list, and its error has the same kind") {
     const Log log;
     for (const ErrorKind kind : {ErrorKind::not_found, ErrorKind::io, ErrorKind::invalid_argument}) {
         Models models({.named = {}, .folder = {}, .finder = find_any},
@@ -434,7 +435,7 @@ TEST_CASE("a requested model that cannot be loaded leaves the list, and its erro
     }
 }
 
-TEST_CASE("the list keeps requested_max requested models: unloaded ones leave it first") {
+TEST_CASE("at most requested_max requested models are listed: unloaded ones are evicted first") {
     Models models({.named = {}, .folder = {}, .finder = find_any}, [](const store::ModelSource&) {
         return FakeService::load_plain(store::resolve(stories.string(), "").value());
     });
