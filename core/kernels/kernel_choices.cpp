@@ -7,7 +7,7 @@
 namespace etna::kernels {
 namespace {
 
-constexpr uint32_t usual_rows = 4096; ///< of a weight; kernel selection does not depend on it
+constexpr uint32_t usual_width = 4096; ///< of a weight; kernel selection does not depend on it
 
 std::string_view name_of(Operation operation) {
     switch (operation) {
@@ -17,6 +17,8 @@ std::string_view name_of(Operation operation) {
         return "rms_norm";
     case Operation::linear:
         return "linear";
+    case Operation::halve:
+        return "halve";
     case Operation::rotary_store:
         return "rotary_store";
     case Operation::attention:
@@ -55,42 +57,53 @@ shaders::Variant reduced(const PlanTarget& target, Shader shader) {
     return shader(reduce_plan(target, shader(shaders::Reduce::subgroup)).reduce);
 }
 
-/// Kernels that read weights of one format.
-void add_format(const PlanTarget& target, const KernelScope& scope, Format format,
+/// Kernels that read matrices or tables of one layout.
+void add_layout(const PlanTarget& target, const KernelScope& scope, Layout layout,
                 std::vector<KernelUse>& uses) {
-    const auto axis = static_cast<shaders::Format>(format);
-    const auto index = static_cast<std::size_t>(format);
-    const Layout layout{.format = format, .arrangement = preferred_arrangement(target, format)};
+    const auto axis = static_cast<shaders::Format>(layout.format);
+    const auto index = static_cast<std::size_t>(layout.format);
     if (scope.tables.test(index)) {
         uses.push_back(
             {.operation = Operation::embed,
              .variant = shaders::embed(axis, static_cast<shaders::Arrangement>(layout.arrangement)),
-             .format = format});
+             .layout = layout});
     }
-    if (scope.matrices.test(index)) {
-        const auto add_linear = [&](RowPath path, OperandPrecision factors) {
-            const auto plan = linear_plan(target, layout, usual_rows, path, 1, factors);
-            if (!plan)
-                return;
-            const KernelUse use{.operation = Operation::linear,
-                                .variant = linear_variant(*plan, format),
-                                .format = format,
-                                .path = path,
-                                .factors = factors};
-            if (factors == OperandPrecision::f16_allowed || use.variant != uses.back().variant)
-                uses.push_back(use);
-        };
-        add_linear(RowPath::decode, OperandPrecision::f16_allowed);
-        add_linear(RowPath::prefill, OperandPrecision::f16_allowed);
-        if (scope.stacks.any()) // a router
-            add_linear(RowPath::prefill, OperandPrecision::f32);
-    }
-    if (scope.stacks.test(index)) {
+    if (!scope.matrices.test(index))
+        return;
+    const auto add_linear = [&](RowPath path, OperandPrecision factors) {
+        const auto plan = linear_plan(target, layout, usual_width, usual_width, path, 1, factors);
+        if (!plan)
+            return;
+        const KernelUse use{.operation = Operation::linear,
+                            .variant = linear_variant(*plan, layout),
+                            .layout = layout,
+                            .path = path,
+                            .factors = factors};
+        if (factors == OperandPrecision::f16_allowed || use.variant != uses.back().variant)
+            uses.push_back(use);
+    };
+    add_linear(RowPath::decode, OperandPrecision::f16_allowed);
+    add_linear(RowPath::prefill, OperandPrecision::f16_allowed);
+    if (scope.stacks.any() && layout.arrangement != Arrangement::tiles) // a router
+        add_linear(RowPath::prefill, OperandPrecision::f32);
+}
+
+/// Kernels that read weights of one format. Matrices in tiles have rows beside them if some widths are odd or
+/// some products exact.
+void add_format(const PlanTarget& target, const KernelScope& scope, Format format,
+                std::vector<KernelUse>& uses) {
+    const Layout usual{.format = format, .arrangement = matrix_arrangement(target, format, tile_columns)};
+    const Layout exact{.format = format, .arrangement = exact_arrangement(target, format)};
+    add_layout(target, scope, usual, uses);
+    if (usual != exact && (scope.odd_columns || scope.stacks.any()))
+        add_layout(target, scope, exact, uses);
+    if (scope.stacks.test(static_cast<std::size_t>(format))) {
+        const auto axis = static_cast<shaders::Format>(format);
         const auto rows = [axis](shaders::Reduce reduce) { return shaders::expert_rows(axis, reduce); };
         uses.push_back({.operation = Operation::expert_linear,
-                        .variant = layout.arrangement == Arrangement::lanes ? shaders::expert_lanes(axis)
-                                                                            : reduced(target, rows),
-                        .format = format});
+                        .variant = exact.arrangement == Arrangement::lanes ? shaders::expert_lanes(axis)
+                                                                           : reduced(target, rows),
+                        .layout = exact});
     }
 }
 
@@ -100,6 +113,8 @@ void add_others(const PlanTarget& target, const KernelScope& scope, std::vector<
         uses.push_back({.operation = operation, .variant = variant});
     };
     add(Operation::rms_norm, reduced(target, shaders::rms_norm));
+    if (target.family != PlanFamily::lavapipe && usable(shaders::halve(), target.profile))
+        add(Operation::halve, shaders::halve());
     add(Operation::rotary_store, reduced(target, shaders::rotary_store));
     add(Operation::attention, shaders::attention());
     add(Operation::attention_merge, shaders::attention_merge());
@@ -119,15 +134,20 @@ void add_others(const PlanTarget& target, const KernelScope& scope, std::vector<
     add(Operation::sample_finish, reduced(target, shaders::sample_finish));
 }
 
+std::string layout_text(Layout layout) {
+    return layout.arrangement == Arrangement::tiles ? fmt::format("{} in tiles", to_string(layout.format))
+                                                    : std::string(to_string(layout.format));
+}
+
 } // namespace
 
 std::string describe(const KernelUse& use) {
     switch (use.operation) {
     case Operation::embed:
     case Operation::expert_linear:
-        return fmt::format("{} {}", name_of(use.operation), to_string(use.format));
+        return fmt::format("{} {}", name_of(use.operation), layout_text(use.layout));
     case Operation::linear:
-        return fmt::format("linear {}, {}{}", to_string(use.format),
+        return fmt::format("linear {}, {}{}", layout_text(use.layout),
                            use.path == RowPath::prefill ? "prompt" : "generation",
                            use.factors == OperandPrecision::f32 ? ", exact" : "");
     default:
@@ -140,6 +160,7 @@ KernelScope KernelScope::everything() {
     for (auto* formats : {&scope.tables, &scope.matrices, &scope.stacks})
         formats->set();
     scope.delta_nets = true;
+    scope.odd_columns = true;
     return scope;
 }
 

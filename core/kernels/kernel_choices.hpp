@@ -17,6 +17,7 @@ enum class Operation : uint8_t {
     embed,
     rms_norm,
     linear,
+    halve,
     rotary_store,
     attention,
     attention_merge,
@@ -37,7 +38,7 @@ enum class Operation : uint8_t {
 struct KernelUse {
     Operation operation = Operation::embed;
     shaders::Variant variant = {};
-    Format format = Format::f32;                              ///< of weights: embed, linear, expert_linear
+    Layout layout = {};                                       ///< of weights: embed, linear, expert_linear
     RowPath path = RowPath::decode;                           ///< linear
     OperandPrecision factors = OperandPrecision::f16_allowed; ///< linear
 };
@@ -51,6 +52,7 @@ struct KernelScope {
     std::bitset<format_count> matrices = {}; ///< of layers and head
     std::bitset<format_count> stacks = {};   ///< of experts' matrices; empty: no mixture of experts
     bool delta_nets = false;                 ///< layers with a gated delta net
+    bool odd_columns = false;                ///< some widths are no multiple of tile_columns
 
     static KernelScope everything();
 };

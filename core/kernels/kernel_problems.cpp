@@ -35,7 +35,9 @@ void add_linear_problem(Problems& problems, Layout layout, uint32_t rows, RowPat
                    .weights = memory.take(packed.weights),
                    .scales = packed.scales == 0 ? vk::Range{} : memory.take(packed.scales)};
         }
-        const Activations input = memory.rows(count, model_width);
+        Activations input = memory.rows(count, model_width);
+        if (layout.arrangement == Arrangement::tiles)
+            input.halves = memory.take(count * halves_bytes(model_width));
         const Activations output = memory.rows(count, rows);
         Library& library = memory.library();
         return [=, &library](vk::Recorder& recorder, uint32_t repetition) {
@@ -106,13 +108,13 @@ void add_expert_problem(Problems& problems, Layout layout) {
 void add_weight_problems(Problems& problems, const PlanTarget& target) {
     for (uint32_t index = 0; index < format_count; ++index) {
         const auto format = static_cast<Format>(index);
-        const Layout layout{.format = format, .arrangement = preferred_arrangement(target, format)};
+        const Layout layout{.format = format, .arrangement = matrix_arrangement(target, format, model_width)};
         for (const uint32_t rows : {model_width, feed_forward_width}) {
             for (const uint32_t count : {1U, 2U, 4U, 8U})
                 add_linear_problem(problems, layout, rows, RowPath::decode, count);
             add_linear_problem(problems, layout, rows, RowPath::prefill, prompt_rows(target));
         }
-        add_expert_problem(problems, layout);
+        add_expert_problem(problems, {.format = format, .arrangement = exact_arrangement(target, format)});
     }
 }
 

@@ -37,11 +37,15 @@ enum class Format : uint8_t {
 };
 constexpr uint32_t format_count = 16;
 
-/// Word order of rows, for weights and scales.
+/// Order of a matrix's words, numbered as in shaders/include/formats.glsl.
 enum class Arrangement : uint8_t {
     rows,  ///< row after row; a subgroup walks along one row
     lanes, ///< groups of 8 rows, [group][word of the row][8 rows]; a lane owns a row
+    tiles, ///< [group of 8 rows][256 columns]: codes and scales side by side (shaders/include/tiles.glsl)
 };
+
+/// Columns of a tile: matrices in tiles have a multiple of them.
+constexpr uint32_t tile_columns = 256;
 
 struct Layout {
     Format format = Format::f32;
@@ -57,8 +61,8 @@ uint32_t block_columns(Format format);
 
 std::string_view to_string(Arrangement arrangement);
 
-/// Bytes that a [rows, columns] matrix takes on the device; scale bytes are 0 for formats without scales.
-/// Both are multiples of 16. Equal for both arrangements.
+/// Bytes that a [rows, columns] matrix takes on the device, multiples of 16; scale bytes are 0 for formats
+/// without scales, and in tiles. Equal for rows and lanes.
 struct PackedBytes {
     uint64_t weights = 0;
     uint64_t scales = 0;
@@ -72,7 +76,7 @@ constexpr uint32_t repack_rows = 8;
 /// exactly these rows as a GGUF file has them; first_row is a multiple of repack_rows, and row_count too
 /// unless it reaches the last row. `weights` and `scales` are the packed bytes of the same rows only:
 /// packed_bytes(layout, row_count, columns). Padding is written as zeros. Error: invalid_argument if sizes
-/// are inconsistent, or the columns are not a multiple of the block length.
+/// are inconsistent, or the columns are not a multiple of the block length or, in tiles, of tile_columns.
 struct Repack {
     Layout layout;
     uint32_t row_count = 0;
@@ -117,15 +121,26 @@ struct Matrix {
     }
 };
 
+/// Bytes of a row of activations as blocks of halves (shaders/include/halves.glsl).
+constexpr uint64_t halves_bytes(uint32_t columns) {
+    constexpr uint64_t block_bytes = 656;
+    return columns / tile_columns * block_bytes;
+}
+
 /// Activations on the device: f32, [row][stride], of which `columns` are used; the rest are zeros and never
 /// written. `stride` is a multiple of column_padding.
 struct Activations {
     vk::Range range;
     uint32_t columns = 0;
     uint32_t stride = 0;
+    vk::Range halves =
+        {}; ///< the same rows for matrices in tiles, [row] halves_bytes(); empty: there are none
 
     [[nodiscard]] vk::Range rows(uint32_t first, uint32_t count) const {
         return range.part(uint64_t{first} * stride * 4, uint64_t{count} * stride * 4);
+    }
+    [[nodiscard]] vk::Range halves_rows(uint32_t first, uint32_t count) const {
+        return halves.part(first * halves_bytes(columns), count * halves_bytes(columns));
     }
 };
 

@@ -24,6 +24,8 @@ bool has_feature(const vk::DeviceProfile& profile, shaders::Feature feature) {
         return profile.shader_float16;
     case shaders::Feature::storage_16bit:
         return profile.storage_16bit;
+    case shaders::Feature::shader_int64:
+        return profile.shader_int64;
     }
     return false;
 }
@@ -38,7 +40,8 @@ Status usable(const shaders::Code& code, const vk::DeviceProfile& profile) {
     for (const auto& [feature, name] : {std::pair{Feature::subgroup_arithmetic, "subgroup arithmetic"},
                                         std::pair{Feature::cooperative_matrix, "cooperative matrices"},
                                         std::pair{Feature::shader_float16, "16-bit floats in shaders"},
-                                        std::pair{Feature::storage_16bit, "16-bit storage"}}) {
+                                        std::pair{Feature::storage_16bit, "16-bit storage"},
+                                        std::pair{Feature::shader_int64, "64-bit integers in shaders"}}) {
         if ((code.required & static_cast<uint32_t>(feature)) != 0 && !has_feature(profile, feature)) {
             return Error{ErrorKind::unsupported,
                          fmt::format("kernel {} needs {}, which {} lacks", code.name, name, profile.name)};

@@ -37,8 +37,14 @@ struct PlanTarget {
 /// The default family of a device.
 PlanFamily natural_family(const vk::DeviceProfile& profile);
 
-/// The arrangement in which weights of a format are loaded for a target.
-Arrangement preferred_arrangement(const PlanTarget& target, Format format);
+/// The arrangement in which a matrix or table of a format and width is loaded for a target.
+Arrangement matrix_arrangement(const PlanTarget& target, Format format, uint32_t columns);
+
+/// The same for matrices of experts, and for matrices whose products must not be rounded to f16.
+Arrangement exact_arrangement(const PlanTarget& target, Format format);
+
+/// Whether matrices of this width may be loaded in tiles, whose kernels read halves of their input.
+bool reads_halves(const PlanTarget& target, uint32_t columns);
 
 /// Provides a library's shaders; called from any thread. The returned code must outlive the library.
 using CodeSource = std::function<const shaders::Code&(shaders::Variant)>;

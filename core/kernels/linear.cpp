@@ -10,6 +10,8 @@ namespace etna::kernels {
 namespace {
 
 static_assert(sizeof(shaders::LinearArguments) == 80);
+static_assert(sizeof(shaders::LinearTilesArguments) == 56);
+static_assert(sizeof(shaders::HalveArguments) == 32);
 
 bool fits(vk::Recorder& recorder, const Linear& operation) {
     const Matrix& weight = operation.weight;
@@ -28,13 +30,13 @@ bool fits(vk::Recorder& recorder, const Linear& operation) {
                    "bias is short");
 }
 
-void launch_planned(Library& library, vk::Recorder& recorder, const LinearPlan& plan, Format format,
+void launch_planned(Library& library, vk::Recorder& recorder, const LinearPlan& plan, Layout layout,
                     const shaders::LinearArguments& arguments, std::initializer_list<vk::Range> reads,
                     std::initializer_list<vk::Range> writes) {
     const uint32_t y_groups = divide_up(arguments.count, plan.columns_each);
     const auto start = [&](std::initializer_list<uint32_t> specialization, uint32_t rows) {
         launch(library, recorder,
-               {.variant = linear_variant(plan, format),
+               {.variant = linear_variant(plan, layout),
                 .specialization = specialization,
                 .groups = folded_groups(divide_up(arguments.rows, rows), y_groups),
                 .reads = reads,
@@ -46,7 +48,7 @@ void launch_planned(Library& library, vk::Recorder& recorder, const LinearPlan& 
         start({plan.reduce.workgroup, plan.reduce.one_subgroup, plan.rows_each, plan.columns_each},
               plan.rows_each);
         break;
-    case LinearKernel::tile:
+    case LinearKernel::prompt:
         start({}, plan.rows_each);
         break;
     case LinearKernel::matrix:
@@ -56,7 +58,39 @@ void launch_planned(Library& library, vk::Recorder& recorder, const LinearPlan& 
     case LinearKernel::lanes:
         start({plan.rows_each, plan.columns_each}, plan.rows_each * 8);
         break;
+    case LinearKernel::tiles: // launch_tiles()
+        break;
     }
+}
+
+void launch_tiles(Library& library, vk::Recorder& recorder, const LinearPlan& plan, const Linear& operation) {
+    const Matrix& weight = operation.weight;
+    const vk::Range input = operation.input.halves_rows(operation.first, operation.count);
+    const vk::Range output = operation.output.rows(operation.first, operation.count);
+    const vk::Range bias = operation.bias.value_or(vk::Range{});
+    weight.for_each_part([&](const MatrixPart& part, uint32_t first_row) {
+        const shaders::LinearTilesArguments arguments{
+            .weights = part.weights.address,
+            .x = input.address,
+            .y = output.address + uint64_t{first_row} * sizeof(float),
+            .bias = bias.address + uint64_t{first_row} * sizeof(float),
+            .rows = part.rows,
+            .tiles = weight.columns / tile_columns,
+            .count = operation.count,
+            .y_stride = operation.output.stride,
+            .add = operation.store == Store::add ? 1U : 0U,
+            .use_bias = operation.bias ? 1U : 0U,
+        };
+        const bool is_first = first_row == 0; // as in linear()
+        launch(library, recorder,
+               {.variant = linear_variant(plan, weight.layout),
+                .specialization = {plan.workgroup, plan.rows_each, plan.columns_each, plan.parts},
+                .groups = folded_groups(divide_up(part.rows, plan.rows_each * repack_rows),
+                                        divide_up(operation.count, plan.columns_each)),
+                .reads = {part.weights, is_first ? input : vk::Range{}, is_first ? bias : vk::Range{}},
+                .writes = {is_first ? output : vk::Range{}}},
+               arguments);
+    });
 }
 
 } // namespace
@@ -65,10 +99,15 @@ void linear(Library& library, vk::Recorder& recorder, const Linear& operation) {
     const Matrix& weight = operation.weight;
     if (operation.count == 0 || !fits(recorder, operation))
         return;
-    auto planned = linear_plan(library.target(), weight.layout, weight.rows, operation.path, operation.count,
-                               operation.factors);
+    auto planned = linear_plan(library.target(), weight.layout, weight.rows, weight.columns, operation.path,
+                               operation.count, operation.factors);
     if (!planned) {
         recorder.fail(std::move(planned).error());
+        return;
+    }
+    if (planned->kernel == LinearKernel::tiles) {
+        if (require(recorder, operation.input.halves.bytes > 0, "linear", "the input has no halves"))
+            launch_tiles(library, recorder, *planned, operation);
         return;
     }
     const vk::Range input = operation.input.rows(operation.first, operation.count);
@@ -94,10 +133,34 @@ void linear(Library& library, vk::Recorder& recorder, const Linear& operation) {
         // all.
         const bool is_first = first_row == 0;
         launch_planned(
-            library, recorder, *planned, weight.layout.format, arguments,
+            library, recorder, *planned, weight.layout, arguments,
             {part.weights, part.scales, is_first ? input : vk::Range{}, is_first ? bias : vk::Range{}},
             {is_first ? output : vk::Range{}});
     });
+}
+
+void halve(Library& library, vk::Recorder& recorder, const Halve& operation) {
+    const Activations& rows = operation.rows;
+    if (operation.count == 0 ||
+        !require(recorder, rows.columns % tile_columns == 0, "halve", "columns are no multiple of 256") ||
+        !require(recorder,
+                 rows.halves.bytes >=
+                     (uint64_t{operation.first} + operation.count) * halves_bytes(rows.columns),
+                 "halve", "the halves are shorter than the rows"))
+        return;
+    const vk::Range input = rows.rows(operation.first, operation.count);
+    const vk::Range output = rows.halves_rows(operation.first, operation.count);
+    launch(library, recorder,
+           {.variant = shaders::halve(),
+            .specialization = {},
+            .groups = {rows.columns / tile_columns, operation.count, 1},
+            .reads = {input},
+            .writes = {output}},
+           shaders::HalveArguments{.x = input.address,
+                                   .y = output.address,
+                                   .words = output.address,
+                                   .blocks = rows.columns / tile_columns,
+                                   .x_stride = rows.stride / 4});
 }
 
 } // namespace etna::kernels

@@ -27,13 +27,20 @@ public:
     [[nodiscard]] PackedWeight at(uint32_t row, uint32_t column) const;
 
 private:
+    [[nodiscard]] PackedWeight plain_at(uint32_t row, uint32_t column) const;
+    [[nodiscard]] uint32_t code_at(uint32_t row, uint32_t column) const;
     [[nodiscard]] uint32_t weight_word(uint32_t row, uint32_t word) const;
-    [[nodiscard]] uint32_t scale_word(uint32_t row, uint32_t word) const;
     [[nodiscard]] uint32_t plane_bits(uint32_t row, uint32_t first_word, uint32_t bits,
                                       uint32_t column) const;
+    [[nodiscard]] const std::byte* tile_at(uint32_t row, uint32_t column) const;
+    [[nodiscard]] uint32_t tile_bits(uint32_t row, uint32_t section, uint32_t bits, uint32_t column) const;
+    [[nodiscard]] uint32_t tile_record(uint32_t row, uint32_t column, uint32_t word) const;
+    [[nodiscard]] uint32_t block_scale(uint32_t row, uint32_t column, uint32_t blocks_each) const;
+    [[nodiscard]] uint32_t k_scale(uint32_t row, uint32_t column, uint32_t word) const;
     void read_scale(uint32_t row, uint32_t column, PackedWeight& weight) const;
 
     Layout layout_;
+    uint32_t columns_ = 0;
     uint32_t low_words_ = 0; ///< of a row
     uint32_t row_words_ = 0;
     uint32_t row_scale_words_ = 0;

@@ -9,6 +9,8 @@ namespace {
 
 constexpr uint32_t lanes_subgroup = 8;
 constexpr uint32_t columns_each_max = 8;
+/// More columns of `tiles` need more registers than occupancy allows (scripts/shader-stats).
+constexpr uint32_t tiles_columns_max = 4;
 /// Maximum accumulators per invocation of `rows`: sixteen spill on RDNA 3 (scripts/shader-stats).
 constexpr uint32_t invocation_sums_max = 8;
 /// Every Vulkan device has at least 16 KiB of shared memory; queries take at most half of it.
@@ -18,10 +20,10 @@ constexpr uint32_t gpu_run_tokens = 512;
 /// A CPU does not benefit from more workgroups than cores.
 constexpr uint32_t cpu_run_tokens = 2048;
 
-/// Of the prompt kernels, tile and matrix alike.
-constexpr uint32_t tile_rows = 64;
-constexpr uint32_t tile_columns = 32;
-constexpr uint32_t tile_depth = 32;
+/// A workgroup's outputs, and elements of a step along k, of the kernels for prompts.
+constexpr uint32_t prompt_tile_rows = 64;
+constexpr uint32_t prompt_tile_columns = 32;
+constexpr uint32_t prompt_tile_depth = 32;
 constexpr uint32_t matrix_shared_bytes = 16640; ///< rounded up from linear_matrix.comp's arrays
 
 uint32_t columns_for(uint32_t count) {
@@ -32,14 +34,17 @@ uint32_t columns_for(uint32_t count) {
     return columns_each_max;
 }
 
-/// The tile kernel serves prompts, the rows kernel generation, unless only the other one is trusted.
-bool uses_tile(const PlanTarget& target, shaders::Format format, RowPath path) {
+/// The prompt kernel serves prompts, the rows kernel generation, unless only the other one is trusted.
+bool uses_prompt_kernel(const PlanTarget& target, Layout layout, RowPath path) {
+    if (layout.arrangement == Arrangement::tiles)
+        return path == RowPath::prefill;
+    const auto format = static_cast<shaders::Format>(layout.format);
     const auto trusted = [&](shaders::Variant variant) { return !target.untrusted.contains(variant); };
     const bool rows = trusted(shaders::linear_rows(format, shaders::Reduce::shared)) ||
                       (target.profile.subgroup_arithmetic &&
                        trusted(shaders::linear_rows(format, shaders::Reduce::subgroup)));
-    const bool tile = trusted(shaders::linear_tile(format));
-    return path == RowPath::prefill ? tile || !rows : tile && !rows;
+    const bool prompt = trusted(shaders::linear_prompt(format, shaders::Arrangement::rows));
+    return path == RowPath::prefill ? prompt || !rows : prompt && !rows;
 }
 
 /// Weight rows of one workgroup, by family: wider registers favour more rows, small matrices favour more
@@ -93,7 +98,22 @@ bool lanes_usable(const vk::DeviceProfile& profile) {
            profile.subgroup_size_min >= lanes_subgroup;
 }
 
-Arrangement preferred_arrangement(const PlanTarget& target, Format format) {
+namespace {
+
+/// Whether the target can run, rightly, every kernel for matrices of this format in tiles.
+bool tiles_usable(const PlanTarget& target, Format format) {
+    const auto axis = static_cast<shaders::Format>(format);
+    constexpr auto tiles = shaders::Arrangement::tiles;
+    const auto runs = [&](shaders::Variant variant) {
+        return kernels::usable(variant, target.profile).has_value() && !target.untrusted.contains(variant);
+    };
+    return format != Format::f32 && runs(shaders::linear_tiles(axis)) && runs(shaders::halve()) &&
+           runs(shaders::linear_prompt(axis, tiles)) && runs(shaders::embed(axis, tiles));
+}
+
+} // namespace
+
+Arrangement exact_arrangement(const PlanTarget& target, Format format) {
     const auto axis = static_cast<shaders::Format>(format);
     // One matrix may serve as table and as weights, so that all kernels of a format are replaced together.
     const bool trusted = !target.untrusted.contains(shaders::linear_lanes(axis)) &&
@@ -101,6 +121,16 @@ Arrangement preferred_arrangement(const PlanTarget& target, Format format) {
                          !target.untrusted.contains(shaders::embed(axis, shaders::Arrangement::lanes));
     const bool lanes = target.family == PlanFamily::lavapipe && lanes_usable(target.profile) && trusted;
     return lanes ? Arrangement::lanes : Arrangement::rows;
+}
+
+bool reads_halves(const PlanTarget& target, uint32_t columns) {
+    return target.family != PlanFamily::lavapipe && columns % tile_columns == 0 &&
+           usable(shaders::halve(), target.profile).has_value();
+}
+
+Arrangement matrix_arrangement(const PlanTarget& target, Format format, uint32_t columns) {
+    return reads_halves(target, columns) && tiles_usable(target, format) ? Arrangement::tiles
+                                                                         : exact_arrangement(target, format);
 }
 
 ReducePlan reduce_plan(const PlanTarget& target, shaders::Variant subgroup) {
@@ -114,12 +144,13 @@ ReducePlan reduce_plan(const PlanTarget& target, shaders::Variant subgroup) {
 }
 
 /// Whether the device supports a cooperative matrix shape that divides a tile. F32 weights are not rounded.
-bool matrix_usable(const PlanTarget& target, Format format) {
+bool matrix_usable(const PlanTarget& target, Layout layout) {
     const vk::DeviceProfile& profile = target.profile;
     const vk::MatrixShape& shape = profile.matrix_shape;
-    const shaders::Variant variant = shaders::linear_matrix(static_cast<shaders::Format>(format));
-    return shape.rows > 0 && tile_rows % shape.rows == 0 && tile_columns % shape.columns == 0 &&
-           tile_depth % shape.depth == 0 && profile.shared_bytes >= matrix_shared_bytes &&
+    const shaders::Variant variant = shaders::linear_matrix(
+        static_cast<shaders::Format>(layout.format), static_cast<shaders::Arrangement>(layout.arrangement));
+    return shape.rows > 0 && prompt_tile_rows % shape.rows == 0 && prompt_tile_columns % shape.columns == 0 &&
+           prompt_tile_depth % shape.depth == 0 && profile.shared_bytes >= matrix_shared_bytes &&
            usable(variant, profile).has_value() && !target.untrusted.contains(variant);
 }
 
@@ -128,56 +159,74 @@ LinearPlan matrix_plan(const vk::DeviceProfile& profile) {
             .reduce = {},
             .shape = profile.matrix_shape,
             .workgroup = matrix_subgroups * profile.subgroup_size_max,
-            .rows_each = tile_rows,
-            .columns_each = tile_columns};
+            .rows_each = prompt_tile_rows,
+            .columns_each = prompt_tile_columns};
 }
 
-Result<LinearPlan> linear_plan(const PlanTarget& target, Layout layout, uint32_t rows, RowPath path,
-                               uint32_t count, OperandPrecision factors) {
+/// Few rows and short rows are shared by more slices, so that every core has loads in flight.
+LinearPlan tiles_plan(uint32_t rows, uint32_t columns, uint32_t count) {
+    const uint32_t tiles = columns / tile_columns;
+    LinearPlan plan{.kernel = LinearKernel::tiles, .reduce = {}, .shape = {}};
+    plan.columns_each = std::min(columns_for(count), tiles_columns_max);
+    plan.rows_each = 1;
+    plan.parts = 4;
+    plan.workgroup = tiles <= 4 ? 128 : 256;
+    (void)rows;
+    return plan;
+}
+
+Result<LinearPlan> linear_plan(const PlanTarget& target, Layout layout, uint32_t rows, uint32_t columns,
+                               RowPath path, uint32_t count, OperandPrecision factors) {
     if (layout.arrangement == Arrangement::lanes) {
         if (!lanes_usable(target.profile)) {
             return Error{
                 ErrorKind::unsupported,
                 fmt::format("{} cannot run kernels for weights in lanes arrangement", target.profile.name)};
         }
-        const uint32_t columns = columns_for(count);
+        const uint32_t columns_each = columns_for(count);
         return LinearPlan{.kernel = LinearKernel::lanes,
                           .reduce = {},
                           .shape = {},
-                          .rows_each = columns > 2 ? 2U : 4U, // sums of a lane stay within the registers
-                          .columns_each = columns};
+                          .rows_each = columns_each > 2 ? 2U : 4U, // sums of a lane stay within the registers
+                          .columns_each = columns_each};
     }
     const auto axis = static_cast<shaders::Format>(layout.format);
     const bool may_round = path == RowPath::prefill && factors == OperandPrecision::f16_allowed;
-    if (may_round && matrix_usable(target, layout.format))
+    if (may_round && matrix_usable(target, layout))
         return matrix_plan(target.profile);
-    if (uses_tile(target, axis, path)) {
-        return LinearPlan{.kernel = LinearKernel::tile,
+    if (uses_prompt_kernel(target, layout, path)) {
+        return LinearPlan{.kernel = LinearKernel::prompt,
                           .reduce = {},
                           .shape = {},
-                          .rows_each = tile_rows,
-                          .columns_each = tile_columns};
+                          .rows_each = prompt_tile_rows,
+                          .columns_each = prompt_tile_columns};
     }
+    if (layout.arrangement == Arrangement::tiles)
+        return tiles_plan(rows, columns, count);
     ReducePlan reduce = reduce_plan(target, shaders::linear_rows(axis, shaders::Reduce::subgroup));
     if (target.family == PlanFamily::intel && reduce.one_subgroup == 0)
         reduce.workgroup = 32;
-    const uint32_t columns = columns_for(count);
+    const uint32_t columns_each = columns_for(count);
     return LinearPlan{.kernel = LinearKernel::rows,
                       .reduce = reduce,
                       .shape = {},
-                      .rows_each = std::min(rows_for(target.family, rows), invocation_sums_max / columns),
-                      .columns_each = columns};
+                      .rows_each =
+                          std::min(rows_for(target.family, rows), invocation_sums_max / columns_each),
+                      .columns_each = columns_each};
 }
 
-shaders::Variant linear_variant(const LinearPlan& plan, Format format) {
-    const auto axis = static_cast<shaders::Format>(format);
+shaders::Variant linear_variant(const LinearPlan& plan, Layout layout) {
+    const auto axis = static_cast<shaders::Format>(layout.format);
+    const auto arrangement = static_cast<shaders::Arrangement>(layout.arrangement);
     switch (plan.kernel) {
     case LinearKernel::rows:
         return shaders::linear_rows(axis, plan.reduce.reduce);
-    case LinearKernel::tile:
-        return shaders::linear_tile(axis);
+    case LinearKernel::prompt:
+        return shaders::linear_prompt(axis, arrangement);
     case LinearKernel::matrix:
-        return shaders::linear_matrix(axis);
+        return shaders::linear_matrix(axis, arrangement);
+    case LinearKernel::tiles:
+        return shaders::linear_tiles(axis);
     case LinearKernel::lanes:
         break;
     }

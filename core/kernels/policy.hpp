@@ -22,7 +22,7 @@ struct ReducePlan {
 /// variant.
 ReducePlan reduce_plan(const PlanTarget& target, shaders::Variant subgroup);
 
-enum class LinearKernel : uint8_t { rows, tile, matrix, lanes };
+enum class LinearKernel : uint8_t { rows, prompt, matrix, lanes, tiles };
 
 /// Minimum number of subgroups that share a tile of the matrix kernel.
 constexpr uint32_t matrix_subgroups = 4;
@@ -31,19 +31,21 @@ struct LinearPlan {
     LinearKernel kernel = LinearKernel::rows;
     ReducePlan reduce;         ///< of `rows`
     vk::MatrixShape shape;     ///< of `matrix`
-    uint32_t workgroup = 0;    ///< of `matrix`: a multiple of every subgroup size
-    uint32_t rows_each = 1;    ///< weight rows (lanes: groups of 8) that one workgroup computes
+    uint32_t workgroup = 0;    ///< of `matrix`: a multiple of every subgroup size; of `tiles`
+    uint32_t parts = 1;        ///< of `tiles`: slices of eight invocations that share a tile
+    uint32_t rows_each = 1;    ///< weight rows (lanes, tiles: groups of 8) that one workgroup computes
     uint32_t columns_each = 1; ///< activation rows that one workgroup computes
 
     bool operator==(const LinearPlan&) const = default;
 };
 
 /// Errors: unsupported if the target cannot run any kernel for this layout.
-Result<LinearPlan> linear_plan(const PlanTarget& target, Layout layout, uint32_t rows, RowPath path,
-                               uint32_t count, OperandPrecision factors = OperandPrecision::f16_allowed);
+Result<LinearPlan> linear_plan(const PlanTarget& target, Layout layout, uint32_t rows, uint32_t columns,
+                               RowPath path, uint32_t count,
+                               OperandPrecision factors = OperandPrecision::f16_allowed);
 
 /// The shader of a plan.
-shaders::Variant linear_variant(const LinearPlan& plan, Format format);
+shaders::Variant linear_variant(const LinearPlan& plan, Layout layout);
 
 /// Whether the lanes kernels can run: they need one subgroup of at least 8 invocations.
 bool lanes_usable(const vk::DeviceProfile& profile);

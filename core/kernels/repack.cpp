@@ -14,7 +14,8 @@ Status check(const Repack& task) {
     const FormatShape& shape = shape_of(task.layout.format);
     const uint64_t row_bytes = uint64_t{task.columns} / shape.block_columns * shape.block_bytes;
     const PackedBytes packed = packed_bytes(task.layout, task.row_count, task.columns);
-    if (task.row_count == 0 || task.columns == 0 || task.columns % shape.block_columns != 0 ||
+    const bool is_whole = task.layout.arrangement != Arrangement::tiles || task.columns % tile_columns == 0;
+    if (task.row_count == 0 || task.columns == 0 || task.columns % shape.block_columns != 0 || !is_whole ||
         task.source.size() != row_bytes * task.row_count || task.weights.size() != packed.weights ||
         task.scales.size() != packed.scales) {
         return Error{ErrorKind::invalid_argument,
@@ -23,6 +24,50 @@ Status check(const Repack& task) {
                                  to_string(task.layout.arrangement))};
     }
     return {};
+}
+
+/// Eight rows in device words, [row][word].
+struct EightRows {
+    RowSizes sizes;
+    std::vector<uint32_t> weights; ///< low plane, then high plane of a row
+    std::vector<uint32_t> scales;
+};
+
+/// The words of one row of a tile in a row's scales: head, if the format has one, then record.
+uint32_t tile_scale_words(const FormatShape& shape) {
+    return shape.record_words + (shape.head_bytes > 0 ? 1 : 0);
+}
+
+/// Stores `words` words of a plane of a row: 16 bytes of each of eight rows in turn.
+void store_quads(const uint32_t* words, uint32_t count, uint32_t row, std::byte* section) {
+    for (uint32_t quad = 0; quad < count / 4; ++quad)
+        std::memcpy(section + std::size_t{16} * (quad * repack_rows + row), words + std::size_t{4} * quad,
+                    16);
+}
+
+/// Stores a group of eight rows as tiles; sections as in TileShape.
+void store_tiles(const Repack& task, uint32_t first, const EightRows& rows) {
+    const FormatShape& shape = shape_of(task.layout.format);
+    const TileShape tile = tile_shape(task.layout.format);
+    const uint32_t low_words = shape.low_bits * (tile_columns / column_padding);
+    const uint32_t high_words = shape.high_bits * (tile_columns / column_padding);
+    const uint32_t row_words = rows.sizes.low + rows.sizes.high;
+    std::byte* to = task.weights.data() + packed_offset(task.layout, first, task.columns).weights;
+    for (uint32_t at = 0; at < task.columns / tile_columns; ++at, to += tile.bytes) {
+        for (uint32_t row = 0; row < repack_rows; ++row) {
+            const uint32_t* words = rows.weights.data() + std::size_t{row} * row_words;
+            const uint32_t* record = rows.scales.data() + std::size_t{row} * rows.sizes.scales +
+                                     std::size_t{at} * tile_scale_words(shape);
+            std::memcpy(to + tile.head + std::size_t{row} * shape.head_bytes, record, shape.head_bytes);
+            record += shape.head_bytes > 0 ? 1 : 0;
+            if (shape.record_words < 4)
+                std::memcpy(to + std::size_t{row} * shape.record_words * 4, record, shape.record_words * 4);
+            store_quads(record, shape.record_words, row, to);
+            store_quads(words + std::size_t{at} * low_words, low_words, row, to + tile.low);
+            store_quads(words + rows.sizes.low + std::size_t{at} * high_words, high_words, row,
+                        to + tile.high);
+        }
+    }
 }
 
 /// Stores the words of eight rows, [row][word], at row `first`: contiguous, or a word of each row in turn.
@@ -47,20 +92,25 @@ void store_words(Arrangement arrangement, uint32_t first, const std::vector<uint
 Status repack(const Repack& task) {
     ETNA_CHECK(check(task));
     const FormatShape& shape = shape_of(task.layout.format);
-    const RowSizes sizes = row_sizes(task.layout.format, task.columns);
+    const bool is_tiled = task.layout.arrangement == Arrangement::tiles;
+    EightRows rows{.sizes = row_sizes(task.layout.format, task.columns), .weights = {}, .scales = {}};
+    if (is_tiled)
+        rows.sizes.scales = task.columns / tile_columns * tile_scale_words(shape);
     const uint32_t row_blocks = task.columns / shape.block_columns;
-    const uint32_t row_words = sizes.low + sizes.high;
-    std::vector<uint32_t> weights(std::size_t{repack_rows} * row_words);
-    std::vector<uint32_t> scales(std::size_t{repack_rows} * sizes.scales);
+    const uint32_t row_words = rows.sizes.low + rows.sizes.high;
+    rows.weights.resize(std::size_t{repack_rows} * row_words);
+    rows.scales.resize(std::size_t{repack_rows} * rows.sizes.scales);
     const std::byte* source = task.source.data();
     for (uint32_t first = 0; first < task.row_count; first += repack_rows) {
-        std::fill(weights.begin(), weights.end(), 0);
-        std::fill(scales.begin(), scales.end(), 0);
+        std::fill(rows.weights.begin(), rows.weights.end(), 0);
+        std::fill(rows.scales.begin(), rows.scales.end(), 0);
         for (uint32_t row = 0; row < std::min(repack_rows, task.row_count - first); ++row) {
-            uint32_t* const low = weights.data() + std::size_t{row} * row_words;
+            uint32_t* const low = rows.weights.data() + std::size_t{row} * row_words;
             RowWords words{.low = low,
-                           .high = low + sizes.low,
-                           .scales = scales.data() + std::size_t{row} * sizes.scales};
+                           .high = low + rows.sizes.low,
+                           .scales = rows.scales.data() + std::size_t{row} * rows.sizes.scales,
+                           .is_tiled = is_tiled,
+                           .order = is_tiled ? shape.tile_order : CodeOrder::neighbours};
             if (shape.repack == nullptr) {
                 std::memcpy(words.low, source, std::size_t{row_blocks} * shape.block_bytes);
                 source += std::size_t{row_blocks} * shape.block_bytes;
@@ -69,8 +119,12 @@ Status repack(const Repack& task) {
             for (uint32_t block = 0; block < row_blocks; ++block, source += shape.block_bytes)
                 shape.repack(source, block, words);
         }
-        store_words(task.layout.arrangement, first, weights, task.weights);
-        store_words(task.layout.arrangement, first, scales, task.scales);
+        if (is_tiled) {
+            store_tiles(task, first, rows);
+            continue;
+        }
+        store_words(task.layout.arrangement, first, rows.weights, task.weights);
+        store_words(task.layout.arrangement, first, rows.scales, task.scales);
     }
     return {};
 }

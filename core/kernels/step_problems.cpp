@@ -5,6 +5,7 @@
 #include "core/kernels/experts.hpp"
 #include "core/kernels/gate_multiply.hpp"
 #include "core/kernels/gated_rms_norm.hpp"
+#include "core/kernels/linear.hpp"
 #include "core/kernels/policy.hpp"
 #include "core/kernels/rms_norm.hpp"
 #include "core/kernels/rotary_store.hpp"
@@ -37,7 +38,8 @@ vk::Range put_items(ProblemMemory& memory, const std::vector<Item>& items) {
 
 void add_embed_problem(Problems& problems, const PlanTarget& target, uint32_t count) {
     constexpr uint32_t tokens = 32000;
-    const Layout layout{.format = Format::q4_k, .arrangement = preferred_arrangement(target, Format::q4_k)};
+    const Layout layout{.format = Format::q4_k,
+                        .arrangement = matrix_arrangement(target, Format::q4_k, model_width)};
     const PackedBytes packed = packed_bytes(layout, tokens, model_width);
     const auto pose = [=](ProblemMemory& memory) -> RecordRepetition {
         std::vector<RowInfo> infos(count);
@@ -93,6 +95,22 @@ void add_rotary_problem(Problems& problems, uint32_t count) {
     problems.push_back({.name = fmt::format("rotary_store f16, heads of 128, 32 and 8, {}", rows_text(count)),
                         .bytes = count * (float_bytes(2 * query_heads * head_dim + kv_elements + head_dim) +
                                           kv_elements * sizeof(uint16_t)),
+                        .pose = pose});
+}
+
+void add_halve_problem(Problems& problems, const PlanTarget& target, uint32_t count) {
+    if (!usable(shaders::halve(), target.profile))
+        return;
+    const auto pose = [=](ProblemMemory& memory) -> RecordRepetition {
+        Activations rows = memory.rows(count, model_width);
+        rows.halves = memory.take(count * halves_bytes(model_width));
+        Library& library = memory.library();
+        return [=, &library](vk::Recorder& recorder, uint32_t) {
+            halve(library, recorder, {.rows = rows, .count = count});
+        };
+    };
+    problems.push_back({.name = fmt::format("halve {}, {}", model_width, rows_text(count)),
+                        .bytes = count * (float_bytes(model_width) + halves_bytes(model_width)),
                         .pose = pose});
 }
 
@@ -296,6 +314,7 @@ void add_step_problems(std::vector<KernelProblem>& problems, const PlanTarget& t
         add_embed_problem(problems, target, count);
         add_rotary_problem(problems, count);
         add_rms_norm_problem(problems, count);
+        add_halve_problem(problems, target, count);
         add_gate_problem(problems, count);
         add_routing_problems(problems, count);
         add_delta_problems(problems, count);

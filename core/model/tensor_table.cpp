@@ -75,6 +75,11 @@ void TensorTable::matrix(std::string name, uint32_t rows, uint32_t columns, Pres
                       .presence = presence});
 }
 
+void TensorTable::exact_matrix(std::string name, uint32_t rows, uint32_t columns) {
+    matrix(std::move(name), rows, columns);
+    specs_.back().is_exact = true;
+}
+
 void TensorTable::projections(Storage storage, std::string fused_name, std::vector<TensorPart> parts,
                               uint32_t columns) {
     if (storage == Storage::separate) {

@@ -44,6 +44,7 @@ struct TensorSpec {
     TensorRole role = TensorRole::matrix;
     Presence presence = Presence::required;
     std::vector<TensorPart> parts = {}; ///< of a matrix, in row order; empty: it is not split
+    bool is_exact = false;              ///< of a matrix: its products must not be rounded to f16
     uint32_t part_runs = 1;             ///< the rows of the parts follow each other this many times
 };
 
@@ -58,6 +59,8 @@ struct ClaimedTensor {
 class TensorTable {
 public:
     void matrix(std::string name, uint32_t rows, uint32_t columns, Presence presence = Presence::required);
+    /// A required matrix whose products must not be rounded to f16.
+    void exact_matrix(std::string name, uint32_t rows, uint32_t columns);
     /// Declares matrices stored separately, or fused under another name. All are required.
     void projections(Storage storage, std::string fused_name, std::vector<TensorPart> parts,
                      uint32_t columns);

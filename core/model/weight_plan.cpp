@@ -18,6 +18,7 @@ std::vector<PlannedTensor> parts_of(const ClaimedTensor& claimed) {
                           .count = spec.count,
                           .rows = spec.rows,
                           .columns = spec.columns,
+                          .is_exact = spec.is_exact,
                           .tensor = claimed.tensor,
                           .row_bytes = claimed.tensor->bytes / (uint64_t{spec.count} * spec.rows)};
     if (spec.parts.empty())
@@ -51,7 +52,10 @@ Error too_large(const gguf::File& file, std::string_view what, std::string_view 
 Status plan_matrix(const gguf::File& file, const kernels::PlanTarget& target, uint64_t largest,
                    PlannedTensor unsplit, std::vector<PlannedTensor>& planned) {
     const kernels::Format format = format_of(unsplit.tensor->type);
-    unsplit.layout = {.format = format, .arrangement = kernels::preferred_arrangement(target, format)};
+    const bool may_tile = unsplit.role == TensorRole::matrix && !unsplit.is_exact;
+    unsplit.layout = {.format = format,
+                      .arrangement = may_tile ? kernels::matrix_arrangement(target, format, unsplit.columns)
+                                              : kernels::exact_arrangement(target, format)};
     unsplit.packed = kernels::packed_bytes(unsplit.layout, unsplit.rows, unsplit.columns);
     if (unsplit.device_bytes() < largest) {
         planned.push_back(std::move(unsplit));

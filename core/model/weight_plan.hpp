@@ -26,6 +26,7 @@ struct PlannedTensor {
     uint32_t count = 1; ///< matrices
     uint32_t rows = 1;  ///< of each
     uint32_t columns = 0;
+    bool is_exact = false;                ///< see TensorSpec
     const gguf::Tensor* tensor = nullptr; ///< borrowed from the gguf::File
     uint64_t offset = 0;                  ///< of the matrix's first row in the tensor's bytes
     uint32_t first_row = 0;               ///< within the matrix, of a part of a large one

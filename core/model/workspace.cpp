@@ -21,6 +21,7 @@ struct ActivationSize {
     std::string_view label;
     uint32_t rows;
     uint32_t columns;
+    bool feeds_matrices = false; ///< matrices in tiles read its halves
 
     [[nodiscard]] uint64_t bytes() const {
         return uint64_t{rows} * kernels::padded_columns(columns) * sizeof(float);
@@ -36,7 +37,7 @@ struct ScratchSize {
 void add_mixer_sizes(std::vector<ActivationSize>& sizes, const Config& config, uint32_t rows) {
     if (config.max_of<AttentionConfig>(&AttentionConfig::output_gate)) {
         sizes.push_back({&Activations::attention_gate, "attention gate", rows,
-                         config.max_of<AttentionConfig>(&AttentionConfig::q_width)});
+                         config.max_of<AttentionConfig>(&AttentionConfig::q_width), true});
     }
     const auto largest = [&](auto number) {
         return config.max_of<DeltaNetConfig>([&](const DeltaNetConfig& net) { return number(net.shape); });
@@ -51,7 +52,7 @@ void add_mixer_sizes(std::vector<ActivationSize>& sizes, const Config& config, u
     sizes.push_back({&Activations::delta_gate, "delta gate", rows, output});
     sizes.push_back({&Activations::delta_alpha, "delta alpha", rows, heads});
     sizes.push_back({&Activations::delta_beta, "delta beta", rows, heads});
-    sizes.push_back({&Activations::delta_output, "delta output", rows, output});
+    sizes.push_back({&Activations::delta_output, "delta output", rows, output, true});
 }
 
 std::vector<ActivationSize> activation_sizes(const Config& config, const WorkspaceOptions& options) {
@@ -63,14 +64,14 @@ std::vector<ActivationSize> activation_sizes(const Config& config, const Workspa
     const auto kv_width = config.max_of<AttentionConfig>(&AttentionConfig::kv_width);
     std::vector<ActivationSize> sizes{
         {&Activations::residual, "residual", rows, config.width},
-        {&Activations::hidden, "hidden", rows, config.width},
+        {&Activations::hidden, "hidden", rows, config.width, true},
         {&Activations::q, "q", rows, q_width},
         {&Activations::k, "k", rows, kv_width},
         {&Activations::v, "v", rows, kv_width},
-        {&Activations::attention_output, "attention output", rows, q_width},
-        {&Activations::gate, "gate", inner_rows, inner},
+        {&Activations::attention_output, "attention output", rows, q_width, true},
+        {&Activations::gate, "gate", inner_rows, inner, experts.count == 0},
         {&Activations::up, "up", inner_rows, inner},
-        {&Activations::output_hidden, "output hidden", options.output_rows_max, config.width},
+        {&Activations::output_hidden, "output hidden", options.output_rows_max, config.width, true},
         {&Activations::logits, "logits", options.output_rows_max, config.vocabulary},
     };
     add_mixer_sizes(sizes, config, rows);
@@ -79,6 +80,12 @@ std::vector<ActivationSize> activation_sizes(const Config& config, const Workspa
         sizes.push_back({&Activations::expert_outputs, "expert outputs", inner_rows, config.width});
     }
     return sizes;
+}
+
+/// Bytes of the halves that a target's kernels read beside an activation; 0: none do.
+uint64_t halves_bytes(const kernels::PlanTarget& target, const ActivationSize& size) {
+    const bool wanted = size.feeds_matrices && kernels::reads_halves(target, size.columns);
+    return wanted ? size.rows * kernels::halves_bytes(size.columns) : 0;
 }
 
 std::vector<ScratchSize> scratch_sizes(const Config& config, const kernels::PlanTarget& target,
@@ -119,8 +126,11 @@ std::vector<ScratchSize> scratch_sizes(const Config& config, const kernels::Plan
 std::vector<WorkspaceBuffer> workspace_buffers(const Config& config, const kernels::PlanTarget& target,
                                                const WorkspaceOptions& options) {
     std::vector<WorkspaceBuffer> buffers;
-    for (const ActivationSize& size : activation_sizes(config, options))
+    for (const ActivationSize& size : activation_sizes(config, options)) {
         buffers.push_back({.kind = WorkspaceBuffer::Kind::activations, .bytes = size.bytes()});
+        if (const uint64_t halves = halves_bytes(target, size); halves > 0)
+            buffers.push_back({.kind = WorkspaceBuffer::Kind::activations, .bytes = halves});
+    }
     for (const ScratchSize& size : scratch_sizes(config, target, options))
         buffers.push_back({.kind = WorkspaceBuffer::Kind::scratch, .bytes = size.bytes});
     return buffers;
@@ -150,8 +160,14 @@ Result<Workspace> Workspace::create(vk::Device& device, const Config& config,
         if (size.member == &Activations::output_hidden)
             workspace.output_hidden_buffer_ = workspace.buffers_.size();
         ETNA_TRY(const vk::Range range, add(size.bytes(), size.label));
-        workspace.activations_.*size.member = {
-            .range = range, .columns = size.columns, .stride = kernels::padded_columns(size.columns)};
+        vk::Range halves;
+        if (const uint64_t bytes = halves_bytes(target, size); bytes > 0) {
+            ETNA_TRY(halves, add(bytes, size.label));
+        }
+        workspace.activations_.*size.member = {.range = range,
+                                               .columns = size.columns,
+                                               .stride = kernels::padded_columns(size.columns),
+                                               .halves = halves};
     }
     for (const ScratchSize& size : scratch_sizes(config, target, options)) {
         ETNA_TRY(workspace.activations_.*size.member, add(size.bytes, size.label));

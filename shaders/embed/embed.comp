@@ -34,8 +34,8 @@ void main() {
 
     uint blocks = a.padded_columns / 32;
     vec4 codes[2];
-    load_eight(a.weights, row_start(token, weight_words(blocks)), row_stride, blocks, eight / 4, eight % 4, codes);
-    vec2 scale = load_scale(a.scales, row_start(token, scale_words(blocks)), row_stride, eight * 8 / SUB_ELEMENTS);
+    load_row_eight(a.weights, token, blocks, eight / 4, eight % 4, codes);
+    vec2 scale = load_row_scale(a.weights, a.scales, token, blocks, eight / 4, eight % 4);
     [[unroll]] for (uint e = 0; e < 8; ++e)
         if (eight * 8 + e < a.columns)
             a.y.v[r * a.y_stride + eight * 8 + e] = a.scale * fma(scale.x, codes[e / 4][e % 4], scale.y);

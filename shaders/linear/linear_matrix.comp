@@ -1,6 +1,6 @@
 // y[c][m] (=|+=) sum_k W[m][k] x[c][k] for many columns c: the prefill path of GPUs with matrix units
 // (VK_KHR_cooperative_matrix). Weights and inputs are rounded to f16, products and sums are f32.
-// W: [rows, columns] in FORMAT, arrangement rows; x: f32 [count, x_stride x 4]; y: f32 [count, y_stride].
+// W: [rows, columns] in FORMAT x ARRANGEMENT, rows or tiles; x: f32 [count, x_stride x 4]; y: f32 [count, y_stride].
 // f16 cannot overflow: each column is divided by the power of two of its largest magnitude, and its sums are
 // scaled back.
 // Grid: x, z = ceil(rows / 64) folded, y = ceil(count / 32). WORKGROUP invocations, at least SUBGROUPS subgroups, make a
@@ -13,7 +13,6 @@
 #extension GL_KHR_cooperative_matrix : require
 #extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
 #include "shaders/include/buffers.glsl"
-#define ARRANGEMENT 0 // rows
 #include "shaders/include/formats.glsl"
 #define InputElements Vectors
 #include "shaders/linear/arguments.h"
@@ -68,9 +67,8 @@ void load_weights(uint first_row, uint step_index) {
         uint eight = i % 4;
         uint row = min(first_row + m, a.rows - 1);
         vec4 w[2];
-        load_eight(a.weights, row_start(row, weight_words(blocks)), row_stride, blocks, step_index, eight, w);
-        vec2 scale = load_scale(a.scales, row_start(row, scale_words(blocks)), row_stride,
-                                (step_index * 32 + eight * 8) / SUB_ELEMENTS);
+        load_row_eight(a.weights, row, blocks, step_index, eight, w);
+        vec2 scale = load_row_scale(a.weights, a.scales, row, blocks, step_index, eight);
         [[unroll]] for (uint e = 0; e < 8; ++e)
             w_tile[m * step_stride + eight * 8 + e] = float16_t(fma(scale.x, w[e / 4][e % 4], scale.y));
     }

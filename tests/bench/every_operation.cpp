@@ -43,7 +43,8 @@ private:
 };
 
 Activations activations(Space& space, uint32_t columns) {
-    return {.range = space.take(), .columns = columns, .stride = padded_columns(columns)};
+    return {
+        .range = space.take(), .columns = columns, .stride = padded_columns(columns), .halves = space.take()};
 }
 
 Matrix matrix(Space& space, Layout layout, uint32_t rows) {
@@ -106,23 +107,49 @@ void add_expert_linear(Cases& cases, Layout layout, uint32_t rows) {
                      }});
 }
 
-/// Both arrangements, whichever the target prefers: --plan-as may ask for the other.
+/// Whether any plan loads weights in this layout.
+bool is_possible(const PlanTarget& target, Layout layout) {
+    switch (layout.arrangement) {
+    case Arrangement::rows:
+        return true;
+    case Arrangement::lanes:
+        return lanes_usable(target.profile);
+    case Arrangement::tiles:
+        return layout.format != Format::f32 &&
+               usable(shaders::linear_tiles(static_cast<shaders::Format>(layout.format)), target.profile);
+    }
+    return false;
+}
+
+/// Every arrangement, whichever the target prefers: --plan-as may ask for another.
 void add_weights(Cases& cases, const PlanTarget& target) {
     for (uint32_t index = 0; index < format_count; ++index) {
-        for (const Arrangement arrangement : {Arrangement::rows, Arrangement::lanes}) {
+        for (const Arrangement arrangement : {Arrangement::rows, Arrangement::lanes, Arrangement::tiles}) {
             const Layout layout{.format = static_cast<Format>(index), .arrangement = arrangement};
-            add_embed(cases, layout);
-            if (arrangement == Arrangement::lanes && !lanes_usable(target.profile))
+            if (layout.format != Format::f32 || arrangement != Arrangement::tiles)
+                add_embed(cases, layout);
+            if (!is_possible(target, layout))
                 continue;
             for (const uint32_t rows : {1024U, width}) { // few and many, as linear_plan sees them
                 for (const uint32_t count : {1U, 2U, 4U, 8U})
                     add_linear(cases, layout, rows, RowPath::decode, count);
                 add_linear(cases, layout, rows, RowPath::prefill, batch_rows_max);
             }
+            if (arrangement == Arrangement::tiles)
+                continue;                                  // experts have no kernel for them
             for (const uint32_t rows : {4U, 8U, 16U, 32U}) // 1, 2, 4, 8 pairs for each of 8 experts
                 add_expert_linear(cases, layout, rows);
         }
     }
+}
+
+void add_halve(Cases& cases, const PlanTarget& target) {
+    if (!usable(shaders::halve(), target.profile))
+        return;
+    cases.push_back({"halve", [](Library& library, vk::Recorder& recorder) {
+                         Space space;
+                         halve(library, recorder, {.rows = activations(space, width), .count = 1});
+                     }});
 }
 
 void add_experts(Cases& cases) {
@@ -327,6 +354,7 @@ void add_sample(Cases& cases) {
 std::vector<OperationCase> every_operation(const PlanTarget& target) {
     Cases cases;
     add_weights(cases, target);
+    add_halve(cases, target);
     add_experts(cases);
     add_heads(cases);
     add_elementwise(cases);

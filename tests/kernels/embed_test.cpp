@@ -9,12 +9,12 @@ TEST_CASE(
     std::mt19937 random(3);
     for (const auto family : all_families()) {
         for (const auto format : all_formats()) {
-            for (const uint32_t columns : {32U, 96U, 160U}) {
+            for (const uint32_t columns : {32U, 96U, 160U, 512U}) {
                 DeviceCase device(family);
-                const uint32_t width = width_near(format, columns);
+                const uint32_t width = columns == 512 ? columns : width_near(format, columns);
                 const WeightSource source = random_weight(random, format, 21, width);
                 const kernels::Layout layout{
-                    format, kernels::preferred_arrangement(device.library().target(), format)};
+                    format, kernels::matrix_arrangement(device.library().target(), format, width)};
                 const kernels::Matrix table = upload_weight(device, source, layout);
                 const std::vector<uint32_t> slots{4, 20, 1000};
                 constexpr uint32_t slot = kernels::RowInfo::input_is_slot;

@@ -60,7 +60,7 @@ struct Stack {
 
 Stack make_stack(DeviceCase& device, std::mt19937& random, kernels::Format format, const ExpertShape& shape,
                  const std::set<uint32_t>& in_use) {
-    const kernels::Layout layout{format, kernels::preferred_arrangement(device.library().target(), format)};
+    const kernels::Layout layout{format, kernels::exact_arrangement(device.library().target(), format)};
     const kernels::PackedBytes packed = kernels::packed_bytes(layout, shape.height, shape.width);
     std::vector<std::byte> weights(shape.experts * packed.weights, std::byte{0xFF});
     std::vector<std::byte> scales(shape.experts * packed.scales, std::byte{0xFF});

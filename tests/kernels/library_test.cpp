@@ -10,7 +10,8 @@ using namespace etna::kernels;
 TEST_CASE("a variant is usable if the device has its features") {
     vk::DeviceProfile rich;
     rich.name = "rich";
-    rich.subgroup_arithmetic = rich.cooperative_matrix = rich.shader_float16 = rich.storage_16bit = true;
+    rich.subgroup_arithmetic = rich.cooperative_matrix = rich.shader_float16 = rich.storage_16bit =
+        rich.shader_int64 = true;
     vk::DeviceProfile poor;
     poor.name = "poor";
     for (uint32_t index = 0; index < shaders::variant_count; ++index) {

@@ -32,9 +32,26 @@ std::string describe(const Case& one) {
            (one.bias ? " bias" : "") + " inputs x " + std::to_string(one.input_scale);
 }
 
-bool rounds_to_half(kernels::Library& library, const Case& one, kernels::Layout layout) {
-    const auto plan = kernels::linear_plan(library.target(), layout, one.rows, one.path, one.count);
-    return plan && plan->kernel == kernels::LinearKernel::matrix;
+kernels::LinearKernel kernel_of(kernels::Library& library, const Case& one, kernels::Layout layout) {
+    return kernels::linear_plan(library.target(), layout, one.rows, one.columns, one.path, one.count)
+        .value()
+        .kernel;
+}
+
+/// The arrangement in which the device loads a matrix of this case.
+kernels::Layout layout_of(DeviceCase& device, kernels::Format format, uint32_t columns) {
+    return {format, kernels::matrix_arrangement(device.library().target(), format, columns)};
+}
+
+/// Adds halves to rows on the device if a matrix in this layout reads them.
+void add_halves(DeviceCase& device, kernels::Layout layout, kernels::Activations& rows) {
+    if (layout.arrangement != kernels::Arrangement::tiles)
+        return;
+    const auto count = static_cast<uint32_t>(rows.range.bytes / 4 / rows.stride);
+    rows.halves = device.upload(std::vector<std::byte>(count * kernels::halves_bytes(rows.columns)));
+    device.run([&](kernels::Library& library, vk::Recorder& recorder) {
+        halve(library, recorder, {.rows = rows, .count = count});
+    });
 }
 
 /// |device - exact| of a sum of n products in float, in any order: (n + 4) x 2^-24 x sum of |products| and
@@ -46,20 +63,29 @@ double bound(const reference::Matrix& weight, std::size_t row, std::span<const d
     return (static_cast<double>(weight.columns) + 4) * 0x1p-24 * (magnitudes + added);
 }
 
+/// The same for inputs rounded to f16: 2^-11 of each product at random, so 3e-4 of their norm, which random
+/// signs would give y; ten times as much never occurs.
+double tiles_bound(const reference::Matrix& weight, std::size_t row, std::span<const double> x) {
+    double squares = 0;
+    for (std::size_t k = 0; k < weight.columns; ++k)
+        squares += weight.row(row)[k] * x[k] * weight.row(row)[k] * x[k];
+    return 3e-3 * std::sqrt(squares) + 16 * bound(weight, row, x, 2);
+}
+
 void check(const Case& one, uint32_t seed) {
     std::mt19937 random(seed);
     DeviceCase device(one.family);
     const uint32_t all = one.first + one.count;
     const WeightSource source = random_weight(random, one.format, one.rows, one.columns);
-    const kernels::Layout layout{one.format,
-                                 kernels::preferred_arrangement(device.library().target(), one.format)};
+    const kernels::Layout layout = layout_of(device, one.format, one.columns);
     const kernels::Matrix weight = upload_weight(device, source, layout);
     std::vector<float> x = random_floats(random, std::size_t{all} * one.columns);
     for (float& value : x)
         value *= one.input_scale;
     const std::vector<float> before = random_floats(random, std::size_t{all} * one.rows);
     const std::vector<float> bias = random_floats(random, one.rows);
-    const auto input = device.upload_rows(x, all, one.columns);
+    kernels::Activations input = device.upload_rows(x, all, one.columns);
+    add_halves(device, layout, input);
     const auto output = device.upload_rows(before, all, one.rows);
     kernels::Linear operation{.weight = weight,
                               .input = input,
@@ -73,7 +99,8 @@ void check(const Case& one, uint32_t seed) {
     device.run(
         [&](kernels::Library& library, vk::Recorder& recorder) { linear(library, recorder, operation); });
 
-    const bool to_half = rounds_to_half(device.library(), one, layout);
+    const kernels::LinearKernel kernel = kernel_of(device.library(), one, layout);
+    const bool to_half = kernel == kernels::LinearKernel::matrix;
     const std::vector<float> y = device.download_rows(output);
     for (uint32_t c = 0; c < all; ++c) {
         const std::vector<double> column(x.begin() + std::size_t{c} * one.columns,
@@ -88,7 +115,9 @@ void check(const Case& one, uint32_t seed) {
                 expected =
                     exact[m] + (one.bias ? bias[m] : 0) + (one.store == kernels::Store::add ? before[at] : 0);
                 const bool adds = one.bias || one.store == kernels::Store::add;
-                tolerance = bound(source.values, m, column, adds ? 2 : 0);
+                tolerance = kernel == kernels::LinearKernel::tiles
+                                ? tiles_bound(source.values, m, column)
+                                : bound(source.values, m, column, adds ? 2 : 0);
             }
             if (!(std::abs(y[at] - expected) <= tolerance)) {
                 FAIL(describe(one) << ": y[" << c << "][" << m << "] = " << y[at] << ", expected " << expected
@@ -113,6 +142,29 @@ TEST_CASE("linear agrees with the twin over odd sizes, all formats, families and
                 }
             }
         }
+    }
+}
+
+TEST_CASE("linear over tiles agrees with the twin in all formats, for few and many rows and columns") {
+    const std::vector<std::array<uint32_t, 3>> sizes{{1, 256, 1},    {7, 512, 3},   {65, 768, 33},
+                                                     {130, 1280, 9}, {33, 2048, 2}, {2051, 256, 4}};
+    uint32_t seed = 500;
+    std::size_t kernel = 0;
+    for (const auto family : all_families()) {
+        for (const auto format : all_formats()) {
+            for (const auto path : {kernels::RowPath::decode, kernels::RowPath::prefill}) {
+                for (const auto [rows, columns, count] : in_turn(sizes, kernel++))
+                    check({family, format, path, rows, columns, count}, seed++);
+            }
+        }
+    }
+    for (const float scale : {0.0F, 1e-30F, 1e-6F, 3e5F, 1e20F}) {
+        Case one{kernels::PlanFamily::nvidia, kernels::Format::q4_k, kernels::RowPath::decode, 40, 512, 2};
+        one.input_scale = scale;
+        one.store = kernels::Store::add;
+        one.bias = true;
+        one.first = 1;
+        check(one, 82);
     }
 }
 
@@ -149,13 +201,13 @@ TEST_CASE("a row's result has the same bits whatever the other rows are") {
         for (const auto format : all_formats()) {
             for (const auto path : in_turn(paths, kernel++)) {
                 DeviceCase device(family);
-                const uint32_t width = width_near(format, 320);
+                const uint32_t width = kernel % 2 == 0 ? width_near(format, 320) : 1280;
                 const WeightSource source = random_weight(random, format, 70, width);
-                const kernels::Layout layout{
-                    format, kernels::preferred_arrangement(device.library().target(), format)};
+                const kernels::Layout layout = layout_of(device, format, width);
                 const kernels::Matrix weight = upload_weight(device, source, layout);
                 const std::vector<float> x = random_floats(random, std::size_t{19} * width);
-                const auto input = device.upload_rows(x, 19, width);
+                kernels::Activations input = device.upload_rows(x, 19, width);
+                add_halves(device, layout, input);
                 std::vector<std::vector<float>> results;
                 for (const uint32_t count : {19U, 8U, 5U, 2U, 1U}) { // the last row alone and in a batch
                     const auto output = device.upload_rows(std::vector<float>(std::size_t{19} * 70), 19, 70);

@@ -8,9 +8,12 @@ TEST_CASE("packed weights read on the host equal the file's, to the bit, in ever
     std::mt19937 random(31);
     constexpr uint32_t rows = 21; // of a third group of eight, five
     for (const auto format : all_formats()) {
-        for (const auto arrangement : {kernels::Arrangement::rows, kernels::Arrangement::lanes}) {
+        for (const auto arrangement :
+             {kernels::Arrangement::rows, kernels::Arrangement::lanes, kernels::Arrangement::tiles}) {
             const kernels::Layout layout{format, arrangement};
-            const uint32_t columns = width_near(format, 2 * 256 + 32);
+            const uint32_t columns = arrangement == kernels::Arrangement::tiles
+                                         ? 2 * kernels::tile_columns
+                                         : width_near(format, 2 * 256 + 32);
             const WeightSource source = random_weight(random, format, rows, columns);
             const kernels::PackedBytes packed = kernels::packed_bytes(layout, rows, columns);
             std::vector<std::byte> weights(packed.weights, std::byte{0xEE});

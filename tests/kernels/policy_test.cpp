@@ -31,7 +31,7 @@ TEST_CASE("lavapipe kernels need subgroups of eight; other CPU devices get the p
     REQUIRE(natural_family(profile) == PlanFamily::lavapipe);
     profile.subgroup_size = profile.subgroup_size_min = 4;
     REQUIRE(natural_family(profile) == PlanFamily::nvidia);
-    REQUIRE(preferred_arrangement({PlanFamily::lavapipe, profile}, Format::f16) == Arrangement::rows);
+    REQUIRE(exact_arrangement({PlanFamily::lavapipe, profile}, Format::f16) == Arrangement::rows);
 }
 
 TEST_CASE("a device without subgroup arithmetic reduces in shared memory, under every family") {
@@ -46,13 +46,16 @@ TEST_CASE("a device without subgroup arithmetic reduces in shared memory, under 
 
 TEST_CASE("the linear plan has the same kernel and order of sums for any number of rows") {
     for (const auto family : {PlanFamily::nvidia, PlanFamily::amd, PlanFamily::intel, PlanFamily::lavapipe}) {
-        const PlanTarget plan_target = target(family, 8);
-        const Layout layout{Format::q8_0, preferred_arrangement(plan_target, Format::q8_0)};
+        PlanTarget plan_target = target(family, 8);
+        plan_target.profile.shader_float16 = plan_target.profile.shader_int64 = true;
+        const Layout layout{Format::q8_0, matrix_arrangement(plan_target, Format::q8_0, 512)};
+        CHECK((layout.arrangement == Arrangement::tiles) == (family != PlanFamily::lavapipe));
         for (const auto path : {RowPath::prefill, RowPath::decode}) {
-            const LinearPlan one = linear_plan(plan_target, layout, 4096, path, 1).value();
+            const LinearPlan one = linear_plan(plan_target, layout, 4096, 512, path, 1).value();
             for (const uint32_t count : {2U, 3U, 8U, 9U, 500U}) {
-                const LinearPlan many = linear_plan(plan_target, layout, 4096, path, count).value();
+                const LinearPlan many = linear_plan(plan_target, layout, 4096, 512, path, count).value();
                 REQUIRE(many.kernel == one.kernel);
+                REQUIRE((many.workgroup == one.workgroup && many.parts == one.parts));
                 REQUIRE(many.reduce == one.reduce);
             }
         }
@@ -60,8 +63,8 @@ TEST_CASE("the linear plan has the same kernel and order of sums for any number 
 }
 
 TEST_CASE("weights in lanes arrangement are refused if no kernel can read them") {
-    const auto plan =
-        linear_plan(target(PlanFamily::nvidia, 4), {Format::f16, Arrangement::lanes}, 64, RowPath::decode, 1);
+    const auto plan = linear_plan(target(PlanFamily::nvidia, 4), {Format::f16, Arrangement::lanes}, 64, 64,
+                                  RowPath::decode, 1);
     REQUIRE(plan.error().kind == ErrorKind::unsupported);
 }
 
@@ -79,15 +82,15 @@ TEST_CASE("an untrusted kernel is replaced by the next, for any number of rows")
     constexpr auto q4_0 = shaders::Format::q4_0;
     constexpr Layout rows{Format::q4_0, Arrangement::rows};
     const auto plans = [&](const PlanTarget& plan_target, RowPath path) {
-        const LinearPlan one = linear_plan(plan_target, rows, 4096, path, 1).value();
+        const LinearPlan one = linear_plan(plan_target, rows, 4096, 4096, path, 1).value();
         for (const uint32_t count : {2U, 9U, 500U}) {
-            const LinearPlan many = linear_plan(plan_target, rows, 4096, path, count).value();
+            const LinearPlan many = linear_plan(plan_target, rows, 4096, 4096, path, count).value();
             REQUIRE((many.kernel == one.kernel && many.reduce == one.reduce));
         }
-        return linear_variant(one, Format::q4_0);
+        return linear_variant(one, rows);
     };
     PlanTarget gpu = target(PlanFamily::nvidia, 32);
-    gpu.untrusted.add(shaders::linear_tile(q4_0));
+    gpu.untrusted.add(shaders::linear_prompt(q4_0, shaders::Arrangement::rows));
     CHECK(plans(gpu, RowPath::prefill) == shaders::linear_rows(q4_0, shaders::Reduce::subgroup));
     gpu.untrusted.add(shaders::linear_rows(q4_0, shaders::Reduce::subgroup));
     CHECK(plans(gpu, RowPath::prefill) == shaders::linear_rows(q4_0, shaders::Reduce::shared));
@@ -96,11 +99,11 @@ TEST_CASE("an untrusted kernel is replaced by the next, for any number of rows")
     PlanTarget without_rows = target(PlanFamily::amd, 64);
     without_rows.untrusted.add(shaders::linear_rows(q4_0, shaders::Reduce::subgroup));
     without_rows.untrusted.add(shaders::linear_rows(q4_0, shaders::Reduce::shared));
-    CHECK(plans(without_rows, RowPath::decode) == shaders::linear_tile(q4_0));
+    CHECK(plans(without_rows, RowPath::decode) == shaders::linear_prompt(q4_0, shaders::Arrangement::rows));
 
     // Only this format and this shader.
-    CHECK(linear_plan(gpu, {Format::q4_1, Arrangement::rows}, 64, RowPath::prefill, 1).value().kernel ==
-          LinearKernel::tile);
+    CHECK(linear_plan(gpu, {Format::q4_1, Arrangement::rows}, 64, 64, RowPath::prefill, 1).value().kernel ==
+          LinearKernel::prompt);
     CHECK(reduce_plan(gpu, shaders::rms_norm(shaders::Reduce::subgroup)).reduce == shaders::Reduce::subgroup);
     gpu.untrusted.add(shaders::rms_norm(shaders::Reduce::subgroup));
     const ReducePlan shared = reduce_plan(gpu, shaders::rms_norm(shaders::Reduce::subgroup));
@@ -112,12 +115,30 @@ TEST_CASE("a format does not use the lanes arrangement if any of its lanes kerne
     for (const auto wrong : {shaders::linear_lanes(q6_k), shaders::expert_lanes(q6_k),
                              shaders::embed(q6_k, shaders::Arrangement::lanes)}) {
         PlanTarget cpu = target(PlanFamily::lavapipe, 8);
-        CHECK(preferred_arrangement(cpu, Format::q6_k) == Arrangement::lanes);
+        CHECK(matrix_arrangement(cpu, Format::q6_k, 256) == Arrangement::lanes);
         cpu.untrusted.add(wrong);
-        CHECK(preferred_arrangement(cpu, Format::q6_k) == Arrangement::rows);
-        CHECK(preferred_arrangement(cpu, Format::q5_k) == Arrangement::lanes);
+        CHECK(matrix_arrangement(cpu, Format::q6_k, 256) == Arrangement::rows);
+        CHECK(matrix_arrangement(cpu, Format::q5_k, 256) == Arrangement::lanes);
         for (const KernelUse& use : kernel_uses(cpu, KernelScope::everything()))
             CHECK(use.variant != wrong);
+    }
+}
+
+TEST_CASE("matrices are in tiles where all of their kernels run, are right, and the width fits") {
+    using shaders::Format::q6_k;
+    PlanTarget gpu = target(PlanFamily::amd, 64);
+    CHECK(matrix_arrangement(gpu, Format::q6_k, 256) == Arrangement::rows);
+    gpu.profile.shader_float16 = gpu.profile.shader_int64 = true;
+    CHECK(matrix_arrangement(gpu, Format::q6_k, 512) == Arrangement::tiles);
+    CHECK(matrix_arrangement(gpu, Format::f32, 512) == Arrangement::rows);
+    CHECK(matrix_arrangement(gpu, Format::q8_0, 576) == Arrangement::rows);
+    CHECK(exact_arrangement(gpu, Format::q6_k) == Arrangement::rows);
+    for (const auto wrong :
+         {shaders::linear_tiles(q6_k), shaders::linear_prompt(q6_k, shaders::Arrangement::tiles),
+          shaders::embed(q6_k, shaders::Arrangement::tiles), shaders::halve()}) {
+        PlanTarget faulty = gpu;
+        faulty.untrusted.add(wrong);
+        CHECK(matrix_arrangement(faulty, Format::q6_k, 512) == Arrangement::rows);
     }
 }
 
@@ -128,8 +149,8 @@ TEST_CASE("a device is refused only if no kernel can replace a wrong one that th
     PlanTarget gpu = target(PlanFamily::nvidia, 32);
     gpu.profile.name = "Example GPU";
     gpu.profile.driver = "example 1.2";
-    gpu.untrusted.add(shaders::rms_norm(shaders::Reduce::subgroup)); // replaced
-    gpu.untrusted.add(shaders::linear_tile(shaders::Format::q8_0));  // replaced
+    gpu.untrusted.add(shaders::rms_norm(shaders::Reduce::subgroup));                              // replaced
+    gpu.untrusted.add(shaders::linear_prompt(shaders::Format::q8_0, shaders::Arrangement::rows)); // replaced
     gpu.untrusted.add(shaders::embed(shaders::Format::q8_0, shaders::Arrangement::rows));
     gpu.untrusted.add(shaders::expert_sum()); // not asked for
     CHECK(require_trusted(gpu, scope).has_value());
@@ -166,7 +187,7 @@ TEST_CASE("the list of chosen kernels names the selections of the plans, for eve
         return found;
     };
     const PlanTarget gpu = target(PlanFamily::nvidia, 32);
-    CHECK(variant_of(gpu, "linear q4_k, prompt") == "linear_tile_q4_k");
+    CHECK(variant_of(gpu, "linear q4_k, prompt") == "linear_prompt_q4_k_rows");
     CHECK(variant_of(gpu, "linear q4_k, generation") == "linear_rows_q4_k_subgroup");
     CHECK(variant_of(gpu, "embed f16") == "embed_f16_rows");
     CHECK(variant_of(target(PlanFamily::amd, 64, false), "rms_norm") == "rms_norm_shared");

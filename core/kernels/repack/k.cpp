@@ -36,6 +36,17 @@ void put_six_bit_pairs(const std::byte* bytes, uint32_t* words) {
     }
 }
 
+/// d, dmin, and the pairs, of a block of Q4_K or Q5_K; a tile's record is as in the file.
+void put_pair_scales(const std::byte* bytes, uint32_t block, RowWords& row) {
+    if (row.is_tiled) {
+        std::memcpy(row.scales + std::size_t{4} * block, bytes, 16);
+        return;
+    }
+    uint32_t* scales = row.scales + scale_words * block;
+    scales[0] = word_at(bytes);
+    put_six_bit_pairs(bytes + 4, scales + 1);
+}
+
 } // namespace
 
 // 84 bytes: a byte for 16 elements with scale and minimum, two bits of each element, d, dmin.
@@ -45,7 +56,7 @@ void repack_q2_k(const std::byte* bytes, uint32_t block, RowWords& row) {
     std::memcpy(scales + 1, bytes, 16);
     for (uint32_t i = 0; i < blocks_of_32; ++i) {
         const Codes codes = bits_of_bytes(bytes + 16 + std::size_t{32} * (i / 4), 2 * (i % 4), 0x03030303);
-        put_plane(codes, 0, 2, row.low + std::size_t{2} * (blocks_of_32 * block + i));
+        row.put(codes, 0, 2, row.low + std::size_t{2} * (blocks_of_32 * block + i));
     }
 }
 
@@ -61,32 +72,28 @@ void repack_q3_k(const std::byte* bytes, uint32_t block, RowWords& row) {
     for (uint32_t i = 0; i < blocks_of_32; ++i) {
         Codes codes = bits_of_bytes(bytes + 32 + std::size_t{32} * (i / 4), 2 * (i % 4), 0x03030303);
         add_bits(codes, bits_of_bytes(bytes, i, 0x01010101), 2);
-        put_plane(codes, 0, 2, row.low + std::size_t{2} * (blocks_of_32 * block + i));
-        put_plane(codes, 2, 1, row.high + std::size_t{blocks_of_32} * block + i);
+        row.put(codes, 0, 2, row.low + std::size_t{2} * (blocks_of_32 * block + i));
+        row.put(codes, 2, 1, row.high + std::size_t{blocks_of_32} * block + i);
     }
 }
 
 // 144 bytes: d, dmin, scales and minima of 32 elements, nibbles: 32 bytes for two sub-blocks.
 void repack_q4_k(const std::byte* bytes, uint32_t block, RowWords& row) {
-    uint32_t* scales = row.scales + scale_words * block;
-    scales[0] = word_at(bytes);
-    put_six_bit_pairs(bytes + 4, scales + 1);
+    put_pair_scales(bytes, block, row);
     for (uint32_t i = 0; i < blocks_of_32; ++i) {
         const Codes codes = bits_of_bytes(bytes + 16 + std::size_t{32} * (i / 2), 4 * (i % 2), 0x0F0F0F0F);
-        put_plane(codes, 0, 4, row.low + std::size_t{4} * (blocks_of_32 * block + i));
+        row.put(codes, 0, 4, row.low + std::size_t{4} * (blocks_of_32 * block + i));
     }
 }
 
 // 176 bytes: as Q4_K, with the fifth bits of all elements before the nibbles.
 void repack_q5_k(const std::byte* bytes, uint32_t block, RowWords& row) {
-    uint32_t* scales = row.scales + scale_words * block;
-    scales[0] = word_at(bytes);
-    put_six_bit_pairs(bytes + 4, scales + 1);
+    put_pair_scales(bytes, block, row);
     for (uint32_t i = 0; i < blocks_of_32; ++i) {
         const Codes codes = bits_of_bytes(bytes + 48 + std::size_t{32} * (i / 2), 4 * (i % 2), 0x0F0F0F0F);
-        put_plane(codes, 0, 4, row.low + std::size_t{4} * (blocks_of_32 * block + i));
-        put_plane(bits_of_bytes(bytes + 16, i, 0x01010101), 0, 1,
-                  row.high + std::size_t{blocks_of_32} * block + i);
+        row.put(codes, 0, 4, row.low + std::size_t{4} * (blocks_of_32 * block + i));
+        row.put(bits_of_bytes(bytes + 16, i, 0x01010101), 0, 1,
+                row.high + std::size_t{blocks_of_32} * block + i);
     }
 }
 
@@ -100,8 +107,8 @@ void repack_q6_k(const std::byte* bytes, uint32_t block, RowWords& row) {
         const std::byte* nibbles = bytes + std::size_t{64} * (i / 4) + std::size_t{32} * (i % 2);
         const Codes low = bits_of_bytes(nibbles, 4 * (i % 4 / 2), 0x0F0F0F0F);
         const Codes high = bits_of_bytes(bytes + 128 + std::size_t{32} * (i / 4), 2 * (i % 4), 0x03030303);
-        put_plane(low, 0, 4, row.low + std::size_t{4} * (blocks_of_32 * block + i));
-        put_plane(high, 0, 2, row.high + std::size_t{2} * (blocks_of_32 * block + i));
+        row.put(low, 0, 4, row.low + std::size_t{4} * (blocks_of_32 * block + i));
+        row.put(high, 0, 2, row.high + std::size_t{2} * (blocks_of_32 * block + i));
     }
 }
 

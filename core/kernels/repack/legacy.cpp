@@ -19,19 +19,21 @@ void add_fifth_bits(const std::byte* bytes, Codes& codes) {
 // 34 bytes: d, 32 signed bytes.
 void repack_q8_0(const std::byte* bytes, uint32_t block, RowWords& row) {
     put_half(row.scales, block, half_at(bytes));
-    std::memcpy(row.low + std::size_t{8} * block, bytes + 2, 32);
+    Codes codes;
+    std::memcpy(codes.data(), bytes + 2, sizeof codes);
+    row.put(codes, 0, 8, row.low + std::size_t{8} * block);
 }
 
 // 18 bytes: d, nibbles.
 void repack_q4_0(const std::byte* bytes, uint32_t block, RowWords& row) {
     put_half(row.scales, block, half_at(bytes));
-    put_plane(split_nibbles(bytes + 2), 0, 4, row.low + std::size_t{4} * block);
+    row.put(split_nibbles(bytes + 2), 0, 4, row.low + std::size_t{4} * block);
 }
 
 // 20 bytes: d, m, nibbles.
 void repack_q4_1(const std::byte* bytes, uint32_t block, RowWords& row) {
     row.scales[block] = word_at(bytes);
-    put_plane(split_nibbles(bytes + 4), 0, 4, row.low + std::size_t{4} * block);
+    row.put(split_nibbles(bytes + 4), 0, 4, row.low + std::size_t{4} * block);
 }
 
 // 22 bytes: d, fifth bits, nibbles.
@@ -39,8 +41,8 @@ void repack_q5_0(const std::byte* bytes, uint32_t block, RowWords& row) {
     put_half(row.scales, block, half_at(bytes));
     Codes codes = split_nibbles(bytes + 6);
     add_fifth_bits(bytes + 2, codes);
-    put_plane(codes, 0, 4, row.low + std::size_t{4} * block);
-    put_plane(codes, 4, 1, row.high + block);
+    row.put(codes, 0, 4, row.low + std::size_t{4} * block);
+    row.put(codes, 4, 1, row.high + block);
 }
 
 // 24 bytes: d, m, fifth bits, nibbles.
@@ -48,8 +50,8 @@ void repack_q5_1(const std::byte* bytes, uint32_t block, RowWords& row) {
     row.scales[block] = word_at(bytes);
     Codes codes = split_nibbles(bytes + 8);
     add_fifth_bits(bytes + 4, codes);
-    put_plane(codes, 0, 4, row.low + std::size_t{4} * block);
-    put_plane(codes, 4, 1, row.high + block);
+    row.put(codes, 0, 4, row.low + std::size_t{4} * block);
+    row.put(codes, 4, 1, row.high + block);
 }
 
 } // namespace etna::kernels

@@ -18,7 +18,7 @@ uint16_t half_of_scale(uint32_t exponent) {
 // 18 bytes: binary16 d, nibbles.
 void repack_iq4_nl(const std::byte* bytes, uint32_t block, RowWords& row) {
     put_half(row.scales, block, half_at(bytes));
-    put_plane(split_nibbles(bytes + 2), 0, 4, row.low + std::size_t{4} * block);
+    row.put(split_nibbles(bytes + 2), 0, 4, row.low + std::size_t{4} * block);
 }
 
 // 136 bytes for 256 elements: binary16 d; a word of 16 bits with the upper two bits of the eight scales, four
@@ -31,15 +31,15 @@ void repack_iq4_xs(const std::byte* bytes, uint32_t block, RowWords& row) {
     for (uint32_t i = 0; i < 8; ++i) {
         const uint32_t scale = (lower >> (4 * i) & 0xF) | (upper >> (2 * i) & 3) << 4;
         put_byte(scales + 1, i, scale - 32);
-        put_plane(split_nibbles(bytes + 8 + std::size_t{16} * i), 0, 4,
-                  row.low + std::size_t{4} * (8 * block + i));
+        row.put(split_nibbles(bytes + 8 + std::size_t{16} * i), 0, 4,
+                row.low + std::size_t{4} * (8 * block + i));
     }
 }
 
 // 17 bytes: the exponent of the scale (E8M0, bias 127), nibbles.
 void repack_mxfp4(const std::byte* bytes, uint32_t block, RowWords& row) {
     put_half(row.scales, block, half_of_scale(byte_at(bytes)));
-    put_plane(split_nibbles(bytes + 1), 0, 4, row.low + std::size_t{4} * block);
+    row.put(split_nibbles(bytes + 1), 0, 4, row.low + std::size_t{4} * block);
 }
 
 } // namespace etna::kernels

@@ -14,11 +14,24 @@ namespace etna::kernels {
 /// Codes of 32 consecutive elements: four per word, one per byte, the first in the lowest.
 using Codes = std::array<uint32_t, 8>;
 
+/// Order of eight neighbouring codes e0 to e7 among the bytes of two words.
+enum class CodeOrder : uint8_t {
+    neighbours, ///< (e0 e1 e2 e3) (e4 e5 e6 e7)
+    /// (e0 e4 e1 e5) (e2 e6 e3 e7): one mask gives two neighbours in the halves of a word
+    halves,
+    nibbles, ///< (e0 e2 e4 e6) (e1 e3 e5 e7): a byte of the nibble plane has two neighbours
+};
+
 /// Device words of one row, all zero at first.
 struct RowWords {
     uint32_t* low;    ///< plane of the codes' low bits
     uint32_t* high;   ///< plane of the bits above them
-    uint32_t* scales; ///< as shaders/include/scales.glsl reads them
+    uint32_t* scales; ///< as shaders/include/scales.glsl reads them; in tiles, head and record of each tile
+    bool is_tiled = false;
+    CodeOrder order = CodeOrder::neighbours;
+
+    /// Writes the codes' bits [shift, shift + bits) into `bits` words of a plane (plane_codes.glsl).
+    void put(const Codes& codes, uint32_t shift, uint32_t bits, uint32_t* words) const;
 };
 
 /// Writes one block of the file, `bytes`, into a row; `block` counts the row's blocks.
@@ -33,9 +46,21 @@ struct FormatShape {
     uint32_t high_bits;     ///< the same for the plane of high bits
     uint32_t scale_columns; ///< columns that `scale_words` serve, 0: no scales
     uint32_t scale_words;
+    uint32_t record_words; ///< scales of a row of a tile, without the head: 2, 4 or 8
+    uint32_t head_bytes;   ///< d, or d and m, of a row of a tile; 0: part of the record, or none
+    CodeOrder tile_order;
     RepackBlock* repack; ///< null for formats that are stored unchanged
 };
 const FormatShape& shape_of(Format format);
+
+/// Byte offsets of the sections of a tile of eight rows; the first section has the records.
+struct TileShape {
+    uint32_t head = 0;  ///< [8 rows][head_bytes]
+    uint32_t low = 0;   ///< plane of low bits, [quad][8 rows][16 bytes]
+    uint32_t high = 0;  ///< plane of high bits, the same
+    uint32_t bytes = 0; ///< of the tile
+};
+TileShape tile_shape(Format format);
 
 /// Words of one row; planes are padded to a multiple of four words.
 struct RowSizes {
@@ -45,13 +70,28 @@ struct RowSizes {
 };
 RowSizes row_sizes(Format format, uint32_t columns);
 
-/// Writes the 32 codes' bits [shift, shift + bits) into `bits` words of a plane (as defined in
-/// plane_codes.glsl).
-inline void put_plane(const Codes& codes, uint32_t shift, uint32_t bits, uint32_t* words) {
+/// The codes of 32 elements in an order, still four per word.
+inline Codes in_order(const Codes& codes, CodeOrder order) {
+    if (order == CodeOrder::neighbours)
+        return codes;
+    Codes ordered{};
+    for (uint32_t i = 0; i < codes.size(); i += 2) {
+        for (uint32_t e = 0; e < 8; ++e) {
+            const uint32_t code = codes[i + e / 4] >> (8 * (e % 4)) & 0xFF;
+            const uint32_t word = order == CodeOrder::halves ? e / 2 % 2 : e % 2;
+            const uint32_t byte = order == CodeOrder::halves ? e % 2 * 2 + e / 4 : e / 2;
+            ordered[i + word] |= code << (8 * byte);
+        }
+    }
+    return ordered;
+}
+
+inline void RowWords::put(const Codes& codes, uint32_t shift, uint32_t bits, uint32_t* words) const {
+    const Codes ordered = in_order(codes, order);
     const uint32_t mask = ((1U << bits) - 1) * 0x01010101U;
     const uint32_t groups = 8 / bits; // of four codes, in a word
-    for (uint32_t group = 0; group < codes.size(); ++group)
-        words[group / groups] |= (codes[group] >> shift & mask) << (bits * (group % groups));
+    for (uint32_t group = 0; group < ordered.size(); ++group)
+        words[group / groups] |= (ordered[group] >> shift & mask) << (bits * (group % groups));
 }
 
 /// Little-endian numbers of the file, at any alignment.

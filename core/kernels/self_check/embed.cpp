@@ -11,8 +11,8 @@ void pose_embed(Trial& trial, const KernelUse& use) {
     constexpr uint32_t vocabulary = 21;
     constexpr uint32_t slot = RowInfo::input_is_slot;
     Noise noise(1);
-    const Layout layout{use.format, preferred_arrangement(trial.library().target(), use.format)};
-    const uint32_t columns = odd_columns(use.format, 288);
+    const Layout layout = use.layout;
+    const uint32_t columns = fitting_columns(layout, 288);
     const NoiseMatrices table =
         put_weights(trial, noise, {.layout = layout, .rows = vocabulary, .columns = columns});
     const std::vector<RowInfo> infos{{.input = 20},

@@ -36,8 +36,8 @@ void pose(Trial& trial, const KernelUse& use, uint32_t rows, ExpertInput reads) 
     constexpr uint32_t height = 45;
     Noise noise(8);
     const uint32_t pairs = rows * mixture_used;
-    const uint32_t columns = odd_columns(use.format, 96);
-    const Layout layout{use.format, preferred_arrangement(trial.library().target(), use.format)};
+    const uint32_t columns = odd_columns(use.layout.format, 96);
+    const Layout layout = use.layout;
     const NoiseMatrices stack = put_weights(
         trial, noise, {.layout = layout, .rows = height, .columns = columns, .count = mixture_experts});
     std::vector<uint32_t> chosen(pairs);

@@ -1,6 +1,7 @@
 #include "core/kernels/linear.hpp"
 
 #include "core/kernels/policy.hpp"
+#include "core/kernels/self_check/halves.hpp"
 #include "core/kernels/self_check/problems.hpp"
 #include "core/kernels/self_check/weights.hpp"
 
@@ -33,10 +34,24 @@ double half_error(const NoiseMatrices& weight, uint64_t row, std::span<const flo
     return error;
 }
 
+/// Error that rounding inputs to f16 adds to a product, 2^-11 of each term or what is too small for f16, and
+/// the rounding of sums in which codes are larger than they are (tile_codes.glsl).
+double tiles_error(const NoiseMatrices& weight, uint64_t row, std::span<const float> x) {
+    const Bounded exact = product(weight, row, x);
+    double largest = 0;
+    for (const float one : x)
+        largest = std::max(largest, std::abs(double{one}));
+    double sizes = 0;
+    for (std::size_t k = 0; k < x.size(); ++k)
+        sizes += weight.sizes[row * x.size() + k];
+    const double magnitudes = exact.tolerance / rounding / (static_cast<double>(x.size()) + 4);
+    return 0x1p-11 * magnitudes + 0x1p-14 * largest * sizes;
+}
+
 /// y = W x, or y += W x + b.
 void pose(Trial& trial, const KernelUse& use, const LinearShape& shape) {
     Noise noise(2);
-    const Layout layout{use.format, preferred_arrangement(trial.library().target(), use.format)};
+    const Layout layout = use.layout;
     const NoiseMatrices weight =
         put_weights(trial, noise, {.layout = layout, .rows = shape.rows, .columns = shape.columns});
     const std::vector<float> x = noise.numbers(uint64_t{shape.count} * shape.columns);
@@ -45,8 +60,11 @@ void pose(Trial& trial, const KernelUse& use, const LinearShape& shape) {
     const bool adds = shape.store == Store::add;
     const Activations output =
         adds ? trial.put_rows(before, shape.count, shape.rows) : trial.put_unset(shape.count, shape.rows);
+    Activations input = trial.put_rows(x, shape.count, shape.columns);
+    if (layout.arrangement == Arrangement::tiles)
+        input.halves = trial.put(halves_of(x));
     Linear operation{.weight = weight.device,
-                     .input = trial.put_rows(x, shape.count, shape.columns),
+                     .input = input,
                      .output = output,
                      .count = shape.count,
                      .path = use.path,
@@ -56,7 +74,10 @@ void pose(Trial& trial, const KernelUse& use, const LinearShape& shape) {
         operation.bias = trial.put(bias);
     linear(trial.library(), trial.recorder(), operation);
 
-    const bool to_half = use.variant == shaders::linear_matrix(static_cast<shaders::Format>(use.format));
+    const auto format = static_cast<shaders::Format>(layout.format);
+    const bool to_half =
+        use.variant == shaders::linear_matrix(format, static_cast<shaders::Arrangement>(layout.arrangement));
+    const bool from_tiles = use.variant == shaders::linear_tiles(format);
     std::vector<Bounded> expected;
     expected.reserve(before.size());
     for (uint32_t c = 0; c < shape.count; ++c) {
@@ -66,6 +87,8 @@ void pose(Trial& trial, const KernelUse& use, const LinearShape& shape) {
             Bounded y = product(weight, m, column);
             if (to_half)
                 y.tolerance += half_error(weight, m, column);
+            if (from_tiles)
+                y.tolerance += tiles_error(weight, m, column);
             if (adds) {
                 const double more = double{bias[m]} + before[expected.size()];
                 y = {y.value + more, y.tolerance + 2 * rounding * (std::abs(y.value) + std::abs(more) + 2)};
@@ -82,15 +105,16 @@ void pose_linear(Trial& trial, const KernelUse& use) {
     constexpr uint32_t few_rows = 67;
     constexpr uint32_t many_rows = 2051;
     const PlanTarget& target = trial.library().target();
-    const Layout layout{use.format, preferred_arrangement(target, use.format)};
+    const Layout layout = use.layout;
     // A tile of columns and some; elsewhere as many as one workgroup takes, and some.
     const uint32_t several = use.path == RowPath::prefill ? 35 : 11;
-    pose(trial, use, {few_rows, odd_columns(use.format, 288), 1, Store::add});
+    pose(trial, use, {few_rows, fitting_columns(layout, 288), 1, Store::add});
     // If larger matrices use another pipeline, check that one.
-    const auto few = linear_plan(target, layout, few_rows, use.path, several, use.factors);
-    const auto many = linear_plan(target, layout, many_rows, use.path, several, use.factors);
+    const uint32_t columns = fitting_columns(layout, 96);
+    const auto few = linear_plan(target, layout, few_rows, columns, use.path, several, use.factors);
+    const auto many = linear_plan(target, layout, many_rows, columns, use.path, several, use.factors);
     const bool differ = few && many && *few != *many;
-    pose(trial, use, {differ ? many_rows : few_rows, odd_columns(use.format, 96), several, Store::replace});
+    pose(trial, use, {differ ? many_rows : few_rows, columns, several, Store::replace});
 }
 
 } // namespace etna::kernels

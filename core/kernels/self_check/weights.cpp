@@ -113,13 +113,19 @@ NoiseMatrices put_weights(Trial& trial, Noise& noise, const NoiseShape& shape) {
         }
     }
     made.device.weights = trial.put(weights);
-    made.device.scales = trial.put(scales);
+    if (!scales.empty())
+        made.device.scales = trial.put(scales);
     return made;
 }
 
 uint32_t odd_columns(Format format, uint32_t columns) {
     const uint32_t block = block_columns(format);
     return block == 1 ? columns | 1 : static_cast<uint32_t>(round_up(columns, block));
+}
+
+uint32_t fitting_columns(Layout layout, uint32_t columns) {
+    return layout.arrangement == Arrangement::tiles ? static_cast<uint32_t>(round_up(columns, tile_columns))
+                                                    : odd_columns(layout.format, columns);
 }
 
 Bounded product(const NoiseMatrices& matrices, uint64_t row, std::span<const float> x) {

@@ -30,6 +30,9 @@ NoiseMatrices put_weights(Trial& trial, Noise& noise, const NoiseShape& shape);
 /// The next larger number of columns that the format supports, odd if possible.
 uint32_t odd_columns(Format format, uint32_t columns);
 
+/// The same for a layout: whole tiles if it is in tiles.
+uint32_t fitting_columns(Layout layout, uint32_t columns);
+
 /// A row of a matrix times x, both [x.size()], with the bound of its rounding in any order of sums: Higham,
 /// "Accuracy and Stability of Numerical Algorithms", 3.1.
 Bounded product(const NoiseMatrices& matrices, uint64_t row, std::span<const float> x);

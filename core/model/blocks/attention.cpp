@@ -189,6 +189,9 @@ void record(const Recording& recording, const AttentionBlock& block, const kerne
     vk::Recorder& recorder = recording.recorder;
 
     record_norm(recording, {block.norm, block.epsilon, block.nan_probe});
+    record_halves(recording, activations.hidden,
+                  reads_halves(block.q) || reads_halves(block.k) || reads_halves(block.v) ||
+                      (block.gate && reads_halves(*block.gate)));
     record_linear(recording, block.q, activations.hidden, activations.q, kernels::Store::replace);
     record_linear(recording, block.k, activations.hidden, activations.k, kernels::Store::replace);
     record_linear(recording, block.v, activations.hidden, activations.v, kernels::Store::replace);

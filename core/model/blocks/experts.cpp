@@ -55,7 +55,7 @@ void declare_experts(TensorTable& table, const Config& config, uint32_t layer, E
     const ExpertConfig& experts = config.experts;
     const auto name = [&](std::string_view part) { return fmt::format("blk.{}.{}", layer, part); };
     table.vector(name(config.feed_forward_norm) + ".weight", config.width);
-    table.matrix(name("ffn_gate_inp.weight"), experts.count, config.width);
+    table.exact_matrix(name("ffn_gate_inp.weight"), experts.count, config.width);
     table.stack(name("ffn_gate_exps.weight"), experts.count, experts.feed_forward, config.width);
     table.stack(name("ffn_up_exps.weight"), experts.count, experts.feed_forward, config.width);
     table.stack(name("ffn_down_exps.weight"), experts.count, config.width, experts.feed_forward);

@@ -43,6 +43,7 @@ void record(const Recording& recording, const FeedForwardBlock& block) {
     const uint32_t rows = recording.step.rows;
 
     record_norm(recording, {block.norm, block.epsilon, block.nan_probe});
+    record_halves(recording, activations.hidden, reads_halves(block.gate) || reads_halves(block.up));
     record_linear(recording, block.gate, activations.hidden, activations.gate, kernels::Store::replace);
     record_linear(recording, block.up, activations.hidden, activations.up, kernels::Store::replace);
     recorder.barrier();

@@ -19,6 +19,19 @@ void record_linear(const Recording& recording, const LinearWeights& weights,
     }
 }
 
+void record_halves(const Recording& recording, const kernels::Activations& input, bool wanted) {
+    bool has_decode_rows = false;
+    for (const RowRange& range : recording.step.row_ranges) {
+        if (!wanted || range.path != kernels::RowPath::decode || range.count == 0)
+            continue;
+        kernels::halve(recording.library, recording.recorder,
+                       {.rows = input, .first = range.first, .count = range.count});
+        has_decode_rows = true;
+    }
+    if (has_decode_rows)
+        recording.recorder.barrier();
+}
+
 void record_norm(const Recording& recording, const InputNorm& norm) {
     const Activations& activations = recording.activations;
     kernels::rms_norm(
@@ -36,6 +49,7 @@ void record_norm(const Recording& recording, const InputNorm& norm) {
 void record_output(const Recording& recording, const LinearWeights& weights,
                    const kernels::Activations& input, const PostNorm& norm) {
     const Activations& activations = recording.activations;
+    record_halves(recording, input, reads_halves(weights));
     if (!norm.weight) {
         record_linear(recording, weights, input, activations.residual, kernels::Store::add);
         return;

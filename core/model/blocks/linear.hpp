@@ -18,6 +18,14 @@ void record_linear(const Recording& recording, const LinearWeights& weights,
                    const kernels::Activations& input, const kernels::Activations& output,
                    kernels::Store store);
 
+/// Whether decode rows of these weights read their input's halves.
+inline bool reads_halves(const LinearWeights& weights) {
+    return weights.weight.layout.arrangement == kernels::Arrangement::tiles;
+}
+
+/// Records the halves of the step's decode rows if `wanted`, and a barrier. The rows must be visible.
+void record_halves(const Recording& recording, const kernels::Activations& input, bool wanted);
+
 /// The norm at the beginning of a block.
 struct InputNorm {
     vk::Range weight;
@@ -34,8 +42,8 @@ struct PostNorm {
     float epsilon = 0;
 };
 
-/// Records residual += W input, or residual += rms_norm(W input), which passes through Activations::hidden:
-/// no barrier before the first step or after the last.
+/// Records residual += W input, or residual += rms_norm(W input), which passes through Activations::hidden.
+/// The input must be visible; no barrier after the last step.
 void record_output(const Recording& recording, const LinearWeights& weights,
                    const kernels::Activations& input, const PostNorm& norm);
 

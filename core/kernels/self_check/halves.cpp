@@ -1,0 +1,94 @@
+#include "core/kernels/self_check/halves.hpp"
+
+#include "core/base/half.hpp"
+#include "core/kernels/layout.hpp"
+#include "core/kernels/linear.hpp"
+#include "core/kernels/self_check/noise.hpp"
+#include "core/kernels/self_check/problems.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+namespace etna::kernels {
+namespace {
+
+constexpr uint32_t sums_word = 4; ///< of a block
+constexpr uint32_t nibble_sums_word = 20;
+constexpr uint32_t halves_word = 36;
+constexpr uint32_t block_words = halves_bytes(tile_columns) / 4;
+constexpr uint32_t summed = 16; ///< halves that share a sum
+
+/// The power of two at or below the largest magnitude, as the shader bounds it.
+float factor_of(std::span<const float> block) {
+    uint32_t largest = 0;
+    for (const float x : block)
+        largest = std::max(largest, std::bit_cast<uint32_t>(x) & 0x7FFFFFFFU);
+    return std::bit_cast<float>(std::clamp(largest & 0x7F800000U, 0x01000000U, 0x7E000000U));
+}
+
+void put_block(std::span<const float> block, uint32_t* words) {
+    const float factor = factor_of(block);
+    words[0] = std::bit_cast<uint32_t>(factor);
+    for (uint32_t first = 0; first < block.size(); first += summed) {
+        float sum = 0;
+        float nibble_sum = 0;
+        for (uint32_t i = first; i < first + summed; ++i) {
+            const uint16_t half = float_to_half(block[i] / factor);
+            words[halves_word + i / 2] |= uint32_t{half} << (i % 2 * 16);
+            sum += half_to_float(half);
+            nibble_sum += half_to_float(half) * (i % 4 < 2 ? 1024.0F : 64.0F);
+        }
+        words[sums_word + first / summed] = std::bit_cast<uint32_t>(sum);
+        words[nibble_sums_word + first / summed] = std::bit_cast<uint32_t>(nibble_sum);
+    }
+}
+
+} // namespace
+
+uint16_t float_to_half(float x) {
+    const uint32_t bits = std::bit_cast<uint32_t>(x);
+    const auto sign = static_cast<uint16_t>(bits >> 16 & 0x8000);
+    const uint32_t magnitude = bits & 0x7FFFFFFFU;
+    if (magnitude < 0x38800000U) // below 2^-14: multiples of 2^-24
+        return static_cast<uint16_t>(sign | static_cast<uint16_t>(std::nearbyint(std::abs(x) * 0x1p24F)));
+    return static_cast<uint16_t>(sign | (magnitude - 0x38000000U + 0x0FFF + (magnitude >> 13 & 1)) >> 13);
+}
+
+std::vector<uint32_t> halves_of(std::span<const float> rows) {
+    std::vector<uint32_t> words(rows.size() / tile_columns * block_words);
+    for (std::size_t block = 0; block < rows.size() / tile_columns; ++block)
+        put_block(rows.subspan(block * tile_columns, tile_columns), words.data() + block * block_words);
+    return words;
+}
+
+void pose_halve(Trial& trial, const KernelUse&) {
+    constexpr uint32_t rows = 3;
+    constexpr uint32_t columns = 2 * tile_columns;
+    Noise noise(11);
+    std::vector<float> x = noise.numbers(uint64_t{rows} * columns);
+    x[0] = 3e20F;                                              // others of its block vanish
+    std::fill_n(x.begin() + tile_columns, tile_columns, 0.0F); // a block without any magnitude
+    std::for_each(x.end() - 40, x.end(), [](float& one) { one *= 0x1p-18F; }); // some subnormal halves
+    Activations input = trial.put_rows(x, rows, columns);
+    input.halves = trial.put(std::vector<uint32_t>(halves_of(x).size(), 0xCDCDCDCD));
+    halve(trial.library(), trial.recorder(), {.rows = input, .count = rows});
+    trial.expect(input.halves, [expected = halves_of(x)](ByteView content) {
+        const auto* words = reinterpret_cast<const uint32_t*>(content.data());
+        for (std::size_t i = 0; i < expected.size(); ++i) {
+            const std::size_t word = i % block_words;
+            if (word == 0 || word >= halves_word) {
+                if (words[i] != expected[i])
+                    return false;
+            } else if (word >= sums_word) { // the order of additions is the kernel's
+                const float difference = std::bit_cast<float>(words[i]) - std::bit_cast<float>(expected[i]);
+                const double largest = word < nibble_sums_word ? 2 : 2048; // of a term
+                if (!(std::abs(difference) <= largest * summed * summed * rounding))
+                    return false;
+            }
+        }
+        return true;
+    });
+}
+
+} // namespace etna::kernels
