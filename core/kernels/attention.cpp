@@ -5,18 +5,18 @@
 #include "shaders/attention/arguments.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace etna::kernels {
 namespace {
 
 static_assert(sizeof(shaders::AttentionArguments) == 104);
+static_assert(sizeof(shaders::AttentionDecodeArguments) == 104);
 
 /// The prefill path does not split: every position lies in the first KV split.
 constexpr uint32_t unsplit_tokens = 0x80000000U;
-
-uint32_t kv_split_tokens(const PlanTarget& target, RowPath path) {
-    return path == RowPath::prefill ? unsplit_tokens : kv_split_tokens(target);
-}
+/// KV splits of a row in the decode kernel, if its keys begin at the start of one.
+constexpr uint32_t decode_kv_splits_max = 64;
 
 /// Largest number of KV splits of a row. Keys that do not begin at a split's start overlap at most one split
 /// more than they fill.
@@ -24,36 +24,71 @@ uint32_t kv_split_count(uint32_t split_tokens, const AttendMax& max) {
     return std::min(divide_up(max.end, split_tokens), divide_up(max.keys, split_tokens) + 1);
 }
 
-uint32_t kv_split_count(const PlanTarget& target, const Attention& operation) {
-    return kv_split_count(kv_split_tokens(target, operation.path), operation.attend_max);
+/// The kernel of an operation and its KV splits.
+struct SplitPlan {
+    AttentionPlan plan;
+    uint32_t split_tokens = 0; ///< of the general kernel
+    uint32_t kv_splits = 0;    ///< largest number of a row
+};
+
+SplitPlan split_plan(const PlanTarget& target, const AttentionShape& shape, RowPath path,
+                     const AttendMax& max) {
+    SplitPlan result{.plan = attention_plan(target, shape, path)};
+    if (result.plan.kernel == AttentionKernel::decode) {
+        // A row with more keys has longer splits, and no more of them.
+        const uint32_t keys = std::min(max.keys, decode_tile_tokens * decode_kv_splits_max);
+        result.kv_splits = kv_split_count(decode_tile_tokens, {.end = max.end, .keys = keys});
+        return result;
+    }
+    result.split_tokens = path == RowPath::prefill ? unsplit_tokens : kv_split_tokens(target);
+    result.kv_splits = kv_split_count(result.split_tokens, max);
+    return result;
 }
 
-uint64_t partial_bytes(uint32_t rows, uint32_t kv_splits, uint32_t q_heads, uint32_t head_dim) {
-    return uint64_t{rows} * kv_splits * q_heads * (round_up(head_dim, 8) + 2) * 4;
+SplitPlan split_plan(const PlanTarget& target, const Attention& operation) {
+    return split_plan(target, operation.shape(), operation.path, operation.attend_max);
 }
 
-bool fits(const PlanTarget& target, vk::Recorder& recorder, const Attention& operation) {
+/// Bytes of the partials of `rows` rows, as shaders/attention/arguments.h has them.
+uint64_t partial_bytes(const SplitPlan& splits, const AttentionShape& shape, uint32_t rows) {
+    if (splits.kv_splits <= 1)
+        return 0;
+    const uint64_t statistics = splits.plan.kernel == AttentionKernel::decode ? 4 : 2;
+    return uint64_t{rows} * splits.kv_splits * shape.q_heads * (round_up(shape.head_dim, 8) + statistics) * 4;
+}
+
+/// Bytes of the decode kernel's counters: one for each row and workgroup of a KV split.
+uint64_t counter_bytes(const SplitPlan& splits, const AttentionShape& shape, uint32_t rows) {
+    const bool counts = splits.plan.kernel == AttentionKernel::decode && splits.kv_splits > 1;
+    return counts ? uint64_t{rows} * (shape.q_heads / splits.plan.heads) * 4 : 0;
+}
+
+bool fits(vk::Recorder& recorder, const Attention& operation, const SplitPlan& splits) {
     const LayerCache& cache = operation.cache;
-    const uint32_t kv_splits = kv_split_count(target, operation);
-    return require(recorder, cache.kv_heads > 0 && operation.q_heads % cache.kv_heads == 0, "attention",
-                   "the number of query heads is not a multiple of that of kv heads") &&
-           require(recorder, cache.head_dim > 0 && cache.head_dim % 2 == 0 && cache.head_dim <= head_dim_max,
-                   "attention", "head size is odd or too large") &&
-           require(recorder,
+    const uint32_t rows = operation.rows.count;
+    return require(recorder,
                    operation.q.columns == operation.q_heads * cache.head_dim &&
                        operation.output.columns == operation.q.columns,
                    "attention", "q or output does not match the number of heads") &&
            require(recorder, cache_fits(cache), "attention", "cache is shorter than its shape") &&
-           require(recorder,
-                   kv_splits <= 1 ||
-                       operation.partials.bytes >=
-                           partial_bytes(operation.rows.count, kv_splits, operation.q_heads, cache.head_dim),
+           require(recorder, operation.partials.bytes >= partial_bytes(splits, operation.shape(), rows),
                    "attention", "the scratch buffer for partials is too small") &&
+           require(recorder, operation.counters.bytes >= counter_bytes(splits, operation.shape(), rows),
+                   "attention", "there are fewer counters than workgroups") &&
            require(recorder, !operation.sinks || operation.sinks->bytes >= uint64_t{operation.q_heads} * 4,
                    "attention", "sinks are fewer than query heads");
 }
 
-shaders::AttentionArguments arguments_of(const PlanTarget& target, const Attention& operation) {
+/// The conditions under which a plan can be made.
+bool has_plan(vk::Recorder& recorder, const Attention& operation) {
+    const LayerCache& cache = operation.cache;
+    return require(recorder, cache.kv_heads > 0 && operation.q_heads % cache.kv_heads == 0, "attention",
+                   "the number of query heads is not a multiple of that of kv heads") &&
+           require(recorder, cache.head_dim > 0 && cache.head_dim % 2 == 0 && cache.head_dim <= head_dim_max,
+                   "attention", "head size is odd or too large");
+}
+
+shaders::AttentionArguments arguments_of(const Attention& operation, const SplitPlan& splits) {
     const Rows& rows = operation.rows;
     return {
         .rows = rows.infos.address,
@@ -69,50 +104,110 @@ shaders::AttentionArguments arguments_of(const PlanTarget& target, const Attenti
         .q_heads = operation.q_heads,
         .kv_heads = operation.cache.kv_heads,
         .pages = operation.cache.pages,
-        .kv_split_tokens = kv_split_tokens(target, operation.path),
-        .kv_splits = kv_split_count(target, operation),
+        .kv_split_tokens = splits.split_tokens,
+        .kv_splits = splits.kv_splits,
         .scale = operation.scale,
         .softcap = operation.softcap,
     };
 }
 
+shaders::AttentionDecodeArguments decode_arguments_of(const Attention& operation, const SplitPlan& splits) {
+    const Rows& rows = operation.rows;
+    return {
+        .rows = rows.infos.address,
+        .q = operation.q.rows(rows.first, rows.count).address,
+        .y = operation.output.rows(rows.first, rows.count).address,
+        .keys = operation.cache.keys.address,
+        .values = operation.cache.values.address,
+        .tables = operation.tables.range.address,
+        .partials = operation.partials.address,
+        .counters = operation.counters.address,
+        .sinks = operation.sinks.value_or(operation.q.range).address, // never null: see sample.cpp
+        .q_stride = operation.q.stride / 4,
+        .y_stride = operation.output.stride / 4,
+        .q_heads = operation.q_heads,
+        .kv_heads = operation.cache.kv_heads,
+        .pages = operation.cache.pages,
+        .kv_splits = splits.kv_splits,
+        .scale = operation.scale,
+        .softcap = operation.softcap,
+    };
+}
+
+void record_general(Library& library, vk::Recorder& recorder, const Attention& operation,
+                    const SplitPlan& splits) {
+    const Rows& rows = operation.rows;
+    const LayerCache& cache = operation.cache;
+    launch(library, recorder,
+           {.variant = shaders::attention(),
+            .specialization = {splits.plan.workgroup, cache.head_dim, splits.plan.heads,
+                               static_cast<uint32_t>(cache.formats.keys),
+                               static_cast<uint32_t>(cache.formats.values), operation.sinks ? 1U : 0U},
+            .groups = {operation.q_heads / splits.plan.heads, rows.count, splits.kv_splits},
+            .reads = {rows.infos, operation.q.rows(rows.first, rows.count), cache.keys, cache.values,
+                      operation.tables.range, operation.sinks.value_or(vk::Range{})},
+            .writes = {operation.output.rows(rows.first, rows.count),
+                       splits.kv_splits > 1 ? operation.partials : vk::Range{}}},
+           arguments_of(operation, splits));
+}
+
+void record_decode(Library& library, vk::Recorder& recorder, const Attention& operation,
+                   const SplitPlan& splits) {
+    const Rows& rows = operation.rows;
+    const LayerCache& cache = operation.cache;
+    const bool is_split = splits.kv_splits > 1;
+    launch(library, recorder,
+           {.variant = shaders::attention_decode(),
+            .specialization = {cache.head_dim, splits.plan.heads, operation.sinks ? 1U : 0U},
+            .groups = {operation.q_heads / splits.plan.heads, rows.count, splits.kv_splits},
+            .reads = {rows.infos, operation.q.rows(rows.first, rows.count), cache.keys, cache.values,
+                      operation.tables.range, operation.sinks.value_or(vk::Range{})},
+            .writes = {operation.output.rows(rows.first, rows.count),
+                       is_split ? operation.partials : vk::Range{},
+                       is_split ? operation.counters : vk::Range{}}},
+           decode_arguments_of(operation, splits));
+}
+
 } // namespace
 
-uint64_t attention_partial_bytes(const PlanTarget& target, uint32_t rows, const AttendMax& attend_max,
-                                 uint32_t q_heads, uint32_t head_dim) {
-    const uint32_t kv_splits = kv_split_count(kv_split_tokens(target), attend_max);
-    return kv_splits <= 1 ? 0 : partial_bytes(rows, kv_splits, q_heads, head_dim);
+uint32_t decode_kv_split_tokens(uint32_t keys) {
+    return decode_tile_tokens << std::bit_width((keys - 1) / (decode_tile_tokens * decode_kv_splits_max));
+}
+
+uint64_t attention_partial_bytes(const PlanTarget& target, const AttentionShape& shape, uint32_t rows,
+                                 const AttendMax& attend_max) {
+    return partial_bytes(split_plan(target, shape, RowPath::decode, attend_max), shape, rows);
+}
+
+uint64_t attention_counter_bytes(const PlanTarget& target, const AttentionShape& shape, uint32_t rows,
+                                 const AttendMax& attend_max) {
+    return counter_bytes(split_plan(target, shape, RowPath::decode, attend_max), shape, rows);
 }
 
 bool attention_needs_merge(const PlanTarget& target, const Attention& operation) {
-    return operation.rows.count > 0 && kv_split_count(target, operation) > 1;
+    const SplitPlan splits = split_plan(target, operation);
+    return operation.rows.count > 0 && splits.plan.kernel == AttentionKernel::general && splits.kv_splits > 1;
 }
 
 void attention(Library& library, vk::Recorder& recorder, const Attention& operation) {
-    const PlanTarget& target = library.target();
-    const Rows& rows = operation.rows;
-    const LayerCache& cache = operation.cache;
-    if (rows.count == 0 || !fits(target, recorder, operation))
+    if (operation.rows.count == 0 || !has_plan(recorder, operation))
         return;
-    const AttentionPlan plan = attention_plan(target, operation.q_heads, cache.kv_heads, cache.head_dim);
-    const uint32_t kv_splits = kv_split_count(target, operation);
-    const vk::Range partials = kv_splits > 1 ? operation.partials : vk::Range{};
-    launch(library, recorder,
-           {.variant = shaders::attention(),
-            .specialization = {plan.workgroup, cache.head_dim, plan.heads,
-                               static_cast<uint32_t>(cache.formats.keys),
-                               static_cast<uint32_t>(cache.formats.values), operation.sinks ? 1U : 0U},
-            .groups = {operation.q_heads / plan.heads, rows.count, kv_splits},
-            .reads = {rows.infos, operation.q.rows(rows.first, rows.count), cache.keys, cache.values,
-                      operation.tables.range, operation.sinks.value_or(vk::Range{})},
-            .writes = {operation.output.rows(rows.first, rows.count), partials}},
-           arguments_of(target, operation));
+    const SplitPlan splits = split_plan(library.target(), operation);
+    if (!fits(recorder, operation, splits))
+        return;
+    if (splits.plan.kernel == AttentionKernel::decode)
+        record_decode(library, recorder, operation, splits);
+    else
+        record_general(library, recorder, operation, splits);
 }
 
 void attention_merge(Library& library, vk::Recorder& recorder, const Attention& operation) {
-    const PlanTarget& target = library.target();
+    if (operation.rows.count == 0 || !has_plan(recorder, operation) ||
+        !attention_needs_merge(library.target(), operation))
+        return;
     const Rows& rows = operation.rows;
-    if (!attention_needs_merge(target, operation) || !fits(target, recorder, operation))
+    const SplitPlan splits = split_plan(library.target(), operation);
+    if (!fits(recorder, operation, splits))
         return;
     launch(library, recorder,
            {.variant = shaders::attention_merge(),
@@ -120,7 +215,7 @@ void attention_merge(Library& library, vk::Recorder& recorder, const Attention& 
             .groups = {operation.q_heads, rows.count, 1},
             .reads = {rows.infos, operation.partials},
             .writes = {operation.output.rows(rows.first, rows.count)}},
-           arguments_of(target, operation));
+           arguments_of(operation, splits));
 }
 
 } // namespace etna::kernels

@@ -20,10 +20,18 @@ struct AttendMax {
     }
 };
 
+/// What the choice of an attention kernel depends on, in addition to the numeric path.
+struct AttentionShape {
+    uint32_t q_heads = 0;
+    uint32_t kv_heads = 0; ///< divides q_heads
+    uint32_t head_dim = 0;
+    CacheFormats formats = {};
+};
+
 /// Scaled dot-product attention with online softmax over the paged cache (arXiv 1805.02867, 2205.14135): each
 /// row's heads over the keys [attend_begin, attend_end) of its RowInfo. Query head h reads kv head h /
-/// (q_heads / kv_heads). Decode rows split the keys into KV splits of fixed length, whose partials are merged
-/// in order (attention_merge).
+/// (q_heads / kv_heads). Decode rows split the keys into KV splits, whose length depends on the row alone,
+/// and whose partials are merged in order: by the decode kernel itself, or by attention_merge.
 struct Attention {
     Rows rows;
     Activations q;
@@ -36,15 +44,30 @@ struct Attention {
     RowPath path = RowPath::decode;
     AttendMax attend_max = {};
     vk::Range partials = {}; ///< scratch of attention_partial_bytes(); untouched if one KV split suffices
+    vk::Range counters = {}; ///< zeros of attention_counter_bytes(), which are zero again afterwards
     /// f32 [q_heads]: one more score per head, neither scaled nor capped, whose value is zero
     /// (arXiv 2309.17453)
     std::optional<vk::Range> sinks = std::nullopt;
+
+    [[nodiscard]] AttentionShape shape() const {
+        return {.q_heads = q_heads,
+                .kv_heads = cache.kv_heads,
+                .head_dim = cache.head_dim,
+                .formats = cache.formats};
+    }
 };
-/// Keys in one KV split of the decode path; depends on the target alone.
+/// Keys in one KV split of the general kernel's decode path; depends on the target alone.
 uint32_t kv_split_tokens(const PlanTarget& target);
+/// Keys in a tile of the decode kernel, the least that a KV split has.
+constexpr uint32_t decode_tile_tokens = 2 * page_tokens;
+/// Keys in one KV split of the decode kernel, for a row that attends to `keys` keys, at least one.
+uint32_t decode_kv_split_tokens(uint32_t keys);
 /// Scratch memory of `rows` decode rows; 0 if one KV split suffices.
-uint64_t attention_partial_bytes(const PlanTarget& target, uint32_t rows, const AttendMax& attend_max,
-                                 uint32_t q_heads, uint32_t head_dim);
+uint64_t attention_partial_bytes(const PlanTarget& target, const AttentionShape& shape, uint32_t rows,
+                                 const AttendMax& attend_max);
+/// Counters of `rows` decode rows; 0 if the kernel needs none.
+uint64_t attention_counter_bytes(const PlanTarget& target, const AttentionShape& shape, uint32_t rows,
+                                 const AttendMax& attend_max);
 /// Whether attention_merge must follow (after a barrier).
 bool attention_needs_merge(const PlanTarget& target, const Attention& operation);
 void attention(Library& library, vk::Recorder& recorder, const Attention& operation);

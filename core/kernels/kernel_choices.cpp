@@ -8,6 +8,8 @@ namespace etna::kernels {
 namespace {
 
 constexpr uint32_t usual_width = 4096; ///< of a weight; kernel selection does not depend on it
+/// Of attention, with a cache in f16.
+constexpr AttentionShape usual_heads{.q_heads = 32, .kv_heads = 8, .head_dim = 128};
 
 std::string_view name_of(Operation operation) {
     switch (operation) {
@@ -49,6 +51,10 @@ std::string_view name_of(Operation operation) {
         return "sample_finish";
     }
     return "unknown";
+}
+
+std::string_view name_of(RowPath path) {
+    return path == RowPath::prefill ? "prompt" : "generation";
 }
 
 /// The variant that a shader's plan selects of its two reductions.
@@ -116,7 +122,11 @@ void add_others(const PlanTarget& target, const KernelScope& scope, std::vector<
     if (target.family != PlanFamily::lavapipe && usable(shaders::halve(), target.profile))
         add(Operation::halve, shaders::halve());
     add(Operation::rotary_store, reduced(target, shaders::rotary_store));
-    add(Operation::attention, shaders::attention());
+    for (const RowPath path : {RowPath::prefill, RowPath::decode}) {
+        uses.push_back({.operation = Operation::attention,
+                        .variant = attention_variant(attention_plan(target, usual_heads, path)),
+                        .path = path});
+    }
     add(Operation::attention_merge, shaders::attention_merge());
     add(Operation::gate_multiply, shaders::gate_multiply());
     add(Operation::soft_cap, shaders::soft_cap());
@@ -147,9 +157,10 @@ std::string describe(const KernelUse& use) {
     case Operation::expert_linear:
         return fmt::format("{} {}", name_of(use.operation), layout_text(use.layout));
     case Operation::linear:
-        return fmt::format("linear {}, {}{}", layout_text(use.layout),
-                           use.path == RowPath::prefill ? "prompt" : "generation",
+        return fmt::format("linear {}, {}{}", layout_text(use.layout), name_of(use.path),
                            use.factors == OperandPrecision::f32 ? ", exact" : "");
+    case Operation::attention:
+        return fmt::format("attention, {}", name_of(use.path));
     default:
         return std::string(name_of(use.operation));
     }

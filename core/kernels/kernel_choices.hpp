@@ -12,7 +12,7 @@
 
 namespace etna::kernels {
 
-/// Operations of the forward pass; `linear` and `expert_linear` have several kernels.
+/// Operations of the forward pass; `linear`, `expert_linear` and `attention` have several kernels.
 enum class Operation : uint8_t {
     embed,
     rms_norm,
@@ -39,7 +39,7 @@ struct KernelUse {
     Operation operation = Operation::embed;
     shaders::Variant variant = {};
     Layout layout = {};                                       ///< of weights: embed, linear, expert_linear
-    RowPath path = RowPath::decode;                           ///< linear
+    RowPath path = RowPath::decode;                           ///< linear, attention
     OperandPrecision factors = OperandPrecision::f16_allowed; ///< linear
 };
 

@@ -126,18 +126,22 @@ void add_attention_problem(Problems& problems, const PlanTarget& target, CacheFo
     constexpr uint32_t head_dim = 128;
     const uint64_t cache_bytes = layer_cache_bytes(format, tokens / page_tokens, kv_heads, head_dim);
     const AttendMax attend_max{.end = tokens, .keys = tokens};
-    const uint64_t partial_bytes = attention_partial_bytes(target, 1, attend_max, q_heads, head_dim);
+    const AttentionShape shape{
+        .q_heads = q_heads, .kv_heads = kv_heads, .head_dim = head_dim, .formats = {format, format}};
+    const uint64_t partial_bytes = attention_partial_bytes(target, shape, 1, attend_max);
+    const std::vector<std::byte> counters(attention_counter_bytes(target, shape, 1, attend_max));
     const auto pose = [=](ProblemMemory& memory) -> RecordRepetition {
         const RowInfo row{.position = tokens - 1, .attend_end = tokens, .first_page = 0};
         const Rows rows{.infos = memory.put(std::as_bytes(std::span(&row, 1))), .count = 1};
         const vk::Range tables = memory.take(sizeof(uint32_t));
         const vk::Range partials = partial_bytes == 0 ? vk::Range{} : memory.take(partial_bytes);
+        const vk::Range zeros = counters.empty() ? vk::Range{} : memory.put(counters);
         std::vector<Attention> turns(memory.copies(2 * cache_bytes));
         for (Attention& one : turns) {
             one = {.rows = rows,
                    .q = memory.rows(1, q_heads * head_dim),
                    .output = memory.rows(1, q_heads * head_dim),
-                   .cache = {.formats = {.keys = format, .values = format},
+                   .cache = {.formats = shape.formats,
                              .kv_heads = kv_heads,
                              .head_dim = head_dim,
                              .pages = tokens / page_tokens,
@@ -147,7 +151,8 @@ void add_attention_problem(Problems& problems, const PlanTarget& target, CacheFo
                    .q_heads = q_heads,
                    .scale = 1 / std::sqrt(static_cast<float>(head_dim)),
                    .attend_max = attend_max,
-                   .partials = partials};
+                   .partials = partials,
+                   .counters = zeros};
         }
         Library& library = memory.library();
         return [turns, &library](vk::Recorder& recorder, uint32_t repetition) {

@@ -15,7 +15,11 @@ constexpr uint32_t tiles_columns_max = 4;
 constexpr uint32_t invocation_sums_max = 8;
 /// Every Vulkan device has at least 16 KiB of shared memory; queries take at most half of it.
 constexpr uint32_t attention_query_floats = 2048;
-/// Keys in one KV split of the decode path: long enough that merging is cheap, short enough to fill a GPU.
+/// Of the decode kernel: invocations of a workgroup, and outputs of each.
+constexpr uint32_t decode_workgroup = 128;
+constexpr uint32_t decode_invocation_outputs = 4;
+/// Keys in one KV split of the general kernel's decode path: long enough that merging is cheap, short enough
+/// to fill a GPU.
 constexpr uint32_t gpu_run_tokens = 512;
 /// A CPU does not benefit from more workgroups than cores.
 constexpr uint32_t cpu_run_tokens = 2048;
@@ -233,14 +237,54 @@ shaders::Variant linear_variant(const LinearPlan& plan, Layout layout) {
     return shaders::linear_lanes(axis);
 }
 
-AttentionPlan attention_plan(const PlanTarget& target, uint32_t q_heads, uint32_t kv_heads,
-                             uint32_t head_dim) {
-    const uint32_t group = q_heads / kv_heads;
-    const auto stride = static_cast<uint32_t>(round_up(head_dim, 8));
+/// Shared memory of attention_decode.comp.
+uint32_t decode_shared_bytes(uint32_t heads, uint32_t head_dim) {
+    const uint32_t chunks = head_dim / 8;
+    const uint32_t stripes = decode_workgroup / chunks;
+    const uint32_t scratch = std::max(decode_tile_tokens * chunks, stripes * head_dim);
+    return (heads * (scratch + decode_tile_tokens + 2 * stripes) + 1) * 4;
+}
+
+/// Query heads that one workgroup of the decode kernel serves: fewer reads of the cache against more
+/// registers, which Intel's compiler has half of.
+uint32_t decode_heads(const PlanTarget& target, const AttentionShape& shape) {
+    uint32_t heads = target.family == PlanFamily::intel ? 2 : 4;
+    while (heads > 1 && (shape.q_heads / shape.kv_heads % heads != 0 ||
+                         heads * shape.head_dim > decode_workgroup * decode_invocation_outputs ||
+                         decode_shared_bytes(heads, shape.head_dim) > target.profile.shared_bytes))
+        heads /= 2;
+    return heads;
+}
+
+/// The decode kernel serves generation on GPUs, the general one everything else, unless only the other one is
+/// trusted.
+bool uses_decode_kernel(const PlanTarget& target, const AttentionShape& shape, RowPath path) {
+    const bool common_size = shape.head_dim == 64 || shape.head_dim == 128 || shape.head_dim == 256;
+    if (path != RowPath::decode || shape.formats != CacheFormats{} || !common_size)
+        return false;
+    const bool trusted = !target.untrusted.contains(shaders::attention_decode());
+    const bool preferred = target.family != PlanFamily::lavapipe;
+    return trusted && (preferred || target.untrusted.contains(shaders::attention()));
+}
+
+AttentionPlan attention_plan(const PlanTarget& target, const AttentionShape& shape, RowPath path) {
+    if (uses_decode_kernel(target, shape, path)) {
+        return {.kernel = AttentionKernel::decode,
+                .workgroup = decode_workgroup,
+                .heads = decode_heads(target, shape)};
+    }
+    const uint32_t group = shape.q_heads / shape.kv_heads;
+    const auto stride = static_cast<uint32_t>(round_up(shape.head_dim, 8));
     uint32_t heads = std::clamp(attention_query_floats / stride, 1U, group);
     while (group % heads != 0)
         --heads;
-    return {.workgroup = target.family == PlanFamily::lavapipe ? 32U : 64U, .heads = heads};
+    return {.kernel = AttentionKernel::general,
+            .workgroup = target.family == PlanFamily::lavapipe ? 32U : 64U,
+            .heads = heads};
+}
+
+shaders::Variant attention_variant(const AttentionPlan& plan) {
+    return plan.kernel == AttentionKernel::decode ? shaders::attention_decode() : shaders::attention();
 }
 
 uint32_t kv_split_tokens(const PlanTarget& target) {

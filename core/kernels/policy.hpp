@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/kernels/attention.hpp"
 #include "core/kernels/linear.hpp"
 #include "core/kernels/rows.hpp"
 
@@ -50,11 +51,20 @@ shaders::Variant linear_variant(const LinearPlan& plan, Layout layout);
 /// Whether the lanes kernels can run: they need one subgroup of at least 8 invocations.
 bool lanes_usable(const vk::DeviceProfile& profile);
 
+/// `general` runs every shape and both paths; it needs attention_merge for rows of several KV splits.
+/// `decode` runs decode rows of common shapes, and merges them itself.
+enum class AttentionKernel : uint8_t { general, decode };
+
 struct AttentionPlan {
+    AttentionKernel kernel = AttentionKernel::general;
     uint32_t workgroup = 64;
     uint32_t heads = 1; ///< query heads that one workgroup serves; divides q_heads / kv_heads
+
+    bool operator==(const AttentionPlan&) const = default;
 };
-AttentionPlan attention_plan(const PlanTarget& target, uint32_t q_heads, uint32_t kv_heads,
-                             uint32_t head_dim);
+AttentionPlan attention_plan(const PlanTarget& target, const AttentionShape& shape, RowPath path);
+
+/// The shader of a plan.
+shaders::Variant attention_variant(const AttentionPlan& plan);
 
 } // namespace etna::kernels

@@ -62,6 +62,7 @@ struct Activations {
     kernels::Activations output_hidden;    ///< [output_rows, width]: output rows after the last norm
     kernels::Activations logits;           ///< [output_rows, vocabulary]
     vk::Range attention_partials;          ///< limits the decode rows per attention pass
+    vk::Range attention_counters;          ///< zero between dispatches
     vk::Range sample_partials;
     vk::Range slots;      ///< u32 [slots]: sampled ids
     vk::Range nan_probes; ///< u32 [batch_rows_max]: kernels::NanProbe

@@ -88,21 +88,32 @@ uint64_t halves_bytes(const kernels::PlanTarget& target, const ActivationSize& s
     return wanted ? size.rows * kernels::halves_bytes(size.columns) : 0;
 }
 
+kernels::AttentionShape shape_of(const AttentionConfig& layer, kernels::CacheFormats formats) {
+    return {
+        .q_heads = layer.q_heads, .kv_heads = layer.kv_heads, .head_dim = layer.head_dim, .formats = formats};
+}
+
 std::vector<ScratchSize> scratch_sizes(const Config& config, const kernels::PlanTarget& target,
                                        const WorkspaceOptions& options) {
+    const kernels::AttendMax all{.end = options.context_tokens, .keys = options.context_tokens};
     const auto partials = [&](uint32_t rows) {
-        const kernels::AttendMax all{.end = options.context_tokens, .keys = options.context_tokens};
         return config.max_of<AttentionConfig>([&](const AttentionConfig& layer) {
-            return kernels::attention_partial_bytes(target, rows, all, layer.q_heads, layer.head_dim);
+            return kernels::attention_partial_bytes(target, shape_of(layer, options.cache_formats), rows,
+                                                    all);
         });
     };
     const uint64_t attention =
         std::max(partials(1), std::min(partials(options.batch_rows_max), attention_partial_bytes_target));
+    const uint64_t counters = config.max_of<AttentionConfig>([&](const AttentionConfig& layer) {
+        return kernels::attention_counter_bytes(target, shape_of(layer, options.cache_formats),
+                                                options.batch_rows_max, all);
+    });
     const uint64_t sample = kernels::sample_partial_bytes(options.output_rows_max, config.vocabulary);
     constexpr uint64_t bytes_min = 16; // a buffer is never empty
     std::vector<ScratchSize> sizes{
         {&Activations::attention_partials, "attention partials",
          std::max(bytes_min, round_up(attention, 16))},
+        {&Activations::attention_counters, "attention counters", std::max(bytes_min, round_up(counters, 16))},
         {&Activations::sample_partials, "sample partials", std::max(bytes_min, round_up(sample, 16))},
         {&Activations::nan_probes, "NaN probes",
          std::max(bytes_min, uint64_t{options.batch_rows_max} * sizeof(uint32_t))},

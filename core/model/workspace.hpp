@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/base/result.hpp"
+#include "core/kernels/kv_cache.hpp"
 #include "core/kernels/library.hpp"
 #include "core/model/config.hpp"
 #include "core/model/step.hpp"
@@ -17,6 +18,7 @@ struct WorkspaceOptions {
     uint32_t output_rows_max = 0;
     uint32_t context_tokens = 0;
     uint32_t slots = 0;
+    kernels::CacheFormats cache_formats = {};
 };
 
 /// One buffer of a Workspace.

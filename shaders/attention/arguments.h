@@ -21,6 +21,25 @@ struct AttentionArguments {
     float scale;
     float softcap; // 0: none
 };
+struct AttentionDecodeArguments {
+    ADDRESS(RowInfos) rows;
+    ADDRESS(Vectors) q; // q, y: of the first row of this dispatch
+    ADDRESS(Vectors) y;
+    ADDRESS(Quads) keys;
+    ADDRESS(Quads) values;
+    ADDRESS(Words) tables;
+    ADDRESS(CoherentVectors) partials; // [row][q_head][kv_split][HEAD_DIM + 4]: sums, largest score, sum of weights, unused
+    ADDRESS(CoherentWords) counters;   // [row][workgroup of x] of finished workgroups; zero before and after a dispatch
+    ADDRESS(Floats) sinks;             // [q_head]; read only with SINKS
+    uint q_stride;                     // in vectors
+    uint y_stride;                     // in vectors
+    uint q_heads;
+    uint kv_heads;
+    uint pages;
+    uint kv_splits; // number that partials has room for
+    float scale;
+    float softcap; // 0: none
+};
 #ifdef __cplusplus
 } // namespace etna::shaders
 #endif

@@ -7,6 +7,9 @@ layout(buffer_reference, std430, buffer_reference_align = 4) buffer Floats { flo
 layout(buffer_reference, std430, buffer_reference_align = 8) buffer Pairs { vec2 v[]; };
 layout(buffer_reference, std430, buffer_reference_align = 16) buffer Vectors { vec4 v[]; };
 layout(buffer_reference, std430, buffer_reference_align = 16) readonly buffer Quads { uvec4 v[]; };
+// Visible to other workgroups of the same dispatch, in order with memoryBarrierBuffer() and atomic operations.
+layout(buffer_reference, std430, buffer_reference_align = 4) coherent buffer CoherentWords { uint v[]; };
+layout(buffer_reference, std430, buffer_reference_align = 16) coherent buffer CoherentVectors { vec4 v[]; };
 
 // Formula: index of this workgroup when a long grid was folded over x and z (65,535 groups are all that x may have).
 uint folded_group() { return gl_WorkGroupID.x + gl_WorkGroupID.z * gl_NumWorkGroups.x; }

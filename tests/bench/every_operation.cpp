@@ -229,11 +229,15 @@ void add_attention(Cases& cases, CacheFormats formats, const HeadShape& heads, b
                                              .tables = {space.take()},
                                              .q_heads = heads.q_heads,
                                              .attend_max = {.end = context_tokens, .keys = context_tokens},
-                                             .partials = space.take()};
+                                             .partials = space.take(),
+                                             .counters = space.take()};
                          if (sinks)
                              operation.sinks = space.take();
-                         attention(library, recorder, operation);
-                         recorder.barrier();
+                         for (const RowPath path : {RowPath::prefill, RowPath::decode}) {
+                             operation.path = path;
+                             attention(library, recorder, operation);
+                             recorder.barrier();
+                         }
                          attention_merge(library, recorder, operation);
                      }});
 }

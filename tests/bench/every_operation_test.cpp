@@ -2,19 +2,22 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/vulkan.hpp"
 
+#include <optional>
 #include <set>
 
 using namespace etna;
 
 namespace {
 
-/// Records every operation on a device opened with these options; adds the variants of the pipelines.
-void record_all(vk::DeviceOptions options, std::set<shaders::Variant>& seen) {
+/// Records every operation on a device opened with these options and planned as a family, its own if empty;
+/// adds the variants of the pipelines.
+void record_all(vk::DeviceOptions options, std::optional<kernels::PlanFamily> family,
+                std::set<shaders::Variant>& seen) {
     const test::Gpu gpu = test::gpu();
     options.use = vk::DeviceUse::inspection;
     auto device = vk::Device::create(gpu.instance, gpu.physical, options);
     REQUIRE(device);
-    kernels::Library library(**device, {});
+    kernels::Library library(**device, {.family = family});
     for (const bench::OperationCase& operation : bench::every_operation(library.target())) {
         INFO(operation.name);
         auto recorder = vk::Recorder::create(**device);
@@ -33,8 +36,9 @@ void record_all(vk::DeviceOptions options, std::set<shaders::Variant>& seen) {
 
 TEST_CASE("every shader variant that a device can run is asked for by an operation") {
     std::set<shaders::Variant> seen;
-    record_all({}, seen);
-    record_all({.mask_optional_features = true}, seen);
+    record_all({}, {}, seen);
+    record_all({}, kernels::PlanFamily::nvidia, seen); // attention_decode
+    record_all({.mask_optional_features = true}, {}, seen);
     for (uint32_t index = 0; index < shaders::variant_count; ++index) {
         const auto variant = static_cast<shaders::Variant>(index);
         INFO(shaders::code(variant).name

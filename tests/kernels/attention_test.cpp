@@ -155,19 +155,22 @@ public:
                                      .attend_max = attend_max};
         if (shape_.sinks)
             operation.sinks = device_.upload(sinks_);
-        const uint64_t bytes = kernels::attention_partial_bytes(device_.library().target(), rows, attend_max,
-                                                                shape_.q_heads, shape_.head_dim);
+        const kernels::PlanTarget& target = device_.library().target();
+        const uint64_t bytes = kernels::attention_partial_bytes(target, operation.shape(), rows, attend_max);
         if (bytes > 0)
             operation.partials = device_.upload(std::vector<uint32_t>(bytes / 4, 0xFFFFFFFFU));
-        device_.run([&](kernels::Library& library, vk::Recorder& recorder) {
-            attention(library, recorder, operation);
-            if (attention_needs_merge(library.target(), operation)) {
-                recorder.barrier();
-                attention_merge(library, recorder, operation);
-            }
-        });
-        result_ = device_.download_rows(output);
+        const std::vector<uint32_t> zeros(
+            kernels::attention_counter_bytes(target, operation.shape(), rows, attend_max) / 4);
+        if (!zeros.empty())
+            operation.counters = device_.upload(zeros);
+        run_attention(operation);
         compare_output(rows);
+        if (zeros.empty())
+            return;
+        REQUIRE(device_.download<uint32_t>(operation.counters) == zeros);
+        const std::vector<float> first = result_;
+        run_attention(operation);
+        REQUIRE(result_ == first);
     }
 
     /// Bits of the last row's result.
@@ -176,6 +179,17 @@ public:
     }
 
 private:
+    void run_attention(const kernels::Attention& operation) {
+        device_.run([&](kernels::Library& library, vk::Recorder& recorder) {
+            attention(library, recorder, operation);
+            if (attention_needs_merge(library.target(), operation)) {
+                recorder.barrier();
+                attention_merge(library, recorder, operation);
+            }
+        });
+        result_ = device_.download_rows(operation.output);
+    }
+
     static kernels::Rows rows_of(vk::Range infos, uint32_t first, uint32_t count) {
         return {.infos = infos.part(first * sizeof(kernels::RowInfo), count * sizeof(kernels::RowInfo)),
                 .first = first,
@@ -387,6 +401,45 @@ TEST_CASE("rotary_store and attention agree with the twins over shapes, lengths,
     }
 }
 
+TEST_CASE("decode rows of common shapes agree with the twins over groups, head sizes and lengths") {
+    const std::vector<Shape> common{
+        {4, 1, 128, 128, RotaryPairs::halves, f16},
+        {8, 1, 128, 64, RotaryPairs::halves, f16, true, 70},
+        {6, 3, 128, 128, RotaryPairs::adjacent, f16, false, 0, 0, 1, true},
+        {3, 3, 64, 64, RotaryPairs::halves, f16, false, 100, 2.0F},
+        {8, 2, 64, 64, RotaryPairs::halves, f16, false, 128, 0, 1, true},
+        {7, 1, 64, 64, RotaryPairs::halves, f16},
+        {2, 1, 256, 256, RotaryPairs::halves, f16, true, 0, 3.0F},
+        {3, 1, 256, 256, RotaryPairs::halves, f16, false, 65, 0, 1, true},
+        {4, 2, 64, 64, RotaryPairs::halves, f16, false, 0, 0, 100},
+    };
+    const std::array lengths{1U, 32U, 63U, 64U, 65U, 129U, 200U, 333U};
+    uint32_t seed = 200;
+    std::size_t kernel = 0;
+    for (const auto family : all_families()) {
+        for (const Shape& shape : common) {
+            for (const uint32_t tokens : in_turn(lengths, kernel++)) {
+                PagedSequence sequence(family, shape, tokens, seed % 2 == 0, seed);
+                sequence.check(tokens, std::min(tokens, 5U), kernels::RowPath::decode);
+                ++seed;
+            }
+        }
+    }
+}
+
+TEST_CASE("KV splits of the decode kernel grow with a row's keys, aligned or not") {
+    const Shape plain{2, 1, 64, 64, RotaryPairs::halves, f16};
+    const Shape window{2, 2, 64, 64, RotaryPairs::halves, f16, false, 4200, 0, 1, true};
+    for (const uint32_t tokens : {4098U, 8200U}) {
+        PagedSequence sequence(kernels::PlanFamily::nvidia, plain, tokens, true, tokens);
+        sequence.check(tokens, 4, kernels::RowPath::decode); // of two split lengths in a step
+    }
+    for (const uint32_t tokens : {4198U, 4280U, 5000U}) {
+        PagedSequence sequence(kernels::PlanFamily::nvidia, window, tokens, true, tokens);
+        sequence.check(tokens, 3, kernels::RowPath::decode);
+    }
+}
+
 TEST_CASE("decode rows whose keys span several KV splits are merged") {
     for (const auto family : all_families()) {
         PagedSequence plain(family, {4, 2, 8, 8, RotaryPairs::adjacent, f32}, 2100, true, 50);
@@ -418,12 +471,14 @@ TEST_CASE("a row's attention has the same bits alone and in a batch, in scattere
     for (const auto family : all_families()) {
         for (const auto path : {kernels::RowPath::prefill, kernels::RowPath::decode}) {
             for (const bool sinks : {false, true}) {
-                const Shape shape{4, 2, 16, 16, RotaryPairs::adjacent, f16, false, 0, 0, 1, sinks};
-                PagedSequence sequence(family, shape, 1050, false, 60);
-                sequence.check(1050, 1, path);
-                const auto alone = sequence.last_row();
-                sequence.check(64, 40, path);
-                REQUIRE(sequence.last_row() == alone);
+                for (const uint32_t head_dim : {16U, 64U}) {
+                    const Shape shape{4, 2, head_dim, 16, RotaryPairs::adjacent, f16, false, 0, 0, 1, sinks};
+                    PagedSequence sequence(family, shape, 1050, false, 60);
+                    sequence.check(1050, 1, path);
+                    const auto alone = sequence.last_row();
+                    sequence.check(64, 40, path);
+                    REQUIRE(sequence.last_row() == alone);
+                }
             }
         }
     }

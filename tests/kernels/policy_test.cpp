@@ -71,11 +71,73 @@ TEST_CASE("weights in lanes arrangement are refused if no kernel can read them")
 TEST_CASE("an attention workgroup serves a divisor of the group, with queries of at most 8 KiB") {
     for (const uint32_t group : {1U, 2U, 3U, 4U, 6U, 7U, 8U, 16U}) {
         for (const uint32_t head_dim : {2U, 64U, 80U, 128U, 256U, 512U}) {
-            const AttentionPlan plan = attention_plan(target(PlanFamily::amd, 64), group * 4, 4, head_dim);
+            const AttentionShape shape{.q_heads = group * 4, .kv_heads = 4, .head_dim = head_dim};
+            const AttentionPlan plan = attention_plan(target(PlanFamily::amd, 64), shape, RowPath::prefill);
+            REQUIRE(plan.kernel == AttentionKernel::general);
             REQUIRE(group % plan.heads == 0);
             REQUIRE(plan.heads * head_dim <= 2048);
         }
     }
+}
+
+TEST_CASE("GPUs decode common head sizes over a cache in f16 with the decode kernel") {
+    constexpr CacheFormats q8_0{CacheFormat::q8_0, CacheFormat::f16};
+    const auto kernel_of = [](PlanFamily family, const AttentionShape& shape, RowPath path) {
+        return attention_plan(target(family, 8), shape, path).kernel;
+    };
+    for (const auto family : {PlanFamily::nvidia, PlanFamily::amd, PlanFamily::intel}) {
+        for (const uint32_t head_dim : {64U, 128U, 256U}) {
+            const AttentionShape shape{.q_heads = 8, .kv_heads = 4, .head_dim = head_dim};
+            CHECK(kernel_of(family, shape, RowPath::decode) == AttentionKernel::decode);
+            CHECK(kernel_of(family, shape, RowPath::prefill) == AttentionKernel::general);
+        }
+        CHECK(kernel_of(family, {.q_heads = 8, .kv_heads = 4, .head_dim = 80}, RowPath::decode) ==
+              AttentionKernel::general);
+        CHECK(kernel_of(family, {.q_heads = 8, .kv_heads = 4, .head_dim = 64, .formats = q8_0},
+                        RowPath::decode) == AttentionKernel::general);
+    }
+    CHECK(kernel_of(PlanFamily::lavapipe, {.q_heads = 8, .kv_heads = 4, .head_dim = 64}, RowPath::decode) ==
+          AttentionKernel::general);
+}
+
+TEST_CASE("an untrusted attention kernel is replaced on decode rows if the other one is trusted") {
+    constexpr AttentionShape shape{.q_heads = 8, .kv_heads = 4, .head_dim = 128};
+    PlanTarget gpu = target(PlanFamily::amd, 64);
+    gpu.untrusted.add(shaders::attention_decode());
+    CHECK(attention_plan(gpu, shape, RowPath::decode).kernel == AttentionKernel::general);
+    gpu.untrusted.add(shaders::attention()); // then none is right
+    CHECK(attention_plan(gpu, shape, RowPath::decode).kernel == AttentionKernel::general);
+    PlanTarget cpu = target(PlanFamily::lavapipe, 8);
+    cpu.untrusted.add(shaders::attention());
+    CHECK(attention_plan(cpu, shape, RowPath::decode).kernel == AttentionKernel::decode);
+}
+
+TEST_CASE("a workgroup of the decode kernel serves 1, 2 or 4 heads of a group, as shared memory allows") {
+    const auto heads_of = [](PlanFamily family, uint32_t group, uint32_t head_dim, uint32_t shared_bytes) {
+        PlanTarget gpu = target(family, 32);
+        gpu.profile.shared_bytes = shared_bytes;
+        const AttentionShape shape{.q_heads = 2 * group, .kv_heads = 2, .head_dim = head_dim};
+        return attention_plan(gpu, shape, RowPath::decode).heads;
+    };
+    constexpr uint32_t shared_bytes = 32768;
+    for (const uint32_t group : {1U, 3U, 7U})
+        CHECK(heads_of(PlanFamily::nvidia, group, 128, shared_bytes) == 1);
+    CHECK(heads_of(PlanFamily::nvidia, 6, 128, shared_bytes) == 2);
+    CHECK(heads_of(PlanFamily::nvidia, 8, 128, shared_bytes) == 4);
+    CHECK(heads_of(PlanFamily::nvidia, 8, 256, shared_bytes) == 2);
+    CHECK(heads_of(PlanFamily::intel, 8, 128, shared_bytes) == 2);
+    CHECK(heads_of(PlanFamily::nvidia, 8, 128, 16384) == 2); // what every Vulkan device has
+    CHECK(heads_of(PlanFamily::nvidia, 8, 256, 16384) == 1);
+}
+
+TEST_CASE(
+    "a row has at most 64 KV splits in the decode kernel, of a tile or the least power of two of tiles") {
+    CHECK(decode_kv_split_tokens(1) == 64);
+    CHECK(decode_kv_split_tokens(4096) == 64);
+    CHECK(decode_kv_split_tokens(4097) == 128);
+    CHECK(decode_kv_split_tokens(8192) == 128);
+    CHECK(decode_kv_split_tokens(8193) == 256);
+    CHECK(decode_kv_split_tokens(1U << 26) == 1U << 20);
 }
 
 TEST_CASE("an untrusted kernel is replaced by the next, for any number of rows") {

@@ -244,6 +244,7 @@ TEST_CASE("one wrong kernel in a sequence is distinguished from the others") {
     const kernels::PlanTarget target{.family = PlanFamily::amd, .profile = gpu().device.profile()};
     const std::vector<Variant> suspects{
         shaders::attention(),
+        shaders::attention_decode(),
         shaders::attention_merge(),
         shaders::expert_group(),
         shaders::expert_sum(),

@@ -353,7 +353,8 @@ Result<DevicePlan> plan_with_formats(std::string_view name, const model::Config&
     plan.workspace = {.batch_rows_max = plan.limits.batch_rows_max,
                       .output_rows_max = plan.limits.output_rows_max,
                       .context_tokens = plan.limits.context_tokens,
-                      .slots = plan.limits.slots};
+                      .slots = plan.limits.slots,
+                      .cache_formats = plan.cache_formats};
     plan.workspace_bytes = working_bytes(config, target, plan);
 
     Budget budget{.free_bytes = memory.free_bytes,

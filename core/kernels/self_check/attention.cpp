@@ -12,12 +12,13 @@
 namespace etna::kernels {
 namespace {
 
+/// Of the general kernel and of attention_merge.
 constexpr uint32_t q_heads = 6;
 constexpr uint32_t kv_heads = 2;
 constexpr uint32_t head_dim = 18;
 constexpr uint32_t head_stride = 24;
 constexpr uint32_t width = q_heads * head_dim;
-constexpr float scale = 0.3F;
+constexpr AttentionShape odd_heads{.q_heads = q_heads, .kv_heads = kv_heads, .head_dim = head_dim};
 
 /// A softmax over keys [first, end) of one head and its sink, and the values under it.
 struct Softmax {
@@ -32,7 +33,14 @@ struct Problem {
     std::span<const float> query; ///< [head_dim]
     const CacheContent& content;
     uint32_t kv_head;
+    uint32_t kv_heads;
+    float scale;
     float softcap;
+
+    /// [head_dim], at a position of keys or values.
+    [[nodiscard]] const double* head(const std::vector<double>& numbers, uint32_t position) const {
+        return numbers.data() + (std::size_t{position} * kv_heads + kv_head) * query.size();
+    }
     std::optional<float> sink; ///< a score whose value is zero
 };
 
@@ -40,30 +48,28 @@ Softmax softmax_over(const Problem& problem, uint32_t first, uint32_t end) {
     std::vector<double> scores;
     double size = 0;
     for (uint32_t position = first; position < end; ++position) {
-        const double* key =
-            problem.content.keys.data() + std::size_t{position * kv_heads + problem.kv_head} * head_dim;
+        const double* key = problem.head(problem.content.keys, position);
         double sum = 0;
         double own_size = 0;
-        for (uint32_t d = 0; d < head_dim; ++d) {
+        for (std::size_t d = 0; d < problem.query.size(); ++d) {
             sum += problem.query[d] * key[d];
             own_size += std::abs(problem.query[d] * key[d]);
         }
-        sum *= scale;
+        sum *= problem.scale;
         scores.push_back(problem.softcap == 0 ? sum : problem.softcap * std::tanh(sum / problem.softcap));
-        size = std::max(size, own_size * scale);
+        size = std::max(size, own_size * problem.scale);
     }
     if (problem.sink)
         scores.push_back(*problem.sink);
     const auto [smallest, largest] = std::minmax_element(scores.begin(), scores.end());
-    Softmax result{.largest = *largest, .mean = std::vector<double>(head_dim)};
+    Softmax result{.largest = *largest, .mean = std::vector<double>(problem.query.size())};
     for (uint32_t i = 0; i < scores.size(); ++i) {
         const double weight = std::exp(scores[i] - result.largest);
         result.total += weight;
         if (i == end - first) // the sink
             break;
-        const double* value =
-            problem.content.values.data() + std::size_t{(first + i) * kv_heads + problem.kv_head} * head_dim;
-        for (uint32_t d = 0; d < head_dim; ++d)
+        const double* value = problem.head(problem.content.values, first + i);
+        for (std::size_t d = 0; d < result.mean.size(); ++d)
             result.mean[d] += weight * value[d];
     }
     for (double& one : result.mean)
@@ -71,7 +77,8 @@ Softmax softmax_over(const Problem& problem, uint32_t first, uint32_t end) {
     // Products and sums of a score; exp, good for 3 + 2 |x| units, once a key and once a page; sums over
     // keys.
     const auto keys = static_cast<double>(scores.size());
-    result.score_error = rounding * ((head_stride + 8) * size + 32 * problem.softcap);
+    const auto additions = static_cast<double>(round_up(problem.query.size(), 8) + 8);
+    result.score_error = rounding * (additions * size + 32 * problem.softcap);
     result.weight_error = 2 * result.score_error +
                           rounding * (6 * (keys / page_tokens + 2) + 4 * (*largest - *smallest) + keys + 16);
     return result;
@@ -93,17 +100,22 @@ struct Setup {
     Attention operation;        ///< all but softcap and path
 
     [[nodiscard]] Problem problem(uint32_t row, uint32_t head, float softcap) const {
-        return {.query =
-                    std::span(q).subspan(std::size_t{row} * width + std::size_t{head} * head_dim, head_dim),
+        const AttentionShape heads = operation.shape();
+        const std::size_t first = (std::size_t{row} * heads.q_heads + head) * heads.head_dim;
+        return {.query = std::span(q).subspan(first, heads.head_dim),
                 .content = content,
-                .kv_head = head / (q_heads / kv_heads),
+                .kv_head = head / (heads.q_heads / heads.kv_heads),
+                .kv_heads = heads.kv_heads,
+                .scale = operation.scale,
                 .softcap = softcap,
                 .sink = sinks.empty() ? std::nullopt : std::optional(sinks[head])};
     }
 };
 
-Setup set_up(Trial& trial, CacheFormat format, std::vector<KeyRange> keys, bool with_sinks) {
+/// Keys and values of `heads` are in the format of its keys.
+Setup set_up(Trial& trial, const AttentionShape& heads, std::vector<KeyRange> keys, bool with_sinks) {
     Noise noise(10);
+    const uint32_t columns = heads.q_heads * heads.head_dim;
     Setup setup;
     const auto rows = static_cast<uint32_t>(keys.size());
     AttendMax attend_max;
@@ -116,19 +128,20 @@ Setup set_up(Trial& trial, CacheFormat format, std::vector<KeyRange> keys, bool 
                          .attend_end = range.end,
                          .table = TrialCache::table_start});
     }
-    setup.cache = put_noise_cache(trial, noise, {format, kv_heads, head_dim, attend_max.end}, setup.content);
-    setup.q = noise.numbers(uint64_t{rows} * width);
+    setup.cache = put_noise_cache(
+        trial, noise, {heads.formats.keys, heads.kv_heads, heads.head_dim, attend_max.end}, setup.content);
+    setup.q = noise.numbers(uint64_t{rows} * columns);
     setup.operation = {.rows = {.infos = trial.put(infos), .first = 0, .count = rows},
-                       .q = trial.put_rows(setup.q, rows, width),
-                       .output = trial.put_unset(rows, width),
+                       .q = trial.put_rows(setup.q, rows, columns),
+                       .output = trial.put_unset(rows, columns),
                        .cache = setup.cache.device,
                        .tables = {trial.put(setup.cache.table)},
-                       .q_heads = q_heads,
-                       .scale = scale,
+                       .q_heads = heads.q_heads,
+                       .scale = 0.3F,
                        .attend_max = attend_max};
     setup.keys = std::move(keys);
     if (with_sinks) {
-        setup.sinks = noise.numbers(q_heads);
+        setup.sinks = noise.numbers(heads.q_heads);
         for (float& sink : setup.sinks)
             sink *= 8;
         setup.operation.sinks = trial.put(setup.sinks);
@@ -136,23 +149,52 @@ Setup set_up(Trial& trial, CacheFormat format, std::vector<KeyRange> keys, bool 
     return setup;
 }
 
-/// Rows whose keys lie in one KV split.
-void pose_whole(Trial& trial, CacheFormat format, std::vector<KeyRange> keys, float softcap,
-                bool with_sinks) {
-    Setup setup = set_up(trial, format, std::move(keys), with_sinks);
-    setup.operation.softcap = softcap;
-    setup.operation.path = RowPath::prefill;
-    attention(trial.library(), trial.recorder(), setup.operation);
+AttentionShape odd_heads_in(CacheFormat format) {
+    AttentionShape heads = odd_heads;
+    heads.formats = {format, format};
+    return heads;
+}
+
+/// Expects the attention of all rows and heads.
+void expect_output(Trial& trial, const Setup& setup) {
     std::vector<Bounded> expected;
     for (uint32_t row = 0; row < setup.keys.size(); ++row) {
-        for (uint32_t head = 0; head < q_heads; ++head) {
-            const Softmax exact =
-                softmax_over(setup.problem(row, head, softcap), setup.keys[row].begin, setup.keys[row].end);
+        for (uint32_t head = 0; head < setup.operation.q_heads; ++head) {
+            const Softmax exact = softmax_over(setup.problem(row, head, setup.operation.softcap),
+                                               setup.keys[row].begin, setup.keys[row].end);
             for (const double mean : exact.mean)
                 expected.push_back({mean, 2 * exact.weight_error * 2});
         }
     }
     trial.expect_rows(setup.operation.output, 0, expected);
+}
+
+/// Rows whose keys lie in one KV split.
+void pose_whole(Trial& trial, CacheFormat format, std::vector<KeyRange> keys, float softcap,
+                bool with_sinks) {
+    Setup setup = set_up(trial, odd_heads_in(format), std::move(keys), with_sinks);
+    setup.operation.softcap = softcap;
+    setup.operation.path = RowPath::prefill;
+    attention(trial.library(), trial.recorder(), setup.operation);
+    expect_output(trial, setup);
+}
+
+/// Decode rows of one and of several KV splits, merged by the decode kernel.
+void pose_decode(Trial& trial, const AttentionShape& heads, std::vector<KeyRange> keys, float softcap,
+                 bool with_sinks) {
+    const PlanTarget& target = trial.library().target();
+    Setup setup = set_up(trial, heads, std::move(keys), with_sinks);
+    Attention& operation = setup.operation;
+    operation.softcap = softcap;
+    const uint32_t rows = operation.rows.count;
+    const uint64_t bytes = attention_partial_bytes(target, heads, rows, operation.attend_max);
+    const uint64_t counter_bytes = attention_counter_bytes(target, heads, rows, operation.attend_max);
+    const std::vector<uint32_t> zeros(counter_bytes / sizeof(uint32_t));
+    operation.partials = trial.put(std::vector<uint32_t>(bytes / sizeof(uint32_t), 0xFFFFFFFFU));
+    operation.counters = trial.put(zeros);
+    attention(trial.library(), trial.recorder(), operation);
+    expect_output(trial, setup);
+    trial.expect_words(operation.counters, zeros);
 }
 
 /// Whether partials of one row (shaders/attention/arguments.h) match its KV splits.
@@ -178,8 +220,9 @@ bool partials_hold(ByteView content, const std::vector<Softmax>& exact) {
 void pose_partial(Trial& trial, CacheFormat format, bool with_sinks) {
     const PlanTarget& target = trial.library().target();
     const uint32_t split_tokens = kv_split_tokens(target);
-    Setup setup = set_up(trial, format, {{0, split_tokens + 41}}, with_sinks);
-    const uint64_t bytes = attention_partial_bytes(target, 1, setup.operation.attend_max, q_heads, head_dim);
+    const AttentionShape heads = odd_heads_in(format);
+    Setup setup = set_up(trial, heads, {{0, split_tokens + 41}}, with_sinks);
+    const uint64_t bytes = attention_partial_bytes(target, heads, 1, setup.operation.attend_max);
     setup.operation.partials = trial.put(std::vector<uint32_t>(bytes / 4, 0xFFFFFFFFU));
     attention(trial.library(), trial.recorder(), setup.operation);
     std::vector<Softmax> exact;
@@ -195,7 +238,16 @@ void pose_partial(Trial& trial, CacheFormat format, bool with_sinks) {
 
 } // namespace
 
-void pose_attention(Trial& trial, const KernelUse&) {
+void pose_attention(Trial& trial, const KernelUse& use) {
+    if (use.variant == shaders::attention_decode()) {
+        pose_decode(trial, {.q_heads = 8, .kv_heads = 2, .head_dim = 128}, {{0, 200}, {0, 71}, {0, 1}}, 0,
+                    true);
+        pose_decode(trial, {.q_heads = 4, .kv_heads = 2, .head_dim = 256}, {{30, 71}, {70, 130}}, 2, false);
+        // More keys than 64 tiles have.
+        pose_decode(trial, {.q_heads = 3, .kv_heads = 1, .head_dim = 64}, {{70, 4300}, {4000, 4129}}, 0,
+                    false);
+        return;
+    }
     pose_whole(trial, CacheFormat::f32, {{0, 71}, {0, 34}, {0, 1}}, 0, false);
     pose_whole(trial, CacheFormat::q8_0, {{30, 71}, {0, 34}, {0, 1}}, 2, false);
     pose_whole(trial, CacheFormat::f16, {{30, 71}, {0, 34}, {0, 1}}, 0, true);
@@ -227,7 +279,7 @@ void pose_attention_merge(Trial& trial, const KernelUse&) {
                      .cache = cache.device,
                      .tables = {trial.put(cache.table)},
                      .q_heads = q_heads,
-                     .scale = scale,
+                     .scale = 1,
                      .attend_max = {.end = split_tokens + 4, .keys = split_tokens + 4},
                      .partials = trial.put(partials)});
     // The first row's keys lie in one KV split: attention() has finished it.

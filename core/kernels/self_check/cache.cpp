@@ -46,6 +46,11 @@ void put_number(CacheFormat format, Noise& noise, std::span<std::byte> bytes, Tr
     }
 }
 
+void put_zero(CacheFormat format, std::span<std::byte> bytes, TrialCache::ElementOffset at) {
+    const uint64_t element_bytes = format == CacheFormat::f32 ? 4 : format == CacheFormat::f16 ? 2 : 1;
+    std::ranges::fill(bytes.subspan(at.element, element_bytes), std::byte{0});
+}
+
 double number_at(CacheFormat format, ByteView bytes, TrialCache::ElementOffset at) {
     if (format == CacheFormat::f32)
         return load<float>(bytes, at.element);
@@ -112,7 +117,8 @@ TrialCache put_cache(Trial& trial, const CacheShape& shape) {
 TrialCache put_noise_cache(Trial& trial, Noise& noise, const CacheShape& shape, CacheContent& content) {
     TrialCache cache = shaped(shape);
     const auto fill = [&](std::vector<double>& numbers) {
-        std::vector<std::byte> bytes(bytes_of(shape, cache));
+        constexpr std::byte unwritten{0x7E}; // NaN in f16: no kernel may use a position that is not the row's
+        std::vector<std::byte> bytes(bytes_of(shape, cache), unwritten);
         numbers.reserve(uint64_t{shape.positions} * shape.kv_heads * shape.head_dim);
         for (uint32_t position = 0; position < shape.positions; ++position) {
             for (uint32_t head = 0; head < shape.kv_heads; ++head) {
@@ -123,6 +129,8 @@ TrialCache put_noise_cache(Trial& trial, Noise& noise, const CacheShape& shape, 
                     put_number(shape.format, noise, bytes, at);
                     numbers.push_back(number_at(shape.format, bytes, at));
                 }
+                for (uint32_t d = shape.head_dim; d < cache.head_stride; ++d)
+                    put_zero(shape.format, bytes, cache.offset_of(position, head, d));
             }
         }
         return trial.put(bytes);

@@ -41,14 +41,15 @@ kernels::Attention attention_of(const Recording& recording, const AttentionBlock
             .path = range.path,
             .attend_max = attend_max,
             .partials = recording.activations.attention_partials,
+            .counters = recording.activations.attention_counters,
             .sinks = block.sinks};
 }
 
 /// Decode rows per attention pass: as many as have room for their split-KV partials in the scratch buffer, at
 /// least one.
 uint32_t rows_per_pass(const Recording& recording, const kernels::Attention& operation) {
-    const uint64_t row_bytes = kernels::attention_partial_bytes(
-        recording.library.target(), 1, operation.attend_max, operation.q_heads, operation.cache.head_dim);
+    const uint64_t row_bytes = kernels::attention_partial_bytes(recording.library.target(), operation.shape(),
+                                                                1, operation.attend_max);
     if (row_bytes == 0)
         return operation.rows.count;
     const uint64_t rows = recording.activations.attention_partials.bytes / row_bytes;
@@ -68,11 +69,10 @@ void record_decode_scores(const Recording& recording, const AttentionBlock& bloc
         pass.first += done;
         pass.count = std::min(pass_rows, range.count - done);
         const kernels::Attention operation = attention_of(recording, block, cache, pass, attend_max);
-        const bool merged = kernels::attention_needs_merge(library.target(), operation);
-        if (merged && done > 0)
+        if (done > 0)
             recorder.barrier(); // the previous pass has read the partials
         kernels::attention(library, recorder, operation);
-        if (!merged)
+        if (!kernels::attention_needs_merge(library.target(), operation))
             continue;
         recorder.barrier();
         kernels::attention_merge(library, recorder, operation);
