@@ -6,11 +6,19 @@
 namespace etna::kernels {
 namespace {
 
-static_assert(sizeof(shaders::GateMultiplyArguments) == 56);
+static_assert(sizeof(shaders::GateMultiplyArguments) == 72);
 
 bool fits(vk::Recorder& recorder, const GateMultiply& operation) {
     if (!require(recorder, operation.gate.columns == operation.up.columns, "gate_multiply",
                  "gate and up differ in width"))
+        return false;
+    const uint64_t end = uint64_t{operation.first} + operation.count;
+    if (operation.halves && (!require(recorder, operation.gate.columns % tile_columns == 0, "gate_multiply",
+                                      "columns are no multiple of 256") ||
+                             !require(recorder,
+                                      operation.gate.halves.bytes >=
+                                          end * halves_bytes(operation.gate.columns),
+                                      "gate_multiply", "the halves are shorter than the rows")))
         return false;
     if (!operation.biases)
         return true;
@@ -36,23 +44,29 @@ void gate_multiply(Library& library, vk::Recorder& recorder, const GateMultiply&
         biases = *operation.biases;
         biases.experts = biases.experts.part(uint64_t{operation.first} * 4, uint64_t{operation.count} * 4);
     }
+    const vk::Range halves =
+        operation.halves ? operation.gate.halves_rows(operation.first, operation.count) : vk::Range{};
+    const vk::Range written = operation.halves ? halves : gate;
     const shaders::GateMultiplyArguments arguments{
         .gate = gate.address,
         .up = up.address,
         .gate_bias = biases.gate.address,
         .up_bias = biases.up.address,
         .experts = biases.experts.address,
+        .words = written.address,
+        .floats = written.address,
         .columns = operation.gate.columns,
-        .gate_stride = operation.gate.stride,
-        .up_stride = operation.up.stride,
+        .gate_stride = operation.gate.stride / 4,
+        .up_stride = operation.up.stride / 4,
         .expert_count = biases.expert_count,
     };
     launch(library, recorder,
            {.variant = shaders::gate_multiply(),
-            .specialization = {static_cast<uint32_t>(operation.kind), operation.biases ? 1U : 0U},
-            .groups = {divide_up(operation.gate.columns, 64), operation.count, 1},
+            .specialization = {static_cast<uint32_t>(operation.kind), operation.biases ? 1U : 0U,
+                               operation.halves ? 1U : 0U},
+            .groups = {divide_up(operation.gate.columns, 256), operation.count, 1},
             .reads = {up, biases.gate, biases.up, biases.experts},
-            .writes = {gate}},
+            .writes = {gate, halves}},
            arguments);
 }
 

@@ -32,6 +32,7 @@ struct GateMultiply {
     uint32_t count = 0;
     Gate kind = Gate::silu;
     std::optional<GateBiases> biases = std::nullopt;
+    bool halves = false; ///< also writes the halves of `gate`
 };
 void gate_multiply(Library& library, vk::Recorder& recorder, const GateMultiply& operation);
 

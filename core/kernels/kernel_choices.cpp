@@ -119,7 +119,7 @@ void add_others(const PlanTarget& target, const KernelScope& scope, std::vector<
         uses.push_back({.operation = operation, .variant = variant});
     };
     add(Operation::rms_norm, reduced(target, shaders::rms_norm));
-    if (target.family != PlanFamily::lavapipe && usable(shaders::halve(), target.profile))
+    if (reads_halves(target, tile_columns))
         add(Operation::halve, shaders::halve());
     add(Operation::rotary_store, reduced(target, shaders::rotary_store));
     for (const RowPath path : {RowPath::prefill, RowPath::decode}) {

@@ -18,6 +18,7 @@ constexpr uint32_t attention_query_floats = 2048;
 /// Of the decode kernel: invocations of a workgroup, and outputs of each.
 constexpr uint32_t decode_workgroup = 128;
 constexpr uint32_t decode_invocation_outputs = 4;
+constexpr uint32_t norm_invocations_max = 512; ///< of a row
 /// Keys in one KV split of the general kernel's decode path: long enough that merging is cheap, short enough
 /// to fill a GPU.
 constexpr uint32_t gpu_run_tokens = 512;
@@ -145,6 +146,17 @@ ReducePlan reduce_plan(const PlanTarget& target, shaders::Variant subgroup) {
     if (target.family == PlanFamily::lavapipe && fixed)
         return {.reduce = shaders::Reduce::subgroup, .workgroup = profile.subgroup_size, .one_subgroup = 1};
     return {.reduce = shaders::Reduce::subgroup, .workgroup = 64, .one_subgroup = 0};
+}
+
+ReducePlan norm_plan(const PlanTarget& target, uint32_t columns) {
+    ReducePlan plan = reduce_plan(target, shaders::rms_norm(shaders::Reduce::subgroup));
+    if (target.family == PlanFamily::lavapipe)
+        return plan;
+    constexpr uint32_t invocation_elements = 8; // two loads each
+    const uint32_t most = std::min(target.profile.workgroup_invocations_max, norm_invocations_max);
+    while (plan.workgroup * invocation_elements < columns && plan.workgroup * 2 <= most)
+        plan.workgroup *= 2;
+    return plan;
 }
 
 /// Whether the device supports a cooperative matrix shape that divides a tile. F32 weights are not rounded.

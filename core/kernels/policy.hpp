@@ -23,6 +23,9 @@ struct ReducePlan {
 /// variant.
 ReducePlan reduce_plan(const PlanTarget& target, shaders::Variant subgroup);
 
+/// The same for norms of rows with so many columns: few rows at a time, so that more invocations share one.
+ReducePlan norm_plan(const PlanTarget& target, uint32_t columns);
+
 enum class LinearKernel : uint8_t { rows, prompt, matrix, lanes, tiles };
 
 /// Minimum number of subgroups that share a tile of the matrix kernel.

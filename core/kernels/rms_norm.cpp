@@ -6,7 +6,7 @@
 
 namespace etna::kernels {
 
-static_assert(sizeof(shaders::RmsNormArguments) == 80);
+static_assert(sizeof(shaders::RmsNormArguments) == 96);
 
 void rms_norm(Library& library, vk::Recorder& recorder, const RmsNorm& operation) {
     const Activations& input = operation.input;
@@ -23,6 +23,14 @@ void rms_norm(Library& library, vk::Recorder& recorder, const RmsNorm& operation
                  !probed || operation.nan_probe->nan_probes.bytes >= input.range.bytes / input.stride,
                  "rms_norm", "room for NaN probes is short"))
         return;
+    const bool halved = operation.halves;
+    const uint64_t end = uint64_t{operation.output_first} + operation.count;
+    if (halved && (!require(recorder, input.columns % tile_columns == 0, "rms_norm",
+                            "columns are no multiple of 256") ||
+                   !require(recorder, operation.output.halves.bytes >= end * halves_bytes(input.columns),
+                            "rms_norm", "the halves are shorter than the rows")))
+        return;
+    const vk::Range halves = halved ? operation.output.halves : operation.output.range;
     const vk::Range indices = operation.indices.value_or(vk::Range{});
     const vk::Range nan_probes = probed ? operation.nan_probe->nan_probes : vk::Range{};
     const shaders::RmsNormArguments arguments{
@@ -32,6 +40,8 @@ void rms_norm(Library& library, vk::Recorder& recorder, const RmsNorm& operation
         .indices = indices.address,
         .nan_probes =
             probed ? nan_probes.address : operation.output.range.address, // never null: see sample.cpp
+        .words = halves.address,
+        .floats = halves.address,
         .columns = input.columns,
         .x_stride = input.stride,
         .y_stride = operation.output.stride,
@@ -43,14 +53,16 @@ void rms_norm(Library& library, vk::Recorder& recorder, const RmsNorm& operation
         .add = operation.store == Store::add ? 1U : 0U,
         .nan_probe = probed ? operation.nan_probe->nan_probe : no_nan_probe,
     };
-    const ReducePlan plan = reduce_plan(library.target(), shaders::rms_norm(shaders::Reduce::subgroup));
+    const ReducePlan plan = norm_plan(library.target(), input.columns);
     const vk::Range read = indexed ? input.range : input.rows(operation.input_first, operation.count);
     launch(library, recorder,
            {.variant = shaders::rms_norm(plan.reduce),
-            .specialization = {plan.workgroup, plan.one_subgroup},
+            .specialization = {plan.workgroup, plan.one_subgroup, halved ? 1U : 0U},
             .groups = {operation.count, 1, 1},
             .reads = {read, operation.weight, indices},
-            .writes = {operation.output.rows(operation.output_first, operation.count), nan_probes}},
+            .writes = {operation.output.rows(operation.output_first, operation.count), nan_probes,
+                       halved ? operation.output.halves_rows(operation.output_first, operation.count)
+                              : vk::Range{}}},
            arguments);
 }
 

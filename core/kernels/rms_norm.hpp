@@ -29,6 +29,7 @@ struct RmsNorm {
     float epsilon = 1e-5F;
     Store store = Store::replace;
     std::optional<NanProbe> nan_probe = std::nullopt;
+    bool halves = false; ///< also writes the halves of `output`
 };
 void rms_norm(Library& library, vk::Recorder& recorder, const RmsNorm& operation);
 

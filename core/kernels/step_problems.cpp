@@ -99,7 +99,7 @@ void add_rotary_problem(Problems& problems, uint32_t count) {
 }
 
 void add_halve_problem(Problems& problems, const PlanTarget& target, uint32_t count) {
-    if (!usable(shaders::halve(), target.profile))
+    if (!reads_halves(target, model_width))
         return;
     const auto pose = [=](ProblemMemory& memory) -> RecordRepetition {
         Activations rows = memory.rows(count, model_width);

@@ -53,12 +53,9 @@ void record_head(const Recording& recording, const Decoder& decoder) {
                        .indices = step.output_indices,
                        .epsilon = decoder.epsilon,
                        .nan_probe = kernels::NanProbe{.nan_probes = activations.nan_probes,
-                                                      .nan_probe = head_nan_probe(layers)}});
+                                                      .nan_probe = head_nan_probe(layers)},
+                       .halves = decoder.head.layout.arrangement == kernels::Arrangement::tiles});
     recorder.barrier();
-    if (decoder.head.layout.arrangement == kernels::Arrangement::tiles) {
-        kernels::halve(library, recorder, {.rows = activations.output_hidden, .count = step.output_rows});
-        recorder.barrier();
-    }
     kernels::linear(library, recorder,
                     {.weight = decoder.head,
                      .input = activations.output_hidden,

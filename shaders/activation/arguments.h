@@ -3,13 +3,15 @@
 namespace etna::shaders {
 #endif
 struct GateMultiplyArguments {
-    ADDRESS(Floats) gate; // of the first row of this dispatch
-    ADDRESS(Floats) up;
+    ADDRESS(Vectors) gate; // of the first row of this dispatch
+    ADDRESS(Vectors) up;
     ADDRESS(Floats) gate_bias; // [expert][columns]; both biases and experts are read only with BIASES
     ADDRESS(Floats) up_bias;
     ADDRESS(Words) experts; // [row], of the first row of this dispatch
+    ADDRESS(Words) words;   // the gate's halves, of the first row of this dispatch, written with HALVES
+    ADDRESS(Floats) floats; // the same memory
     uint columns;
-    uint gate_stride;
+    uint gate_stride; // strides in vec4
     uint up_stride;
     uint expert_count;
 };

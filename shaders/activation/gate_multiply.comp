@@ -3,16 +3,23 @@
 //   SILU: z = x
 //   GELU: z = 2 sqrt(2 / pi) (x + 0.044715 x^3), by tanh (arXiv 1606.08415): (1 + tanh(z / 2)) / 2 = 1 / (1 + exp(-z))
 //   CLAMPED_SILU: z = 1.702 x, of min(g, 7) and clamp(u, -7, 7) + 1 in the place of g and u (arXiv 2508.10925)
-// gate, up: f32 [rows, stride]; gate_bias, up_bias: f32 [experts, columns]; experts: u32 [rows].
-// Grid: x = ceil(columns / 64), y = rows; 64 invocations, one element each.
+// gate, up: f32 [rows, stride], strides in vec4; gate_bias, up_bias: f32 [experts, columns]; experts: u32 [rows].
+// With HALVES the result is also written as blocks of halves (include/halves.glsl), for columns a multiple of 256.
+// Grid: x = ceil(columns / 256), y = rows; 64 invocations, four neighbouring elements each.
 #version 450
 #extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_control_flow_attributes : require
 #include "shaders/include/buffers.glsl"
+#include "shaders/include/half.glsl"
+#include "shaders/include/halves.glsl"
+#define HALVED_BLOCKS 1
+#include "shaders/include/halve_block.glsl"
 #include "shaders/activation/arguments.h"
 
 layout(local_size_x = 64) in;
 layout(constant_id = 0) const uint KIND = 0; // kernels::Gate
 layout(constant_id = 1) const uint BIASES = 0;
+layout(constant_id = 2) const uint HALVES = 0;
 layout(push_constant, std430) uniform Push { GateMultiplyArguments a; };
 
 const uint GELU = 1;
@@ -23,18 +30,7 @@ const uint SIGMOID = 3;
 float at_most(float x, float limit) { return x > limit ? limit : x; }
 float at_least(float x, float limit) { return x < limit ? limit : x; }
 
-void main() {
-    uint k = gl_GlobalInvocationID.x;
-    uint r = gl_WorkGroupID.y;
-    if (k >= a.columns)
-        return;
-    float x = a.gate.v[r * a.gate_stride + k];
-    float u = a.up.v[r * a.up_stride + k];
-    if (BIASES != 0) {
-        uint at = min(a.experts.v[r], a.expert_count - 1) * a.columns + k;
-        x += a.gate_bias.v[at];
-        u += a.up_bias.v[at];
-    }
+float gated(float x, float u) {
     float z = x;
     if (KIND == GELU)
         z = 1.5957691216057308 * (x + 0.044715 * x * x * x);
@@ -45,5 +41,28 @@ void main() {
     }
     if (KIND == SIGMOID)
         x = 1;
-    a.gate.v[r * a.gate_stride + k] = x / (1 + exp(-z)) * u;
+    return x / (1 + exp(-z)) * u;
+}
+
+void main() {
+    uint quad = gl_GlobalInvocationID.x;
+    uint r = gl_WorkGroupID.y;
+    uint count = quad * 4 < a.columns ? min(a.columns - quad * 4, 4u) : 0; // elements of this invocation
+    vec4 y = vec4(0);
+    if (count > 0) { // padding after the columns is zero and may be read
+        vec4 x = a.gate.v[r * a.gate_stride + quad];
+        vec4 u = a.up.v[r * a.up_stride + quad];
+        uint at = BIASES != 0 ? min(a.experts.v[r], a.expert_count - 1) * a.columns + quad * 4 : 0;
+        [[unroll]] for (uint e = 0; e < 4; ++e)
+            if (e < count) {
+                if (BIASES != 0) {
+                    x[e] += a.gate_bias.v[at + e];
+                    u[e] += a.up_bias.v[at + e];
+                }
+                y[e] = gated(x[e], u[e]);
+            }
+        a.gate.v[r * a.gate_stride + quad] = y;
+    }
+    if (HALVES != 0)
+        halve_block(y, count > 0, a.words, a.floats, (r * (a.columns / 256) + gl_WorkGroupID.x) * block_bytes / 4);
 }

@@ -3,11 +3,13 @@
 namespace etna::shaders {
 #endif
 struct RmsNormArguments {
-    ADDRESS(Floats) x;
-    ADDRESS(Floats) y;
-    ADDRESS(Floats) weight;
+    ADDRESS(Vectors) x;
+    ADDRESS(Vectors) y;
+    ADDRESS(Vectors) weight;
     ADDRESS(Words) indices; // read when use_indices != 0
     ADDRESS(Words) nan_probes;  // [x_rows], written when nan_probe != NO_NAN_PROBE
+    ADDRESS(Words) words;   // y as blocks of halves, written with HALVES
+    ADDRESS(Floats) floats; // the same memory
     uint columns;
     uint x_stride;
     uint y_stride;

@@ -144,7 +144,7 @@ void add_weights(Cases& cases, const PlanTarget& target) {
 }
 
 void add_halve(Cases& cases, const PlanTarget& target) {
-    if (!usable(shaders::halve(), target.profile))
+    if (!reads_halves(target, width))
         return;
     cases.push_back({"halve", [](Library& library, vk::Recorder& recorder) {
                          Space space;
@@ -261,16 +261,18 @@ void add_heads(Cases& cases) {
     }
 }
 
-void add_gate_multiply(Cases& cases, Gate gate, bool biases) {
+void add_gate_multiply(Cases& cases, Gate gate, bool biases, bool halves = false) {
     constexpr std::string_view names[] = {"silu", "gelu", "clamped silu", "sigmoid"};
     cases.push_back(
-        {fmt::format("gate_multiply {}{}", names[static_cast<size_t>(gate)], biases ? ", biases" : ""),
+        {fmt::format("gate_multiply {}{}{}", names[static_cast<size_t>(gate)], biases ? ", biases" : "",
+                     halves ? ", halves" : ""),
          [=](Library& library, vk::Recorder& recorder) {
              Space space;
              GateMultiply operation{.gate = activations(space, width),
                                     .up = activations(space, width),
                                     .count = 1,
-                                    .kind = gate};
+                                    .kind = gate,
+                                    .halves = halves};
              if (biases) {
                  operation.biases = GateBiases{
                      .gate = space.take(), .up = space.take(), .experts = space.take(), .expert_count = 8};
@@ -279,18 +281,25 @@ void add_gate_multiply(Cases& cases, Gate gate, bool biases) {
          }});
 }
 
-void add_elementwise(Cases& cases) {
-    cases.push_back({"rms_norm", [](Library& library, vk::Recorder& recorder) {
-                         Space space;
-                         rms_norm(library, recorder,
-                                  {.input = activations(space, width),
-                                   .output = activations(space, width),
-                                   .weight = space.take(),
-                                   .count = 1});
-                     }});
+void add_elementwise(Cases& cases, const PlanTarget& target) {
+    for (const bool halves : {false, true}) {
+        if (halves && !reads_halves(target, width))
+            continue;
+        cases.push_back({halves ? "rms_norm, halves" : "rms_norm", [=](Library& library, vk::Recorder& recorder) {
+                             Space space;
+                             rms_norm(library, recorder,
+                                      {.input = activations(space, width),
+                                       .output = activations(space, width),
+                                       .weight = space.take(),
+                                       .count = 1,
+                                       .halves = halves});
+                         }});
+    }
     for (const Gate gate : {Gate::silu, Gate::gelu, Gate::clamped_silu, Gate::sigmoid})
         add_gate_multiply(cases, gate, false);
     add_gate_multiply(cases, Gate::clamped_silu, true);
+    if (reads_halves(target, width))
+        add_gate_multiply(cases, Gate::silu, false, true);
     cases.push_back({"soft_cap", [](Library& library, vk::Recorder& recorder) {
                          Space space;
                          soft_cap(library, recorder,
@@ -361,7 +370,7 @@ std::vector<OperationCase> every_operation(const PlanTarget& target) {
     add_halve(cases, target);
     add_experts(cases);
     add_heads(cases);
-    add_elementwise(cases);
+    add_elementwise(cases, target);
     add_delta_net(cases);
     add_sample(cases);
     return cases;

@@ -1,4 +1,5 @@
 #include "core/kernels/gate_multiply.hpp"
+#include "core/kernels/linear.hpp"
 #include "core/kernels/rms_norm.hpp"
 #include "core/kernels/soft_cap.hpp"
 #include "tests/kernels/device_case.hpp"
@@ -133,6 +134,50 @@ TEST_CASE("rms_norm agrees with the twin, for consecutive rows and by indices") 
                 }
                 for (uint32_t k = 0; k < columns; ++k)
                     REQUIRE((y[k] == 0 && y[std::size_t{4} * columns + k] == 0));
+            }
+        }
+    }
+}
+
+TEST_CASE("rms_norm and gate_multiply write the halves that halve makes of their rows, to the bit") {
+    std::mt19937 random(77);
+    for (const auto family : all_families()) {
+        DeviceCase device(family);
+        if (!kernels::usable(shaders::halve(), device.library().target().profile) ||
+            family == kernels::PlanFamily::lavapipe)
+            continue;
+        for (const uint32_t columns : {256U, 768U, 4608U}) {
+            constexpr uint32_t rows = 3;
+            const std::size_t size = std::size_t{rows} * columns;
+            const auto with_halves = [&](kernels::Activations activations) {
+                activations.halves =
+                    device.upload(std::vector<std::byte>(rows * kernels::halves_bytes(columns)));
+                return activations;
+            };
+            const auto input = device.upload_rows(random_floats(random, size), rows, columns);
+            const auto normed = with_halves(device.upload_rows(std::vector<float>(size), rows, columns));
+            const auto gate = with_halves(device.upload_rows(random_floats(random, size), rows, columns));
+            const auto weight = device.upload(random_floats(random, columns));
+            device.run([&](kernels::Library& library, vk::Recorder& recorder) {
+                rms_norm(library, recorder,
+                         {.input = input,
+                          .output = normed,
+                          .weight = weight,
+                          .output_first = 1,
+                          .count = rows - 1,
+                          .halves = true});
+                gate_multiply(library, recorder, {.gate = gate, .up = input, .count = rows, .halves = true});
+            });
+            for (const kernels::Activations& result : {normed, gate}) {
+                const auto halved = with_halves(result);
+                device.run([&](kernels::Library& library, vk::Recorder& recorder) {
+                    halve(library, recorder, {.rows = halved, .first = 1, .count = rows - 1});
+                });
+                const auto content = [&](vk::Range halves) {
+                    const std::vector<std::byte> bytes = device.download_bytes(halves);
+                    return std::vector(bytes.begin() + kernels::halves_bytes(columns), bytes.end());
+                };
+                REQUIRE(content(result.halves) == content(halved.halves));
             }
         }
     }

@@ -76,11 +76,14 @@ inline Codes in_order(const Codes& codes, CodeOrder order) {
         return codes;
     Codes ordered{};
     for (uint32_t i = 0; i < codes.size(); i += 2) {
-        for (uint32_t e = 0; e < 8; ++e) {
-            const uint32_t code = codes[i + e / 4] >> (8 * (e % 4)) & 0xFF;
-            const uint32_t word = order == CodeOrder::halves ? e / 2 % 2 : e % 2;
-            const uint32_t byte = order == CodeOrder::halves ? e % 2 * 2 + e / 4 : e / 2;
-            ordered[i + word] |= code << (8 * byte);
+        const uint32_t a = codes[i]; // e0 to e3
+        const uint32_t b = codes[i + 1];
+        if (order == CodeOrder::halves) {
+            ordered[i] = (a & 0xFF) | (b & 0xFF) << 8 | (a & 0xFF00) << 8 | (b & 0xFF00) << 16;
+            ordered[i + 1] = (a >> 16 & 0xFF) | (b >> 8 & 0xFF00) | (a >> 8 & 0xFF0000) | (b & 0xFF000000);
+        } else {
+            ordered[i] = (a & 0xFF) | (a >> 8 & 0xFF00) | (b & 0xFF) << 16 | (b << 8 & 0xFF000000);
+            ordered[i + 1] = (a >> 8 & 0xFF) | (a >> 16 & 0xFF00) | (b << 8 & 0xFF0000) | (b & 0xFF000000);
         }
     }
     return ordered;

@@ -1,4 +1,5 @@
 #include "core/kernels/gate_multiply.hpp"
+#include "core/kernels/self_check/halves.hpp"
 #include "core/kernels/self_check/noise.hpp"
 #include "core/kernels/self_check/problems.hpp"
 #include "core/kernels/soft_cap.hpp"
@@ -49,6 +50,23 @@ void pose_gate(Trial& trial, Gate kind, float gate_size, float up_size) {
     trial.expect_rows(gates, 0, expected);
 }
 
+void pose_gate_halves(Trial& trial) {
+    constexpr uint32_t columns = 2 * tile_columns;
+    constexpr uint32_t rows = 2;
+    Noise noise(15);
+    const std::vector<float> gate = noise.numbers(uint64_t{rows} * columns);
+    const std::vector<float> up = noise.numbers(uint64_t{rows} * columns);
+    std::vector<Bounded> expected;
+    for (std::size_t i = 0; i < gate.size(); ++i)
+        expected.push_back(activated(Gate::silu, gate[i], up[i]));
+    Activations gates = trial.put_rows(gate, rows, columns);
+    gates.halves = trial.put(std::vector<uint32_t>(rows * halves_bytes(columns) / 4, 0xCDCDCDCD));
+    gate_multiply(trial.library(), trial.recorder(),
+                  {.gate = gates, .up = trial.put_rows(up, rows, columns), .count = rows, .halves = true});
+    trial.expect_rows(gates, 0, expected);
+    expect_halves(trial, gates.halves, expected);
+}
+
 void pose_biases(Trial& trial) {
     constexpr uint32_t experts = 4;
     const std::vector<uint32_t> chosen{2, 0, 3};
@@ -86,6 +104,8 @@ void pose_gate_multiply(Trial& trial, const KernelUse&) {
     pose_gate(trial, Gate::clamped_silu, 12, 10);
     pose_gate(trial, Gate::sigmoid, 6, 1);
     pose_biases(trial);
+    if (reads_halves(trial.library().target(), tile_columns))
+        pose_gate_halves(trial);
 }
 
 void pose_soft_cap(Trial& trial, const KernelUse&) {

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <utility>
 
 namespace etna::kernels {
 namespace {
@@ -44,7 +45,47 @@ void put_block(std::span<const float> block, uint32_t* words) {
     }
 }
 
+float float_at(const uint32_t* words, std::size_t index) {
+    return std::bit_cast<float>(words[index]);
+}
+
+/// Whether a block stands for `expected`, and its sums for its halves.
+bool stands_for(const uint32_t* words, std::span<const Bounded> expected) {
+    const double factor = float_at(words, 0);
+    double sum = 0;
+    double nibble_sum = 0;
+    for (uint32_t i = 0; i < expected.size(); ++i) {
+        const double half = half_to_float(static_cast<uint16_t>(words[halves_word + i / 2] >> (i % 2 * 16)));
+        const double tolerance =
+            expected[i].tolerance + 0x1p-11 * std::abs(expected[i].value) + factor * 0x1p-24;
+        if (!(std::abs(factor * half - expected[i].value) <= tolerance) || std::abs(half) >= 2)
+            return false;
+        sum += half;
+        nibble_sum += half * (i % 4 < 2 ? 1024 : 64);
+        if ((i + 1) % summed != 0)
+            continue;
+        constexpr double sum_tolerance = 2.0 * summed * summed * rounding;
+        if (!(std::abs(sum - float_at(words, sums_word + i / summed)) <= sum_tolerance) ||
+            !(std::abs(nibble_sum - float_at(words, nibble_sums_word + i / summed)) <= 1024 * sum_tolerance))
+            return false;
+        sum = nibble_sum = 0;
+    }
+    return true;
+}
+
 } // namespace
+
+void expect_halves(Trial& trial, vk::Range range, std::vector<Bounded> expected) {
+    trial.expect(range, [expected = std::move(expected)](ByteView content) {
+        const auto* words = reinterpret_cast<const uint32_t*>(content.data());
+        for (std::size_t block = 0; block < expected.size() / tile_columns; ++block) {
+            if (!stands_for(words + block * block_words,
+                            std::span(expected).subspan(block * tile_columns, tile_columns)))
+                return false;
+        }
+        return true;
+    });
+}
 
 uint16_t float_to_half(float x) {
     const uint32_t bits = std::bit_cast<uint32_t>(x);

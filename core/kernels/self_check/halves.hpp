@@ -1,5 +1,7 @@
 #pragma once
 
+#include "core/kernels/self_check/trial.hpp"
+
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -9,6 +11,9 @@ namespace etna::kernels {
 /// Rows of activations, [rows][columns] with columns a multiple of tile_columns, as blocks of halves
 /// (shaders/include/halves.glsl), in words. Sums of halves are added in order.
 std::vector<uint32_t> halves_of(std::span<const float> rows);
+
+/// Expects blocks of halves in `range` that stand for these numbers, rounded to f16 within their block.
+void expect_halves(Trial& trial, vk::Range range, std::vector<Bounded> expected);
 
 /// binary16 of |x| <= 65504, to the nearest, ties to even.
 uint16_t float_to_half(float x);

@@ -1,11 +1,43 @@
 #include "core/kernels/rms_norm.hpp"
 
+#include "core/kernels/self_check/halves.hpp"
 #include "core/kernels/self_check/noise.hpp"
 #include "core/kernels/self_check/problems.hpp"
 
 #include <cmath>
 
 namespace etna::kernels {
+
+namespace {
+
+/// A norm that also writes its halves, over more blocks than a workgroup makes at once.
+void pose_halves(Trial& trial) {
+    constexpr uint32_t columns = 17 * tile_columns;
+    Noise noise(13);
+    const std::vector<float> x = noise.numbers(columns);
+    const std::vector<float> weight = noise.numbers(columns);
+    Activations output = trial.put_unset(1, columns);
+    output.halves = trial.put(std::vector<uint32_t>(halves_bytes(columns) / 4, 0xCDCDCDCD));
+    rms_norm(trial.library(), trial.recorder(),
+             {.input = trial.put_rows(x, 1, columns),
+              .output = output,
+              .weight = trial.put(weight),
+              .count = 1,
+              .epsilon = 0,
+              .halves = true});
+    double squares = 0;
+    for (const float one : x)
+        squares += double{one} * one;
+    std::vector<Bounded> expected;
+    for (uint32_t k = 0; k < columns; ++k) {
+        const double y = x[k] / std::sqrt(squares / columns) * weight[k];
+        expected.push_back({y, (columns + 16) * rounding * std::abs(y)});
+    }
+    trial.expect_rows(output, 0, expected);
+    expect_halves(trial, output.halves, expected);
+}
+
+} // namespace
 
 void pose_rms_norm(Trial& trial, const KernelUse&) {
     constexpr uint32_t columns = 283;
@@ -60,6 +92,8 @@ void pose_rms_norm(Trial& trial, const KernelUse&) {
         }
     }
     trial.expect_rows(added, 0, expected);
+    if (reads_halves(trial.library().target(), tile_columns))
+        pose_halves(trial);
 }
 
 } // namespace etna::kernels

@@ -102,6 +102,7 @@ void record_heads_output(const Recording& recording, const AttentionBlock& block
     const Activations& activations = recording.activations;
     const PostNorm norm{.weight = block.post_norm, .epsilon = block.epsilon};
     if (!block.gate) {
+        record_halves(recording, activations.attention_output, reads_halves(block.output));
         record_output(recording, block.output, activations.attention_output, norm);
         return;
     }
@@ -109,7 +110,8 @@ void record_heads_output(const Recording& recording, const AttentionBlock& block
                            {.gate = activations.attention_gate,
                             .up = activations.attention_output,
                             .count = recording.step.rows,
-                            .kind = kernels::Gate::sigmoid});
+                            .kind = kernels::Gate::sigmoid,
+                            .halves = reads_halves(block.output)});
     recording.recorder.barrier();
     record_output(recording, block.output, activations.attention_gate, norm);
 }
@@ -188,10 +190,9 @@ void record(const Recording& recording, const AttentionBlock& block, const kerne
     kernels::Library& library = recording.library;
     vk::Recorder& recorder = recording.recorder;
 
-    record_norm(recording, {block.norm, block.epsilon, block.nan_probe});
-    record_halves(recording, activations.hidden,
-                  reads_halves(block.q) || reads_halves(block.k) || reads_halves(block.v) ||
-                      (block.gate && reads_halves(*block.gate)));
+    const bool halves = reads_halves(block.q) || reads_halves(block.k) || reads_halves(block.v) ||
+                        (block.gate && reads_halves(*block.gate));
+    record_norm(recording, {block.norm, block.epsilon, block.nan_probe}, halves);
     record_linear(recording, block.q, activations.hidden, activations.q, kernels::Store::replace);
     record_linear(recording, block.k, activations.hidden, activations.k, kernels::Store::replace);
     record_linear(recording, block.v, activations.hidden, activations.v, kernels::Store::replace);

@@ -73,7 +73,9 @@ void record(const Recording& recording, const DeltaNetBlock& block, const DeltaN
     kernels::Library& library = recording.library;
     vk::Recorder& recorder = recording.recorder;
 
-    record_norm(recording, {block.norm, block.epsilon, block.nan_probe});
+    const bool halves = reads_halves(block.qkv) || reads_halves(block.gate) || reads_halves(block.alpha) ||
+                        reads_halves(block.beta);
+    record_norm(recording, {block.norm, block.epsilon, block.nan_probe}, halves);
     record_projections(recording, block);
     recorder.barrier();
     kernels::short_convolution(library, recorder,
@@ -104,6 +106,7 @@ void record(const Recording& recording, const DeltaNetBlock& block, const DeltaN
                              .count = step.rows,
                              .epsilon = block.epsilon});
     recorder.barrier();
+    record_halves(recording, activations.delta_output, reads_halves(block.output));
     record_output(recording, block.output, activations.delta_output,
                   {.weight = std::nullopt, .epsilon = block.epsilon});
 }

@@ -42,14 +42,15 @@ void record(const Recording& recording, const FeedForwardBlock& block) {
     vk::Recorder& recorder = recording.recorder;
     const uint32_t rows = recording.step.rows;
 
-    record_norm(recording, {block.norm, block.epsilon, block.nan_probe});
-    record_halves(recording, activations.hidden, reads_halves(block.gate) || reads_halves(block.up));
+    record_norm(recording, {block.norm, block.epsilon, block.nan_probe},
+                reads_halves(block.gate) || reads_halves(block.up));
     record_linear(recording, block.gate, activations.hidden, activations.gate, kernels::Store::replace);
     record_linear(recording, block.up, activations.hidden, activations.up, kernels::Store::replace);
     recorder.barrier();
     kernels::gate_multiply(
         library, recorder,
-        {.gate = activations.gate, .up = activations.up, .first = 0, .count = rows, .kind = block.gate_kind});
+        {.gate = activations.gate, .up = activations.up, .first = 0, .count = rows, .kind = block.gate_kind,
+         .halves = reads_halves(block.down)});
     recorder.barrier();
     record_output(recording, block.down, activations.gate,
                   {.weight = block.post_norm, .epsilon = block.epsilon});

@@ -32,7 +32,7 @@ void record_halves(const Recording& recording, const kernels::Activations& input
         recording.recorder.barrier();
 }
 
-void record_norm(const Recording& recording, const InputNorm& norm) {
+void record_norm(const Recording& recording, const InputNorm& norm, bool halves) {
     const Activations& activations = recording.activations;
     kernels::rms_norm(
         recording.library, recording.recorder,
@@ -42,14 +42,14 @@ void record_norm(const Recording& recording, const InputNorm& norm) {
          .count = recording.step.rows,
          .indices = std::nullopt,
          .epsilon = norm.epsilon,
-         .nan_probe = kernels::NanProbe{.nan_probes = activations.nan_probes, .nan_probe = norm.nan_probe}});
+         .nan_probe = kernels::NanProbe{.nan_probes = activations.nan_probes, .nan_probe = norm.nan_probe},
+         .halves = halves});
     recording.recorder.barrier();
 }
 
 void record_output(const Recording& recording, const LinearWeights& weights,
                    const kernels::Activations& input, const PostNorm& norm) {
     const Activations& activations = recording.activations;
-    record_halves(recording, input, reads_halves(weights));
     if (!norm.weight) {
         record_linear(recording, weights, input, activations.residual, kernels::Store::add);
         return;

@@ -33,8 +33,9 @@ struct InputNorm {
     uint32_t nan_probe = 0; ///< see nan_probe.hpp
 };
 
-/// Records Activations::hidden = rms_norm(residual) for all rows, and a barrier.
-void record_norm(const Recording& recording, const InputNorm& norm);
+/// Records Activations::hidden = rms_norm(residual) for all rows, with its halves if they are wanted, and a
+/// barrier.
+void record_norm(const Recording& recording, const InputNorm& norm, bool halves = false);
 
 /// Optional norm of a block's result before the residual add.
 struct PostNorm {
