@@ -13,12 +13,11 @@ bool fits(vk::Recorder& recorder, const GateMultiply& operation) {
                  "gate and up differ in width"))
         return false;
     const uint64_t end = uint64_t{operation.first} + operation.count;
-    if (operation.halves && (!require(recorder, operation.gate.columns % tile_columns == 0, "gate_multiply",
-                                      "columns are no multiple of 256") ||
-                             !require(recorder,
-                                      operation.gate.halves.bytes >=
-                                          end * halves_bytes(operation.gate.columns),
-                                      "gate_multiply", "the halves are shorter than the rows")))
+    if (operation.halves &&
+        (!require(recorder, operation.gate.columns % tile_columns == 0, "gate_multiply",
+                  "columns are no multiple of 256") ||
+         !require(recorder, operation.gate.halves.bytes >= end * halves_bytes(operation.gate.columns),
+                  "gate_multiply", "the halves are shorter than the rows")))
         return false;
     if (!operation.biases)
         return true;

@@ -1,12 +1,14 @@
 #include "core/runtime/copy_rate.hpp"
 
 #include "core/base/bytes.hpp"
+#include "core/kernels/gate_multiply.hpp"
 #include "core/vk/buffer.hpp"
 #include "core/vk/recorder.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <utility>
 
 namespace etna::runtime {
@@ -14,7 +16,7 @@ namespace {
 
 constexpr uint64_t gpu_copy_bytes = 512 * mebibyte; ///< larger than the caches of GPUs
 constexpr uint64_t cpu_copy_bytes = 128 * mebibyte;
-constexpr uint32_t copies_each = 2; ///< in one submission
+constexpr uint32_t moves_each = 2; ///< in one submission
 constexpr std::size_t samples = 5;
 
 uint64_t copy_bytes(const vk::Device& device) {
@@ -34,11 +36,14 @@ Status fill(vk::Device& device, const vk::Buffer& buffer) {
     return device.wait(done_at);
 }
 
-/// Returns the milliseconds that the device needs for copies_each copies.
-Result<double> copy_ms(vk::Device& device, const vk::Buffer& from, const vk::Buffer& to) {
+/// Work on two buffers of `bytes`.
+using Move = std::function<void(vk::Recorder&)>;
+
+/// Returns the milliseconds that the device needs for moves_each moves.
+Result<double> move_ms(vk::Device& device, const Move& move) {
     ETNA_TRY(vk::Recorder recorder, vk::Recorder::create(device));
-    for (uint32_t i = 0; i < copies_each; ++i) {
-        recorder.copy(from, 0, to, 0, from.bytes());
+    for (uint32_t i = 0; i < moves_each; ++i) {
+        move(recorder);
         recorder.barrier();
     }
     ETNA_TRY(vk::CommandBuffer commands, recorder.finish());
@@ -47,22 +52,39 @@ Result<double> copy_ms(vk::Device& device, const vk::Buffer& from, const vk::Buf
     return device.busy_ms(done_at);
 }
 
+/// Returns moves per second.
+Result<double> moves_s(vk::Device& device, const Move& move) {
+    ETNA_CHECK(move_ms(device, move)); // the first write maps the pages
+    std::array<double, samples> times_ms{};
+    for (double& one : times_ms) {
+        ETNA_TRY(one, move_ms(device, move));
+    }
+    std::sort(times_ms.begin(), times_ms.end());
+    return moves_each / (times_ms[samples / 2] / 1e3);
+}
+
 } // namespace
 
-Result<double> measure_copy_rate(vk::Device& device) {
+Result<double> measure_copy_rate(kernels::Library& library) {
+    vk::Device& device = library.device();
     const uint64_t bytes = copy_bytes(device);
     ETNA_TRY(const vk::Buffer from,
              vk::Buffer::create(device, vk::MemoryDomain::device, bytes, "copy rate source"));
     ETNA_TRY(const vk::Buffer to,
              vk::Buffer::create(device, vk::MemoryDomain::device, bytes, "copy rate target"));
     ETNA_CHECK(fill(device, from));
-    ETNA_CHECK(copy_ms(device, from, to)); // the first write maps the pages
-    std::array<double, samples> times_ms{};
-    for (double& one : times_ms) {
-        ETNA_TRY(one, copy_ms(device, from, to));
-    }
-    std::sort(times_ms.begin(), times_ms.end());
-    return 2.0 * copies_each * static_cast<double>(bytes) / (times_ms[samples / 2] / 1e3);
+    ETNA_TRY(const double copies_s,
+             moves_s(device, [&](vk::Recorder& recorder) { recorder.copy(from, 0, to, 0, bytes); }));
+    constexpr uint32_t columns = 4096;
+    const auto rows_of = [](const vk::Buffer& buffer) {
+        return kernels::Activations{.range = buffer.range(), .columns = columns, .stride = columns};
+    };
+    const auto rows = static_cast<uint32_t>(bytes / (columns * sizeof(float)));
+    ETNA_TRY(const double products_s, moves_s(device, [&](vk::Recorder& recorder) {
+                 kernels::gate_multiply(library, recorder,
+                                        {.gate = rows_of(to), .up = rows_of(from), .count = rows});
+             }));
+    return static_cast<double>(bytes) * std::max(2 * copies_s, 3 * products_s);
 }
 
 } // namespace etna::runtime

@@ -20,7 +20,7 @@ Result<KernelTimings> bench_kernels(kernels::Library& library, const KernelBench
     }
     KernelTimings timings;
     timings.device_name = library.device().profile().name;
-    ETNA_TRY(timings.copy_bytes_s, measure_copy_rate(library.device()));
+    ETNA_TRY(timings.copy_bytes_s, measure_copy_rate(library));
     for (std::size_t i = 0; i < problems.size(); ++i) {
         if (options.progress)
             options.progress(problems[i].name, i, problems.size());

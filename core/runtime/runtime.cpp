@@ -127,7 +127,10 @@ Result<LoadedExecutor> Runtime::load(const gguf::File& file, const ExecutorOptio
                           .memory_bytes = memory_bytes,
                           .weight_reads = weight_reads,
                           .has_adapted_kv_type = has_adapted_kv_type,
-                          .copy_rate = [shared] { return measure_copy_rate(shared->device()); },
+                          .copy_rate = [shared]() -> Result<double> {
+                              ETNA_TRY(const auto library, shared->library({}, {}));
+                              return measure_copy_rate(*library);
+                          },
                           .timings = [shared] { return shared->device().timings(); }};
 }
 

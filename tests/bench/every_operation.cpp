@@ -263,37 +263,39 @@ void add_heads(Cases& cases) {
 
 void add_gate_multiply(Cases& cases, Gate gate, bool biases, bool halves = false) {
     constexpr std::string_view names[] = {"silu", "gelu", "clamped silu", "sigmoid"};
-    cases.push_back(
-        {fmt::format("gate_multiply {}{}{}", names[static_cast<size_t>(gate)], biases ? ", biases" : "",
-                     halves ? ", halves" : ""),
-         [=](Library& library, vk::Recorder& recorder) {
-             Space space;
-             GateMultiply operation{.gate = activations(space, width),
-                                    .up = activations(space, width),
-                                    .count = 1,
-                                    .kind = gate,
-                                    .halves = halves};
-             if (biases) {
-                 operation.biases = GateBiases{
-                     .gate = space.take(), .up = space.take(), .experts = space.take(), .expert_count = 8};
-             }
-             gate_multiply(library, recorder, operation);
-         }});
+    cases.push_back({fmt::format("gate_multiply {}{}{}", names[static_cast<size_t>(gate)],
+                                 biases ? ", biases" : "", halves ? ", halves" : ""),
+                     [=](Library& library, vk::Recorder& recorder) {
+                         Space space;
+                         GateMultiply operation{.gate = activations(space, width),
+                                                .up = activations(space, width),
+                                                .count = 1,
+                                                .kind = gate,
+                                                .halves = halves};
+                         if (biases) {
+                             operation.biases = GateBiases{.gate = space.take(),
+                                                           .up = space.take(),
+                                                           .experts = space.take(),
+                                                           .expert_count = 8};
+                         }
+                         gate_multiply(library, recorder, operation);
+                     }});
 }
 
 void add_elementwise(Cases& cases, const PlanTarget& target) {
     for (const bool halves : {false, true}) {
         if (halves && !reads_halves(target, width))
             continue;
-        cases.push_back({halves ? "rms_norm, halves" : "rms_norm", [=](Library& library, vk::Recorder& recorder) {
-                             Space space;
-                             rms_norm(library, recorder,
-                                      {.input = activations(space, width),
-                                       .output = activations(space, width),
-                                       .weight = space.take(),
-                                       .count = 1,
-                                       .halves = halves});
-                         }});
+        cases.push_back(
+            {halves ? "rms_norm, halves" : "rms_norm", [=](Library& library, vk::Recorder& recorder) {
+                 Space space;
+                 rms_norm(library, recorder,
+                          {.input = activations(space, width),
+                           .output = activations(space, width),
+                           .weight = space.take(),
+                           .count = 1,
+                           .halves = halves});
+             }});
     }
     for (const Gate gate : {Gate::silu, Gate::gelu, Gate::clamped_silu, Gate::sigmoid})
         add_gate_multiply(cases, gate, false);

@@ -47,10 +47,13 @@ void record(const Recording& recording, const FeedForwardBlock& block) {
     record_linear(recording, block.gate, activations.hidden, activations.gate, kernels::Store::replace);
     record_linear(recording, block.up, activations.hidden, activations.up, kernels::Store::replace);
     recorder.barrier();
-    kernels::gate_multiply(
-        library, recorder,
-        {.gate = activations.gate, .up = activations.up, .first = 0, .count = rows, .kind = block.gate_kind,
-         .halves = reads_halves(block.down)});
+    kernels::gate_multiply(library, recorder,
+                           {.gate = activations.gate,
+                            .up = activations.up,
+                            .first = 0,
+                            .count = rows,
+                            .kind = block.gate_kind,
+                            .halves = reads_halves(block.down)});
     recorder.barrier();
     record_output(recording, block.down, activations.gate,
                   {.weight = block.post_norm, .epsilon = block.epsilon});
