@@ -18,9 +18,9 @@ constexpr uint32_t decode_workgroup = 128;
 constexpr uint32_t decode_invocation_outputs = 4;
 /// Keys in one KV split of the general kernel's decode path: long enough that merging is cheap, short enough
 /// to fill a GPU.
-constexpr uint32_t gpu_run_tokens = 512;
+constexpr uint32_t gpu_split_tokens = 128;
 /// A CPU does not benefit from more workgroups than cores.
-constexpr uint32_t cpu_run_tokens = 2048;
+constexpr uint32_t cpu_split_tokens = 2048;
 
 /// Of the prompt kernels, tile and matrix alike.
 constexpr uint32_t tile_rows = 64;
@@ -239,7 +239,7 @@ shaders::Variant attention_variant(const AttentionPlan& plan) {
 }
 
 uint32_t kv_split_tokens(const PlanTarget& target) {
-    return target.family == PlanFamily::lavapipe ? cpu_run_tokens : gpu_run_tokens;
+    return target.family == PlanFamily::lavapipe ? cpu_split_tokens : gpu_split_tokens;
 }
 
 } // namespace etna::kernels
