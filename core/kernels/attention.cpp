@@ -158,7 +158,8 @@ void record_decode(Library& library, vk::Recorder& recorder, const Attention& op
     const bool is_split = splits.kv_splits > 1;
     launch(library, recorder,
            {.variant = shaders::attention_decode(),
-            .specialization = {cache.head_dim, splits.plan.heads, operation.sinks ? 1U : 0U},
+            .specialization = {splits.plan.workgroup, cache.head_dim, splits.plan.heads,
+                               operation.sinks ? 1U : 0U},
             .groups = {operation.q_heads / splits.plan.heads, rows.count, splits.kv_splits},
             .reads = {rows.infos, operation.q.rows(rows.first, rows.count), cache.keys, cache.values,
                       operation.tables.range, operation.sinks.value_or(vk::Range{})},

@@ -15,15 +15,12 @@ constexpr uint32_t tiles_columns_max = 4;
 constexpr uint32_t invocation_sums_max = 8;
 /// Every Vulkan device has at least 16 KiB of shared memory; queries take at most half of it.
 constexpr uint32_t attention_query_floats = 2048;
-/// Of the decode kernel: invocations of a workgroup, and outputs of each.
-constexpr uint32_t decode_workgroup = 128;
-constexpr uint32_t decode_invocation_outputs = 4;
 constexpr uint32_t norm_invocations_max = 512; ///< of a row
 /// Keys in one KV split of the general kernel's decode path: long enough that merging is cheap, short enough
 /// to fill a GPU.
-constexpr uint32_t gpu_run_tokens = 512;
+constexpr uint32_t gpu_split_tokens = 128;
 /// A CPU does not benefit from more workgroups than cores.
-constexpr uint32_t cpu_run_tokens = 2048;
+constexpr uint32_t cpu_split_tokens = 2048;
 
 /// A workgroup's outputs, and elements of a step along k, of the kernels for prompts.
 constexpr uint32_t prompt_tile_rows = 64;
@@ -59,6 +56,49 @@ uint32_t rows_for(PlanFamily family, uint32_t rows) {
     if (rows < few_rows)
         return 1;
     return family == PlanFamily::intel ? 4 : 2;
+}
+
+/// Invocations of the decode kernel: so many that eight loads of each cover the keys of a tile.
+uint32_t decode_workgroup(uint32_t head_dim) {
+    return head_dim == 256 ? 256 : 128;
+}
+
+/// Shared memory of attention_decode.comp.
+uint32_t decode_shared_bytes(uint32_t heads, uint32_t head_dim) {
+    const uint32_t chunks = head_dim / 8;
+    const uint32_t stripes = decode_workgroup(head_dim) / chunks;
+    const uint32_t scratch = std::max(decode_tile_tokens * chunks, stripes * head_dim);
+    return (heads * (scratch + decode_tile_tokens + 2 * stripes) + 1) * 4;
+}
+
+/// Registers of attention_decode.comp that hold a tile, the queries and the sums.
+uint32_t decode_registers(uint32_t heads, uint32_t head_dim) {
+    const uint32_t tile = 2 * decode_tile_tokens * head_dim / 2 / decode_workgroup(head_dim);
+    return tile + 2 * 8 * heads;
+}
+
+/// Query heads that one workgroup of the decode kernel serves: more of them read the cache less often, and
+/// take more registers and shared memory. With more than 96 registers RADV of Mesa 22.3 spills on RDNA 3.
+uint32_t decode_heads(const PlanTarget& target, const AttentionShape& shape) {
+    const uint32_t registers = target.family == PlanFamily::nvidia ? 128 : 96;
+    uint32_t heads = 4;
+    while (heads > 1 && (shape.q_heads / shape.kv_heads % heads != 0 ||
+                         decode_registers(heads, shape.head_dim) > registers ||
+                         decode_shared_bytes(heads, shape.head_dim) > target.profile.shared_bytes))
+        heads /= 2;
+    return heads;
+}
+
+/// The decode kernel serves generation on GPUs, the general one everything else, unless only the other one is
+/// trusted.
+bool uses_decode_kernel(const PlanTarget& target, const AttentionShape& shape, RowPath path) {
+    const bool common_size = shape.head_dim == 64 || shape.head_dim == 128 || shape.head_dim == 256;
+    if (path != RowPath::decode || shape.formats != CacheFormats{} || !common_size ||
+        decode_workgroup(shape.head_dim) > target.profile.workgroup_invocations_max)
+        return false;
+    const bool trusted = !target.untrusted.contains(shaders::attention_decode());
+    const bool preferred = target.family != PlanFamily::lavapipe;
+    return trusted && (preferred || target.untrusted.contains(shaders::attention()));
 }
 
 } // namespace
@@ -249,40 +289,10 @@ shaders::Variant linear_variant(const LinearPlan& plan, Layout layout) {
     return shaders::linear_lanes(axis);
 }
 
-/// Shared memory of attention_decode.comp.
-uint32_t decode_shared_bytes(uint32_t heads, uint32_t head_dim) {
-    const uint32_t chunks = head_dim / 8;
-    const uint32_t stripes = decode_workgroup / chunks;
-    const uint32_t scratch = std::max(decode_tile_tokens * chunks, stripes * head_dim);
-    return (heads * (scratch + decode_tile_tokens + 2 * stripes) + 1) * 4;
-}
-
-/// Query heads that one workgroup of the decode kernel serves: fewer reads of the cache against more
-/// registers, which Intel's compiler has half of.
-uint32_t decode_heads(const PlanTarget& target, const AttentionShape& shape) {
-    uint32_t heads = target.family == PlanFamily::intel ? 2 : 4;
-    while (heads > 1 && (shape.q_heads / shape.kv_heads % heads != 0 ||
-                         heads * shape.head_dim > decode_workgroup * decode_invocation_outputs ||
-                         decode_shared_bytes(heads, shape.head_dim) > target.profile.shared_bytes))
-        heads /= 2;
-    return heads;
-}
-
-/// The decode kernel serves generation on GPUs, the general one everything else, unless only the other one is
-/// trusted.
-bool uses_decode_kernel(const PlanTarget& target, const AttentionShape& shape, RowPath path) {
-    const bool common_size = shape.head_dim == 64 || shape.head_dim == 128 || shape.head_dim == 256;
-    if (path != RowPath::decode || shape.formats != CacheFormats{} || !common_size)
-        return false;
-    const bool trusted = !target.untrusted.contains(shaders::attention_decode());
-    const bool preferred = target.family != PlanFamily::lavapipe;
-    return trusted && (preferred || target.untrusted.contains(shaders::attention()));
-}
-
 AttentionPlan attention_plan(const PlanTarget& target, const AttentionShape& shape, RowPath path) {
     if (uses_decode_kernel(target, shape, path)) {
         return {.kernel = AttentionKernel::decode,
-                .workgroup = decode_workgroup,
+                .workgroup = decode_workgroup(shape.head_dim),
                 .heads = decode_heads(target, shape)};
     }
     const uint32_t group = shape.q_heads / shape.kv_heads;
@@ -300,7 +310,7 @@ shaders::Variant attention_variant(const AttentionPlan& plan) {
 }
 
 uint32_t kv_split_tokens(const PlanTarget& target) {
-    return target.family == PlanFamily::lavapipe ? cpu_run_tokens : gpu_run_tokens;
+    return target.family == PlanFamily::lavapipe ? cpu_split_tokens : gpu_split_tokens;
 }
 
 } // namespace etna::kernels

@@ -1,7 +1,7 @@
 // y[row][h] = sum_j p_j V_j, p = softmax over j of (scale q[row][h] . K_j), j in [attend_begin, attend_end) of the row, as in
 // attention.comp, with its soft cap and sinks: decode rows over a cache in f16, with heads of 64, 128 or 256.
 // q, y: f32 [rows, heads x HEAD_DIM]; sinks: f32 [heads]; cache as in include/cache.glsl; partials, counters: see arguments.h.
-// Grid: x = query heads / HEADS, y = rows, z = kv_splits. 128 invocations serve HEADS query heads that share a kv head.
+// Grid: x = query heads / HEADS, y = rows, z = kv_splits. WORKGROUP invocations serve HEADS query heads that share a kv head.
 //   K and V: invocation t loads the dimensions 8 (t % CHUNKS) to + 7 of the keys t / CHUNKS + j KEYS, j < LOADS. All loads of
 //   a tile (two pages) are issued before the first one is used.
 //   scores: the partial sums of CHUNKS invocations are added up in shared memory; two barriers a tile.
@@ -17,11 +17,11 @@
 #include "shaders/include/soft_cap.glsl"
 #include "shaders/attention/arguments.h"
 
-const uint WORKGROUP = 128;
-layout(local_size_x = 128) in;
-layout(constant_id = 0) const uint HEAD_DIM = 128; // 64, 128, 256
-layout(constant_id = 1) const uint HEADS = 4;      // 1, 2, 4; HEADS x HEAD_DIM is at most 512
-layout(constant_id = 2) const uint SINKS = 0;
+layout(local_size_x_id = 0, local_size_y = 1, local_size_z = 1) in;
+layout(constant_id = 0) const uint WORKGROUP = 128; // 128, 256
+layout(constant_id = 1) const uint HEAD_DIM = 128;  // 64, 128, 256
+layout(constant_id = 2) const uint HEADS = 4;       // 1, 2, 4; HEADS x HEAD_DIM is at most 4 WORKGROUP
+layout(constant_id = 3) const uint SINKS = 0;
 layout(push_constant, std430) uniform Push { AttentionDecodeArguments a; };
 
 const uint TILE = 2 * PAGE_TOKENS;
@@ -52,11 +52,15 @@ uint partial_at(uint row, uint q_head, uint kv_split) {
     return ((row * a.q_heads + q_head) * a.kv_splits + kv_split) * PARTIAL;
 }
 
-// First load of a position's page. Positions that the row does not attend to may have no page: the nearest one that has is
-// loaded, and not used.
-uint page_start(RowInfo row, uint position, uint kv_head) {
-    position = clamp(position, row.attend_begin, row.attend_end - 1);
-    return (page_of(row, a.tables, position, a.pages) * a.kv_heads + kv_head) * (PAGE_TOKENS * CHUNKS);
+// First loads of a tile's two pages. Positions that the row does not attend to may have no page: the page of the nearest
+// one is loaded, and not used. As page_of(), but the loads from the table are issued together.
+uvec2 page_starts(RowInfo row, uint tile, uint kv_head) {
+    uvec2 positions = clamp(uvec2(tile, tile + PAGE_TOKENS), uvec2(row.attend_begin), uvec2(row.attend_end - 1));
+    uvec2 numbers = positions / PAGE_TOKENS;
+    uvec2 pages = row.first_page + numbers;
+    if (row.first_page == NO_PAGE)
+        pages = uvec2(a.tables.v[row.table + numbers.x], a.tables.v[row.table + numbers.y]);
+    return (min(pages, uvec2(a.pages - 1)) * a.kv_heads + kv_head) * (PAGE_TOKENS * CHUNKS);
 }
 
 void unpack(uvec4 quad, out float x[8]) {
@@ -173,7 +177,7 @@ void main() {
     }
 
     for (uint tile = begin / TILE * TILE; tile < end; tile += TILE) {
-        uint start[2] = uint[2](page_start(row, tile, kv_head), page_start(row, tile + PAGE_TOKENS, kv_head));
+        uvec2 start = page_starts(row, tile, kv_head);
         uvec4 k[LOADS];
         uvec4 v[LOADS];
         [[unroll]] for (uint j = 0; j < LOADS; ++j)

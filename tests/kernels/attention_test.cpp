@@ -514,3 +514,45 @@ TEST_CASE("attention refuses fewer sinks than query heads") {
     operation.sinks->bytes -= 4;
     REQUIRE(refused());
 }
+
+TEST_CASE("attention refuses decode rows with too little scratch memory or too few counters") {
+    DeviceCase device(kernels::PlanFamily::nvidia);
+    const auto zeros = [](std::size_t count) { return std::vector<float>(count); };
+    constexpr uint32_t tokens = 3 * kernels::decode_tile_tokens;
+    constexpr kernels::AttentionShape heads{.q_heads = 4, .kv_heads = 1, .head_dim = 64};
+    const kernels::AttendMax attend_max{.end = tokens, .keys = tokens};
+    const kernels::PlanTarget& target = device.library().target();
+    const auto floats_of = [](uint64_t bytes) { return bytes / sizeof(float); };
+    const uint32_t pages = tokens / kernels::page_tokens;
+    const auto cache =
+        zeros(floats_of(kernels::layer_cache_bytes(CacheFormat::f16, pages, 1, heads.head_dim)));
+    kernels::Attention operation{
+        .rows = {.infos = device.upload(std::vector<kernels::RowInfo>(1)), .first = 0, .count = 1},
+        .q = device.upload_rows(zeros(256), 1, 256),
+        .output = device.upload_rows(zeros(256), 1, 256),
+        .cache = {.kv_heads = 1,
+                  .head_dim = heads.head_dim,
+                  .pages = pages,
+                  .keys = device.upload(cache),
+                  .values = device.upload(cache)},
+        .tables = {device.upload(zeros(pages))},
+        .q_heads = heads.q_heads,
+        .scale = 1,
+        .attend_max = attend_max,
+        .partials =
+            device.upload(zeros(floats_of(kernels::attention_partial_bytes(target, heads, 1, attend_max)))),
+        .counters =
+            device.upload(zeros(floats_of(kernels::attention_counter_bytes(target, heads, 1, attend_max))))};
+    const auto refused = [&](const kernels::Attention& one) {
+        auto recorder = vk::Recorder::create(device.library().device());
+        REQUIRE(recorder.has_value());
+        attention(device.library(), *recorder, one);
+        return !recorder->finish().has_value();
+    };
+    REQUIRE_FALSE(refused(operation));
+    kernels::Attention little = operation;
+    little.partials.bytes -= 4;
+    REQUIRE(refused(little));
+    operation.counters.bytes -= 4;
+    REQUIRE(refused(operation));
+}

@@ -11,6 +11,7 @@ PlanTarget target(PlanFamily family, uint32_t subgroup, bool arithmetic = true) 
     vk::DeviceProfile profile;
     profile.subgroup_arithmetic = arithmetic;
     profile.subgroup_size = profile.subgroup_size_min = profile.subgroup_size_max = subgroup;
+    profile.workgroup_invocations_max = 1024;
     return {.family = family, .profile = profile};
 }
 
@@ -98,6 +99,10 @@ TEST_CASE("GPUs decode common head sizes over a cache in f16 with the decode ker
     }
     CHECK(kernel_of(PlanFamily::lavapipe, {.q_heads = 8, .kv_heads = 4, .head_dim = 64}, RowPath::decode) ==
           AttentionKernel::general);
+    PlanTarget small = target(PlanFamily::nvidia, 32); // heads of 256 need workgroups of 256
+    small.profile.workgroup_invocations_max = 128;
+    const AttentionShape large{.q_heads = 8, .kv_heads = 4, .head_dim = 256};
+    CHECK(attention_plan(small, large, RowPath::decode).kernel == AttentionKernel::general);
 }
 
 TEST_CASE("an untrusted attention kernel is replaced on decode rows if the other one is trusted") {
@@ -119,13 +124,17 @@ TEST_CASE("a workgroup of the decode kernel serves 1, 2 or 4 heads of a group, a
         const AttentionShape shape{.q_heads = 2 * group, .kv_heads = 2, .head_dim = head_dim};
         return attention_plan(gpu, shape, RowPath::decode).heads;
     };
-    constexpr uint32_t shared_bytes = 32768;
+    constexpr uint32_t shared_bytes = 49152;
     for (const uint32_t group : {1U, 3U, 7U})
         CHECK(heads_of(PlanFamily::nvidia, group, 128, shared_bytes) == 1);
     CHECK(heads_of(PlanFamily::nvidia, 6, 128, shared_bytes) == 2);
     CHECK(heads_of(PlanFamily::nvidia, 8, 128, shared_bytes) == 4);
-    CHECK(heads_of(PlanFamily::nvidia, 8, 256, shared_bytes) == 2);
-    CHECK(heads_of(PlanFamily::intel, 8, 128, shared_bytes) == 2);
+    CHECK(heads_of(PlanFamily::nvidia, 8, 256, shared_bytes) == 4);
+    CHECK(heads_of(PlanFamily::nvidia, 8, 256, 32768) == 2);
+    for (const auto family : {PlanFamily::amd, PlanFamily::intel}) {
+        CHECK(heads_of(family, 8, 64, shared_bytes) == 4);
+        CHECK(heads_of(family, 8, 128, shared_bytes) == 2);
+    }
     CHECK(heads_of(PlanFamily::nvidia, 8, 128, 16384) == 2); // what every Vulkan device has
     CHECK(heads_of(PlanFamily::nvidia, 8, 256, 16384) == 1);
 }

@@ -92,27 +92,32 @@ TEST_CASE("a request gives the same bits alone and in a batch, for any chunks of
 }
 
 TEST_CASE("decode rows give the same bits in a batch with sequences of any length", "[device]") {
-    const Bytes bytes = random_model(model_options());
-    for (const auto family : all_families) {
-        INFO("planned as " << kernels::to_string(family));
-        ModelCase tested(bytes, {.family = family, .pages = 160});
-        // A KV split has 512 tokens on GPU plans: there the request splits, and the others into one split
-        // more. On the CPU plan it has 2048: there only the others split.
-        const bool is_cpu = family == kernels::PlanFamily::lavapipe;
-        const uint32_t length = is_cpu ? 60 : 530;
-        const uint32_t longer = is_cpu ? 2090 : 1060;
-        const Script script{.tokens = random_tokens(length, 300, 12),
-                            .prompt = length - 10,
-                            .chunk = 64,
-                            .want_from = length - 10};
-        // Takes all rows of a step until its prompt ends, then generates for longer than the request takes.
-        const Script other{.tokens = random_tokens(longer, 300, 13),
-                           .prompt = longer - 30,
-                           .chunk = 64,
-                           .want_from = longer - 1};
-        const Logits alone = run_together(tested.executor(), {script})[0];
-        const Logits accompanied = run_together(tested.executor(), {other, script})[1];
-        CHECK(differing(alone, accompanied).empty());
+    for (const uint32_t head_dim : {32U, 64U}) { // GPU plans have an own kernel for heads of 64
+        RandomModelOptions options = model_options();
+        options.head_dim = head_dim;
+        const Bytes bytes = random_model(options);
+        for (const auto family : all_families) {
+            INFO("heads of " << head_dim << ", planned as " << kernels::to_string(family));
+            ModelCase tested(bytes, {.family = family, .pages = 160});
+            // A KV split has 64 or 128 tokens on GPU plans: there the request splits, and the others into
+            // more. On the CPU plan it has 2048: there only the others split.
+            const bool is_cpu = family == kernels::PlanFamily::lavapipe;
+            const uint32_t length = is_cpu ? 60 : 530;
+            const uint32_t longer = is_cpu ? 2090 : 1060;
+            const Script script{.tokens = random_tokens(length, 300, 12),
+                                .prompt = length - 10,
+                                .chunk = 64,
+                                .want_from = length - 10};
+            // Takes all rows of a step until its prompt ends, then generates for longer than the request
+            // takes.
+            const Script other{.tokens = random_tokens(longer, 300, 13),
+                               .prompt = longer - 30,
+                               .chunk = 64,
+                               .want_from = longer - 1};
+            const Logits alone = run_together(tested.executor(), {script})[0];
+            const Logits accompanied = run_together(tested.executor(), {other, script})[1];
+            CHECK(differing(alone, accompanied).empty());
+        }
     }
 }
 

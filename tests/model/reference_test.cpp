@@ -362,7 +362,7 @@ TEST_CASE("attention over more positions than one KV split agrees with the twin"
                                      .cache = {kernels::CacheFormat::f32, kernels::CacheFormat::f32},
                                      .pages = 160});
             const uint32_t vocabulary = options.vocabulary;
-            // A KV split has 512 tokens in the GPU families and 2048 in the CPU's.
+            // A KV split has 128 tokens in the GPU families and 2048 in the CPU's.
             const uint32_t length = family == kernels::PlanFamily::lavapipe ? 2060 : 640;
             const std::vector<Script> scripts{
                 {.tokens = random_tokens(length, vocabulary, 5),

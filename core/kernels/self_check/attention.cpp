@@ -17,6 +17,7 @@ constexpr uint32_t q_heads = 6;
 constexpr uint32_t kv_heads = 2;
 constexpr uint32_t head_dim = 18;
 constexpr uint32_t head_stride = 24;
+constexpr uint32_t partial_floats = head_stride + 2; ///< sums, largest score, sum of weights
 constexpr uint32_t width = q_heads * head_dim;
 constexpr AttentionShape odd_heads{.q_heads = q_heads, .kv_heads = kv_heads, .head_dim = head_dim};
 
@@ -201,7 +202,7 @@ void pose_decode(Trial& trial, const AttentionShape& heads, std::vector<KeyRange
 bool partials_hold(ByteView content, const std::vector<Softmax>& exact) {
     for (std::size_t at = 0; at < exact.size(); ++at) {
         const Softmax& kv_split = exact[at];
-        std::vector<float> partial(head_stride + 2); // sums, largest score, sum of weights
+        std::vector<float> partial(partial_floats);
         std::memcpy(partial.data(), content.data() + at * partial.size() * 4, partial.size() * 4);
         const double largest = partial[head_stride];
         const double total = partial[head_stride + 1];
@@ -236,6 +237,26 @@ void pose_partial(Trial& trial, CacheFormat format, bool with_sinks) {
                  [exact](ByteView content) { return partials_hold(content, exact); });
 }
 
+/// One head's output from its partials.
+std::vector<Bounded> merge(std::span<const float> partials) {
+    double total = 0;
+    std::vector<double> sums(head_dim);
+    std::vector<double> sizes(head_dim);
+    for (; !partials.empty(); partials = partials.subspan(partial_floats)) {
+        // Scores are about 1: no largest one has to be subtracted.
+        const double weight = std::exp(partials[head_stride]);
+        total += weight * partials[head_stride + 1];
+        for (uint32_t d = 0; d < head_dim; ++d) {
+            sums[d] += weight * partials[d];
+            sizes[d] += weight * std::abs(partials[d]);
+        }
+    }
+    std::vector<Bounded> result;
+    for (uint32_t d = 0; d < head_dim; ++d)
+        result.push_back({sums[d] / total, 64 * rounding * sizes[d] / total});
+    return result;
+}
+
 } // namespace
 
 void pose_attention(Trial& trial, const KernelUse& use) {
@@ -257,13 +278,13 @@ void pose_attention(Trial& trial, const KernelUse& use) {
 
 void pose_attention_merge(Trial& trial, const KernelUse&) {
     constexpr uint32_t rows = 2;
-    constexpr uint32_t kv_splits = 2;
+    constexpr uint32_t kv_splits = 11; // the kernel loads eight at a time
     const PlanTarget& target = trial.library().target();
-    const uint32_t split_tokens = kv_split_tokens(target);
+    const uint32_t keys = (kv_splits - 1) * kv_split_tokens(target) + 4;
     Noise noise(11);
     const TrialCache cache =
         put_cache(trial, {CacheFormat::f16, kv_heads, head_dim, 1}); // no kernel reads it
-    const std::vector<RowInfo> infos{{.attend_end = 4}, {.attend_end = split_tokens + 4}};
+    const std::vector<RowInfo> infos{{.attend_end = 4}, {.attend_end = keys}};
     std::vector<float> partials;
     for (uint32_t i = 0; i < rows * q_heads * kv_splits; ++i) {
         const auto sums = noise.numbers(head_stride);
@@ -280,22 +301,14 @@ void pose_attention_merge(Trial& trial, const KernelUse&) {
                      .tables = {trial.put(cache.table)},
                      .q_heads = q_heads,
                      .scale = 1,
-                     .attend_max = {.end = split_tokens + 4, .keys = split_tokens + 4},
+                     .attend_max = {.end = keys, .keys = keys},
                      .partials = trial.put(partials)});
     // The first row's keys lie in one KV split: attention() has finished it.
     std::vector<Bounded> expected(width, {Trial::unset, 0});
     for (uint32_t head = 0; head < q_heads; ++head) {
-        const float* one = partials.data() + std::size_t{q_heads + head} * kv_splits * (head_stride + 2);
-        const float* other = one + head_stride + 2;
-        const double largest = std::max(one[head_stride], other[head_stride]);
-        const double one_weight = std::exp(one[head_stride] - largest);
-        const double other_weight = std::exp(other[head_stride] - largest);
-        const double total = one_weight * one[head_stride + 1] + other_weight * other[head_stride + 1];
-        for (uint32_t d = 0; d < head_dim; ++d) {
-            const double size = one_weight * std::abs(one[d]) + other_weight * std::abs(other[d]);
-            expected.push_back(
-                {(one_weight * one[d] + other_weight * other[d]) / total, 64 * rounding * size / total});
-        }
+        const auto first = std::size_t{q_heads + head} * kv_splits * partial_floats;
+        const auto merged = merge(std::span(partials).subspan(first, kv_splits * partial_floats));
+        expected.insert(expected.end(), merged.begin(), merged.end());
     }
     trial.expect_rows(output, 0, expected);
 }
