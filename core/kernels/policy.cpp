@@ -11,6 +11,7 @@ constexpr uint32_t lanes_subgroup = 8;
 constexpr uint32_t columns_each_max = 8;
 /// More columns of `tiles` need more registers than occupancy allows (scripts/shader-stats).
 constexpr uint32_t tiles_columns_max = 4;
+constexpr uint32_t tiles_workgroup_min = 128; ///< every Vulkan device has so many invocations
 /// Maximum accumulators per invocation of `rows`: sixteen spill on RDNA 3 (scripts/shader-stats).
 constexpr uint32_t invocation_sums_max = 8;
 /// Every Vulkan device has at least 16 KiB of shared memory; queries take at most half of it.
@@ -219,15 +220,20 @@ LinearPlan matrix_plan(const vk::DeviceProfile& profile) {
             .columns_each = prompt_tile_columns};
 }
 
-/// Few rows and short rows are shared by more slices, so that every core has loads in flight.
-LinearPlan tiles_plan(uint32_t rows, uint32_t columns, uint32_t count) {
-    const uint32_t tiles = columns / tile_columns;
+/// Measured on an H100: a slice takes a quarter of a tile, and as many slices share a row as it has quarters,
+/// up to 64, or 32 where so many rows fill the device. Two groups of rows share the loads of one input.
+LinearPlan tiles_plan(const PlanTarget& target, uint32_t rows, uint32_t columns, uint32_t count) {
+    constexpr uint32_t parts = 4;
+    constexpr uint32_t many_rows = 8192;
+    const uint32_t quarters = columns / tile_columns * parts;
+    const uint32_t most = std::min(target.profile.workgroup_invocations_max, rows < many_rows ? 512U : 256U);
     LinearPlan plan{.kernel = LinearKernel::tiles, .reduce = {}, .shape = {}};
+    plan.parts = parts;
+    plan.workgroup = tiles_workgroup_min;
+    while (plan.workgroup < quarters * repack_rows && plan.workgroup * 2 <= most)
+        plan.workgroup *= 2;
     plan.columns_each = std::min(columns_for(count), tiles_columns_max);
-    plan.rows_each = 1;
-    plan.parts = 4;
-    plan.workgroup = tiles <= 4 ? 128 : 256;
-    (void)rows;
+    plan.rows_each = plan.columns_each == 1 && plan.workgroup >= 256 && rows >= 4096 ? 2 : 1;
     return plan;
 }
 
@@ -258,7 +264,7 @@ Result<LinearPlan> linear_plan(const PlanTarget& target, Layout layout, uint32_t
                           .columns_each = prompt_tile_columns};
     }
     if (layout.arrangement == Arrangement::tiles)
-        return tiles_plan(rows, columns, count);
+        return tiles_plan(target, rows, columns, count);
     ReducePlan reduce = reduce_plan(target, shaders::linear_rows(axis, shaders::Reduce::subgroup));
     if (target.family == PlanFamily::intel && reduce.one_subgroup == 0)
         reduce.workgroup = 32;

@@ -84,8 +84,8 @@ std::vector<ActivationSize> activation_sizes(const Config& config, const Workspa
 
 /// Bytes of the halves that a target's kernels read beside an activation; 0: none do.
 uint64_t halves_bytes(const kernels::PlanTarget& target, const ActivationSize& size) {
-    const bool wanted = size.feeds_matrices && kernels::reads_halves(target, size.columns);
-    return wanted ? size.rows * kernels::halves_bytes(size.columns) : 0;
+    const bool is_read = size.feeds_matrices && kernels::reads_halves(target, size.columns);
+    return is_read ? size.rows * kernels::halves_bytes(size.columns) : 0;
 }
 
 kernels::AttentionShape shape_of(const AttentionConfig& layer, kernels::CacheFormats formats) {

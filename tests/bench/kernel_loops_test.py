@@ -90,7 +90,7 @@ class Loops(unittest.TestCase):
     def test_weights_of_a_turn_follow_from_format_and_rows(self):
         self.assertEqual(kernel_loops.weights_of_turn("linear_rows_q4_k_subgroup-64-0-2-1"), 64)
         self.assertEqual(kernel_loops.weights_of_turn("linear_rows_q8_0_shared-64-0-1-8"), 16)
-        self.assertEqual(kernel_loops.weights_of_turn("linear_tiles_q6_k_mixed-64-2-4"), 512)
+        self.assertEqual(kernel_loops.weights_of_turn("linear_tiles_q6_k-256-2-1-4"), 128)
         self.assertIsNone(kernel_loops.weights_of_turn("attention-64-128-4"))
 
 

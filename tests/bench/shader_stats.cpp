@@ -64,6 +64,7 @@ struct Survey {
     vk::Instance& instance;
     const vk::PhysicalDevice& physical;
     std::filesystem::path code_folder; ///< empty: the code is not written
+    std::string_view operation;        ///< part of the names of the operations to survey; empty: all
     std::set<std::pair<shaders::Variant, std::vector<uint32_t>>> printed;
     bool failed = false;
 
@@ -124,6 +125,8 @@ Status look_at(Survey& survey, vk::DeviceOptions options) {
     ETNA_TRY(const auto device, vk::Device::create(survey.instance, survey.physical, options));
     kernels::Library library(*device, {});
     for (const bench::OperationCase& operation : bench::every_operation(library.target())) {
+        if (operation.name.find(survey.operation) == std::string::npos)
+            continue;
         ETNA_TRY(vk::Recorder recorder, vk::Recorder::create(*device));
         operation.record(library, recorder);
         if (const auto recorded = recorder.finish(); !recorded)
@@ -153,7 +156,8 @@ void check_complete(Survey& survey) {
     }
 }
 
-Result<bool> survey_passes(std::string_view selector, std::string_view code_folder) {
+Result<bool> survey_passes(std::string_view selector, std::string_view code_folder,
+                           std::string_view operation) {
     ETNA_TRY(const auto instance, vk::Instance::create(vk::Validation::off));
     ETNA_TRY(const vk::PhysicalDevice physical, vk::select_device(instance->devices(), selector));
     fmt::print(stderr, "{}, {}\n", physical.profile.name, physical.profile.driver);
@@ -161,22 +165,28 @@ Result<bool> survey_passes(std::string_view selector, std::string_view code_fold
         return Error{ErrorKind::unsupported,
                      fmt::format("`{}` lacks VK_KHR_pipeline_executable_properties", physical.profile.name)};
     }
-    Survey survey{.instance = *instance, .physical = physical, .code_folder = code_folder, .printed = {}};
+    Survey survey{.instance = *instance,
+                  .physical = physical,
+                  .code_folder = code_folder,
+                  .operation = operation,
+                  .printed = {}};
     print_header();
     ETNA_CHECK(look_at(survey, {}));
     ETNA_CHECK(look_at(survey, {.mask_optional_features = true}));
-    check_complete(survey);
+    if (operation.empty())
+        check_complete(survey);
     return !survey.failed;
 }
 
 } // namespace
 
 int main(int count, char** arguments) {
-    if (count > 3) {
-        fmt::print(stderr, "usage: shader_stats [DEVICE [FOLDER]]\n");
+    if (count > 4) {
+        fmt::print(stderr, "usage: shader_stats [DEVICE [FOLDER [OPERATION]]]\n");
         return 2;
     }
-    const auto passed = survey_passes(count > 1 ? arguments[1] : "", count > 2 ? arguments[2] : "");
+    const auto passed = survey_passes(count > 1 ? arguments[1] : "", count > 2 ? arguments[2] : "",
+                                      count > 3 ? arguments[3] : "");
     if (!passed)
         fmt::print(stderr, "error: {}\n", passed.error().message);
     return passed && *passed ? 0 : 1;

@@ -23,7 +23,7 @@ runtime::DeviceReports two_devices() {
     gpu.kernels = {{"rms_norm", "rms_norm_shared"}};
     gpu.self_check = {.state = runtime::SelfCheckReport::State::set_aside,
                       .checked = 30,
-                      .wrong = {"linear_tile_q4_0", "rms_norm_subgroup"}};
+                      .wrong = {"linear_prompt_q4_0_rows", "rms_norm_subgroup"}};
     gpu.is_chosen = true;
     gpu.reason = "the only device that can be used";
     runtime::DeviceReport old;
@@ -46,9 +46,9 @@ TEST_CASE("devices lists each device, its shortfalls and the chosen one") {
     CHECK(contains(outcome.output, "memory     6.0 GiB free of 8.0 GiB\n"));
     CHECK(contains(outcome.output, "missing    memory budget: it is not known; update\n"));
     CHECK(contains(outcome.output, "unusable   it lacks bufferDeviceAddress; update its driver\n"));
-    CHECK(
-        contains(outcome.output,
-                 "self-check wrong results on this driver, not used: linear_tile_q4_0, rms_norm_subgroup\n"));
+    CHECK(contains(
+        outcome.output,
+        "self-check wrong results on this driver, not used: linear_prompt_q4_0_rows, rms_norm_subgroup\n"));
     CHECK_FALSE(contains(outcome.output, "rms_norm_shared"));
     CHECK(contains(etna.run({"devices", "-v"}).output, "rms_norm_shared"));
     CHECK(etna.run({"devices", "--device", "old"}).code == 0);
@@ -77,8 +77,9 @@ TEST_CASE("devices --json is one object, also without a device") {
     CHECK(json["devices"][0]["kernels"]["rms_norm"] == "rms_norm_shared");
     CHECK(json["devices"][0]["memory_free_bytes"] == 6ULL << 30);
     CHECK(json["devices"][0]["self_check"] ==
-          nlohmann::json{
-              {"state", "set_aside"}, {"checked", 30}, {"wrong", {"linear_tile_q4_0", "rms_norm_subgroup"}}});
+          nlohmann::json{{"state", "set_aside"},
+                         {"checked", 30},
+                         {"wrong", {"linear_prompt_q4_0_rows", "rms_norm_subgroup"}}});
     CHECK(json["devices"][1]["self_check"]["state"] == "not_run");
     CHECK(json["devices"][1]["usable"] == false);
     CHECK(json["devices"][1]["lacks"] == "bufferDeviceAddress");

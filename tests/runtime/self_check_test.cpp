@@ -37,7 +37,7 @@ SelfCheckVerdict some_verdict() {
     SelfCheckVerdict verdict;
     verdict.right.add(kernels::variant_named("soft_cap").value());
     verdict.right.add(kernels::variant_named("embed_q4_k_rows").value());
-    verdict.wrong.add(kernels::variant_named("linear_tile_q4_0").value());
+    verdict.wrong.add(kernels::variant_named("linear_prompt_q4_0_rows").value());
     return verdict;
 }
 

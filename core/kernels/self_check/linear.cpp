@@ -109,6 +109,8 @@ void pose_linear(Trial& trial, const KernelUse& use) {
     // A tile of columns and some; elsewhere as many as one workgroup takes, and some.
     const uint32_t several = use.path == RowPath::prefill ? 35 : 11;
     pose(trial, use, {few_rows, fitting_columns(layout, 288), 1, Store::add});
+    if (layout.arrangement == Arrangement::tiles && use.path == RowPath::decode) // the largest workgroup
+        pose(trial, use, {few_rows, 17 * tile_columns, 1, Store::replace});
     // If larger matrices use another pipeline, check that one.
     const uint32_t columns = fitting_columns(layout, 96);
     const auto few = linear_plan(target, layout, few_rows, columns, use.path, several, use.factors);

@@ -19,10 +19,10 @@ void record_linear(const Recording& recording, const LinearWeights& weights,
     }
 }
 
-void record_halves(const Recording& recording, const kernels::Activations& input, bool wanted) {
+void record_halves(const Recording& recording, const kernels::Activations& input, bool requested) {
     bool has_decode_rows = false;
     for (const RowRange& range : recording.step.row_ranges) {
-        if (!wanted || range.path != kernels::RowPath::decode || range.count == 0)
+        if (!requested || range.path != kernels::RowPath::decode || range.count == 0)
             continue;
         kernels::halve(recording.library, recording.recorder,
                        {.rows = input, .first = range.first, .count = range.count});

@@ -23,8 +23,8 @@ inline bool reads_halves(const LinearWeights& weights) {
     return weights.weight.layout.arrangement == kernels::Arrangement::tiles;
 }
 
-/// Records the halves of the step's decode rows if `wanted`, and a barrier. The rows must be visible.
-void record_halves(const Recording& recording, const kernels::Activations& input, bool wanted);
+/// Records the halves of the step's decode rows and a barrier, if `requested`. The rows must be visible.
+void record_halves(const Recording& recording, const kernels::Activations& input, bool requested);
 
 /// The norm at the beginning of a block.
 struct InputNorm {
@@ -33,7 +33,7 @@ struct InputNorm {
     uint32_t nan_probe = 0; ///< see nan_probe.hpp
 };
 
-/// Records Activations::hidden = rms_norm(residual) for all rows, with its halves if they are wanted, and a
+/// Records Activations::hidden = rms_norm(residual) for all rows, with its halves if requested, and a
 /// barrier.
 void record_norm(const Recording& recording, const InputNorm& norm, bool halves = false);
 
