@@ -11,7 +11,7 @@ namespace etna::kernels {
 namespace {
 
 static_assert(sizeof(shaders::AttentionArguments) == 104);
-static_assert(sizeof(shaders::AttentionDecodeArguments) == 104);
+static_assert(sizeof(shaders::AttentionDecodeArguments) == 120);
 
 /// The prefill path does not split: every position lies in the first KV split.
 constexpr uint32_t unsplit_tokens = 0x80000000U;
@@ -76,7 +76,14 @@ bool fits(vk::Recorder& recorder, const Attention& operation, const SplitPlan& s
            require(recorder, operation.counters.bytes >= counter_bytes(splits, operation.shape(), rows),
                    "attention", "there are fewer counters than workgroups") &&
            require(recorder, !operation.sinks || operation.sinks->bytes >= uint64_t{operation.q_heads} * 4,
-                   "attention", "sinks are fewer than query heads");
+                   "attention", "sinks are fewer than query heads") &&
+           require(recorder,
+                   !operation.halves ||
+                       (splits.plan.kernel == AttentionKernel::decode &&
+                        splits.plan.heads * cache.head_dim % tile_columns == 0 &&
+                        operation.output.halves.bytes >=
+                            (uint64_t{operation.rows.first} + rows) * halves_bytes(operation.output.columns)),
+                   "attention", "the kernel cannot write halves, or they are shorter than the rows");
 }
 
 /// The conditions under which a plan can be made.
@@ -113,6 +120,8 @@ shaders::AttentionArguments arguments_of(const Attention& operation, const Split
 
 shaders::AttentionDecodeArguments decode_arguments_of(const Attention& operation, const SplitPlan& splits) {
     const Rows& rows = operation.rows;
+    const vk::Range written = operation.halves ? operation.output.halves_rows(rows.first, rows.count)
+                                               : operation.output.rows(rows.first, rows.count);
     return {
         .rows = rows.infos.address,
         .q = operation.q.rows(rows.first, rows.count).address,
@@ -123,6 +132,8 @@ shaders::AttentionDecodeArguments decode_arguments_of(const Attention& operation
         .partials = operation.partials.address,
         .counters = operation.counters.address,
         .sinks = operation.sinks.value_or(operation.q.range).address, // never null: see sample.cpp
+        .words = written.address,
+        .floats = written.address,
         .q_stride = operation.q.stride / 4,
         .y_stride = operation.output.stride / 4,
         .q_heads = operation.q_heads,
@@ -159,11 +170,12 @@ void record_decode(Library& library, vk::Recorder& recorder, const Attention& op
     launch(library, recorder,
            {.variant = shaders::attention_decode(),
             .specialization = {splits.plan.workgroup, cache.head_dim, splits.plan.heads,
-                               operation.sinks ? 1U : 0U},
+                               operation.sinks ? 1U : 0U, operation.halves ? 1U : 0U},
             .groups = {operation.q_heads / splits.plan.heads, rows.count, splits.kv_splits},
             .reads = {rows.infos, operation.q.rows(rows.first, rows.count), cache.keys, cache.values,
                       operation.tables.range, operation.sinks.value_or(vk::Range{})},
             .writes = {operation.output.rows(rows.first, rows.count),
+                       operation.halves ? operation.output.halves_rows(rows.first, rows.count) : vk::Range{},
                        is_split ? operation.partials : vk::Range{},
                        is_split ? operation.counters : vk::Range{}}},
            decode_arguments_of(operation, splits));
@@ -183,6 +195,11 @@ uint64_t attention_partial_bytes(const PlanTarget& target, const AttentionShape&
 uint64_t attention_counter_bytes(const PlanTarget& target, const AttentionShape& shape, uint32_t rows,
                                  const AttendMax& attend_max) {
     return counter_bytes(split_plan(target, shape, RowPath::decode, attend_max), shape, rows);
+}
+
+bool attention_writes_halves(const PlanTarget& target, const AttentionShape& shape) {
+    const AttentionPlan plan = attention_plan(target, shape, RowPath::decode);
+    return plan.kernel == AttentionKernel::decode && plan.heads * shape.head_dim % tile_columns == 0;
 }
 
 bool attention_needs_merge(const PlanTarget& target, const Attention& operation) {

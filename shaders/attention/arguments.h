@@ -31,6 +31,8 @@ struct AttentionDecodeArguments {
     ADDRESS(CoherentVectors) partials; // [row][q_head][kv_split][HEAD_DIM + 4]: sums, largest score, sum of weights, unused
     ADDRESS(CoherentWords) counters;   // [row][workgroup of x] of finished workgroups; zero before and after a dispatch
     ADDRESS(Floats) sinks;             // [q_head]; read only with SINKS
+    ADDRESS(Words) words;              // y as blocks of halves, of the first row of this dispatch, written with HALVES
+    ADDRESS(Floats) floats;            // the same memory
     uint q_stride;                     // in vectors
     uint y_stride;                     // in vectors
     uint q_heads;

@@ -15,10 +15,15 @@
 #include "shaders/include/buffers.glsl"
 #include "shaders/include/rows.h"
 #include "shaders/include/soft_cap.glsl"
+#include "shaders/include/half.glsl"
+#include "shaders/include/halves.glsl"
 #include "shaders/attention/arguments.h"
 
 layout(local_size_x_id = 0, local_size_y = 1, local_size_z = 1) in;
 layout(constant_id = 0) const uint WORKGROUP = 128; // 128, 256
+layout(constant_id = 4) const uint HALVES = 0;      // 1: y is also written as blocks of halves; OUTPUTS is a multiple of 256
+#define HALVED_BLOCKS (HALVES != 0 ? WORKGROUP / 64 : 1)
+#include "shaders/include/halve_block.glsl"
 layout(constant_id = 1) const uint HEAD_DIM = 128;  // 64, 128, 256
 layout(constant_id = 2) const uint HEADS = 4;       // 1, 2, 4; HEADS x HEAD_DIM is at most 4 WORKGROUP
 layout(constant_id = 3) const uint SINKS = 0;
@@ -143,6 +148,17 @@ vec4 merge_partials(uint r, uint first_head, uint g, uint d, uint kv_splits) {
     return sum / total;
 }
 
+// Stores four outputs of each invocation, from index `at` on. Called by whole workgroups.
+void store_outputs(uint r, uint first_head, uint at, vec4 y) {
+    bool is_output = at < OUTPUTS;
+    if (is_output)
+        a.y.v[r * a.y_stride + (first_head * HEAD_DIM + at) / 4] = y;
+    if (HALVES != 0) {
+        uint block = (r * a.q_heads + first_head) * HEAD_DIM / 256 + gl_LocalInvocationID.x / 64;
+        halve_block(is_output ? y : vec4(0), is_output, a.words, a.floats, block * block_bytes / 4);
+    }
+}
+
 void main() {
     uint t = gl_LocalInvocationID.x;
     uint r = gl_WorkGroupID.y;
@@ -239,7 +255,7 @@ void main() {
     uint at = 4 * t; // of OUTPUTS
     uint g = at / HEAD_DIM;
     uint d = at % HEAD_DIM;
-    uint y_at = r * a.y_stride + (first_head * HEAD_DIM + at) / 4;
+    vec4 y = vec4(0);
     if (at < OUTPUTS) {
         bool has_sink = SINKS != 0 && kv_split == 0; // the other splits would count it again
         float sink = has_sink ? a.sinks.v[first_head + g] : 0;
@@ -247,7 +263,7 @@ void main() {
         float total_weight;
         vec4 sum = merge_stripes(at, g, has_sink, sink, largest_score, total_weight);
         if (kv_splits == 1) {
-            a.y.v[y_at] = sum / total_weight;
+            y = sum / total_weight;
         } else {
             uint partial = partial_at(r, first_head + g, kv_split);
             a.partials.v[partial + d / 4] = sum;
@@ -255,8 +271,10 @@ void main() {
                 a.partials.v[partial + HEAD_DIM / 4] = vec4(largest_score, total_weight, 0, 0);
         }
     }
-    if (kv_splits == 1)
+    if (kv_splits == 1) {
+        store_outputs(r, first_head, at, y);
         return;
+    }
 
     memoryBarrierBuffer();
     barrier();
@@ -272,5 +290,6 @@ void main() {
     load_statistics(r, first_head, kv_splits);
     barrier();
     if (at < OUTPUTS)
-        a.y.v[y_at] = merge_partials(r, first_head, g, d, kv_splits);
+        y = merge_partials(r, first_head, g, d, kv_splits);
+    store_outputs(r, first_head, at, y);
 }

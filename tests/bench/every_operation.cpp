@@ -238,6 +238,11 @@ void add_attention(Cases& cases, CacheFormats formats, const HeadShape& heads, b
                              attention(library, recorder, operation);
                              recorder.barrier();
                          }
+                         operation.halves = attention_writes_halves(library.target(), operation.shape());
+                         if (operation.halves) {
+                             attention(library, recorder, operation);
+                             recorder.barrier();
+                         }
                          attention_merge(library, recorder, operation);
                      }});
 }

@@ -1,4 +1,5 @@
 #include "core/kernels/attention.hpp"
+#include "core/kernels/linear.hpp"
 #include "core/kernels/rotary_store.hpp"
 #include "tests/kernels/cache_content.hpp"
 #include "tests/kernels/device_case.hpp"
@@ -171,6 +172,7 @@ public:
         const std::vector<float> first = result_;
         run_attention(operation);
         REQUIRE(result_ == first);
+        check_halves(operation);
     }
 
     /// Bits of the last row's result.
@@ -179,6 +181,28 @@ public:
     }
 
 private:
+    /// The halves that the kernel writes are those that halve makes of its output.
+    void check_halves(kernels::Attention operation) {
+        const kernels::PlanTarget& target = device_.library().target();
+        const uint32_t columns = operation.output.columns;
+        if (operation.path != kernels::RowPath::decode || !kernels::reads_halves(target, columns) ||
+            !kernels::attention_writes_halves(target, operation.shape()))
+            return;
+        const std::vector<float> first = result_;
+        const std::vector<std::byte> zeros(tokens_ * kernels::halves_bytes(columns));
+        operation.halves = true;
+        operation.output.halves = device_.upload(zeros);
+        run_attention(operation);
+        REQUIRE(result_ == first);
+        kernels::Activations halved = operation.output;
+        halved.halves = device_.upload(zeros);
+        device_.run([&](kernels::Library& library, vk::Recorder& recorder) {
+            halve(library, recorder,
+                  {.rows = halved, .first = operation.rows.first, .count = operation.rows.count});
+        });
+        REQUIRE(device_.download_bytes(operation.output.halves) == device_.download_bytes(halved.halves));
+    }
+
     void run_attention(const kernels::Attention& operation) {
         device_.run([&](kernels::Library& library, vk::Recorder& recorder) {
             attention(library, recorder, operation);

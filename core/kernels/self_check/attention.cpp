@@ -1,6 +1,7 @@
 #include "core/kernels/attention.hpp"
 
 #include "core/kernels/self_check/cache.hpp"
+#include "core/kernels/self_check/halves.hpp"
 #include "core/kernels/self_check/problems.hpp"
 
 #include <algorithm>
@@ -168,6 +169,8 @@ void expect_output(Trial& trial, const Setup& setup) {
         }
     }
     trial.expect_rows(setup.operation.output, 0, expected);
+    if (setup.operation.halves)
+        expect_halves(trial, setup.operation.output.halves, expected);
 }
 
 /// Rows whose keys lie in one KV split.
@@ -193,6 +196,11 @@ void pose_decode(Trial& trial, const AttentionShape& heads, std::vector<KeyRange
     const std::vector<uint32_t> zeros(counter_bytes / sizeof(uint32_t));
     operation.partials = trial.put(std::vector<uint32_t>(bytes / sizeof(uint32_t), 0xFFFFFFFFU));
     operation.counters = trial.put(zeros);
+    const uint32_t columns = operation.output.columns;
+    operation.halves = reads_halves(target, columns) && attention_writes_halves(target, heads);
+    if (operation.halves)
+        operation.output.halves =
+            trial.put(std::vector<uint32_t>(rows * halves_bytes(columns) / sizeof(uint32_t), 0xCDCDCDCD));
     attention(trial.library(), trial.recorder(), operation);
     expect_output(trial, setup);
     trial.expect_words(operation.counters, zeros);

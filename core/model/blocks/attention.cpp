@@ -26,6 +26,16 @@ LinearWeights linear_weights(const Weights& weights, uint32_t layer, std::string
             .bias = weights.find_vector(tensor_name(layer, fmt::format("{}.bias", name)))};
 }
 
+/// Whether attention itself writes the halves of its decode rows that the output matrix reads.
+bool writes_halves(const Recording& recording, const AttentionBlock& block,
+                   const kernels::LayerCache& cache) {
+    return !block.gate && reads_halves(block.output) &&
+           kernels::attention_writes_halves(recording.library.target(), {.q_heads = block.q_heads,
+                                                                         .kv_heads = cache.kv_heads,
+                                                                         .head_dim = cache.head_dim,
+                                                                         .formats = cache.formats});
+}
+
 kernels::Attention attention_of(const Recording& recording, const AttentionBlock& block,
                                 const kernels::LayerCache& cache, const RowRange& range,
                                 const kernels::AttendMax& attend_max) {
@@ -42,7 +52,8 @@ kernels::Attention attention_of(const Recording& recording, const AttentionBlock
             .attend_max = attend_max,
             .partials = recording.activations.attention_partials,
             .counters = recording.activations.attention_counters,
-            .sinks = block.sinks};
+            .sinks = block.sinks,
+            .halves = range.path == kernels::RowPath::decode && writes_halves(recording, block, cache)};
 }
 
 /// Decode rows per attention pass: as many as have room for their split-KV partials in the scratch buffer, at
@@ -98,11 +109,13 @@ void record_scores(const Recording& recording, const AttentionBlock& block,
 }
 
 /// The heads' outputs, gated if the block has a gate, through O into the residual.
-void record_heads_output(const Recording& recording, const AttentionBlock& block) {
+void record_heads_output(const Recording& recording, const AttentionBlock& block,
+                         const kernels::LayerCache& cache) {
     const Activations& activations = recording.activations;
     const PostNorm norm{.weight = block.post_norm, .epsilon = block.epsilon};
     if (!block.gate) {
-        record_halves(recording, activations.attention_output, reads_halves(block.output));
+        record_halves(recording, activations.attention_output,
+                      reads_halves(block.output) && !writes_halves(recording, block, cache));
         record_output(recording, block.output, activations.attention_output, norm);
         return;
     }
@@ -218,7 +231,7 @@ void record(const Recording& recording, const AttentionBlock& block, const kerne
     recorder.barrier();
     record_scores(recording, block, cache);
     recorder.barrier();
-    record_heads_output(recording, block);
+    record_heads_output(recording, block, cache);
 }
 
 } // namespace etna::model
