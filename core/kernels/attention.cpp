@@ -213,10 +213,8 @@ void attention(Library& library, vk::Recorder& recorder, const Attention& operat
     const SplitPlan splits = split_plan(library.target(), operation);
     if (!fits(recorder, operation, splits))
         return;
-    if (splits.plan.kernel == AttentionKernel::decode)
-        record_decode(library, recorder, operation, splits);
-    else
-        record_general(library, recorder, operation, splits);
+    const bool is_decode = splits.plan.kernel == AttentionKernel::decode;
+    (is_decode ? record_decode : record_general)(library, recorder, operation, splits);
 }
 
 void attention_merge(Library& library, vk::Recorder& recorder, const Attention& operation) {

@@ -40,9 +40,11 @@ uint32_t tile_scale_words(const FormatShape& shape) {
 
 /// Stores `words` words of a plane of a row: 16 bytes of each of eight rows in turn.
 void store_quads(const uint32_t* words, uint32_t count, uint32_t row, std::byte* section) {
-    for (uint32_t quad = 0; quad < count / 4; ++quad)
-        std::memcpy(section + std::size_t{16} * (quad * repack_rows + row), words + std::size_t{4} * quad,
-                    16);
+    constexpr std::size_t quad_bytes = 16;
+    for (uint32_t quad = 0; quad < count / 4; ++quad) {
+        std::memcpy(section + quad_bytes * (quad * repack_rows + row), words + std::size_t{4} * quad,
+                    quad_bytes);
+    }
 }
 
 /// Stores a group of eight rows as tiles; sections as in TileShape.
@@ -60,8 +62,9 @@ void store_tiles(const Repack& task, uint32_t first, const EightRows& rows) {
                                      std::size_t{at} * tile_scale_words(shape);
             std::memcpy(to + tile.head + std::size_t{row} * shape.head_bytes, record, shape.head_bytes);
             record += shape.head_bytes > 0 ? 1 : 0;
+            const std::size_t record_bytes = shape.record_words * sizeof(uint32_t);
             if (shape.record_words < 4)
-                std::memcpy(to + std::size_t{row} * shape.record_words * 4, record, shape.record_words * 4);
+                std::memcpy(to + row * record_bytes, record, record_bytes);
             store_quads(record, shape.record_words, row, to);
             store_quads(words + std::size_t{at} * low_words, low_words, row, to + tile.low);
             store_quads(words + rows.sizes.low + std::size_t{at} * high_words, high_words, row,

@@ -159,10 +159,11 @@ TEST_CASE("linear over tiles agrees with the twin in all formats, for few and ma
         }
     }
     // Workgroups of each size, with one group of rows and two.
-    for (const auto [rows, columns] : {std::array{4100U, 2048U}, {8195U, 1024U}, {130U, 4352U}})
+    for (const auto [rows, columns] : {std::array{4100U, 2048U}, {8195U, 1024U}, {130U, 4352U}}) {
         check(
             {kernels::PlanFamily::nvidia, kernels::Format::q5_k, kernels::RowPath::decode, rows, columns, 1},
             seed++);
+    }
     for (const float scale : {0.0F, 1e-30F, 1e-6F, 3e5F, 1e20F}) {
         Case one{kernels::PlanFamily::nvidia, kernels::Format::q4_k, kernels::RowPath::decode, 40, 512, 2};
         one.input_scale = scale;

@@ -57,6 +57,7 @@ void pose_gate_halves(Trial& trial) {
     const std::vector<float> gate = noise.numbers(uint64_t{rows} * columns);
     const std::vector<float> up = noise.numbers(uint64_t{rows} * columns);
     std::vector<Bounded> expected;
+    expected.reserve(gate.size());
     for (std::size_t i = 0; i < gate.size(); ++i)
         expected.push_back(activated(Gate::silu, gate[i], up[i]));
     Activations gates = trial.put_rows(gate, rows, columns);

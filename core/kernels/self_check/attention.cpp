@@ -198,9 +198,10 @@ void pose_decode(Trial& trial, const AttentionShape& heads, std::vector<KeyRange
     operation.counters = trial.put(zeros);
     const uint32_t columns = operation.output.columns;
     operation.halves = reads_halves(target, columns) && attention_writes_halves(target, heads);
-    if (operation.halves)
+    if (operation.halves) {
         operation.output.halves =
             trial.put(std::vector<uint32_t>(rows * halves_bytes(columns) / sizeof(uint32_t), 0xCDCDCDCD));
+    }
     attention(trial.library(), trial.recorder(), operation);
     expect_output(trial, setup);
     trial.expect_words(operation.counters, zeros);
