@@ -44,7 +44,7 @@ enum class Arrangement : uint8_t {
     tiles, ///< [group of 8 rows][256 columns]: codes and scales side by side (shaders/include/tiles.glsl)
 };
 
-/// Columns of a tile: matrices in tiles have a multiple of them.
+/// Columns of a tile; the width of a matrix in tiles is a multiple of this.
 constexpr uint32_t tile_columns = 256;
 
 struct Layout {

@@ -11,7 +11,6 @@ namespace {
 
 static_assert(sizeof(shaders::LinearArguments) == 80);
 static_assert(sizeof(shaders::LinearTilesArguments) == 56);
-static_assert(sizeof(shaders::HalveArguments) == 32);
 
 bool fits(vk::Recorder& recorder, const Linear& operation) {
     const Matrix& weight = operation.weight;
@@ -106,7 +105,9 @@ void linear(Library& library, vk::Recorder& recorder, const Linear& operation) {
         return;
     }
     if (planned->kernel == LinearKernel::tiles) {
-        if (require(recorder, operation.input.halves.bytes > 0, "linear", "the input has no halves"))
+        const uint64_t end = uint64_t{operation.first} + operation.count;
+        if (require(recorder, operation.input.halves.bytes >= end * halves_bytes(weight.columns), "linear",
+                    "the input's halves are missing or shorter than its rows"))
             launch_tiles(library, recorder, *planned, operation);
         return;
     }
@@ -137,30 +138,6 @@ void linear(Library& library, vk::Recorder& recorder, const Linear& operation) {
             {part.weights, part.scales, is_first ? input : vk::Range{}, is_first ? bias : vk::Range{}},
             {is_first ? output : vk::Range{}});
     });
-}
-
-void halve(Library& library, vk::Recorder& recorder, const Halve& operation) {
-    const Activations& rows = operation.rows;
-    if (operation.count == 0 ||
-        !require(recorder, rows.columns % tile_columns == 0, "halve", "columns are no multiple of 256") ||
-        !require(recorder,
-                 rows.halves.bytes >=
-                     (uint64_t{operation.first} + operation.count) * halves_bytes(rows.columns),
-                 "halve", "the halves are shorter than the rows"))
-        return;
-    const vk::Range input = rows.rows(operation.first, operation.count);
-    const vk::Range output = rows.halves_rows(operation.first, operation.count);
-    launch(library, recorder,
-           {.variant = shaders::halve(),
-            .specialization = {},
-            .groups = {rows.columns / tile_columns, operation.count, 1},
-            .reads = {input},
-            .writes = {output}},
-           shaders::HalveArguments{.x = input.address,
-                                   .y = output.address,
-                                   .words = output.address,
-                                   .blocks = rows.columns / tile_columns,
-                                   .x_stride = rows.stride / 4});
 }
 
 } // namespace etna::kernels

@@ -10,14 +10,6 @@ namespace etna::kernels {
 /// Whether a kernel may round weights and inputs to f16, as matrix units require.
 enum class OperandPrecision : uint8_t { f16_allowed, f32 };
 
-/// Writes the halves of rows [first, first + count), which the decode path of matrices in tiles reads.
-struct Halve {
-    Activations rows;
-    uint32_t first = 0;
-    uint32_t count = 0;
-};
-void halve(Library& library, vk::Recorder& recorder, const Halve& operation);
-
 /// y[row] (=|+=) W x[row] for rows [first, first + count). On the decode path the order of every sum
 /// depends on shape and layout only, never on count; the same holds on the prefill path, with another kernel.
 /// Decode rows of a matrix in tiles read the input's halves, others its elements.

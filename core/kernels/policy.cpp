@@ -11,7 +11,7 @@ constexpr uint32_t lanes_subgroup = 8;
 constexpr uint32_t columns_each_max = 8;
 /// More columns of `tiles` need more registers than occupancy allows (scripts/shader-stats).
 constexpr uint32_t tiles_columns_max = 4;
-constexpr uint32_t tiles_workgroup_min = 128; ///< every Vulkan device has so many invocations
+constexpr uint32_t tiles_workgroup_min = 128; ///< within the limit of every Vulkan device
 /// Maximum accumulators per invocation of `rows`: sixteen spill on RDNA 3 (scripts/shader-stats).
 constexpr uint32_t invocation_sums_max = 8;
 /// Every Vulkan device has at least 16 KiB of shared memory; queries take at most half of it.
@@ -59,7 +59,7 @@ uint32_t rows_for(PlanFamily family, uint32_t rows) {
     return family == PlanFamily::intel ? 4 : 2;
 }
 
-/// Invocations of the decode kernel: so many that eight loads of each cover the keys of a tile.
+/// Invocations of the decode kernel: eight loads of each cover the keys of a tile.
 uint32_t decode_workgroup(uint32_t head_dim) {
     return head_dim == 256 ? 256 : 128;
 }
@@ -171,7 +171,7 @@ Arrangement exact_arrangement(const PlanTarget& target, Format format) {
 
 bool reads_halves(const PlanTarget& target, uint32_t columns) {
     return target.family != PlanFamily::lavapipe && columns % tile_columns == 0 &&
-           usable(shaders::halve(), target.profile).has_value();
+           usable(shaders::linear_tiles(shaders::Format::f16), target.profile).has_value();
 }
 
 Arrangement matrix_arrangement(const PlanTarget& target, Format format, uint32_t columns) {

@@ -23,7 +23,7 @@ struct ReducePlan {
 /// variant.
 ReducePlan reduce_plan(const PlanTarget& target, shaders::Variant subgroup);
 
-/// The same for norms of rows with so many columns: few rows at a time, so that more invocations share one.
+/// The same for norms, whose dispatches have few rows: more invocations share a row of many columns.
 ReducePlan norm_plan(const PlanTarget& target, uint32_t columns);
 
 enum class LinearKernel : uint8_t { rows, prompt, matrix, lanes, tiles };

@@ -5,7 +5,7 @@
 #include "core/kernels/experts.hpp"
 #include "core/kernels/gate_multiply.hpp"
 #include "core/kernels/gated_rms_norm.hpp"
-#include "core/kernels/linear.hpp"
+#include "core/kernels/halve.hpp"
 #include "core/kernels/policy.hpp"
 #include "core/kernels/rms_norm.hpp"
 #include "core/kernels/rotary_store.hpp"

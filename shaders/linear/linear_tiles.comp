@@ -198,7 +198,7 @@ void add_chunk(uint64_t tiles[GROUPS], uint64_t x[COLUMNS], uint row, uint chunk
                 [[unroll]] for (uint g = 0; g < GROUPS; ++g) {
                     uint i = g * COLUMNS + c;
                     part[i] = add_eight(pairs[g][1], x1, add_eight(pairs[g][0], x0, part[i]));
-                    part[i] -= added_to_run(x_sums[c][run], x_nibble_sums[c][run]);
+                    part[i] -= offset_of_run(x_sums[c][run], x_nibble_sums[c][run]);
                 }
             }
         }

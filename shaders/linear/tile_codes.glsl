@@ -1,13 +1,14 @@
-// Codes of a tile as pairs of f16, by bits: 0x6400 | c is 1024 + c, 0x5400 | c << 4 is 64 + c. What is added is taken off the sum
-// of products (added_to_run).
+// Codes of a tile as pairs of f16, by bits: 0x6400 | c is 1024 + c, 0x5400 | c << 4 is 64 + c. The offset is subtracted from
+// the sum of products (offset_of_run).
 
-// Masks that no compiler knows to be constants, so that they stay in registers: NVIDIA's logic of three operands takes one immediate.
+// Masks that compilers cannot fold, so that they stay in registers: NVIDIA's LOP3 takes one immediate operand.
 uint nibble_mask;
 uint byte_mask;
-void set_masks(uint below_two_billion) {
-    uint nothing = below_two_billion >> 31;
-    nibble_mask = 0x000F000Fu | nothing;
-    byte_mask = 0x00FF00FFu | nothing;
+// `small` is below 2^31.
+void set_masks(uint small) {
+    uint zero = small >> 31;
+    nibble_mask = 0x000F000Fu | zero;
+    byte_mask = 0x00FF00FFu | zero;
 }
 
 #ifndef ZERO
@@ -25,8 +26,8 @@ const float byte_offset = 1024 + ZERO;
 #define NIBBLES
 #endif
 
-// What is added to the products of 16 elements, of whose halves `sum` is the sum and `nibble_sum` the weighted one (halves.glsl).
-float added_to_run(float sum, float nibble_sum) {
+// The share of the codes' offsets in the sum of products of 16 elements; `sum` and `nibble_sum` are the block's (halves.glsl).
+float offset_of_run(float sum, float nibble_sum) {
 #if defined(LEVELS)
     return 0;
 #elif defined(NIBBLES)

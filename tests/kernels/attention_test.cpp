@@ -1,5 +1,5 @@
 #include "core/kernels/attention.hpp"
-#include "core/kernels/linear.hpp"
+#include "core/kernels/halve.hpp"
 #include "core/kernels/rotary_store.hpp"
 #include "tests/kernels/cache_content.hpp"
 #include "tests/kernels/device_case.hpp"

@@ -1,5 +1,5 @@
 #include "core/kernels/gate_multiply.hpp"
-#include "core/kernels/linear.hpp"
+#include "core/kernels/halve.hpp"
 #include "core/kernels/rms_norm.hpp"
 #include "core/kernels/soft_cap.hpp"
 #include "tests/kernels/device_case.hpp"
@@ -143,8 +143,7 @@ TEST_CASE("rms_norm and gate_multiply write the halves that halve makes of their
     std::mt19937 random(77);
     for (const auto family : all_families()) {
         DeviceCase device(family);
-        if (!kernels::usable(shaders::halve(), device.library().target().profile) ||
-            family == kernels::PlanFamily::lavapipe)
+        if (!kernels::reads_halves(device.library().target(), kernels::tile_columns))
             continue;
         for (const uint32_t columns : {256U, 768U, 4608U}) {
             constexpr uint32_t rows = 3;

@@ -1,3 +1,4 @@
+#include "core/kernels/halve.hpp"
 #include "core/kernels/linear.hpp"
 #include "core/kernels/policy.hpp"
 #include "tests/kernels/weight_source.hpp"
@@ -262,4 +263,39 @@ TEST_CASE("linear refuses shapes that do not fit instead of reading past a buffe
     kernels::Linear short_bias = sound;
     short_bias.bias = vk::Range{input.range.address, 16};
     REQUIRE(refused(short_bias));
+}
+
+TEST_CASE("linear over tiles refuses an input without halves, and halve odd widths and short halves") {
+    DeviceCase device(kernels::PlanFamily::nvidia);
+    std::mt19937 random(1);
+    const kernels::Layout layout = layout_of(device, kernels::Format::q4_0, 512);
+    if (layout.arrangement != kernels::Arrangement::tiles)
+        return; // this device has no kernel for tiles
+    const kernels::Matrix weight =
+        upload_weight(device, random_weight(random, kernels::Format::q4_0, 8, 512), layout);
+    kernels::Activations input = device.upload_rows(std::vector<float>(1024), 2, 512);
+    const auto output = device.upload_rows(std::vector<float>(16), 2, 8);
+    const auto refused = [&](const auto& record) {
+        auto recorder = vk::Recorder::create(device.library().device());
+        REQUIRE(recorder.has_value());
+        record(*recorder);
+        const auto finished = recorder->finish();
+        return !finished && finished.error().kind == ErrorKind::invalid_argument;
+    };
+    const auto multiply = [&](vk::Recorder& recorder) {
+        linear(device.library(), recorder, {.weight = weight, .input = input, .output = output, .count = 2});
+    };
+    const auto make_halves = [&](vk::Recorder& recorder) {
+        halve(device.library(), recorder, {.rows = input, .count = 2});
+    };
+    REQUIRE(refused(multiply));
+    REQUIRE(refused(make_halves));
+    input.halves = device.upload(std::vector<std::byte>(kernels::halves_bytes(512)));
+    REQUIRE(refused(multiply)); // of one row
+    REQUIRE(refused(make_halves));
+    input.halves = device.upload(std::vector<std::byte>(2 * kernels::halves_bytes(512)));
+    REQUIRE_FALSE(refused(multiply));
+    REQUIRE_FALSE(refused(make_halves));
+    input.columns = 480;
+    REQUIRE(refused(make_halves));
 }

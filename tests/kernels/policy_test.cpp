@@ -204,6 +204,18 @@ TEST_CASE("matrices are in tiles where all of their kernels run, are right, and 
     CHECK(matrix_arrangement(gpu, Format::f32, 512) == Arrangement::rows);
     CHECK(matrix_arrangement(gpu, Format::q8_0, 576) == Arrangement::rows);
     CHECK(exact_arrangement(gpu, Format::q6_k) == Arrangement::rows);
+    CHECK(reads_halves(gpu, 512));
+    CHECK_FALSE(reads_halves(target(PlanFamily::amd, 64), 512)); // nothing would read them
+    for (const uint32_t invocations : {128U, 256U, 1024U}) {
+        PlanTarget limited = gpu;
+        limited.profile.workgroup_invocations_max = invocations;
+        for (const uint32_t columns : {256U, 4096U, 28672U}) {
+            const Layout tiles{Format::q6_k, Arrangement::tiles};
+            const LinearPlan plan = linear_plan(limited, tiles, 4096, columns, RowPath::decode, 1).value();
+            CHECK(plan.workgroup <= invocations);
+            CHECK(plan.workgroup % (8 * plan.parts) == 0);
+        }
+    }
     for (const auto wrong :
          {shaders::linear_tiles(q6_k), shaders::linear_prompt(q6_k, shaders::Arrangement::tiles),
           shaders::embed(q6_k, shaders::Arrangement::tiles), shaders::halve()}) {

@@ -38,12 +38,12 @@ struct Problem {
     uint32_t kv_heads;
     float scale;
     float softcap;
+    std::optional<float> sink; ///< a score whose value is zero
 
     /// [head_dim], at a position of keys or values.
     [[nodiscard]] const double* head(const std::vector<double>& numbers, uint32_t position) const {
         return numbers.data() + (std::size_t{position} * kv_heads + kv_head) * query.size();
     }
-    std::optional<float> sink; ///< a score whose value is zero
 };
 
 Softmax softmax_over(const Problem& problem, uint32_t first, uint32_t end) {

@@ -1,8 +1,8 @@
 #include "core/kernels/self_check/halves.hpp"
 
 #include "core/base/half.hpp"
+#include "core/kernels/halve.hpp"
 #include "core/kernels/layout.hpp"
-#include "core/kernels/linear.hpp"
 #include "core/kernels/self_check/noise.hpp"
 #include "core/kernels/self_check/problems.hpp"
 
@@ -108,7 +108,7 @@ void pose_halve(Trial& trial, const KernelUse&) {
     constexpr uint32_t columns = 2 * tile_columns;
     Noise noise(11);
     std::vector<float> x = noise.numbers(uint64_t{rows} * columns);
-    x[0] = 3e20F;                                              // others of its block vanish
+    x[0] = 3e20F;                                              // the others of its block round to zero
     std::fill_n(x.begin() + tile_columns, tile_columns, 0.0F); // a block without any magnitude
     std::for_each(x.end() - 40, x.end(), [](float& one) { one *= 0x1p-18F; }); // some subnormal halves
     Activations input = trial.put_rows(x, rows, columns);

@@ -1,5 +1,7 @@
 #include "core/model/blocks/linear.hpp"
 
+#include "core/kernels/halve.hpp"
+
 namespace etna::model {
 
 void record_linear(const Recording& recording, const LinearWeights& weights,

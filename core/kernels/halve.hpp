@@ -1,0 +1,17 @@
+#pragma once
+
+#include "core/kernels/rows.hpp"
+
+#include <cstdint>
+
+namespace etna::kernels {
+
+/// Writes the halves of rows [first, first + count), which the decode path of matrices in tiles reads.
+struct Halve {
+    Activations rows;
+    uint32_t first = 0;
+    uint32_t count = 0;
+};
+void halve(Library& library, vk::Recorder& recorder, const Halve& operation);
+
+} // namespace etna::kernels
