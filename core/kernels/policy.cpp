@@ -237,6 +237,15 @@ LinearPlan tiles_plan(const PlanTarget& target, uint32_t rows, uint32_t columns,
     return plan;
 }
 
+FusedLinearPlan fused_linear_plan(const PlanTarget& target, uint32_t rows, uint32_t columns, uint32_t count,
+                                  bool is_gated) {
+    FusedLinearPlan plan{.tiles = tiles_plan(target, rows, columns, count)};
+    if (is_gated)
+        plan.tiles.rows_each = 2;
+    plan.output_rows = plan.tiles.rows_each / (is_gated ? 2 : 1) * repack_rows;
+    return plan;
+}
+
 Result<LinearPlan> linear_plan(const PlanTarget& target, Layout layout, uint32_t rows, uint32_t columns,
                                RowPath path, uint32_t count, OperandPrecision factors) {
     if (layout.arrangement == Arrangement::lanes) {
