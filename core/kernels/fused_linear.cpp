@@ -138,7 +138,7 @@ void fused_linear(Library& library, vk::Recorder& recorder, const FusedLinear& o
         return;
     const bool is_gated = operation.gated.has_value();
     const FusedLinearPlan plan =
-        fused_linear_plan(library.target(), weight.rows, weight.columns, operation.count, is_gated);
+        fused_linear_plan(library.target(), weight.layout.format, weight.rows, weight.columns, operation.count, is_gated);
     const Ranges ranges = ranges_of(operation);
     launch(
         library, recorder,

@@ -58,8 +58,8 @@ struct FusedLinearPlan {
 
     bool operator==(const FusedLinearPlan&) const = default;
 };
-FusedLinearPlan fused_linear_plan(const PlanTarget& target, uint32_t rows, uint32_t columns, uint32_t count,
-                                  bool is_gated);
+FusedLinearPlan fused_linear_plan(const PlanTarget& target, Format format, uint32_t rows, uint32_t columns,
+                                  uint32_t count, bool is_gated);
 
 /// Whether the lanes kernels can run: they need one subgroup of at least 8 invocations.
 bool lanes_usable(const vk::DeviceProfile& profile);

@@ -100,6 +100,8 @@ void main() {
     begin_tiles(a.tiles);
     float squares[COLUMNS];
     load_squares((a.options & linear_pending_norm) != 0, a.squares, first_column, a.count, a.tiles, squares);
+    if (COLUMNS > 1) // frees their registers; with one column, they arrive during the walk
+        share_squares(squares);
 
     const uint y_groups = GROUPS / (1 + GATED);
     uint64_t w_at[GROUPS];
@@ -111,7 +113,8 @@ void main() {
     float sums[SUMS];
     add_tiles(w_at, x_at, a.tiles, sums);
     share_sums(sums);
-    share_squares(squares);
+    if (COLUMNS == 1)
+        share_squares(squares);
     barrier();
     store(first_row, first_column);
 

@@ -7,12 +7,12 @@ shared float square_sums[COLUMNS * square_lanes];
 
 // This lane's part of the sums, loaded before the walk over the tiles, so that nothing waits for it.
 void load_squares(bool pending, Floats squares, uint first_column, uint count, uint tiles, out float parts[COLUMNS]) {
-    [[unroll]] for (uint c = 0; c < COLUMNS; ++c) {
+    [[unroll]] for (uint c = 0; c < COLUMNS; ++c)
         parts[c] = 0;
-        if (pending && gl_LocalInvocationID.x < square_lanes)
-            for (uint tile = gl_LocalInvocationID.x; tile < tiles; tile += square_lanes)
-                parts[c] += squares.v[min(first_column + c, count - 1) * tiles + tile];
-    }
+    uint end = pending && gl_LocalInvocationID.x < square_lanes ? tiles : 0;
+    for (uint tile = gl_LocalInvocationID.x; tile < end; tile += square_lanes)
+        [[unroll]] for (uint c = 0; c < COLUMNS; ++c)
+            parts[c] += squares.v[min(first_column + c, count - 1) * tiles + tile];
 }
 
 // Shares the parts with the workgroup. A barrier follows.

@@ -106,41 +106,50 @@ float add_eight(f16vec2 w[4], uvec4 x, float sum) {
     return sum;
 }
 
+#ifdef PLAIN
+// Adds eight weights, a quad of words, times eight halves.
+float add_plain(uvec4 w, uvec4 x, float sum) {
+#if FORMAT == FORMAT_f16
+    f16vec2 pairs[4];
+    [[unroll]] for (uint e = 0; e < 4; ++e)
+        pairs[e] = unpackFloat2x16(w[e]);
+    return add_eight(pairs, x, sum);
+#else
+    [[unroll]] for (uint e = 0; e < 4; ++e) {
+        vec2 pair = decode_word(w[e]);
+        vec2 halves = unpackHalf2x16(x[e]);
+        sum = fma(pair.y, halves.y, fma(pair.x, halves.x, sum));
+    }
+    return sum;
+#endif
+}
+#endif
+
 // Adds 64 columns, chunk `chunk` of a tile: `tile` is the address of the tile's first byte plus 16 x row, `x` that of the block.
 #ifdef PLAIN
+// Quads of a row that are loaded together; fewer, where the sums leave few registers.
+const uint PLAIN_QUADS = GROUPS > 1 && COLUMNS > 1 ? 4 : 8;
+
 void add_chunk(uint64_t tiles[GROUPS], uint64_t x[COLUMNS], uint row, uint chunk, inout float sums[SUMS]) {
-    uvec4 w[GROUPS][8];
-    [[unroll]] for (uint g = 0; g < GROUPS; ++g)
-        [[unroll]] for (uint i = 0; i < 8; ++i)
-            w[g][i] = quad_at(tiles[g], 0, (chunk * 8 + i) * 4);
+    float total[SUMS];
+    [[unroll]] for (uint i = 0; i < SUMS; ++i)
+        total[i] = 0;
+    [[unroll]] for (uint first = 0; first < 8; first += PLAIN_QUADS) {
+        uvec4 w[GROUPS][PLAIN_QUADS];
+        [[unroll]] for (uint g = 0; g < GROUPS; ++g)
+            [[unroll]] for (uint i = 0; i < PLAIN_QUADS; ++i)
+                w[g][i] = quad_at(tiles[g], 0, (chunk * 8 + first + i) * 4);
+        [[unroll]] for (uint c = 0; c < COLUMNS; ++c)
+            [[unroll]] for (uint i = 0; i < PLAIN_QUADS; ++i) {
+                uvec4 eight = OneQuad(x[c] + uint64_t(block_halves + chunk * 128 + (first + i) * 16)).v;
+                [[unroll]] for (uint g = 0; g < GROUPS; ++g)
+                    total[g * COLUMNS + c] = add_plain(w[g][i], eight, total[g * COLUMNS + c]);
+            }
+    }
     [[unroll]] for (uint c = 0; c < COLUMNS; ++c) {
         float factor = uintBitsToFloat(OneWord(x[c]).v);
-        float total[GROUPS];
         [[unroll]] for (uint g = 0; g < GROUPS; ++g)
-            total[g] = 0;
-        [[unroll]] for (uint i = 0; i < 8; i += 2) {
-            uvec4 x0 = OneQuad(x[c] + uint64_t(block_halves + chunk * 128 + i * 16)).v;
-            uvec4 x1 = OneQuad(x[c] + uint64_t(block_halves + chunk * 128 + i * 16 + 16)).v;
-            [[unroll]] for (uint g = 0; g < GROUPS; ++g) {
-#if FORMAT == FORMAT_f16
-                [[unroll]] for (uint k = 0; k < 2; ++k) {
-                    f16vec2 pairs[4];
-                    [[unroll]] for (uint e = 0; e < 4; ++e)
-                        pairs[e] = unpackFloat2x16(w[g][i + k][e]);
-                    total[g] = add_eight(pairs, k == 0 ? x0 : x1, total[g]);
-                }
-#else
-                [[unroll]] for (uint k = 0; k < 2; ++k)
-                    [[unroll]] for (uint e = 0; e < 4; ++e) {
-                        vec2 pair = decode_word(w[g][i + k][e]);
-                        vec2 halves = unpackHalf2x16(k == 0 ? x0[e] : x1[e]);
-                        total[g] = fma(pair.y, halves.y, fma(pair.x, halves.x, total[g]));
-                    }
-#endif
-            }
-        }
-        [[unroll]] for (uint g = 0; g < GROUPS; ++g)
-            sums[g * COLUMNS + c] = fma(factor, total[g], sums[g * COLUMNS + c]);
+            sums[g * COLUMNS + c] = fma(factor, total[g * COLUMNS + c], sums[g * COLUMNS + c]);
     }
 }
 #else
