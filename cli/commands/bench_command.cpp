@@ -7,6 +7,7 @@
 #include "cli/environment.hpp"
 #include "cli/options/command_line.hpp"
 #include "cli/options/compat.hpp"
+#include "cli/options/generation_options.hpp"
 #include "cli/options/option_values.hpp"
 #include "cli/terminal/diagnostics.hpp"
 #include "core/base/bytes.hpp"
@@ -34,6 +35,7 @@ struct BenchOptions {
     std::string model;  ///< empty: kernels are measured
     std::string filter; ///< of kernels
     std::string device; ///< empty: the best device
+    kernels::Precision precision = kernels::Precision::exact;
     BenchPlan plan;
     bool as_json = false;
     std::string timeline_file; ///< empty: the figures are measured
@@ -90,6 +92,7 @@ constexpr std::array bench_options = {
            .default_text = "the best GPU, else the CPU",
            .description = "Vulkan device, by number, UUID or part of its name",
            .category = Category::device},
+    precision_option,
     Option{.name = "kernels",
            .description = "measure kernels at the shapes of real models, and no model",
            .category = Category::output},
@@ -152,6 +155,7 @@ Result<BenchOptions> validate_bench(const Command& command, const TypedArguments
     BenchOptions options;
     (with_kernels ? options.filter : options.model) = named;
     options.device = values.text("device").value_or("");
+    ETNA_TRY(options.precision, read_precision(values));
     BenchPlan& plan = options.plan;
     ETNA_TRY(const auto prompt_tokens, values.integer("prompt-tokens"));
     ETNA_TRY(const auto generated_tokens, values.integer("generated-tokens"));
@@ -192,6 +196,7 @@ Result<LoadedBench> load_bench(const BenchOptions& options, const Environment& e
     executor.context_tokens = plan.context_tokens();
     executor.sequences_max = *std::max_element(plan.batches.begin(), plan.batches.end());
     executor.device = options.device;
+    executor.precision = options.precision;
     executor.cache_folder = cache_folder(environment.variables);
     executor.timestamps = !options.timeline_file.empty();
     LoadedBench bench;
@@ -278,6 +283,7 @@ Result<std::string> bench_kernels(const BenchOptions& options, const Environment
     runtime::KernelBenchOptions bench{.device = options.device,
                                       .filter = options.filter,
                                       .cache_folder = cache_folder(environment.variables),
+                                      .precision = options.precision,
                                       .progress = {}};
     bench.progress = [&](const std::string& name, std::size_t number, std::size_t total) {
         diagnostics.status(fmt::format("{} of {}: {}", number + 1, total, name));

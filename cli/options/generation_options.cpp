@@ -162,6 +162,7 @@ constexpr std::array device_rows = {
            .range = {size_min_bytes, size_max_bytes},
            .default_text = "an eighth of the KV cache",
            .description = "memory for snapshots of recurrent layers, from which later prompts continue"},
+    precision_option,
     Option{.name = "plan-as",
            .value = "VENDOR",
            .kind = Kind::choice,
@@ -319,10 +320,16 @@ std::span<const Option> device_options() {
     return device_table;
 }
 
+Result<kernels::Precision> read_precision(const OptionValues& values) {
+    ETNA_TRY(const auto name, values.choice("precision"));
+    return kernels::precision_named(name.value_or("")).value_or(kernels::Precision::exact);
+}
+
 Status read_device(const OptionValues& values, runtime::ExecutorOptions& executor) {
     ETNA_TRY(const auto context_tokens, values.integer("ctx-size"));
     ETNA_TRY(const auto kv_memory_bytes, values.size_bytes("kv-memory"));
     ETNA_TRY(const auto state_cache_bytes, values.size_bytes("state-cache"));
+    ETNA_TRY(executor.precision, read_precision(values));
     ETNA_TRY(const auto plan_as, values.choice("plan-as"));
     executor.context_tokens = context_tokens.value_or(0);
     ETNA_CHECK(read_cache_types(values, executor));

@@ -10,6 +10,7 @@
 #include "core/generate/model.hpp"
 #include "core/grammar/grammar_cache.hpp"
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
@@ -30,6 +31,21 @@ struct ModelOptions {
     runtime::ExecutorOptions executor;          ///< without progress
     generate::SpeculationOverrides speculation; ///< used if neither the request nor the model sets it
 };
+
+/// --precision of kernels, which every command that loads a model has.
+constexpr std::array<std::string_view, 2> precisions = {"exact", "fast"};
+constexpr Option precision_option{
+    .name = "precision",
+    .value = "PRECISION",
+    .kind = Kind::choice,
+    .choices = precisions,
+    .default_text = "exact",
+    .description =
+        "of generation on GPUs: `exact` rounds inputs of quantised matrices to 16 bits, `fast` to 8 bits, "
+        "where the device has integer dot products",
+    .category = Category::device};
+/// Its value, or exact.
+Result<kernels::Precision> read_precision(const OptionValues& values);
 
 enum class Consent { ask, given };
 enum class ShowReasoning { always, never, on_terminal };

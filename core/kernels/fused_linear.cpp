@@ -123,7 +123,9 @@ uint64_t fused_counter_bytes(uint32_t rows, uint32_t columns) {
 }
 
 bool can_fuse(const PlanTarget& target, const Matrix& weight) {
-    const auto variant = shaders::fused_linear(static_cast<shaders::Format>(weight.layout.format));
+    const Format format = weight.layout.format;
+    const shaders::Variant variant = fused_linear_variant(
+        fused_linear_plan(target, format, weight.rows, weight.columns, 1, false), format);
     return weight.layout.arrangement == Arrangement::tiles && weight.further.empty() &&
            weight.rows % tile_columns == 0 && usable(variant, target.profile).has_value() &&
            !target.untrusted.contains(variant);
@@ -137,16 +139,16 @@ void fused_linear(Library& library, vk::Recorder& recorder, const FusedLinear& o
         !fits(recorder, operation))
         return;
     const bool is_gated = operation.gated.has_value();
-    const FusedLinearPlan plan =
-        fused_linear_plan(library.target(), weight.layout.format, weight.rows, weight.columns, operation.count, is_gated);
+    const FusedLinearPlan plan = fused_linear_plan(library.target(), weight.layout.format, weight.rows,
+                                                   weight.columns, operation.count, is_gated);
     const Ranges ranges = ranges_of(operation);
     launch(
         library, recorder,
-        {.variant = shaders::fused_linear(static_cast<shaders::Format>(weight.layout.format)),
+        {.variant = fused_linear_variant(plan, weight.layout.format),
          .specialization = {plan.tiles.workgroup, plan.tiles.rows_each, plan.tiles.columns_each,
                             plan.tiles.parts, is_gated ? 1U : 0U,
                             is_gated ? static_cast<uint32_t>(operation.gated->kind) : 0U,
-                            operation.next_norm ? 1U : 0U},
+                            operation.next_norm ? 1U : 0U, written_blocks(library.target())},
          .groups = folded_groups(weight.rows / plan.output_rows,
                                  divide_up(operation.count, plan.tiles.columns_each)),
          .reads = {weight.weights, ranges.up, ranges.input, ranges.squares, ranges.bias, ranges.next_weight},

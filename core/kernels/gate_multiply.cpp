@@ -1,5 +1,6 @@
 #include "core/kernels/gate_multiply.hpp"
 
+#include "core/kernels/policy.hpp"
 #include "core/kernels/record.hpp"
 #include "shaders/activation/arguments.h"
 
@@ -62,7 +63,7 @@ void gate_multiply(Library& library, vk::Recorder& recorder, const GateMultiply&
     launch(library, recorder,
            {.variant = shaders::gate_multiply(),
             .specialization = {static_cast<uint32_t>(operation.kind), operation.biases ? 1U : 0U,
-                               operation.halves ? 1U : 0U},
+                               operation.halves ? written_blocks(library.target()) : 0U},
             .groups = {divide_up(operation.gate.columns, 256), operation.count, 1},
             .reads = {up, biases.gate, biases.up, biases.experts},
             .writes = {gate, halves}},

@@ -1,5 +1,6 @@
 #include "core/kernels/halve.hpp"
 
+#include "core/kernels/policy.hpp"
 #include "core/kernels/record.hpp"
 #include "shaders/linear/arguments.h"
 
@@ -20,7 +21,7 @@ void halve(Library& library, vk::Recorder& recorder, const Halve& operation) {
     const vk::Range output = rows.halves_rows(operation.first, operation.count);
     launch(library, recorder,
            {.variant = shaders::halve(),
-            .specialization = {},
+            .specialization = {written_blocks(library.target())},
             .groups = {rows.columns / tile_columns, operation.count, 1},
             .reads = {input},
             .writes = {output}},

@@ -92,10 +92,10 @@ void add_layout(const PlanTarget& target, const KernelScope& scope, Layout layou
     };
     add_linear(RowPath::decode, OperandPrecision::f16_allowed);
     add_linear(RowPath::prefill, OperandPrecision::f16_allowed);
-    if (layout.arrangement == Arrangement::tiles && !target.untrusted.contains(shaders::fused_linear(axis))) {
-        uses.push_back(
-            {.operation = Operation::fused_linear, .variant = shaders::fused_linear(axis), .layout = layout});
-    }
+    const shaders::Variant fused = fused_linear_variant(
+        fused_linear_plan(target, layout.format, usual_width, usual_width, 1, false), layout.format);
+    if (layout.arrangement == Arrangement::tiles && !target.untrusted.contains(fused))
+        uses.push_back({.operation = Operation::fused_linear, .variant = fused, .layout = layout});
     if (scope.stacks.any() && layout.arrangement != Arrangement::tiles) // a router
         add_linear(RowPath::prefill, OperandPrecision::f32);
 }

@@ -121,9 +121,9 @@ struct Matrix {
     }
 };
 
-/// Bytes of a row of activations as blocks of halves (shaders/include/halves.glsl).
+/// Bytes of a row of activations as blocks of halves and codes (shaders/include/halves.glsl).
 constexpr uint64_t halves_bytes(uint32_t columns) {
-    constexpr uint64_t block_bytes = 656;
+    constexpr uint64_t block_bytes = 992;
     return columns / tile_columns * block_bytes;
 }
 

@@ -26,6 +26,8 @@ bool has_feature(const vk::DeviceProfile& profile, shaders::Feature feature) {
         return profile.storage_16bit;
     case shaders::Feature::shader_int64:
         return profile.shader_int64;
+    case shaders::Feature::integer_dot_product:
+        return profile.integer_dot_product;
     }
     return false;
 }
@@ -41,7 +43,8 @@ Status usable(const shaders::Code& code, const vk::DeviceProfile& profile) {
                                         std::pair{Feature::cooperative_matrix, "cooperative matrices"},
                                         std::pair{Feature::shader_float16, "16-bit floats in shaders"},
                                         std::pair{Feature::storage_16bit, "16-bit storage"},
-                                        std::pair{Feature::shader_int64, "64-bit integers in shaders"}}) {
+                                        std::pair{Feature::shader_int64, "64-bit integers in shaders"},
+                                        std::pair{Feature::integer_dot_product, "integer dot products"}}) {
         if ((code.required & static_cast<uint32_t>(feature)) != 0 && !has_feature(profile, feature)) {
             return Error{ErrorKind::unsupported,
                          fmt::format("kernel {} needs {}, which {} lacks", code.name, name, profile.name)};
@@ -130,7 +133,8 @@ Library::Library(vk::Device& device, LibraryOptions options)
           device,
           PlanTarget{.family = options.family.value_or(natural_family(device.profile())),
                      .profile = device.profile(),
-                     .untrusted = options.untrusted},
+                     .untrusted = options.untrusted,
+                     .precision = options.precision},
           std::move(options.code))) {}
 
 Library::~Library() = default;

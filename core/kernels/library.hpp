@@ -27,11 +27,19 @@ enum class PlanFamily : uint8_t { nvidia, amd, intel, lavapipe };
 std::string_view to_string(PlanFamily family);
 std::optional<PlanFamily> plan_family_named(std::string_view name);
 
+/// The precision of decode rows' products over quantised weights in tiles: inputs in f16, or in 8 bits with
+/// one scale for 256 elements, where the device has integer dot products.
+enum class Precision : uint8_t { exact, fast };
+
+std::string_view to_string(Precision precision);
+std::optional<Precision> precision_named(std::string_view name);
+
 /// The inputs of kernel selection in addition to shape and layout.
 struct PlanTarget {
     PlanFamily family = PlanFamily::nvidia;
     vk::DeviceProfile profile;
     VariantSet untrusted = {}; ///< variants that compute wrong results here; used only if no other can run
+    Precision precision = Precision::exact;
 };
 
 /// The default family of a device.
@@ -50,9 +58,10 @@ bool reads_halves(const PlanTarget& target, uint32_t columns);
 using CodeSource = std::function<const shaders::Code&(shaders::Variant)>;
 
 struct LibraryOptions {
-    std::optional<PlanFamily> family = {}; ///< empty: natural_family
-    VariantSet untrusted = {};             ///< PlanTarget's
-    CodeSource code = shaders::code;       ///< tests substitute it to simulate driver bugs
+    std::optional<PlanFamily> family = {};  ///< empty: natural_family
+    VariantSet untrusted = {};              ///< PlanTarget's
+    Precision precision = Precision::exact; ///< PlanTarget's
+    CodeSource code = shaders::code;        ///< tests substitute it to simulate driver bugs
 };
 
 /// Success when a variant can run on a device; else unsupported, with the feature that it needs. Pure.

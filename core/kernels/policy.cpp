@@ -126,6 +126,18 @@ std::optional<PlanFamily> plan_family_named(std::string_view name) {
     return std::nullopt;
 }
 
+std::string_view to_string(Precision precision) {
+    return precision == Precision::fast ? "fast" : "exact";
+}
+
+std::optional<Precision> precision_named(std::string_view name) {
+    for (const auto precision : {Precision::exact, Precision::fast}) {
+        if (name == to_string(precision))
+            return precision;
+    }
+    return std::nullopt;
+}
+
 PlanFamily natural_family(const vk::DeviceProfile& profile) {
     if (profile.type == vk::DeviceType::cpu && lanes_usable(profile))
         return PlanFamily::lavapipe;
@@ -220,9 +232,22 @@ LinearPlan matrix_plan(const vk::DeviceProfile& profile) {
             .columns_each = prompt_tile_columns};
 }
 
+/// Whether the target has accelerated integer dot products, or is a CPU, on which tests run the kernels for
+/// GPUs.
+bool dots_usable(const PlanTarget& target) {
+    return target.profile.integer_dot_accelerated || target.profile.type == vk::DeviceType::cpu;
+}
+
+/// Whether a kernel that reads codes is preferred to the one that reads halves.
+bool reads_codes(const PlanTarget& target, shaders::Variant variant) {
+    return target.precision == Precision::fast && dots_usable(target) &&
+           usable(variant, target.profile).has_value() && !target.untrusted.contains(variant);
+}
+
 /// Measured on an H100: a slice takes a quarter of a tile, and as many slices share a row as it has quarters,
 /// up to 64, or 32 where so many rows fill the device. Two groups of rows share the loads of one input.
-LinearPlan tiles_plan(const PlanTarget& target, uint32_t rows, uint32_t columns, uint32_t count) {
+LinearPlan tiles_plan(const PlanTarget& target, Format format, uint32_t rows, uint32_t columns,
+                      uint32_t count) {
     constexpr uint32_t parts = 4;
     constexpr uint32_t many_rows = 8192;
     const uint32_t quarters = columns / tile_columns * parts;
@@ -234,16 +259,18 @@ LinearPlan tiles_plan(const PlanTarget& target, uint32_t rows, uint32_t columns,
         plan.workgroup *= 2;
     plan.columns_each = std::min(columns_for(count), tiles_columns_max);
     plan.rows_each = plan.columns_each == 1 && plan.workgroup >= 256 && rows >= 4096 ? 2 : 1;
+    plan.reads_codes = reads_codes(target, shaders::linear_codes(static_cast<shaders::Format>(format)));
     return plan;
 }
 
-/// A workgroup of a gated pair has a group of rows of each matrix. Larger workgroups, or more columns of formats whose
-/// weights are loaded whole, leave too few registers for that (scripts/shader-stats).
+/// A workgroup of a gated pair has a group of rows of each matrix. Larger workgroups, or more columns of
+/// formats whose weights are loaded whole, leave too few registers for that (scripts/shader-stats).
 FusedLinearPlan fused_linear_plan(const PlanTarget& target, Format format, uint32_t rows, uint32_t columns,
                                   uint32_t count, bool is_gated) {
     constexpr uint32_t gated_workgroup_max = 256;
     constexpr uint32_t plain_columns_max = 2;
-    FusedLinearPlan plan{.tiles = tiles_plan(target, rows, columns, count)};
+    FusedLinearPlan plan{.tiles = tiles_plan(target, format, rows, columns, count)};
+    plan.tiles.reads_codes = reads_codes(target, shaders::fused_codes(static_cast<shaders::Format>(format)));
     if (is_gated) {
         plan.tiles.rows_each = 2;
         plan.tiles.workgroup = std::min(plan.tiles.workgroup, gated_workgroup_max);
@@ -281,7 +308,7 @@ Result<LinearPlan> linear_plan(const PlanTarget& target, Layout layout, uint32_t
                           .columns_each = prompt_tile_columns};
     }
     if (layout.arrangement == Arrangement::tiles)
-        return tiles_plan(target, rows, columns, count);
+        return tiles_plan(target, layout.format, rows, columns, count);
     ReducePlan reduce = reduce_plan(target, shaders::linear_rows(axis, shaders::Reduce::subgroup));
     if (target.family == PlanFamily::intel && reduce.one_subgroup == 0)
         reduce.workgroup = 32;
@@ -305,11 +332,20 @@ shaders::Variant linear_variant(const LinearPlan& plan, Layout layout) {
     case LinearKernel::matrix:
         return shaders::linear_matrix(axis, arrangement);
     case LinearKernel::tiles:
-        return shaders::linear_tiles(axis);
+        return plan.reads_codes ? shaders::linear_codes(axis) : shaders::linear_tiles(axis);
     case LinearKernel::lanes:
         break;
     }
     return shaders::linear_lanes(axis);
+}
+
+shaders::Variant fused_linear_variant(const FusedLinearPlan& plan, Format format) {
+    const auto axis = static_cast<shaders::Format>(format);
+    return plan.tiles.reads_codes ? shaders::fused_codes(axis) : shaders::fused_linear(axis);
+}
+
+uint32_t written_blocks(const PlanTarget& target) {
+    return reads_codes(target, shaders::linear_codes(shaders::Format::q8_0)) ? 2 : 1;
 }
 
 AttentionPlan attention_plan(const PlanTarget& target, const AttentionShape& shape, RowPath path) {

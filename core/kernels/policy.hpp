@@ -39,6 +39,7 @@ struct LinearPlan {
     uint32_t parts = 1;        ///< of `tiles`: slices of eight invocations that share a tile
     uint32_t rows_each = 1;    ///< weight rows (lanes, tiles: groups of 8) that one workgroup computes
     uint32_t columns_each = 1; ///< activation rows that one workgroup computes
+    bool reads_codes = false;  ///< of `tiles`: inputs in 8 bits
 
     bool operator==(const LinearPlan&) const = default;
 };
@@ -60,6 +61,12 @@ struct FusedLinearPlan {
 };
 FusedLinearPlan fused_linear_plan(const PlanTarget& target, Format format, uint32_t rows, uint32_t columns,
                                   uint32_t count, bool is_gated);
+
+/// The shader of a plan.
+shaders::Variant fused_linear_variant(const FusedLinearPlan& plan, Format format);
+
+/// The HALVES constant of kernels that write blocks of activations: 1 for halves, 2 for codes beside them.
+uint32_t written_blocks(const PlanTarget& target);
 
 /// Whether the lanes kernels can run: they need one subgroup of at least 8 invocations.
 bool lanes_usable(const vk::DeviceProfile& profile);

@@ -57,7 +57,8 @@ void rms_norm(Library& library, vk::Recorder& recorder, const RmsNorm& operation
     const vk::Range read = indexed ? input.range : input.rows(operation.input_first, operation.count);
     launch(library, recorder,
            {.variant = shaders::rms_norm(plan.reduce),
-            .specialization = {plan.workgroup, plan.one_subgroup, halved ? 1U : 0U},
+            .specialization = {plan.workgroup, plan.one_subgroup,
+                               halved ? written_blocks(library.target()) : 0U},
             .groups = {operation.count, 1, 1},
             .reads = {read, operation.weight, indices},
             .writes = {operation.output.rows(operation.output_first, operation.count), nan_probes,

@@ -154,7 +154,10 @@ Result<SelfCheckVerdict> self_check(vk::Device& device, const SelfCheckOptions& 
     const auto deadline = options.time_limit < Clock::time_point::max() - now ? now + options.time_limit
                                                                               : Clock::time_point::max();
     while (true) { // terminates: each round adds variants to the verdict, and their number is finite
-        Library library(device, {.family = options.family, .untrusted = verdict.wrong, .code = options.code});
+        Library library(device, {.family = options.family,
+                                 .untrusted = verdict.wrong,
+                                 .precision = options.precision,
+                                 .code = options.code});
         const std::vector<KernelUse> uses = unknown_uses(library.target(), options.scope, verdict);
         const bool has_begun = verdict != options.known;
         if (uses.empty() || (has_begun && Clock::now() >= deadline))

@@ -19,6 +19,7 @@ struct SelfCheckVerdict {
 
 struct SelfCheckOptions {
     std::optional<PlanFamily> family = {}; ///< empty: natural_family
+    Precision precision = Precision::exact;
     KernelScope scope = KernelScope::everything();
     SelfCheckVerdict known = {};
     CodeSource code = shaders::code; ///< as for Library

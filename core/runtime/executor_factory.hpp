@@ -3,6 +3,7 @@
 #include "core/base/result.hpp"
 #include "core/engine/executor.hpp"
 #include "core/gguf/file.hpp"
+#include "core/kernels/library.hpp"
 #include "core/model/weight_reads.hpp"
 #include "core/runtime/device_turns.hpp"
 #include "core/vk/device.hpp"
@@ -33,7 +34,8 @@ struct ExecutorOptions {
     std::string device;             ///< index, UUID or part of a name; empty: the best device
     std::filesystem::path cache_folder; ///< for compiled kernels; empty: no cache
     bool timestamps = false; ///< measure every dispatch, for LoadedExecutor::timings; steps become slower
-    std::string plan_as;     ///< vendor to select kernels for; empty: the device's own
+    kernels::Precision precision = kernels::Precision::exact;
+    std::string plan_as; ///< vendor to select kernels for; empty: the device's own
     /// Client that takes turns on the device for this model: LoadedExecutor::client of its draft model. Null,
     /// or of another device: a new one.
     std::shared_ptr<DeviceClient> client;

@@ -30,6 +30,7 @@ struct KernelBenchOptions {
     std::string device;                 ///< as for ExecutorOptions
     std::string filter;                 ///< part of the names of the operations to measure; empty: all
     std::filesystem::path cache_folder; ///< as for ExecutorOptions
+    kernels::Precision precision = kernels::Precision::exact;
     /// Called before each operation, with its number from 0; may be empty.
     std::function<void(const std::string& name, std::size_t number, std::size_t total)> progress;
 };

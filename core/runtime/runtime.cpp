@@ -41,7 +41,7 @@ Result<std::unique_ptr<engine::Executor>> load_onto(SharedDevice& device, const 
         if (!plan_as)
             return invalid_argument("unknown device family `" + options.plan_as + "`");
     }
-    ETNA_TRY(auto library, device.library(plan_as, model::kernel_scope(file)));
+    ETNA_TRY(auto library, device.library(plan_as, options.precision, model::kernel_scope(file)));
     const std::scoped_lock lock(device.load_mutex());
     ETNA_TRY(auto executor, engine::create_device_executor(std::move(library), file,
                                                            {.sizes = device_sizes(options),
@@ -90,7 +90,7 @@ Result<KernelTimings> Runtime::bench(const KernelBenchOptions& options) {
     ETNA_TRY(const auto shared_instance, instance());
     ETNA_TRY(const vk::PhysicalDevice chosen, vk::select_device(shared_instance->devices(), options.device));
     ETNA_TRY(const auto shared, open(chosen, options.cache_folder));
-    ETNA_TRY(const auto library, shared->library({}, kernels::KernelScope::everything()));
+    ETNA_TRY(const auto library, shared->library({}, options.precision, kernels::KernelScope::everything()));
     return bench_kernels(*library, options);
 }
 
@@ -128,7 +128,8 @@ Result<LoadedExecutor> Runtime::load(const gguf::File& file, const ExecutorOptio
                           .weight_reads = weight_reads,
                           .has_adapted_kv_type = has_adapted_kv_type,
                           .copy_rate = [shared]() -> Result<double> {
-                              ETNA_TRY(const auto library, shared->library({}, {}));
+                              ETNA_TRY(const auto library,
+                                       shared->library({}, kernels::Precision::exact, {}));
                               return measure_copy_rate(*library);
                           },
                           .timings = [shared] { return shared->device().timings(); }};

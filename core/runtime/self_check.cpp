@@ -74,10 +74,11 @@ void report(const vk::DeviceProfile& profile, const SelfCheckVerdict& known, con
 } // namespace
 
 StoredVerdict::StoredVerdict(const std::filesystem::path& folder, const vk::DeviceProfile& profile,
-                             kernels::PlanFamily family)
+                             kernels::PlanFamily family, kernels::Precision precision)
     // The key includes the build, because dispatch and self-check code are not part of the shaders.
     : file_(folder, profile, "self-check",
-            fmt::format("{} etna {} {}", kernels::to_string(family), ETNA_VERSION, build_id())) {}
+            fmt::format("{} {} etna {} {}", kernels::to_string(family), kernels::to_string(precision),
+                        ETNA_VERSION, build_id())) {}
 
 SelfCheckVerdict StoredVerdict::read() const {
     const std::vector<std::byte> content = file_.read();
@@ -92,21 +93,22 @@ void StoredVerdict::write(const SelfCheckVerdict& verdict) const {
 Result<kernels::VariantSet> check_kernels(vk::Device& device, const KernelCheckOptions& options) {
     const vk::DeviceProfile& profile = device.profile();
     const kernels::PlanFamily family = options.plan_as.value_or(kernels::natural_family(profile));
-    const StoredVerdict stored(options.cache_folder, profile, family);
+    const StoredVerdict stored(options.cache_folder, profile, family, options.precision);
     const SelfCheckVerdict known = stored.read();
     const auto start = std::chrono::steady_clock::now();
-    ETNA_TRY(
-        const SelfCheckVerdict verdict,
-        kernels::self_check(
-            device, {.family = family, .scope = options.scope, .known = known, .time_limit = time_limit}));
+    ETNA_TRY(const SelfCheckVerdict verdict, kernels::self_check(device, {.family = family,
+                                                                          .precision = options.precision,
+                                                                          .scope = options.scope,
+                                                                          .known = known,
+                                                                          .time_limit = time_limit}));
+    const kernels::PlanTarget target{
+        .family = family, .profile = profile, .untrusted = verdict.wrong, .precision = options.precision};
     if (verdict != known) {
-        const std::size_t left = kernels::kernels_left(
-            {.family = family, .profile = profile, .untrusted = verdict.wrong}, options.scope, verdict);
+        const std::size_t left = kernels::kernels_left(target, options.scope, verdict);
         report(profile, known, verdict, left, std::chrono::steady_clock::now() - start);
         stored.write(verdict);
     }
-    ETNA_CHECK(kernels::require_trusted({.family = family, .profile = profile, .untrusted = verdict.wrong},
-                                        options.scope));
+    ETNA_CHECK(kernels::require_trusted(target, options.scope));
     return verdict.wrong;
 }
 

@@ -13,9 +13,10 @@ namespace etna::runtime {
 /// Self-check results for the kernels of one device, driver and build, stored on disk.
 class StoredVerdict {
 public:
-    /// With an empty folder nothing is stored. `family`: the kernel family selected for the device.
+    /// With an empty folder nothing is stored. `family`: the kernel family selected for the device. Results
+    /// of fast precision are stored apart, because kernels that serve both write more there.
     StoredVerdict(const std::filesystem::path& folder, const vk::DeviceProfile& profile,
-                  kernels::PlanFamily family);
+                  kernels::PlanFamily family, kernels::Precision precision = kernels::Precision::exact);
 
     /// Returns the stored verdict; empty if none is stored, or if it names unknown kernels.
     [[nodiscard]] kernels::SelfCheckVerdict read() const;
@@ -28,7 +29,8 @@ private:
 struct KernelCheckOptions {
     std::filesystem::path cache_folder;         ///< empty: nothing is stored, and each call checks
     std::optional<kernels::PlanFamily> plan_as; ///< select kernels as for this family
-    kernels::KernelScope scope;                 ///< kernels that must work
+    kernels::Precision precision = kernels::Precision::exact;
+    kernels::KernelScope scope; ///< kernels that must work
 };
 
 /// Checks the kernels in the scope that have no stored result, stores and logs the verdict, and returns the

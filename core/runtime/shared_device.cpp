@@ -22,17 +22,21 @@ Result<std::shared_ptr<SharedDevice>> SharedDevice::open(std::shared_ptr<vk::Ins
 }
 
 Result<std::shared_ptr<kernels::Library>> SharedDevice::library(std::optional<kernels::PlanFamily> plan_as,
+                                                                kernels::Precision precision,
                                                                 const kernels::KernelScope& scope) {
     const kernels::PlanFamily family = plan_as.value_or(kernels::natural_family(device_->profile()));
     const std::scoped_lock lock(mutex_);
     ETNA_TRY(const kernels::VariantSet untrusted,
-             check_kernels(*device_, {.cache_folder = cache_folder_, .plan_as = family, .scope = scope}));
+             check_kernels(
+                 *device_,
+                 {.cache_folder = cache_folder_, .plan_as = family, .precision = precision, .scope = scope}));
     for (const auto& library : libraries_) {
-        if (library->target().family == family && library->target().untrusted == untrusted)
+        const kernels::PlanTarget& target = library->target();
+        if (target.family == family && target.untrusted == untrusted && target.precision == precision)
             return library;
     }
     return libraries_.emplace_back(std::make_shared<kernels::Library>(
-        *device_, kernels::LibraryOptions{.family = family, .untrusted = untrusted}));
+        *device_, kernels::LibraryOptions{.family = family, .untrusted = untrusted, .precision = precision}));
 }
 
 void SharedDevice::store_pipelines() {

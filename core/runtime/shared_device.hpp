@@ -32,10 +32,11 @@ public:
     /// Locked while a model is planned and loaded.
     [[nodiscard]] std::mutex& load_mutex() { return load_mutex_; }
 
-    /// Returns the library for the family (empty: the device's own) without the kernels that failed the
-    /// self-check; kernels of `scope` that were not checked are checked first. Blocks, also while another
-    /// thread checks. Errors: those of check_kernels().
+    /// Returns the library for the family (empty: the device's own) and precision, without the kernels that
+    /// failed the self-check; kernels of `scope` that were not checked are checked first. Blocks, also while
+    /// another thread checks. Errors: those of check_kernels().
     Result<std::shared_ptr<kernels::Library>> library(std::optional<kernels::PlanFamily> plan_as,
+                                                      kernels::Precision precision,
                                                       const kernels::KernelScope& scope);
 
     /// Stores the pipelines that were compiled until now. Blocking.

@@ -105,7 +105,7 @@ DeviceProfile without_optional_features(DeviceProfile profile) {
     profile.shader_float16 = false;
     profile.shader_int8 = false;
     profile.shader_int64 = false;
-    profile.integer_dot_product = false;
+    profile.integer_dot_product = profile.integer_dot_accelerated = false;
     profile.subgroup_arithmetic = false;
     profile.subgroup_size_control = false;
     profile.cooperative_matrix = false;

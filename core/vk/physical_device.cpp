@@ -132,8 +132,9 @@ void read_properties([[maybe_unused]] VkInstance instance, VkPhysicalDevice hand
         profile.subgroup_size_min = size_control.minSubgroupSize;
         profile.subgroup_size_max = size_control.maxSubgroupSize;
     }
-    profile.integer_dot_product = features.dot_product.shaderIntegerDotProduct == VK_TRUE &&
-                                  dot_product.integerDotProduct4x8BitPackedSignedAccelerated == VK_TRUE;
+    profile.integer_dot_product = features.dot_product.shaderIntegerDotProduct == VK_TRUE;
+    profile.integer_dot_accelerated =
+        profile.integer_dot_product && dot_product.integerDotProduct4x8BitPackedSignedAccelerated == VK_TRUE;
 #ifdef VK_KHR_cooperative_matrix
     // Younger than the volk of some distributions.
     const auto read_shapes = reinterpret_cast<PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR>(

@@ -35,10 +35,11 @@ struct DeviceProfile {
     bool shader_float16 = false;
     bool shader_int8 = false;
     bool shader_int64 = false;
-    bool integer_dot_product = false;   ///< 4x8 bit signed, and accelerated
-    bool subgroup_arithmetic = false;   ///< in compute shaders
-    bool subgroup_size_control = false; ///< with full subgroups
-    bool cooperative_matrix = false;    ///< VK_KHR_cooperative_matrix, of a MatrixShape
+    bool integer_dot_product = false;     ///< 4x8 bit
+    bool integer_dot_accelerated = false; ///< of 4x8 bit signed
+    bool subgroup_arithmetic = false;     ///< in compute shaders
+    bool subgroup_size_control = false;   ///< with full subgroups
+    bool cooperative_matrix = false;      ///< VK_KHR_cooperative_matrix, of a MatrixShape
     bool memory_budget = false;
     bool pipeline_statistics = false; ///< VK_KHR_pipeline_executable_properties
     bool unified_memory = false;      ///< all device-local memory is host-visible

@@ -9,14 +9,15 @@
 #include "shaders/include/buffers.glsl"
 #include "shaders/include/half.glsl"
 #include "shaders/include/halves.glsl"
+layout(constant_id = 2) const uint HALVES = 0; // 2: with codes
 #define HALVED_BLOCKS 1
+#define WITH_CODES (HALVES == 2)
 #include "shaders/include/halve_block.glsl"
 #include "shaders/activation/arguments.h"
 
 layout(local_size_x = 64) in;
 layout(constant_id = 0) const uint KIND = 0; // kernels::Gate
 layout(constant_id = 1) const uint BIASES = 0;
-layout(constant_id = 2) const uint HALVES = 0;
 layout(push_constant, std430) uniform Push { GateMultiplyArguments a; };
 
 #include "shaders/activation/gated.glsl"

@@ -12,10 +12,15 @@
 #extension GL_EXT_control_flow_attributes : require
 #extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
 #extension GL_EXT_shader_explicit_arithmetic_types_int64 : require
+#ifdef CODES
+#extension GL_EXT_integer_dot_product : require
+#endif
 #include "shaders/linear/tile_sums.glsl"
 #include "shaders/linear/pending_norm.glsl"
 #include "shaders/include/half.glsl"
+layout(constant_id = 7) const uint HALVES = 1; // 2: with codes
 #define HALVED_BLOCKS (WORKGROUP / 64)
+#define WITH_CODES (HALVES == 2)
 #include "shaders/include/halve_block.glsl"
 #define InputElements Vectors
 #include "shaders/linear/arguments.h"

@@ -8,6 +8,9 @@
 #extension GL_EXT_control_flow_attributes : require
 #extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
 #extension GL_EXT_shader_explicit_arithmetic_types_int64 : require
+#ifdef CODES
+#extension GL_EXT_integer_dot_product : require
+#endif
 #include "shaders/linear/tile_sums.glsl"
 #include "shaders/linear/pending_norm.glsl"
 #define InputElements Vectors

@@ -83,6 +83,29 @@ struct Codes {
     uvec4 high;
 };
 
+#ifndef LEVELS
+// Codes of elements [8 eight, 8 eight + 8) of a chunk, one a byte: (e0 e4 e1 e5) (e2 e6 e3 e7).
+uvec2 eight_codes(Codes codes, uint eight) {
+#if LOW_BITS == 8
+    uvec2 bytes = uvec2(codes.low[eight / 2][eight % 2 * 2], codes.low[eight / 2][eight % 2 * 2 + 1]);
+#elif LOW_BITS == 4
+    uint low = codes.low[eight / 4][eight % 4];
+    uvec2 bytes = uvec2(low, low >> 4) & 0x0F0F0F0Fu;
+#else
+    uint low = codes.low[0][eight / 2] >> (4 * (eight % 2));
+    uvec2 bytes = uvec2(low, low >> 2) & 0x03030303u;
+#endif
+#if HIGH_BITS == 1
+    uint high = codes.high[eight / 4] >> (2 * (eight % 4));
+    bytes |= (uvec2(high, high >> 1) & 0x01010101u) << LOW_BITS;
+#elif HIGH_BITS == 2
+    uint high = codes.high[eight / 2] >> (4 * (eight % 2));
+    bytes |= (uvec2(high, high >> 2) & 0x03030303u) << LOW_BITS;
+#endif
+    return bytes;
+}
+#endif
+
 // Pairs of elements [16 run, 16 run + 16) of a chunk.
 void pairs_of_run(Codes codes, uint run, out f16vec2 w[2][4]) {
     [[unroll]] for (uint i = 0; i < 2; ++i) {
@@ -92,22 +115,7 @@ void pairs_of_run(Codes codes, uint run, out f16vec2 w[2][4]) {
 #elif defined(NIBBLES)
         pairs_of_nibbles(codes.low[eight / 4][eight % 4], w[i]);
 #else
-#if LOW_BITS == 8
-        uvec2 bytes = uvec2(codes.low[eight / 2][eight % 2 * 2], codes.low[eight / 2][eight % 2 * 2 + 1]);
-#elif LOW_BITS == 4
-        uint low = codes.low[eight / 4][eight % 4];
-        uvec2 bytes = uvec2(low, low >> 4) & 0x0F0F0F0Fu;
-#else
-        uint low = codes.low[0][eight / 2] >> (4 * (eight % 2));
-        uvec2 bytes = uvec2(low, low >> 2) & 0x03030303u;
-#endif
-#if HIGH_BITS == 1
-        uint high = codes.high[eight / 4] >> (2 * (eight % 4));
-        bytes |= (uvec2(high, high >> 1) & 0x01010101u) << LOW_BITS;
-#elif HIGH_BITS == 2
-        uint high = codes.high[eight / 2] >> (4 * (eight % 2));
-        bytes |= (uvec2(high, high >> 2) & 0x03030303u) << LOW_BITS;
-#endif
+        uvec2 bytes = eight_codes(codes, eight);
         pairs_of_bytes(bytes.x, bytes.y, w[i]);
 #endif
     }

@@ -1,5 +1,5 @@
-// The products of weights in tiles (include/tiles.glsl) and blocks of halves (include/halves.glsl), for kernels of few columns. Factors are
-// f16 (bf16: f32), products and sums f32. Eight lanes side by side have the rows of a group; a slice of eight lanes takes 256 / PARTS
+// The products of weights in tiles (include/tiles.glsl) and blocks of activations (include/halves.glsl), for kernels of few columns. Factors
+// are f16 (bf16: f32), products and sums f32. With CODES, factors are codes, and the sums of a sub-block's products are exact integers. Eight lanes side by side have the rows of a group; a slice of eight lanes takes 256 / PARTS
 // columns at a time. Sums of a row are in one lane until the slices' are added in order, so that a sum does not depend on COLUMNS or the
 // device's subgroups.
 #include "shaders/include/buffers.glsl"
@@ -153,65 +153,116 @@ void add_chunk(uint64_t tiles[GROUPS], uint64_t x[COLUMNS], uint row, uint chunk
     }
 }
 #else
+Codes load_codes(uint64_t tile, uint chunk) {
+    Codes codes;
+    [[unroll]] for (uint i = 0; i < LOW_BITS / 2; ++i)
+        codes.low[i] = quad_at(tile, tile_low, (chunk * (LOW_BITS / 2) + i) * 4);
+#if HIGH_BITS == 1
+    codes.high = pair_at(tile, tile_high, chunk * 2).xyxy;
+#elif HIGH_BITS == 2
+    codes.high = quad_at(tile, tile_high, chunk * 4);
+#endif
+    return codes;
+}
+
+// Sums of a chunk's runs of 16 elements.
+struct RunSums {
+    vec4 plain;
+    vec4 nibbles; // as tile_codes.glsl weights them
+};
+
+const uint sub_runs = SUB_ELEMENTS / 16;
+float sum_of_sub(vec4 run_sums, uint sub) {
+    return sub_runs == 1 ? run_sums[sub] : run_sums[min(2 * sub, 3u)] + run_sums[min(2 * sub + 1, 3u)];
+}
+
+#ifdef CODES
+const uint x_factor = block_code_scale;
+const uint x_sums = block_code_sums;
+
+// A sum below 2^22 as a float by its bits: it starts at those of 1.5 x 2^23 (conversions are slow on NVIDIA).
+const int float_bias = 0x4B400000;
+float unbiased(int sum) { return intBitsToFloat(sum) - 12582912.0; }
+
+// The products of sub-block `sub` of a chunk.
+void add_sub(Codes codes[GROUPS], uint64_t x[COLUMNS], uint chunk, uint sub, RunSums run_sums[COLUMNS], out float part[SUMS]) {
+    int sums[SUMS];
+    [[unroll]] for (uint i = 0; i < SUMS; ++i)
+        sums[i] = float_bias;
+    [[unroll]] for (uint r = 0; r < sub_runs; ++r) {
+        uint run = sub * sub_runs + r;
+        ivec4 w[GROUPS];
+        [[unroll]] for (uint g = 0; g < GROUPS; ++g)
+            w[g] = ivec4(eight_codes(codes[g], 2 * run), eight_codes(codes[g], 2 * run + 1));
+        [[unroll]] for (uint c = 0; c < COLUMNS; ++c) {
+            ivec4 x16 = ivec4(OneQuad(x[c] + uint64_t(block_codes + chunk * 64 + run * 16)).v);
+            [[unroll]] for (uint g = 0; g < GROUPS; ++g)
+                [[unroll]] for (uint e = 0; e < 4; ++e)
+                    sums[g * COLUMNS + c] += dotPacked4x8EXT(w[g][e], x16[e]);
+        }
+    }
+    [[unroll]] for (uint i = 0; i < SUMS; ++i)
+        part[i] = fma(-float(ZERO), sum_of_sub(run_sums[i % COLUMNS].plain, sub), unbiased(sums[i]));
+}
+#else
+const uint x_factor = 0;
+const uint x_sums = block_sums;
+
+void add_sub(Codes codes[GROUPS], uint64_t x[COLUMNS], uint chunk, uint sub, RunSums run_sums[COLUMNS], out float part[SUMS]) {
+    [[unroll]] for (uint i = 0; i < SUMS; ++i)
+        part[i] = 0;
+    [[unroll]] for (uint r = 0; r < sub_runs; ++r) {
+        uint run = sub * sub_runs + r;
+        f16vec2 pairs[GROUPS][2][4];
+        [[unroll]] for (uint g = 0; g < GROUPS; ++g)
+            pairs_of_run(codes[g], run, pairs[g]);
+        [[unroll]] for (uint c = 0; c < COLUMNS; ++c) {
+            uvec4 x0 = OneQuad(x[c] + uint64_t(block_halves + chunk * 128 + run * 32)).v;
+            uvec4 x1 = OneQuad(x[c] + uint64_t(block_halves + chunk * 128 + run * 32 + 16)).v;
+            [[unroll]] for (uint g = 0; g < GROUPS; ++g) {
+                uint i = g * COLUMNS + c;
+                part[i] = add_eight(pairs[g][1], x1, add_eight(pairs[g][0], x0, part[i]));
+                part[i] -= offset_of_run(run_sums[c].plain[run], run_sums[c].nibbles[run]);
+            }
+        }
+    }
+}
+#endif
+
 void add_chunk(uint64_t tiles[GROUPS], uint64_t x[COLUMNS], uint row, uint chunk, inout float sums[SUMS]) {
     Codes codes[GROUPS];
     ChunkScales scales[GROUPS];
     [[unroll]] for (uint g = 0; g < GROUPS; ++g) {
-        [[unroll]] for (uint i = 0; i < LOW_BITS / 2; ++i)
-            codes[g].low[i] = quad_at(tiles[g], tile_low, (chunk * (LOW_BITS / 2) + i) * 4);
-#if HIGH_BITS == 1
-        codes[g].high = pair_at(tiles[g], tile_high, chunk * 2).xyxy;
-#elif HIGH_BITS == 2
-        codes[g].high = quad_at(tiles[g], tile_high, chunk * 4);
-#endif
+        codes[g] = load_codes(tiles[g], chunk);
         scales[g] = load_scales(tiles[g], row, chunk);
+    }
+    RunSums run_sums[COLUMNS];
+    [[unroll]] for (uint c = 0; c < COLUMNS; ++c) {
+        run_sums[c].plain = OneVector(x[c] + uint64_t(x_sums + chunk * 16)).v;
+#if defined(NIBBLES) && !defined(CODES)
+        run_sums[c].nibbles = OneVector(x[c] + uint64_t(block_nibble_sums + chunk * 16)).v;
+#else
+        run_sums[c].nibbles = vec4(0);
+#endif
     }
     float total[SUMS];
     float offset[SUMS];
     [[unroll]] for (uint i = 0; i < SUMS; ++i)
         total[i] = offset[i] = 0;
-    vec4 x_sums[COLUMNS]; // of each run
-    vec4 x_nibble_sums[COLUMNS];
-    [[unroll]] for (uint c = 0; c < COLUMNS; ++c) {
-        x_sums[c] = OneVector(x[c] + uint64_t(block_sums + chunk * 16)).v;
-#ifdef NIBBLES
-        x_nibble_sums[c] = OneVector(x[c] + uint64_t(block_nibble_sums + chunk * 16)).v;
-#else
-        x_nibble_sums[c] = vec4(0);
-#endif
-    }
-    const uint sub_runs = SUB_ELEMENTS / 16;
     [[unroll]] for (uint sub = 0; sub < chunk_subs; ++sub) {
         float part[SUMS];
-        [[unroll]] for (uint i = 0; i < SUMS; ++i)
-            part[i] = 0;
-        [[unroll]] for (uint r = 0; r < sub_runs; ++r) {
-            uint run = sub * sub_runs + r;
-            f16vec2 pairs[GROUPS][2][4];
-            [[unroll]] for (uint g = 0; g < GROUPS; ++g)
-                pairs_of_run(codes[g], run, pairs[g]);
-            [[unroll]] for (uint c = 0; c < COLUMNS; ++c) {
-                uvec4 x0 = OneQuad(x[c] + uint64_t(block_halves + chunk * 128 + run * 32)).v;
-                uvec4 x1 = OneQuad(x[c] + uint64_t(block_halves + chunk * 128 + run * 32 + 16)).v;
-                [[unroll]] for (uint g = 0; g < GROUPS; ++g) {
-                    uint i = g * COLUMNS + c;
-                    part[i] = add_eight(pairs[g][1], x1, add_eight(pairs[g][0], x0, part[i]));
-                    part[i] -= offset_of_run(x_sums[c][run], x_nibble_sums[c][run]);
-                }
-            }
-        }
+        add_sub(codes, x, chunk, sub, run_sums, part);
         [[unroll]] for (uint g = 0; g < GROUPS; ++g)
             [[unroll]] for (uint c = 0; c < COLUMNS; ++c) {
                 uint i = g * COLUMNS + c;
                 total[i] = fma(scales[g].scales[sub], part[i], total[i]);
 #ifdef HAS_OFFSET
-                float x_sum = sub_runs == 1 ? x_sums[c][sub] : x_sums[c][min(2 * sub, 3u)] + x_sums[c][min(2 * sub + 1, 3u)];
-                offset[i] = fma(scales[g].offsets[sub], x_sum, offset[i]);
+                offset[i] = fma(scales[g].offsets[sub], sum_of_sub(run_sums[c].plain, sub), offset[i]);
 #endif
             }
     }
     [[unroll]] for (uint c = 0; c < COLUMNS; ++c) {
-        float factor = uintBitsToFloat(OneWord(x[c]).v);
+        float factor = uintBitsToFloat(OneWord(x[c] + uint64_t(x_factor)).v);
         [[unroll]] for (uint g = 0; g < GROUPS; ++g) {
             uint i = g * COLUMNS + c;
 #ifdef HAS_OFFSET

@@ -11,7 +11,8 @@
 #include "shaders/include/nan_probe.glsl"
 #include "shaders/include/half.glsl"
 #include "shaders/include/halves.glsl"
-layout(constant_id = 2) const uint HALVES = 0;
+layout(constant_id = 2) const uint HALVES = 0; // 2: with codes
+#define WITH_CODES (HALVES == 2)
 #define HALVED_BLOCKS (HALVES != 0 && WORKGROUP > 64 ? WORKGROUP / 64 : 1)
 #include "shaders/include/halve_block.glsl"
 #include "shaders/norm/arguments.h"

@@ -25,21 +25,24 @@ struct FusedShape {
     bool next_norm = false;
     bool adds = false; ///< and has a bias
     uint32_t first = 0;
+    kernels::Precision precision = kernels::Precision::exact;
 };
 
 /// One fused linear on the device, and the values that it should have.
 class FusedCase {
 public:
     FusedCase(const FusedShape& one, uint32_t seed)
-        : case_(one), random_(seed), device_(one.family), all_(one.first + one.count),
-          layout_(layout_of(device_, one.format, one.columns)) {}
+        : case_(one), random_(seed),
+          device_(kernels::LibraryOptions{.family = one.family, .precision = one.precision}),
+          all_(one.first + one.count), layout_(layout_of(device_, one.format, one.columns)) {}
 
     [[nodiscard]] bool is_possible() { return layout_.arrangement == kernels::Arrangement::tiles; }
 
     void run() {
         const uint32_t rows = case_.rows;
         source_ = random_weight(random_, case_.format, rows, case_.columns);
-        input_ = random_input(device_, random_, all_, case_.columns, case_.pending);
+        from_codes_ = reads_codes(device_, layout_, rows, case_.columns);
+        input_ = random_input(device_, random_, all_, case_.columns, case_.pending, from_codes_);
         before_ = random_floats(random_, std::size_t{all_} * rows);
         bias_ = random_floats(random_, rows);
         norm_weight_ = random_floats(random_, rows);
@@ -87,11 +90,11 @@ public:
                 double tolerance = 0;
                 if (c >= case_.first) {
                     expected = exact[m] + (adds ? double{before_[at]} + bias_[m] : 0.0);
-                    tolerance = tiles_bound(source_.values, m, input_.column(c));
+                    tolerance = tiles_bound(source_.values, m, input_.column(c), from_codes_);
                     if (case_.gate) // slopes of the gates are below 1.7 within [-7, 7]
                         tolerance = 1.7 * tolerance * (std::abs(up[m]) + 1) +
                                     (std::abs(product[m]) + 1.7 * tolerance) *
-                                        tiles_bound(up_.values, m, input_.column(c));
+                                        tiles_bound(up_.values, m, input_.column(c), from_codes_);
                 }
                 INFO("y[" << c << "][" << m << "] = " << output_[at] << ", expected " << expected);
                 REQUIRE(std::abs(output_[at] - expected) <= tolerance);
@@ -183,6 +186,7 @@ private:
     DeviceCase device_;
     uint32_t all_; ///< rows of the buffers
     kernels::Layout layout_;
+    bool from_codes_ = false;
     WeightSource source_;
     WeightSource up_;
     TilesInput input_;
@@ -216,8 +220,12 @@ void check_fused(const FusedShape& one, uint32_t seed) {
 TEST_CASE("fused_linear adds to the residual and prepares the next norm, in all formats and families") {
     uint32_t seed = 900;
     for (const auto family : all_families()) {
-        for (const auto format : all_formats())
+        for (const auto format : all_formats()) {
             check_fused({family, format, 512, 256, 1 + seed % 3, std::nullopt, false, true, true}, ++seed);
+            check_fused({family, format, 256, 512, 1 + seed % 5, std::nullopt, seed % 2 == 0, true, true, 0,
+                         kernels::Precision::fast},
+                        seed);
+        }
         check_fused({family, Format::q4_k, 1024, 2048, 1, std::nullopt, true, true, true}, ++seed);
         check_fused({family, Format::q6_k, 256, 512, 9, std::nullopt, false, true, true, 2}, ++seed);
         check_fused({family, Format::q8_0, 256, 512, 5, std::nullopt, true, false, false, 1}, ++seed);
@@ -233,6 +241,9 @@ TEST_CASE("fused_linear gates a pair of matrices, in all formats and families") 
     for (const auto family : all_families()) {
         for (const auto format : all_formats()) {
             check_fused({family, format, 256, 512, 1 + seed % 3, gates[seed % 4], seed % 2 == 0}, seed);
+            check_fused({family, format, 256, 256, 1 + seed % 5, gates[seed % 4], seed % 2 == 0, false, false,
+                         0, kernels::Precision::fast},
+                        seed);
             ++seed;
         }
         check_fused({family, Format::q4_k, 512, 1280, 6, Gate::silu, true, false, false, 1}, ++seed);
@@ -244,6 +255,7 @@ TEST_CASE("a row of fused_linear has the same bits whatever the other rows are")
     for (const auto format : {Format::q4_k, Format::q8_0, Format::f16, Format::mxfp4}) {
         for (const bool gated : {false, true}) {
             FusedShape one{PlanFamily::nvidia, format, 512, 1024, 7};
+            one.precision = format == Format::q8_0 ? kernels::Precision::fast : kernels::Precision::exact;
             one.pending = true;
             if (gated)
                 one.gate = Gate::silu;

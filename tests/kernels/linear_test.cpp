@@ -215,16 +215,18 @@ struct StackCase {
     uint32_t count;
     bool pending = false;
     uint32_t first = 0;
+    kernels::Precision precision = kernels::Precision::exact;
 };
 
 void check(const StackCase& one, uint32_t seed) {
     std::mt19937 random(seed);
-    DeviceCase device(one.family);
+    DeviceCase device(kernels::LibraryOptions{.family = one.family, .precision = one.precision});
     const kernels::Layout layout = layout_of(device, one.format, one.columns);
     if (layout.arrangement != kernels::Arrangement::tiles)
         return;
     const uint32_t all = one.first + one.count;
-    const TilesInput input = random_input(device, random, all, one.columns, one.pending);
+    const bool from_codes = reads_codes(device, layout, one.rows[0], one.columns);
+    const TilesInput input = random_input(device, random, all, one.columns, one.pending, from_codes);
     std::vector<WeightSource> sources;
     std::vector<std::vector<float>> biases;
     std::vector<kernels::StackedMatrix> matrices;
@@ -253,7 +255,7 @@ void check(const StackCase& one, uint32_t seed) {
                 const double expected =
                     c < one.first ? 7 : exact[m] + (matrices[i].bias ? double{biases[i][m]} : 0.0);
                 const double tolerance =
-                    c < one.first ? 0 : tiles_bound(sources[i].values, m, input.column(c));
+                    c < one.first ? 0 : tiles_bound(sources[i].values, m, input.column(c), from_codes);
                 const double got = y[std::size_t{c} * one.rows[i] + m];
                 INFO(to_string(one.family)
                      << " " << to_string(one.format) << " matrix " << i << " y[" << c << "][" << m << "]");
@@ -270,6 +272,8 @@ TEST_CASE("linear_stack agrees with the twin over one to three matrices, with a 
     for (const auto family : all_families()) {
         for (const auto format : all_formats()) {
             check({family, format, {65, 8, 40}, 512, 3, seed % 2 == 0}, seed);
+            check({family, format, {33, 16}, 512, 1 + seed % 5, seed % 3 == 0, 0, kernels::Precision::fast},
+                  seed);
             ++seed;
         }
         check({family, kernels::Format::q4_k, {264, 256, 8}, 1024, 1, true}, seed++);
@@ -277,6 +281,29 @@ TEST_CASE("linear_stack agrees with the twin over one to three matrices, with a 
         check({family, kernels::Format::q8_0, {12}, 17408, 2, true, 1}, seed++); // more tiles than lanes
     }
     check({kernels::PlanFamily::nvidia, kernels::Format::q4_0, {4096, 9, 1}, 2048, 1, true}, seed++);
+}
+
+TEST_CASE("halve writes codes for fast precision, which stand for the rows to half a scale") {
+    DeviceCase device(
+        kernels::LibraryOptions{.family = kernels::PlanFamily::amd, .precision = kernels::Precision::fast});
+    if (kernels::written_blocks(device.library().target()) != 2)
+        return; // no integer dot products here
+    std::mt19937 random(3);
+    constexpr uint32_t columns = 768;
+    std::vector<float> x = random_floats(random, std::size_t{2} * columns);
+    x[0] = 1e20F;
+    std::fill(x.begin() + 512, x.begin() + 768, 0.0F);
+    kernels::Activations rows = device.upload_rows(x, 2, columns);
+    add_halves(device, {.format = kernels::Format::f16, .arrangement = kernels::Arrangement::tiles}, rows);
+    const std::vector<float> values = coded_rows(device, rows);
+    REQUIRE(values.size() == x.size());
+    for (std::size_t block = 0; block < x.size(); block += kernels::tile_columns) {
+        float largest = 0;
+        for (std::size_t i = block; i < block + kernels::tile_columns; ++i)
+            largest = std::max(largest, std::abs(x[i]));
+        for (std::size_t i = block; i < block + kernels::tile_columns; ++i)
+            REQUIRE(std::abs(values[i] - x[i]) <= 0.501 * largest / 127);
+    }
 }
 
 TEST_CASE("linear refuses shapes that do not fit instead of reading past a buffer") {

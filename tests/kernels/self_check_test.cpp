@@ -172,6 +172,26 @@ TEST_CASE("kernels for other families' devices pass their checks") {
     }
 }
 
+TEST_CASE("kernels of fast precision pass their checks, and a wrong one is replaced by the exact one") {
+    kernels::SelfCheckOptions options{.family = PlanFamily::nvidia,
+                                      .precision = kernels::Precision::fast,
+                                      .scope = scope_of({Format::q4_k, Format::q6_k})};
+    const SelfCheckVerdict verdict = must_check(options);
+    CHECK(verdict.wrong.names().empty());
+    const kernels::PlanTarget target{.family = PlanFamily::nvidia,
+                                     .profile = gpu().device.profile(),
+                                     .precision = kernels::Precision::fast};
+    if (kernels::written_blocks(target) != 2)
+        return; // no integer dot products here
+    CHECK(verdict.right.contains(shaders::linear_codes(shaders::Format::q4_k)));
+    CHECK(verdict.right.contains(shaders::fused_codes(shaders::Format::q6_k)));
+    options.code =
+        swapped(shaders::linear_codes(shaders::Format::q4_k), shaders::linear_codes(shaders::Format::q5_k));
+    const SelfCheckVerdict changed = must_check(options);
+    CHECK(changed.wrong.names() == Names{"linear_codes_q4_k"});
+    CHECK(changed.right.contains(shaders::linear_tiles(shaders::Format::q4_k)));
+}
+
 TEST_CASE("a mistake in any kernel is found, and in all that replace it") {
     const WrongShaders wrong;
     const SelfCheckVerdict verdict = must_check({.code = wrong.source()});
@@ -188,8 +208,8 @@ TEST_CASE("a mistake in any kernel is found, and in all that replace it") {
         const auto variant = static_cast<Variant>(i);
         const std::string_view name = shaders::code(variant).name;
         INFO(name);
-        if (name.ends_with("_tiles") || name.starts_with("linear_tiles_") ||
-            name.starts_with("fused_linear_") || name == "halve")
+        if (name.ends_with("_tiles") || name.starts_with("linear_tiles_") || name.starts_with("fused_") ||
+            name.starts_with("linear_codes_") || name == "halve")
             continue;
         CHECK(verdict.wrong.contains(variant) == kernels::usable(variant, target.profile).has_value());
     }

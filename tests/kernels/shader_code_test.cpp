@@ -54,10 +54,11 @@ TEST_CASE("every variant is SPIR-V, and requires no optional capability that it 
     // Shader; GroupNonUniform, its Arithmetic and Ballot; PhysicalStorageBufferAddresses
     constexpr std::array poor{1U, 61U, 63U, 64U, 5347U};
     using shaders::Feature;
-    const std::map<uint32_t, Feature> features{{9, Feature::shader_float16},
-                                               {11, Feature::shader_int64},
-                                               {5345, Feature::cooperative_matrix}, // VulkanMemoryModel
-                                               {6022, Feature::cooperative_matrix}};
+    const std::map<uint32_t, Feature> features{
+        {9, Feature::shader_float16},         {11, Feature::shader_int64},
+        {6018, Feature::integer_dot_product}, {6019, Feature::integer_dot_product},
+        {5345, Feature::cooperative_matrix}, // VulkanMemoryModel
+        {6022, Feature::cooperative_matrix}};
     for (uint32_t index = 0; index < shaders::variant_count; ++index) {
         const shaders::Code& code = shaders::code(static_cast<shaders::Variant>(index));
         INFO(code.name);

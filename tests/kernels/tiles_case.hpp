@@ -2,9 +2,12 @@
 
 #include "core/kernels/halve.hpp"
 #include "core/kernels/linear.hpp"
+#include "core/kernels/policy.hpp"
 #include "tests/kernels/weight_source.hpp"
 
+#include <array>
 #include <cmath>
+#include <cstring>
 #include <optional>
 #include <span>
 #include <vector>
@@ -39,11 +42,38 @@ inline double product_bound(const reference::Matrix& weight, std::size_t row, st
 
 /// The same for inputs rounded to f16: 2^-11 of each product at random, so 3e-4 of their norm, which random
 /// signs would give y; ten times as much never occurs.
-inline double tiles_bound(const reference::Matrix& weight, std::size_t row, std::span<const double> x) {
+inline double tiles_bound(const reference::Matrix& weight, std::size_t row, std::span<const double> x,
+                          bool from_codes = false) {
+    if (from_codes) // nothing is rounded but the sums
+        return 16 * product_bound(weight, row, x, 2);
     double squares = 0;
     for (std::size_t k = 0; k < weight.columns; ++k)
         squares += weight.row(row)[k] * x[k] * weight.row(row)[k] * x[k];
     return 3e-3 * std::sqrt(squares) + 16 * product_bound(weight, row, x, 2);
+}
+
+/// What the codes of rows on the device stand for, [rows][columns]: see shaders/include/halves.glsl.
+inline std::vector<float> coded_rows(DeviceCase& device, const kernels::Activations& rows) {
+    constexpr std::size_t block_bytes = 992;
+    constexpr std::array places{0, 2, 4, 6, 1, 3, 5, 7};
+    const std::vector<std::byte> blocks = device.download_bytes(rows.halves);
+    std::vector<float> values;
+    for (std::size_t at = 0; at < blocks.size(); at += block_bytes) {
+        float scale = 0;
+        std::memcpy(&scale, blocks.data() + at + 656, sizeof scale);
+        for (std::size_t i = 0; i < kernels::tile_columns; ++i) {
+            const std::size_t byte = at + 736 + i / 8 * 8 + static_cast<std::size_t>(places[i % 8]);
+            values.push_back(scale * static_cast<float>(static_cast<int8_t>(blocks[byte])));
+        }
+    }
+    return values;
+}
+
+/// Whether decode rows of a matrix in tiles read codes.
+inline bool reads_codes(DeviceCase& device, kernels::Layout layout, uint32_t rows, uint32_t columns) {
+    return kernels::linear_plan(device.library().target(), layout, rows, columns, kernels::RowPath::decode, 1)
+        .value()
+        .reads_codes;
 }
 
 /// Rows on the device as a matrix in tiles reads them, and their values.
@@ -55,15 +85,16 @@ struct TilesInput {
     [[nodiscard]] const reference::Vector& column(uint32_t row) const { return columns[row]; }
 };
 
-/// Random rows; `pending`: of a norm that the matrix is to finish.
+/// Random rows; `pending`: of a norm that the matrix is to finish; `from_codes`: the matrix reads codes.
 inline TilesInput random_input(DeviceCase& device, std::mt19937& random, uint32_t count, uint32_t columns,
-                               bool pending) {
+                               bool pending, bool from_codes = false) {
     constexpr float epsilon = 1e-3F;
     const std::vector<float> x = random_floats(random, std::size_t{count} * columns);
     const std::vector<float> weight = random_floats(random, columns);
     std::vector<float> scaled = x;
     std::vector<float> squares(std::size_t{count} * (columns / kernels::tile_columns));
     TilesInput input;
+    std::vector<double> factors;
     for (uint32_t r = 0; r < count; ++r) {
         double sum = 0;
         for (uint32_t k = 0; k < columns; ++k) {
@@ -73,15 +104,18 @@ inline TilesInput random_input(DeviceCase& device, std::mt19937& random, uint32_
             if (pending)
                 scaled[at] *= weight[k];
         }
-        const double factor = pending ? 1 / std::sqrt(sum / columns + epsilon) : 1;
-        reference::Vector column;
-        for (uint32_t k = 0; k < columns; ++k)
-            column.push_back(factor * scaled[std::size_t{r} * columns + k]);
-        input.columns.push_back(std::move(column));
+        factors.push_back(pending ? 1 / std::sqrt(sum / columns + epsilon) : 1);
     }
     input.rows = device.upload_rows(scaled, count, columns);
     add_halves(device, {.format = kernels::Format::f16, .arrangement = kernels::Arrangement::tiles},
                input.rows);
+    const std::vector<float> read = from_codes ? coded_rows(device, input.rows) : scaled;
+    for (uint32_t r = 0; r < count; ++r) {
+        reference::Vector column;
+        for (uint32_t k = 0; k < columns; ++k)
+            column.push_back(factors[r] * read[std::size_t{r} * columns + k]);
+        input.columns.push_back(std::move(column));
+    }
     if (pending)
         input.norm = kernels::PendingNorm{.squares = device.upload(squares), .epsilon = epsilon};
     return input;

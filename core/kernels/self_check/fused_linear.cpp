@@ -25,7 +25,7 @@ void expect_idle(Trial& trial, const FusedLinear& operation) {
 }
 
 /// silu(W x) * Up x, of rows whose norm is pending.
-void pose_gated(Trial& trial, Layout layout) {
+void pose_gated(Trial& trial, Layout layout, bool from_codes) {
     constexpr uint32_t rows = tile_columns;
     constexpr uint32_t columns = 2 * tile_columns;
     constexpr uint32_t count = 3;
@@ -45,8 +45,8 @@ void pose_gated(Trial& trial, Layout layout) {
     std::vector<Bounded> expected;
     for (uint32_t c = 0; c < count; ++c) {
         for (uint32_t m = 0; m < rows; ++m) {
-            const Bounded g = input.product(gate, m, c);
-            const Bounded u = input.product(up, m, c);
+            const Bounded g = input.product(gate, m, c, from_codes);
+            const Bounded u = input.product(up, m, c, from_codes);
             Bounded y = activated(Gate::silu, g.value, u.value);
             y.tolerance +=
                 slope * g.tolerance * (std::abs(u.value) + u.tolerance) + std::abs(g.value) * u.tolerance;
@@ -65,7 +65,7 @@ struct ResidualShape {
 };
 
 /// y += W x + b, with the next norm.
-void pose_residual(Trial& trial, Layout layout, const ResidualShape& shape) {
+void pose_residual(Trial& trial, Layout layout, bool from_codes, const ResidualShape& shape) {
     const auto [rows, columns, count] = shape;
     Noise noise(23);
     const NoiseMatrices weight =
@@ -93,10 +93,10 @@ void pose_residual(Trial& trial, Layout layout, const ResidualShape& shape) {
     for (std::size_t i = 0; i < before.size(); ++i) {
         const uint32_t m = i % rows;
         const std::span<const float> column = std::span(x).subspan(i / rows * columns, columns);
-        const Bounded sum = product(weight, m, column);
+        const Bounded sum = tiles_product(weight, m, column, from_codes);
         const double more = double{bias[m]} + before[i];
-        const Bounded y{sum.value + more, sum.tolerance + tiles_error(weight, m, column) +
-                                              2 * rounding * (std::abs(sum.value) + std::abs(more) + 2)};
+        const Bounded y{sum.value + more,
+                        sum.tolerance + 2 * rounding * (std::abs(sum.value) + std::abs(more) + 2)};
         const double size = std::abs(y.value) + y.tolerance;
         expected.push_back(y);
         scaled.push_back({y.value * next_weight[m], y.tolerance + rounding * size});
@@ -113,9 +113,12 @@ void pose_residual(Trial& trial, Layout layout, const ResidualShape& shape) {
 } // namespace
 
 void pose_fused_linear(Trial& trial, const KernelUse& use) {
-    pose_gated(trial, use.layout);
-    pose_residual(trial, use.layout, {2 * tile_columns, tile_columns, 5});
-    pose_residual(trial, use.layout, {tile_columns, 17 * tile_columns, 1}); // the largest workgroup
+    const bool from_codes =
+        use.variant == shaders::fused_codes(static_cast<shaders::Format>(use.layout.format));
+    pose_gated(trial, use.layout, from_codes);
+    pose_residual(trial, use.layout, from_codes, {2 * tile_columns, tile_columns, 5});
+    pose_residual(trial, use.layout, from_codes,
+                  {tile_columns, 17 * tile_columns, 1}); // the largest workgroup
 }
 
 } // namespace etna::kernels

@@ -9,10 +9,14 @@
 namespace etna::kernels {
 
 /// Rows of activations, [rows][columns] with columns a multiple of tile_columns, as blocks of halves
-/// (shaders/include/halves.glsl), in words. Sums of halves are added in order.
+/// and codes (shaders/include/halves.glsl), in words. Sums are added in order.
 std::vector<uint32_t> halves_of(std::span<const float> rows);
 
-/// Expects blocks of halves in `range` that stand for these numbers, rounded to f16 within their block.
+/// The numbers that the codes of blocks stand for, [blocks][tile_columns].
+std::vector<float> coded(std::span<const uint32_t> blocks);
+
+/// Expects blocks of halves in `range` that stand for these numbers, rounded to f16 within their block; and
+/// codes, if the target's kernels write them.
 void expect_halves(Trial& trial, vk::Range range, std::vector<Bounded> expected);
 
 /// binary16 of |x| <= 65504, to the nearest, ties to even.

@@ -19,16 +19,23 @@ double tiles_error(const NoiseMatrices& weight, uint64_t row, std::span<const fl
     return 0x1p-11 * magnitudes + 0x1p-14 * largest * sizes;
 }
 
-Bounded PendingInput::product(const NoiseMatrices& weight, uint64_t row, uint32_t c) const {
+Bounded tiles_product(const NoiseMatrices& weight, uint64_t row, std::span<const float> x, bool from_codes) {
+    if (from_codes) // integer sums are exact
+        return product(weight, row, coded(halves_of(x)));
+    Bounded sum = product(weight, row, x);
+    sum.tolerance += tiles_error(weight, row, x);
+    return sum;
+}
+
+Bounded PendingInput::product(const NoiseMatrices& weight, uint64_t row, uint32_t c, bool from_codes) const {
     const std::size_t columns = weight.device.columns;
     const std::span<const float> x = std::span(scaled).subspan(c * columns, columns);
-    const Bounded sum = kernels::product(weight, row, x);
+    const Bounded sum = tiles_product(weight, row, x, from_codes);
     const double factor = factors[c];
     // The factor is a sum of squares and an inverse square root (2 units): Vulkan, "Precision of GLSL
     // instructions".
     const double factor_error = (static_cast<double>(columns) + 8) * rounding;
-    return {factor * sum.value,
-            factor * (sum.tolerance + tiles_error(weight, row, x) + factor_error * std::abs(sum.value))};
+    return {factor * sum.value, factor * (sum.tolerance + factor_error * std::abs(sum.value))};
 }
 
 PendingInput put_pending_input(Trial& trial, Noise& noise, uint32_t rows, uint32_t columns) {

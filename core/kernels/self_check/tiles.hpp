@@ -13,6 +13,9 @@ namespace etna::kernels {
 /// the rounding of sums in which codes are larger than they are (tile_codes.glsl).
 double tiles_error(const NoiseMatrices& weight, uint64_t row, std::span<const float> x);
 
+/// A row of a matrix in tiles times x, whose halves or codes a kernel reads.
+Bounded tiles_product(const NoiseMatrices& weight, uint64_t row, std::span<const float> x, bool from_codes);
+
 /// Rows for matrices in tiles, whose norm is pending.
 struct PendingInput {
     Activations rows; ///< with halves
@@ -21,7 +24,8 @@ struct PendingInput {
     std::vector<double> factors; ///< of the norm, [rows]
 
     /// A row of a matrix times the norm of input row c.
-    [[nodiscard]] Bounded product(const NoiseMatrices& weight, uint64_t row, uint32_t c) const;
+    [[nodiscard]] Bounded product(const NoiseMatrices& weight, uint64_t row, uint32_t c,
+                                  bool from_codes) const;
 };
 PendingInput put_pending_input(Trial& trial, Noise& noise, uint32_t rows, uint32_t columns);
 
