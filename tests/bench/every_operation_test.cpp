@@ -9,15 +9,14 @@ using namespace etna;
 
 namespace {
 
-/// Records every operation on a device opened with these options and planned as a family, its own if empty;
-/// adds the variants of the pipelines.
-void record_all(vk::DeviceOptions options, std::optional<kernels::PlanFamily> family,
+/// Records every operation on a device and a library with these options; adds the variants of the pipelines.
+void record_all(vk::DeviceOptions options, const kernels::LibraryOptions& planned,
                 std::set<shaders::Variant>& seen) {
     const test::Gpu gpu = test::gpu();
     options.use = vk::DeviceUse::inspection;
     auto device = vk::Device::create(gpu.instance, gpu.physical, options);
     REQUIRE(device);
-    kernels::Library library(**device, {.family = family});
+    kernels::Library library(**device, planned);
     for (const bench::OperationCase& operation : bench::every_operation(library.target())) {
         INFO(operation.name);
         auto recorder = vk::Recorder::create(**device);
@@ -37,7 +36,8 @@ void record_all(vk::DeviceOptions options, std::optional<kernels::PlanFamily> fa
 TEST_CASE("every shader variant that a device can run is asked for by an operation") {
     std::set<shaders::Variant> seen;
     record_all({}, {}, seen);
-    record_all({}, kernels::PlanFamily::nvidia, seen); // attention_decode
+    record_all({}, {.family = kernels::PlanFamily::nvidia}, seen); // attention_decode
+    record_all({}, {.family = kernels::PlanFamily::nvidia, .precision = kernels::Precision::fast}, seen);
     record_all({.mask_optional_features = true}, {}, seen);
     for (uint32_t index = 0; index < shaders::variant_count; ++index) {
         const auto variant = static_cast<shaders::Variant>(index);

@@ -43,33 +43,6 @@ reference::CacheElement element_of(CacheFormat format) {
     return reference::CacheElement::q8_0;
 }
 
-std::vector<double> probabilities(const auto& logits) {
-    double largest = -INFINITY;
-    for (const double logit : logits)
-        largest = std::max(largest, logit);
-    std::vector<double> result;
-    double sum = 0;
-    for (const double logit : logits) {
-        result.push_back(std::exp(logit - largest));
-        sum += result.back();
-    }
-    for (double& value : result)
-        value /= sum;
-    return result;
-}
-
-/// Mean over the positions of sum p log(p / q), p the plain twin's probabilities.
-double mean_divergence(const Logits& logits, const std::vector<reference::Vector>& plain) {
-    double sum = 0;
-    for (std::size_t position = 0; position < logits.size(); ++position) {
-        const auto p = probabilities(plain[position]);
-        const auto q = probabilities(logits[position]);
-        for (std::size_t token = 0; token < p.size(); ++token)
-            sum += p[token] * std::log(p[token] / q[token]);
-    }
-    return sum / static_cast<double>(logits.size());
-}
-
 } // namespace
 
 TEST_CASE("a Q8_0 cache agrees with a twin that quantises alike, and is near the plain one", "[device]") {

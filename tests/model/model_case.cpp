@@ -144,6 +144,21 @@ private:
     engine::Batch batch_;
 };
 
+std::vector<double> probabilities(const auto& logits) {
+    double largest = -INFINITY;
+    for (const double logit : logits)
+        largest = std::max(largest, logit);
+    std::vector<double> result;
+    double sum = 0;
+    for (const double logit : logits) {
+        result.push_back(std::exp(logit - largest));
+        sum += result.back();
+    }
+    for (double& value : result)
+        value /= sum;
+    return result;
+}
+
 } // namespace
 
 std::vector<kernels::PlanFamily> families_of(std::size_t index) {
@@ -159,7 +174,7 @@ ModelCase::ModelCase(Bytes bytes, const ModelCaseOptions& options) : bytes_(std:
         FAIL(file.error().message);
     file_.emplace(std::move(*file));
     auto executor = engine::create_device_executor(
-        std::make_shared<kernels::Library>(gpu().device, kernels::LibraryOptions{.family = options.family}),
+        std::make_shared<kernels::Library>(gpu().device, kernels::LibraryOptions{.family = options.family, .precision = options.precision}),
         *file_,
         {.sizes = {.cache_formats = options.cache,
                    .kv_memory_bytes = options.pages * page_bytes(*file_, options.cache),
@@ -172,6 +187,17 @@ ModelCase::ModelCase(Bytes bytes, const ModelCaseOptions& options) : bytes_(std:
     if (!executor)
         FAIL(executor.error().message);
     executor_ = std::move(*executor);
+}
+
+double mean_divergence(const Logits& logits, const std::vector<reference::Vector>& expected) {
+    double sum = 0;
+    for (std::size_t position = 0; position < logits.size(); ++position) {
+        const auto p = probabilities(expected[position]);
+        const auto q = probabilities(logits[position]);
+        for (std::size_t token = 0; token < p.size(); ++token)
+            sum += p[token] * std::log(p[token] / q[token]);
+    }
+    return sum / static_cast<double>(logits.size());
 }
 
 const reference::ReferenceModel& ModelCase::twin() {

@@ -26,6 +26,7 @@ std::vector<kernels::PlanFamily> families_of(std::size_t index);
 
 struct ModelCaseOptions {
     std::optional<kernels::PlanFamily> family;
+    kernels::Precision precision = kernels::Precision::exact;
     kernels::CacheFormats cache = {};
     uint32_t pages = 64;
     uint32_t batch_rows_max = 64;
@@ -66,6 +67,9 @@ uint32_t matrix_tokens(const Script& script, kernels::PlanFamily family);
 enum class PageOrder : uint8_t { consecutive, scattered };
 
 using Logits = std::vector<std::vector<float>>; ///< [position - want_from][vocabulary]
+
+/// Mean over the positions of sum p log(p / q), p the probabilities of `expected`.
+double mean_divergence(const Logits& logits, const std::vector<reference::Vector>& expected);
 
 /// Runs all scripts in common steps until each has ended, and gives each one's logits. Decode rows of every
 /// second script change recurrent states at once, those of the others stay pending.
