@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/kernels/gate_multiply.hpp"
 #include "core/kernels/layout.hpp"
 #include "core/kernels/library.hpp"
 #include "core/vk/recorder.hpp"
@@ -9,8 +10,9 @@
 
 // Mixture of experts: each row is routed on the device to a few of many matrices; only those are read. A pair
 // is a row and one of its choices: row x experts_per_token + choice. The rules of rows.hpp apply. The
-// caller records, with barriers between: expert_route, expert_group, expert_linear (as often as there are
-// matrices), expert_sum. All take one numeric path: no sum depends on the number of rows.
+// caller records, with barriers between: expert_route; expert_group, where pairs are grouped; for matrices in
+// tiles expert_gate_up and expert_down, for others expert_linear (as often as there are matrices) and
+// expert_sum. All take one numeric path: no sum depends on the number of rows.
 namespace etna::kernels {
 
 constexpr uint32_t experts_max = 1024;
@@ -44,11 +46,13 @@ void expert_route(Library& library, vk::Recorder& recorder, const ExpertRoute& o
 
 /// Pairs sorted by expert and split into tiles, one workgroup's work each.
 struct ExpertGroups {
-    vk::Range range = {}; ///< scratch of expert_group_bytes()
+    vk::Range range = {};    ///< scratch of expert_group_bytes()
+    uint32_t tile_pairs = 1; ///< of a tile: expert_tile_pairs()
 };
 uint64_t expert_group_bytes(uint32_t rows, uint32_t experts_per_token);
-/// Pairs in a tile: the average per expert. Pure; does not affect any sum.
-uint32_t expert_tile_pairs(uint32_t pairs, uint32_t experts);
+/// Pairs in a tile: the average per expert, up to what the kernels of an arrangement can take. Pure; does not
+/// affect any sum.
+uint32_t expert_tile_pairs(uint32_t pairs, uint32_t experts, Arrangement arrangement);
 void expert_group(Library& library, vk::Recorder& recorder, const ExpertRouting& choice,
                   const ExpertGroups& groups);
 
@@ -58,16 +62,46 @@ enum class ExpertInput : uint8_t {
     pair, ///< its own
 };
 
-/// y[pair] = W_expert(pair) x[row or pair].
+/// y[pair] = W_expert(pair) x[row or pair]. Matrices in tiles read the input's halves, others its elements.
 struct ExpertLinear {
     MatrixStack weights;
     Activations input;
     Activations output; ///< [pairs, rows of a matrix]
     ExpertInput reads = ExpertInput::row;
-    ExpertRouting choice; ///< counts only; `groups` was made from it
-    ExpertGroups groups;
+    ExpertRouting choice; ///< `groups` was made from it
+    /// Needed unless the matrices are in tiles; without, each pair reads its expert's matrix.
+    std::optional<ExpertGroups> groups = std::nullopt;
 };
 void expert_linear(Library& library, vk::Recorder& recorder, const ExpertLinear& operation);
+
+/// y[pair] = act(Gate_expert(pair) x[row] + bias) * (Up_expert(pair) x[row] + bias), for matrices in tiles of
+/// one layout and shape.
+struct ExpertGateUp {
+    MatrixStack gate;
+    MatrixStack up;
+    Activations input;  ///< its halves are read
+    Activations output; ///< [pairs, rows of a matrix]
+    Gate kind = Gate::silu;
+    std::optional<GateBiases> biases = std::nullopt; ///< `experts` are those of `choice`
+    bool halves = false;                             ///< also writes the halves of `output`
+    vk::Range counters = {};                         ///< expert_counter_bytes(), zeros; read with `halves`
+    ExpertRouting choice;
+    std::optional<ExpertGroups> groups = std::nullopt; ///< without, each pair reads its expert's matrices
+};
+void expert_gate_up(Library& library, vk::Recorder& recorder, const ExpertGateUp& operation);
+/// Bytes of counters that are zero before and after each expert_gate_up() of up to so many pairs.
+uint64_t expert_counter_bytes(uint32_t pairs, uint32_t rows);
+
+/// output[row] += sum over its pairs of routing weight x (W_expert(pair) input[pair] + the bias of the pair's
+/// expert), for matrices in tiles.
+struct ExpertDown {
+    MatrixStack weights;
+    Activations input; ///< [pairs, columns of a matrix]; its halves are read
+    Activations output;
+    ExpertRouting choice;
+    std::optional<vk::Range> bias = std::nullopt; ///< f32 [choice.count][rows of a matrix]
+};
+void expert_down(Library& library, vk::Recorder& recorder, const ExpertDown& operation);
 
 /// output[row] += sum over its pairs of routing weight x (input[pair] + the bias of the pair's expert), in
 /// the order of the choices.

@@ -26,6 +26,8 @@ enum class Operation : uint8_t {
     expert_route,
     expert_group,
     expert_linear,
+    expert_gate_up,
+    expert_down,
     expert_sum,
     short_convolution,
     delta_net,
@@ -38,8 +40,8 @@ enum class Operation : uint8_t {
 struct KernelUse {
     Operation operation = Operation::embed;
     shaders::Variant variant = {};
-    Layout layout = {};                                       ///< of weights: embed, linear, expert_linear
-    RowPath path = RowPath::decode;                           ///< linear, attention
+    Layout layout = {};             ///< of weights: embed, linear, expert_linear, expert_gate_up, expert_down
+    RowPath path = RowPath::decode; ///< linear, attention
     OperandPrecision factors = OperandPrecision::f16_allowed; ///< linear
 };
 

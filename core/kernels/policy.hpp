@@ -48,6 +48,11 @@ Result<LinearPlan> linear_plan(const PlanTarget& target, Layout layout, uint32_t
                                RowPath path, uint32_t count,
                                OperandPrecision factors = OperandPrecision::f16_allowed);
 
+/// Invocations of a workgroup of the experts' kernels for matrices in tiles: of one that walks over the
+/// `tiles` of a group of rows, and of one that walks over those of a row's experts together.
+uint32_t expert_tiles_workgroup(const PlanTarget& target, uint32_t tiles);
+uint32_t expert_down_workgroup(const PlanTarget& target, uint32_t tiles);
+
 /// The shader of a plan.
 shaders::Variant linear_variant(const LinearPlan& plan, Layout layout);
 

@@ -37,6 +37,43 @@ struct ExpertLinearArguments {
     uint y_stride;
     uint unused;
 };
+struct ExpertTilesArguments {
+    ADDRESS(Quads) gate; // the matrices, without GATED
+    ADDRESS(Quads) up;
+    ADDRESS(Quads) x;          // blocks of halves (include/halves.glsl), [pair / pairs_each]
+    ADDRESS(CoherentFloats) y; // [pair][y_stride]
+    ADDRESS(Words) words;      // y as blocks of halves, written with HALVES
+    ADDRESS(Floats) floats;    // the same memory
+    ADDRESS(CoherentWords) counters; // [pair or tile][rows / 256] of finished workgroups; zero before and after a dispatch
+    ADDRESS(Floats) gate_bias;       // [expert][rows]; both biases are read only with BIASES
+    ADDRESS(Floats) up_bias;
+    ADDRESS(Words) experts; // [pair], read without GROUPED
+    ADDRESS(Words) groups;  // read with GROUPED
+    uint rows;              // of one expert's matrix, elements of y
+    uint padded_rows;       // from one expert to the next
+    uint column_tiles;      // of a group of eight rows
+    uint expert_count;
+    uint pairs;
+    uint pairs_each; // pairs that share a row of x
+    uint tiles;      // that groups has room for
+    uint y_stride;
+};
+struct ExpertDownArguments {
+    ADDRESS(Quads) weights;
+    ADDRESS(Quads) x;       // blocks of halves, [pair]
+    ADDRESS(Floats) y;      // [row][y_stride]
+    ADDRESS(Words) experts; // [pair]
+    ADDRESS(Floats) routing_weights; // [pair]
+    ADDRESS(Floats) bias;            // [expert][rows], read only with BIAS
+    uint rows;                       // of one expert's matrix, elements of y
+    uint padded_rows;                // from one expert to the next
+    uint column_tiles;               // of a group of eight rows
+    uint column_tiles_inverse;       // 2^24 / column_tiles, rounded up
+    uint expert_count;
+    uint experts_per_token;
+    uint y_stride;
+    uint unused;
+};
 struct ExpertSumArguments {
     ADDRESS(Floats) x;      // [pair][x_stride]
     ADDRESS(Floats) routing_weights; // [pair]

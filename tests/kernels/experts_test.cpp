@@ -1,6 +1,4 @@
-#include "core/kernels/experts.hpp"
-#include "tests/kernels/weight_source.hpp"
-#include "tests/reference/operations.hpp"
+#include "tests/kernels/expert_case.hpp"
 #include "tests/support/samples.hpp"
 
 #include <algorithm>
@@ -13,88 +11,8 @@ using namespace etna::test;
 
 namespace {
 
-constexpr float nan_value = std::numeric_limits<float>::quiet_NaN();
-
-/// Memory for choices and groups, all of it NaN at first.
-struct Choices {
-    kernels::ExpertRouting choice;
-    kernels::ExpertGroups groups;
-};
-
-Choices make_choices(DeviceCase& device, uint32_t rows, uint32_t count, uint32_t experts_per_token) {
-    const std::vector<float> unset(std::size_t{rows} * experts_per_token, nan_value);
-    const uint64_t group_words = kernels::expert_group_bytes(rows, experts_per_token) / 4;
-    return {.choice = {.experts = device.upload(unset),
-                       .routing_weights = device.upload(unset),
-                       .count = count,
-                       .experts_per_token = experts_per_token,
-                       .rows = rows},
-            .groups = {device.upload(std::vector<float>(group_words, nan_value))}};
-}
-
-std::vector<double> row_of(const std::vector<float>& all, std::size_t row, std::size_t width) {
-    return {all.begin() + static_cast<std::ptrdiff_t>(row * width),
-            all.begin() + static_cast<std::ptrdiff_t>((row + 1) * width)};
-}
-
-struct ExpertShape {
-    uint32_t experts;
-    uint32_t experts_per_token;
-    uint32_t rows;
-    uint32_t width;  ///< of input
-    uint32_t height; ///< of output
-};
-
-std::string describe(kernels::PlanFamily family, kernels::Format format, const ExpertShape& shape) {
-    return std::string(to_string(family)) + " " + std::string(to_string(format)) + " " +
-           std::to_string(shape.experts_per_token) + " of " + std::to_string(shape.experts) + " experts [" +
-           std::to_string(shape.height) + "," + std::to_string(shape.width) + "] x[" +
-           std::to_string(shape.rows) + "]";
-}
-
-/// Matrices of a stack; those of unused experts have every bit set, which is NaN.
-struct Stack {
-    kernels::MatrixStack device;
-    std::vector<reference::Matrix> values;
-};
-
-Stack make_stack(DeviceCase& device, std::mt19937& random, kernels::Format format, const ExpertShape& shape,
-                 const std::set<uint32_t>& in_use) {
-    const kernels::Layout layout{format, kernels::exact_arrangement(device.library().target(), format)};
-    const kernels::PackedBytes packed = kernels::packed_bytes(layout, shape.height, shape.width);
-    std::vector<std::byte> weights(shape.experts * packed.weights, std::byte{0xFF});
-    std::vector<std::byte> scales(shape.experts * packed.scales, std::byte{0xFF});
-    Stack stack;
-    for (uint32_t expert = 0; expert < shape.experts; ++expert) {
-        const WeightSource source = random_weight(random, format, shape.height, shape.width);
-        stack.values.push_back(source.values);
-        if (!in_use.contains(expert))
-            continue;
-        const Status status = kernels::repack(
-            {.layout = layout,
-             .row_count = shape.height,
-             .columns = shape.width,
-             .source = source.bytes,
-             .weights = MutableByteView(weights).subspan(expert * packed.weights, packed.weights),
-             .scales = MutableByteView(scales).subspan(expert * packed.scales, packed.scales)});
-        if (!status)
-            FAIL(status.error().message);
-    }
-    stack.device = {.matrices = {.layout = layout,
-                                 .rows = shape.height,
-                                 .columns = shape.width,
-                                 .weights = device.upload(weights),
-                                 .scales = scales.empty() ? vk::Range{} : device.upload(scales)},
-                    .count = shape.experts};
-    return stack;
-}
-
-/// (n + 4) roundings of 2^-24 of the sum of |products|.
-double bound(const reference::Matrix& weight, std::size_t row, std::span<const double> x) {
-    double magnitudes = 0;
-    for (std::size_t k = 0; k < weight.columns; ++k)
-        magnitudes += std::abs(weight.row(row)[k] * x[k]);
-    return (static_cast<double>(weight.columns) + 4) * 0x1p-24 * (magnitudes + 2);
+kernels::Layout exact_layout(DeviceCase& device, kernels::Format format) {
+    return {format, kernels::exact_arrangement(device.library().target(), format)};
 }
 
 void check_linear(kernels::PlanFamily family, kernels::Format format, const ExpertShape& shape,
@@ -103,15 +21,15 @@ void check_linear(kernels::PlanFamily family, kernels::Format format, const Expe
     std::mt19937 random(seed);
     DeviceCase device(family);
     const uint32_t pairs = shape.rows * shape.experts_per_token;
-    std::vector<uint32_t> experts(pairs);
-    for (uint32_t& expert : experts)
-        expert = static_cast<uint32_t>(random() % shape.experts) / 2 * 2; // odd experts have no pairs
-    const Stack stack = make_stack(device, random, format, shape, {experts.begin(), experts.end()});
-    Choices made = make_choices(device, shape.rows, shape.experts, shape.experts_per_token);
+    const std::vector<uint32_t> experts = even_experts(random, shape);
+    const Stack stack =
+        make_stack(device, random, exact_layout(device, format), shape, {experts.begin(), experts.end()});
+    Choices made = make_choices(device, shape.rows, shape.experts, shape.experts_per_token,
+                                stack.device.matrices.layout.arrangement);
     made.choice.experts = device.upload(experts);
     const uint32_t input_rows = reads == kernels::ExpertInput::row ? shape.rows : pairs;
     const std::vector<float> x = random_floats(random, std::size_t{input_rows} * shape.width);
-    const auto input = device.upload_rows(x, input_rows, shape.width);
+    const auto input = upload_input(device, stack, x, input_rows, shape.width);
     const auto output = device.upload_rows(std::vector<float>(std::size_t{pairs} * shape.height, nan_value),
                                            pairs, shape.height);
     device.run([&](kernels::Library& library, vk::Recorder& recorder) {
@@ -133,7 +51,7 @@ void check_linear(kernels::PlanFamily family, kernels::Format format, const Expe
         const reference::Vector exact = reference::linear(weight, row);
         for (uint32_t m = 0; m < shape.height; ++m) {
             const float value = y[std::size_t{pair} * shape.height + m];
-            if (!(std::abs(value - exact[m]) <= bound(weight, m, row)))
+            if (!(std::abs(value - exact[m]) <= bound(stack, experts[pair], m, row)))
                 FAIL("y[" << pair << "][" << m << "] = " << value << ", expected " << exact[m]);
         }
     }
@@ -275,7 +193,7 @@ TEST_CASE("expert_group puts every pair into one tile of its expert") {
         });
         experts.back() = count - 1;
         const auto words = device.download<uint32_t>(made.groups.range);
-        const uint32_t columns = kernels::expert_tile_pairs(pairs, count);
+        const uint32_t columns = made.groups.tile_pairs;
         REQUIRE(words[0] <= std::min(pairs, pairs / columns + count));
         std::vector<uint32_t> seen(pairs);
         for (uint32_t tile = 0; tile < words[0]; ++tile) {
@@ -325,7 +243,8 @@ TEST_CASE("a pair's result has the same bits whatever the other pairs are") {
     constexpr ExpertShape shape{.experts = 3, .experts_per_token = 2, .rows = 23, .width = 320, .height = 20};
     for (const auto family : all_families()) {
         DeviceCase device(family);
-        const Stack stack = make_stack(device, random, kernels::Format::q8_0, shape, {0, 1, 2});
+        const Stack stack =
+            make_stack(device, random, exact_layout(device, kernels::Format::q8_0), shape, {0, 1, 2});
         const std::vector<float> x = random_floats(random, std::size_t{shape.rows} * shape.width);
         const auto last_x = static_cast<std::ptrdiff_t>(std::size_t{shape.rows - 1} * shape.width);
         std::vector<std::vector<float>> results;
@@ -415,7 +334,8 @@ TEST_CASE("experts refuse shapes that do not fit instead of reading past a buffe
     std::mt19937 random(7);
     DeviceCase device(kernels::PlanFamily::nvidia);
     constexpr ExpertShape shape{.experts = 4, .experts_per_token = 2, .rows = 3, .width = 32, .height = 8};
-    const Stack stack = make_stack(device, random, kernels::Format::f32, shape, {0, 1, 2, 3});
+    const Stack stack =
+        make_stack(device, random, exact_layout(device, kernels::Format::f32), shape, {0, 1, 2, 3});
     const Choices made = make_choices(device, shape.rows, shape.experts, shape.experts_per_token);
     const auto input = device.upload_rows(std::vector<float>(std::size_t{3} * 32), 3, 32);
     const auto output = device.upload_rows(std::vector<float>(std::size_t{6} * 8), 6, 8);
@@ -445,6 +365,6 @@ TEST_CASE("experts refuse shapes that do not fit instead of reading past a buffe
     more_rows.choice.rows = 4;
     REQUIRE(refused(more_rows));
     kernels::ExpertLinear short_groups = sound;
-    short_groups.groups.range.bytes -= 4;
+    short_groups.groups->range.bytes -= 4;
     REQUIRE(refused(short_groups));
 }

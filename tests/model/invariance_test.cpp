@@ -60,14 +60,25 @@ std::vector<Script> company() {
 } // namespace
 
 TEST_CASE("a request gives the same bits alone and in a batch, for any chunks of its prompt", "[device]") {
-    const std::array cases{std::pair{RandomArchitecture::qwen3, WeightFormat::f32},
-                           std::pair{RandomArchitecture::qwen3, WeightFormat::q8_0},
-                           std::pair{RandomArchitecture::gemma3, WeightFormat::f16},
-                           std::pair{RandomArchitecture::qwen3moe, WeightFormat::q8_0},
-                           std::pair{RandomArchitecture::qwen35, WeightFormat::f16}};
+    struct Case {
+        RandomArchitecture architecture;
+        WeightFormat format;
+        uint32_t width = 96;
+    };
+    const std::array cases{Case{RandomArchitecture::qwen3, WeightFormat::f32},
+                           Case{RandomArchitecture::qwen3, WeightFormat::q8_0},
+                           Case{RandomArchitecture::gemma3, WeightFormat::f16},
+                           Case{RandomArchitecture::qwen3moe, WeightFormat::q8_0},
+                           Case{RandomArchitecture::qwen35, WeightFormat::f16},
+                           Case{RandomArchitecture::qwen3moe, WeightFormat::q4_k, 256}}; // in tiles on GPUs
     for (std::size_t i = 0; i < cases.size(); ++i) {
-        const auto& [architecture, format] = cases[i];
+        const auto& [architecture, format, width] = cases[i];
         RandomModelOptions options = model_options(architecture);
+        options.embedding = width;
+        if (width == 256) {
+            options.heads = 8;
+            options.expert_feed_forward = width;
+        }
         options.matrices = format;
         options.head_format = format;
         const Bytes bytes = random_model(options);

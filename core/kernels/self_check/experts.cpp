@@ -130,6 +130,7 @@ void pose_expert_group(Trial& trial, const KernelUse&) {
         for (uint32_t choice = 0; choice < routing_used; ++choice)
             chosen.push_back((row * row + choice) % few_experts);
     }
+    const uint32_t tile_pairs = expert_tile_pairs(pairs, few_experts, Arrangement::rows);
     const vk::Range range =
         trial.put(std::vector<uint32_t>(expert_group_bytes(routing_rows, routing_used) / 4, 0xFFFFFFFFU));
     expert_group(trial.library(), trial.recorder(),
@@ -138,9 +139,9 @@ void pose_expert_group(Trial& trial, const KernelUse&) {
                   .count = few_experts,
                   .experts_per_token = routing_used,
                   .rows = routing_rows},
-                 {.range = range});
-    trial.expect(range, [chosen](ByteView content) {
-        return groups_hold(words_of(content), chosen, expert_tile_pairs(pairs, few_experts));
+                 {.range = range, .tile_pairs = tile_pairs});
+    trial.expect(range, [chosen, tile_pairs](ByteView content) {
+        return groups_hold(words_of(content), chosen, tile_pairs);
     });
 }
 

@@ -34,20 +34,6 @@ double half_error(const NoiseMatrices& weight, uint64_t row, std::span<const flo
     return error;
 }
 
-/// Error that rounding inputs to f16 adds to a product, 2^-11 of each term or what is too small for f16, and
-/// the rounding of sums in which codes are larger than they are (tile_codes.glsl).
-double tiles_error(const NoiseMatrices& weight, uint64_t row, std::span<const float> x) {
-    const Bounded exact = product(weight, row, x);
-    double largest = 0;
-    for (const float one : x)
-        largest = std::max(largest, std::abs(double{one}));
-    double sizes = 0;
-    for (std::size_t k = 0; k < x.size(); ++k)
-        sizes += weight.sizes[row * x.size() + k];
-    const double magnitudes = exact.tolerance / rounding / (static_cast<double>(x.size()) + 4);
-    return 0x1p-11 * magnitudes + 0x1p-14 * largest * sizes;
-}
-
 /// y = W x, or y += W x + b.
 void pose(Trial& trial, const KernelUse& use, const LinearShape& shape) {
     Noise noise(2);

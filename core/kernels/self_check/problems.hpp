@@ -29,6 +29,8 @@ Pose pose_soft_cap;
 Pose pose_expert_route;
 Pose pose_expert_group;
 Pose pose_expert_linear;
+Pose pose_expert_gate_up;
+Pose pose_expert_down;
 Pose pose_expert_sum;
 
 // delta_net.cpp

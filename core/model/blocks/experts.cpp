@@ -4,6 +4,8 @@
 #include "core/kernels/rms_norm.hpp"
 #include "core/model/nan_probe.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -11,19 +13,56 @@
 namespace etna::model {
 namespace {
 
-/// Choices, groups, gate and up projections, their product. Leaves the pairs' inner values in
-/// Activations::gate.
-void record_inner(const Recording& recording, const ExpertsBlock& block,
-                  const kernels::ExpertRouting& choice) {
+bool in_tiles(const kernels::MatrixStack& stack) {
+    return stack.matrices.layout.arrangement == kernels::Arrangement::tiles;
+}
+
+/// Records the groups that this step's pairs need, and a barrier. Matrices in tiles need none for few rows.
+std::optional<kernels::ExpertGroups> record_groups(const Recording& recording, const ExpertsBlock& block,
+                                                   const kernels::ExpertRouting& choice) {
+    const auto stacks = {&block.gate, &block.up, &block.down};
+    const auto tiled = std::count_if(stacks.begin(), stacks.end(),
+                                     [](const kernels::MatrixStack* stack) { return in_tiles(*stack); });
+    const auto arrangement = tiled > 0 ? kernels::Arrangement::tiles : block.gate.matrices.layout.arrangement;
+    const kernels::ExpertGroups groups{
+        .range = recording.activations.expert_groups,
+        .tile_pairs = kernels::expert_tile_pairs(choice.pairs(), choice.count, arrangement)};
+    if (tiled == std::ssize(stacks) && groups.tile_pairs == 1)
+        return std::nullopt;
+    kernels::expert_group(recording.library, recording.recorder, choice, groups);
+    recording.recorder.barrier();
+    return groups;
+}
+
+/// Gate and up projections and their product, in one step or three. Leaves the pairs' inner values in
+/// Activations::gate, with halves if `down` reads them.
+void record_inner(const Recording& recording, const ExpertsBlock& block, const kernels::ExpertRouting& choice,
+                  const std::optional<kernels::ExpertGroups>& groups) {
     const Activations& activations = recording.activations;
     kernels::Library& library = recording.library;
     vk::Recorder& recorder = recording.recorder;
-    const kernels::ExpertGroups groups{activations.expert_groups};
-
-    kernels::expert_route(library, recorder, {.router = activations.router, .choice = choice});
-    recorder.barrier();
-    kernels::expert_group(library, recorder, choice, groups);
-    recorder.barrier();
+    std::optional<kernels::GateBiases> biases;
+    if (block.gate_bias && block.up_bias) {
+        biases = {.gate = *block.gate_bias,
+                  .up = *block.up_bias,
+                  .experts = choice.experts,
+                  .expert_count = choice.count};
+    }
+    const bool halves = in_tiles(block.down);
+    if (in_tiles(block.gate) && block.gate.matrices.layout == block.up.matrices.layout) {
+        kernels::expert_gate_up(library, recorder,
+                                {.gate = block.gate,
+                                 .up = block.up,
+                                 .input = activations.hidden,
+                                 .output = activations.gate,
+                                 .kind = block.gate_kind,
+                                 .biases = biases,
+                                 .halves = halves,
+                                 .counters = activations.expert_counters,
+                                 .choice = choice,
+                                 .groups = groups});
+        return;
+    }
     kernels::ExpertLinear linear{.weights = block.gate,
                                  .input = activations.hidden,
                                  .output = activations.gate,
@@ -35,18 +74,44 @@ void record_inner(const Recording& recording, const ExpertsBlock& block,
     linear.output = activations.up;
     kernels::expert_linear(library, recorder, linear);
     recorder.barrier();
-    kernels::GateMultiply product{.gate = activations.gate,
-                                  .up = activations.up,
-                                  .first = 0,
-                                  .count = choice.pairs(),
-                                  .kind = block.gate_kind};
-    if (block.gate_bias && block.up_bias) {
-        product.biases = {.gate = *block.gate_bias,
-                          .up = *block.up_bias,
-                          .experts = choice.experts,
-                          .expert_count = choice.count};
+    kernels::gate_multiply(library, recorder,
+                           {.gate = activations.gate,
+                            .up = activations.up,
+                            .first = 0,
+                            .count = choice.pairs(),
+                            .kind = block.gate_kind,
+                            .biases = biases,
+                            .halves = halves});
+}
+
+/// Adds the pairs' down projections to the residual, in one step or two.
+void record_down(const Recording& recording, const ExpertsBlock& block, const kernels::ExpertRouting& choice,
+                 const std::optional<kernels::ExpertGroups>& groups) {
+    const Activations& activations = recording.activations;
+    kernels::Library& library = recording.library;
+    vk::Recorder& recorder = recording.recorder;
+    if (in_tiles(block.down)) {
+        kernels::expert_down(library, recorder,
+                             {.weights = block.down,
+                              .input = activations.gate,
+                              .output = activations.residual,
+                              .choice = choice,
+                              .bias = block.down_bias});
+        return;
     }
-    kernels::gate_multiply(library, recorder, product);
+    kernels::expert_linear(library, recorder,
+                           {.weights = block.down,
+                            .input = activations.gate,
+                            .output = activations.expert_outputs,
+                            .reads = kernels::ExpertInput::pair,
+                            .choice = choice,
+                            .groups = groups});
+    recorder.barrier();
+    kernels::expert_sum(library, recorder,
+                        {.input = activations.expert_outputs,
+                         .output = activations.residual,
+                         .choice = choice,
+                         .bias = block.down_bias});
 }
 
 } // namespace
@@ -95,24 +160,16 @@ void record(const Recording& recording, const ExpertsBlock& block) {
                                         .experts_per_token = block.experts_per_token,
                                         .rows = recording.step.rows};
 
-    record_norm(recording, {block.norm, block.epsilon, block.nan_probe});
+    record_norm(recording, {block.norm, block.epsilon, block.nan_probe},
+                in_tiles(block.gate) || in_tiles(block.up));
     record_linear(recording, block.router, activations.hidden, activations.router, kernels::Store::replace);
     recorder.barrier();
-    record_inner(recording, block, choice);
+    kernels::expert_route(library, recorder, {.router = activations.router, .choice = choice});
     recorder.barrier();
-    kernels::expert_linear(library, recorder,
-                           {.weights = block.down,
-                            .input = activations.gate,
-                            .output = activations.expert_outputs,
-                            .reads = kernels::ExpertInput::pair,
-                            .choice = choice,
-                            .groups = {activations.expert_groups}});
+    const auto groups = record_groups(recording, block, choice);
+    record_inner(recording, block, choice, groups);
     recorder.barrier();
-    kernels::expert_sum(library, recorder,
-                        {.input = activations.expert_outputs,
-                         .output = activations.residual,
-                         .choice = choice,
-                         .bias = block.down_bias});
+    record_down(recording, block, choice, groups);
 }
 
 } // namespace etna::model
