@@ -6,11 +6,13 @@
 #include "shaders/experts/arguments.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace etna::kernels {
 namespace {
 
 static_assert(sizeof(shaders::ExpertRouteArguments) == 40);
+static_assert(sizeof(shaders::ExpertRouterArguments) == 88);
 static_assert(sizeof(shaders::ExpertGroupArguments) == 32);
 static_assert(sizeof(shaders::ExpertLinearArguments) == 88);
 static_assert(sizeof(shaders::ExpertTilesArguments) == 120);
@@ -21,6 +23,7 @@ constexpr uint32_t tile_pairs_max = 8;
 /// Of matrices in tiles: more pairs need more registers than occupancy allows (scripts/shader-stats).
 constexpr uint32_t tiles_pairs_max = 4;
 constexpr uint32_t tiles_groups_each = 2;  ///< groups of 8 rows of one workgroup, tiles arrangement
+constexpr uint32_t router_rows_max = 4;    ///< of the batch, of one workgroup of expert_router
 constexpr uint32_t weight_rows_each = 2;   ///< of one workgroup, rows arrangement
 constexpr uint32_t weight_groups_each = 2; ///< groups of 8 rows of one workgroup, lanes arrangement
 /// expert_down.comp divides by multiplying: n / d for n < c d is n ceil(2^24 / d) >> 24 if c d^2 < 2^24.
@@ -61,6 +64,31 @@ bool fits(vk::Recorder& recorder, std::string_view operation, const MatrixStack&
 bool halves_fit(vk::Recorder& recorder, std::string_view operation, const Activations& input, uint32_t rows) {
     return require(recorder, input.halves.bytes >= rows * halves_bytes(input.columns), operation,
                    "the input's halves are missing or shorter than its rows");
+}
+
+bool fits(vk::Recorder& recorder, const ExpertRouter& operation, bool usable) {
+    constexpr std::string_view name = "expert_router";
+    const Matrix& weight = operation.weight;
+    const ExpertRouting& choice = operation.choice;
+    const uint64_t end = uint64_t{operation.first} + choice.rows;
+    return fits(recorder, name, choice) &&
+           require(recorder, usable, name,
+                   "the weight is not in f32 and rows, or the kernel is not trusted") &&
+           require(recorder, weight.rows == choice.count && operation.router.columns == choice.count, name,
+                   "router and experts differ in number") &&
+           require(recorder, weight.columns == operation.input.columns, name,
+                   "weight and input differ in width") &&
+           require(recorder,
+                   weight.weights.bytes >= packed_bytes(weight.layout, weight.rows, weight.columns).weights,
+                   name, "weight is shorter than its shape") &&
+           require(recorder,
+                   operation.input.range.bytes >= end * operation.input.stride * 4 &&
+                       operation.router.range.bytes >= end * operation.router.stride * 4,
+                   name, "input or router is short") &&
+           require(recorder, !operation.bias || operation.bias->bytes >= uint64_t{choice.count} * 4, name,
+                   "bias is short") &&
+           require(recorder, operation.counters.bytes >= uint64_t{choice.rows} * 4, name,
+                   "there are fewer counters than rows");
 }
 
 bool groups_fit(vk::Recorder& recorder, std::string_view operation, const std::optional<ExpertGroups>& groups,
@@ -233,6 +261,51 @@ void expert_route(Library& library, vk::Recorder& recorder, const ExpertRoute& o
             .groups = {choice.rows, 1, 1},
             .reads = {router},
             .writes = {choice.experts, choice.routing_weights}},
+           arguments);
+}
+
+bool expert_router_usable(const PlanTarget& target, const Matrix& weight) {
+    const bool trusted = !target.untrusted.contains(shaders::expert_router(shaders::Reduce::shared)) ||
+                         (target.profile.subgroup_arithmetic &&
+                          !target.untrusted.contains(shaders::expert_router(shaders::Reduce::subgroup)));
+    return weight.layout == Layout{.format = Format::f32, .arrangement = Arrangement::rows} &&
+           weight.further.empty() && trusted;
+}
+
+void expert_router(Library& library, vk::Recorder& recorder, const ExpertRouter& operation) {
+    const ExpertRouting& choice = operation.choice;
+    const uint32_t rows = choice.rows;
+    if (rows == 0 || !fits(recorder, operation, expert_router_usable(library.target(), operation.weight)))
+        return;
+    const vk::Range input = operation.input.rows(operation.first, rows);
+    const vk::Range router = operation.router.rows(operation.first, rows);
+    const vk::Range bias = operation.bias.value_or(vk::Range{});
+    const uint32_t columns = padded_columns(operation.weight.columns);
+    const shaders::ExpertRouterArguments arguments{
+        .weights = operation.weight.weights.address,
+        .x = input.address,
+        .bias = operation.bias ? bias.address : router.address, // never null: see sample.cpp
+        .router = router.address,
+        .experts = choice.experts.address,
+        .routing_weights = choice.routing_weights.address,
+        .counters = operation.counters.address,
+        .rows = rows,
+        .columns = columns / 4,
+        .x_stride = operation.input.stride / 4,
+        .router_stride = operation.router.stride,
+        .expert_count = choice.count,
+        .experts_per_token = choice.experts_per_token,
+        .use_bias = operation.bias ? 1U : 0U,
+        .unused = 0,
+    };
+    const ReducePlan plan = expert_router_plan(library.target(), columns);
+    const uint32_t rows_each = std::min(std::bit_ceil(rows), router_rows_max);
+    launch(library, recorder,
+           {.variant = shaders::expert_router(plan.reduce),
+            .specialization = {plan.workgroup, plan.one_subgroup, rows_each},
+            .groups = {choice.count, divide_up(rows, rows_each), 1},
+            .reads = {operation.weight.weights, input, bias},
+            .writes = {router, choice.experts, choice.routing_weights, operation.counters}},
            arguments);
 }
 

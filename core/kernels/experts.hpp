@@ -10,9 +10,9 @@
 
 // Mixture of experts: each row is routed on the device to a few of many matrices; only those are read. A pair
 // is a row and one of its choices: row x experts_per_token + choice. The rules of rows.hpp apply. The
-// caller records, with barriers between: expert_route; expert_group, where pairs are grouped; for matrices in
-// tiles expert_gate_up and expert_down, for others expert_linear (as often as there are matrices) and
-// expert_sum. All take one numeric path: no sum depends on the number of rows.
+// caller records, with barriers between: expert_router, or linear and expert_route; expert_group, where pairs
+// are grouped; expert_gate_up, or expert_linear for gate and up and gate_multiply; expert_down, or
+// expert_linear and expert_sum. Each takes one numeric path: no sum depends on the number of rows.
 namespace etna::kernels {
 
 constexpr uint32_t experts_max = 1024;
@@ -34,6 +34,15 @@ struct ExpertRouting {
     uint32_t rows = 0;
 
     [[nodiscard]] uint32_t pairs() const { return rows * experts_per_token; }
+    /// Those of rows [first, first + row_count).
+    [[nodiscard]] ExpertRouting part(uint32_t first, uint32_t row_count) const {
+        const uint64_t row_bytes = uint64_t{experts_per_token} * 4;
+        ExpertRouting some = *this;
+        some.experts = experts.part(first * row_bytes, row_count * row_bytes);
+        some.routing_weights = routing_weights.part(first * row_bytes, row_count * row_bytes);
+        some.rows = row_count;
+        return some;
+    }
 };
 
 /// Selects the `experts_per_token` largest values of each row of `router`, the smaller id first among equals,
@@ -43,6 +52,21 @@ struct ExpertRoute {
     ExpertRouting choice; ///< written
 };
 void expert_route(Library& library, vk::Recorder& recorder, const ExpertRoute& operation);
+
+/// router[row] = W input[row] + bias for rows [first, first + choice.rows), and their expert_route(), in one
+/// dispatch of generation rows. The order of a sum depends on the shape only.
+struct ExpertRouter {
+    Matrix weight; ///< [experts, columns], for which expert_router_usable() holds
+    std::optional<vk::Range> bias = std::nullopt; ///< f32 [experts]
+    Activations input;
+    Activations router; ///< [rows, experts]
+    uint32_t first = 0;
+    ExpertRouting choice;    ///< of these rows only, written
+    vk::Range counters = {}; ///< u32 [choice.rows]: zeros, and zeros again afterwards
+};
+void expert_router(Library& library, vk::Recorder& recorder, const ExpertRouter& operation);
+/// Whether expert_router() takes a matrix: f32 in rows, in one part, and the kernel is trusted. Pure.
+bool expert_router_usable(const PlanTarget& target, const Matrix& weight);
 
 /// Pairs sorted by expert and split into tiles, one workgroup's work each.
 struct ExpertGroups {
@@ -93,7 +117,7 @@ void expert_gate_up(Library& library, vk::Recorder& recorder, const ExpertGateUp
 uint64_t expert_counter_bytes(uint32_t pairs, uint32_t rows);
 
 /// output[row] += sum over its pairs of routing weight x (W_expert(pair) input[pair] + the bias of the pair's
-/// expert), for matrices in tiles.
+/// expert), for matrices in tiles and few rows: each row reads its experts' matrices.
 struct ExpertDown {
     MatrixStack weights;
     Activations input; ///< [pairs, columns of a matrix]; its halves are read

@@ -1,5 +1,6 @@
 #include "core/kernels/kernel_choices.hpp"
 
+#include "core/kernels/experts.hpp"
 #include "core/kernels/policy.hpp"
 
 #include <fmt/format.h>
@@ -33,6 +34,8 @@ std::string_view name_of(Operation operation) {
         return "soft_cap";
     case Operation::expert_route:
         return "expert_route";
+    case Operation::expert_router:
+        return "expert_router";
     case Operation::expert_group:
         return "expert_group";
     case Operation::expert_linear:
@@ -151,6 +154,10 @@ void add_others(const PlanTarget& target, const KernelScope& scope, std::vector<
     add(Operation::soft_cap, shaders::soft_cap());
     if (scope.stacks.any()) {
         add(Operation::expert_route, reduced(target, shaders::expert_route));
+        const Layout router{.format = Format::f32, .arrangement = exact_arrangement(target, Format::f32)};
+        if (scope.matrices.test(static_cast<std::size_t>(Format::f32)) &&
+            expert_router_usable(target, {.layout = router}))
+            add(Operation::expert_router, reduced(target, shaders::expert_router));
         add(Operation::expert_group, shaders::expert_group());
         add(Operation::expert_sum, shaders::expert_sum());
     }

@@ -24,6 +24,7 @@ enum class Operation : uint8_t {
     gate_multiply,
     soft_cap,
     expert_route,
+    expert_router,
     expert_group,
     expert_linear,
     expert_gate_up,

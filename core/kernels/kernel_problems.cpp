@@ -159,7 +159,7 @@ void add_expert_gate_up_problem(Problems& problems, Layout layout) {
 
 void add_expert_down_problem(Problems& problems, Layout layout) {
     KernelProblem problem = expert_problem("expert_down", layout, expert_outer, expert_inner, 1);
-    problem.bytes += chosen_experts * halves_bytes(expert_inner) + float_bytes(2 * expert_outer);
+    problem.bytes += chosen_experts * halves_bytes(expert_inner) + 2 * float_bytes(expert_outer);
     problem.pose = [=](ProblemMemory& memory) -> RecordRepetition {
         const MatrixStack stack = take_stack(memory, layout, expert_outer, expert_inner);
         std::vector<ExpertDown> turns;
@@ -243,7 +243,7 @@ void add_attention_problem(Problems& problems, const PlanTarget& target, CacheFo
     };
     problems.push_back(
         {.name = fmt::format("attention {}, heads of 128, 32 to 8, 1 row, {} tokens", format_name, tokens),
-         .bytes = 2 * cache_bytes + 2 * float_bytes(q_heads * head_dim),
+         .bytes = 2 * cache_bytes + 2 * float_bytes(uint64_t{q_heads} * head_dim),
          .operations = 4 * uint64_t{q_heads} * head_dim * tokens,
          .pose = pose});
 }

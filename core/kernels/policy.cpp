@@ -201,15 +201,29 @@ ReducePlan reduce_plan(const PlanTarget& target, shaders::Variant subgroup) {
     return {.reduce = shaders::Reduce::subgroup, .workgroup = 64, .one_subgroup = 0};
 }
 
-ReducePlan norm_plan(const PlanTarget& target, uint32_t columns) {
-    ReducePlan plan = reduce_plan(target, shaders::rms_norm(shaders::Reduce::subgroup));
+namespace {
+
+/// The plan of a kernel for dispatches of few rows: with more invocations for more columns.
+ReducePlan wide_plan(const PlanTarget& target, shaders::Variant subgroup, uint32_t columns, uint32_t most) {
+    ReducePlan plan = reduce_plan(target, subgroup);
     if (target.family == PlanFamily::lavapipe)
         return plan;
     constexpr uint32_t invocation_elements = 8; // two loads each
-    const uint32_t most = std::min(target.profile.workgroup_invocations_max, norm_invocations_max);
+    most = std::min(target.profile.workgroup_invocations_max, most);
     while (plan.workgroup * invocation_elements < columns && plan.workgroup * 2 <= most)
         plan.workgroup *= 2;
     return plan;
+}
+
+} // namespace
+
+ReducePlan norm_plan(const PlanTarget& target, uint32_t columns) {
+    return wide_plan(target, shaders::rms_norm(shaders::Reduce::subgroup), columns, norm_invocations_max);
+}
+
+ReducePlan expert_router_plan(const PlanTarget& target, uint32_t columns) {
+    return wide_plan(target, shaders::expert_router(shaders::Reduce::subgroup), columns,
+                     expert_workgroup_max);
 }
 
 /// Whether the device supports a cooperative matrix shape that divides a tile. F32 weights are not rounded.

@@ -26,6 +26,9 @@ ReducePlan reduce_plan(const PlanTarget& target, shaders::Variant subgroup);
 /// The same for norms, whose dispatches have few rows: more invocations share a row of many columns.
 ReducePlan norm_plan(const PlanTarget& target, uint32_t columns);
 
+/// The same for the router of a mixture of experts, whose dispatches have few rows too.
+ReducePlan expert_router_plan(const PlanTarget& target, uint32_t columns);
+
 enum class LinearKernel : uint8_t { rows, prompt, matrix, lanes, tiles };
 
 /// Minimum number of subgroups that share a tile of the matrix kernel.

@@ -39,6 +39,8 @@ Pose& pose_of(Operation operation) {
         return pose_soft_cap;
     case Operation::expert_route:
         return pose_expert_route;
+    case Operation::expert_router:
+        return pose_expert_router;
     case Operation::expert_group:
         return pose_expert_group;
     case Operation::expert_linear:

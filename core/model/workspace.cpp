@@ -128,8 +128,10 @@ std::vector<ScratchSize> scratch_sizes(const Config& config, const kernels::Plan
         sizes.push_back({&Activations::expert_ids, "expert ids", pair_bytes});
         sizes.push_back({&Activations::routing_weights, "routing weights", pair_bytes});
         sizes.push_back({&Activations::expert_groups, "expert groups", group_bytes});
-        const uint64_t counter_bytes =
-            kernels::expert_counter_bytes(options.batch_rows_max * per_token, config.experts.feed_forward);
+        // One of each row for the router, or of each pair and block for gate and up.
+        const uint64_t counter_bytes = std::max(
+            uint64_t{options.batch_rows_max} * sizeof(uint32_t),
+            kernels::expert_counter_bytes(options.batch_rows_max * per_token, config.experts.feed_forward));
         sizes.push_back({&Activations::expert_counters, "expert counters",
                          std::max(bytes_min, round_up(counter_bytes, 16))});
     }

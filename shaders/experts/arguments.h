@@ -11,6 +11,23 @@ struct ExpertRouteArguments {
     uint experts_per_token;
     uint unused;
 };
+struct ExpertRouterArguments {
+    ADDRESS(Vectors) weights; // f32 [expert][columns]
+    ADDRESS(InputElements) x; // Vectors; x, router, experts, routing_weights: of the first row of this dispatch
+    ADDRESS(Floats) bias;     // [expert], read when use_bias != 0
+    ADDRESS(CoherentFloats) router;  // [row][router_stride]
+    ADDRESS(Words) experts;          // [row][experts_per_token]
+    ADDRESS(Floats) routing_weights; // [row][experts_per_token]
+    ADDRESS(CoherentWords) counters; // [workgroup of y] of finished workgroups; zero before and after a dispatch
+    uint rows;
+    uint columns;  // in vec4, padded
+    uint x_stride; // in vec4
+    uint router_stride;
+    uint expert_count;
+    uint experts_per_token;
+    uint use_bias;
+    uint unused;
+};
 struct ExpertGroupArguments {
     ADDRESS(Words) experts; // [pair], a pair being row x experts_per_token + choice
     ADDRESS(Words) groups;  // kernels::ExpertGroups

@@ -213,6 +213,18 @@ void add_experts(Cases& cases) {
              const ExpertRouting choice = expert_choice(space, 1);
              expert_route(library, recorder, {.router = activations(space, choice.count), .choice = choice});
              recorder.barrier();
+             Matrix router = matrix(space, {}, choice.count);
+             if (expert_router_usable(library.target(), router)) {
+                 for (const uint32_t rows : {1U, 2U, 4U}) {
+                     expert_router(library, recorder,
+                                   {.weight = router,
+                                    .input = activations(space, width),
+                                    .router = activations(space, choice.count),
+                                    .choice = expert_choice(space, rows),
+                                    .counters = space.take()});
+                     recorder.barrier();
+                 }
+             }
              expert_group(library, recorder, choice, {.range = space.take()});
              ExpertSum sum{
                  .input = activations(space, width), .output = activations(space, width), .choice = choice};

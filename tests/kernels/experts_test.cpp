@@ -171,6 +171,160 @@ TEST_CASE("expert_route agrees with the twin, equals and infinities included") {
     }
 }
 
+namespace {
+
+/// A router over rows, of which the first has no part in a dispatch.
+class RouterProblem {
+public:
+    RouterProblem(kernels::PlanFamily family, uint32_t experts, uint32_t experts_per_token, uint32_t columns,
+                  uint32_t seed)
+        : device_(family), random_(seed), experts_(experts), experts_per_token_(experts_per_token),
+          columns_(columns), source_(random_weight(random_, kernels::Format::f32, experts, columns)),
+          weight_(upload_weight(device_, source_, {})), bias_(random_floats(random_, experts)) {}
+
+    /// Logits, choices and their weights of `rows` rows of x, each [rows] of the lengths of one.
+    struct Routed {
+        std::vector<float> logits;
+        std::vector<uint32_t> experts;
+        std::vector<float> routing_weights;
+    };
+    Routed run(const std::vector<float>& x, uint32_t rows, bool biased) {
+        const std::vector<float> unset(std::size_t{rows} * experts_, nan_value);
+        std::vector<float> all(columns_, nan_value); // row 0, which is not read
+        all.insert(all.end(), x.begin(), x.end());
+        kernels::ExpertRouter operation{
+            .weight = weight_,
+            .input = device_.upload_rows(all, rows + 1, columns_),
+            .router = device_.upload_rows(std::vector<float>(std::size_t{rows + 1} * experts_, nan_value),
+                                          rows + 1, experts_),
+            .first = 1,
+            .choice = make_choices(device_, rows, experts_, experts_per_token_).choice,
+            .counters = device_.upload(std::vector<uint32_t>(rows))};
+        if (biased)
+            operation.bias = device_.upload(bias_);
+        device_.run([&](kernels::Library& library, vk::Recorder& recorder) {
+            expert_router(library, recorder, operation);
+            recorder.barrier(); // the counters are zero again
+            expert_router(library, recorder, operation);
+        });
+        for (const uint32_t counter : device_.download<uint32_t>(operation.counters))
+            REQUIRE(counter == 0);
+        const std::vector<float> logits = device_.download_rows(operation.router);
+        return {.logits = {logits.begin() + experts_, logits.end()},
+                .experts = device_.download<uint32_t>(operation.choice.experts),
+                .routing_weights = device_.download<float>(operation.choice.routing_weights)};
+    }
+
+    /// Logits against the twin, and choices against the twin's of these logits.
+    void check(const std::vector<float>& x, const Routed& routed, bool biased) const {
+        for (uint32_t row = 0; row < routed.logits.size() / experts_; ++row) {
+            const auto own = row_of(x, row, columns_);
+            const reference::Vector exact = reference::linear(source_.values, own);
+            const auto logits = row_of(routed.logits, row, experts_);
+            for (uint32_t expert = 0; expert < experts_; ++expert) {
+                double sizes = 2;
+                for (uint32_t k = 0; k < columns_; ++k)
+                    sizes += std::abs(source_.values.row(expert)[k] * own[k]);
+                const double added = biased ? bias_[expert] : 0;
+                REQUIRE(std::abs(logits[expert] - exact[expert] - added) <=
+                        (static_cast<double>(columns_) + 4) * 0x1p-24 * sizes);
+            }
+            const auto chosen = reference::choose_experts(logits, experts_per_token_);
+            for (uint32_t i = 0; i < experts_per_token_; ++i) {
+                const std::size_t at = std::size_t{row} * experts_per_token_ + i;
+                REQUIRE(routed.experts[at] == chosen[i].expert);
+                REQUIRE(routed.routing_weights[at] == Approx(chosen[i].share).epsilon(1e-5).margin(1e-30));
+            }
+        }
+    }
+
+    std::vector<float> random_rows(uint32_t rows) {
+        return random_floats(random_, std::size_t{rows} * columns_);
+    }
+
+private:
+    DeviceCase device_;
+    std::mt19937 random_;
+    uint32_t experts_;
+    uint32_t experts_per_token_;
+    uint32_t columns_;
+    WeightSource source_;
+    kernels::Matrix weight_;
+    std::vector<float> bias_;
+};
+
+} // namespace
+
+TEST_CASE("expert_router agrees with the twin, with and without a bias") {
+    uint32_t seed = 40;
+    for (const auto family : all_families()) {
+        for (const auto& [experts, experts_per_token, columns] :
+             {std::array{1U, 1U, 3U}, {7U, 2U, 64U}, {65U, 32U, 333U}, {128U, 8U, 2880U}, {1024U, 5U, 40U}}) {
+            for (const uint32_t rows : {1U, 3U, 6U}) {
+                const bool biased = seed % 2 == 0;
+                INFO(to_string(family) << ", " << experts_per_token << " of " << experts << ", " << columns
+                                       << " columns, " << rows << " rows");
+                RouterProblem problem(family, experts, experts_per_token, columns, seed++);
+                const std::vector<float> x = problem.random_rows(rows);
+                problem.check(x, problem.run(x, rows, biased), biased);
+            }
+        }
+    }
+}
+
+TEST_CASE("a row of expert_router has the same bits alone and in a batch") {
+    for (const auto family : all_families()) {
+        constexpr uint32_t columns = 1000;
+        constexpr uint32_t experts = 37;
+        RouterProblem problem(family, experts, 4, columns, 41);
+        const std::vector<float> last = problem.random_rows(1);
+        const RouterProblem::Routed alone = problem.run(last, 1, true);
+        for (const uint32_t rows : {2U, 4U, 9U}) {
+            std::vector<float> x = problem.random_rows(rows - 1);
+            x.insert(x.end(), last.begin(), last.end());
+            const RouterProblem::Routed batch = problem.run(x, rows, true);
+            REQUIRE(alone.logits == std::vector<float>(batch.logits.end() - experts, batch.logits.end()));
+            REQUIRE(alone.experts == std::vector<uint32_t>(batch.experts.end() - 4, batch.experts.end()));
+            REQUIRE(alone.routing_weights ==
+                    std::vector<float>(batch.routing_weights.end() - 4, batch.routing_weights.end()));
+        }
+    }
+}
+
+TEST_CASE("expert_router refuses shapes that do not fit and weights that it cannot read") {
+    std::mt19937 random(42);
+    DeviceCase device(kernels::PlanFamily::amd);
+    const WeightSource source = random_weight(random, kernels::Format::f32, 5, 40);
+    const kernels::ExpertRouter sound{.weight = upload_weight(device, source, {}),
+                                      .input = device.upload_rows(std::vector<float>(120), 3, 40),
+                                      .router = device.upload_rows(std::vector<float>(15), 3, 5),
+                                      .choice = make_choices(device, 3, 5, 2).choice,
+                                      .counters = device.upload(std::vector<uint32_t>(3))};
+    const auto refused = [&](const kernels::ExpertRouter& operation) {
+        auto recorder = vk::Recorder::create(device.library().device());
+        REQUIRE(recorder.has_value());
+        expert_router(device.library(), *recorder, operation);
+        const auto finished = recorder->finish();
+        return !finished && finished.error().kind == ErrorKind::invalid_argument;
+    };
+    REQUIRE_FALSE(refused(sound));
+    kernels::ExpertRouter bad = sound;
+    bad.weight.layout.format = kernels::Format::f16;
+    REQUIRE(refused(bad));
+    bad = sound;
+    bad.first = 1;
+    REQUIRE(refused(bad));
+    bad = sound;
+    bad.counters.bytes -= 4;
+    REQUIRE(refused(bad));
+    bad = sound;
+    bad.bias = device.upload(std::vector<float>(4));
+    REQUIRE(refused(bad));
+    bad = sound;
+    bad.choice.count = 4;
+    REQUIRE(refused(bad));
+}
+
 TEST_CASE("expert_group puts every pair into one tile of its expert") {
     std::mt19937 random(2);
     for (const auto& [rows, count, experts_per_token] : {std::array{1U, 1U, 1U},

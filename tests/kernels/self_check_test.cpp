@@ -255,6 +255,7 @@ TEST_CASE("one wrong kernel in a sequence is distinguished from the others") {
         shaders::delta_net(),
         reduced(target, shaders::rotary_store(Reduce::subgroup), shaders::rotary_store(Reduce::shared)),
         reduced(target, shaders::expert_route(Reduce::subgroup), shaders::expert_route(Reduce::shared)),
+        reduced(target, shaders::expert_router(Reduce::subgroup), shaders::expert_router(Reduce::shared)),
         reduced(target, shaders::gated_rms_norm(Reduce::subgroup), shaders::gated_rms_norm(Reduce::shared)),
         reduced(target, shaders::sample_partial(Reduce::subgroup), shaders::sample_partial(Reduce::shared)),
         reduced(target, shaders::sample_finish(Reduce::subgroup), shaders::sample_finish(Reduce::shared)),
@@ -262,7 +263,7 @@ TEST_CASE("one wrong kernel in a sequence is distinguished from the others") {
     for (const Variant suspect : suspects) {
         const SelfCheckVerdict verdict =
             must_check({.family = PlanFamily::amd,
-                        .scope = scope_of({Format::f16}),
+                        .scope = scope_of({Format::f16, Format::f32}),
                         .code = [&](Variant variant) -> const shaders::Code& {
                             return variant == suspect ? all_wrong(variant) : shaders::code(variant);
                         }});

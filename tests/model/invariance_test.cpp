@@ -78,6 +78,7 @@ TEST_CASE("a request gives the same bits alone and in a batch, for any chunks of
         if (width == 256) {
             options.heads = 8;
             options.expert_feed_forward = width;
+            options.role_formats = {{"ffn_gate_inp", WeightFormat::f32}};
         }
         options.matrices = format;
         options.head_format = format;

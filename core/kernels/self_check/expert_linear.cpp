@@ -139,7 +139,7 @@ void pose_gate_up(Trial& trial, const KernelUse& use, const GateUpShape& shape) 
     const std::vector<float> x = noise.numbers(uint64_t{shape.rows} * columns);
     const std::vector<float> gate_bias = noise.numbers(uint64_t{mixture_experts} * shape.height);
     const std::vector<float> up_bias = noise.numbers(uint64_t{mixture_experts} * shape.height);
-    Activations output = trial.put_unset(pairs, shape.height);
+    const Activations output = trial.put_unset(pairs, shape.height);
     ExpertGateUp operation{.gate = {.matrices = gate.device, .count = mixture_experts},
                            .up = {.matrices = up.device, .count = mixture_experts},
                            .input = put_input(trial, x, shape.rows, columns, use.layout),

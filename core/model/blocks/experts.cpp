@@ -17,6 +17,55 @@ bool in_tiles(const kernels::MatrixStack& stack) {
     return stack.matrices.layout.arrangement == kernels::Arrangement::tiles;
 }
 
+/// Rows of a step that are routed in one dispatch.
+bool routes_at_once(const Recording& recording, const ExpertsBlock& block, const RowRange& range) {
+    return range.path == kernels::RowPath::decode &&
+           kernels::expert_router_usable(recording.library.target(), block.router.weight);
+}
+
+/// Router and choices of all rows, and a barrier.
+void record_routing(const Recording& recording, const ExpertsBlock& block,
+                    const kernels::ExpertRouting& choice) {
+    const Activations& activations = recording.activations;
+    kernels::Library& library = recording.library;
+    vk::Recorder& recorder = recording.recorder;
+    bool has_others = false;
+    for (const RowRange& range : recording.step.row_ranges) {
+        if (routes_at_once(recording, block, range)) {
+            kernels::expert_router(library, recorder,
+                                   {.weight = block.router.weight,
+                                    .bias = block.router.bias,
+                                    .input = activations.hidden,
+                                    .router = activations.router,
+                                    .first = range.first,
+                                    .choice = choice.part(range.first, range.count),
+                                    .counters = activations.expert_counters});
+            continue;
+        }
+        kernels::linear(library, recorder,
+                        {.weight = block.router.weight,
+                         .input = activations.hidden,
+                         .output = activations.router,
+                         .first = range.first,
+                         .count = range.count,
+                         .path = range.path,
+                         .bias = block.router.bias,
+                         .factors = block.router.factors});
+        has_others = has_others || range.count > 0;
+    }
+    recorder.barrier();
+    if (!has_others)
+        return;
+    for (const RowRange& range : recording.step.row_ranges) {
+        if (routes_at_once(recording, block, range))
+            continue;
+        kernels::expert_route(library, recorder,
+                              {.router = activations.router.part(range.first, range.count),
+                               .choice = choice.part(range.first, range.count)});
+    }
+    recorder.barrier();
+}
+
 /// Records the groups that this step's pairs need, and a barrier. Matrices in tiles need none for few rows.
 std::optional<kernels::ExpertGroups> record_groups(const Recording& recording, const ExpertsBlock& block,
                                                    const kernels::ExpertRouting& choice) {
@@ -84,22 +133,36 @@ void record_inner(const Recording& recording, const ExpertsBlock& block, const k
                             .halves = halves});
 }
 
-/// Adds the pairs' down projections to the residual, in one step or two.
+/// Rows whose down projections and their sum are one step: it reads an expert's matrix once for each row, so
+/// that prompts take two steps, which read it once for a group of pairs.
+bool sums_at_once(const ExpertsBlock& block, const RowRange& range) {
+    return in_tiles(block.down) && range.path == kernels::RowPath::decode;
+}
+
+/// Adds the pairs' down projections to the residual.
 void record_down(const Recording& recording, const ExpertsBlock& block, const kernels::ExpertRouting& choice,
                  const std::optional<kernels::ExpertGroups>& groups) {
     const Activations& activations = recording.activations;
     kernels::Library& library = recording.library;
     vk::Recorder& recorder = recording.recorder;
-    if (in_tiles(block.down)) {
-        kernels::expert_down(library, recorder,
-                             {.weights = block.down,
-                              .input = activations.gate,
-                              .output = activations.residual,
-                              .choice = choice,
-                              .bias = block.down_bias});
-        return;
+    const uint32_t per_token = choice.experts_per_token;
+    bool has_others = false;
+    for (const RowRange& range : recording.step.row_ranges) {
+        if (!sums_at_once(block, range)) {
+            has_others = has_others || range.count > 0;
+            continue;
+        }
+        kernels::expert_down(
+            library, recorder,
+            {.weights = block.down,
+             .input = activations.gate.part(range.first * per_token, range.count * per_token),
+             .output = activations.residual.part(range.first, range.count),
+             .choice = choice.part(range.first, range.count),
+             .bias = block.down_bias});
     }
-    kernels::expert_linear(library, recorder,
+    if (!has_others)
+        return;
+    kernels::expert_linear(library, recorder, // of all pairs, because these are grouped
                            {.weights = block.down,
                             .input = activations.gate,
                             .output = activations.expert_outputs,
@@ -107,11 +170,16 @@ void record_down(const Recording& recording, const ExpertsBlock& block, const ke
                             .choice = choice,
                             .groups = groups});
     recorder.barrier();
-    kernels::expert_sum(library, recorder,
-                        {.input = activations.expert_outputs,
-                         .output = activations.residual,
-                         .choice = choice,
-                         .bias = block.down_bias});
+    for (const RowRange& range : recording.step.row_ranges) {
+        if (sums_at_once(block, range))
+            continue;
+        kernels::expert_sum(
+            library, recorder,
+            {.input = activations.expert_outputs.part(range.first * per_token, range.count * per_token),
+             .output = activations.residual.part(range.first, range.count),
+             .choice = choice.part(range.first, range.count),
+             .bias = block.down_bias});
+    }
 }
 
 } // namespace
@@ -152,8 +220,6 @@ ExpertsBlock experts_block(const Weights& weights, const Config& config, uint32_
 
 void record(const Recording& recording, const ExpertsBlock& block) {
     const Activations& activations = recording.activations;
-    kernels::Library& library = recording.library;
-    vk::Recorder& recorder = recording.recorder;
     const kernels::ExpertRouting choice{.experts = activations.expert_ids,
                                         .routing_weights = activations.routing_weights,
                                         .count = block.gate.count,
@@ -162,13 +228,10 @@ void record(const Recording& recording, const ExpertsBlock& block) {
 
     record_norm(recording, {block.norm, block.epsilon, block.nan_probe},
                 in_tiles(block.gate) || in_tiles(block.up));
-    record_linear(recording, block.router, activations.hidden, activations.router, kernels::Store::replace);
-    recorder.barrier();
-    kernels::expert_route(library, recorder, {.router = activations.router, .choice = choice});
-    recorder.barrier();
+    record_routing(recording, block, choice);
     const auto groups = record_groups(recording, block, choice);
     record_inner(recording, block, choice, groups);
-    recorder.barrier();
+    recording.recorder.barrier();
     record_down(recording, block, choice, groups);
 }
 
