@@ -107,7 +107,7 @@ public:
     }
 
     [[nodiscard]] reference::Vector expected(bool with_bias, uint32_t row) const {
-        const std::vector<double> start = row_of(before_, row, shape_.width);
+        std::vector<double> start = row_of(before_, row, shape_.width);
         if (row == shape_.rows)
             return start;
         std::vector<reference::ExpertShare> chosen;
