@@ -101,7 +101,7 @@ void pose_router(Trial& trial, uint32_t rows) {
         put_weights(trial, noise, {.layout = {}, .rows = routing_experts, .columns = columns});
     std::vector<float> x = noise.numbers(uint64_t{rows} * columns);
     for (float& one : x)
-        one *= 0x1p-8F; // products are small beside the differences of biases
+        one *= 0x1p-8F; // products are small against the differences of biases
     const std::vector<float> biases = distinct_biases(noise);
     std::vector<Bounded> logits;
     std::vector<uint32_t> chosen;
