@@ -20,6 +20,8 @@ std::string_view name_of(Operation operation) {
         return "rms_norm";
     case Operation::linear:
         return "linear";
+    case Operation::fused_linear:
+        return "fused_linear";
     case Operation::halve:
         return "halve";
     case Operation::rotary_store:
@@ -97,6 +99,10 @@ void add_layout(const PlanTarget& target, const KernelScope& scope, Layout layou
     };
     add_linear(RowPath::decode, OperandPrecision::f16_allowed);
     add_linear(RowPath::prefill, OperandPrecision::f16_allowed);
+    if (layout.arrangement == Arrangement::tiles && !target.untrusted.contains(shaders::fused_linear(axis))) {
+        uses.push_back(
+            {.operation = Operation::fused_linear, .variant = shaders::fused_linear(axis), .layout = layout});
+    }
     if (scope.stacks.any() && layout.arrangement != Arrangement::tiles) // a router
         add_linear(RowPath::prefill, OperandPrecision::f32);
 }
@@ -183,6 +189,7 @@ std::string describe(const KernelUse& use) {
     case Operation::expert_linear:
     case Operation::expert_gate_up:
     case Operation::expert_down:
+    case Operation::fused_linear:
         return fmt::format("{} {}", name_of(use.operation), layout_text(use.layout));
     case Operation::linear:
         return fmt::format("linear {}, {}{}", layout_text(use.layout), name_of(use.path),

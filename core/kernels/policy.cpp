@@ -12,7 +12,6 @@ constexpr uint32_t columns_each_max = 8;
 /// More columns of `tiles` need more registers than occupancy allows (scripts/shader-stats).
 constexpr uint32_t tiles_columns_max = 4;
 constexpr uint32_t tiles_workgroup_min = 128; ///< within the limit of every Vulkan device
-constexpr uint32_t tile_parts = 4;            ///< a slice of eight invocations takes a quarter of a tile
 constexpr uint32_t expert_workgroup_max = 256;
 /// Maximum accumulators per invocation of `rows`: sixteen spill on RDNA 3 (scripts/shader-stats).
 constexpr uint32_t invocation_sums_max = 8;
@@ -277,6 +276,23 @@ uint32_t expert_down_workgroup(const PlanTarget& target, uint32_t tiles) {
     while (tiles * tile_parts * repack_rows % (workgroup * 2) == 0 && workgroup * 2 <= most)
         workgroup *= 2;
     return workgroup;
+}
+
+/// A workgroup of a gated pair has a group of rows of each matrix. Larger workgroups, or more columns of
+/// formats whose weights are loaded whole, leave too few registers for that (scripts/shader-stats).
+FusedLinearPlan fused_linear_plan(const PlanTarget& target, Format format, uint32_t rows, uint32_t columns,
+                                  uint32_t count, bool is_gated) {
+    constexpr uint32_t gated_workgroup_max = 256;
+    constexpr uint32_t plain_columns_max = 2;
+    FusedLinearPlan plan{.tiles = tiles_plan(target, rows, columns, count)};
+    if (is_gated) {
+        plan.tiles.rows_each = 2;
+        plan.tiles.workgroup = std::min(plan.tiles.workgroup, gated_workgroup_max);
+        if (block_columns(format) == 1)
+            plan.tiles.columns_each = std::min(plan.tiles.columns_each, plain_columns_max);
+    }
+    plan.output_rows = plan.tiles.rows_each / (is_gated ? 2 : 1) * repack_rows;
+    return plan;
 }
 
 Result<LinearPlan> linear_plan(const PlanTarget& target, Layout layout, uint32_t rows, uint32_t columns,

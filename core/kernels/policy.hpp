@@ -29,6 +29,9 @@ ReducePlan norm_plan(const PlanTarget& target, uint32_t columns);
 /// The same for the router of a mixture of experts, whose dispatches have few rows too.
 ReducePlan expert_router_plan(const PlanTarget& target, uint32_t columns);
 
+/// Slices of eight invocations that share a tile.
+constexpr uint32_t tile_parts = 4;
+
 enum class LinearKernel : uint8_t { rows, prompt, matrix, lanes, tiles };
 
 /// Minimum number of subgroups that share a tile of the matrix kernel.
@@ -58,6 +61,16 @@ uint32_t expert_down_workgroup(const PlanTarget& target, uint32_t tiles);
 
 /// The shader of a plan.
 shaders::Variant linear_variant(const LinearPlan& plan, Layout layout);
+
+/// A plan of fused_linear: `tiles` with half of its groups of rows for the other matrix of a gated pair.
+struct FusedLinearPlan {
+    LinearPlan tiles;
+    uint32_t output_rows = 8; ///< of a workgroup; divides tile_columns
+
+    bool operator==(const FusedLinearPlan&) const = default;
+};
+FusedLinearPlan fused_linear_plan(const PlanTarget& target, Format format, uint32_t rows, uint32_t columns,
+                                  uint32_t count, bool is_gated);
 
 /// Whether the lanes kernels can run: they need one subgroup of at least 8 invocations.
 bool lanes_usable(const vk::DeviceProfile& profile);

@@ -1,5 +1,5 @@
 // gate[r][k] = act(g) * u, g = gate[r][k], u = up[r][k]; with BIASES gate_bias[e][k] is added to g and up_bias[e][k] to u,
-// e = experts[r]. act: include/gate.glsl.
+// e = experts[r]; act: see gated.glsl.
 // gate, up: f32 [rows, stride], strides in vec4; gate_bias, up_bias: f32 [experts, columns]; experts: u32 [rows].
 // With HALVES the result is also written as blocks of halves (include/halves.glsl), for columns a multiple of 256.
 // Grid: x = ceil(columns / 256), y = rows; 64 invocations, four neighbouring elements each.
@@ -19,7 +19,7 @@ layout(constant_id = 1) const uint BIASES = 0;
 layout(constant_id = 2) const uint HALVES = 0;
 layout(push_constant, std430) uniform Push { GateMultiplyArguments a; };
 
-#include "shaders/include/gate.glsl"
+#include "shaders/activation/gated.glsl"
 
 void main() {
     uint quad = gl_GlobalInvocationID.x;

@@ -9,24 +9,12 @@
 #extension GL_EXT_control_flow_attributes : require
 #extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
 #extension GL_EXT_shader_explicit_arithmetic_types_int64 : require
-#include "shaders/include/buffers.glsl"
-#define ARRANGEMENT 2 // tiles
-#include "shaders/include/formats.glsl"
-#include "shaders/include/halves.glsl"
+#include "shaders/linear/tile_sums.glsl" // GROUPS and COLUMNS: 1
 #define InputElements Vectors
 #include "shaders/experts/arguments.h"
 
-layout(local_size_x_id = 0, local_size_y = 1, local_size_z = 1) in;
-layout(constant_id = 0) const uint WORKGROUP = 128; // 128, 256
-layout(constant_id = 1) const uint BIAS = 0;
-const uint GROUPS = 1;
-const uint COLUMNS = 1;
-const uint PARTS = 4;
-const uint SUMS = 1;
-const uint SLICES = WORKGROUP / 8;
+layout(constant_id = 4) const uint BIAS = 0;
 layout(push_constant, std430) uniform Push { ExpertDownArguments a; };
-#include "shaders/include/tile_codes.glsl"
-#include "shaders/include/tile_products.glsl"
 
 shared uint experts[32];          // of the row
 shared float routing_weights[32]; // of its choices
@@ -46,17 +34,15 @@ void main() {
     uint row = gl_LocalInvocationID.x % 8;
     uint slice = gl_LocalInvocationID.x / 8;
     uint first_pair = r * a.experts_per_token;
-#ifdef LEVELS
-    fill_levels();
-#endif
-    set_masks(gl_LocalInvocationID.x + a.column_tiles);
+    begin_tiles(a.column_tiles);
     load_choices(first_pair);
 
     uint expert_bytes = a.padded_rows / 8 * a.column_tiles * tile_words * 4;
     uint64_t w_at = uint64_t(a.weights) + uint64_t(group) * (a.column_tiles * tile_words * 4) + uint64_t(row * 16);
     uint64_t x_at = uint64_t(a.x) + uint64_t(first_pair) * (a.column_tiles * block_bytes);
     float sums[SUMS];
-    sums[0] = 0;
+    [[unroll]] for (uint i = 0; i < SUMS; ++i)
+        sums[i] = 0;
     for (uint number = slice / PARTS; number < a.experts_per_token * a.column_tiles; number += SLICES / PARTS) {
         uint choice = (number * a.column_tiles_inverse) >> 24;
         uint tile = number - choice * a.column_tiles;
@@ -69,7 +55,8 @@ void main() {
         add_chunk(w, x, row, slice % PARTS, part);
         sums[0] = fma(routing_weights[choice], part[0], sums[0]);
     }
-    share_slices(sums);
+    share_sums(sums);
+    barrier();
     uint m = group * 8 + row;
     if (slice != 0 || m >= a.rows)
         return;

@@ -1,5 +1,5 @@
 // GATED: y[p][m] = act(g + gate_bias[e][m]) (u + up_bias[e][m]), g = sum_k G_e[m][k] x[p / pairs_each][k], u that of U_e, for each pair
-// p and its expert e; act: include/gate.glsl. Else y[p][m] = g. Without BIASES, biases are 0.
+// p and its expert e; act: activation/gated.glsl. Else y[p][m] = g. Without BIASES, biases are 0.
 // G, U: [experts][rows padded to 8][columns] in FORMAT, arrangement tiles; x: blocks of halves (include/halves.glsl); y: f32 [pairs,
 // y_stride]; biases: f32 [experts, rows]. With HALVES y is also written as blocks of halves, for rows a multiple of 256.
 // Grid: x, z = ceil(rows / 8), or ceil(rows / 16) without GATED, folded; y = pairs, or with GROUPED tiles of pairs that share an expert.
@@ -9,34 +9,22 @@
 #extension GL_EXT_control_flow_attributes : require
 #extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
 #extension GL_EXT_shader_explicit_arithmetic_types_int64 : require
-#include "shaders/include/buffers.glsl"
-#define ARRANGEMENT 2 // tiles
-#include "shaders/include/formats.glsl"
+#include "shaders/linear/tile_sums.glsl" // GROUPS: 2, of gate and up, or neighbours of one matrix
 #include "shaders/include/half.glsl"
-#include "shaders/include/halves.glsl"
 #define InputElements Vectors
 #include "shaders/experts/arguments.h"
 #include "shaders/experts/groups.glsl"
 
-layout(local_size_x_id = 0, local_size_y = 1, local_size_z = 1) in;
-layout(constant_id = 0) const uint WORKGROUP = 128; // 128, 256
-layout(constant_id = 1) const uint COLUMNS = 1;     // pairs of a tile, 1..4
-layout(constant_id = 2) const uint GROUPED = 0;
-layout(constant_id = 3) const uint GATED = 0;
-layout(constant_id = 4) const uint KIND = 0; // kernels::Gate
-layout(constant_id = 5) const uint BIASES = 0;
-layout(constant_id = 6) const uint HALVES = 0;
-const uint GROUPS = 2; // gate and up, or neighbours of one matrix
-const uint PARTS = 4;
-const uint SUMS = GROUPS * COLUMNS;
-const uint SLICES = WORKGROUP / 8;
+layout(constant_id = 4) const uint GROUPED = 0;
+layout(constant_id = 5) const uint GATED = 0;
+layout(constant_id = 6) const uint KIND = 0; // kernels::Gate
+layout(constant_id = 7) const uint BIASES = 0;
+layout(constant_id = 8) const uint HALVES = 0;
 #define HALVED_BLOCKS (HALVES != 0 ? WORKGROUP / 64 : 1)
 #include "shaders/include/halve_block.glsl"
 layout(push_constant, std430) uniform Push { ExpertTilesArguments a; };
 #include "shaders/experts/tile.glsl"
-#include "shaders/include/gate.glsl"
-#include "shaders/include/tile_codes.glsl"
-#include "shaders/include/tile_products.glsl"
+#include "shaders/activation/gated.glsl"
 
 shared uint finished_before; // workgroups of the same pairs and block
 
@@ -103,10 +91,7 @@ void main() {
     uint groups = a.padded_rows / 8;
     if (first_group >= groups || !find_pairs())
         return;
-#ifdef LEVELS
-    fill_levels();
-#endif
-    set_masks(gl_LocalInvocationID.x + a.column_tiles);
+    begin_tiles(a.column_tiles);
     uint64_t expert_at = uint64_t(tile_expert) * (groups * a.column_tiles * tile_words * 4);
     uint64_t w_at[GROUPS];
     [[unroll]] for (uint g = 0; g < GROUPS; ++g) {
@@ -118,10 +103,9 @@ void main() {
     [[unroll]] for (uint c = 0; c < COLUMNS; ++c)
         x_at[c] = uint64_t(a.x) + uint64_t(pair_at(c) / a.pairs_each) * (a.column_tiles * block_bytes);
     float sums[SUMS];
-    [[unroll]] for (uint i = 0; i < SUMS; ++i)
-        sums[i] = 0;
     add_tiles(w_at, x_at, a.column_tiles, sums);
-    share_slices(sums);
+    share_sums(sums);
+    barrier();
     if (GATED != 0)
         store_gated(first_group * 8);
     else

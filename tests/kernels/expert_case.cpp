@@ -1,8 +1,6 @@
 #include "tests/kernels/expert_case.hpp"
 
-#include "core/kernels/halve.hpp"
-
-#include <cmath>
+#include "tests/kernels/tiles_case.hpp"
 
 namespace etna::test {
 
@@ -65,37 +63,14 @@ Stack make_stack(DeviceCase& device, std::mt19937& random, kernels::Layout layou
 kernels::Activations upload_input(DeviceCase& device, const Stack& stack, const std::vector<float>& x,
                                   uint32_t rows, uint32_t width) {
     kernels::Activations input = device.upload_rows(x, rows, width);
-    if (stack.device.matrices.layout.arrangement != kernels::Arrangement::tiles)
-        return input;
-    input.halves = device.upload(std::vector<std::byte>(rows * kernels::halves_bytes(width)));
-    device.run([&](kernels::Library& library, vk::Recorder& recorder) {
-        halve(library, recorder, {.rows = input, .count = rows});
-    });
+    add_halves(device, stack.device.matrices.layout, input);
     return input;
 }
 
-namespace {
-
-double rounding_bound(const reference::Matrix& weight, std::size_t row, std::span<const double> x) {
-    double magnitudes = 0;
-    for (std::size_t k = 0; k < weight.columns; ++k)
-        magnitudes += std::abs(weight.row(row)[k] * x[k]);
-    return (static_cast<double>(weight.columns) + 4) * 0x1p-24 * (magnitudes + 2);
-}
-
-/// Ten times the 3e-4 of the products' norm that rounding inputs to f16 adds.
-double halves_bound(const reference::Matrix& weight, std::size_t row, std::span<const double> x) {
-    double squares = 0;
-    for (std::size_t k = 0; k < weight.columns; ++k)
-        squares += weight.row(row)[k] * x[k] * weight.row(row)[k] * x[k];
-    return 3e-3 * std::sqrt(squares) + 16 * rounding_bound(weight, row, x);
-}
-
-} // namespace
-
 double bound(const Stack& stack, uint32_t expert, std::size_t row, std::span<const double> x) {
     const bool halves = stack.device.matrices.layout.arrangement == kernels::Arrangement::tiles;
-    return halves ? halves_bound(stack.values[expert], row, x) : rounding_bound(stack.values[expert], row, x);
+    return halves ? tiles_bound(stack.values[expert], row, x)
+                  : product_bound(stack.values[expert], row, x, 2);
 }
 
 std::vector<uint32_t> even_experts(std::mt19937& random, const ExpertShape& shape) {

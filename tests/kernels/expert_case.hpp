@@ -48,8 +48,8 @@ Stack make_stack(DeviceCase& device, std::mt19937& random, kernels::Layout layou
 kernels::Activations upload_input(DeviceCase& device, const Stack& stack, const std::vector<float>& x,
                                   uint32_t rows, uint32_t width);
 
-/// Largest difference of a device's product of an expert's row with x: (n + 4) roundings of 2^-24 of the sum
-/// of |products|; for matrices in tiles also 2^-11 of each product at random, as in linear_test.cpp.
+/// Largest difference of a device's product of an expert's row with x: product_bound(), or tiles_bound() of
+/// matrices in tiles.
 double bound(const Stack& stack, uint32_t expert, std::size_t row, std::span<const double> x);
 
 } // namespace etna::test

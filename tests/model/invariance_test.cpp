@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstring>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -60,24 +61,21 @@ std::vector<Script> company() {
 } // namespace
 
 TEST_CASE("a request gives the same bits alone and in a batch, for any chunks of its prompt", "[device]") {
-    struct Case {
-        RandomArchitecture architecture;
-        WeightFormat format;
-        uint32_t width = 96;
-    };
-    const std::array cases{Case{RandomArchitecture::qwen3, WeightFormat::f32},
-                           Case{RandomArchitecture::qwen3, WeightFormat::q8_0},
-                           Case{RandomArchitecture::gemma3, WeightFormat::f16},
-                           Case{RandomArchitecture::qwen3moe, WeightFormat::q8_0},
-                           Case{RandomArchitecture::qwen35, WeightFormat::f16},
-                           Case{RandomArchitecture::qwen3moe, WeightFormat::q4_k, 256}}; // in tiles on GPUs
+    constexpr uint32_t in_tiles = 256; // rows of the matrices: GPU plans run fused kernels
+    const std::array cases{std::tuple{RandomArchitecture::qwen3, WeightFormat::f32, 96U},
+                           std::tuple{RandomArchitecture::qwen3, WeightFormat::q8_0, 96U},
+                           std::tuple{RandomArchitecture::gemma3, WeightFormat::f16, 96U},
+                           std::tuple{RandomArchitecture::qwen3moe, WeightFormat::q8_0, 96U},
+                           std::tuple{RandomArchitecture::qwen35, WeightFormat::f16, 96U},
+                           std::tuple{RandomArchitecture::qwen2, WeightFormat::q4_k, in_tiles},
+                           std::tuple{RandomArchitecture::qwen3moe, WeightFormat::q4_k, in_tiles}};
     for (std::size_t i = 0; i < cases.size(); ++i) {
         const auto& [architecture, format, width] = cases[i];
         RandomModelOptions options = model_options(architecture);
         options.embedding = width;
-        if (width == 256) {
-            options.heads = 8;
-            options.expert_feed_forward = width;
+        if (width == in_tiles) {
+            options.head_dim = 64;
+            options.feed_forward = options.expert_feed_forward = in_tiles;
             options.role_formats = {{"ffn_gate_inp", WeightFormat::f32}};
         }
         options.matrices = format;

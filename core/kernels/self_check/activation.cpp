@@ -1,5 +1,5 @@
-#include "core/kernels/gate_multiply.hpp"
-#include "core/kernels/self_check/activated.hpp"
+#include "core/kernels/self_check/activation.hpp"
+
 #include "core/kernels/self_check/halves.hpp"
 #include "core/kernels/self_check/noise.hpp"
 #include "core/kernels/self_check/problems.hpp"
@@ -10,6 +10,20 @@
 #include <numbers>
 
 namespace etna::kernels {
+
+Bounded activated(Gate kind, double gate, double up) {
+    const bool is_clamped = kind == Gate::clamped_silu;
+    const double x = is_clamped ? std::min(gate, 7.0) : gate;
+    const double u = is_clamped ? std::clamp(up, -7.0, 7.0) + 1 : up;
+    double z = is_clamped ? 1.702 * x : x;
+    if (kind == Gate::gelu)
+        z = 2 * std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x);
+    const double y = (kind == Gate::sigmoid ? 1 : x) / (1 + std::exp(-z));
+    const double y_error = (16 + 16 * std::abs(z)) * rounding * std::abs(y);
+    const double u_error = 4 * rounding * (std::abs(up) + 2);
+    return {y * u, y_error * std::abs(u) + u_error * std::abs(y)};
+}
+
 namespace {
 
 constexpr uint32_t activation_columns = 131;
@@ -84,19 +98,6 @@ void pose_biases(Trial& trial) {
 }
 
 } // namespace
-
-Bounded activated(Gate kind, double gate, double up) {
-    const bool is_clamped = kind == Gate::clamped_silu;
-    const double x = is_clamped ? std::min(gate, 7.0) : gate;
-    const double u = is_clamped ? std::clamp(up, -7.0, 7.0) + 1 : up;
-    double z = is_clamped ? 1.702 * x : x;
-    if (kind == Gate::gelu)
-        z = 2 * std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x);
-    const double y = (kind == Gate::sigmoid ? 1 : x) / (1 + std::exp(-z));
-    const double y_error = (16 + 16 * std::abs(z)) * rounding * std::abs(y);
-    const double u_error = 4 * rounding * (std::abs(up) + 2);
-    return {y * u, y_error * std::abs(u) + u_error * std::abs(y)};
-}
 
 void pose_gate_multiply(Trial& trial, const KernelUse&) {
     pose_gate(trial, Gate::silu, 6, 1);

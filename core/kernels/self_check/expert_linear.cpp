@@ -1,8 +1,9 @@
 #include "core/kernels/experts.hpp"
-#include "core/kernels/self_check/activated.hpp"
+#include "core/kernels/self_check/activation.hpp"
 #include "core/kernels/self_check/halves.hpp"
 #include "core/kernels/self_check/noise.hpp"
 #include "core/kernels/self_check/problems.hpp"
+#include "core/kernels/self_check/tiles.hpp"
 #include "core/kernels/self_check/weights.hpp"
 
 #include <algorithm>

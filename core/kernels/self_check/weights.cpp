@@ -141,16 +141,4 @@ Bounded product(const NoiseMatrices& matrices, uint64_t row, std::span<const flo
     return {sum, (static_cast<double>(x.size()) + 4) * rounding * size};
 }
 
-double tiles_error(const NoiseMatrices& weight, uint64_t row, std::span<const float> x) {
-    const Bounded exact = product(weight, row, x);
-    double largest = 0;
-    for (const float one : x)
-        largest = std::max(largest, std::abs(double{one}));
-    double sizes = 0;
-    for (std::size_t k = 0; k < x.size(); ++k)
-        sizes += weight.sizes[row * x.size() + k];
-    const double magnitudes = exact.tolerance / rounding / (static_cast<double>(x.size()) + 4);
-    return 0x1p-11 * magnitudes + 0x1p-14 * largest * sizes;
-}
-
 } // namespace etna::kernels

@@ -37,8 +37,4 @@ uint32_t fitting_columns(Layout layout, uint32_t columns);
 /// "Accuracy and Stability of Numerical Algorithms", 3.1.
 Bounded product(const NoiseMatrices& matrices, uint64_t row, std::span<const float> x);
 
-/// Error that rounding inputs to f16 adds to a product, 2^-11 of each term or what is too small for f16, and
-/// the rounding of sums in which codes are larger than they are (tile_codes.glsl).
-double tiles_error(const NoiseMatrices& weight, uint64_t row, std::span<const float> x);
-
 } // namespace etna::kernels

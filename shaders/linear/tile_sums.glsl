@@ -1,6 +1,20 @@
-// Products of weights in tiles (tiles.glsl) with blocks of halves (include/halves.glsl), for constants WORKGROUP, GROUPS, COLUMNS, PARTS,
-// SUMS = GROUPS x COLUMNS and SLICES = WORKGROUP / 8. Eight lanes side by side have the rows of a group and are a slice. Sums of a row are in one
-// lane until the slices' are added in order, so that a sum does not depend on COLUMNS or the device's subgroups.
+// The products of weights in tiles (include/tiles.glsl) and blocks of halves (include/halves.glsl), for kernels of few columns. Factors are
+// f16 (bf16: f32), products and sums f32. Eight lanes side by side have the rows of a group; a slice of eight lanes takes 256 / PARTS
+// columns at a time. Sums of a row are in one lane until the slices' are added in order, so that a sum does not depend on COLUMNS or the
+// device's subgroups.
+#include "shaders/include/buffers.glsl"
+#define ARRANGEMENT 2 // tiles
+#include "shaders/include/formats.glsl"
+#include "shaders/include/halves.glsl"
+
+layout(local_size_x_id = 0, local_size_y = 1, local_size_z = 1) in;
+layout(constant_id = 0) const uint WORKGROUP = 64; // 8 PARTS or a multiple
+layout(constant_id = 1) const uint GROUPS = 1;     // 1..4
+layout(constant_id = 2) const uint COLUMNS = 1;    // 1..8
+layout(constant_id = 3) const uint PARTS = 1;      // slices that share a tile: 1, 2, 4
+const uint SUMS = GROUPS * COLUMNS;
+const uint SLICES = WORKGROUP / 8;
+#include "shaders/linear/tile_codes.glsl"
 
 // One element at an address, so that all loads of a tile share an address register and differ in their offsets.
 layout(buffer_reference, std430, buffer_reference_align = 4) readonly buffer OneWord { uint v; };
@@ -92,37 +106,44 @@ float add_eight(f16vec2 w[4], uvec4 x, float sum) {
     return sum;
 }
 
+#ifdef PLAIN
+// Adds eight weights, a quad of words, times eight halves.
+float add_plain(uvec4 w, uvec4 x, float sum) {
+#if FORMAT == FORMAT_f16
+    f16vec2 pairs[4];
+    [[unroll]] for (uint e = 0; e < 4; ++e)
+        pairs[e] = unpackFloat2x16(w[e]);
+    return add_eight(pairs, x, sum);
+#else
+    [[unroll]] for (uint e = 0; e < 4; ++e) {
+        vec2 pair = decode_word(w[e]);
+        vec2 halves = unpackHalf2x16(x[e]);
+        sum = fma(pair.y, halves.y, fma(pair.x, halves.x, sum));
+    }
+    return sum;
+#endif
+}
+#endif
+
 // Adds 64 columns, chunk `chunk` of a tile: `tile` is the address of the tile's first byte plus 16 x row, `x` that of the block.
 #ifdef PLAIN
-const uint plain_quads = SUMS > 2 ? 4 : 8; // that are loaded at once: registers are few
+// Quads of a row that are loaded together; fewer, where the sums leave few registers.
+const uint PLAIN_QUADS = GROUPS > 1 && COLUMNS > 1 ? 4 : 8;
 
 void add_chunk(uint64_t tiles[GROUPS], uint64_t x[COLUMNS], uint row, uint chunk, inout float sums[SUMS]) {
     float total[SUMS];
     [[unroll]] for (uint i = 0; i < SUMS; ++i)
         total[i] = 0;
-    [[unroll]] for (uint first = 0; first < 8; first += plain_quads) {
-        uvec4 w[GROUPS][plain_quads];
+    [[unroll]] for (uint first = 0; first < 8; first += PLAIN_QUADS) {
+        uvec4 w[GROUPS][PLAIN_QUADS];
         [[unroll]] for (uint g = 0; g < GROUPS; ++g)
-            [[unroll]] for (uint i = 0; i < plain_quads; ++i)
+            [[unroll]] for (uint i = 0; i < PLAIN_QUADS; ++i)
                 w[g][i] = quad_at(tiles[g], 0, (chunk * 8 + first + i) * 4);
         [[unroll]] for (uint c = 0; c < COLUMNS; ++c)
-            [[unroll]] for (uint i = 0; i < plain_quads; ++i) {
-                uvec4 halves = OneQuad(x[c] + uint64_t(block_halves + chunk * 128 + (first + i) * 16)).v;
-                [[unroll]] for (uint g = 0; g < GROUPS; ++g) {
-                    uint at = g * COLUMNS + c;
-#if FORMAT == FORMAT_f16
-                    f16vec2 pairs[4];
-                    [[unroll]] for (uint e = 0; e < 4; ++e)
-                        pairs[e] = unpackFloat2x16(w[g][i][e]);
-                    total[at] = add_eight(pairs, halves, total[at]);
-#else
-                    [[unroll]] for (uint e = 0; e < 4; ++e) {
-                        vec2 pair = decode_word(w[g][i][e]);
-                        vec2 two = unpackHalf2x16(halves[e]);
-                        total[at] = fma(pair.y, two.y, fma(pair.x, two.x, total[at]));
-                    }
-#endif
-                }
+            [[unroll]] for (uint i = 0; i < PLAIN_QUADS; ++i) {
+                uvec4 eight = OneQuad(x[c] + uint64_t(block_halves + chunk * 128 + (first + i) * 16)).v;
+                [[unroll]] for (uint g = 0; g < GROUPS; ++g)
+                    total[g * COLUMNS + c] = add_plain(w[g][i], eight, total[g * COLUMNS + c]);
             }
     }
     [[unroll]] for (uint c = 0; c < COLUMNS; ++c) {
@@ -204,11 +225,20 @@ void add_chunk(uint64_t tiles[GROUPS], uint64_t x[COLUMNS], uint row, uint chunk
 }
 #endif
 
-// Adds the products of a slice's parts of all tiles. `w_at` are the addresses of a matrix's groups, `x_at` of rows of x, both of `tiles`
-// tiles; PARTS slices share a tile: 1, 2 or 4.
-void add_tiles(uint64_t w_at[GROUPS], uint64_t x_at[COLUMNS], uint tiles, inout float sums[SUMS]) {
+// Begins a kernel; `tiles` of a group of rows. Called by whole workgroups.
+void begin_tiles(uint tiles) {
+#ifdef LEVELS
+    fill_levels();
+#endif
+    set_masks(gl_LocalInvocationID.x + tiles);
+}
+
+// The sums of this invocation over the tiles of its slice, [group][column]; w_at and x_at are uniform.
+void add_tiles(uint64_t w_at[GROUPS], uint64_t x_at[COLUMNS], uint tiles, out float sums[SUMS]) {
     uint row = gl_LocalInvocationID.x % 8;
     uint slice = gl_LocalInvocationID.x / 8;
+    [[unroll]] for (uint i = 0; i < SUMS; ++i)
+        sums[i] = 0;
     const uint chunks = 256 / chunk_elements / PARTS; // of a slice, in a tile
     for (uint tile = slice / PARTS; tile < tiles; tile += SLICES / PARTS) {
         uint64_t w[GROUPS];
@@ -223,14 +253,13 @@ void add_tiles(uint64_t w_at[GROUPS], uint64_t x_at[COLUMNS], uint tiles, inout 
     }
 }
 
-// Whole workgroups: makes the sums visible to sum_of_slices().
-void share_slices(float sums[SUMS]) {
+// Shares the sums with the workgroup, for sum_of_slices(). A barrier follows.
+void share_sums(float sums[SUMS]) {
     [[unroll]] for (uint i = 0; i < SUMS; ++i)
         slice_sums[i * WORKGROUP + gl_LocalInvocationID.x] = sums[i];
-    barrier();
 }
 
-// Sum `i` of row `row` of a group.
+// Sum i, [group][column], of one of the eight rows.
 float sum_of_slices(uint i, uint row) {
     float sum = slice_sums[i * WORKGROUP + row];
     [[unroll]] for (uint slice = 1; slice < SLICES; ++slice)

@@ -1,4 +1,4 @@
-// act(x) u of a gate, for the constant KIND, a kernels::Gate. act(x) = x / (1 + exp(-z)), or 1 / (1 + exp(-x)) (SIGMOID):
+// act(x) u, KIND as kernels::Gate. act(x) = x / (1 + exp(-z)), or 1 / (1 + exp(-x)) (SIGMOID):
 //   SILU: z = x
 //   GELU: z = 2 sqrt(2 / pi) (x + 0.044715 x^3), by tanh (arXiv 1606.08415): (1 + tanh(z / 2)) / 2 = 1 / (1 + exp(-z))
 //   CLAMPED_SILU: z = 1.702 x, of min(x, 7) and clamp(u, -7, 7) + 1 in the place of x and u (arXiv 2508.10925)
