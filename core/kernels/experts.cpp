@@ -6,18 +6,28 @@
 #include "shaders/experts/arguments.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace etna::kernels {
 namespace {
 
 static_assert(sizeof(shaders::ExpertRouteArguments) == 40);
+static_assert(sizeof(shaders::ExpertRouterArguments) == 88);
 static_assert(sizeof(shaders::ExpertGroupArguments) == 32);
 static_assert(sizeof(shaders::ExpertLinearArguments) == 88);
+static_assert(sizeof(shaders::ExpertTilesArguments) == 120);
+static_assert(sizeof(shaders::ExpertDownArguments) == 80);
 static_assert(sizeof(shaders::ExpertSumArguments) == 64);
 
 constexpr uint32_t tile_pairs_max = 8;
+/// Of matrices in tiles: more pairs need more registers than occupancy allows (scripts/shader-stats).
+constexpr uint32_t tiles_pairs_max = 4;
+constexpr uint32_t tiles_groups_each = 2;  ///< groups of 8 rows of one workgroup, tiles arrangement
+constexpr uint32_t router_rows_max = 4;    ///< of the batch, of one workgroup of expert_router
 constexpr uint32_t weight_rows_each = 2;   ///< of one workgroup, rows arrangement
 constexpr uint32_t weight_groups_each = 2; ///< groups of 8 rows of one workgroup, lanes arrangement
+/// expert_down.comp divides by multiplying: n / d for n < c d is n ceil(2^24 / d) >> 24 if c d^2 < 2^24.
+constexpr uint32_t exact_quotients = 1U << 24U;
 
 /// Words of groups (shaders/experts/groups.glsl). Sized for as many tiles as pairs, because no tile is empty.
 uint64_t group_words(uint32_t pairs) {
@@ -37,26 +47,178 @@ bool fits(vk::Recorder& recorder, std::string_view operation, const ExpertRoutin
                    operation, "room for choices is short");
 }
 
-bool fits(vk::Recorder& recorder, const ExpertLinear& operation) {
-    const Matrix& one = operation.weights.matrices;
+/// Whether a stack has its experts' shape; `operation` names the caller.
+bool fits(vk::Recorder& recorder, std::string_view operation, const MatrixStack& stack,
+          const ExpertRouting& choice) {
+    const Matrix& one = stack.matrices;
     const PackedBytes packed = packed_bytes(one.layout, one.rows, one.columns);
-    const uint64_t count = operation.weights.count;
-    const uint32_t pairs = operation.choice.pairs();
-    const uint32_t input_rows = operation.reads == ExpertInput::row ? operation.choice.rows : pairs;
-    return fits(recorder, "expert_linear", operation.choice) &&
-           require(recorder, count == operation.choice.count, "expert_linear",
-                   "weights are of another number of experts") &&
-           require(recorder, one.columns == operation.input.columns && one.rows == operation.output.columns,
-                   "expert_linear", "weights differ in width from input or output") &&
+    const uint64_t count = stack.count;
+    return require(recorder, count == choice.count, operation, "weights are of another number of experts") &&
            require(recorder,
                    one.weights.bytes >= count * packed.weights && one.scales.bytes >= count * packed.scales,
-                   "expert_linear", "weights are shorter than their shape") &&
+                   operation, "weights are shorter than their shape") &&
+           require(recorder, packed.weights <= UINT32_MAX, operation, "one expert's weights are too large");
+}
+
+/// Whether an input's halves cover its rows.
+bool halves_fit(vk::Recorder& recorder, std::string_view operation, const Activations& input, uint32_t rows) {
+    return require(recorder, input.halves.bytes >= rows * halves_bytes(input.columns), operation,
+                   "the input's halves are missing or shorter than its rows");
+}
+
+bool fits(vk::Recorder& recorder, const ExpertRouter& operation, bool usable) {
+    constexpr std::string_view name = "expert_router";
+    const Matrix& weight = operation.weight;
+    const ExpertRouting& choice = operation.choice;
+    const uint64_t end = uint64_t{operation.first} + choice.rows;
+    return fits(recorder, name, choice) &&
+           require(recorder, usable, name,
+                   "the weight is not in f32 and rows, or the kernel is not trusted") &&
+           require(recorder, weight.rows == choice.count && operation.router.columns == choice.count, name,
+                   "router and experts differ in number") &&
+           require(recorder, weight.columns == operation.input.columns, name,
+                   "weight and input differ in width") &&
+           require(recorder,
+                   weight.weights.bytes >= packed_bytes(weight.layout, weight.rows, weight.columns).weights,
+                   name, "weight is shorter than its shape") &&
+           require(recorder,
+                   operation.input.range.bytes >= end * operation.input.stride * 4 &&
+                       operation.router.range.bytes >= end * operation.router.stride * 4,
+                   name, "input or router is short") &&
+           require(recorder, !operation.bias || operation.bias->bytes >= uint64_t{choice.count} * 4, name,
+                   "bias is short") &&
+           require(recorder, operation.counters.bytes >= uint64_t{choice.rows} * 4, name,
+                   "there are fewer counters than rows");
+}
+
+bool groups_fit(vk::Recorder& recorder, std::string_view operation, const std::optional<ExpertGroups>& groups,
+                uint32_t pairs) {
+    return require(recorder, !groups || groups->range.bytes >= group_words(pairs) * 4, operation,
+                   "room for groups is short");
+}
+
+bool fits(vk::Recorder& recorder, const ExpertLinear& operation) {
+    constexpr std::string_view name = "expert_linear";
+    const Matrix& one = operation.weights.matrices;
+    const uint32_t pairs = operation.choice.pairs();
+    const uint32_t input_rows = operation.reads == ExpertInput::row ? operation.choice.rows : pairs;
+    const bool is_tiled = one.layout.arrangement == Arrangement::tiles;
+    return fits(recorder, name, operation.choice) &&
+           fits(recorder, name, operation.weights, operation.choice) &&
+           require(recorder, one.columns == operation.input.columns && one.rows == operation.output.columns,
+                   name, "weights differ in width from input or output") &&
            require(recorder,
                    operation.input.range.bytes >= uint64_t{input_rows} * operation.input.stride * 4 &&
                        operation.output.range.bytes >= uint64_t{pairs} * operation.output.stride * 4,
-                   "expert_linear", "input or output is short") &&
-           require(recorder, operation.groups.range.bytes >= group_words(pairs) * 4, "expert_linear",
-                   "room for groups is short");
+                   name, "input or output is short") &&
+           (!is_tiled || halves_fit(recorder, name, operation.input, input_rows)) &&
+           require(recorder, is_tiled || operation.groups, name, "pairs are not grouped") &&
+           groups_fit(recorder, name, operation.groups, pairs);
+}
+
+bool fits(vk::Recorder& recorder, const ExpertGateUp& operation) {
+    constexpr std::string_view name = "expert_gate_up";
+    const Matrix& gate = operation.gate.matrices;
+    const Matrix& up = operation.up.matrices;
+    const Activations& output = operation.output;
+    const uint32_t pairs = operation.choice.pairs();
+    const uint64_t bias_bytes = uint64_t{operation.choice.count} * gate.rows * 4;
+    return fits(recorder, name, operation.choice) && fits(recorder, name, operation.gate, operation.choice) &&
+           fits(recorder, name, operation.up, operation.choice) &&
+           require(recorder,
+                   gate.layout.arrangement == Arrangement::tiles && gate.layout == up.layout &&
+                       gate.rows == up.rows && gate.columns == up.columns,
+                   name, "gate and up are not in tiles of one layout and shape") &&
+           require(recorder, gate.columns == operation.input.columns && gate.rows == output.columns, name,
+                   "weights differ in width from input or output") &&
+           halves_fit(recorder, name, operation.input, operation.choice.rows) &&
+           require(recorder, output.range.bytes >= uint64_t{pairs} * output.stride * 4, name,
+                   "output is short") &&
+           require(recorder,
+                   !operation.biases || (operation.biases->gate.bytes >= bias_bytes &&
+                                         operation.biases->up.bytes >= bias_bytes),
+                   name, "biases are shorter than their shape") &&
+           require(recorder,
+                   !operation.halves || (gate.rows % tile_columns == 0 &&
+                                         output.halves.bytes >= pairs * halves_bytes(gate.rows) &&
+                                         operation.counters.bytes >= expert_counter_bytes(pairs, gate.rows)),
+                   name, "room for halves or counters is short") &&
+           groups_fit(recorder, name, operation.groups, pairs);
+}
+
+bool fits(vk::Recorder& recorder, const ExpertDown& operation) {
+    constexpr std::string_view name = "expert_down";
+    const Matrix& one = operation.weights.matrices;
+    const ExpertRouting& choice = operation.choice;
+    const uint64_t column_tiles = one.columns / tile_columns;
+    return fits(recorder, name, choice) && fits(recorder, name, operation.weights, choice) &&
+           require(recorder, one.layout.arrangement == Arrangement::tiles, name,
+                   "weights are not in tiles") &&
+           require(recorder, one.columns == operation.input.columns && one.rows == operation.output.columns,
+                   name, "weights differ in width from input or output") &&
+           require(recorder, choice.experts_per_token * column_tiles * column_tiles < exact_quotients, name,
+                   "weights are too wide") &&
+           halves_fit(recorder, name, operation.input, choice.pairs()) &&
+           require(recorder,
+                   operation.output.range.bytes >= uint64_t{choice.rows} * operation.output.stride * 4, name,
+                   "output is short") &&
+           require(recorder,
+                   !operation.bias || operation.bias->bytes >= uint64_t{choice.count} * one.rows * 4, name,
+                   "bias is shorter than its shape");
+}
+
+/// Workgroups of the kernels whose work is by tile of pairs.
+uint32_t tiles_of(const std::optional<ExpertGroups>& groups, const ExpertRouting& choice) {
+    const uint32_t pairs = choice.pairs();
+    // Upper bound of tiles in use: the full ones, and one partial tile per expert.
+    return groups ? std::min(pairs, pairs / groups->tile_pairs + choice.count) : pairs;
+}
+
+/// Arguments of expert_tiles.comp for one matrix, without biases and halves.
+shaders::ExpertTilesArguments tiles_arguments(const Matrix& one, const ExpertRouting& choice,
+                                              const std::optional<ExpertGroups>& groups, vk::Range input,
+                                              uint32_t pairs_each, const Activations& output) {
+    return {
+        .gate = one.weights.address,
+        .up = one.weights.address,
+        .x = input.address,
+        .y = output.range.address,
+        .words = output.range.address, // never null: see sample.cpp
+        .floats = output.range.address,
+        .counters = output.range.address,
+        .gate_bias = output.range.address,
+        .up_bias = output.range.address,
+        .experts = choice.experts.address,
+        .groups = groups ? groups->range.address : choice.experts.address,
+        .rows = one.rows,
+        .padded_rows = static_cast<uint32_t>(round_up(one.rows, repack_rows)),
+        .column_tiles = one.columns / tile_columns,
+        .expert_count = choice.count,
+        .pairs = choice.pairs(),
+        .pairs_each = pairs_each,
+        .tiles = choice.pairs(),
+        .y_stride = output.stride,
+    };
+}
+
+void launch_tiles(Library& library, vk::Recorder& recorder, const ExpertLinear& operation) {
+    const ExpertRouting& choice = operation.choice;
+    const Matrix& one = operation.weights.matrices;
+    const bool by_row = operation.reads == ExpertInput::row;
+    const vk::Range input = operation.input.halves_rows(0, by_row ? choice.rows : choice.pairs());
+    const vk::Range output = operation.output.rows(0, choice.pairs());
+    const uint32_t workgroup = expert_tiles_workgroup(library.target(), one.columns / tile_columns);
+    const uint32_t columns = operation.groups ? operation.groups->tile_pairs : 1;
+    launch(library, recorder,
+           {.variant = shaders::expert_tiles(static_cast<shaders::Format>(one.layout.format)),
+            .specialization = {workgroup, tiles_groups_each, columns, tile_parts, operation.groups ? 1U : 0U,
+                               0, 0, 0, 0},
+            .groups = folded_groups(divide_up(one.rows, tiles_groups_each * repack_rows),
+                                    tiles_of(operation.groups, choice)),
+            .reads = {one.weights, input, operation.groups ? operation.groups->range : choice.experts},
+            .writes = {output}},
+           tiles_arguments(one, choice, operation.groups, input, by_row ? choice.experts_per_token : 1,
+                           operation.output));
 }
 
 } // namespace
@@ -65,9 +227,14 @@ uint64_t expert_group_bytes(uint32_t rows, uint32_t experts_per_token) {
     return group_words(rows * experts_per_token) * 4;
 }
 
-uint32_t expert_tile_pairs(uint32_t pairs, uint32_t experts) {
+uint64_t expert_counter_bytes(uint32_t pairs, uint32_t rows) {
+    return uint64_t{pairs} * (rows / tile_columns) * sizeof(uint32_t);
+}
+
+uint32_t expert_tile_pairs(uint32_t pairs, uint32_t experts, Arrangement arrangement) {
+    const uint32_t most = arrangement == Arrangement::tiles ? tiles_pairs_max : tile_pairs_max;
     uint32_t tile = 1;
-    while (tile < tile_pairs_max && tile * experts < pairs)
+    while (tile < most && tile * experts < pairs)
         tile *= 2;
     return tile;
 }
@@ -98,6 +265,51 @@ void expert_route(Library& library, vk::Recorder& recorder, const ExpertRoute& o
            arguments);
 }
 
+bool expert_router_usable(const PlanTarget& target, const Matrix& weight) {
+    const bool trusted = !target.untrusted.contains(shaders::expert_router(shaders::Reduce::shared)) ||
+                         (target.profile.subgroup_arithmetic &&
+                          !target.untrusted.contains(shaders::expert_router(shaders::Reduce::subgroup)));
+    return weight.layout == Layout{.format = Format::f32, .arrangement = Arrangement::rows} &&
+           weight.further.empty() && trusted;
+}
+
+void expert_router(Library& library, vk::Recorder& recorder, const ExpertRouter& operation) {
+    const ExpertRouting& choice = operation.choice;
+    const uint32_t rows = choice.rows;
+    if (rows == 0 || !fits(recorder, operation, expert_router_usable(library.target(), operation.weight)))
+        return;
+    const vk::Range input = operation.input.rows(operation.first, rows);
+    const vk::Range router = operation.router.rows(operation.first, rows);
+    const vk::Range bias = operation.bias.value_or(vk::Range{});
+    const uint32_t columns = padded_columns(operation.weight.columns);
+    const shaders::ExpertRouterArguments arguments{
+        .weights = operation.weight.weights.address,
+        .x = input.address,
+        .bias = operation.bias ? bias.address : router.address, // never null: see sample.cpp
+        .router = router.address,
+        .experts = choice.experts.address,
+        .routing_weights = choice.routing_weights.address,
+        .counters = operation.counters.address,
+        .rows = rows,
+        .columns = columns / 4,
+        .x_stride = operation.input.stride / 4,
+        .router_stride = operation.router.stride,
+        .expert_count = choice.count,
+        .experts_per_token = choice.experts_per_token,
+        .use_bias = operation.bias ? 1U : 0U,
+        .unused = 0,
+    };
+    const ReducePlan plan = expert_router_plan(library.target(), columns);
+    const uint32_t rows_each = std::min(std::bit_ceil(rows), router_rows_max);
+    launch(library, recorder,
+           {.variant = shaders::expert_router(plan.reduce),
+            .specialization = {plan.workgroup, plan.one_subgroup, rows_each},
+            .groups = {choice.count, divide_up(rows, rows_each), 1},
+            .reads = {operation.weight.weights, input, bias},
+            .writes = {router, choice.experts, choice.routing_weights, operation.counters}},
+           arguments);
+}
+
 void expert_group(Library& library, vk::Recorder& recorder, const ExpertRouting& choice,
                   const ExpertGroups& groups) {
     const uint32_t pairs = choice.pairs();
@@ -110,7 +322,7 @@ void expert_group(Library& library, vk::Recorder& recorder, const ExpertRouting&
         .groups = groups.range.address,
         .expert_count = choice.count,
         .pairs = pairs,
-        .columns = expert_tile_pairs(pairs, choice.count),
+        .columns = groups.tile_pairs,
         .tiles = pairs,
     };
     launch(library, recorder,
@@ -127,6 +339,11 @@ void expert_linear(Library& library, vk::Recorder& recorder, const ExpertLinear&
     const Matrix& one = operation.weights.matrices;
     if (choice.rows == 0 || !fits(recorder, operation))
         return;
+    if (one.layout.arrangement == Arrangement::tiles) {
+        launch_tiles(library, recorder, operation);
+        return;
+    }
+    const ExpertGroups& groups = *operation.groups;
     const uint32_t pairs = choice.pairs();
     const bool by_row = operation.reads == ExpertInput::row;
     const vk::Range input = operation.input.rows(0, by_row ? choice.rows : pairs);
@@ -137,7 +354,7 @@ void expert_linear(Library& library, vk::Recorder& recorder, const ExpertLinear&
         .scales = one.scales.address,
         .x = input.address,
         .y = output.address,
-        .groups = operation.groups.range.address,
+        .groups = groups.range.address,
         .rows = one.rows,
         .padded_rows = static_cast<uint32_t>(round_up(one.rows, repack_rows)),
         .columns = padded_columns(one.columns),
@@ -149,9 +366,8 @@ void expert_linear(Library& library, vk::Recorder& recorder, const ExpertLinear&
         .y_stride = operation.output.stride,
         .unused = 0,
     };
-    const uint32_t columns = expert_tile_pairs(pairs, choice.count);
-    // Upper bound of tiles in use: the full ones, and one partial tile per expert.
-    const uint32_t tiles = std::min(pairs, pairs / columns + choice.count);
+    const uint32_t columns = groups.tile_pairs;
+    const uint32_t tiles = tiles_of(groups, choice);
     const auto format = static_cast<shaders::Format>(one.layout.format);
     const auto start = [&](shaders::Variant variant, std::initializer_list<uint32_t> specialization,
                            uint32_t rows_each) {
@@ -159,7 +375,7 @@ void expert_linear(Library& library, vk::Recorder& recorder, const ExpertLinear&
                {.variant = variant,
                 .specialization = specialization,
                 .groups = folded_groups(divide_up(one.rows, rows_each), tiles),
-                .reads = {one.weights, one.scales, input, operation.groups.range},
+                .reads = {one.weights, one.scales, input, groups.range},
                 .writes = {output}},
                arguments);
     };
@@ -171,6 +387,78 @@ void expert_linear(Library& library, vk::Recorder& recorder, const ExpertLinear&
         start(shaders::expert_rows(format, plan.reduce),
               {plan.workgroup, plan.one_subgroup, weight_rows_each, columns}, weight_rows_each);
     }
+}
+
+void expert_gate_up(Library& library, vk::Recorder& recorder, const ExpertGateUp& operation) {
+    const ExpertRouting& choice = operation.choice;
+    const Matrix& gate = operation.gate.matrices;
+    const Matrix& up = operation.up.matrices;
+    if (choice.rows == 0 || !fits(recorder, operation))
+        return;
+    const uint32_t pairs = choice.pairs();
+    const vk::Range input = operation.input.halves_rows(0, choice.rows);
+    const vk::Range output = operation.output.rows(0, pairs);
+    const vk::Range halves = operation.halves ? operation.output.halves_rows(0, pairs) : vk::Range{};
+    const GateBiases biases = operation.biases.value_or(GateBiases{});
+    shaders::ExpertTilesArguments arguments =
+        tiles_arguments(gate, choice, operation.groups, input, choice.experts_per_token, operation.output);
+    arguments.up = up.weights.address;
+    if (operation.halves) {
+        arguments.words = arguments.floats = halves.address;
+        arguments.counters = operation.counters.address;
+    }
+    if (operation.biases) {
+        arguments.gate_bias = biases.gate.address;
+        arguments.up_bias = biases.up.address;
+    }
+    const uint32_t workgroup = expert_tiles_workgroup(library.target(), arguments.column_tiles);
+    const uint32_t columns = operation.groups ? operation.groups->tile_pairs : 1;
+    launch(library, recorder,
+           {.variant = shaders::expert_tiles(static_cast<shaders::Format>(gate.layout.format)),
+            .specialization = {workgroup, tiles_groups_each, columns, tile_parts, operation.groups ? 1U : 0U,
+                               1, static_cast<uint32_t>(operation.kind), operation.biases ? 1U : 0U,
+                               operation.halves ? 1U : 0U},
+            .groups = folded_groups(divide_up(gate.rows, repack_rows), tiles_of(operation.groups, choice)),
+            .reads = {gate.weights, up.weights, input, biases.gate, biases.up,
+                      operation.groups ? operation.groups->range : choice.experts},
+            .writes = {output, halves, operation.halves ? operation.counters : vk::Range{}}},
+           arguments);
+}
+
+void expert_down(Library& library, vk::Recorder& recorder, const ExpertDown& operation) {
+    const ExpertRouting& choice = operation.choice;
+    const Matrix& one = operation.weights.matrices;
+    if (choice.rows == 0 || !fits(recorder, operation))
+        return;
+    const vk::Range input = operation.input.halves_rows(0, choice.pairs());
+    const vk::Range output = operation.output.rows(0, choice.rows);
+    const vk::Range bias = operation.bias.value_or(vk::Range{});
+    const uint32_t column_tiles = one.columns / tile_columns;
+    const shaders::ExpertDownArguments arguments{
+        .weights = one.weights.address,
+        .x = input.address,
+        .y = output.address,
+        .experts = choice.experts.address,
+        .routing_weights = choice.routing_weights.address,
+        .bias = operation.bias ? bias.address : output.address, // never null: see sample.cpp
+        .rows = one.rows,
+        .padded_rows = static_cast<uint32_t>(round_up(one.rows, repack_rows)),
+        .column_tiles = column_tiles,
+        .column_tiles_inverse = divide_up(exact_quotients, column_tiles),
+        .expert_count = choice.count,
+        .experts_per_token = choice.experts_per_token,
+        .y_stride = operation.output.stride,
+        .unused = 0,
+    };
+    const uint32_t workgroup =
+        expert_down_workgroup(library.target(), choice.experts_per_token * column_tiles);
+    launch(library, recorder,
+           {.variant = shaders::expert_down(static_cast<shaders::Format>(one.layout.format)),
+            .specialization = {workgroup, 1, 1, tile_parts, operation.bias ? 1U : 0U},
+            .groups = {choice.rows, divide_up(one.rows, repack_rows), 1},
+            .reads = {one.weights, input, choice.experts, choice.routing_weights, bias},
+            .writes = {output}},
+           arguments);
 }
 
 void expert_sum(Library& library, vk::Recorder& recorder, const ExpertSum& operation) {

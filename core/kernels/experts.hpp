@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/kernels/gate_multiply.hpp"
 #include "core/kernels/layout.hpp"
 #include "core/kernels/library.hpp"
 #include "core/vk/recorder.hpp"
@@ -9,8 +10,9 @@
 
 // Mixture of experts: each row is routed on the device to a few of many matrices; only those are read. A pair
 // is a row and one of its choices: row x experts_per_token + choice. The rules of rows.hpp apply. The
-// caller records, with barriers between: expert_route, expert_group, expert_linear (as often as there are
-// matrices), expert_sum. All take one numeric path: no sum depends on the number of rows.
+// caller records, with barriers between: expert_router, or linear and expert_route; expert_group, where pairs
+// are grouped; expert_gate_up, or expert_linear for gate and up and gate_multiply; expert_down, or
+// expert_linear and expert_sum. Each takes one numeric path: no sum depends on the number of rows.
 namespace etna::kernels {
 
 constexpr uint32_t experts_max = 1024;
@@ -32,6 +34,15 @@ struct ExpertRouting {
     uint32_t rows = 0;
 
     [[nodiscard]] uint32_t pairs() const { return rows * experts_per_token; }
+    /// Those of rows [first, first + row_count).
+    [[nodiscard]] ExpertRouting part(uint32_t first, uint32_t row_count) const {
+        const uint64_t row_bytes = uint64_t{experts_per_token} * 4;
+        ExpertRouting some = *this;
+        some.experts = experts.part(first * row_bytes, row_count * row_bytes);
+        some.routing_weights = routing_weights.part(first * row_bytes, row_count * row_bytes);
+        some.rows = row_count;
+        return some;
+    }
 };
 
 /// Selects the `experts_per_token` largest values of each row of `router`, the smaller id first among equals,
@@ -42,13 +53,30 @@ struct ExpertRoute {
 };
 void expert_route(Library& library, vk::Recorder& recorder, const ExpertRoute& operation);
 
+/// router[row] = W input[row] + bias for rows [first, first + choice.rows), and their expert_route(), in one
+/// dispatch of generation rows. The order of a sum depends on the shape only.
+struct ExpertRouter {
+    Matrix weight; ///< [experts, columns], for which expert_router_usable() holds
+    std::optional<vk::Range> bias = std::nullopt; ///< f32 [experts]
+    Activations input;
+    Activations router; ///< [rows, experts]
+    uint32_t first = 0;
+    ExpertRouting choice;    ///< of these rows only, written
+    vk::Range counters = {}; ///< u32 [choice.rows]: zeros, and zeros again afterwards
+};
+void expert_router(Library& library, vk::Recorder& recorder, const ExpertRouter& operation);
+/// Whether expert_router() takes a matrix: f32 in rows, in one part, and the kernel is trusted. Pure.
+bool expert_router_usable(const PlanTarget& target, const Matrix& weight);
+
 /// Pairs sorted by expert and split into tiles, one workgroup's work each.
 struct ExpertGroups {
-    vk::Range range = {}; ///< scratch of expert_group_bytes()
+    vk::Range range = {};    ///< scratch of expert_group_bytes()
+    uint32_t tile_pairs = 1; ///< of a tile: expert_tile_pairs()
 };
 uint64_t expert_group_bytes(uint32_t rows, uint32_t experts_per_token);
-/// Pairs in a tile: the average per expert. Pure; does not affect any sum.
-uint32_t expert_tile_pairs(uint32_t pairs, uint32_t experts);
+/// Pairs in a tile: the average per expert, up to what the kernels of an arrangement can take. Pure; does not
+/// affect any sum.
+uint32_t expert_tile_pairs(uint32_t pairs, uint32_t experts, Arrangement arrangement);
 void expert_group(Library& library, vk::Recorder& recorder, const ExpertRouting& choice,
                   const ExpertGroups& groups);
 
@@ -58,16 +86,46 @@ enum class ExpertInput : uint8_t {
     pair, ///< its own
 };
 
-/// y[pair] = W_expert(pair) x[row or pair].
+/// y[pair] = W_expert(pair) x[row or pair]. Matrices in tiles read the input's halves, others its elements.
 struct ExpertLinear {
     MatrixStack weights;
     Activations input;
     Activations output; ///< [pairs, rows of a matrix]
     ExpertInput reads = ExpertInput::row;
-    ExpertRouting choice; ///< counts only; `groups` was made from it
-    ExpertGroups groups;
+    ExpertRouting choice; ///< `groups` was made from it
+    /// Needed unless the matrices are in tiles; without, each pair reads its expert's matrix.
+    std::optional<ExpertGroups> groups = std::nullopt;
 };
 void expert_linear(Library& library, vk::Recorder& recorder, const ExpertLinear& operation);
+
+/// y[pair] = act(Gate_expert(pair) x[row] + bias) * (Up_expert(pair) x[row] + bias), for matrices in tiles of
+/// one layout and shape.
+struct ExpertGateUp {
+    MatrixStack gate;
+    MatrixStack up;
+    Activations input;  ///< its halves are read
+    Activations output; ///< [pairs, rows of a matrix]
+    Gate kind = Gate::silu;
+    std::optional<GateBiases> biases = std::nullopt; ///< `experts` are those of `choice`
+    bool halves = false;                             ///< also writes the halves of `output`
+    vk::Range counters = {};                         ///< expert_counter_bytes(), zeros; read with `halves`
+    ExpertRouting choice;
+    std::optional<ExpertGroups> groups = std::nullopt; ///< without, each pair reads its expert's matrices
+};
+void expert_gate_up(Library& library, vk::Recorder& recorder, const ExpertGateUp& operation);
+/// Bytes of counters that are zero before and after each expert_gate_up() of up to so many pairs.
+uint64_t expert_counter_bytes(uint32_t pairs, uint32_t rows);
+
+/// output[row] += sum over its pairs of routing weight x (W_expert(pair) input[pair] + the bias of the pair's
+/// expert), for matrices in tiles and few rows: each row reads its experts' matrices.
+struct ExpertDown {
+    MatrixStack weights;
+    Activations input; ///< [pairs, columns of a matrix]; its halves are read
+    Activations output;
+    ExpertRouting choice;
+    std::optional<vk::Range> bias = std::nullopt; ///< f32 [choice.count][rows of a matrix]
+};
+void expert_down(Library& library, vk::Recorder& recorder, const ExpertDown& operation);
 
 /// output[row] += sum over its pairs of routing weight x (input[pair] + the bias of the pair's expert), in
 /// the order of the choices.

@@ -1,5 +1,6 @@
 #include "core/kernels/kernel_choices.hpp"
 
+#include "core/kernels/experts.hpp"
 #include "core/kernels/policy.hpp"
 
 #include <fmt/format.h>
@@ -35,10 +36,16 @@ std::string_view name_of(Operation operation) {
         return "soft_cap";
     case Operation::expert_route:
         return "expert_route";
+    case Operation::expert_router:
+        return "expert_router";
     case Operation::expert_group:
         return "expert_group";
     case Operation::expert_linear:
         return "expert_linear";
+    case Operation::expert_gate_up:
+        return "expert_gate_up";
+    case Operation::expert_down:
+        return "expert_down";
     case Operation::expert_sum:
         return "expert_sum";
     case Operation::short_convolution:
@@ -100,6 +107,27 @@ void add_layout(const PlanTarget& target, const KernelScope& scope, Layout layou
         add_linear(RowPath::prefill, OperandPrecision::f32);
 }
 
+/// Kernels that read experts' matrices of one format: those in tiles and, if some widths are odd, the others.
+void add_stacks(const PlanTarget& target, const KernelScope& scope, Format format,
+                std::vector<KernelUse>& uses) {
+    const auto axis = static_cast<shaders::Format>(format);
+    const Layout usual{.format = format, .arrangement = stack_arrangement(target, format, tile_columns)};
+    const Layout exact{.format = format, .arrangement = exact_arrangement(target, format)};
+    const auto add = [&](Operation operation, shaders::Variant variant, Layout layout) {
+        uses.push_back({.operation = operation, .variant = variant, .layout = layout});
+    };
+    if (usual.arrangement == Arrangement::tiles) {
+        add(Operation::expert_gate_up, shaders::expert_tiles(axis), usual);
+        add(Operation::expert_linear, shaders::expert_tiles(axis), usual);
+        add(Operation::expert_down, shaders::expert_down(axis), usual);
+        if (!scope.odd_columns)
+            return;
+    }
+    const auto rows = [axis](shaders::Reduce reduce) { return shaders::expert_rows(axis, reduce); };
+    const bool is_lanes = exact.arrangement == Arrangement::lanes;
+    add(Operation::expert_linear, is_lanes ? shaders::expert_lanes(axis) : reduced(target, rows), exact);
+}
+
 /// Kernels that read weights of one format. Matrices in tiles have rows beside them if some widths are odd or
 /// some products exact.
 void add_format(const PlanTarget& target, const KernelScope& scope, Format format,
@@ -109,14 +137,8 @@ void add_format(const PlanTarget& target, const KernelScope& scope, Format forma
     add_layout(target, scope, usual, uses);
     if (usual != exact && (scope.odd_columns || scope.stacks.any()))
         add_layout(target, scope, exact, uses);
-    if (scope.stacks.test(static_cast<std::size_t>(format))) {
-        const auto axis = static_cast<shaders::Format>(format);
-        const auto rows = [axis](shaders::Reduce reduce) { return shaders::expert_rows(axis, reduce); };
-        uses.push_back({.operation = Operation::expert_linear,
-                        .variant = exact.arrangement == Arrangement::lanes ? shaders::expert_lanes(axis)
-                                                                           : reduced(target, rows),
-                        .layout = exact});
-    }
+    if (scope.stacks.test(static_cast<std::size_t>(format)))
+        add_stacks(target, scope, format, uses);
 }
 
 /// Kernels without weights.
@@ -138,6 +160,10 @@ void add_others(const PlanTarget& target, const KernelScope& scope, std::vector<
     add(Operation::soft_cap, shaders::soft_cap());
     if (scope.stacks.any()) {
         add(Operation::expert_route, reduced(target, shaders::expert_route));
+        const Layout router{.format = Format::f32, .arrangement = exact_arrangement(target, Format::f32)};
+        if (scope.matrices.test(static_cast<std::size_t>(Format::f32)) &&
+            expert_router_usable(target, {.layout = router}))
+            add(Operation::expert_router, reduced(target, shaders::expert_router));
         add(Operation::expert_group, shaders::expert_group());
         add(Operation::expert_sum, shaders::expert_sum());
     }
@@ -161,6 +187,8 @@ std::string describe(const KernelUse& use) {
     switch (use.operation) {
     case Operation::embed:
     case Operation::expert_linear:
+    case Operation::expert_gate_up:
+    case Operation::expert_down:
     case Operation::fused_linear:
         return fmt::format("{} {}", name_of(use.operation), layout_text(use.layout));
     case Operation::linear:

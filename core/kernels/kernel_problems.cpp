@@ -105,36 +105,68 @@ void add_fused_problem(Problems& problems, Format format, uint32_t rows, uint32_
 }
 
 /// Qwen3-30B-A3B's experts.
-void add_expert_problem(Problems& problems, Layout layout) {
-    constexpr uint32_t experts = 128;
-    constexpr uint32_t chosen = 8;
-    constexpr uint32_t rows = 768;
-    constexpr uint32_t columns = 2048;
+constexpr uint32_t experts = 128;
+constexpr uint32_t chosen_experts = 8;
+constexpr uint32_t expert_inner = 768;
+constexpr uint32_t expert_outer = 2048;
+
+MatrixStack take_stack(ProblemMemory& memory, Layout layout, uint32_t rows, uint32_t columns) {
     const PackedBytes packed = packed_bytes(layout, rows, columns);
-    const auto pose = [=](ProblemMemory& memory) -> RecordRepetition {
-        const MatrixStack stack{
-            .matrices = {.layout = layout,
+    return {.matrices = {.layout = layout,
                          .rows = rows,
                          .columns = columns,
                          .weights = memory.take(experts * packed.weights),
                          .scales = packed.scales == 0 ? vk::Range{} : memory.take(experts * packed.scales)},
             .count = experts};
+}
+
+/// Rows with halves if matrices of this layout read them.
+Activations take_rows(ProblemMemory& memory, Layout layout, uint32_t count, uint32_t columns) {
+    Activations rows = memory.rows(count, columns);
+    if (layout.arrangement == Arrangement::tiles)
+        rows.halves = memory.take(count * halves_bytes(columns));
+    return rows;
+}
+
+/// Choices of one row at a time, which read different experts in turn.
+std::vector<ExpertRouting> take_choices(ProblemMemory& memory) {
+    std::vector<ExpertRouting> turns;
+    for (uint32_t first = 0; first < experts; first += chosen_experts) {
+        std::vector<uint32_t> ids(chosen_experts);
+        for (uint32_t i = 0; i < chosen_experts; ++i)
+            ids[i] = first + i;
+        turns.push_back({.experts = memory.put(std::as_bytes(std::span(ids))),
+                         .routing_weights = memory.take(float_bytes(chosen_experts)),
+                         .count = experts,
+                         .experts_per_token = chosen_experts,
+                         .rows = 1});
+    }
+    return turns;
+}
+
+KernelProblem expert_problem(std::string_view operation, Layout layout, uint32_t rows, uint32_t columns,
+                             uint32_t matrices) {
+    const PackedBytes packed = packed_bytes(layout, rows, columns);
+    return {.name = fmt::format("{} {} {} x {}, {} of {}, 1 row", operation, to_string(layout.format), rows,
+                                columns, chosen_experts, experts),
+            .bytes = uint64_t{chosen_experts} * matrices * (packed.weights + packed.scales),
+            .operations = 2 * uint64_t{chosen_experts} * matrices * rows * columns,
+            .pose = {}};
+}
+
+void add_expert_linear_problem(Problems& problems, Layout layout) {
+    KernelProblem problem = expert_problem("expert_linear", layout, expert_inner, expert_outer, 1);
+    problem.bytes += float_bytes(expert_outer + chosen_experts * expert_inner);
+    problem.pose = [=](ProblemMemory& memory) -> RecordRepetition {
+        const MatrixStack stack = take_stack(memory, layout, expert_inner, expert_outer);
         std::vector<ExpertLinear> turns;
-        for (uint32_t first = 0; first < experts; first += chosen) {
-            std::vector<uint32_t> ids(chosen);
-            for (uint32_t i = 0; i < chosen; ++i)
-                ids[i] = first + i;
-            const ExpertRouting choice{.experts = memory.put(std::as_bytes(std::span(ids))),
-                                       .routing_weights = memory.take(float_bytes(chosen)),
-                                       .count = experts,
-                                       .experts_per_token = chosen,
-                                       .rows = 1};
-            const ExpertGroups groups{memory.take(expert_group_bytes(1, chosen))};
+        for (const ExpertRouting& choice : take_choices(memory)) {
+            const ExpertGroups groups{.range = memory.take(expert_group_bytes(1, chosen_experts))};
             memory.recorder().barrier();
             expert_group(memory.library(), memory.recorder(), choice, groups);
             turns.push_back({.weights = stack,
-                             .input = memory.rows(1, columns),
-                             .output = memory.rows(chosen, rows),
+                             .input = take_rows(memory, layout, 1, expert_outer),
+                             .output = memory.rows(chosen_experts, expert_inner),
                              .choice = choice,
                              .groups = groups});
         }
@@ -143,12 +175,52 @@ void add_expert_problem(Problems& problems, Layout layout) {
             expert_linear(library, recorder, turns[repetition % turns.size()]);
         };
     };
-    problems.push_back(
-        {.name = fmt::format("expert_linear {} {} x {}, 8 of 128, 1 row", to_string(layout.format), rows,
-                             columns),
-         .bytes = chosen * (packed.weights + packed.scales) + float_bytes(columns + chosen * rows),
-         .operations = 2 * uint64_t{chosen} * rows * columns,
-         .pose = pose});
+    problems.push_back(std::move(problem));
+}
+
+void add_expert_gate_up_problem(Problems& problems, Layout layout) {
+    KernelProblem problem = expert_problem("expert_gate_up", layout, expert_inner, expert_outer, 2);
+    problem.bytes += halves_bytes(expert_outer) + chosen_experts * halves_bytes(expert_inner);
+    problem.pose = [=](ProblemMemory& memory) -> RecordRepetition {
+        const MatrixStack gate = take_stack(memory, layout, expert_inner, expert_outer);
+        const MatrixStack up = take_stack(memory, layout, expert_inner, expert_outer);
+        const std::vector<std::byte> zeros(expert_counter_bytes(chosen_experts, expert_inner));
+        std::vector<ExpertGateUp> turns;
+        for (const ExpertRouting& choice : take_choices(memory)) {
+            turns.push_back({.gate = gate,
+                             .up = up,
+                             .input = take_rows(memory, layout, 1, expert_outer),
+                             .output = take_rows(memory, layout, chosen_experts, expert_inner),
+                             .halves = true,
+                             .counters = memory.put(zeros),
+                             .choice = choice});
+        }
+        Library& library = memory.library();
+        return [turns, &library](vk::Recorder& recorder, uint32_t repetition) {
+            expert_gate_up(library, recorder, turns[repetition % turns.size()]);
+        };
+    };
+    problems.push_back(std::move(problem));
+}
+
+void add_expert_down_problem(Problems& problems, Layout layout) {
+    KernelProblem problem = expert_problem("expert_down", layout, expert_outer, expert_inner, 1);
+    problem.bytes += chosen_experts * halves_bytes(expert_inner) + 2 * float_bytes(expert_outer);
+    problem.pose = [=](ProblemMemory& memory) -> RecordRepetition {
+        const MatrixStack stack = take_stack(memory, layout, expert_outer, expert_inner);
+        std::vector<ExpertDown> turns;
+        for (const ExpertRouting& choice : take_choices(memory)) {
+            turns.push_back({.weights = stack,
+                             .input = take_rows(memory, layout, chosen_experts, expert_inner),
+                             .output = memory.rows(1, expert_outer),
+                             .choice = choice});
+        }
+        Library& library = memory.library();
+        return [turns, &library](vk::Recorder& recorder, uint32_t repetition) {
+            expert_down(library, recorder, turns[repetition % turns.size()]);
+        };
+    };
+    problems.push_back(std::move(problem));
 }
 
 void add_weight_problems(Problems& problems, const PlanTarget& target) {
@@ -164,7 +236,12 @@ void add_weight_problems(Problems& problems, const PlanTarget& target) {
             add_fused_problem(problems, format, feed_forward_width, model_width, true);
             add_fused_problem(problems, format, model_width, feed_forward_width, false);
         }
-        add_expert_problem(problems, {.format = format, .arrangement = exact_arrangement(target, format)});
+        const Layout stack{.format = format, .arrangement = stack_arrangement(target, format, expert_outer)};
+        add_expert_linear_problem(problems, stack);
+        if (stack.arrangement == Arrangement::tiles) {
+            add_expert_gate_up_problem(problems, stack);
+            add_expert_down_problem(problems, stack);
+        }
     }
 }
 
@@ -216,7 +293,7 @@ void add_attention_problem(Problems& problems, const PlanTarget& target, CacheFo
     };
     problems.push_back(
         {.name = fmt::format("attention {}, heads of 128, 32 to 8, 1 row, {} tokens", format_name, tokens),
-         .bytes = 2 * cache_bytes + 2 * float_bytes(q_heads * head_dim),
+         .bytes = 2 * cache_bytes + 2 * float_bytes(uint64_t{q_heads} * head_dim),
          .operations = 4 * uint64_t{q_heads} * head_dim * tokens,
          .pose = pose});
 }

@@ -142,6 +142,13 @@ struct Activations {
     [[nodiscard]] vk::Range halves_rows(uint32_t first, uint32_t count) const {
         return halves.part(first * halves_bytes(columns), count * halves_bytes(columns));
     }
+    /// Rows [first, first + count) with their halves, if there are any.
+    [[nodiscard]] Activations part(uint32_t first, uint32_t count) const {
+        return {.range = rows(first, count),
+                .columns = columns,
+                .stride = stride,
+                .halves = halves.bytes > 0 ? halves_rows(first, count) : vk::Range{}};
+    }
 };
 
 constexpr uint32_t padded_columns(uint32_t columns) {

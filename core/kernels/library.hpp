@@ -48,7 +48,10 @@ PlanFamily natural_family(const vk::DeviceProfile& profile);
 /// The arrangement in which a matrix or table of a format and width is loaded for a target.
 Arrangement matrix_arrangement(const PlanTarget& target, Format format, uint32_t columns);
 
-/// The same for matrices of experts, and for matrices whose products must not be rounded to f16.
+/// The same for matrices of experts.
+Arrangement stack_arrangement(const PlanTarget& target, Format format, uint32_t columns);
+
+/// The same for matrices whose products must not be rounded to f16.
 Arrangement exact_arrangement(const PlanTarget& target, Format format);
 
 /// Whether matrices of this width may be loaded in tiles, whose kernels read halves of their input.

@@ -12,6 +12,7 @@ constexpr uint32_t columns_each_max = 8;
 /// More columns of `tiles` need more registers than occupancy allows (scripts/shader-stats).
 constexpr uint32_t tiles_columns_max = 4;
 constexpr uint32_t tiles_workgroup_min = 128; ///< within the limit of every Vulkan device
+constexpr uint32_t expert_workgroup_max = 256;
 /// Maximum accumulators per invocation of `rows`: sixteen spill on RDNA 3 (scripts/shader-stats).
 constexpr uint32_t invocation_sums_max = 8;
 /// Every Vulkan device has at least 16 KiB of shared memory; queries take at most half of it.
@@ -158,15 +159,18 @@ bool lanes_usable(const vk::DeviceProfile& profile) {
 
 namespace {
 
+/// Whether the target runs a variant, rightly.
+bool runs(const PlanTarget& target, shaders::Variant variant) {
+    return kernels::usable(variant, target.profile).has_value() && !target.untrusted.contains(variant);
+}
+
 /// Whether the target can run, rightly, every kernel for matrices of this format in tiles.
 bool tiles_usable(const PlanTarget& target, Format format) {
     const auto axis = static_cast<shaders::Format>(format);
     constexpr auto tiles = shaders::Arrangement::tiles;
-    const auto runs = [&](shaders::Variant variant) {
-        return kernels::usable(variant, target.profile).has_value() && !target.untrusted.contains(variant);
-    };
-    return format != Format::f32 && runs(shaders::linear_tiles(axis)) && runs(shaders::halve()) &&
-           runs(shaders::linear_prompt(axis, tiles)) && runs(shaders::embed(axis, tiles));
+    return format != Format::f32 && runs(target, shaders::linear_tiles(axis)) &&
+           runs(target, shaders::halve()) && runs(target, shaders::linear_prompt(axis, tiles)) &&
+           runs(target, shaders::embed(axis, tiles));
 }
 
 } // namespace
@@ -191,6 +195,13 @@ Arrangement matrix_arrangement(const PlanTarget& target, Format format, uint32_t
                                                                          : exact_arrangement(target, format);
 }
 
+Arrangement stack_arrangement(const PlanTarget& target, Format format, uint32_t columns) {
+    const auto axis = static_cast<shaders::Format>(format);
+    const bool tiles = reads_halves(target, columns) && format != Format::f32 &&
+                       runs(target, shaders::expert_tiles(axis)) && runs(target, shaders::expert_down(axis));
+    return tiles ? Arrangement::tiles : exact_arrangement(target, format);
+}
+
 ReducePlan reduce_plan(const PlanTarget& target, shaders::Variant subgroup) {
     if (!target.profile.subgroup_arithmetic || target.untrusted.contains(subgroup))
         return {.reduce = shaders::Reduce::shared, .workgroup = 64, .one_subgroup = 0};
@@ -201,15 +212,29 @@ ReducePlan reduce_plan(const PlanTarget& target, shaders::Variant subgroup) {
     return {.reduce = shaders::Reduce::subgroup, .workgroup = 64, .one_subgroup = 0};
 }
 
-ReducePlan norm_plan(const PlanTarget& target, uint32_t columns) {
-    ReducePlan plan = reduce_plan(target, shaders::rms_norm(shaders::Reduce::subgroup));
+namespace {
+
+/// The plan of a kernel for dispatches of few rows: with more invocations for more columns.
+ReducePlan wide_plan(const PlanTarget& target, shaders::Variant subgroup, uint32_t columns, uint32_t most) {
+    ReducePlan plan = reduce_plan(target, subgroup);
     if (target.family == PlanFamily::lavapipe)
         return plan;
     constexpr uint32_t invocation_elements = 8; // two loads each
-    const uint32_t most = std::min(target.profile.workgroup_invocations_max, norm_invocations_max);
+    most = std::min(target.profile.workgroup_invocations_max, most);
     while (plan.workgroup * invocation_elements < columns && plan.workgroup * 2 <= most)
         plan.workgroup *= 2;
     return plan;
+}
+
+} // namespace
+
+ReducePlan norm_plan(const PlanTarget& target, uint32_t columns) {
+    return wide_plan(target, shaders::rms_norm(shaders::Reduce::subgroup), columns, norm_invocations_max);
+}
+
+ReducePlan expert_router_plan(const PlanTarget& target, uint32_t columns) {
+    return wide_plan(target, shaders::expert_router(shaders::Reduce::subgroup), columns,
+                     expert_workgroup_max);
 }
 
 /// Whether the device supports a cooperative matrix shape that divides a tile. F32 weights are not rounded.
@@ -248,12 +273,11 @@ bool reads_codes(const PlanTarget& target, shaders::Variant variant) {
 /// up to 64, or 32 where so many rows fill the device. Two groups of rows share the loads of one input.
 LinearPlan tiles_plan(const PlanTarget& target, Format format, uint32_t rows, uint32_t columns,
                       uint32_t count) {
-    constexpr uint32_t parts = 4;
     constexpr uint32_t many_rows = 8192;
-    const uint32_t quarters = columns / tile_columns * parts;
+    const uint32_t quarters = columns / tile_columns * tile_parts;
     const uint32_t most = std::min(target.profile.workgroup_invocations_max, rows < many_rows ? 512U : 256U);
     LinearPlan plan{.kernel = LinearKernel::tiles, .reduce = {}, .shape = {}};
-    plan.parts = parts;
+    plan.parts = tile_parts;
     plan.workgroup = tiles_workgroup_min;
     while (plan.workgroup < quarters * repack_rows && plan.workgroup * 2 <= most)
         plan.workgroup *= 2;
@@ -261,6 +285,23 @@ LinearPlan tiles_plan(const PlanTarget& target, Format format, uint32_t rows, ui
     plan.rows_each = plan.columns_each == 1 && plan.workgroup >= 256 && rows >= 4096 ? 2 : 1;
     plan.reads_codes = reads_codes(target, shaders::linear_codes(static_cast<shaders::Format>(format)));
     return plan;
+}
+
+uint32_t expert_tiles_workgroup(const PlanTarget& target, uint32_t tiles) {
+    const uint32_t most = std::min(target.profile.workgroup_invocations_max, expert_workgroup_max);
+    uint32_t workgroup = tiles_workgroup_min;
+    while (workgroup < tiles * tile_parts * repack_rows && workgroup * 2 <= most)
+        workgroup *= 2;
+    return workgroup;
+}
+
+/// No larger than that every slice has as many parts of tiles.
+uint32_t expert_down_workgroup(const PlanTarget& target, uint32_t tiles) {
+    const uint32_t most = std::min(target.profile.workgroup_invocations_max, expert_workgroup_max);
+    uint32_t workgroup = tiles_workgroup_min;
+    while (tiles * tile_parts * repack_rows % (workgroup * 2) == 0 && workgroup * 2 <= most)
+        workgroup *= 2;
+    return workgroup;
 }
 
 /// A workgroup of a gated pair has a group of rows of each matrix. Larger workgroups, or more columns of

@@ -26,6 +26,12 @@ ReducePlan reduce_plan(const PlanTarget& target, shaders::Variant subgroup);
 /// The same for norms, whose dispatches have few rows: more invocations share a row of many columns.
 ReducePlan norm_plan(const PlanTarget& target, uint32_t columns);
 
+/// The same for the router of a mixture of experts, whose dispatches have few rows too.
+ReducePlan expert_router_plan(const PlanTarget& target, uint32_t columns);
+
+/// Slices of eight invocations that share a tile.
+constexpr uint32_t tile_parts = 4;
+
 enum class LinearKernel : uint8_t { rows, prompt, matrix, lanes, tiles };
 
 /// Minimum number of subgroups that share a tile of the matrix kernel.
@@ -48,6 +54,11 @@ struct LinearPlan {
 Result<LinearPlan> linear_plan(const PlanTarget& target, Layout layout, uint32_t rows, uint32_t columns,
                                RowPath path, uint32_t count,
                                OperandPrecision factors = OperandPrecision::f16_allowed);
+
+/// Invocations of a workgroup of the experts' kernels for matrices in tiles: of one that walks over the
+/// `tiles` of a group of rows, and of one that walks over those of a row's experts together.
+uint32_t expert_tiles_workgroup(const PlanTarget& target, uint32_t tiles);
+uint32_t expert_down_workgroup(const PlanTarget& target, uint32_t tiles);
 
 /// The shader of a plan.
 shaders::Variant linear_variant(const LinearPlan& plan, Layout layout);

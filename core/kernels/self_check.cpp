@@ -41,10 +41,16 @@ Pose& pose_of(Operation operation) {
         return pose_soft_cap;
     case Operation::expert_route:
         return pose_expert_route;
+    case Operation::expert_router:
+        return pose_expert_router;
     case Operation::expert_group:
         return pose_expert_group;
     case Operation::expert_linear:
         return pose_expert_linear;
+    case Operation::expert_gate_up:
+        return pose_expert_gate_up;
+    case Operation::expert_down:
+        return pose_expert_down;
     case Operation::expert_sum:
         return pose_expert_sum;
     case Operation::short_convolution:

@@ -209,7 +209,9 @@ void add_routing_problems(Problems& problems, uint32_t count) {
     };
     const auto group = [=](ProblemMemory& memory) -> RecordRepetition {
         const ExpertRouting choice = routing_of(memory, count);
-        const ExpertGroups groups{memory.take(group_bytes)};
+        const ExpertGroups groups{
+            .range = memory.take(group_bytes),
+            .tile_pairs = expert_tile_pairs(static_cast<uint32_t>(pairs), expert_count, Arrangement::rows)};
         Library& library = memory.library();
         return [=, &library](vk::Recorder& recorder, uint32_t) {
             expert_group(library, recorder, choice, groups);

@@ -12,7 +12,7 @@ kernels::KernelScope kernel_scope(const gguf::File& file) {
         const bool is_table = tensor.name == "token_embd.weight";
         if (is_table)
             scope.tables.set(format);
-        if (tensor.dimensions == 2 && tensor.shape[0] % kernels::tile_columns != 0)
+        if (tensor.dimensions >= 2 && tensor.shape[0] % kernels::tile_columns != 0)
             scope.odd_columns = true;
         if (tensor.dimensions >= 3) {
             scope.stacks.set(format);

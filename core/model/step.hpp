@@ -85,7 +85,8 @@ struct Activations {
     kernels::Activations expert_outputs; ///< [pairs, width]
     vk::Range expert_ids;                ///< kernels::ExpertRouting
     vk::Range routing_weights;
-    vk::Range expert_groups; ///< kernels::ExpertGroups
+    vk::Range expert_groups;   ///< kernels::ExpertGroups
+    vk::Range expert_counters; ///< zero between dispatches
 };
 
 /// Everything that recording a step needs except the model; all borrowed.

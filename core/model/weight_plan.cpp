@@ -48,14 +48,19 @@ Error too_large(const gguf::File& file, std::string_view what, std::string_view 
             .hint = "get the model in a smaller type"};
 }
 
+kernels::Arrangement arrangement_of(const kernels::PlanTarget& target, kernels::Format format,
+                                    const PlannedTensor& planned) {
+    if (planned.role == TensorRole::stack)
+        return kernels::stack_arrangement(target, format, planned.columns);
+    return planned.is_exact ? kernels::exact_arrangement(target, format)
+                            : kernels::matrix_arrangement(target, format, planned.columns);
+}
+
 /// Adds a matrix or a stack to `planned`; a matrix is split into parts below `largest` bytes each.
 Status plan_matrix(const gguf::File& file, const kernels::PlanTarget& target, uint64_t largest,
                    PlannedTensor unsplit, std::vector<PlannedTensor>& planned) {
     const kernels::Format format = format_of(unsplit.tensor->type);
-    const bool may_tile = unsplit.role == TensorRole::matrix && !unsplit.is_exact;
-    unsplit.layout = {.format = format,
-                      .arrangement = may_tile ? kernels::matrix_arrangement(target, format, unsplit.columns)
-                                              : kernels::exact_arrangement(target, format)};
+    unsplit.layout = {.format = format, .arrangement = arrangement_of(target, format, unsplit)};
     unsplit.packed = kernels::packed_bytes(unsplit.layout, unsplit.rows, unsplit.columns);
     if (unsplit.device_bytes() < largest) {
         planned.push_back(std::move(unsplit));

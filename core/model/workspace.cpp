@@ -70,7 +70,7 @@ std::vector<ActivationSize> activation_sizes(const Config& config, const Workspa
         {&Activations::k, "k", rows, kv_width},
         {&Activations::v, "v", rows, kv_width},
         {&Activations::attention_output, "attention output", rows, q_width, true},
-        {&Activations::gate, "gate", inner_rows, inner, experts.count == 0},
+        {&Activations::gate, "gate", inner_rows, inner, true},
         {&Activations::up, "up", inner_rows, inner},
         {&Activations::output_hidden, "output hidden", options.output_rows_max, config.width, true},
         {&Activations::logits, "logits", options.output_rows_max, config.vocabulary},
@@ -138,6 +138,12 @@ std::vector<ScratchSize> scratch_sizes(const Config& config, const kernels::Plan
         sizes.push_back({&Activations::expert_ids, "expert ids", pair_bytes});
         sizes.push_back({&Activations::routing_weights, "routing weights", pair_bytes});
         sizes.push_back({&Activations::expert_groups, "expert groups", group_bytes});
+        // One of each row for the router, or of each pair and block for gate and up.
+        const uint64_t counter_bytes = std::max(
+            uint64_t{options.batch_rows_max} * sizeof(uint32_t),
+            kernels::expert_counter_bytes(options.batch_rows_max * per_token, config.experts.feed_forward));
+        sizes.push_back({&Activations::expert_counters, "expert counters",
+                         std::max(bytes_min, round_up(counter_bytes, 16))});
     }
     return sizes;
 }

@@ -11,6 +11,23 @@ struct ExpertRouteArguments {
     uint experts_per_token;
     uint unused;
 };
+struct ExpertRouterArguments {
+    ADDRESS(Vectors) weights; // f32 [expert][columns]
+    ADDRESS(InputElements) x; // Vectors; x, router, experts, routing_weights: of the first row of this dispatch
+    ADDRESS(Floats) bias;     // [expert], read when use_bias != 0
+    ADDRESS(CoherentFloats) router;  // [row][router_stride]
+    ADDRESS(Words) experts;          // [row][experts_per_token]
+    ADDRESS(Floats) routing_weights; // [row][experts_per_token]
+    ADDRESS(CoherentWords) counters; // [workgroup of y] of finished workgroups; zero before and after a dispatch
+    uint rows;
+    uint columns;  // in vec4, padded
+    uint x_stride; // in vec4
+    uint router_stride;
+    uint expert_count;
+    uint experts_per_token;
+    uint use_bias;
+    uint unused;
+};
 struct ExpertGroupArguments {
     ADDRESS(Words) experts; // [pair], a pair being row x experts_per_token + choice
     ADDRESS(Words) groups;  // kernels::ExpertGroups
@@ -34,6 +51,43 @@ struct ExpertLinearArguments {
     uint pairs_each; // pairs that share a row of x
     uint tiles;
     uint x_stride; // in vec4
+    uint y_stride;
+    uint unused;
+};
+struct ExpertTilesArguments {
+    ADDRESS(Quads) gate; // the matrices, without GATED
+    ADDRESS(Quads) up;
+    ADDRESS(Quads) x;          // blocks of halves (include/halves.glsl), [pair / pairs_each]
+    ADDRESS(CoherentFloats) y; // [pair][y_stride]
+    ADDRESS(Words) words;      // y as blocks of halves, written with HALVES
+    ADDRESS(Floats) floats;    // the same memory
+    ADDRESS(CoherentWords) counters; // [pair or tile][rows / 256] of finished workgroups; zero before and after a dispatch
+    ADDRESS(Floats) gate_bias;       // [expert][rows]; both biases are read only with BIASES
+    ADDRESS(Floats) up_bias;
+    ADDRESS(Words) experts; // [pair], read without GROUPED
+    ADDRESS(Words) groups;  // read with GROUPED
+    uint rows;              // of one expert's matrix, elements of y
+    uint padded_rows;       // from one expert to the next
+    uint column_tiles;      // of a group of eight rows
+    uint expert_count;
+    uint pairs;
+    uint pairs_each; // pairs that share a row of x
+    uint tiles;      // that groups has room for
+    uint y_stride;
+};
+struct ExpertDownArguments {
+    ADDRESS(Quads) weights;
+    ADDRESS(Quads) x;       // blocks of halves, [pair]
+    ADDRESS(Floats) y;      // [row][y_stride]
+    ADDRESS(Words) experts; // [pair]
+    ADDRESS(Floats) routing_weights; // [pair]
+    ADDRESS(Floats) bias;            // [expert][rows], read only with BIAS
+    uint rows;                       // of one expert's matrix, elements of y
+    uint padded_rows;                // from one expert to the next
+    uint column_tiles;               // of a group of eight rows
+    uint column_tiles_inverse;       // 2^24 / column_tiles, rounded up
+    uint expert_count;
+    uint experts_per_token;
     uint y_stride;
     uint unused;
 };

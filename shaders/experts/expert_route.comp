@@ -1,7 +1,6 @@
-// Per row: the `experts_per_token` largest of router[row], the smaller id first among equals, and
-// routing_weights[i] = exp(r_i) / sum_j exp(r_j) over them: their softmax over all experts scaled to the sum 1 (arXiv 2505.09388).
+// The choices of each row of router, as choose.glsl says.
 // router: f32 [rows, router_stride]; experts: u32, routing_weights: f32 [rows, experts_per_token].
-// Grid: x = rows; WORKGROUP invocations share one row. At most 1024 experts, 32 per token.
+// Grid: x = rows; WORKGROUP invocations share one row.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "shaders/include/buffers.glsl"
@@ -10,40 +9,11 @@
 #include "shaders/experts/arguments.h"
 
 layout(push_constant, std430) uniform Push { ExpertRouteArguments a; };
-
-#define MINUS_INFINITY uintBitsToFloat(0xFF800000u)
-shared float left[1024]; // not chosen yet
-shared float chosen[32];
+#include "shaders/experts/choose.glsl"
 
 void main() {
-    uint t = gl_LocalInvocationID.x;
     uint r = gl_WorkGroupID.x;
-    for (uint e = t; e < a.expert_count; e += WORKGROUP)
+    for (uint e = gl_LocalInvocationID.x; e < a.expert_count; e += WORKGROUP)
         left[e] = a.router.v[r * a.router_stride + e];
-    for (uint i = 0; i < a.experts_per_token; ++i) {
-        barrier();
-        float best = MINUS_INFINITY;
-        uint id = a.expert_count - 1;
-        for (uint e = t; e < a.expert_count; e += WORKGROUP)
-            if (left[e] > best) {
-                best = left[e];
-                id = e;
-            }
-        workgroup_best(best, id);
-        id = min(id, a.expert_count - 1); // no value is largest if all are NaN
-        barrier();
-        if (t == 0) {
-            left[id] = MINUS_INFINITY;
-            chosen[i] = best;
-            a.experts.v[r * a.experts_per_token + i] = id;
-        }
-    }
-    barrier();
-    if (t != 0)
-        return;
-    float sum = 0;
-    for (uint i = 0; i < a.experts_per_token; ++i)
-        sum += exp(chosen[i] - chosen[0]);
-    for (uint i = 0; i < a.experts_per_token; ++i)
-        a.routing_weights.v[r * a.experts_per_token + i] = exp(chosen[i] - chosen[0]) / sum;
+    choose(r);
 }

@@ -9,6 +9,7 @@ layout(buffer_reference, std430, buffer_reference_align = 16) buffer Vectors { v
 layout(buffer_reference, std430, buffer_reference_align = 16) readonly buffer Quads { uvec4 v[]; };
 // Visible to other workgroups of the same dispatch, in order with memoryBarrierBuffer() and atomic operations.
 layout(buffer_reference, std430, buffer_reference_align = 4) coherent buffer CoherentWords { uint v[]; };
+layout(buffer_reference, std430, buffer_reference_align = 4) coherent buffer CoherentFloats { float v[]; };
 layout(buffer_reference, std430, buffer_reference_align = 16) coherent buffer CoherentVectors { vec4 v[]; };
 
 // Formula: index of this workgroup when a long grid was folded over x and z (65,535 groups are all that x may have).

@@ -145,7 +145,57 @@ void add_expert_linear(Cases& cases, Layout layout, uint32_t rows) {
                               .input = activations(space, width),
                               .output = activations(space, width),
                               .choice = choice,
-                              .groups = {space.take()}});
+                              .groups = ExpertGroups{.range = space.take(),
+                                                     .tile_pairs = expert_tile_pairs(
+                                                         choice.pairs(), choice.count, layout.arrangement)}});
+                     }});
+}
+
+/// Qwen3-30B-A3B's, and with biases gpt-oss's gate.
+void add_expert_gate_up(Cases& cases, Layout layout, uint32_t rows) {
+    cases.push_back(
+        {fmt::format("expert_gate_up {}, {} rows", to_string(layout.format), rows),
+         [=](Library& library, vk::Recorder& recorder) {
+             Space space;
+             const ExpertRouting choice = expert_choice(space, rows);
+             const MatrixStack stack{.matrices = matrix(space, layout, width), .count = choice.count};
+             ExpertGateUp operation{.gate = stack,
+                                    .up = stack,
+                                    .input = activations(space, width),
+                                    .output = activations(space, width),
+                                    .halves = true,
+                                    .counters = space.take(),
+                                    .choice = choice};
+             if (rows > 1) {
+                 operation.groups = ExpertGroups{
+                     .range = space.take(),
+                     .tile_pairs = expert_tile_pairs(choice.pairs(), choice.count, layout.arrangement)};
+             }
+             expert_gate_up(library, recorder, operation);
+             recorder.barrier();
+             operation.kind = Gate::clamped_silu;
+             operation.biases = GateBiases{.gate = space.take(),
+                                           .up = space.take(),
+                                           .experts = choice.experts,
+                                           .expert_count = choice.count};
+             expert_gate_up(library, recorder, operation);
+         }});
+}
+
+void add_expert_down(Cases& cases, Layout layout) {
+    cases.push_back({fmt::format("expert_down {}", to_string(layout.format)),
+                     [=](Library& library, vk::Recorder& recorder) {
+                         Space space;
+                         const ExpertRouting choice = expert_choice(space, 1);
+                         ExpertDown operation{
+                             .weights = {.matrices = matrix(space, layout, width), .count = choice.count},
+                             .input = activations(space, width),
+                             .output = activations(space, width),
+                             .choice = choice};
+                         expert_down(library, recorder, operation);
+                         recorder.barrier();
+                         operation.bias = space.take();
+                         expert_down(library, recorder, operation);
                      }});
 }
 
@@ -177,14 +227,18 @@ void add_weights(Cases& cases, const PlanTarget& target) {
                     add_linear(cases, layout, rows, RowPath::decode, count);
                 add_linear(cases, layout, rows, RowPath::prefill, batch_rows_max);
             }
-            if (arrangement == Arrangement::tiles) { // experts have no kernel for them
+            if (arrangement == Arrangement::tiles) {
                 add_linear_stack(cases, layout);
                 for (const uint32_t count : {1U, 2U, 4U})
                     add_fused_linear(cases, layout, count);
-                continue;
             }
             for (const uint32_t rows : {4U, 8U, 16U, 32U}) // 1, 2, 4, 8 pairs for each of 8 experts
                 add_expert_linear(cases, layout, rows);
+            if (arrangement != Arrangement::tiles)
+                continue;
+            for (const uint32_t rows : {1U, 4U, 8U, 16U}) // not grouped; 1, 2, 4 pairs
+                add_expert_gate_up(cases, layout, rows);
+            add_expert_down(cases, layout);
         }
     }
 }
@@ -205,7 +259,19 @@ void add_experts(Cases& cases) {
              const ExpertRouting choice = expert_choice(space, 1);
              expert_route(library, recorder, {.router = activations(space, choice.count), .choice = choice});
              recorder.barrier();
-             expert_group(library, recorder, choice, {space.take()});
+             Matrix router = matrix(space, {}, choice.count);
+             if (expert_router_usable(library.target(), router)) {
+                 for (const uint32_t rows : {1U, 2U, 4U}) {
+                     expert_router(library, recorder,
+                                   {.weight = router,
+                                    .input = activations(space, width),
+                                    .router = activations(space, choice.count),
+                                    .choice = expert_choice(space, rows),
+                                    .counters = space.take()});
+                     recorder.barrier();
+                 }
+             }
+             expert_group(library, recorder, choice, {.range = space.take()});
              ExpertSum sum{
                  .input = activations(space, width), .output = activations(space, width), .choice = choice};
              expert_sum(library, recorder, sum);

@@ -174,6 +174,9 @@ def weights_of_turn(pipeline):
     tiles = re.fullmatch(r"(?:linear_tiles|linear_codes|fused_linear|fused_codes)_\w+?-\d+-(\d+)-\d+-(\d+)(?:-\d-\d-\d-\d)?", pipeline)
     if tiles:
         return 256 // int(tiles[2]) * int(tiles[1])
+    experts = re.fullmatch(r"expert_(tiles|down)_\w+?(-\d+)+", pipeline)
+    if experts:
+        return {"tiles": 2 * 64, "down": 64}[experts[1]]
     rows = re.fullmatch(r"linear_rows_(\w+)_(?:subgroup|shared)-\d+-\d+-(\d+)-\d+", pipeline)
     if not rows:
         return None

@@ -1,6 +1,4 @@
-#include "core/kernels/experts.hpp"
-#include "tests/kernels/weight_source.hpp"
-#include "tests/reference/operations.hpp"
+#include "tests/kernels/expert_case.hpp"
 #include "tests/support/samples.hpp"
 
 #include <algorithm>
@@ -13,88 +11,8 @@ using namespace etna::test;
 
 namespace {
 
-constexpr float nan_value = std::numeric_limits<float>::quiet_NaN();
-
-/// Memory for choices and groups, all of it NaN at first.
-struct Choices {
-    kernels::ExpertRouting choice;
-    kernels::ExpertGroups groups;
-};
-
-Choices make_choices(DeviceCase& device, uint32_t rows, uint32_t count, uint32_t experts_per_token) {
-    const std::vector<float> unset(std::size_t{rows} * experts_per_token, nan_value);
-    const uint64_t group_words = kernels::expert_group_bytes(rows, experts_per_token) / 4;
-    return {.choice = {.experts = device.upload(unset),
-                       .routing_weights = device.upload(unset),
-                       .count = count,
-                       .experts_per_token = experts_per_token,
-                       .rows = rows},
-            .groups = {device.upload(std::vector<float>(group_words, nan_value))}};
-}
-
-std::vector<double> row_of(const std::vector<float>& all, std::size_t row, std::size_t width) {
-    return {all.begin() + static_cast<std::ptrdiff_t>(row * width),
-            all.begin() + static_cast<std::ptrdiff_t>((row + 1) * width)};
-}
-
-struct ExpertShape {
-    uint32_t experts;
-    uint32_t experts_per_token;
-    uint32_t rows;
-    uint32_t width;  ///< of input
-    uint32_t height; ///< of output
-};
-
-std::string describe(kernels::PlanFamily family, kernels::Format format, const ExpertShape& shape) {
-    return std::string(to_string(family)) + " " + std::string(to_string(format)) + " " +
-           std::to_string(shape.experts_per_token) + " of " + std::to_string(shape.experts) + " experts [" +
-           std::to_string(shape.height) + "," + std::to_string(shape.width) + "] x[" +
-           std::to_string(shape.rows) + "]";
-}
-
-/// Matrices of a stack; those of unused experts have every bit set, which is NaN.
-struct Stack {
-    kernels::MatrixStack device;
-    std::vector<reference::Matrix> values;
-};
-
-Stack make_stack(DeviceCase& device, std::mt19937& random, kernels::Format format, const ExpertShape& shape,
-                 const std::set<uint32_t>& in_use) {
-    const kernels::Layout layout{format, kernels::exact_arrangement(device.library().target(), format)};
-    const kernels::PackedBytes packed = kernels::packed_bytes(layout, shape.height, shape.width);
-    std::vector<std::byte> weights(shape.experts * packed.weights, std::byte{0xFF});
-    std::vector<std::byte> scales(shape.experts * packed.scales, std::byte{0xFF});
-    Stack stack;
-    for (uint32_t expert = 0; expert < shape.experts; ++expert) {
-        const WeightSource source = random_weight(random, format, shape.height, shape.width);
-        stack.values.push_back(source.values);
-        if (!in_use.contains(expert))
-            continue;
-        const Status status = kernels::repack(
-            {.layout = layout,
-             .row_count = shape.height,
-             .columns = shape.width,
-             .source = source.bytes,
-             .weights = MutableByteView(weights).subspan(expert * packed.weights, packed.weights),
-             .scales = MutableByteView(scales).subspan(expert * packed.scales, packed.scales)});
-        if (!status)
-            FAIL(status.error().message);
-    }
-    stack.device = {.matrices = {.layout = layout,
-                                 .rows = shape.height,
-                                 .columns = shape.width,
-                                 .weights = device.upload(weights),
-                                 .scales = scales.empty() ? vk::Range{} : device.upload(scales)},
-                    .count = shape.experts};
-    return stack;
-}
-
-/// (n + 4) roundings of 2^-24 of the sum of |products|.
-double bound(const reference::Matrix& weight, std::size_t row, std::span<const double> x) {
-    double magnitudes = 0;
-    for (std::size_t k = 0; k < weight.columns; ++k)
-        magnitudes += std::abs(weight.row(row)[k] * x[k]);
-    return (static_cast<double>(weight.columns) + 4) * 0x1p-24 * (magnitudes + 2);
+kernels::Layout exact_layout(DeviceCase& device, kernels::Format format) {
+    return {format, kernels::exact_arrangement(device.library().target(), format)};
 }
 
 void check_linear(kernels::PlanFamily family, kernels::Format format, const ExpertShape& shape,
@@ -103,15 +21,15 @@ void check_linear(kernels::PlanFamily family, kernels::Format format, const Expe
     std::mt19937 random(seed);
     DeviceCase device(family);
     const uint32_t pairs = shape.rows * shape.experts_per_token;
-    std::vector<uint32_t> experts(pairs);
-    for (uint32_t& expert : experts)
-        expert = static_cast<uint32_t>(random() % shape.experts) / 2 * 2; // odd experts have no pairs
-    const Stack stack = make_stack(device, random, format, shape, {experts.begin(), experts.end()});
-    Choices made = make_choices(device, shape.rows, shape.experts, shape.experts_per_token);
+    const std::vector<uint32_t> experts = even_experts(random, shape);
+    const Stack stack =
+        make_stack(device, random, exact_layout(device, format), shape, {experts.begin(), experts.end()});
+    Choices made = make_choices(device, shape.rows, shape.experts, shape.experts_per_token,
+                                stack.device.matrices.layout.arrangement);
     made.choice.experts = device.upload(experts);
     const uint32_t input_rows = reads == kernels::ExpertInput::row ? shape.rows : pairs;
     const std::vector<float> x = random_floats(random, std::size_t{input_rows} * shape.width);
-    const auto input = device.upload_rows(x, input_rows, shape.width);
+    const auto input = upload_input(device, stack, x, input_rows, shape.width);
     const auto output = device.upload_rows(std::vector<float>(std::size_t{pairs} * shape.height, nan_value),
                                            pairs, shape.height);
     device.run([&](kernels::Library& library, vk::Recorder& recorder) {
@@ -133,7 +51,7 @@ void check_linear(kernels::PlanFamily family, kernels::Format format, const Expe
         const reference::Vector exact = reference::linear(weight, row);
         for (uint32_t m = 0; m < shape.height; ++m) {
             const float value = y[std::size_t{pair} * shape.height + m];
-            if (!(std::abs(value - exact[m]) <= bound(weight, m, row)))
+            if (!(std::abs(value - exact[m]) <= bound(stack, experts[pair], m, row)))
                 FAIL("y[" << pair << "][" << m << "] = " << value << ", expected " << exact[m]);
         }
     }
@@ -189,7 +107,7 @@ public:
     }
 
     [[nodiscard]] reference::Vector expected(bool with_bias, uint32_t row) const {
-        const std::vector<double> start = row_of(before_, row, shape_.width);
+        std::vector<double> start = row_of(before_, row, shape_.width);
         if (row == shape_.rows)
             return start;
         std::vector<reference::ExpertShare> chosen;
@@ -253,6 +171,160 @@ TEST_CASE("expert_route agrees with the twin, equals and infinities included") {
     }
 }
 
+namespace {
+
+/// A router over rows, of which the first has no part in a dispatch.
+class RouterProblem {
+public:
+    RouterProblem(kernels::PlanFamily family, uint32_t experts, uint32_t experts_per_token, uint32_t columns,
+                  uint32_t seed)
+        : device_(family), random_(seed), experts_(experts), experts_per_token_(experts_per_token),
+          columns_(columns), source_(random_weight(random_, kernels::Format::f32, experts, columns)),
+          weight_(upload_weight(device_, source_, {})), bias_(random_floats(random_, experts)) {}
+
+    /// Logits, choices and their weights of `rows` rows of x, each [rows] of the lengths of one.
+    struct Routed {
+        std::vector<float> logits;
+        std::vector<uint32_t> experts;
+        std::vector<float> routing_weights;
+    };
+    Routed run(const std::vector<float>& x, uint32_t rows, bool biased) {
+        const std::vector<float> unset(std::size_t{rows} * experts_, nan_value);
+        std::vector<float> all(columns_, nan_value); // row 0, which is not read
+        all.insert(all.end(), x.begin(), x.end());
+        kernels::ExpertRouter operation{
+            .weight = weight_,
+            .input = device_.upload_rows(all, rows + 1, columns_),
+            .router = device_.upload_rows(std::vector<float>(std::size_t{rows + 1} * experts_, nan_value),
+                                          rows + 1, experts_),
+            .first = 1,
+            .choice = make_choices(device_, rows, experts_, experts_per_token_).choice,
+            .counters = device_.upload(std::vector<uint32_t>(rows))};
+        if (biased)
+            operation.bias = device_.upload(bias_);
+        device_.run([&](kernels::Library& library, vk::Recorder& recorder) {
+            expert_router(library, recorder, operation);
+            recorder.barrier(); // the counters are zero again
+            expert_router(library, recorder, operation);
+        });
+        for (const uint32_t counter : device_.download<uint32_t>(operation.counters))
+            REQUIRE(counter == 0);
+        const std::vector<float> logits = device_.download_rows(operation.router);
+        return {.logits = {logits.begin() + experts_, logits.end()},
+                .experts = device_.download<uint32_t>(operation.choice.experts),
+                .routing_weights = device_.download<float>(operation.choice.routing_weights)};
+    }
+
+    /// Logits against the twin, and choices against the twin's of these logits.
+    void check(const std::vector<float>& x, const Routed& routed, bool biased) const {
+        for (uint32_t row = 0; row < routed.logits.size() / experts_; ++row) {
+            const auto own = row_of(x, row, columns_);
+            const reference::Vector exact = reference::linear(source_.values, own);
+            const auto logits = row_of(routed.logits, row, experts_);
+            for (uint32_t expert = 0; expert < experts_; ++expert) {
+                double sizes = 2;
+                for (uint32_t k = 0; k < columns_; ++k)
+                    sizes += std::abs(source_.values.row(expert)[k] * own[k]);
+                const double added = biased ? bias_[expert] : 0;
+                REQUIRE(std::abs(logits[expert] - exact[expert] - added) <=
+                        (static_cast<double>(columns_) + 4) * 0x1p-24 * sizes);
+            }
+            const auto chosen = reference::choose_experts(logits, experts_per_token_);
+            for (uint32_t i = 0; i < experts_per_token_; ++i) {
+                const std::size_t at = std::size_t{row} * experts_per_token_ + i;
+                REQUIRE(routed.experts[at] == chosen[i].expert);
+                REQUIRE(routed.routing_weights[at] == Approx(chosen[i].share).epsilon(1e-5).margin(1e-30));
+            }
+        }
+    }
+
+    std::vector<float> random_rows(uint32_t rows) {
+        return random_floats(random_, std::size_t{rows} * columns_);
+    }
+
+private:
+    DeviceCase device_;
+    std::mt19937 random_;
+    uint32_t experts_;
+    uint32_t experts_per_token_;
+    uint32_t columns_;
+    WeightSource source_;
+    kernels::Matrix weight_;
+    std::vector<float> bias_;
+};
+
+} // namespace
+
+TEST_CASE("expert_router agrees with the twin, with and without a bias") {
+    uint32_t seed = 40;
+    for (const auto family : all_families()) {
+        for (const auto& [experts, experts_per_token, columns] :
+             {std::array{1U, 1U, 3U}, {7U, 2U, 64U}, {65U, 32U, 333U}, {128U, 8U, 2880U}, {1024U, 5U, 40U}}) {
+            for (const uint32_t rows : {1U, 3U, 6U}) {
+                const bool biased = seed % 2 == 0;
+                INFO(to_string(family) << ", " << experts_per_token << " of " << experts << ", " << columns
+                                       << " columns, " << rows << " rows");
+                RouterProblem problem(family, experts, experts_per_token, columns, seed++);
+                const std::vector<float> x = problem.random_rows(rows);
+                problem.check(x, problem.run(x, rows, biased), biased);
+            }
+        }
+    }
+}
+
+TEST_CASE("a row of expert_router has the same bits alone and in a batch") {
+    for (const auto family : all_families()) {
+        constexpr uint32_t columns = 1000;
+        constexpr uint32_t experts = 37;
+        RouterProblem problem(family, experts, 4, columns, 41);
+        const std::vector<float> last = problem.random_rows(1);
+        const RouterProblem::Routed alone = problem.run(last, 1, true);
+        for (const uint32_t rows : {2U, 4U, 9U}) {
+            std::vector<float> x = problem.random_rows(rows - 1);
+            x.insert(x.end(), last.begin(), last.end());
+            const RouterProblem::Routed batch = problem.run(x, rows, true);
+            REQUIRE(alone.logits == std::vector<float>(batch.logits.end() - experts, batch.logits.end()));
+            REQUIRE(alone.experts == std::vector<uint32_t>(batch.experts.end() - 4, batch.experts.end()));
+            REQUIRE(alone.routing_weights ==
+                    std::vector<float>(batch.routing_weights.end() - 4, batch.routing_weights.end()));
+        }
+    }
+}
+
+TEST_CASE("expert_router refuses shapes that do not fit and weights that it cannot read") {
+    std::mt19937 random(42);
+    DeviceCase device(kernels::PlanFamily::amd);
+    const WeightSource source = random_weight(random, kernels::Format::f32, 5, 40);
+    const kernels::ExpertRouter sound{.weight = upload_weight(device, source, {}),
+                                      .input = device.upload_rows(std::vector<float>(120), 3, 40),
+                                      .router = device.upload_rows(std::vector<float>(15), 3, 5),
+                                      .choice = make_choices(device, 3, 5, 2).choice,
+                                      .counters = device.upload(std::vector<uint32_t>(3))};
+    const auto refused = [&](const kernels::ExpertRouter& operation) {
+        auto recorder = vk::Recorder::create(device.library().device());
+        REQUIRE(recorder.has_value());
+        expert_router(device.library(), *recorder, operation);
+        const auto finished = recorder->finish();
+        return !finished && finished.error().kind == ErrorKind::invalid_argument;
+    };
+    REQUIRE_FALSE(refused(sound));
+    kernels::ExpertRouter bad = sound;
+    bad.weight.layout.format = kernels::Format::f16;
+    REQUIRE(refused(bad));
+    bad = sound;
+    bad.first = 1;
+    REQUIRE(refused(bad));
+    bad = sound;
+    bad.counters.bytes -= 4;
+    REQUIRE(refused(bad));
+    bad = sound;
+    bad.bias = device.upload(std::vector<float>(4));
+    REQUIRE(refused(bad));
+    bad = sound;
+    bad.choice.count = 4;
+    REQUIRE(refused(bad));
+}
+
 TEST_CASE("expert_group puts every pair into one tile of its expert") {
     std::mt19937 random(2);
     for (const auto& [rows, count, experts_per_token] : {std::array{1U, 1U, 1U},
@@ -275,7 +347,7 @@ TEST_CASE("expert_group puts every pair into one tile of its expert") {
         });
         experts.back() = count - 1;
         const auto words = device.download<uint32_t>(made.groups.range);
-        const uint32_t columns = kernels::expert_tile_pairs(pairs, count);
+        const uint32_t columns = made.groups.tile_pairs;
         REQUIRE(words[0] <= std::min(pairs, pairs / columns + count));
         std::vector<uint32_t> seen(pairs);
         for (uint32_t tile = 0; tile < words[0]; ++tile) {
@@ -325,7 +397,8 @@ TEST_CASE("a pair's result has the same bits whatever the other pairs are") {
     constexpr ExpertShape shape{.experts = 3, .experts_per_token = 2, .rows = 23, .width = 320, .height = 20};
     for (const auto family : all_families()) {
         DeviceCase device(family);
-        const Stack stack = make_stack(device, random, kernels::Format::q8_0, shape, {0, 1, 2});
+        const Stack stack =
+            make_stack(device, random, exact_layout(device, kernels::Format::q8_0), shape, {0, 1, 2});
         const std::vector<float> x = random_floats(random, std::size_t{shape.rows} * shape.width);
         const auto last_x = static_cast<std::ptrdiff_t>(std::size_t{shape.rows - 1} * shape.width);
         std::vector<std::vector<float>> results;
@@ -415,7 +488,8 @@ TEST_CASE("experts refuse shapes that do not fit instead of reading past a buffe
     std::mt19937 random(7);
     DeviceCase device(kernels::PlanFamily::nvidia);
     constexpr ExpertShape shape{.experts = 4, .experts_per_token = 2, .rows = 3, .width = 32, .height = 8};
-    const Stack stack = make_stack(device, random, kernels::Format::f32, shape, {0, 1, 2, 3});
+    const Stack stack =
+        make_stack(device, random, exact_layout(device, kernels::Format::f32), shape, {0, 1, 2, 3});
     const Choices made = make_choices(device, shape.rows, shape.experts, shape.experts_per_token);
     const auto input = device.upload_rows(std::vector<float>(std::size_t{3} * 32), 3, 32);
     const auto output = device.upload_rows(std::vector<float>(std::size_t{6} * 8), 6, 8);
@@ -445,6 +519,6 @@ TEST_CASE("experts refuse shapes that do not fit instead of reading past a buffe
     more_rows.choice.rows = 4;
     REQUIRE(refused(more_rows));
     kernels::ExpertLinear short_groups = sound;
-    short_groups.groups.range.bytes -= 4;
+    short_groups.groups->range.bytes -= 4;
     REQUIRE(refused(short_groups));
 }

@@ -60,3 +60,19 @@ TEST_CASE("each kind of kernel problem runs on the device") {
         CHECK(*std::min_element(samples_us->begin(), samples_us->end()) > 0);
     }
 }
+
+TEST_CASE("kernel problems of experts in tiles run on the device") {
+    kernels::Library library(gpu().device, {.family = kernels::PlanFamily::nvidia});
+    if (!kernels::reads_halves(library.target(), kernels::tile_columns))
+        return;
+    const auto problems = kernels::kernel_problems(library.target());
+    for (const char* name :
+         {"expert_linear q4_0 768 x 2048, 8 of 128, 1 row", "expert_gate_up q4_0 768 x 2048, 8 of 128, 1 row",
+          "expert_down q4_0 2048 x 768, 8 of 128, 1 row"}) {
+        INFO(name);
+        const auto samples_us = kernels::measure_kernel(library, problem_named(problems, name));
+        INFO((samples_us ? "" : samples_us.error().message));
+        REQUIRE(samples_us);
+        CHECK(*std::min_element(samples_us->begin(), samples_us->end()) > 0);
+    }
+}

@@ -206,6 +206,15 @@ TEST_CASE("matrices are in tiles where all of their kernels run, are right, and 
     CHECK(exact_arrangement(gpu, Format::q6_k) == Arrangement::rows);
     CHECK(reads_halves(gpu, 512));
     CHECK_FALSE(reads_halves(target(PlanFamily::amd, 64), 512)); // nothing would read them
+    CHECK(stack_arrangement(gpu, Format::mxfp4, 512) == Arrangement::tiles);
+    CHECK(stack_arrangement(gpu, Format::mxfp4, 2880) == Arrangement::rows);
+    CHECK(stack_arrangement(gpu, Format::f32, 512) == Arrangement::rows);
+    for (const auto wrong : {shaders::expert_tiles(q6_k), shaders::expert_down(q6_k)}) {
+        PlanTarget faulty = gpu;
+        faulty.untrusted.add(wrong);
+        CHECK(stack_arrangement(faulty, Format::q6_k, 512) == Arrangement::rows);
+        CHECK(matrix_arrangement(faulty, Format::q6_k, 512) == Arrangement::tiles);
+    }
     for (const uint32_t invocations : {128U, 256U, 1024U}) {
         PlanTarget limited = gpu;
         limited.profile.workgroup_invocations_max = invocations;

@@ -4,6 +4,7 @@
 #include "core/kernels/linear.hpp"
 #include "core/kernels/policy.hpp"
 #include "tests/kernels/weight_source.hpp"
+#include "tests/reference/operations.hpp"
 
 #include <array>
 #include <cmath>

@@ -124,12 +124,17 @@ TEST_CASE("leaving out any one barrier of a step is reported", "[device]") {
         // A window of several KV splits, so that windowed attention is merged too; a soft cap (gemma3) is one
         // step more.
         // Heads of 64 of llama run the decode kernel, which merges the splits itself.
-        const Bytes bytes = random_model({.architecture = architecture,
-                                          .head_dim = architecture == RandomArchitecture::llama ? 64U : 16U,
-                                          .context = 2200,
-                                          .window = 2150,
-                                          .logit_softcap = 30,
-                                          .tokenizer = RandomTokenizer::none});
+        RandomModelOptions options{.architecture = architecture,
+                                   .head_dim = architecture == RandomArchitecture::llama ? 64U : 16U,
+                                   .context = 2200,
+                                   .window = 2150,
+                                   .logit_softcap = 30,
+                                   .tokenizer = RandomTokenizer::none};
+        if (architecture == RandomArchitecture::qwen3moe) { // experts in tiles; those of gpt-oss are in rows
+            options.matrices = WeightFormat::q8_0;
+            options.embedding = options.expert_feed_forward = 256;
+        }
+        const Bytes bytes = random_model(options);
         for (const auto family : {kernels::PlanFamily::nvidia, kernels::PlanFamily::lavapipe}) {
             INFO("planned as " << kernels::to_string(family));
             Bare bare = load(bytes, family);

@@ -67,14 +67,16 @@ TEST_CASE("a request gives the same bits alone and in a batch, for any chunks of
                            std::tuple{RandomArchitecture::gemma3, WeightFormat::f16, 96U},
                            std::tuple{RandomArchitecture::qwen3moe, WeightFormat::q8_0, 96U},
                            std::tuple{RandomArchitecture::qwen35, WeightFormat::f16, 96U},
-                           std::tuple{RandomArchitecture::qwen2, WeightFormat::q4_k, in_tiles}};
+                           std::tuple{RandomArchitecture::qwen2, WeightFormat::q4_k, in_tiles},
+                           std::tuple{RandomArchitecture::qwen3moe, WeightFormat::q4_k, in_tiles}};
     for (std::size_t i = 0; i < cases.size(); ++i) {
         const auto& [architecture, format, width] = cases[i];
         RandomModelOptions options = model_options(architecture);
         options.embedding = width;
         if (width == in_tiles) {
             options.head_dim = 64;
-            options.feed_forward = in_tiles;
+            options.feed_forward = options.expert_feed_forward = in_tiles;
+            options.role_formats = {{"ffn_gate_inp", WeightFormat::f32}};
         }
         options.matrices = format;
         options.head_format = format;

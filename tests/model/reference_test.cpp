@@ -36,10 +36,11 @@ reference::CacheElements rounded(kernels::CacheFormat format) {
 bool rounds_decode_inputs(const gguf::File& file, kernels::PlanFamily family) {
     const kernels::PlanTarget target{.family = family, .profile = gpu().device.profile()};
     return std::any_of(file.tensors().begin(), file.tensors().end(), [&](const gguf::Tensor& tensor) {
-        return tensor.dimensions == 2 &&
-               kernels::matrix_arrangement(target, model::format_of(tensor.type),
-                                           static_cast<uint32_t>(tensor.shape[0])) ==
-                   kernels::Arrangement::tiles;
+        const kernels::Format format = model::format_of(tensor.type);
+        const auto columns = static_cast<uint32_t>(tensor.shape[0]);
+        const auto arrangement = tensor.dimensions == 2 ? kernels::matrix_arrangement(target, format, columns)
+                                                        : kernels::stack_arrangement(target, format, columns);
+        return tensor.dimensions >= 2 && arrangement == kernels::Arrangement::tiles;
     });
 }
 
@@ -262,8 +263,26 @@ std::vector<NamedModel> expert_models() {
                           {"ffn_gate_exps", WeightFormat::q4_k},
                           {"ffn_up_exps", WeightFormat::q5_0},
                           {"ffn_down_exps", WeightFormat::q6_k}};
+    RandomModelOptions tiled = mixed; // gate and up in one dispatch, with halves for down
+    tiled.experts = 9;
+    tiled.experts_used = 4;
+    tiled.expert_feed_forward = 512;
+    tiled.role_formats = {{"ffn_gate_inp", WeightFormat::f32},
+                          {"ffn_gate_exps", WeightFormat::q4_k},
+                          {"ffn_up_exps", WeightFormat::q4_k},
+                          {"ffn_down_exps", WeightFormat::q6_k}};
+    RandomModelOptions half_tiled = mixed; // down in rows
+    half_tiled.expert_feed_forward = 160;
+    half_tiled.role_formats = {{"ffn_gate_inp", WeightFormat::f32}};
+    RandomModelOptions tiled_gpt_oss = deep_gpt_oss;
+    tiled_gpt_oss.layers = 2;
+    tiled_gpt_oss.embedding = 256;
+    tiled_gpt_oss.expert_feed_forward = 256;
     return {
         {"gpt-oss F32", random_model(gpt_oss), f32},
+        {"gpt-oss, MXFP4 experts in tiles", random_model(tiled_gpt_oss), f32},
+        {"qwen3moe Q4_K and Q6_K, 4 of 9 experts in tiles", random_model(tiled), f32},
+        {"qwen3moe Q8_0, gate and up in tiles", random_model(half_tiled), f32},
         {"gpt-oss, five layers, YaRN, MXFP4 experts", random_model(deep_gpt_oss), f32},
         {"qwen3moe F32, 2 of 3 experts", random_model(few), f32},
         {"qwen3moe BF16, 5 of 37 experts", with_formats(many, WeightFormat::bf16), f32},

@@ -1,8 +1,13 @@
 #include "core/kernels/experts.hpp"
+#include "core/kernels/self_check/activation.hpp"
+#include "core/kernels/self_check/halves.hpp"
+#include "core/kernels/self_check/noise.hpp"
 #include "core/kernels/self_check/problems.hpp"
+#include "core/kernels/self_check/tiles.hpp"
 #include "core/kernels/self_check/weights.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace etna::kernels {
 namespace {
@@ -32,38 +37,184 @@ std::vector<uint32_t> groups_of(const std::vector<uint32_t>& chosen, uint32_t ti
     return groups;
 }
 
+ExpertGroups put_groups(Trial& trial, const std::vector<uint32_t>& chosen, Arrangement arrangement) {
+    const auto pairs = static_cast<uint32_t>(chosen.size());
+    const uint32_t tile_pairs = expert_tile_pairs(pairs, mixture_experts, arrangement);
+    return {.range = trial.put(groups_of(chosen, tile_pairs)), .tile_pairs = tile_pairs};
+}
+
+/// The pairs of some rows, and the routing weight of each.
+struct Mixture {
+    std::vector<uint32_t> chosen;
+    std::vector<float> routing_weights = {};
+    ExpertRouting choice = {};
+};
+
+Mixture mixture_of(Trial& trial, Noise& noise, uint32_t rows) {
+    Mixture mixture{.chosen = std::vector<uint32_t>(std::size_t{rows} * mixture_used)};
+    for (uint32_t pair = 0; pair < mixture.chosen.size(); ++pair)
+        mixture.chosen[pair] = (pair * pair + 1) % mixture_experts;
+    mixture.routing_weights = noise.numbers(mixture.chosen.size());
+    mixture.choice = {.experts = trial.put(mixture.chosen),
+                      .routing_weights = trial.put(mixture.routing_weights),
+                      .count = mixture_experts,
+                      .experts_per_token = mixture_used,
+                      .rows = rows};
+    return mixture;
+}
+
+/// Rows on the device, with halves if a layout reads them.
+Activations put_input(Trial& trial, const std::vector<float>& x, uint32_t rows, uint32_t columns,
+                      Layout layout) {
+    Activations input = trial.put_rows(x, rows, columns);
+    if (layout.arrangement == Arrangement::tiles)
+        input.halves = trial.put(halves_of(x));
+    return input;
+}
+
+/// Row `row` of an expert's matrix times a row of x, as kernels of a layout compute it.
+Bounded expert_product(const NoiseMatrices& stack, uint32_t expert, uint32_t row, std::span<const float> x) {
+    const uint64_t at = uint64_t{expert} * stack.device.rows + row;
+    Bounded y = product(stack, at, x);
+    if (stack.device.layout.arrangement == Arrangement::tiles)
+        y.tolerance += tiles_error(stack, at, x);
+    return y;
+}
+
 void pose(Trial& trial, const KernelUse& use, uint32_t rows, ExpertInput reads) {
     constexpr uint32_t height = 45;
     Noise noise(8);
-    const uint32_t pairs = rows * mixture_used;
-    const uint32_t columns = odd_columns(use.layout.format, 96);
     const Layout layout = use.layout;
+    const uint32_t columns = fitting_columns(layout, 96);
     const NoiseMatrices stack = put_weights(
         trial, noise, {.layout = layout, .rows = height, .columns = columns, .count = mixture_experts});
-    std::vector<uint32_t> chosen(pairs);
-    for (uint32_t pair = 0; pair < pairs; ++pair)
-        chosen[pair] = (pair * pair + 1) % mixture_experts;
+    const Mixture mixture = mixture_of(trial, noise, rows);
+    const uint32_t pairs = mixture.choice.pairs();
     const uint32_t input_rows = reads == ExpertInput::row ? rows : pairs;
     const std::vector<float> x = noise.numbers(uint64_t{input_rows} * columns);
     const Activations output = trial.put_unset(pairs, height);
     expert_linear(trial.library(), trial.recorder(),
                   {.weights = {.matrices = stack.device, .count = mixture_experts},
-                   .input = trial.put_rows(x, input_rows, columns),
+                   .input = put_input(trial, x, input_rows, columns, layout),
                    .output = output,
                    .reads = reads,
-                   .choice = {.experts = trial.put(chosen),
-                              .routing_weights = trial.put(std::vector<float>(pairs)),
-                              .count = mixture_experts,
-                              .experts_per_token = mixture_used,
-                              .rows = rows},
-                   .groups = {trial.put(groups_of(chosen, expert_tile_pairs(pairs, mixture_experts)))}});
+                   .choice = mixture.choice,
+                   .groups = put_groups(trial, mixture.chosen, layout.arrangement)});
     std::vector<Bounded> expected;
     for (uint32_t pair = 0; pair < pairs; ++pair) {
         const uint32_t row = reads == ExpertInput::row ? pair / mixture_used : pair;
-        for (uint32_t m = 0; m < height; ++m) {
-            expected.push_back(product(stack, uint64_t{chosen[pair]} * height + m,
-                                       std::span(x).subspan(std::size_t{row} * columns, columns)));
+        const std::span<const float> own = std::span(x).subspan(std::size_t{row} * columns, columns);
+        for (uint32_t m = 0; m < height; ++m)
+            expected.push_back(expert_product(stack, mixture.chosen[pair], m, own));
+    }
+    trial.expect_rows(output, 0, expected);
+}
+
+/// act(gate) up of inputs with errors; the derivatives of act are below 1.13, and 1.13 (7 + 1) of up.
+Bounded activated_of(Gate kind, Bounded gate, Bounded up) {
+    constexpr double steepest = 1.13;
+    Bounded y = activated(kind, gate.value, up.value);
+    const double size = std::abs(gate.value) + gate.tolerance;
+    y.tolerance += steepest * gate.tolerance * (std::abs(up.value) + up.tolerance + 1) + size * up.tolerance;
+    y.tolerance += 4 * rounding * (std::abs(gate.value) + 1) * (std::abs(up.value) + 1); // of biases
+    return y;
+}
+
+struct GateUpShape {
+    uint32_t rows; ///< of the batch
+    uint32_t height;
+    Gate kind;
+    bool halves;
+    bool biases;
+};
+
+void pose_gate_up(Trial& trial, const KernelUse& use, const GateUpShape& shape) {
+    constexpr uint32_t columns = tile_columns;
+    Noise noise(16);
+    const NoiseShape matrices{
+        .layout = use.layout, .rows = shape.height, .columns = columns, .count = mixture_experts};
+    const NoiseMatrices gate = put_weights(trial, noise, matrices);
+    const NoiseMatrices up = put_weights(trial, noise, matrices);
+    const Mixture mixture = mixture_of(trial, noise, shape.rows);
+    const uint32_t pairs = mixture.choice.pairs();
+    const std::vector<float> x = noise.numbers(uint64_t{shape.rows} * columns);
+    const std::vector<float> gate_bias = noise.numbers(uint64_t{mixture_experts} * shape.height);
+    const std::vector<float> up_bias = noise.numbers(uint64_t{mixture_experts} * shape.height);
+    const Activations output = trial.put_unset(pairs, shape.height);
+    ExpertGateUp operation{.gate = {.matrices = gate.device, .count = mixture_experts},
+                           .up = {.matrices = up.device, .count = mixture_experts},
+                           .input = put_input(trial, x, shape.rows, columns, use.layout),
+                           .output = output,
+                           .kind = shape.kind,
+                           .halves = shape.halves,
+                           .choice = mixture.choice};
+    const std::vector<uint32_t> zeros(expert_counter_bytes(pairs, shape.height) / 4);
+    if (shape.halves) {
+        operation.output.halves =
+            trial.put(std::vector<uint32_t>(pairs * halves_bytes(shape.height) / 4, 0xCDCDCDCD));
+        operation.counters = trial.put(zeros);
+    }
+    if (shape.biases) {
+        operation.biases = GateBiases{.gate = trial.put(gate_bias),
+                                      .up = trial.put(up_bias),
+                                      .experts = mixture.choice.experts,
+                                      .expert_count = mixture_experts};
+    }
+    if (shape.rows > 1)
+        operation.groups = put_groups(trial, mixture.chosen, Arrangement::tiles);
+    expert_gate_up(trial.library(), trial.recorder(), operation);
+    std::vector<Bounded> expected;
+    for (uint32_t pair = 0; pair < pairs; ++pair) {
+        const uint32_t expert = mixture.chosen[pair];
+        const auto own = std::span(x).subspan(std::size_t{pair / mixture_used} * columns, columns);
+        for (uint32_t m = 0; m < shape.height; ++m) {
+            Bounded g = expert_product(gate, expert, m, own);
+            Bounded u = expert_product(up, expert, m, own);
+            g.value += shape.biases ? gate_bias[expert * shape.height + m] : 0;
+            u.value += shape.biases ? up_bias[expert * shape.height + m] : 0;
+            expected.push_back(activated_of(shape.kind, g, u));
         }
+    }
+    trial.expect_rows(output, 0, expected);
+    if (!shape.halves)
+        return;
+    expect_halves(trial, operation.output.halves, expected);
+    trial.expect_words(operation.counters, zeros);
+}
+
+void pose_down(Trial& trial, const KernelUse& use, uint32_t rows, bool with_bias) {
+    constexpr uint32_t height = 45;
+    constexpr uint32_t columns = 2 * tile_columns;
+    Noise noise(17);
+    const NoiseMatrices stack = put_weights(
+        trial, noise, {.layout = use.layout, .rows = height, .columns = columns, .count = mixture_experts});
+    const Mixture mixture = mixture_of(trial, noise, rows);
+    const uint32_t pairs = mixture.choice.pairs();
+    const std::vector<float> x = noise.numbers(uint64_t{pairs} * columns);
+    const std::vector<float> before = noise.numbers(uint64_t{rows} * height);
+    const std::vector<float> bias = noise.numbers(uint64_t{mixture_experts} * height);
+    const Activations output = trial.put_rows(before, rows, height);
+    ExpertDown operation{.weights = {.matrices = stack.device, .count = mixture_experts},
+                         .input = put_input(trial, x, pairs, columns, use.layout),
+                         .output = output,
+                         .choice = mixture.choice};
+    if (with_bias)
+        operation.bias = trial.put(bias);
+    expert_down(trial.library(), trial.recorder(), operation);
+    std::vector<Bounded> expected;
+    for (uint32_t at = 0; at < before.size(); ++at) {
+        const uint32_t m = at % height;
+        Bounded sum{before[at], 8 * rounding};
+        for (uint32_t pair = at / height * mixture_used; pair < (at / height + 1) * mixture_used; ++pair) {
+            const double weight = mixture.routing_weights[pair];
+            const uint32_t expert = mixture.chosen[pair];
+            const Bounded one =
+                expert_product(stack, expert, m, std::span(x).subspan(std::size_t{pair} * columns, columns));
+            const double added = with_bias ? bias[expert * height + m] : 0;
+            sum.value += weight * (one.value + added);
+            sum.tolerance += std::abs(weight) * (one.tolerance + 8 * rounding * (std::abs(one.value) + 1));
+        }
+        expected.push_back(sum);
     }
     trial.expect_rows(output, 0, expected);
 }
@@ -72,7 +223,21 @@ void pose(Trial& trial, const KernelUse& use, uint32_t rows, ExpertInput reads) 
 
 void pose_expert_linear(Trial& trial, const KernelUse& use) {
     pose(trial, use, 1, ExpertInput::row);  // a tile is one pair
-    pose(trial, use, 9, ExpertInput::pair); // a tile is eight
+    pose(trial, use, 9, ExpertInput::pair); // a tile is eight, or four
+}
+
+/// The kernel has expert_linear() of matrices in tiles as well.
+void pose_expert_gate_up(Trial& trial, const KernelUse& use) {
+    pose_gate_up(trial, use,
+                 {.rows = 1, .height = tile_columns, .kind = Gate::silu, .halves = true, .biases = false});
+    pose_gate_up(trial, use,
+                 {.rows = 9, .height = 45, .kind = Gate::clamped_silu, .halves = false, .biases = true});
+    pose_expert_linear(trial, use);
+}
+
+void pose_expert_down(Trial& trial, const KernelUse& use) {
+    pose_down(trial, use, 1, false);
+    pose_down(trial, use, 3, true);
 }
 
 } // namespace etna::kernels

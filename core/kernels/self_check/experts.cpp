@@ -2,6 +2,7 @@
 
 #include "core/kernels/self_check/noise.hpp"
 #include "core/kernels/self_check/problems.hpp"
+#include "core/kernels/self_check/weights.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -83,7 +84,75 @@ void pose_sum(Trial& trial, bool with_bias) {
     trial.expect_rows(output, 0, expected);
 }
 
+/// Biases half apart, in random order, so that the largest are certain.
+std::vector<float> distinct_biases(Noise& noise) {
+    std::vector<float> biases(routing_experts);
+    for (uint32_t rank = 0; rank < routing_experts; ++rank)
+        biases[rank] = 10 - 0.5F * static_cast<float>(rank);
+    for (uint32_t i = routing_experts; i > 1; --i)
+        std::swap(biases[i - 1], biases[noise.bits() % i]);
+    return biases;
+}
+
+void pose_router(Trial& trial, uint32_t rows) {
+    constexpr uint32_t columns = 131;
+    Noise noise(18);
+    const NoiseMatrices weight =
+        put_weights(trial, noise, {.layout = {}, .rows = routing_experts, .columns = columns});
+    std::vector<float> x = noise.numbers(uint64_t{rows} * columns);
+    for (float& one : x)
+        one *= 0x1p-8F; // products are small against the differences of biases
+    const std::vector<float> biases = distinct_biases(noise);
+    std::vector<Bounded> logits;
+    std::vector<uint32_t> chosen;
+    std::vector<Bounded> routing_weights;
+    for (uint32_t row = 0; row < rows; ++row) {
+        const std::size_t first = logits.size();
+        for (uint32_t expert = 0; expert < routing_experts; ++expert) {
+            Bounded one = product(weight, expert, std::span(x).subspan(std::size_t{row} * columns, columns));
+            one.value += biases[expert];
+            one.tolerance += 2 * rounding * std::abs(one.value);
+            logits.push_back(one);
+        }
+        std::vector<uint32_t> order(routing_experts);
+        std::iota(order.begin(), order.end(), 0);
+        const auto logit = [&](uint32_t expert) { return logits[first + expert].value; };
+        std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return logit(a) > logit(b); });
+        double sum = 0;
+        for (uint32_t rank = 0; rank < routing_used; ++rank)
+            sum += std::exp(logit(order[rank]) - logit(order[0]));
+        for (uint32_t rank = 0; rank < routing_used; ++rank) {
+            const double share = std::exp(logit(order[rank]) - logit(order[0])) / sum;
+            chosen.push_back(order[rank]);
+            routing_weights.push_back({share, 256 * rounding * share});
+        }
+    }
+    const Activations router = trial.put_unset(rows, routing_experts);
+    const std::vector<uint32_t> zeros(rows);
+    const ExpertRouter operation{
+        .weight = weight.device,
+        .bias = trial.put(biases),
+        .input = trial.put_rows(x, rows, columns),
+        .router = router,
+        .choice = {.experts = trial.put(std::vector<uint32_t>(chosen.size(), 0xFFFF)),
+                   .routing_weights = trial.put(std::vector<float>(chosen.size(), -1)),
+                   .count = routing_experts,
+                   .experts_per_token = routing_used,
+                   .rows = rows},
+        .counters = trial.put(zeros)};
+    expert_router(trial.library(), trial.recorder(), operation);
+    trial.expect_rows(router, 0, logits);
+    trial.expect_words(operation.choice.experts, chosen);
+    trial.expect_numbers(operation.choice.routing_weights, routing_weights);
+    trial.expect_words(operation.counters, zeros);
+}
+
 } // namespace
+
+void pose_expert_router(Trial& trial, const KernelUse&) {
+    pose_router(trial, 1);
+    pose_router(trial, routing_rows);
+}
 
 void pose_expert_route(Trial& trial, const KernelUse&) {
     Noise noise(6);
@@ -130,6 +199,7 @@ void pose_expert_group(Trial& trial, const KernelUse&) {
         for (uint32_t choice = 0; choice < routing_used; ++choice)
             chosen.push_back((row * row + choice) % few_experts);
     }
+    const uint32_t tile_pairs = expert_tile_pairs(pairs, few_experts, Arrangement::rows);
     const vk::Range range =
         trial.put(std::vector<uint32_t>(expert_group_bytes(routing_rows, routing_used) / 4, 0xFFFFFFFFU));
     expert_group(trial.library(), trial.recorder(),
@@ -138,9 +208,9 @@ void pose_expert_group(Trial& trial, const KernelUse&) {
                   .count = few_experts,
                   .experts_per_token = routing_used,
                   .rows = routing_rows},
-                 {.range = range});
-    trial.expect(range, [chosen](ByteView content) {
-        return groups_hold(words_of(content), chosen, expert_tile_pairs(pairs, few_experts));
+                 {.range = range, .tile_pairs = tile_pairs});
+    trial.expect(range, [chosen, tile_pairs](ByteView content) {
+        return groups_hold(words_of(content), chosen, tile_pairs);
     });
 }
 

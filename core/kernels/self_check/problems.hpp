@@ -28,8 +28,11 @@ Pose pose_soft_cap;
 
 // experts.cpp, expert_linear.cpp
 Pose pose_expert_route;
+Pose pose_expert_router;
 Pose pose_expert_group;
 Pose pose_expert_linear;
+Pose pose_expert_gate_up;
+Pose pose_expert_down;
 Pose pose_expert_sum;
 
 // delta_net.cpp

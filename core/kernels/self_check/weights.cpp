@@ -3,6 +3,7 @@
 #include "core/kernels/packed_matrix.hpp"
 #include "core/kernels/repack/row.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstring>

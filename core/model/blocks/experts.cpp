@@ -4,6 +4,8 @@
 #include "core/kernels/rms_norm.hpp"
 #include "core/model/nan_probe.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -11,19 +13,105 @@
 namespace etna::model {
 namespace {
 
-/// Choices, groups, gate and up projections, their product. Leaves the pairs' inner values in
-/// Activations::gate.
-void record_inner(const Recording& recording, const ExpertsBlock& block,
-                  const kernels::ExpertRouting& choice) {
+bool in_tiles(const kernels::MatrixStack& stack) {
+    return stack.matrices.layout.arrangement == kernels::Arrangement::tiles;
+}
+
+/// Rows of a step that are routed in one dispatch.
+bool routes_at_once(const Recording& recording, const ExpertsBlock& block, const RowRange& range) {
+    return range.path == kernels::RowPath::decode &&
+           kernels::expert_router_usable(recording.library.target(), block.router.weight);
+}
+
+/// Router and choices of all rows, and a barrier.
+void record_routing(const Recording& recording, const ExpertsBlock& block,
+                    const kernels::ExpertRouting& choice) {
     const Activations& activations = recording.activations;
     kernels::Library& library = recording.library;
     vk::Recorder& recorder = recording.recorder;
-    const kernels::ExpertGroups groups{activations.expert_groups};
+    bool has_others = false;
+    for (const RowRange& range : recording.step.row_ranges) {
+        if (routes_at_once(recording, block, range)) {
+            kernels::expert_router(library, recorder,
+                                   {.weight = block.router.weight,
+                                    .bias = block.router.bias,
+                                    .input = activations.hidden,
+                                    .router = activations.router,
+                                    .first = range.first,
+                                    .choice = choice.part(range.first, range.count),
+                                    .counters = activations.expert_counters});
+            continue;
+        }
+        kernels::linear(library, recorder,
+                        {.weight = block.router.weight,
+                         .input = activations.hidden,
+                         .output = activations.router,
+                         .first = range.first,
+                         .count = range.count,
+                         .path = range.path,
+                         .bias = block.router.bias,
+                         .factors = block.router.factors});
+        has_others = has_others || range.count > 0;
+    }
+    recorder.barrier();
+    if (!has_others)
+        return;
+    for (const RowRange& range : recording.step.row_ranges) {
+        if (routes_at_once(recording, block, range))
+            continue;
+        kernels::expert_route(library, recorder,
+                              {.router = activations.router.part(range.first, range.count),
+                               .choice = choice.part(range.first, range.count)});
+    }
+    recorder.barrier();
+}
 
-    kernels::expert_route(library, recorder, {.router = activations.router, .choice = choice});
-    recorder.barrier();
-    kernels::expert_group(library, recorder, choice, groups);
-    recorder.barrier();
+/// Records the groups that this step's pairs need, and a barrier. Matrices in tiles need none for few rows.
+std::optional<kernels::ExpertGroups> record_groups(const Recording& recording, const ExpertsBlock& block,
+                                                   const kernels::ExpertRouting& choice) {
+    const auto stacks = {&block.gate, &block.up, &block.down};
+    const auto tiled = std::count_if(stacks.begin(), stacks.end(),
+                                     [](const kernels::MatrixStack* stack) { return in_tiles(*stack); });
+    const auto arrangement = tiled > 0 ? kernels::Arrangement::tiles : block.gate.matrices.layout.arrangement;
+    const kernels::ExpertGroups groups{
+        .range = recording.activations.expert_groups,
+        .tile_pairs = kernels::expert_tile_pairs(choice.pairs(), choice.count, arrangement)};
+    if (tiled == std::ssize(stacks) && groups.tile_pairs == 1)
+        return std::nullopt;
+    kernels::expert_group(recording.library, recording.recorder, choice, groups);
+    recording.recorder.barrier();
+    return groups;
+}
+
+/// Gate and up projections and their product, in one step or three. Leaves the pairs' inner values in
+/// Activations::gate, with halves if `down` reads them.
+void record_inner(const Recording& recording, const ExpertsBlock& block, const kernels::ExpertRouting& choice,
+                  const std::optional<kernels::ExpertGroups>& groups) {
+    const Activations& activations = recording.activations;
+    kernels::Library& library = recording.library;
+    vk::Recorder& recorder = recording.recorder;
+    std::optional<kernels::GateBiases> biases;
+    if (block.gate_bias && block.up_bias) {
+        biases = {.gate = *block.gate_bias,
+                  .up = *block.up_bias,
+                  .experts = choice.experts,
+                  .expert_count = choice.count};
+    }
+    const bool halves = in_tiles(block.down);
+    if (in_tiles(block.gate) && block.gate.matrices.layout == block.up.matrices.layout) {
+        kernels::expert_gate_up(library, recorder,
+                                {.gate = block.gate,
+                                 .up = block.up,
+                                 .input = activations.hidden,
+                                 .output = activations.gate,
+                                 .kind = block.gate_kind,
+                                 .biases = biases,
+                                 .halves = halves,
+                                 .counters = activations.expert_counters,
+                                 .choice = choice,
+                                 .groups = groups});
+        return;
+    }
     kernels::ExpertLinear linear{.weights = block.gate,
                                  .input = activations.hidden,
                                  .output = activations.gate,
@@ -35,18 +123,63 @@ void record_inner(const Recording& recording, const ExpertsBlock& block,
     linear.output = activations.up;
     kernels::expert_linear(library, recorder, linear);
     recorder.barrier();
-    kernels::GateMultiply product{.gate = activations.gate,
-                                  .up = activations.up,
-                                  .first = 0,
-                                  .count = choice.pairs(),
-                                  .kind = block.gate_kind};
-    if (block.gate_bias && block.up_bias) {
-        product.biases = {.gate = *block.gate_bias,
-                          .up = *block.up_bias,
-                          .experts = choice.experts,
-                          .expert_count = choice.count};
+    kernels::gate_multiply(library, recorder,
+                           {.gate = activations.gate,
+                            .up = activations.up,
+                            .first = 0,
+                            .count = choice.pairs(),
+                            .kind = block.gate_kind,
+                            .biases = biases,
+                            .halves = halves});
+}
+
+/// Rows whose down projections and their sum are one step: it reads an expert's matrix once for each row, so
+/// that prompts take two steps, which read it once for a group of pairs.
+bool sums_at_once(const ExpertsBlock& block, const RowRange& range) {
+    return in_tiles(block.down) && range.path == kernels::RowPath::decode;
+}
+
+/// Adds the pairs' down projections to the residual.
+void record_down(const Recording& recording, const ExpertsBlock& block, const kernels::ExpertRouting& choice,
+                 const std::optional<kernels::ExpertGroups>& groups) {
+    const Activations& activations = recording.activations;
+    kernels::Library& library = recording.library;
+    vk::Recorder& recorder = recording.recorder;
+    const uint32_t per_token = choice.experts_per_token;
+    bool has_others = false;
+    for (const RowRange& range : recording.step.row_ranges) {
+        if (!sums_at_once(block, range)) {
+            has_others = has_others || range.count > 0;
+            continue;
+        }
+        kernels::expert_down(
+            library, recorder,
+            {.weights = block.down,
+             .input = activations.gate.part(range.first * per_token, range.count * per_token),
+             .output = activations.residual.part(range.first, range.count),
+             .choice = choice.part(range.first, range.count),
+             .bias = block.down_bias});
     }
-    kernels::gate_multiply(library, recorder, product);
+    if (!has_others)
+        return;
+    kernels::expert_linear(library, recorder, // of all pairs, because these are grouped
+                           {.weights = block.down,
+                            .input = activations.gate,
+                            .output = activations.expert_outputs,
+                            .reads = kernels::ExpertInput::pair,
+                            .choice = choice,
+                            .groups = groups});
+    recorder.barrier();
+    for (const RowRange& range : recording.step.row_ranges) {
+        if (sums_at_once(block, range))
+            continue;
+        kernels::expert_sum(
+            library, recorder,
+            {.input = activations.expert_outputs.part(range.first * per_token, range.count * per_token),
+             .output = activations.residual.part(range.first, range.count),
+             .choice = choice.part(range.first, range.count),
+             .bias = block.down_bias});
+    }
 }
 
 } // namespace
@@ -87,32 +220,19 @@ ExpertsBlock experts_block(const Weights& weights, const Config& config, uint32_
 
 void record(const Recording& recording, const ExpertsBlock& block) {
     const Activations& activations = recording.activations;
-    kernels::Library& library = recording.library;
-    vk::Recorder& recorder = recording.recorder;
     const kernels::ExpertRouting choice{.experts = activations.expert_ids,
                                         .routing_weights = activations.routing_weights,
                                         .count = block.gate.count,
                                         .experts_per_token = block.experts_per_token,
                                         .rows = recording.step.rows};
 
-    record_norm(recording, {block.norm, block.epsilon, block.nan_probe});
-    record_linear(recording, block.router, activations.hidden, activations.router, kernels::Store::replace);
-    recorder.barrier();
-    record_inner(recording, block, choice);
-    recorder.barrier();
-    kernels::expert_linear(library, recorder,
-                           {.weights = block.down,
-                            .input = activations.gate,
-                            .output = activations.expert_outputs,
-                            .reads = kernels::ExpertInput::pair,
-                            .choice = choice,
-                            .groups = {activations.expert_groups}});
-    recorder.barrier();
-    kernels::expert_sum(library, recorder,
-                        {.input = activations.expert_outputs,
-                         .output = activations.residual,
-                         .choice = choice,
-                         .bias = block.down_bias});
+    record_norm(recording, {block.norm, block.epsilon, block.nan_probe},
+                in_tiles(block.gate) || in_tiles(block.up));
+    record_routing(recording, block, choice);
+    const auto groups = record_groups(recording, block, choice);
+    record_inner(recording, block, choice, groups);
+    recording.recorder.barrier();
+    record_down(recording, block, choice, groups);
 }
 
 } // namespace etna::model
