@@ -91,7 +91,7 @@ void expert_route(Library& library, vk::Recorder& recorder, const ExpertRoute& o
     const ReducePlan plan = reduce_plan(library.target(), shaders::expert_route(shaders::Reduce::subgroup));
     launch(library, recorder,
            {.variant = shaders::expert_route(plan.reduce),
-            .specialization = {plan.workgroup, plan.one_subgroup},
+            .specialization = {plan.workgroup, plan.one_subgroup, operation.normalised ? 1U : 0U},
             .groups = {choice.rows, 1, 1},
             .reads = {router},
             .writes = {choice.experts, choice.routing_weights}},

@@ -1,11 +1,13 @@
 // Per row: the `experts_per_token` largest of router[row], the smaller id first among equals, and
 // routing_weights[i] = exp(r_i) / sum_j exp(r_j) over them: their softmax over all experts scaled to the sum 1 (arXiv 2505.09388).
+// Without NORMALISED the sum is over all experts of the row (arXiv 2407.10671).
 // router: f32 [rows, router_stride]; experts: u32, routing_weights: f32 [rows, experts_per_token].
 // Grid: x = rows; WORKGROUP invocations share one row. At most 1024 experts, 32 per token.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "shaders/include/buffers.glsl"
 #include "shaders/include/reduce.glsl"
+layout(constant_id = 2) const uint NORMALISED = 1;
 #define InputElements Floats
 #include "shaders/experts/arguments.h"
 
@@ -39,11 +41,17 @@ void main() {
         }
     }
     barrier();
+    float sum = 0;
+    if (NORMALISED == 0) {
+        for (uint e = t; e < a.expert_count; e += WORKGROUP)
+            sum += exp(a.router.v[r * a.router_stride + e] - chosen[0]);
+        sum = workgroup_sum(sum);
+    }
     if (t != 0)
         return;
-    float sum = 0;
-    for (uint i = 0; i < a.experts_per_token; ++i)
-        sum += exp(chosen[i] - chosen[0]);
+    if (NORMALISED != 0)
+        for (uint i = 0; i < a.experts_per_token; ++i)
+            sum += exp(chosen[i] - chosen[0]);
     for (uint i = 0; i < a.experts_per_token; ++i)
         a.routing_weights.v[r * a.experts_per_token + i] = exp(chosen[i] - chosen[0]) / sum;
 }

@@ -68,6 +68,30 @@ void pose_gate_halves(Trial& trial) {
     expect_halves(trial, gates.halves, expected);
 }
 
+void pose_row_gate(Trial& trial) {
+    Noise noise(16);
+    const std::vector<float> gate = noise.numbers(activation_size);
+    const std::vector<float> up = noise.numbers(activation_size);
+    std::vector<float> row_gate = noise.numbers(activation_rows);
+    for (float& one : row_gate)
+        one *= 6;
+    std::vector<Bounded> expected;
+    for (uint32_t i = 0; i < activation_size; ++i) {
+        const Bounded one = activated(Gate::silu, gate[i], up[i]);
+        const Bounded factor = activated(Gate::sigmoid, row_gate[i / activation_columns], 1);
+        const double y = one.value * factor.value;
+        expected.push_back({y, one.tolerance * factor.value + factor.tolerance * std::abs(one.value) +
+                                   4 * rounding * std::abs(y)});
+    }
+    const Activations gates = trial.put_rows(gate, activation_rows, activation_columns);
+    gate_multiply(trial.library(), trial.recorder(),
+                  {.gate = gates,
+                   .up = trial.put_rows(up, activation_rows, activation_columns),
+                   .count = activation_rows,
+                   .row_gate = trial.put_rows(row_gate, activation_rows, 1)});
+    trial.expect_rows(gates, 0, expected);
+}
+
 void pose_biases(Trial& trial) {
     constexpr uint32_t experts = 4;
     const std::vector<uint32_t> chosen{2, 0, 3};
@@ -105,6 +129,7 @@ void pose_gate_multiply(Trial& trial, const KernelUse&) {
     pose_gate(trial, Gate::clamped_silu, 12, 10);
     pose_gate(trial, Gate::sigmoid, 6, 1);
     pose_biases(trial);
+    pose_row_gate(trial);
     if (reads_halves(trial.library().target(), tile_columns))
         pose_gate_halves(trial);
 }

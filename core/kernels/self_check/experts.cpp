@@ -83,9 +83,7 @@ void pose_sum(Trial& trial, bool with_bias) {
     trial.expect_rows(output, 0, expected);
 }
 
-} // namespace
-
-void pose_expert_route(Trial& trial, const KernelUse&) {
+void pose_route(Trial& trial, bool normalised) {
     Noise noise(6);
     // Scores a quarter apart, in random order, so that the largest are certain.
     std::vector<float> router;
@@ -100,7 +98,7 @@ void pose_expert_route(Trial& trial, const KernelUse&) {
         double sum = 0;
         for (uint32_t rank = 0; rank < routing_experts; ++rank) {
             scores[order[rank]] = 5 - 0.25F * static_cast<float>(rank);
-            if (rank < routing_used)
+            if (rank < routing_used || !normalised)
                 sum += std::exp(-0.25 * rank);
         }
         for (uint32_t rank = 0; rank < routing_used; ++rank) {
@@ -118,9 +116,17 @@ void pose_expert_route(Trial& trial, const KernelUse&) {
                              .routing_weights = shares_range,
                              .count = routing_experts,
                              .experts_per_token = routing_used,
-                             .rows = routing_rows}});
+                             .rows = routing_rows},
+                  .normalised = normalised});
     trial.expect_words(chosen_range, chosen);
     trial.expect_numbers(shares_range, routing_weights);
+}
+
+} // namespace
+
+void pose_expert_route(Trial& trial, const KernelUse&) {
+    pose_route(trial, true);
+    pose_route(trial, false);
 }
 
 void pose_expert_group(Trial& trial, const KernelUse&) {
