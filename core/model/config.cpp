@@ -225,6 +225,14 @@ ExpertConfig read_experts(MetadataReader& reader, const Config& config) {
     return experts;
 }
 
+ExpertConfig read_experts_and_shared(MetadataReader& reader, const Config& config) {
+    ExpertConfig experts = read_experts(reader, config);
+    experts.shared_feed_forward = reader.integer("expert_shared_feed_forward_length",
+                                                 {.min = 1, .max = width_max}, config.layers[0].feed_forward);
+    experts.shared_row_gate = true;
+    return experts;
+}
+
 Result<Config> read_config(const gguf::File& file, std::string_view architecture,
                            kernels::RotaryPairs pairs) {
     MetadataReader reader(file, architecture);

@@ -79,6 +79,8 @@ struct AttentionConfig {
 struct DeltaNetConfig {
     kernels::DeltaShape shape;
     uint32_t convolution_width = 0; ///< from 1 to kernels::convolution_width_max
+    bool fused_gates = false;       ///< ssm_ba holds the rows of beta and alpha, by key head
+    bool fused_inputs = false;      ///< ssm_in holds the rows of q, k, v and the output gate, by key head
 };
 
 /// What may differ between layers.
@@ -93,9 +95,12 @@ struct LayerConfig {
 
 /// Mixture of experts that replaces each feed-forward block.
 struct ExpertConfig {
-    uint32_t count = 0;             ///< 0: none
-    uint32_t experts_per_token = 0; ///< at most count and kernels::experts_per_token_max
-    uint32_t feed_forward = 0;      ///< width of one expert
+    uint32_t count = 0;               ///< 0: none
+    uint32_t experts_per_token = 0;   ///< at most count and kernels::experts_per_token_max
+    uint32_t feed_forward = 0;        ///< width of one expert
+    bool normalised = true;           ///< the routing weights of a row have the sum 1
+    uint32_t shared_feed_forward = 0; ///< width of the expert that every row uses; 0: none
+    bool shared_row_gate = false;     ///< its output is multiplied by a sigmoid of the row
 };
 
 /// A model's hyperparameters, read from metadata and validated: nonzero, bounded, consistent.
@@ -174,6 +179,10 @@ void refuse_experts(MetadataReader& reader);
 
 /// expert_count, expert_used_count, expert_feed_forward_length.
 ExpertConfig read_experts(MetadataReader& reader, const Config& config);
+
+/// The same with expert_shared_feed_forward_length, or the width of a dense block, for a shared expert with a
+/// row gate.
+ExpertConfig read_experts_and_shared(MetadataReader& reader, const Config& config);
 
 /// read_common() for an architecture without specifics; experts are rejected.
 Result<Config> read_config(const gguf::File& file, std::string_view architecture, kernels::RotaryPairs pairs);

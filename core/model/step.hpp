@@ -84,6 +84,11 @@ struct Activations {
     vk::Range expert_ids;                ///< kernels::ExpertRouting
     vk::Range routing_weights;
     vk::Range expert_groups; ///< kernels::ExpertGroups
+
+    // With a shared expert only:
+    kernels::Activations shared_gate;     ///< [rows, its feed_forward]
+    kernels::Activations shared_up;       ///< [rows, its feed_forward]
+    kernels::Activations shared_row_gate; ///< [rows, 1]
 };
 
 /// Everything that recording a step needs except the model; all borrowed.

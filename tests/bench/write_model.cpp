@@ -55,7 +55,10 @@ RandomModelOptions small(RandomArchitecture architecture) {
                                .head_dim = 64,
                                .feed_forward = 512,
                                .vocabulary = 512,
-                               .context = 256};
+                               .context = 256,
+                               .experts = 8,
+                               .expert_feed_forward = 256,
+                               .shared_feed_forward = 256};
     if (architecture == RandomArchitecture::qwen2)
         options.head = HeadKind::tied;
     if (architecture == RandomArchitecture::gemma2 || architecture == RandomArchitecture::gemma3) {
@@ -66,15 +69,11 @@ RandomModelOptions small(RandomArchitecture architecture) {
         options.window = 0;              // llama.cpp leaves Phi 3's window out,
         options.name = "random weights"; // the peer expects the tokens of Phi 3 in a model of that name
     }
-    if (architecture == RandomArchitecture::qwen35) {
+    if (is_recurrent(architecture)) {
         options.layers = 4;
         options.attention_interval = 0; // every fourth
         options.rotated = 16;
         options.delta_key_dim = options.delta_value_dim = 64; // equal in llama.cpp
-    }
-    if (architecture == RandomArchitecture::qwen3moe || architecture == RandomArchitecture::gpt_oss) {
-        options.experts = 8;
-        options.expert_feed_forward = 256;
     }
     return options;
 }

@@ -153,6 +153,41 @@ TEST_CASE("a random model has every tensor of its architecture, in odd sizes too
     }
 }
 
+TEST_CASE("a random model of qwen3next has fused projections, and experts of which one is shared") {
+    RandomModelOptions options{.architecture = RandomArchitecture::qwen3next,
+                               .layers = 2,
+                               .embedding = 40,
+                               .vocabulary = 77,
+                               .experts = 3,
+                               .expert_feed_forward = 9,
+                               .shared_feed_forward = 11,
+                               .delta_key_heads = 3,
+                               .delta_value_heads = 6,
+                               .delta_key_dim = 7,
+                               .delta_value_dim = 5,
+                               .tokenizer = RandomTokenizer::none};
+    using Shape = std::array<uint64_t, 4>;
+    for (const bool fused : {false, true}) {
+        options.fused_inputs = fused;
+        const Bytes bytes = random_model(options);
+        const gguf::File file = parse_sound(bytes);
+        const auto shape_of = [&](const std::string& name) {
+            const gguf::Tensor* tensor = file.find_tensor("blk.0." + name + ".weight");
+            return tensor == nullptr ? Shape{} : tensor->shape;
+        };
+        CHECK(shape_of("ssm_in") == (fused ? Shape{40, 2 * 21 + 2 * 30, 1, 1} : Shape{}));
+        CHECK(shape_of("attn_qkv") == (fused ? Shape{} : Shape{40, 2 * 21 + 30, 1, 1}));
+        CHECK(shape_of("attn_gate") == (fused ? Shape{} : Shape{40, 30, 1, 1}));
+        CHECK(shape_of("ssm_ba") == Shape{40, 12, 1, 1});
+        CHECK(shape_of("ffn_gate_exps") == Shape{40, 9, 3, 1});
+        CHECK(shape_of("ffn_gate_inp_shexp") == Shape{40, 1, 1, 1});
+        CHECK(shape_of("ffn_gate_shexp") == Shape{40, 11, 1, 1});
+        CHECK(shape_of("ffn_up_shexp") == Shape{40, 11, 1, 1});
+        CHECK(shape_of("ffn_down_shexp") == Shape{11, 40, 1, 1});
+        CHECK(file.unsigned_integer("qwen3next.expert_shared_feed_forward_length") == 11U);
+    }
+}
+
 TEST_CASE("a random model of qwen35 has recurrent layers, and one more to be ignored") {
     const RandomModelOptions o{.architecture = RandomArchitecture::qwen35,
                                .layers = 4,

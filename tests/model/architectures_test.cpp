@@ -157,6 +157,34 @@ TEST_CASE("qwen35 has attention in every fourth layer, and gated delta nets of o
     CHECK(net.shape.order == kernels::KeyHeadOrder::tiled);
 }
 
+TEST_CASE("qwen35moe and qwen3next have delta nets, and experts of which one is shared") {
+    for (const auto architecture : {RandomArchitecture::qwen35moe, RandomArchitecture::qwen3next}) {
+        RandomModelOptions options = options_of(architecture);
+        options.layers = 4;
+        options.attention_interval = 0;
+        options.shared_feed_forward = 24;
+        const auto config = config_of(options);
+        REQUIRE(config);
+        CHECK(recurrent_layers(*config) == std::vector<bool>{true, true, true, false});
+        CHECK(config->layers[3].attention()->output_gate);
+        CHECK(config->feed_forward_norm == "post_attention_norm");
+        CHECK(config->experts.count == 5);
+        CHECK(config->experts.normalised);
+        CHECK(config->experts.shared_feed_forward == 24);
+        CHECK(config->experts.shared_row_gate);
+        const model::DeltaNetConfig& net = *config->layers[0].delta_net();
+        const bool is_grouped = architecture == RandomArchitecture::qwen3next;
+        CHECK(net.fused_gates == is_grouped);
+        CHECK_FALSE(net.fused_inputs);
+        CHECK(net.shape.order ==
+              (is_grouped ? kernels::KeyHeadOrder::grouped : kernels::KeyHeadOrder::tiled));
+    }
+    Bytes bytes = random_model_keys(options_of(RandomArchitecture::qwen3next)).bytes();
+    set_integer(bytes, "qwen3next.expert_shared_feed_forward_length", 0);
+    CHECK(config_of(bytes).error().message ==
+          "m.gguf: qwen3next.expert_shared_feed_forward_length = 0: outside 1 to 262144");
+}
+
 TEST_CASE("qwen35 may list its recurrent layers") {
     RandomModelOptions options = options_of(RandomArchitecture::qwen35);
     options.layers = 3;

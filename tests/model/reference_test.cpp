@@ -279,6 +279,27 @@ std::vector<NamedModel> recurrent_models() {
     deep.delta_value_dim = 24;
     deep.delta_value_heads = 8;
     deep.predicting_layers = 1;
+    RandomModelOptions with_experts = deep;
+    with_experts.architecture = RandomArchitecture::qwen35moe;
+    with_experts.shared_feed_forward = 64;
+    RandomModelOptions odd_experts = odd_heads;
+    odd_experts.architecture = RandomArchitecture::qwen35moe;
+    odd_experts.experts_used = 3;
+    odd_experts.expert_feed_forward = 27;
+    odd_experts.shared_feed_forward = 45;
+    RandomModelOptions grouped = odd_experts;
+    grouped.architecture = RandomArchitecture::qwen3next;
+    RandomModelOptions older = grouped;
+    older.fused_inputs = true;
+    RandomModelOptions older_deep = with_experts;
+    older_deep.architecture = RandomArchitecture::qwen3next;
+    older_deep.fused_inputs = true;
+    older_deep.predicting_layers = 0;
+    RandomModelOptions tiles = blocks(RandomArchitecture::qwen3next);
+    tiles.embedding = 256;
+    tiles.shared_feed_forward = 256;
+    tiles.expert_feed_forward = 256;
+    tiles.fused_inputs = true;
     RandomModelOptions plain = odd(RandomArchitecture::qwen35);
     plain.delta_key_heads = plain.delta_value_heads = 1;
     plain.convolution_width = 8;
@@ -286,6 +307,12 @@ std::vector<NamedModel> recurrent_models() {
         {"qwen35 F32, 6 heads on 3", random_model(odd_heads), f32},
         {"qwen35 Q8_0, tied, five layers, one more ignored", random_model(deep), f16},
         {"qwen35 BF16, one head", with_formats(plain, WeightFormat::bf16), f32},
+        {"qwen35moe F32, 3 of 5 experts, one shared", random_model(odd_experts), f32},
+        {"qwen35moe Q8_0, five layers, one more ignored", random_model(with_experts), f16},
+        {"qwen3next F16, 6 heads on 3", with_formats(grouped, WeightFormat::f16), f32},
+        {"qwen3next F32, ssm_in, odd heads", random_model(older), f32},
+        {"qwen3next Q8_0, ssm_in, five layers", random_model(older_deep), f16},
+        {"qwen3next Q8_0, ssm_in, rows of 256", random_model(tiles), f32},
     };
 }
 

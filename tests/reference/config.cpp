@@ -112,9 +112,9 @@ Status read_gemma3(const Keys& keys, Config& config) {
     return {};
 }
 
-/// Gated delta nets, but for every fourth layer; value heads are reordered so that head h reads key head
-/// h % key heads. Layers that predict further tokens come last and are left out.
-Status read_qwen35(const Keys& keys, Config& config) {
+/// Gated delta nets, but for every fourth layer; value heads of qwen35 are reordered so that head h reads key
+/// head h % key heads. Layers that predict further tokens come last and are left out.
+Status read_delta_nets(const Keys& keys, Config& config) {
     ETNA_TRY(config.convolution_width, keys.size("ssm.conv_kernel"));
     ETNA_TRY(config.delta_heads.key_length, keys.size("ssm.state_size"));
     ETNA_TRY(config.delta_heads.key_heads, keys.size("ssm.group_count"));
@@ -123,7 +123,7 @@ Status read_qwen35(const Keys& keys, Config& config) {
     ETNA_TRY(const std::size_t period, keys.size("full_attention_interval", 4));
     ETNA_TRY(const std::size_t predicting, keys.size("nextn_predict_layers", 0));
     config.delta_heads.value_length = inner / config.delta_heads.value_heads;
-    config.delta_heads.is_tiled = true;
+    config.delta_heads.is_tiled = config.architecture != "qwen3next";
     config.layers -= predicting;
     config.windows.resize(config.layers);
     for (std::size_t layer = 0; layer < config.layers; ++layer)
@@ -131,11 +131,26 @@ Status read_qwen35(const Keys& keys, Config& config) {
     return {};
 }
 
+Status read_experts(const Keys& keys, Config& config) {
+    ETNA_TRY(config.experts, keys.size("expert_count"));
+    ETNA_TRY(config.experts_used, keys.size("expert_used_count"));
+    ETNA_TRY(config.expert_feed_forward,
+             keys.size("expert_feed_forward_length", config.feed_forward / config.experts_used));
+    if (config.architecture == "qwen3next" || config.architecture == "qwen35moe") {
+        ETNA_TRY(config.shared_feed_forward,
+                 keys.size("expert_shared_feed_forward_length", config.feed_forward));
+    }
+    return {};
+}
+
 Status read_own_keys(const Keys& keys, Config& config) {
     config.windows.assign(config.layers, 0);
     config.attention_scale = attention_scale(config);
-    if (config.architecture == "qwen35")
-        return read_qwen35(keys, config);
+    if (config.architecture == "qwen3moe" || config.architecture == "gpt-oss" ||
+        config.architecture == "qwen3next" || config.architecture == "qwen35moe")
+        ETNA_CHECK(read_experts(keys, config));
+    if (has_delta_nets(config))
+        return read_delta_nets(keys, config);
     config.recurrent.assign(config.layers, false);
     if (config.architecture == "gemma2")
         return read_gemma2(keys, config);
@@ -150,12 +165,6 @@ Status read_own_keys(const Keys& keys, Config& config) {
         ETNA_TRY(const std::size_t window, keys.size("attention.sliding_window"));
         for (std::size_t layer = 0; layer < config.layers; layer += 2)
             config.windows[layer] = window;
-    }
-    if (config.architecture == "qwen3moe" || config.architecture == "gpt-oss") {
-        ETNA_TRY(config.experts, keys.size("expert_count"));
-        ETNA_TRY(config.experts_used, keys.size("expert_used_count"));
-        ETNA_TRY(config.expert_feed_forward,
-                 keys.size("expert_feed_forward_length", config.feed_forward / config.experts_used));
     }
     return {};
 }
@@ -174,11 +183,16 @@ Status check(const Config& config) {
 
 } // namespace
 
+bool has_delta_nets(const Config& config) {
+    return config.architecture == "qwen35" || config.architecture == "qwen35moe" ||
+           config.architecture == "qwen3next";
+}
+
 Result<Config> read_config(const gguf::File& file) {
     Config config;
     config.architecture = file.text("general.architecture").value_or("");
-    constexpr std::string_view known[] = {"llama", "qwen2",  "qwen3",  "qwen3moe", "qwen35",
-                                          "phi3",  "gemma2", "gemma3", "gpt-oss"};
+    constexpr std::string_view known[] = {"llama",     "qwen2", "qwen3",  "qwen3moe", "qwen3next", "qwen35",
+                                          "qwen35moe", "phi3",  "gemma2", "gemma3",   "gpt-oss"};
     if (std::find(std::begin(known), std::end(known), config.architecture) == std::end(known)) {
         return Error{.kind = ErrorKind::unsupported,
                      .message =

@@ -16,7 +16,7 @@ namespace etna::reference {
 enum class GateKind { silu, gelu, clamped_silu };
 
 /// The hyperparameters in a GGUF file's metadata, for the architectures `llama`, `qwen2`, `qwen3`,
-/// `qwen3moe`, `qwen35`, `phi3`, `gemma2`, `gemma3` and `gpt-oss`.
+/// `qwen3moe`, `qwen3next`, `qwen35`, `qwen35moe`, `phi3`, `gemma2`, `gemma3` and `gpt-oss`.
 struct Config {
     std::string architecture;
     std::size_t context_tokens = 0; ///< context of training
@@ -41,8 +41,10 @@ struct Config {
     std::size_t experts = 0; ///< 0: a plain feed-forward network
     std::size_t experts_used = 0;
     std::size_t expert_feed_forward = 0;
-    std::vector<bool> recurrent = {}; ///< [layers]: a gated delta net instead of attention
-    DeltaHeads delta_heads;           ///< of the gated delta nets
+    bool experts_normalised = true;
+    std::size_t shared_feed_forward = 0; ///< of the shared expert, 0: none
+    std::vector<bool> recurrent = {};    ///< [layers]: a gated delta net instead of attention
+    DeltaHeads delta_heads;              ///< of the gated delta nets
     std::size_t convolution_width = 0;
 };
 
@@ -51,9 +53,13 @@ struct Config {
 /// factor without a type is linear), YaRN's original context = context_length, its betas 32 and 1, attention
 /// factor 1; gemma2: every second layer without window, windows of 4096, soft caps of 50 and 30; gemma3:
 /// every sixth layer without window, windows rotate with base 10000 unscaled. gpt-oss: every second layer
-/// without window. qwen35: every fourth layer with attention, the others with a gated delta net. Errors:
+/// without window. qwen3next, qwen35 and qwen35moe: every fourth layer with attention, the others
+/// with a gated delta net. Errors:
 /// unsupported (architecture, scaling type, values of another length than keys), corrupt (a key that is
 /// missing, of the wrong type, zero, or contradicts another).
 Result<Config> read_config(const gguf::File& file);
+
+/// Whether some layers are gated delta nets.
+bool has_delta_nets(const Config& config);
 
 } // namespace etna::reference

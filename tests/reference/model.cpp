@@ -134,15 +134,16 @@ Vector ReferenceModel::feed_forward(const LayerWeights& layer, View x, Units uni
             gated(config_.gate, linear_on(units, layer.gate, x), linear_on(units, layer.up, x));
         return linear_on(units, layer.down, inner);
     }
-    return experts(layer, x);
+    Vector y = experts(layer, x);
+    return config_.shared_feed_forward == 0 ? y : add(y, shared_expert(layer, x, units));
 }
 
 Vector ReferenceModel::experts(const LayerWeights& layer, View x) const {
     const auto bias_of = [](const Matrix& biases, std::size_t expert) {
         return biases.rows == 0 ? View() : biases.row(expert);
     };
-    const std::vector<ExpertShare> chosen =
-        choose_experts(add_if(linear(layer.router, x), layer.router_bias), config_.experts_used);
+    const std::vector<ExpertShare> chosen = choose_experts(add_if(linear(layer.router, x), layer.router_bias),
+                                                           config_.experts_used, config_.experts_normalised);
     Matrix outputs{.rows = chosen.size(), .columns = config_.width, .values = {}};
     for (const ExpertShare& share : chosen) {
         const std::size_t i = share.expert;
@@ -151,6 +152,17 @@ Vector ReferenceModel::experts(const LayerWeights& layer, View x) const {
         append(linear(layer.expert_downs[i], gated(config_.gate, gate, up)), outputs.values);
     }
     return mix_experts(chosen, outputs, layer.expert_down_biases);
+}
+
+/// Its inner values are scaled by the row gate: the rows of the last matrix are linear.
+Vector ReferenceModel::shared_expert(const LayerWeights& layer, View x, Units units) const {
+    Vector inner =
+        gated(config_.gate, linear_on(units, layer.shared_gate, x), linear_on(units, layer.shared_up, x));
+    if (layer.shared_row_gate.rows > 0) {
+        const Vector row_gate(inner.size(), linear_on(units, layer.shared_row_gate, x)[0]);
+        inner = sigmoid_gate(row_gate, inner);
+    }
+    return linear_on(units, layer.shared_down, inner);
 }
 
 /// Appends the keys and values of one token.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 #include <stdexcept>
 
 #include <fmt/format.h>
@@ -104,18 +105,36 @@ void check(const RandomModelOptions& options) {
             "the vocabulary is too small for the tokenizer");
 }
 
+using enum RandomArchitecture;
+
+bool is_one_of(RandomArchitecture architecture, std::initializer_list<RandomArchitecture> several) {
+    return std::find(several.begin(), several.end(), architecture) != several.end();
+}
+
 bool is_gemma(RandomArchitecture architecture) {
-    return architecture == RandomArchitecture::gemma2 || architecture == RandomArchitecture::gemma3;
+    return is_one_of(architecture, {gemma2, gemma3});
 }
 
 bool has_bpe(RandomArchitecture architecture) {
-    return architecture == RandomArchitecture::qwen2 || architecture == RandomArchitecture::qwen3 ||
-           architecture == RandomArchitecture::qwen3moe || architecture == RandomArchitecture::qwen35 ||
-           architecture == RandomArchitecture::gpt_oss;
+    return !is_one_of(architecture, {llama, phi3, gemma2, gemma3});
 }
 
 bool has_experts(RandomArchitecture architecture) {
-    return architecture == RandomArchitecture::qwen3moe || architecture == RandomArchitecture::gpt_oss;
+    return is_one_of(architecture, {qwen3moe, qwen3next, qwen35moe, gpt_oss});
+}
+
+/// With a row gate.
+bool has_shared_expert(RandomArchitecture architecture) {
+    return is_one_of(architecture, {qwen3next, qwen35moe});
+}
+
+bool has_head_norms(RandomArchitecture architecture) {
+    return is_one_of(architecture, {qwen3, qwen3moe, qwen3next, qwen35, qwen35moe, gemma3});
+}
+
+/// Qwen3.5's coordinates of an image, by which the parts of a head rotate.
+bool has_sections(RandomArchitecture architecture) {
+    return is_one_of(architecture, {qwen35, qwen35moe});
 }
 
 void add_rope_keys(GgufWriter& writer, const RandomModelOptions& options, const std::string& prefix) {
@@ -137,7 +156,7 @@ void add_rope_keys(GgufWriter& writer, const RandomModelOptions& options, const 
         writer.add(prefix + "rope.scaling.original_context_length", options.original_context);
 }
 
-void add_qwen35_keys(GgufWriter& writer, const RandomModelOptions& options, const std::string& prefix) {
+void add_delta_keys(GgufWriter& writer, const RandomModelOptions& options, const std::string& prefix) {
     writer.add(prefix + "ssm.conv_kernel", options.convolution_width);
     writer.add(prefix + "ssm.state_size", options.delta_key_dim);
     writer.add(prefix + "ssm.group_count", options.delta_key_heads);
@@ -147,6 +166,8 @@ void add_qwen35_keys(GgufWriter& writer, const RandomModelOptions& options, cons
         writer.add(prefix + "full_attention_interval", options.attention_interval);
     if (options.predicting_layers != 0)
         writer.add(prefix + "nextn_predict_layers", options.predicting_layers);
+    if (!has_sections(options.architecture))
+        return;
     // Pairs turn by time, height and width in turn; none is left for the fourth coordinate.
     const auto pairs = static_cast<int32_t>((options.rotated == 0 ? options.head_dim : options.rotated) / 2);
     writer.add_array(prefix + "rope.dimension_sections",
@@ -160,8 +181,10 @@ void add_own_keys(GgufWriter& writer, const RandomModelOptions& options, const s
         writer.add(prefix + "expert_used_count", options.experts_used);
         writer.add(prefix + "expert_feed_forward_length", options.expert_feed_forward);
     }
-    if (options.architecture == RandomArchitecture::qwen35)
-        add_qwen35_keys(writer, options, prefix);
+    if (has_shared_expert(options.architecture))
+        writer.add(prefix + "expert_shared_feed_forward_length", options.shared_feed_forward);
+    if (is_recurrent(options.architecture))
+        add_delta_keys(writer, options, prefix);
     if (options.architecture == RandomArchitecture::gpt_oss)
         writer.add(prefix + "attention.sliding_window", options.window);
     if (options.architecture == RandomArchitecture::phi3 && options.window != 0)
@@ -245,7 +268,7 @@ public:
         if (options_.architecture == RandomArchitecture::phi3) {
             matrix("attn_qkv", query + 2 * key_value, options_.embedding);
         } else {
-            const bool has_gate = options_.architecture == RandomArchitecture::qwen35;
+            const bool has_gate = is_recurrent(options_.architecture);
             matrix("attn_q", has_gate ? 2 * query : query, options_.embedding);
             matrix("attn_k", key_value, options_.embedding);
             matrix("attn_v", key_value, options_.embedding);
@@ -261,10 +284,7 @@ public:
             tensors_.bias(prefix_ + "attn_output.bias", options_.embedding);
             tensors_.bias(prefix_ + "attn_sinks.weight", options_.heads);
         }
-        if (options_.architecture == RandomArchitecture::qwen3 ||
-            options_.architecture == RandomArchitecture::qwen3moe ||
-            options_.architecture == RandomArchitecture::qwen35 ||
-            options_.architecture == RandomArchitecture::gemma3) {
+        if (has_head_norms(options_.architecture)) {
             norm("attn_q_norm", options_.head_dim);
             norm("attn_k_norm", options_.head_dim);
         }
@@ -276,10 +296,18 @@ public:
         const uint32_t values = options_.delta_value_heads * options_.delta_value_dim;
         const uint32_t channels = 2 * options_.delta_key_heads * options_.delta_key_dim + values;
         norm("attn_norm", options_.embedding);
-        matrix("attn_qkv", channels, options_.embedding);
-        matrix("attn_gate", values, options_.embedding);
-        matrix("ssm_alpha", options_.delta_value_heads, options_.embedding);
-        matrix("ssm_beta", options_.delta_value_heads, options_.embedding);
+        if (options_.fused_inputs) {
+            matrix("ssm_in", channels + values, options_.embedding);
+        } else {
+            matrix("attn_qkv", channels, options_.embedding);
+            matrix("attn_gate", values, options_.embedding);
+        }
+        if (options_.architecture == qwen3next) {
+            matrix("ssm_ba", 2 * options_.delta_value_heads, options_.embedding);
+        } else {
+            matrix("ssm_alpha", options_.delta_value_heads, options_.embedding);
+            matrix("ssm_beta", options_.delta_value_heads, options_.embedding);
+        }
         tensors_.biases(prefix_ + "ssm_conv1d.weight", channels, options_.convolution_width);
         tensors_.decays(prefix_ + "ssm_a", options_.delta_value_heads);
         tensors_.bias(prefix_ + "ssm_dt.bias", options_.delta_value_heads);
@@ -297,8 +325,7 @@ public:
 
     void add_feed_forward() {
         const bool is_gpt_oss = options_.architecture == RandomArchitecture::gpt_oss;
-        norm(is_gpt_oss || options_.architecture == RandomArchitecture::qwen35 ? "post_attention_norm"
-                                                                               : "ffn_norm",
+        norm(is_gpt_oss || is_recurrent(options_.architecture) ? "post_attention_norm" : "ffn_norm",
              options_.embedding);
         if (has_experts(options_.architecture)) {
             matrix("ffn_gate_inp", options_.experts, options_.embedding);
@@ -307,6 +334,8 @@ public:
             stack("ffn_down_exps", options_.embedding, options_.expert_feed_forward);
             if (is_gpt_oss)
                 add_expert_biases();
+            if (has_shared_expert(options_.architecture))
+                add_shared_expert();
         } else if (options_.architecture == RandomArchitecture::phi3) {
             matrix("ffn_up", 2 * options_.feed_forward, options_.embedding);
             matrix("ffn_down", options_.embedding, options_.feed_forward);
@@ -320,6 +349,13 @@ public:
     }
 
 private:
+    void add_shared_expert() {
+        tensors_.bias(prefix_ + "ffn_gate_inp_shexp.weight", options_.embedding);
+        matrix("ffn_gate_shexp", options_.shared_feed_forward, options_.embedding);
+        matrix("ffn_up_shexp", options_.shared_feed_forward, options_.embedding);
+        matrix("ffn_down_shexp", options_.embedding, options_.shared_feed_forward);
+    }
+
     void add_expert_biases() {
         const uint32_t experts = options_.experts;
         tensors_.bias(prefix_ + "ffn_gate_inp.bias", experts);
@@ -367,8 +403,12 @@ std::string_view to_string(RandomArchitecture architecture) {
         return "qwen3";
     case RandomArchitecture::qwen3moe:
         return "qwen3moe";
+    case RandomArchitecture::qwen3next:
+        return "qwen3next";
     case RandomArchitecture::qwen35:
         return "qwen35";
+    case RandomArchitecture::qwen35moe:
+        return "qwen35moe";
     case RandomArchitecture::phi3:
         return "phi3";
     case RandomArchitecture::gpt_oss:
@@ -382,7 +422,7 @@ std::string_view to_string(RandomArchitecture architecture) {
 }
 
 bool is_recurrent(RandomArchitecture architecture) {
-    return architecture == RandomArchitecture::qwen35;
+    return is_one_of(architecture, {qwen3next, qwen35, qwen35moe});
 }
 
 uint32_t minimum_vocabulary(RandomArchitecture architecture) {

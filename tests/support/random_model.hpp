@@ -11,12 +11,25 @@
 
 namespace etna::test {
 
-enum class RandomArchitecture { llama, qwen2, qwen3, qwen3moe, qwen35, phi3, gemma2, gemma3, gpt_oss };
+enum class RandomArchitecture {
+    llama,
+    qwen2,
+    qwen3,
+    qwen3moe,
+    qwen3next,
+    qwen35,
+    qwen35moe,
+    phi3,
+    gemma2,
+    gemma3,
+    gpt_oss
+};
 
 constexpr RandomArchitecture all_random_architectures[] = {
-    RandomArchitecture::llama,    RandomArchitecture::qwen2,  RandomArchitecture::qwen3,
-    RandomArchitecture::qwen3moe, RandomArchitecture::qwen35, RandomArchitecture::phi3,
-    RandomArchitecture::gemma2,   RandomArchitecture::gemma3, RandomArchitecture::gpt_oss,
+    RandomArchitecture::llama,     RandomArchitecture::qwen2,     RandomArchitecture::qwen3,
+    RandomArchitecture::qwen3moe,  RandomArchitecture::qwen3next, RandomArchitecture::qwen35,
+    RandomArchitecture::qwen35moe, RandomArchitecture::phi3,      RandomArchitecture::gemma2,
+    RandomArchitecture::gemma3,    RandomArchitecture::gpt_oss,
 };
 
 /// Whether layers have a recurrent state, so that a sequence cannot be truncated.
@@ -73,18 +86,21 @@ struct RandomModelOptions {
     float attention_softcap = 0; ///< gemma2, gemma3; 0: no key
     float logit_softcap = 0;     ///< gemma2, gemma3; 0: no key
 
-    uint32_t experts = 5; ///< qwen3moe
+    uint32_t experts = 5; ///< of a mixture
     uint32_t experts_used = 2;
     uint32_t expert_feed_forward = 32;
+    uint32_t shared_feed_forward = 32; ///< qwen3next, qwen35moe
 
-    uint32_t attention_interval = 2; ///< qwen35: every attention_interval-th layer has attention; 0: no key
-    uint32_t rotated = 0;            ///< rope.dimension_count; 0: head_dim
-    uint32_t delta_key_heads = 2;    ///< qwen35
+    uint32_t attention_interval =
+        2; ///< qwen3next, qwen35, qwen35moe: every attention_interval-th layer has attention; 0: no key
+    uint32_t rotated = 0;         ///< rope.dimension_count; 0: head_dim
+    uint32_t delta_key_heads = 2; ///< qwen3next, qwen35, qwen35moe
     uint32_t delta_value_heads = 4;
     uint32_t delta_key_dim = 16;
     uint32_t delta_value_dim = 16;
     uint32_t convolution_width = 4;
-    uint32_t predicting_layers = 0; ///< qwen35: further layers, which predict further tokens
+    bool fused_inputs = false;      ///< qwen3next: ssm_in, as older files have it
+    uint32_t predicting_layers = 0; ///< qwen35, qwen35moe: further layers, which predict further tokens
 
     HeadKind head = HeadKind::separate;
     WeightFormat matrices = WeightFormat::f32; ///< attention and feed-forward

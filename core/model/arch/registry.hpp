@@ -35,6 +35,8 @@ extern const Architecture phi3_architecture;
 extern const Architecture qwen2_architecture;
 extern const Architecture qwen3_architecture;
 extern const Architecture qwen35_architecture;
+extern const Architecture qwen35moe_architecture;
 extern const Architecture qwen3moe_architecture;
+extern const Architecture qwen3next_architecture;
 
 } // namespace etna::model

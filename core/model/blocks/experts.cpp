@@ -20,7 +20,10 @@ void record_inner(const Recording& recording, const ExpertsBlock& block,
     vk::Recorder& recorder = recording.recorder;
     const kernels::ExpertGroups groups{activations.expert_groups};
 
-    kernels::expert_route(library, recorder, {.router = activations.router, .choice = choice});
+    kernels::expert_route(library, recorder,
+                          {.router = activations.router, .choice = choice, .normalised = block.normalised});
+    if (block.shared)
+        record_shared_product(recording, *block.shared);
     recorder.barrier();
     kernels::expert_group(library, recorder, choice, groups);
     recorder.barrier();
@@ -59,6 +62,8 @@ void declare_experts(TensorTable& table, const Config& config, uint32_t layer, E
     table.stack(name("ffn_gate_exps.weight"), experts.count, experts.feed_forward, config.width);
     table.stack(name("ffn_up_exps.weight"), experts.count, experts.feed_forward, config.width);
     table.stack(name("ffn_down_exps.weight"), experts.count, config.width, experts.feed_forward);
+    if (experts.shared_feed_forward > 0)
+        declare_shared_expert(table, config, layer);
     if (!tensors.biases)
         return;
     table.vector(name("ffn_gate_inp.bias"), experts.count);
@@ -79,8 +84,10 @@ ExpertsBlock experts_block(const Weights& weights, const Config& config, uint32_
             .gate_bias = weights.find_vector(name("ffn_gate_exps.bias")),
             .up_bias = weights.find_vector(name("ffn_up_exps.bias")),
             .down_bias = weights.find_vector(name("ffn_down_exps.bias")),
+            .shared = shared_expert(weights, config, layer),
             .gate_kind = config.gate,
             .experts_per_token = config.experts.experts_per_token,
+            .normalised = config.experts.normalised,
             .epsilon = config.rms_epsilon,
             .nan_probe = feed_forward_nan_probe(layer)};
 }
@@ -95,11 +102,16 @@ void record(const Recording& recording, const ExpertsBlock& block) {
                                         .experts_per_token = block.experts_per_token,
                                         .rows = recording.step.rows};
 
-    record_norm(recording, {block.norm, block.epsilon, block.nan_probe});
+    record_norm(recording, {block.norm, block.epsilon, block.nan_probe},
+                block.shared && reads_halves(*block.shared));
+    if (block.shared)
+        record_shared_projections(recording, *block.shared);
     record_linear(recording, block.router, activations.hidden, activations.router, kernels::Store::replace);
     recorder.barrier();
     record_inner(recording, block, choice);
     recorder.barrier();
+    if (block.shared)
+        record_shared_output(recording, *block.shared);
     kernels::expert_linear(library, recorder,
                            {.weights = block.down,
                             .input = activations.gate,
