@@ -69,6 +69,14 @@ RandomModelOptions small(RandomArchitecture architecture) {
         options.window = 0;              // llama.cpp leaves Phi 3's window out,
         options.name = "random weights"; // the peer expects the tokens of Phi 3 in a model of that name
     }
+    if (architecture == RandomArchitecture::smollm3)
+        options.layers = 5; // one without rotation, and one after it
+    if (architecture == RandomArchitecture::qwen3vl || architecture == RandomArchitecture::qwen3vlmoe)
+        options.layers = 4; // the peer adds images' inputs after three layers, but never after the last
+    if (architecture == RandomArchitecture::mistral3) {
+        options.yarn_log_multiplier = 1;
+        options.temperature_scale = 0.1F;
+    }
     if (is_recurrent(architecture)) {
         options.layers = 4;
         options.attention_interval = 0; // every fourth

@@ -83,12 +83,15 @@ std::vector<std::pair<std::string, std::array<uint64_t, 4>>> layer_shapes(const 
     add({{"attn_q.weight", {d, query, 1, 1}},
          {"attn_k.weight", {d, key, 1, 1}},
          {"attn_v.weight", {d, key, 1, 1}}});
-    if (is(RandomArchitecture::qwen2) || is(RandomArchitecture::gpt_oss)) {
+    if (is(RandomArchitecture::qwen2) || is(RandomArchitecture::qwen2moe) ||
+        is(RandomArchitecture::qwen2vl) || is(RandomArchitecture::gpt_oss)) {
         add({{"attn_q.bias", {query, 1, 1, 1}},
              {"attn_k.bias", {key, 1, 1, 1}},
              {"attn_v.bias", {key, 1, 1, 1}}});
     }
-    if (is(RandomArchitecture::qwen3) || is(RandomArchitecture::qwen3moe) || is(RandomArchitecture::gemma3))
+    if (is(RandomArchitecture::qwen3) || is(RandomArchitecture::qwen3moe) ||
+        is(RandomArchitecture::qwen3vl) || is(RandomArchitecture::qwen3vlmoe) ||
+        is(RandomArchitecture::gemma3))
         add({{"attn_q_norm.weight", {o.head_dim, 1, 1, 1}}, {"attn_k_norm.weight", {o.head_dim, 1, 1, 1}}});
     if (is(RandomArchitecture::gemma2) || is(RandomArchitecture::gemma3))
         add({{"post_attention_norm.weight", {d, 1, 1, 1}}, {"post_ffw_norm.weight", {d, 1, 1, 1}}});
@@ -100,8 +103,17 @@ std::vector<std::pair<std::string, std::array<uint64_t, 4>>> layer_shapes(const 
              {"ffn_up_exps.bias", {o.expert_feed_forward, o.experts, 1, 1}},
              {"ffn_down_exps.bias", {d, o.experts, 1, 1}}});
     }
-    if (is(RandomArchitecture::qwen3moe) || is(RandomArchitecture::gpt_oss)) {
-        const uint64_t own = o.expert_feed_forward;
+    if (is(RandomArchitecture::qwen2moe)) {
+        const uint64_t shared = o.shared_feed_forward;
+        add({{"ffn_gate_inp_shexp.weight", {d, 1, 1, 1}},
+             {"ffn_gate_shexp.weight", {d, shared, 1, 1}},
+             {"ffn_up_shexp.weight", {d, shared, 1, 1}},
+             {"ffn_down_shexp.weight", {shared, d, 1, 1}}});
+    }
+    const bool is_mixtral = is(RandomArchitecture::llama) && o.mixture;
+    if (is(RandomArchitecture::qwen2moe) || is(RandomArchitecture::qwen3moe) ||
+        is(RandomArchitecture::qwen3vlmoe) || is(RandomArchitecture::gpt_oss) || is_mixtral) {
+        const uint64_t own = is_mixtral ? f : o.expert_feed_forward;
         add({{"ffn_gate_inp.weight", {d, o.experts, 1, 1}},
              {"ffn_gate_exps.weight", {d, own, o.experts, 1}},
              {"ffn_up_exps.weight", {d, own, o.experts, 1}},
@@ -118,8 +130,10 @@ std::vector<std::pair<std::string, std::array<uint64_t, 4>>> layer_shapes(const 
 
 TEST_CASE("a random model has every tensor of its architecture, in odd sizes too") {
     for (const auto architecture :
-         {RandomArchitecture::llama, RandomArchitecture::qwen2, RandomArchitecture::qwen3,
-          RandomArchitecture::qwen3moe, RandomArchitecture::phi3, RandomArchitecture::gemma2,
+         {RandomArchitecture::llama, RandomArchitecture::mistral3, RandomArchitecture::smollm3,
+          RandomArchitecture::qwen2, RandomArchitecture::qwen2moe, RandomArchitecture::qwen2vl,
+          RandomArchitecture::qwen3, RandomArchitecture::qwen3moe, RandomArchitecture::qwen3vl,
+          RandomArchitecture::qwen3vlmoe, RandomArchitecture::phi3, RandomArchitecture::gemma2,
           RandomArchitecture::gemma3, RandomArchitecture::gpt_oss}) {
         const RandomModelOptions options{.architecture = architecture,
                                          .layers = 3,
@@ -129,6 +143,7 @@ TEST_CASE("a random model has every tensor of its architecture, in odd sizes too
                                          .head_dim = 10,
                                          .feed_forward = 53,
                                          .vocabulary = 77,
+                                         .mixture = architecture == RandomArchitecture::llama,
                                          .tokenizer = RandomTokenizer::none};
         const Bytes bytes = random_model(options);
         const gguf::File file = parse_sound(bytes);

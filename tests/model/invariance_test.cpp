@@ -64,12 +64,17 @@ TEST_CASE("a request gives the same bits alone and in a batch, for any chunks of
                            std::pair{RandomArchitecture::qwen3, WeightFormat::q8_0},
                            std::pair{RandomArchitecture::gemma3, WeightFormat::f16},
                            std::pair{RandomArchitecture::qwen3moe, WeightFormat::q8_0},
+                           std::pair{RandomArchitecture::qwen2moe, WeightFormat::f16},
+                           std::pair{RandomArchitecture::mistral3, WeightFormat::q8_0},
                            std::pair{RandomArchitecture::qwen35, WeightFormat::f16},
                            std::pair{RandomArchitecture::qwen3next, WeightFormat::q8_0},
                            std::pair{RandomArchitecture::qwen35moe, WeightFormat::f16}};
     for (std::size_t i = 0; i < cases.size(); ++i) {
         const auto& [architecture, format] = cases[i];
         RandomModelOptions options = model_options(architecture);
+        options.temperature_scale = 0.3F; // mistral3
+        options.rope_scaling =
+            architecture == RandomArchitecture::mistral3 ? RopeScaling::yarn : RopeScaling::none;
         options.matrices = format;
         options.head_format = format;
         const Bytes bytes = random_model(options);

@@ -139,8 +139,9 @@ TEST_CASE("an unknown architecture is refused by name, with the known ones") {
     const Error error = error_of(writer.bytes());
     CHECK(error.kind == ErrorKind::unsupported);
     CHECK(error.message == "m.gguf: architecture `mamba` is not supported");
-    CHECK(error.hint == "supported are gemma2, gemma3, gpt-oss, llama, phi3, qwen2, qwen3, qwen35, "
-                        "qwen35moe, qwen3moe, qwen3next");
+    CHECK(error.hint == "supported are gemma2, gemma3, gpt-oss, llama, mistral3, phi3, qwen2, qwen2moe, "
+                        "qwen2vl, qwen3, qwen35, "
+                        "qwen35moe, qwen3moe, qwen3next, qwen3vl, qwen3vlmoe, smollm3");
     GgufWriter long_name;
     long_name.add("general.architecture", std::string(100000, 'x'));
     CHECK(error_of(long_name.bytes()).message ==
@@ -321,6 +322,17 @@ TEST_CASE("a shared expert needs its tensors, in the shapes of the metadata") {
     set_integer(bytes, "qwen35moe.expert_shared_feed_forward_length", 32);
     CHECK(error_of(bytes).message ==
           "m.gguf: tensor blk.0.ffn_gate_shexp.weight has shape [64, 48], the metadata asks for [64, 32]");
+}
+
+TEST_CASE("llama may have experts as wide as a dense block") {
+    RandomModelOptions options = one_layer();
+    options.mixture = true;
+    REQUIRE(plan(random_model(options)));
+    CHECK(error_of(renamed(random_model(options), "blk.0.ffn_gate_inp.weight", "blk.0.ffn_gate_imp.weight"))
+              .message == "m.gguf: tensor blk.0.ffn_gate_inp.weight is missing");
+    Bytes bytes = random_model(options);
+    set_integer(bytes, "llama.expert_count", 0);
+    CHECK(error_of(bytes).message == "m.gguf: tensor blk.0.ffn_gate.weight is missing");
 }
 
 TEST_CASE("layers that predict further tokens are not loaded, whatever they hold") {

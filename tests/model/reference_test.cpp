@@ -152,6 +152,20 @@ std::vector<NamedModel> models() {
     yarn.head = HeadKind::tied;
     RandomModelOptions yarn_qwen2 = yarn;
     yarn_qwen2.architecture = RandomArchitecture::qwen2;
+    RandomModelOptions ministral = odd(RandomArchitecture::mistral3);
+    ministral.rope_scaling = RopeScaling::yarn;
+    ministral.yarn_log_multiplier = 0.7F;
+    ministral.original_context = 20; // several periods
+    ministral.temperature_scale = 0.3F;
+    RandomModelOptions mistral = blocks(RandomArchitecture::mistral3);
+    mistral.head = HeadKind::tied;
+    RandomModelOptions smollm3 = odd(RandomArchitecture::smollm3);
+    smollm3.layers = 5;
+    RandomModelOptions deep_smollm3 = blocks(RandomArchitecture::smollm3);
+    deep_smollm3.layers = 4;
+    deep_smollm3.head = HeadKind::tied;
+    RandomModelOptions qwen3vl = blocks(RandomArchitecture::qwen3vl);
+    qwen3vl.head = HeadKind::tied;
     RandomModelOptions tied = llama;
     tied.head = HeadKind::tied;
     return {
@@ -168,6 +182,12 @@ std::vector<NamedModel> models() {
         {"qwen3 Q8_0, tied, YaRN", random_model(yarn), f32},
         {"llama of a mixture of formats", random_model(mixture(RandomArchitecture::llama)), f32},
         {"qwen3 of another mixture", random_model(other_mixture()), f16},
+        {"mistral3 F32, YaRN, temperature", random_model(ministral), f32},
+        {"mistral3 Q8_0, tied", random_model(mistral), f16},
+        {"smollm3 BF16, five layers", with_formats(smollm3, WeightFormat::bf16), f32},
+        {"smollm3 Q8_0, tied, four layers", random_model(deep_smollm3), f16},
+        {"qwen2vl F32", random_model(odd(RandomArchitecture::qwen2vl)), f32},
+        {"qwen3vl Q8_0, tied", random_model(qwen3vl), f16},
     };
 }
 
@@ -234,6 +254,23 @@ std::vector<NamedModel> expert_models() {
     many.experts = 37;
     many.experts_used = 5;
     many.expert_feed_forward = 13;
+    RandomModelOptions unnormalised = odd(RandomArchitecture::qwen2moe);
+    unnormalised.experts = 7;
+    unnormalised.experts_used = 3;
+    unnormalised.expert_feed_forward = 27;
+    unnormalised.shared_feed_forward = 45;
+    RandomModelOptions qwen2moe = blocks(RandomArchitecture::qwen2moe);
+    qwen2moe.experts_used = 4;
+    qwen2moe.expert_feed_forward = 64;
+    qwen2moe.shared_feed_forward = 128;
+    RandomModelOptions mixtral = odd(RandomArchitecture::llama);
+    mixtral.mixture = true;
+    mixtral.experts = 8;
+    RandomModelOptions deep_mixtral = blocks(RandomArchitecture::llama);
+    deep_mixtral.mixture = true;
+    deep_mixtral.layers = 3;
+    RandomModelOptions vision = odd(RandomArchitecture::qwen3vlmoe);
+    vision.expert_feed_forward = 33;
     RandomModelOptions all = blocks(RandomArchitecture::qwen3moe);
     all.experts = 4;
     all.experts_used = 4;
@@ -256,6 +293,11 @@ std::vector<NamedModel> expert_models() {
         {"qwen3moe Q8_0, all of 4 experts", random_model(all), f16},
         {"qwen3moe F16, 1 of 9 experts", with_formats(one, WeightFormat::f16), f32},
         {"qwen3moe Q4_K, Q5_0 and Q6_K experts", random_model(mixed), f32},
+        {"qwen2moe F32, 3 of 7 experts, one shared", random_model(unnormalised), f32},
+        {"qwen2moe Q8_0, 4 of 5 experts, one shared", random_model(qwen2moe), f16},
+        {"llama F32, 2 of 8 experts", random_model(mixtral), f32},
+        {"llama Q8_0, three layers, 2 of 5 experts", random_model(deep_mixtral), f16},
+        {"qwen3vlmoe BF16", with_formats(vision, WeightFormat::bf16), f32},
     };
 }
 

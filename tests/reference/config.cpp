@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
+#include <initializer_list>
 #include <optional>
 #include <string_view>
 
@@ -32,6 +32,7 @@ public:
         return *value;
     }
 
+    [[nodiscard]] bool has(std::string_view name) const { return file_.find(key(name)) != nullptr; }
     [[nodiscard]] std::optional<std::string_view> text(std::string_view name) const {
         return file_.text(key(name));
     }
@@ -46,6 +47,10 @@ private:
     const gguf::File& file_;
     std::string prefix_;
 };
+
+bool is_one_of(std::string_view architecture, std::initializer_list<std::string_view> several) {
+    return std::find(several.begin(), several.end(), architecture) != several.end();
+}
 
 Status read_scaling(const Keys& keys, RotaryOptions& rotary) {
     const std::string_view type = keys.text("rope.scaling.type").value_or("linear");
@@ -68,6 +73,7 @@ Status read_scaling(const Keys& keys, RotaryOptions& rotary) {
     yarn.original_context_tokens = static_cast<double>(original_tokens);
     ETNA_TRY(yarn.beta_fast, keys.number("rope.scaling.yarn_beta_fast", yarn.beta_fast));
     ETNA_TRY(yarn.beta_slow, keys.number("rope.scaling.yarn_beta_slow", yarn.beta_slow));
+    ETNA_TRY(yarn.log_multiplier, keys.number("rope.scaling.yarn_log_multiplier", 0.0));
     rotary.yarn = yarn;
     return {};
 }
@@ -134,9 +140,14 @@ Status read_delta_nets(const Keys& keys, Config& config) {
 Status read_experts(const Keys& keys, Config& config) {
     ETNA_TRY(config.experts, keys.size("expert_count"));
     ETNA_TRY(config.experts_used, keys.size("expert_used_count"));
+    if (is_one_of(config.architecture, {"llama", "mistral3"})) {
+        config.expert_feed_forward = config.feed_forward;
+        return {};
+    }
     ETNA_TRY(config.expert_feed_forward,
              keys.size("expert_feed_forward_length", config.feed_forward / config.experts_used));
-    if (config.architecture == "qwen3next" || config.architecture == "qwen35moe") {
+    config.experts_normalised = config.architecture != "qwen2moe";
+    if (is_one_of(config.architecture, {"qwen2moe", "qwen3next", "qwen35moe"})) {
         ETNA_TRY(config.shared_feed_forward,
                  keys.size("expert_shared_feed_forward_length", config.feed_forward));
     }
@@ -146,8 +157,10 @@ Status read_experts(const Keys& keys, Config& config) {
 Status read_own_keys(const Keys& keys, Config& config) {
     config.windows.assign(config.layers, 0);
     config.attention_scale = attention_scale(config);
-    if (config.architecture == "qwen3moe" || config.architecture == "gpt-oss" ||
-        config.architecture == "qwen3next" || config.architecture == "qwen35moe")
+    config.rotates.assign(config.layers, true);
+    if (is_one_of(config.architecture,
+                  {"qwen2moe", "qwen3moe", "qwen3vlmoe", "gpt-oss", "qwen3next", "qwen35moe"}) ||
+        (is_one_of(config.architecture, {"llama", "mistral3"}) && keys.has("expert_count")))
         ETNA_CHECK(read_experts(keys, config));
     if (has_delta_nets(config))
         return read_delta_nets(keys, config);
@@ -159,6 +172,14 @@ Status read_own_keys(const Keys& keys, Config& config) {
     if (config.architecture == "phi3") {
         ETNA_TRY(const std::size_t window, keys.size("attention.sliding_window", 0));
         config.windows.assign(config.layers, window);
+    }
+    if (config.architecture == "smollm3") {
+        for (std::size_t layer = 3; layer < config.layers; layer += 4)
+            config.rotates[layer] = false;
+    }
+    if (config.architecture == "mistral3") {
+        ETNA_TRY(config.temperature_scale, keys.number("attention.temperature_scale", 0.0));
+        config.temperature_tokens = static_cast<std::size_t>(config.original_context_tokens);
     }
     if (config.architecture == "gpt-oss") {
         config.gate = GateKind::clamped_silu;
@@ -184,21 +205,21 @@ Status check(const Config& config) {
 } // namespace
 
 bool has_delta_nets(const Config& config) {
-    return config.architecture == "qwen35" || config.architecture == "qwen35moe" ||
-           config.architecture == "qwen3next";
+    return is_one_of(config.architecture, {"qwen3next", "qwen35", "qwen35moe"});
 }
 
 Result<Config> read_config(const gguf::File& file) {
     Config config;
     config.architecture = file.text("general.architecture").value_or("");
-    constexpr std::string_view known[] = {"llama",     "qwen2", "qwen3",  "qwen3moe", "qwen3next", "qwen35",
-                                          "qwen35moe", "phi3",  "gemma2", "gemma3",   "gpt-oss"};
-    if (std::find(std::begin(known), std::end(known), config.architecture) == std::end(known)) {
+    if (!is_one_of(config.architecture, {"llama", "mistral3", "smollm3", "qwen2", "qwen2moe", "qwen2vl",
+                                         "qwen3", "qwen3moe", "qwen3vl", "qwen3vlmoe", "qwen3next", "qwen35",
+                                         "qwen35moe", "phi3", "gemma2", "gemma3", "gpt-oss"})) {
         return Error{.kind = ErrorKind::unsupported,
                      .message =
                          file.name() + ": architecture `" + config.architecture + "` has no reference"};
     }
-    config.pairing = config.architecture == "llama" ? Pairing::adjacent : Pairing::half_split;
+    const bool is_adjacent = is_one_of(config.architecture, {"llama", "mistral3", "smollm3"});
+    config.pairing = is_adjacent ? Pairing::adjacent : Pairing::half_split;
 
     const Keys keys(file, config.architecture);
     ETNA_TRY(config.layers, keys.size("block_count"));

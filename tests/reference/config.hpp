@@ -15,8 +15,9 @@ namespace etna::reference {
 /// Activation function of a gate.
 enum class GateKind { silu, gelu, clamped_silu };
 
-/// The hyperparameters in a GGUF file's metadata, for the architectures `llama`, `qwen2`, `qwen3`,
-/// `qwen3moe`, `qwen3next`, `qwen35`, `qwen35moe`, `phi3`, `gemma2`, `gemma3` and `gpt-oss`.
+/// The hyperparameters in a GGUF file's metadata, for the architectures `llama`, `mistral3`, `smollm3`,
+/// `qwen2`, `qwen2moe`, `qwen2vl`, `qwen3`, `qwen3moe`, `qwen3vl`, `qwen3vlmoe`, `qwen3next`, `qwen35`,
+/// `qwen35moe`, `phi3`, `gemma2`, `gemma3` and `gpt-oss`.
 struct Config {
     std::string architecture;
     std::size_t context_tokens = 0; ///< context of training
@@ -35,8 +36,11 @@ struct Config {
     std::vector<std::size_t> windows = {}; ///< [layers], 0: full attention
     double embedding_scale = 1;
     double attention_scale = 0;
-    double attention_soft_cap = 0; ///< 0: none
-    double logit_soft_cap = 0;     ///< 0: none
+    double attention_soft_cap = 0;  ///< 0: none
+    std::vector<bool> rotates = {}; ///< [layers]: positions are embedded by rotation
+    double temperature_scale = 0;   ///< of queries by position, 0: none; see ReferenceModel
+    std::size_t temperature_tokens = 1;
+    double logit_soft_cap = 0; ///< 0: none
     GateKind gate = GateKind::silu;
     std::size_t experts = 0; ///< 0: a plain feed-forward network
     std::size_t experts_used = 0;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
 
 namespace etna::reference {
 namespace {
@@ -165,6 +166,18 @@ Vector ReferenceModel::shared_expert(const LayerWeights& layer, View x, Units un
     return linear_on(units, layer.shared_down, inner);
 }
 
+void ReferenceModel::turn(std::size_t layer_index, Vector& heads, uint32_t position) const {
+    if (config_.rotates[layer_index]) {
+        rotate_heads(heads, config_.head_length, position, config_.pairing,
+                     config_.windows[layer_index] > 0 ? window_rotary_ : rotary_);
+    }
+}
+
+double ReferenceModel::temperature(uint32_t position) const {
+    const auto tokens = static_cast<double>(config_.temperature_tokens);
+    return 1 + config_.temperature_scale * std::log(1 + std::floor(position / tokens));
+}
+
 /// Appends the keys and values of one token.
 void ReferenceModel::store(std::size_t layer_index, View x, uint32_t position, const CacheElements& elements,
                            Cache::Layer& stored, Units units) const {
@@ -172,8 +185,7 @@ void ReferenceModel::store(std::size_t layer_index, View x, uint32_t position, c
     Vector key = linear_with_bias(units, layer.key, layer.key_bias, x);
     const Vector value = linear_with_bias(units, layer.value, layer.value_bias, x);
     key = normalise_heads(std::move(key), layer.key_norm, config_.epsilon);
-    rotate_heads(key, config_.head_length, position, config_.pairing,
-                 config_.windows[layer_index] > 0 ? window_rotary_ : rotary_);
+    turn(layer_index, key, position);
     append(reference::stored(key, elements.keys, config_.head_length), stored.keys);
     append(reference::stored(value, elements.values, config_.head_length), stored.values);
 }
@@ -189,8 +201,9 @@ Vector ReferenceModel::attend(std::size_t layer_index, View x, uint32_t position
     const LayerWeights& layer = weights_.layers[layer_index];
     Vector query = linear_with_bias(units, layer.query, layer.query_bias, x);
     query = normalise_heads(std::move(query), layer.query_norm, config_.epsilon);
-    rotate_heads(query, config_.head_length, position, config_.pairing,
-                 config_.windows[layer_index] > 0 ? window_rotary_ : rotary_);
+    turn(layer_index, query, position);
+    for (double& one : query)
+        one *= temperature(position);
     const AttentionShape shape{.heads = config_.heads,
                                .kv_heads = config_.kv_heads,
                                .head_length = config_.head_length,

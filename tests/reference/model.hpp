@@ -98,6 +98,10 @@ public:
 private:
     ReferenceModel(Config config, Weights weights);
 
+    /// Rotates the heads, unless the layer has no rotation.
+    void turn(std::size_t layer_index, Vector& heads, uint32_t position) const;
+    /// The factor of a query: 1 + scale * ln(1 + floor(position / tokens)).
+    [[nodiscard]] double temperature(uint32_t position) const;
     void store(std::size_t layer_index, View x, uint32_t position, const CacheElements& elements,
                Cache::Layer& stored, Units units) const;
     [[nodiscard]] Vector attend(std::size_t layer_index, View x, uint32_t position, EntryRange range,

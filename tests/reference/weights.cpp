@@ -144,8 +144,7 @@ Status load_attention(Tensors& tensors, const Config& config, const std::string&
     ETNA_TRY(layer.query_bias, tensors.optional_vector(block + "attn_q.bias", query_length));
     ETNA_TRY(layer.key_bias, tensors.optional_vector(block + "attn_k.bias", kv_length));
     ETNA_TRY(layer.value_bias, tensors.optional_vector(block + "attn_v.bias", kv_length));
-    if (config.architecture == "qwen3" || config.architecture == "qwen3moe" || has_delta_nets(config) ||
-        config.architecture == "gemma3") {
+    if (config.architecture.starts_with("qwen3") || config.architecture == "gemma3") {
         ETNA_TRY(layer.query_norm, tensors.vector(block + "attn_q_norm.weight", config.head_length));
         ETNA_TRY(layer.key_norm, tensors.vector(block + "attn_k_norm.weight", config.head_length));
     }

@@ -53,7 +53,7 @@ struct LayerWeights {
     std::vector<Matrix> expert_gates; ///< ffn_gate_exps, each [expert feed forward, width]
     std::vector<Matrix> expert_ups;   ///< ffn_up_exps
     std::vector<Matrix> expert_downs; ///< ffn_down_exps, each [width, expert feed forward]
-    Matrix shared_row_gate;           ///< ffn_gate_inp_shexp [1, width], qwen3next and qwen35moe
+    Matrix shared_row_gate;           ///< ffn_gate_inp_shexp [1, width], qwen2moe, qwen3next, qwen35moe
     Matrix shared_gate;               ///< ffn_gate_shexp [shared feed forward, width]
     Matrix shared_up;                 ///< ffn_up_shexp, the same
     Matrix shared_down;               ///< ffn_down_shexp [width, shared feed forward]

@@ -119,22 +119,40 @@ bool has_bpe(RandomArchitecture architecture) {
     return !is_one_of(architecture, {llama, phi3, gemma2, gemma3});
 }
 
-bool has_experts(RandomArchitecture architecture) {
-    return is_one_of(architecture, {qwen3moe, qwen3next, qwen35moe, gpt_oss});
+bool has_experts(const RandomModelOptions& options) {
+    return (options.mixture && is_one_of(options.architecture, {llama, mistral3})) ||
+           is_one_of(options.architecture, {qwen2moe, qwen3moe, qwen3vlmoe, qwen3next, qwen35moe, gpt_oss});
+}
+
+/// Experts as wide as a dense block, without a key for their width.
+bool has_wide_experts(RandomArchitecture architecture) {
+    return is_one_of(architecture, {llama, mistral3});
 }
 
 /// With a row gate.
 bool has_shared_expert(RandomArchitecture architecture) {
-    return is_one_of(architecture, {qwen3next, qwen35moe});
+    return is_one_of(architecture, {qwen2moe, qwen3next, qwen35moe});
+}
+
+bool has_qkv_biases(RandomArchitecture architecture) {
+    return is_one_of(architecture, {qwen2, qwen2moe, qwen2vl, gpt_oss});
 }
 
 bool has_head_norms(RandomArchitecture architecture) {
-    return is_one_of(architecture, {qwen3, qwen3moe, qwen3next, qwen35, qwen35moe, gemma3});
+    return is_one_of(architecture,
+                     {qwen3, qwen3moe, qwen3vl, qwen3vlmoe, qwen3next, qwen35, qwen35moe, gemma3});
 }
 
-/// Qwen3.5's coordinates of an image, by which the parts of a head rotate.
+/// Coordinates of an image, by which the parts of a head rotate.
 bool has_sections(RandomArchitecture architecture) {
-    return is_one_of(architecture, {qwen35, qwen35moe});
+    return is_one_of(architecture, {qwen2vl, qwen3vl, qwen3vlmoe, qwen35, qwen35moe});
+}
+
+/// Pairs turn by time, height and width in turn; none is left for the fourth coordinate.
+void add_sections(GgufWriter& writer, const RandomModelOptions& options, const std::string& prefix) {
+    const auto pairs = static_cast<int32_t>((options.rotated == 0 ? options.head_dim : options.rotated) / 2);
+    writer.add_array(prefix + "rope.dimension_sections",
+                     std::vector<int32_t>{(pairs + 2) / 3, (pairs + 1) / 3, pairs / 3, 0});
 }
 
 void add_rope_keys(GgufWriter& writer, const RandomModelOptions& options, const std::string& prefix) {
@@ -154,6 +172,8 @@ void add_rope_keys(GgufWriter& writer, const RandomModelOptions& options, const 
     writer.add(prefix + "rope.scaling.factor", options.rope_factor);
     if (yarn)
         writer.add(prefix + "rope.scaling.original_context_length", options.original_context);
+    if (yarn && options.yarn_log_multiplier != 0)
+        writer.add(prefix + "rope.scaling.yarn_log_multiplier", options.yarn_log_multiplier);
 }
 
 void add_delta_keys(GgufWriter& writer, const RandomModelOptions& options, const std::string& prefix) {
@@ -166,21 +186,22 @@ void add_delta_keys(GgufWriter& writer, const RandomModelOptions& options, const
         writer.add(prefix + "full_attention_interval", options.attention_interval);
     if (options.predicting_layers != 0)
         writer.add(prefix + "nextn_predict_layers", options.predicting_layers);
-    if (!has_sections(options.architecture))
-        return;
-    // Pairs turn by time, height and width in turn; none is left for the fourth coordinate.
-    const auto pairs = static_cast<int32_t>((options.rotated == 0 ? options.head_dim : options.rotated) / 2);
-    writer.add_array(prefix + "rope.dimension_sections",
-                     std::vector<int32_t>{(pairs + 2) / 3, (pairs + 1) / 3, pairs / 3, 0});
 }
 
 /// Keys that one architecture alone has.
 void add_own_keys(GgufWriter& writer, const RandomModelOptions& options, const std::string& prefix) {
-    if (has_experts(options.architecture)) {
+    if (has_experts(options)) {
         writer.add(prefix + "expert_count", options.experts);
         writer.add(prefix + "expert_used_count", options.experts_used);
-        writer.add(prefix + "expert_feed_forward_length", options.expert_feed_forward);
+        if (!has_wide_experts(options.architecture))
+            writer.add(prefix + "expert_feed_forward_length", options.expert_feed_forward);
     }
+    if (has_sections(options.architecture))
+        add_sections(writer, options, prefix);
+    if (is_one_of(options.architecture, {qwen3vl, qwen3vlmoe}))
+        writer.add(prefix + "n_deepstack_layers", 3U);
+    if (options.architecture == mistral3 && options.temperature_scale != 0)
+        writer.add(prefix + "attention.temperature_scale", options.temperature_scale);
     if (has_shared_expert(options.architecture))
         writer.add(prefix + "expert_shared_feed_forward_length", options.shared_feed_forward);
     if (is_recurrent(options.architecture))
@@ -275,7 +296,7 @@ public:
         }
         matrix("attn_output", options_.embedding, query);
         const bool is_gpt_oss = options_.architecture == RandomArchitecture::gpt_oss;
-        if (options_.architecture == RandomArchitecture::qwen2 || is_gpt_oss) {
+        if (has_qkv_biases(options_.architecture)) {
             tensors_.bias(prefix_ + "attn_q.bias", query);
             tensors_.bias(prefix_ + "attn_k.bias", key_value);
             tensors_.bias(prefix_ + "attn_v.bias", key_value);
@@ -327,11 +348,13 @@ public:
         const bool is_gpt_oss = options_.architecture == RandomArchitecture::gpt_oss;
         norm(is_gpt_oss || is_recurrent(options_.architecture) ? "post_attention_norm" : "ffn_norm",
              options_.embedding);
-        if (has_experts(options_.architecture)) {
+        if (has_experts(options_)) {
+            const uint32_t width = has_wide_experts(options_.architecture) ? options_.feed_forward
+                                                                           : options_.expert_feed_forward;
             matrix("ffn_gate_inp", options_.experts, options_.embedding);
-            stack("ffn_gate_exps", options_.expert_feed_forward, options_.embedding);
-            stack("ffn_up_exps", options_.expert_feed_forward, options_.embedding);
-            stack("ffn_down_exps", options_.embedding, options_.expert_feed_forward);
+            stack("ffn_gate_exps", width, options_.embedding);
+            stack("ffn_up_exps", width, options_.embedding);
+            stack("ffn_down_exps", options_.embedding, width);
             if (is_gpt_oss)
                 add_expert_biases();
             if (has_shared_expert(options_.architecture))
@@ -395,28 +418,40 @@ private:
 
 std::string_view to_string(RandomArchitecture architecture) {
     switch (architecture) {
-    case RandomArchitecture::llama:
+    case llama:
         return "llama";
-    case RandomArchitecture::qwen2:
+    case mistral3:
+        return "mistral3";
+    case smollm3:
+        return "smollm3";
+    case qwen2:
         return "qwen2";
-    case RandomArchitecture::qwen3:
+    case qwen2moe:
+        return "qwen2moe";
+    case qwen2vl:
+        return "qwen2vl";
+    case qwen3:
         return "qwen3";
-    case RandomArchitecture::qwen3moe:
+    case qwen3moe:
         return "qwen3moe";
-    case RandomArchitecture::qwen3next:
+    case qwen3vl:
+        return "qwen3vl";
+    case qwen3vlmoe:
+        return "qwen3vlmoe";
+    case qwen3next:
         return "qwen3next";
-    case RandomArchitecture::qwen35:
+    case qwen35:
         return "qwen35";
-    case RandomArchitecture::qwen35moe:
+    case qwen35moe:
         return "qwen35moe";
-    case RandomArchitecture::phi3:
+    case phi3:
         return "phi3";
-    case RandomArchitecture::gpt_oss:
-        return "gpt-oss";
-    case RandomArchitecture::gemma2:
+    case gemma2:
         return "gemma2";
-    case RandomArchitecture::gemma3:
+    case gemma3:
         return "gemma3";
+    case gpt_oss:
+        return "gpt-oss";
     }
     throw std::invalid_argument("no such architecture");
 }

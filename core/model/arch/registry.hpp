@@ -26,17 +26,23 @@ struct Architecture {
 /// ones).
 Result<const Architecture*> find_architecture(const gguf::File& file);
 
-// One file each: arch/<name>.cpp.
+// In arch/<name>.cpp; the text models of Qwen's vision models are in arch/qwen_vl.cpp.
 extern const Architecture gemma2_architecture;
 extern const Architecture gemma3_architecture;
 extern const Architecture gpt_oss_architecture;
 extern const Architecture llama_architecture;
+extern const Architecture mistral3_architecture;
 extern const Architecture phi3_architecture;
 extern const Architecture qwen2_architecture;
+extern const Architecture qwen2moe_architecture;
+extern const Architecture qwen2vl_architecture;
 extern const Architecture qwen3_architecture;
 extern const Architecture qwen35_architecture;
 extern const Architecture qwen35moe_architecture;
 extern const Architecture qwen3moe_architecture;
 extern const Architecture qwen3next_architecture;
+extern const Architecture qwen3vl_architecture;
+extern const Architecture qwen3vlmoe_architecture;
+extern const Architecture smollm3_architecture;
 
 } // namespace etna::model

@@ -27,9 +27,11 @@ struct AttentionBlock {
     std::optional<vk::Range> k_norm;
     float epsilon = 0;
     uint32_t q_heads = 0;
-    uint32_t rotated = 0;
+    uint32_t rotated = 0; ///< leading elements of a head that rotate; 0: none
     kernels::RotaryPairs pairs = kernels::RotaryPairs::adjacent;
-    float scale = 0;        ///< of the scores
+    float scale = 0;             ///< of the scores
+    float temperature_scale = 0; ///< of queries, by position (kernels::RotaryStore); 0: none
+    uint32_t temperature_tokens = 0;
     float softcap = 0;      ///< of the scores; 0: none
     uint32_t group = 0;     ///< cache group
     uint32_t nan_probe = 0; ///< number of its norm's probe
