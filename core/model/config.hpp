@@ -113,12 +113,14 @@ struct Config {
     uint32_t vocabulary = 0;
     uint32_t context = 0; ///< tokens that the model was trained for
     float rms_epsilon = 0;
-    float embedding_scale = 1;
+    float embedding_scale = 1;       ///< of the embedding table's rows
+    float embedding_input_scale = 1; ///< of rows whose input is an embedding
     float attention_scale = 0;       ///< of the scores
     float temperature_scale = 0;     ///< of queries, by position (kernels::RotaryStore); 0: none
     uint32_t temperature_tokens = 0; ///< of a period
     float attention_softcap = 0;     ///< scores s become cap x tanh(s / cap); 0: they stay
     float logit_softcap = 0;         ///< the same for the logits; 0: no cap
+    float logit_scale = 1;           ///< multiplies the logits
     kernels::Gate gate = kernels::Gate::silu;
     std::string_view feed_forward_norm = "ffn_norm"; ///< stem of the norm's name before a feed-forward block
     ExpertConfig experts;

@@ -77,6 +77,8 @@ RandomModelOptions small(RandomArchitecture architecture) {
         options.yarn_log_multiplier = 1;
         options.temperature_scale = 0.1F;
     }
+    if (architecture == RandomArchitecture::glm4)
+        options.rotated = 32;
     if (is_recurrent(architecture)) {
         options.layers = 4;
         options.attention_interval = 0; // every fourth

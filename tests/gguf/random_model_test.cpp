@@ -74,6 +74,7 @@ std::vector<std::pair<std::string, std::array<uint64_t, 4>>> layer_shapes(const 
         {"attn_output.weight", {query, d, 1, 1}},
         {is(RandomArchitecture::gpt_oss) ? "post_attention_norm.weight" : "ffn_norm.weight", {d, 1, 1, 1}}};
     const auto add = [&](const Shapes& more) { shapes.insert(shapes.end(), more.begin(), more.end()); };
+    const bool has_fused_gate = is(RandomArchitecture::glm4);
     if (is(RandomArchitecture::phi3)) {
         add({{"attn_qkv.weight", {d, query + 2 * key, 1, 1}},
              {"ffn_up.weight", {d, 2 * f, 1, 1}},
@@ -83,7 +84,7 @@ std::vector<std::pair<std::string, std::array<uint64_t, 4>>> layer_shapes(const 
     add({{"attn_q.weight", {d, query, 1, 1}},
          {"attn_k.weight", {d, key, 1, 1}},
          {"attn_v.weight", {d, key, 1, 1}}});
-    if (is(RandomArchitecture::qwen2) || is(RandomArchitecture::qwen2moe) ||
+    if (is(RandomArchitecture::glm4) || is(RandomArchitecture::qwen2) || is(RandomArchitecture::qwen2moe) ||
         is(RandomArchitecture::qwen2vl) || is(RandomArchitecture::gpt_oss)) {
         add({{"attn_q.bias", {query, 1, 1, 1}},
              {"attn_k.bias", {key, 1, 1, 1}},
@@ -93,7 +94,7 @@ std::vector<std::pair<std::string, std::array<uint64_t, 4>>> layer_shapes(const 
         is(RandomArchitecture::qwen3vl) || is(RandomArchitecture::qwen3vlmoe) ||
         is(RandomArchitecture::gemma3))
         add({{"attn_q_norm.weight", {o.head_dim, 1, 1, 1}}, {"attn_k_norm.weight", {o.head_dim, 1, 1, 1}}});
-    if (is(RandomArchitecture::gemma2) || is(RandomArchitecture::gemma3))
+    if (is(RandomArchitecture::glm4) || is(RandomArchitecture::gemma2) || is(RandomArchitecture::gemma3))
         add({{"post_attention_norm.weight", {d, 1, 1, 1}}, {"post_ffw_norm.weight", {d, 1, 1, 1}}});
     if (is(RandomArchitecture::gpt_oss)) {
         add({{"attn_output.bias", {d, 1, 1, 1}},
@@ -103,21 +104,25 @@ std::vector<std::pair<std::string, std::array<uint64_t, 4>>> layer_shapes(const 
              {"ffn_up_exps.bias", {o.expert_feed_forward, o.experts, 1, 1}},
              {"ffn_down_exps.bias", {d, o.experts, 1, 1}}});
     }
-    if (is(RandomArchitecture::qwen2moe)) {
+    if (is(RandomArchitecture::qwen2moe))
+        add({{"ffn_gate_inp_shexp.weight", {d, 1, 1, 1}}});
+    if (is(RandomArchitecture::qwen2moe) || is(RandomArchitecture::granitemoe)) {
         const uint64_t shared = o.shared_feed_forward;
-        add({{"ffn_gate_inp_shexp.weight", {d, 1, 1, 1}},
-             {"ffn_gate_shexp.weight", {d, shared, 1, 1}},
+        add({{"ffn_gate_shexp.weight", {d, shared, 1, 1}},
              {"ffn_up_shexp.weight", {d, shared, 1, 1}},
              {"ffn_down_shexp.weight", {shared, d, 1, 1}}});
     }
-    const bool is_mixtral = is(RandomArchitecture::llama) && o.mixture;
+    const bool has_wide_experts =
+        is(RandomArchitecture::granitemoe) || (is(RandomArchitecture::llama) && o.mixture);
     if (is(RandomArchitecture::qwen2moe) || is(RandomArchitecture::qwen3moe) ||
-        is(RandomArchitecture::qwen3vlmoe) || is(RandomArchitecture::gpt_oss) || is_mixtral) {
-        const uint64_t own = is_mixtral ? f : o.expert_feed_forward;
+        is(RandomArchitecture::qwen3vlmoe) || is(RandomArchitecture::gpt_oss) || has_wide_experts) {
+        const uint64_t own = has_wide_experts ? f : o.expert_feed_forward;
         add({{"ffn_gate_inp.weight", {d, o.experts, 1, 1}},
              {"ffn_gate_exps.weight", {d, own, o.experts, 1}},
              {"ffn_up_exps.weight", {d, own, o.experts, 1}},
              {"ffn_down_exps.weight", {own, d, o.experts, 1}}});
+    } else if (has_fused_gate) {
+        add({{"ffn_up.weight", {d, 2 * f, 1, 1}}, {"ffn_down.weight", {f, d, 1, 1}}});
     } else {
         add({{"ffn_gate.weight", {d, f, 1, 1}},
              {"ffn_up.weight", {d, f, 1, 1}},
@@ -131,6 +136,7 @@ std::vector<std::pair<std::string, std::array<uint64_t, 4>>> layer_shapes(const 
 TEST_CASE("a random model has every tensor of its architecture, in odd sizes too") {
     for (const auto architecture :
          {RandomArchitecture::llama, RandomArchitecture::mistral3, RandomArchitecture::smollm3,
+          RandomArchitecture::granite, RandomArchitecture::granitemoe, RandomArchitecture::glm4,
           RandomArchitecture::qwen2, RandomArchitecture::qwen2moe, RandomArchitecture::qwen2vl,
           RandomArchitecture::qwen3, RandomArchitecture::qwen3moe, RandomArchitecture::qwen3vl,
           RandomArchitecture::qwen3vlmoe, RandomArchitecture::phi3, RandomArchitecture::gemma2,

@@ -382,6 +382,29 @@ TEST_CASE("soft_cap agrees with the twin, infinite, huge and tiny values include
     }
 }
 
+TEST_CASE("soft_cap multiplies by a scale first, and without a cap does nothing else") {
+    std::mt19937 random(16);
+    constexpr uint32_t columns = 65;
+    for (const auto family : all_families()) {
+        for (const auto& [cap, scale] : {std::pair{0.0F, 0.25F}, std::pair{3.0F, 5.0F}}) {
+            DeviceCase device(family);
+            const std::vector<float> x = random_floats(random, columns);
+            const auto values = device.upload_rows(x, 1, columns);
+            const kernels::SoftCap operation{.values = values, .count = 1, .cap = cap, .scale = scale};
+            device.run([&](kernels::Library& library, vk::Recorder& recorder) {
+                soft_cap(library, recorder, operation);
+            });
+            const std::vector<float> y = device.download_rows(values);
+            for (uint32_t i = 0; i < columns; ++i) {
+                INFO(to_string(family) << " cap " << cap << " element " << i);
+                const double scaled = double{scale} * x[i];
+                const double expected = cap > 0 ? reference::soft_cap(scaled, cap) : scaled;
+                REQUIRE(y[i] == Approx(expected).epsilon(1e-6).margin(1e-6 * cap));
+            }
+        }
+    }
+}
+
 TEST_CASE("rms_norm with Store::add adds to the output") {
     std::mt19937 random(13);
     constexpr uint32_t columns = 45;

@@ -362,6 +362,59 @@ TEST_CASE("every fourth layer of smollm3 does not rotate") {
     CHECK(config->cache_groups[0].rotary.pairs == kernels::RotaryPairs::adjacent);
 }
 
+TEST_CASE("granite scales embeddings, scores and logits, and the residual through its epsilon") {
+    RandomModelOptions options = options_of(RandomArchitecture::granite);
+    const auto config = config_of(options);
+    REQUIRE(config);
+    CHECK(config->embedding_scale == Approx(3 / 0.4));
+    CHECK(config->embedding_input_scale == config->embedding_scale);
+    CHECK(config->rms_epsilon == Approx(1e-5 / 0.16));
+    CHECK(config->attention_scale == 0.3F);
+    CHECK(config->logit_scale == 0.5F);
+    CHECK(config->layers[1].attention()->rotates);
+    CHECK(config->cache_groups[0].rotary.pairs == kernels::RotaryPairs::adjacent);
+    options.residual_scale = options.embedding_scale = options.attention_scale = 0;
+    CHECK(error_with(options, "granite.residual_scale", 0.0F) ==
+          "m.gguf: granite.residual_scale = 0: must be above 0 and at most 1000000");
+    CHECK(error_with(options, "granite.rope.scaling.finetuned", 1U) ==
+          "m.gguf: granite.rope.scaling.finetuned = 1: not a truth value");
+    options.rotates = false;
+    const auto plain = config_of(options);
+    REQUIRE(plain);
+    CHECK(plain->embedding_scale == 1);
+    CHECK(plain->rms_epsilon == 1e-5F);
+    CHECK(plain->attention_scale == 0.25F);
+    CHECK_FALSE(plain->layers[1].attention()->rotates);
+}
+
+TEST_CASE("granitemoe has experts as wide as a dense block, and may share one without a row gate") {
+    RandomModelOptions options = options_of(RandomArchitecture::granitemoe);
+    options.shared_feed_forward = 40;
+    const auto config = config_of(options);
+    REQUIRE(config);
+    CHECK(config->experts.count == 5);
+    CHECK(config->experts.feed_forward == 96);
+    CHECK(config->experts.shared_feed_forward == 40);
+    CHECK_FALSE(config->experts.shared_row_gate);
+    options.shared_feed_forward = 0;
+    CHECK(config_of(options)->experts.shared_feed_forward == 0);
+}
+
+TEST_CASE("glm4 rotates neighbours, or halves in files with coordinates of an image") {
+    RandomModelOptions options = options_of(RandomArchitecture::glm4);
+    options.layers = 3;
+    options.rotated = 8;
+    options.predicting_layers = 1;
+    const auto config = config_of(options);
+    REQUIRE(config);
+    CHECK(config->layer_count() == 3);
+    CHECK(config->ignored_layers == 1);
+    CHECK(config->cache_groups[0].rotary.dims == 8);
+    CHECK(config->cache_groups[0].rotary.pairs == kernels::RotaryPairs::adjacent);
+    options.coordinates = true;
+    CHECK(config_of(options)->cache_groups[0].rotary.pairs == kernels::RotaryPairs::halves);
+}
+
 TEST_CASE("the text models of Qwen's vision models rotate as for equal coordinates") {
     for (const auto architecture :
          {RandomArchitecture::qwen2vl, RandomArchitecture::qwen3vl, RandomArchitecture::qwen3vlmoe}) {

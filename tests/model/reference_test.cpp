@@ -164,6 +164,19 @@ std::vector<NamedModel> models() {
     RandomModelOptions deep_smollm3 = blocks(RandomArchitecture::smollm3);
     deep_smollm3.layers = 4;
     deep_smollm3.head = HeadKind::tied;
+    RandomModelOptions granite = odd(RandomArchitecture::granite);
+    granite.layers = 3;
+    RandomModelOptions no_rotation = blocks(RandomArchitecture::granite);
+    no_rotation.rotates = false;
+    no_rotation.head = HeadKind::tied;
+    no_rotation.residual_scale = no_rotation.embedding_scale = no_rotation.attention_scale = 0;
+    no_rotation.logit_scale = 3;
+    RandomModelOptions glm4 = odd(RandomArchitecture::glm4);
+    glm4.rotated = 6;
+    RandomModelOptions permuted_glm4 = blocks(RandomArchitecture::glm4);
+    permuted_glm4.rotated = 12;
+    permuted_glm4.coordinates = true;
+    permuted_glm4.predicting_layers = 1;
     RandomModelOptions qwen3vl = blocks(RandomArchitecture::qwen3vl);
     qwen3vl.head = HeadKind::tied;
     RandomModelOptions tied = llama;
@@ -186,6 +199,10 @@ std::vector<NamedModel> models() {
         {"mistral3 Q8_0, tied", random_model(mistral), f16},
         {"smollm3 BF16, five layers", with_formats(smollm3, WeightFormat::bf16), f32},
         {"smollm3 Q8_0, tied, four layers", random_model(deep_smollm3), f16},
+        {"granite F32, three layers", random_model(granite), f32},
+        {"granite Q8_0, tied, no rotation", random_model(no_rotation), f16},
+        {"glm4 F32", random_model(glm4), f32},
+        {"glm4 Q8_0, coordinates, one more ignored", random_model(permuted_glm4), f16},
         {"qwen2vl F32", random_model(odd(RandomArchitecture::qwen2vl)), f32},
         {"qwen3vl Q8_0, tied", random_model(qwen3vl), f16},
     };
@@ -269,6 +286,10 @@ std::vector<NamedModel> expert_models() {
     RandomModelOptions deep_mixtral = blocks(RandomArchitecture::llama);
     deep_mixtral.mixture = true;
     deep_mixtral.layers = 3;
+    RandomModelOptions granitemoe = odd(RandomArchitecture::granitemoe);
+    granitemoe.shared_feed_forward = 45;
+    RandomModelOptions unshared = blocks(RandomArchitecture::granitemoe);
+    unshared.shared_feed_forward = 0;
     RandomModelOptions vision = odd(RandomArchitecture::qwen3vlmoe);
     vision.expert_feed_forward = 33;
     RandomModelOptions all = blocks(RandomArchitecture::qwen3moe);
@@ -297,6 +318,8 @@ std::vector<NamedModel> expert_models() {
         {"qwen2moe Q8_0, 4 of 5 experts, one shared", random_model(qwen2moe), f16},
         {"llama F32, 2 of 8 experts", random_model(mixtral), f32},
         {"llama Q8_0, three layers, 2 of 5 experts", random_model(deep_mixtral), f16},
+        {"granitemoe BF16, one shared", with_formats(granitemoe, WeightFormat::bf16), f32},
+        {"granitemoe Q8_0, none shared", random_model(unshared), f16},
         {"qwen3vlmoe BF16", with_formats(vision, WeightFormat::bf16), f32},
     };
 }

@@ -16,8 +16,8 @@ namespace etna::reference {
 enum class GateKind { silu, gelu, clamped_silu };
 
 /// The hyperparameters in a GGUF file's metadata, for the architectures `llama`, `mistral3`, `smollm3`,
-/// `qwen2`, `qwen2moe`, `qwen2vl`, `qwen3`, `qwen3moe`, `qwen3vl`, `qwen3vlmoe`, `qwen3next`, `qwen35`,
-/// `qwen35moe`, `phi3`, `gemma2`, `gemma3` and `gpt-oss`.
+/// `granite`, `granitemoe`, `glm4`, `qwen2`, `qwen2moe`, `qwen2vl`, `qwen3`, `qwen3moe`, `qwen3vl`,
+/// `qwen3vlmoe`, `qwen3next`, `qwen35`, `qwen35moe`, `phi3`, `gemma2`, `gemma3` and `gpt-oss`.
 struct Config {
     std::string architecture;
     std::size_t context_tokens = 0; ///< context of training
@@ -41,6 +41,8 @@ struct Config {
     double temperature_scale = 0;   ///< of queries by position, 0: none; see ReferenceModel
     std::size_t temperature_tokens = 1;
     double logit_soft_cap = 0; ///< 0: none
+    double residual_scale = 1; ///< of the output of a block
+    double logit_divisor = 1;
     GateKind gate = GateKind::silu;
     std::size_t experts = 0; ///< 0: a plain feed-forward network
     std::size_t experts_used = 0;

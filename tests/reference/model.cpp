@@ -64,6 +64,12 @@ Vector last_convolved(const Matrix& inputs, const Matrix& weights) {
     return {row.begin(), row.end()};
 }
 
+Vector scaled(double factor, Vector x) {
+    for (double& one : x)
+        one *= factor;
+    return x;
+}
+
 /// The sum, or x alone without a bias.
 Vector add_if(Vector x, View bias) {
     return bias.empty() ? x : add(x, bias);
@@ -219,10 +225,12 @@ Vector ReferenceModel::attend(std::size_t layer_index, View x, uint32_t position
 Vector ReferenceModel::add_blocks(std::size_t layer_index, View x, View mixed, Units units) const {
     const LayerWeights& layer = weights_.layers[layer_index];
     const Vector sum =
-        add(x, normalise_if({mixed.begin(), mixed.end()}, layer.post_attention_norm, config_.epsilon));
+        add(x, scaled(config_.residual_scale, normalise_if({mixed.begin(), mixed.end()},
+                                                           layer.post_attention_norm, config_.epsilon)));
     const Vector transformed =
         feed_forward(layer, rms_norm(sum, layer.feed_forward_norm, config_.epsilon), units);
-    return add(sum, normalise_if(transformed, layer.post_feed_forward_norm, config_.epsilon));
+    return add(sum, scaled(config_.residual_scale,
+                           normalise_if(transformed, layer.post_feed_forward_norm, config_.epsilon)));
 }
 
 Vector ReferenceModel::hidden(TokenId token, std::size_t index, uint32_t position, Cache& cache,
@@ -278,7 +286,8 @@ std::vector<Vector> ReferenceModel::hidden_together(std::span<const TokenId> tok
 
 Vector ReferenceModel::forward(TokenId token, std::size_t index, uint32_t position, Cache& cache,
                                Units units) const {
-    Vector logits = linear(weights_.head, hidden(token, index, position, cache, units));
+    Vector logits = scaled(1 / config_.logit_divisor,
+                           linear(weights_.head, hidden(token, index, position, cache, units)));
     if (config_.logit_soft_cap > 0) {
         for (double& logit : logits)
             logit = soft_cap(logit, config_.logit_soft_cap);

@@ -51,7 +51,8 @@ struct Cache {
 /// qwen35, qwen35moe) the first line is
 ///     x += W_o gated_norm(delta_net(convolution(W_qkv n), W_a n, W_b n), W_z n)
 /// in recurrent layers, and attention is multiplied by sigmoid(W_g n) before W_o in the others. A shared
-/// expert is one more feed-forward network in the second line, multiplied by sigmoid(w m). Sources: LLaMA
+/// expert is one more feed-forward network in the second line, multiplied by sigmoid(w m).
+/// granite scales embeddings, scores and what is added to x, and divides logits. Sources: LLaMA
 /// (arXiv 2302.13971), Llama 2 (2307.09288), Qwen2 (2407.10671), Qwen3 (2505.09388), Phi 3 (2404.14219),
 /// LongRoPE (2402.13753), Gemma 2 and 3 (2408.00118, 2503.19786), gpt-oss (2508.10925), gated delta nets
 /// (2412.06464); tensors as GGUF names them. Immutable after load; thread-safe if each thread has a separate

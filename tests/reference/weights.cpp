@@ -116,8 +116,9 @@ Matrix stacked(Matrix upper, const Matrix& lower) {
     return upper;
 }
 
-bool is_gemma(const Config& config) {
-    return config.architecture == "gemma2" || config.architecture == "gemma3";
+bool has_post_norms(const Config& config) {
+    return config.architecture == "gemma2" || config.architecture == "gemma3" ||
+           config.architecture == "glm4";
 }
 
 Status load_attention(Tensors& tensors, const Config& config, const std::string& block, LayerWeights& layer) {
@@ -154,7 +155,7 @@ Status load_attention(Tensors& tensors, const Config& config, const std::string&
         ETNA_TRY(layer.output_bias, tensors.vector(block + "attn_output.bias", config.width));
         ETNA_TRY(layer.sinks, tensors.vector(block + "attn_sinks.weight", config.heads));
     }
-    if (is_gemma(config)) {
+    if (has_post_norms(config)) {
         ETNA_TRY(layer.post_attention_norm,
                  tensors.vector(block + "post_attention_norm.weight", config.width));
     }
@@ -211,7 +212,9 @@ Status load_delta_net(Tensors& tensors, const Config& config, const std::string&
 Status load_shared_expert(Tensors& tensors, const Config& config, const std::string& block,
                           LayerWeights& layer) {
     const std::size_t length = config.shared_feed_forward;
-    ETNA_TRY(layer.shared_row_gate, tensors.matrix(block + "ffn_gate_inp_shexp.weight", 1, config.width));
+    if (config.architecture != "granitemoe") {
+        ETNA_TRY(layer.shared_row_gate, tensors.matrix(block + "ffn_gate_inp_shexp.weight", 1, config.width));
+    }
     ETNA_TRY(layer.shared_gate, tensors.matrix(block + "ffn_gate_shexp.weight", length, config.width));
     ETNA_TRY(layer.shared_up, tensors.matrix(block + "ffn_up_shexp.weight", length, config.width));
     ETNA_TRY(layer.shared_down, tensors.matrix(block + "ffn_down_shexp.weight", config.width, length));
@@ -242,12 +245,12 @@ Status load_feed_forward(Tensors& tensors, const Config& config, const std::stri
     ETNA_TRY(layer.feed_forward_norm,
              tensors.vector(block + (is_after_mixer ? "post_attention_norm.weight" : "ffn_norm.weight"),
                             config.width));
-    if (is_gemma(config)) {
+    if (has_post_norms(config)) {
         ETNA_TRY(layer.post_feed_forward_norm, tensors.vector(block + "post_ffw_norm.weight", config.width));
     }
     if (config.experts > 0)
         return load_experts(tensors, config, block, layer);
-    if (config.architecture == "phi3") {
+    if (config.architecture == "phi3" || config.architecture == "glm4") {
         ETNA_TRY(const Matrix fused,
                  tensors.matrix(block + "ffn_up.weight", 2 * config.feed_forward, config.width));
         layer.gate = rows_of(fused, 0, config.feed_forward);

@@ -121,21 +121,39 @@ bool has_bpe(RandomArchitecture architecture) {
 
 bool has_experts(const RandomModelOptions& options) {
     return (options.mixture && is_one_of(options.architecture, {llama, mistral3})) ||
-           is_one_of(options.architecture, {qwen2moe, qwen3moe, qwen3vlmoe, qwen3next, qwen35moe, gpt_oss});
+           is_one_of(options.architecture,
+                     {granitemoe, qwen2moe, qwen3moe, qwen3vlmoe, qwen3next, qwen35moe, gpt_oss});
 }
 
 /// Experts as wide as a dense block, without a key for their width.
 bool has_wide_experts(RandomArchitecture architecture) {
-    return is_one_of(architecture, {llama, mistral3});
+    return is_one_of(architecture, {llama, mistral3, granitemoe});
 }
 
-/// With a row gate.
-bool has_shared_expert(RandomArchitecture architecture) {
+bool has_row_gate(RandomArchitecture architecture) {
     return is_one_of(architecture, {qwen2moe, qwen3next, qwen35moe});
 }
 
+bool has_shared_expert(const RandomModelOptions& options) {
+    return has_row_gate(options.architecture) ||
+           (options.architecture == granitemoe && options.shared_feed_forward != 0);
+}
+
+bool is_granite(RandomArchitecture architecture) {
+    return is_one_of(architecture, {granite, granitemoe});
+}
+
+bool has_post_norms(RandomArchitecture architecture) {
+    return is_one_of(architecture, {glm4, gemma2, gemma3});
+}
+
+/// Gate and up in one tensor.
+bool has_fused_gate(RandomArchitecture architecture) {
+    return is_one_of(architecture, {glm4, phi3});
+}
+
 bool has_qkv_biases(RandomArchitecture architecture) {
-    return is_one_of(architecture, {qwen2, qwen2moe, qwen2vl, gpt_oss});
+    return is_one_of(architecture, {glm4, qwen2, qwen2moe, qwen2vl, gpt_oss});
 }
 
 bool has_head_norms(RandomArchitecture architecture) {
@@ -144,8 +162,21 @@ bool has_head_norms(RandomArchitecture architecture) {
 }
 
 /// Coordinates of an image, by which the parts of a head rotate.
-bool has_sections(RandomArchitecture architecture) {
-    return is_one_of(architecture, {qwen2vl, qwen3vl, qwen3vlmoe, qwen35, qwen35moe});
+bool has_sections(const RandomModelOptions& options) {
+    return (options.coordinates && options.architecture == glm4) ||
+           is_one_of(options.architecture, {qwen2vl, qwen3vl, qwen3vlmoe, qwen35, qwen35moe});
+}
+
+void add_granite_keys(GgufWriter& writer, const RandomModelOptions& options, const std::string& prefix) {
+    writer.add(prefix + "logit_scale", options.logit_scale);
+    if (options.residual_scale != 0)
+        writer.add(prefix + "residual_scale", options.residual_scale);
+    if (options.embedding_scale != 0)
+        writer.add(prefix + "embedding_scale", options.embedding_scale);
+    if (options.attention_scale != 0)
+        writer.add(prefix + "attention.scale", options.attention_scale);
+    if (!options.rotates)
+        writer.add(prefix + "rope.scaling.finetuned", false);
 }
 
 /// Pairs turn by time, height and width in turn; none is left for the fourth coordinate.
@@ -184,25 +215,27 @@ void add_delta_keys(GgufWriter& writer, const RandomModelOptions& options, const
     writer.add(prefix + "ssm.inner_size", options.delta_value_heads * options.delta_value_dim);
     if (options.attention_interval != 0)
         writer.add(prefix + "full_attention_interval", options.attention_interval);
-    if (options.predicting_layers != 0)
-        writer.add(prefix + "nextn_predict_layers", options.predicting_layers);
 }
 
 /// Keys that one architecture alone has.
 void add_own_keys(GgufWriter& writer, const RandomModelOptions& options, const std::string& prefix) {
+    if (options.predicting_layers != 0)
+        writer.add(prefix + "nextn_predict_layers", options.predicting_layers);
     if (has_experts(options)) {
         writer.add(prefix + "expert_count", options.experts);
         writer.add(prefix + "expert_used_count", options.experts_used);
         if (!has_wide_experts(options.architecture))
             writer.add(prefix + "expert_feed_forward_length", options.expert_feed_forward);
     }
-    if (has_sections(options.architecture))
+    if (is_granite(options.architecture))
+        add_granite_keys(writer, options, prefix);
+    if (has_sections(options))
         add_sections(writer, options, prefix);
     if (is_one_of(options.architecture, {qwen3vl, qwen3vlmoe}))
         writer.add(prefix + "n_deepstack_layers", 3U);
     if (options.architecture == mistral3 && options.temperature_scale != 0)
         writer.add(prefix + "attention.temperature_scale", options.temperature_scale);
-    if (has_shared_expert(options.architecture))
+    if (has_shared_expert(options))
         writer.add(prefix + "expert_shared_feed_forward_length", options.shared_feed_forward);
     if (is_recurrent(options.architecture))
         add_delta_keys(writer, options, prefix);
@@ -309,7 +342,7 @@ public:
             norm("attn_q_norm", options_.head_dim);
             norm("attn_k_norm", options_.head_dim);
         }
-        if (is_gemma(options_.architecture))
+        if (has_post_norms(options_.architecture))
             norm("post_attention_norm", options_.embedding);
     }
 
@@ -357,9 +390,9 @@ public:
             stack("ffn_down_exps", options_.embedding, width);
             if (is_gpt_oss)
                 add_expert_biases();
-            if (has_shared_expert(options_.architecture))
+            if (has_shared_expert(options_))
                 add_shared_expert();
-        } else if (options_.architecture == RandomArchitecture::phi3) {
+        } else if (has_fused_gate(options_.architecture)) {
             matrix("ffn_up", 2 * options_.feed_forward, options_.embedding);
             matrix("ffn_down", options_.embedding, options_.feed_forward);
         } else {
@@ -367,13 +400,14 @@ public:
             matrix("ffn_up", options_.feed_forward, options_.embedding);
             matrix("ffn_down", options_.embedding, options_.feed_forward);
         }
-        if (is_gemma(options_.architecture))
+        if (has_post_norms(options_.architecture))
             norm("post_ffw_norm", options_.embedding);
     }
 
 private:
     void add_shared_expert() {
-        tensors_.bias(prefix_ + "ffn_gate_inp_shexp.weight", options_.embedding);
+        if (has_row_gate(options_.architecture))
+            tensors_.bias(prefix_ + "ffn_gate_inp_shexp.weight", options_.embedding);
         matrix("ffn_gate_shexp", options_.shared_feed_forward, options_.embedding);
         matrix("ffn_up_shexp", options_.shared_feed_forward, options_.embedding);
         matrix("ffn_down_shexp", options_.embedding, options_.shared_feed_forward);
@@ -424,6 +458,12 @@ std::string_view to_string(RandomArchitecture architecture) {
         return "mistral3";
     case smollm3:
         return "smollm3";
+    case granite:
+        return "granite";
+    case granitemoe:
+        return "granitemoe";
+    case glm4:
+        return "glm4";
     case qwen2:
         return "qwen2";
     case qwen2moe:

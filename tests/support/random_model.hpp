@@ -15,6 +15,9 @@ enum class RandomArchitecture {
     llama,
     mistral3,
     smollm3,
+    granite,
+    granitemoe,
+    glm4,
     qwen2,
     qwen2moe,
     qwen2vl,
@@ -32,11 +35,12 @@ enum class RandomArchitecture {
 };
 
 constexpr RandomArchitecture all_random_architectures[] = {
-    RandomArchitecture::llama,      RandomArchitecture::mistral3,  RandomArchitecture::smollm3,
-    RandomArchitecture::qwen2,      RandomArchitecture::qwen2moe,  RandomArchitecture::qwen2vl,
-    RandomArchitecture::qwen3,      RandomArchitecture::qwen3moe,  RandomArchitecture::qwen3vl,
-    RandomArchitecture::qwen3vlmoe, RandomArchitecture::qwen3next, RandomArchitecture::qwen35,
-    RandomArchitecture::qwen35moe,  RandomArchitecture::phi3,      RandomArchitecture::gemma2,
+    RandomArchitecture::llama,      RandomArchitecture::mistral3,   RandomArchitecture::smollm3,
+    RandomArchitecture::granite,    RandomArchitecture::granitemoe, RandomArchitecture::glm4,
+    RandomArchitecture::qwen2,      RandomArchitecture::qwen2moe,   RandomArchitecture::qwen2vl,
+    RandomArchitecture::qwen3,      RandomArchitecture::qwen3moe,   RandomArchitecture::qwen3vl,
+    RandomArchitecture::qwen3vlmoe, RandomArchitecture::qwen3next,  RandomArchitecture::qwen35,
+    RandomArchitecture::qwen35moe,  RandomArchitecture::phi3,       RandomArchitecture::gemma2,
     RandomArchitecture::gemma3,     RandomArchitecture::gpt_oss,
 };
 
@@ -90,6 +94,12 @@ struct RandomModelOptions {
     uint32_t original_context = 64; ///< yarn and longrope
     float yarn_log_multiplier = 0;  ///< yarn; 0: no key
     float temperature_scale = 0;    ///< mistral3; 0: no key
+    float residual_scale = 0.4F;    ///< granite, granitemoe; 0: no key
+    float embedding_scale = 3;      ///< granite, granitemoe; 0: no key
+    float attention_scale = 0.3F;   ///< granite, granitemoe; 0: no key
+    float logit_scale = 2;          ///< granite, granitemoe: divides the logits
+    bool rotates = true;            ///< granite, granitemoe; false: rope.scaling.finetuned is false
+    bool coordinates = false;       ///< glm4: rope.dimension_sections
 
     uint32_t window = 24;        ///< gemma2, gemma3, gpt-oss, and phi3 unless 0
     uint32_t window_pattern = 2; ///< gemma2, gemma3: every window_pattern-th layer has no window; 0: no key
@@ -100,7 +110,7 @@ struct RandomModelOptions {
     uint32_t experts = 5; ///< of a mixture
     uint32_t experts_used = 2;
     uint32_t expert_feed_forward = 32;
-    uint32_t shared_feed_forward = 32; ///< qwen2moe, qwen3next, qwen35moe
+    uint32_t shared_feed_forward = 32; ///< qwen2moe, qwen3next, qwen35moe, and granitemoe unless 0
 
     uint32_t attention_interval =
         2; ///< qwen3next, qwen35, qwen35moe: every attention_interval-th layer has attention; 0: no key
@@ -111,7 +121,7 @@ struct RandomModelOptions {
     uint32_t delta_value_dim = 16;
     uint32_t convolution_width = 4;
     bool fused_inputs = false;      ///< qwen3next: ssm_in, as older files have it
-    uint32_t predicting_layers = 0; ///< qwen35, qwen35moe: further layers, which predict further tokens
+    uint32_t predicting_layers = 0; ///< qwen35, qwen35moe, glm4: further layers, which predict further tokens
 
     HeadKind head = HeadKind::separate;
     WeightFormat matrices = WeightFormat::f32; ///< attention and feed-forward

@@ -121,6 +121,19 @@ void pose_biases(Trial& trial) {
     trial.expect_rows(gates, 0, expected);
 }
 
+void pose_scale(Trial& trial) {
+    constexpr float scale = 0.3F;
+    Noise noise(17);
+    const std::vector<float> x = noise.numbers(uint64_t{activation_rows} * activation_columns);
+    const Activations values = trial.put_rows(x, activation_rows, activation_columns);
+    soft_cap(trial.library(), trial.recorder(), {.values = values, .count = activation_rows, .scale = scale});
+    std::vector<Bounded> expected;
+    expected.reserve(x.size());
+    for (const float one : x)
+        expected.push_back({double{scale} * one, rounding * std::abs(one)});
+    trial.expect_rows(values, 0, expected);
+}
+
 } // namespace
 
 void pose_gate_multiply(Trial& trial, const KernelUse&) {
@@ -135,6 +148,7 @@ void pose_gate_multiply(Trial& trial, const KernelUse&) {
 }
 
 void pose_soft_cap(Trial& trial, const KernelUse&) {
+    pose_scale(trial);
     constexpr float cap = 3;
     Noise noise(5);
     std::vector<float> x = noise.numbers(uint64_t{activation_rows} * activation_columns);

@@ -1,9 +1,8 @@
 #include "core/model/arch/delta_layers.hpp"
 
+#include "core/model/arch/decoder.hpp"
 #include "core/model/blocks/attention.hpp"
 #include "core/model/blocks/delta_net.hpp"
-
-#include <fmt/format.h>
 
 namespace etna::model {
 namespace {
@@ -21,9 +20,8 @@ std::vector<bool> read_recurrent_layers(MetadataReader& reader, uint32_t layers)
 
 void read_delta_layers(MetadataReader& reader, Config& config, const DeltaNetConfig& net) {
     const uint32_t stored_layers = config.layer_count();
-    config.ignored_layers = reader.integer("nextn_predict_layers", {.min = 0, .max = stored_layers - 1}, 0);
+    read_further_layers(reader, config);
     const std::vector<bool> recurrent = read_recurrent_layers(reader, stored_layers);
-    config.layers.resize(stored_layers - config.ignored_layers);
     bool has_attention = false;
     for (uint32_t layer = 0; layer < config.layer_count(); ++layer) {
         auto& mixer = config.layers[layer].mixer;
@@ -44,11 +42,6 @@ void declare_delta_layer(TensorTable& table, const Config& config, uint32_t laye
     } else {
         declare_delta_net(table, config, layer);
     }
-}
-
-void ignore_further_layers(TensorTable& table, const Config& config) {
-    for (uint32_t i = 0; i < config.ignored_layers; ++i)
-        table.ignore(fmt::format("blk.{}.", config.layer_count() + i));
 }
 
 } // namespace etna::model

@@ -9,14 +9,11 @@ namespace etna::model {
 // (arXiv 2412.06464, 2505.06708).
 
 /// Sets the mixers of a Config of read_common(): attention in the layers that attention.recurrent_layers does
-/// not list, or in every full_attention_interval-th one, `net` in the others. nextn_predict_layers become
-/// ignored layers. Fails the reader if no layer has attention.
+/// not list, or in every full_attention_interval-th one, `net` in the others. Calls read_further_layers().
+/// Fails the reader if no layer has attention.
 void read_delta_layers(MetadataReader& reader, Config& config, const DeltaNetConfig& net);
 
 /// Declares the mixer of a layer.
 void declare_delta_layer(TensorTable& table, const Config& config, uint32_t layer);
-
-/// Accepts the tensors of Config::ignored_layers.
-void ignore_further_layers(TensorTable& table, const Config& config);
 
 } // namespace etna::model
