@@ -32,7 +32,7 @@ CASES = (
     [(architecture, form) for architecture in ARCHITECTURES for form in EVERYWHERE]
     + [("llama", form) for form in LLAMA_ONLY]
     + [("llama", "mixture"), ("qwen3moe", "mixture"), ("gpt-oss", "mxfp4")]
-    + [(shape, "f32") for shape in ROPE_SCALINGS]
+    + [(shape, "f32") for shape in [*ROPE_SCALINGS, "llama-experts", "qwen3next-fused"]]
 )
 
 

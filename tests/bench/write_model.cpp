@@ -129,7 +129,24 @@ const std::map<std::string, RopeScaling> rope_scalings = {{"", RopeScaling::none
                                                           {"-llama3", RopeScaling::llama3},
                                                           {"-longrope", RopeScaling::longrope}};
 
+/// Variants of an architecture in its files.
+std::optional<RandomModelOptions> variant_of(const std::string& name) {
+    if (name == "small-llama-experts") { // Mixtral
+        RandomModelOptions options = small(RandomArchitecture::llama);
+        options.mixture = true;
+        return options;
+    }
+    if (name == "small-qwen3next-fused") { // as older files are
+        RandomModelOptions options = small(RandomArchitecture::qwen3next);
+        options.fused_inputs = true;
+        return options;
+    }
+    return std::nullopt;
+}
+
 std::optional<RandomModelOptions> shape_of(const std::string& name) {
+    if (const auto variant = variant_of(name))
+        return variant;
     if (const auto found = shapes.find(name); found != shapes.end())
         return found->second;
     for (const RandomArchitecture architecture : all_random_architectures) {
@@ -172,10 +189,11 @@ std::string names(const Map& map) {
 int main(int count, char** arguments) {
     const auto options = count == 4 ? options_of(arguments[1], arguments[2]) : std::nullopt;
     if (!options) {
-        fmt::print(stderr,
-                   "usage: write_model SHAPE FORMAT FILE\nshapes: {}, "
-                   "small-ARCHITECTURE[-ROPE_SCALING]\nformats: {}\n",
-                   names(shapes), names(formats));
+        fmt::print(
+            stderr,
+            "usage: write_model SHAPE FORMAT FILE\nshapes: {}, "
+            "small-ARCHITECTURE[-ROPE_SCALING], small-llama-experts, small-qwen3next-fused\nformats: {}\n",
+            names(shapes), names(formats));
         return 2;
     }
     const Bytes bytes = random_model(*options);

@@ -22,8 +22,8 @@ struct Architecture {
     Decoder (*assemble)(const Config& config, const Weights& weights) = nullptr;
 };
 
-/// The architecture of a file. Errors: corrupt (the key is missing), unsupported (unknown; lists the known
-/// ones).
+/// The architecture of a file. Errors: corrupt (the key is missing), unsupported (unknown; lists similar
+/// names and the known ones).
 Result<const Architecture*> find_architecture(const gguf::File& file);
 
 // In arch/<name>.cpp; granitemoe in arch/granite.cpp, the text models of Qwen's vision models in
