@@ -6,7 +6,7 @@
 #include "cli/options/preset.hpp"
 #include "cli/terminal/diagnostics.hpp"
 #include "cli/terminal/printable.hpp"
-#include "core/store/near_names.hpp"
+#include "core/base/near_names.hpp"
 
 #include <array>
 #include <utility>
@@ -45,7 +45,7 @@ Error unknown_command(const std::string& typed) {
             known.emplace_back(command.name);
     }
     std::string hint = "try `etna --help`";
-    if (const auto near = store::near_names(typed, known); !near.empty())
+    if (const auto near = near_names(typed, known); !near.empty())
         hint = fmt::format("did you mean `etna {}`?", fmt::join(near, "` or `etna "));
     if (const std::string_view known_hint = alternative_to(typed); !known_hint.empty())
         hint = known_hint;

@@ -7,9 +7,9 @@
 #include "cli/terminal/printable.hpp"
 #include "cli/text_io.hpp"
 #include "core/base/bytes.hpp"
+#include "core/base/near_names.hpp"
 #include "core/base/utf8.hpp"
 #include "core/chat/adapt.hpp"
-#include "core/store/near_names.hpp"
 
 #include <algorithm>
 #include <array>
@@ -343,7 +343,7 @@ Error no_such_command(const std::string& name) {
     known.reserve(all_chat_commands.size());
     for (const ChatCommand& command : all_chat_commands)
         known.emplace_back(command.name);
-    const auto near = store::near_names(name, known);
+    const auto near = near_names(name, known);
     return {ErrorKind::invalid_argument, fmt::format("there is no command {}", backquoted(name)),
             near.empty() ? "/help lists them; to send a message that begins with a slash, type a space first"
                          : fmt::format("did you mean {}?", fmt::join(near, " or "))};

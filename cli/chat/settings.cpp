@@ -1,7 +1,7 @@
 #include "cli/chat/settings.hpp"
 
 #include "cli/terminal/printable.hpp"
-#include "core/store/near_names.hpp"
+#include "core/base/near_names.hpp"
 
 #include <algorithm>
 #include <array>
@@ -35,7 +35,7 @@ Error no_such_setting(const Command& command, const std::string& name) {
         if (can_be_set(option))
             known.emplace_back(option.name);
     }
-    const auto near = store::near_names(name, known);
+    const auto near = near_names(name, known);
     return {ErrorKind::invalid_argument, fmt::format("there is no setting {}", backquoted(name)),
             near.empty() ? fmt::format("settings are {}", fmt::join(known, ", "))
                          : fmt::format("did you mean {}?", fmt::join(near, " or "))};

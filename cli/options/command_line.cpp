@@ -2,8 +2,8 @@
 
 #include "cli/options/option_table.hpp"
 #include "cli/terminal/printable.hpp"
+#include "core/base/near_names.hpp"
 #include "core/base/result.hpp"
-#include "core/store/near_names.hpp"
 
 #include <algorithm>
 #include <array>
@@ -91,9 +91,9 @@ Error unknown_option(const Command& command, const std::string& typed) {
             known.push_back(fmt::format("--{}", option.name));
     }
     std::string hint = help_hint(command);
-    auto near = store::near_names(name, known);
-    if (!near.empty() && store::edit_distance(name, near.front()) == 1) // a single edit is unambiguous
-        std::erase_if(near, [&](const std::string& one) { return store::edit_distance(name, one) > 1; });
+    auto near = near_names(name, known);
+    if (!near.empty() && edit_distance(name, near.front()) == 1) // a single edit is unambiguous
+        std::erase_if(near, [&](const std::string& one) { return edit_distance(name, one) > 1; });
     if (!near.empty()) {
         hint = fmt::format("did you mean `{}`?", fmt::join(near, "` or `"));
     } else if (!command.positionals.empty()) {

@@ -37,6 +37,7 @@ void embed(Library& library, vk::Recorder& recorder, const Embed& operation) {
             .embedding_count =
                 static_cast<uint32_t>(operation.embeddings.bytes / (uint64_t{table.columns} * 4)),
             .scale = operation.scale,
+            .embedding_scale = operation.embedding_scale,
         };
         // All parts are one step, because each writes different rows. The first declares the output for all.
         launch(library, recorder,

@@ -4,7 +4,8 @@
 
 namespace etna::kernels {
 
-/// x[row] = scale x table[token(row)] for rows given by id or by slot, or a row of `embeddings` as it is.
+/// x[row] = scale x table[token(row)] for rows given by id or by slot, or embedding_scale x a row of
+/// `embeddings`.
 /// Indices are clamped.
 struct Embed {
     Rows rows;
@@ -13,6 +14,7 @@ struct Embed {
     Matrix table;              ///< [vocabulary, width]
     Activations output;        ///< [rows of the batch, width]; rows.first is applied
     float scale = 1;           ///< Gemma multiplies by sqrt(width)
+    float embedding_scale = 1;
 };
 void embed(Library& library, vk::Recorder& recorder, const Embed& operation);
 

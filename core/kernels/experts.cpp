@@ -258,7 +258,7 @@ void expert_route(Library& library, vk::Recorder& recorder, const ExpertRoute& o
     const ReducePlan plan = reduce_plan(library.target(), shaders::expert_route(shaders::Reduce::subgroup));
     launch(library, recorder,
            {.variant = shaders::expert_route(plan.reduce),
-            .specialization = {plan.workgroup, plan.one_subgroup},
+            .specialization = {plan.workgroup, plan.one_subgroup, operation.normalised ? 1U : 0U},
             .groups = {choice.rows, 1, 1},
             .reads = {router},
             .writes = {choice.experts, choice.routing_weights}},
@@ -303,7 +303,8 @@ void expert_router(Library& library, vk::Recorder& recorder, const ExpertRouter&
     const uint32_t rows_each = std::min(std::bit_ceil(rows), router_rows_max);
     launch(library, recorder,
            {.variant = shaders::expert_router(plan.reduce),
-            .specialization = {plan.workgroup, plan.one_subgroup, rows_each},
+            .specialization = {plan.workgroup, plan.one_subgroup, rows_each,
+                               operation.normalised ? 1U : 0U},
             .groups = {choice.count, divide_up(rows, rows_each), 1},
             .reads = {operation.weight.weights, input, bias},
             .writes = {router, choice.experts, choice.routing_weights, operation.counters}},

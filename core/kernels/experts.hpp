@@ -28,7 +28,7 @@ struct MatrixStack {
 /// The experts of each row and their weights; at most experts_max and experts_per_token_max.
 struct ExpertRouting {
     vk::Range experts = {};         ///< u32 [rows][experts_per_token]
-    vk::Range routing_weights = {}; ///< f32 [rows][experts_per_token], of sum 1 for each row
+    vk::Range routing_weights = {}; ///< f32 [rows][experts_per_token]
     uint32_t count = 0;             ///< of experts
     uint32_t experts_per_token = 0;
     uint32_t rows = 0;
@@ -46,10 +46,12 @@ struct ExpertRouting {
 };
 
 /// Selects the `experts_per_token` largest values of each row of `router`, the smaller id first among equals,
-/// and their softmax. Source: arXiv 1701.06538, 2505.09388.
+/// and as their weights the softmax over them. Source: arXiv 1701.06538, 2505.09388.
 struct ExpertRoute {
     Activations router;   ///< [rows, count]
     ExpertRouting choice; ///< written
+    bool normalised =
+        true; ///< false: the softmax is over all experts of the row (Qwen2 MoE, arXiv 2407.10671)
 };
 void expert_route(Library& library, vk::Recorder& recorder, const ExpertRoute& operation);
 
@@ -62,6 +64,7 @@ struct ExpertRouter {
     Activations router; ///< [rows, experts]
     uint32_t first = 0;
     ExpertRouting choice;    ///< of these rows only, written
+    bool normalised = true;  ///< as of ExpertRoute
     vk::Range counters = {}; ///< u32 [choice.rows]: zeros, and zeros again afterwards
 };
 void expert_router(Library& library, vk::Recorder& recorder, const ExpertRouter& operation);

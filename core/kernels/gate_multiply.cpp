@@ -7,7 +7,7 @@
 namespace etna::kernels {
 namespace {
 
-static_assert(sizeof(shaders::GateMultiplyArguments) == 72);
+static_assert(sizeof(shaders::GateMultiplyArguments) == 88);
 
 bool fits(vk::Recorder& recorder, const GateMultiply& operation) {
     if (!require(recorder, operation.gate.columns == operation.up.columns, "gate_multiply",
@@ -19,6 +19,10 @@ bool fits(vk::Recorder& recorder, const GateMultiply& operation) {
                   "columns are no multiple of 256") ||
          !require(recorder, operation.gate.halves.bytes >= end * halves_bytes(operation.gate.columns),
                   "gate_multiply", "the halves are shorter than the rows")))
+        return false;
+    if (operation.row_gate &&
+        !require(recorder, operation.row_gate->range.bytes >= end * operation.row_gate->stride * 4,
+                 "gate_multiply", "the gates of rows are fewer than rows"))
         return false;
     if (!operation.biases)
         return true;
@@ -46,6 +50,8 @@ void gate_multiply(Library& library, vk::Recorder& recorder, const GateMultiply&
     }
     const vk::Range halves =
         operation.halves ? operation.gate.halves_rows(operation.first, operation.count) : vk::Range{};
+    const vk::Range row_gate =
+        operation.row_gate ? operation.row_gate->rows(operation.first, operation.count) : up;
     const vk::Range written = operation.halves ? halves : gate;
     const shaders::GateMultiplyArguments arguments{
         .gate = gate.address,
@@ -55,17 +61,21 @@ void gate_multiply(Library& library, vk::Recorder& recorder, const GateMultiply&
         .experts = biases.experts.address,
         .words = written.address,
         .floats = written.address,
+        .row_gate = row_gate.address,
         .columns = operation.gate.columns,
         .gate_stride = operation.gate.stride / 4,
         .up_stride = operation.up.stride / 4,
         .expert_count = biases.expert_count,
+        .row_gate_stride = operation.row_gate ? operation.row_gate->stride : 0,
+        .unused = 0,
     };
     launch(library, recorder,
            {.variant = shaders::gate_multiply(),
             .specialization = {static_cast<uint32_t>(operation.kind), operation.biases ? 1U : 0U,
-                               operation.halves ? written_blocks(library.target()) : 0U},
+                               operation.halves ? written_blocks(library.target()) : 0U,
+                               operation.row_gate ? 1U : 0U},
             .groups = {divide_up(operation.gate.columns, 256), operation.count, 1},
-            .reads = {up, biases.gate, biases.up, biases.experts},
+            .reads = {up, biases.gate, biases.up, biases.experts, row_gate},
             .writes = {gate, halves}},
            arguments);
 }

@@ -32,6 +32,8 @@ struct GateMultiply {
     uint32_t count = 0;
     Gate kind = Gate::silu;
     std::optional<GateBiases> biases = std::nullopt;
+    /// [rows, 1]: each row is also multiplied by 1 / (1 + exp(-row_gate)).
+    std::optional<Activations> row_gate = std::nullopt;
     bool halves = false; ///< also writes the halves of `gate`
 };
 void gate_multiply(Library& library, vk::Recorder& recorder, const GateMultiply& operation);

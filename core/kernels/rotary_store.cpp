@@ -7,7 +7,7 @@
 namespace etna::kernels {
 namespace {
 
-static_assert(sizeof(shaders::RotaryStoreArguments) == 112);
+static_assert(sizeof(shaders::RotaryStoreArguments) == 120);
 
 bool fits(vk::Recorder& recorder, const RotaryStore& operation) {
     const LayerCache& cache = operation.cache;
@@ -58,6 +58,8 @@ void rotary_store(Library& library, vk::Recorder& recorder, const RotaryStore& o
         .rotated = operation.rotated,
         .pages = cache.pages,
         .epsilon = operation.epsilon,
+        .temperature_scale = operation.temperature_scale,
+        .temperature_tokens = operation.temperature_tokens,
         .unused = 0,
     };
     const ReducePlan plan = reduce_plan(library.target(), shaders::rotary_store(shaders::Reduce::subgroup));

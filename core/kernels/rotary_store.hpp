@@ -30,6 +30,10 @@ struct RotaryStore {
     std::optional<vk::Range> q_norm = std::nullopt; ///< f32 [head_dim]
     std::optional<vk::Range> k_norm = std::nullopt; ///< f32 [head_dim]
     float epsilon = 1e-5F;
+    /// q is multiplied by 1 + temperature_scale ln(1 + floor(position / temperature_tokens)) (Llama 4,
+    /// Ministral).
+    float temperature_scale = 0;
+    uint32_t temperature_tokens = 1;
 };
 void rotary_store(Library& library, vk::Recorder& recorder, const RotaryStore& operation);
 

@@ -8,7 +8,7 @@ namespace etna::kernels {
 static_assert(sizeof(shaders::SoftCapArguments) == 24);
 
 void soft_cap(Library& library, vk::Recorder& recorder, const SoftCap& operation) {
-    if (operation.count == 0 || !require(recorder, operation.cap > 0, "soft_cap", "cap is not positive"))
+    if (operation.count == 0 || !require(recorder, operation.cap >= 0, "soft_cap", "cap is negative"))
         return;
     const vk::Range rows = operation.values.rows(0, operation.count);
     const shaders::SoftCapArguments arguments{
@@ -16,7 +16,7 @@ void soft_cap(Library& library, vk::Recorder& recorder, const SoftCap& operation
         .columns = operation.values.columns,
         .stride = operation.values.stride,
         .cap = operation.cap,
-        .unused = 0,
+        .scale = operation.scale,
     };
     launch(library, recorder,
            {.variant = shaders::soft_cap(),

@@ -6,11 +6,13 @@
 
 namespace etna::kernels {
 
-/// values = cap tanh(values / cap), elementwise, rows [0, count); in place. Source: arXiv 2408.00118.
+/// values = cap tanh(scale values / cap), or scale values without a cap, elementwise, rows [0, count); in
+/// place. Source: arXiv 2408.00118.
 struct SoftCap {
     Activations values;
     uint32_t count = 0;
-    float cap = 0;
+    float cap = 0; ///< 0: none
+    float scale = 1;
 };
 void soft_cap(Library& library, vk::Recorder& recorder, const SoftCap& operation);
 

@@ -35,6 +35,8 @@ void read_scaling(MetadataReader& reader, const Config& config, RotaryConfig& ro
                                              {.min = 0, .max = 1, .lower = LowerBound::inclusive}, 1);
         rotary.beta_fast = reader.number("rope.scaling.yarn_beta_fast", {.min = 0, .max = 1e4}, 32);
         rotary.beta_slow = reader.number("rope.scaling.yarn_beta_slow", {.min = 0, .max = 1e4}, 1);
+        rotary.log_multiplier = reader.number("rope.scaling.yarn_log_multiplier",
+                                              {.min = 0, .max = 100, .lower = LowerBound::inclusive}, 0);
     } else if (type == "longrope") {
         rotary.scaling = RotaryScaling::longrope;
     } else if (type != "none") {
@@ -219,9 +221,31 @@ ExpertConfig read_experts(MetadataReader& reader, const Config& config) {
         reader.fail(ErrorKind::corrupt, "expert_used_count",
                     fmt::format("above expert_count {}", experts.count));
     }
+    const double scale =
+        reader.number("expert_weights_scale", {.min = 0, .max = 1e6, .lower = LowerBound::inclusive}, 0);
+    if (scale != 0 && scale != 1) {
+        reader.fail(ErrorKind::unsupported, "expert_weights_scale",
+                    "scaled routing weights are not supported");
+    }
     const uint32_t shared_out = std::max(1U, config.layers[0].feed_forward / experts.experts_per_token);
     experts.feed_forward =
         reader.integer("expert_feed_forward_length", {.min = 1, .max = width_max}, shared_out);
+    return experts;
+}
+
+ExpertConfig read_optional_experts(MetadataReader& reader, const Config& config) {
+    if (reader.integer("expert_count", {.min = 0, .max = kernels::experts_max}, 0) == 0)
+        return {};
+    ExpertConfig experts = read_experts(reader, config);
+    experts.feed_forward = config.layers[0].feed_forward;
+    return experts;
+}
+
+ExpertConfig read_experts_and_shared(MetadataReader& reader, const Config& config) {
+    ExpertConfig experts = read_experts(reader, config);
+    experts.shared_feed_forward = reader.integer("expert_shared_feed_forward_length",
+                                                 {.min = 1, .max = width_max}, config.layers[0].feed_forward);
+    experts.shared_row_gate = true;
     return experts;
 }
 

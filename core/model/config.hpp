@@ -50,8 +50,9 @@ struct RotaryConfig {
     uint32_t original_context = 0; ///< tokens, before extension
     double attention_factor = 1;   ///< multiplies cos and sin
     double extrapolation = 1;      ///< YaRN: share of the ramp that is applied
-    double beta_fast = 32; ///< YaRN: rotations over the original context from which a pair is unscaled
-    double beta_slow = 1;  ///< YaRN: rotations below which a pair is fully interpolated
+    double beta_fast = 32;     ///< YaRN: rotations over the original context from which a pair is unscaled
+    double beta_slow = 1;      ///< YaRN: rotations below which a pair is fully interpolated
+    double log_multiplier = 0; ///< YaRN: divides the magnitude by 1 + 0.1 log_multiplier ln(factor)
     std::vector<float> divisors = {}; ///< of each pair's frequency, [dims / 2]; empty: all 1
     std::vector<float> long_divisors =
         {}; ///< LongRoPE: replace `divisors` if the context exceeds the original
@@ -70,6 +71,7 @@ struct AttentionConfig {
     uint32_t head_dim = 0;    ///< even, at most kernels::head_dim_max
     uint32_t group = 0;       ///< cache group
     bool output_gate = false; ///< attn_q also projects a gate for each element of the heads' outputs
+    bool rotates = true;      ///< false: no position embedding (NoPE, arXiv 2501.18795)
 
     [[nodiscard]] uint32_t q_width() const { return q_heads * head_dim; }
     [[nodiscard]] uint32_t kv_width() const { return kv_heads * head_dim; }
@@ -79,6 +81,8 @@ struct AttentionConfig {
 struct DeltaNetConfig {
     kernels::DeltaShape shape;
     uint32_t convolution_width = 0; ///< from 1 to kernels::convolution_width_max
+    bool fused_gates = false;       ///< ssm_ba holds the rows of beta and alpha, by key head
+    bool fused_inputs = false;      ///< ssm_in holds the rows of q, k, v and the output gate, by key head
 };
 
 /// What may differ between layers.
@@ -93,9 +97,12 @@ struct LayerConfig {
 
 /// Mixture of experts that replaces each feed-forward block.
 struct ExpertConfig {
-    uint32_t count = 0;             ///< 0: none
-    uint32_t experts_per_token = 0; ///< at most count and kernels::experts_per_token_max
-    uint32_t feed_forward = 0;      ///< width of one expert
+    uint32_t count = 0;               ///< 0: none
+    uint32_t experts_per_token = 0;   ///< at most count and kernels::experts_per_token_max
+    uint32_t feed_forward = 0;        ///< width of one expert
+    bool normalised = true;           ///< the routing weights of a row have the sum 1
+    uint32_t shared_feed_forward = 0; ///< width of the expert that every row uses; 0: none
+    bool shared_row_gate = false;     ///< its output is multiplied by a sigmoid of the row
 };
 
 /// A model's hyperparameters, read from metadata and validated: nonzero, bounded, consistent.
@@ -106,10 +113,14 @@ struct Config {
     uint32_t vocabulary = 0;
     uint32_t context = 0; ///< tokens that the model was trained for
     float rms_epsilon = 0;
-    float embedding_scale = 1;
-    float attention_scale = 0;   ///< of the scores
-    float attention_softcap = 0; ///< scores s become cap x tanh(s / cap); 0: they stay
-    float logit_softcap = 0;     ///< the same for the logits; 0: no cap
+    float embedding_scale = 1;       ///< of the embedding table's rows
+    float embedding_input_scale = 1; ///< of rows whose input is an embedding
+    float attention_scale = 0;       ///< of the scores
+    float temperature_scale = 0;     ///< of queries, by position (kernels::RotaryStore); 0: none
+    uint32_t temperature_tokens = 0; ///< of a period
+    float attention_softcap = 0;     ///< scores s become cap x tanh(s / cap); 0: they stay
+    float logit_softcap = 0;         ///< the same for the logits; 0: no cap
+    float logit_scale = 1;           ///< multiplies the logits
     kernels::Gate gate = kernels::Gate::silu;
     std::string_view feed_forward_norm = "ffn_norm"; ///< stem of the norm's name before a feed-forward block
     ExpertConfig experts;
@@ -174,6 +185,13 @@ void refuse_experts(MetadataReader& reader);
 
 /// expert_count, expert_used_count, expert_feed_forward_length.
 ExpertConfig read_experts(MetadataReader& reader, const Config& config);
+
+/// Experts as wide as a dense block; none if expert_count is absent or 0.
+ExpertConfig read_optional_experts(MetadataReader& reader, const Config& config);
+
+/// read_experts() with expert_shared_feed_forward_length, or the width of a dense block, for a shared expert
+/// with a row gate.
+ExpertConfig read_experts_and_shared(MetadataReader& reader, const Config& config);
 
 /// read_common() for an architecture without specifics; experts are rejected.
 Result<Config> read_config(const gguf::File& file, std::string_view architecture, kernels::RotaryPairs pairs);

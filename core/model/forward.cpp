@@ -63,10 +63,12 @@ void record_head(const Recording& recording, const Decoder& decoder) {
                      .count = step.output_rows,
                      .path = kernels::RowPath::decode});
     recorder.barrier();
-    if (decoder.logit_softcap > 0) {
-        kernels::soft_cap(
-            library, recorder,
-            {.values = activations.logits, .count = step.output_rows, .cap = decoder.logit_softcap});
+    if (decoder.logit_softcap > 0 || decoder.logit_scale != 1) {
+        kernels::soft_cap(library, recorder,
+                          {.values = activations.logits,
+                           .count = step.output_rows,
+                           .cap = decoder.logit_softcap,
+                           .scale = decoder.logit_scale});
         recorder.barrier();
     }
     kernels::sample_partial(library, recorder, sample);
@@ -86,7 +88,8 @@ void record_forward(const Recording& recording, const Decoder& decoder) {
                     .embeddings = step.embeddings,
                     .table = decoder.embedding,
                     .output = recording.activations.residual,
-                    .scale = decoder.embedding_scale});
+                    .scale = decoder.embedding_scale,
+                    .embedding_scale = decoder.embedding_input_scale});
     for (uint32_t index = 0; index < decoder.layers.size(); ++index) {
         recorder.barrier();
         record_layer(recording, decoder.layers[index], index);

@@ -31,8 +31,10 @@ struct Decoder {
     vk::Range output_norm;
     kernels::Matrix head; ///< [vocabulary, width]; the embedding if tied
     float epsilon = 0;
-    float embedding_scale = 1;
-    float logit_softcap = 0; ///< 0: none
+    float embedding_scale = 1;       ///< of the table's rows
+    float embedding_input_scale = 1; ///< of rows whose input is an embedding
+    float logit_softcap = 0;         ///< 0: none
+    float logit_scale = 1;
 };
 
 /// Records one step: embed, layers, and for the output rows norm, head and sampling. The head always takes

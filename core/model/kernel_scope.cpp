@@ -8,7 +8,7 @@ kernels::KernelScope kernel_scope(const gguf::File& file) {
     kernels::KernelScope scope;
     for (const gguf::Tensor& tensor : file.tensors()) {
         const auto format = static_cast<std::size_t>(format_of(tensor.type));
-        scope.delta_nets = scope.delta_nets || tensor.name.ends_with(".ssm_alpha.weight");
+        scope.delta_nets = scope.delta_nets || tensor.name.ends_with(".ssm_a");
         const bool is_table = tensor.name == "token_embd.weight";
         if (is_table)
             scope.tables.set(format);

@@ -66,8 +66,10 @@ Rotary::Rotary(const RotaryConfig& config, uint32_t context_tokens) : magnitude_
             frequency /= divisors[pair];
         frequencies_.push_back(scaled(config, ramp, pair, frequency));
     }
-    if (config.scaling == RotaryScaling::yarn && config.extrapolation > 0)
-        magnitude_ *= 1 + 0.1 * std::log(config.factor);
+    if (config.scaling == RotaryScaling::yarn && config.extrapolation > 0) {
+        const double logarithm = 0.1 * std::log(config.factor);
+        magnitude_ *= (1 + logarithm) / (1 + config.log_multiplier * logarithm);
+    }
 }
 
 void Rotary::angles(uint32_t position, std::span<float> out) const {

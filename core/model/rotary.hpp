@@ -19,7 +19,8 @@ namespace etna::model {
 ///                       one, another above; magnitude attention_factor (arXiv 2402.13753)
 ///   YaRN                frequency(i) x ((1 - keep(i)) / factor + keep(i)); keep decreases from 1 to 0
 ///                       between the pairs that turn beta_fast and beta_slow times over the original
-///                       context; the magnitude of cos and sin is (1 + 0.1 ln factor) x attention_factor
+///                       context; the magnitude of cos and sin is attention_factor x
+///                       (1 + 0.1 ln factor) / (1 + 0.1 log_multiplier ln factor)
 ///                       (arXiv 2309.00071, sections 3.2 to 3.4)
 /// Immutable and thread-safe.
 class Rotary {

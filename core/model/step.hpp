@@ -87,6 +87,11 @@ struct Activations {
     vk::Range routing_weights;
     vk::Range expert_groups;   ///< kernels::ExpertGroups
     vk::Range expert_counters; ///< zero between dispatches
+
+    // With a shared expert only:
+    kernels::Activations shared_gate;     ///< [rows, its feed_forward]
+    kernels::Activations shared_up;       ///< [rows, its feed_forward]
+    kernels::Activations shared_row_gate; ///< [rows, 1]
 };
 
 /// Everything that recording a step needs except the model; all borrowed.

@@ -19,7 +19,7 @@ constexpr uint64_t buffer_bytes_max = 8 * gibibyte;
 kernels::Format format_of(gguf::TensorType type);
 
 /// The content of one buffer: a claimed tensor or a part of it. Adjacent entries with the same name are parts
-/// of one matrix that exceeds the buffer limit.
+/// of one matrix that exceeds the buffer limit, or that the file stores scattered over another one.
 struct PlannedTensor {
     std::string name; ///< of the tensor, or of the part
     TensorRole role = TensorRole::matrix;

@@ -80,6 +80,12 @@ std::vector<ActivationSize> activation_sizes(const Config& config, const Workspa
         sizes.push_back({&Activations::router, "router", rows, experts.count});
         sizes.push_back({&Activations::expert_outputs, "expert outputs", inner_rows, config.width});
     }
+    if (experts.shared_feed_forward > 0) {
+        sizes.push_back(
+            {&Activations::shared_gate, "shared expert gate", rows, experts.shared_feed_forward, true});
+        sizes.push_back({&Activations::shared_up, "shared expert up", rows, experts.shared_feed_forward});
+        sizes.push_back({&Activations::shared_row_gate, "shared expert row gate", rows, 1});
+    }
     return sizes;
 }
 

@@ -1,12 +1,12 @@
 #include "core/store/resolve.hpp"
 
+#include "core/base/near_names.hpp"
 #include "core/gguf/cursor.hpp"
 #include "core/store/embedded.hpp"
 #include "core/store/known_models.hpp"
 #include "core/store/missing_model.hpp"
 #include "core/store/model_name.hpp"
 #include "core/store/model_store.hpp"
-#include "core/store/near_names.hpp"
 #include "core/store/pull.hpp"
 
 #include <algorithm>

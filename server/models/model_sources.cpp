@@ -1,9 +1,9 @@
 #include "server/models/model_sources.hpp"
 
 #include "core/base/log.hpp"
+#include "core/base/near_names.hpp"
 #include "core/base/utf8.hpp"
 #include "core/store/embedded.hpp"
-#include "core/store/near_names.hpp"
 #include "server/http/http.hpp"
 
 #include <algorithm>
@@ -52,7 +52,7 @@ std::string served_names(std::string_view requested, std::span<const std::string
     constexpr std::size_t nearest_max = 3;
     if (names.size() <= listed_max)
         return fmt::format("this server has `{}`", fmt::join(names, "`, `"));
-    std::vector<std::string> nearest = store::near_names(normalized_name(requested), names);
+    std::vector<std::string> nearest = near_names(normalized_name(requested), names);
     if (nearest.empty()) // nothing is similar: list the first ones
         nearest.assign(names.begin(), names.begin() + nearest_max);
     return fmt::format("this server has `{}` and others (GET /v1/models)", fmt::join(nearest, "`, `"));

@@ -18,6 +18,7 @@ struct EmbedArguments {
     uint slot_count;
     uint embedding_count;
     float scale;
+    float embedding_scale;
 };
 #ifdef __cplusplus
 } // namespace etna::shaders

@@ -1,4 +1,4 @@
-// y[row][k] = scale * table[token(row)][k], token given by id or read from a slot; or embeddings[e(row)][k].
+// y[row][k] = scale * table[token(row)][k], token given by id or read from a slot; or embedding_scale * embeddings[e(row)][k].
 // table: [vocabulary, columns] in FORMAT x ARRANGEMENT; y: f32 [rows, y_stride].
 // A table may lie in several parts: one dispatch each, which skips rows of other parts.
 // Grid: x = ceil(columns / 512), y = rows; 64 invocations, eight elements each.
@@ -23,7 +23,7 @@ void main() {
         uint first = min(source & ~INPUT_IS_EMBEDDING, a.embedding_count - 1) * a.columns;
         if (a.first_token == 0 && a.embedding_count > 0)
             for (uint k = eight * 8; k < min(eight * 8 + 8, a.columns); ++k)
-                a.y.v[r * a.y_stride + k] = a.embeddings.v[first + k];
+                a.y.v[r * a.y_stride + k] = a.embedding_scale * a.embeddings.v[first + k];
         return;
     }
     uint token = (source & INPUT_IS_SLOT) == 0 ? source

@@ -1,6 +1,7 @@
 // The choices of a row from the values in `left`, by a workgroup with reduce.glsl, for push constants `a` with expert_count,
 // experts_per_token, experts and routing_weights: the `experts_per_token` largest, the smaller id first among equals, and
 // routing_weights[i] = exp(r_i) / sum_j exp(r_j) over them: their softmax over all experts scaled to the sum 1 (arXiv 2505.09388).
+// Without NORMALISED the sum is over all experts of the row (arXiv 2407.10671).
 // At most 1024 experts, 32 per token.
 #define MINUS_INFINITY uintBitsToFloat(0xFF800000u)
 shared float left[1024]; // not chosen yet
@@ -27,9 +28,14 @@ void choose(uint r) {
         }
     }
     barrier();
+    float sum = 0;
+    if (NORMALISED == 0) {
+        for (uint e = t; e < a.expert_count; e += WORKGROUP)
+            sum += exp(left[e] - chosen[0]); // 0 of those chosen
+        sum = workgroup_sum(sum);
+    }
     if (t != 0)
         return;
-    float sum = 0;
     for (uint i = 0; i < a.experts_per_token; ++i)
         sum += exp(chosen[i] - chosen[0]);
     for (uint i = 0; i < a.experts_per_token; ++i)

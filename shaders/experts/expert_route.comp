@@ -5,6 +5,7 @@
 #extension GL_GOOGLE_include_directive : require
 #include "shaders/include/buffers.glsl"
 #include "shaders/include/reduce.glsl"
+layout(constant_id = 2) const uint NORMALISED = 1;
 #define InputElements Floats
 #include "shaders/experts/arguments.h"
 

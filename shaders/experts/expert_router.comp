@@ -12,6 +12,7 @@
 #include "shaders/experts/arguments.h"
 
 layout(constant_id = 2) const uint COLUMNS = 1; // 1..4
+layout(constant_id = 3) const uint NORMALISED = 1;
 const uint SUMS = COLUMNS;
 #include "shaders/include/reduce_sums.glsl"
 layout(push_constant, std430) uniform Push { ExpertRouterArguments a; };

@@ -20,6 +20,8 @@ struct RotaryStoreArguments {
     uint rotated;
     uint pages;
     float epsilon;
+    float temperature_scale; // 0: none
+    uint temperature_tokens;
     uint unused;
 };
 #ifdef __cplusplus

@@ -1,6 +1,6 @@
 // Per row and head: x = x / sqrt(mean(x^2) + epsilon) * norm (q and k, if enabled), then for each pair (i, j)
-// (x_i, x_j) = (x_i cos - x_j sin, x_i sin + x_j cos); q is written in position, k and v into the cache. arXiv
-// 2104.09864.
+// (x_i, x_j) = (x_i cos - x_j sin, x_i sin + x_j cos); q is multiplied by temperature() and written in place, k and v
+// into the cache. arXiv 2104.09864.
 // q: f32 [rows, q_stride]; k, v: f32 [rows, kv_stride]; cache as in include/cache.glsl.
 // Grid: x = q_heads + 2 kv_heads, y = rows; WORKGROUP invocations share one head.
 #version 450
@@ -47,6 +47,12 @@ void rotate(uint row) {
         head[i] = x * angle.x - y * angle.y;
         head[j] = x * angle.y + y * angle.x;
     }
+}
+
+// 1 + scale ln(1 + floor(position / tokens)): Llama 4's factor of a query.
+float temperature(uint position) {
+    uint periods = position / max(a.temperature_tokens, 1u);
+    return a.temperature_scale != 0 && periods > 0 ? 1 + a.temperature_scale * log(1 + float(periods)) : 1;
 }
 
 const float half_max = 65504.0;
@@ -110,8 +116,9 @@ void main() {
         barrier();
         rotate(r);
         barrier();
+        float factor = temperature(row.position);
         for (uint d = gl_LocalInvocationID.x; d < HEAD_DIM; d += WORKGROUP)
-            a.q.v[from + d] = head[d];
+            a.q.v[from + d] = head[d] * factor;
         return;
     }
     bool is_key = h < a.q_heads + a.kv_heads;

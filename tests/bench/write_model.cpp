@@ -55,7 +55,10 @@ RandomModelOptions small(RandomArchitecture architecture) {
                                .head_dim = 64,
                                .feed_forward = 512,
                                .vocabulary = 512,
-                               .context = 256};
+                               .context = 256,
+                               .experts = 8,
+                               .expert_feed_forward = 256,
+                               .shared_feed_forward = 256};
     if (architecture == RandomArchitecture::qwen2)
         options.head = HeadKind::tied;
     if (architecture == RandomArchitecture::gemma2 || architecture == RandomArchitecture::gemma3) {
@@ -66,15 +69,21 @@ RandomModelOptions small(RandomArchitecture architecture) {
         options.window = 0;              // llama.cpp leaves Phi 3's window out,
         options.name = "random weights"; // the peer expects the tokens of Phi 3 in a model of that name
     }
-    if (architecture == RandomArchitecture::qwen35) {
+    if (architecture == RandomArchitecture::smollm3)
+        options.layers = 5; // one without rotation, and one after it
+    if (architecture == RandomArchitecture::qwen3vl || architecture == RandomArchitecture::qwen3vlmoe)
+        options.layers = 4; // the peer adds images' inputs after three layers, but never after the last
+    if (architecture == RandomArchitecture::mistral3) {
+        options.yarn_log_multiplier = 1;
+        options.temperature_scale = 0.1F;
+    }
+    if (architecture == RandomArchitecture::glm4)
+        options.rotated = 32;
+    if (is_recurrent(architecture)) {
         options.layers = 4;
         options.attention_interval = 0; // every fourth
         options.rotated = 16;
         options.delta_key_dim = options.delta_value_dim = 64; // equal in llama.cpp
-    }
-    if (architecture == RandomArchitecture::qwen3moe || architecture == RandomArchitecture::gpt_oss) {
-        options.experts = 8;
-        options.expert_feed_forward = 256;
     }
     return options;
 }
@@ -120,7 +129,24 @@ const std::map<std::string, RopeScaling> rope_scalings = {{"", RopeScaling::none
                                                           {"-llama3", RopeScaling::llama3},
                                                           {"-longrope", RopeScaling::longrope}};
 
+/// Variants of an architecture in its files.
+std::optional<RandomModelOptions> variant_of(const std::string& name) {
+    if (name == "small-llama-experts") { // Mixtral
+        RandomModelOptions options = small(RandomArchitecture::llama);
+        options.mixture = true;
+        return options;
+    }
+    if (name == "small-qwen3next-fused") { // as older files are
+        RandomModelOptions options = small(RandomArchitecture::qwen3next);
+        options.fused_inputs = true;
+        return options;
+    }
+    return std::nullopt;
+}
+
 std::optional<RandomModelOptions> shape_of(const std::string& name) {
+    if (const auto variant = variant_of(name))
+        return variant;
     if (const auto found = shapes.find(name); found != shapes.end())
         return found->second;
     for (const RandomArchitecture architecture : all_random_architectures) {
@@ -163,10 +189,11 @@ std::string names(const Map& map) {
 int main(int count, char** arguments) {
     const auto options = count == 4 ? options_of(arguments[1], arguments[2]) : std::nullopt;
     if (!options) {
-        fmt::print(stderr,
-                   "usage: write_model SHAPE FORMAT FILE\nshapes: {}, "
-                   "small-ARCHITECTURE[-ROPE_SCALING]\nformats: {}\n",
-                   names(shapes), names(formats));
+        fmt::print(
+            stderr,
+            "usage: write_model SHAPE FORMAT FILE\nshapes: {}, "
+            "small-ARCHITECTURE[-ROPE_SCALING], small-llama-experts, small-qwen3next-fused\nformats: {}\n",
+            names(shapes), names(formats));
         return 2;
     }
     const Bytes bytes = random_model(*options);

@@ -74,6 +74,7 @@ std::vector<std::pair<std::string, std::array<uint64_t, 4>>> layer_shapes(const 
         {"attn_output.weight", {query, d, 1, 1}},
         {is(RandomArchitecture::gpt_oss) ? "post_attention_norm.weight" : "ffn_norm.weight", {d, 1, 1, 1}}};
     const auto add = [&](const Shapes& more) { shapes.insert(shapes.end(), more.begin(), more.end()); };
+    const bool has_fused_gate = is(RandomArchitecture::glm4);
     if (is(RandomArchitecture::phi3)) {
         add({{"attn_qkv.weight", {d, query + 2 * key, 1, 1}},
              {"ffn_up.weight", {d, 2 * f, 1, 1}},
@@ -83,14 +84,17 @@ std::vector<std::pair<std::string, std::array<uint64_t, 4>>> layer_shapes(const 
     add({{"attn_q.weight", {d, query, 1, 1}},
          {"attn_k.weight", {d, key, 1, 1}},
          {"attn_v.weight", {d, key, 1, 1}}});
-    if (is(RandomArchitecture::qwen2) || is(RandomArchitecture::gpt_oss)) {
+    if (is(RandomArchitecture::glm4) || is(RandomArchitecture::qwen2) || is(RandomArchitecture::qwen2moe) ||
+        is(RandomArchitecture::qwen2vl) || is(RandomArchitecture::gpt_oss)) {
         add({{"attn_q.bias", {query, 1, 1, 1}},
              {"attn_k.bias", {key, 1, 1, 1}},
              {"attn_v.bias", {key, 1, 1, 1}}});
     }
-    if (is(RandomArchitecture::qwen3) || is(RandomArchitecture::qwen3moe) || is(RandomArchitecture::gemma3))
+    if (is(RandomArchitecture::qwen3) || is(RandomArchitecture::qwen3moe) ||
+        is(RandomArchitecture::qwen3vl) || is(RandomArchitecture::qwen3vlmoe) ||
+        is(RandomArchitecture::gemma3))
         add({{"attn_q_norm.weight", {o.head_dim, 1, 1, 1}}, {"attn_k_norm.weight", {o.head_dim, 1, 1, 1}}});
-    if (is(RandomArchitecture::gemma2) || is(RandomArchitecture::gemma3))
+    if (is(RandomArchitecture::glm4) || is(RandomArchitecture::gemma2) || is(RandomArchitecture::gemma3))
         add({{"post_attention_norm.weight", {d, 1, 1, 1}}, {"post_ffw_norm.weight", {d, 1, 1, 1}}});
     if (is(RandomArchitecture::gpt_oss)) {
         add({{"attn_output.bias", {d, 1, 1, 1}},
@@ -100,12 +104,25 @@ std::vector<std::pair<std::string, std::array<uint64_t, 4>>> layer_shapes(const 
              {"ffn_up_exps.bias", {o.expert_feed_forward, o.experts, 1, 1}},
              {"ffn_down_exps.bias", {d, o.experts, 1, 1}}});
     }
-    if (is(RandomArchitecture::qwen3moe) || is(RandomArchitecture::gpt_oss)) {
-        const uint64_t own = o.expert_feed_forward;
+    if (is(RandomArchitecture::qwen2moe))
+        add({{"ffn_gate_inp_shexp.weight", {d, 1, 1, 1}}});
+    if (is(RandomArchitecture::qwen2moe) || is(RandomArchitecture::granitemoe)) {
+        const uint64_t shared = o.shared_feed_forward;
+        add({{"ffn_gate_shexp.weight", {d, shared, 1, 1}},
+             {"ffn_up_shexp.weight", {d, shared, 1, 1}},
+             {"ffn_down_shexp.weight", {shared, d, 1, 1}}});
+    }
+    const bool has_wide_experts =
+        is(RandomArchitecture::granitemoe) || (is(RandomArchitecture::llama) && o.mixture);
+    if (is(RandomArchitecture::qwen2moe) || is(RandomArchitecture::qwen3moe) ||
+        is(RandomArchitecture::qwen3vlmoe) || is(RandomArchitecture::gpt_oss) || has_wide_experts) {
+        const uint64_t own = has_wide_experts ? f : o.expert_feed_forward;
         add({{"ffn_gate_inp.weight", {d, o.experts, 1, 1}},
              {"ffn_gate_exps.weight", {d, own, o.experts, 1}},
              {"ffn_up_exps.weight", {d, own, o.experts, 1}},
              {"ffn_down_exps.weight", {own, d, o.experts, 1}}});
+    } else if (has_fused_gate) {
+        add({{"ffn_up.weight", {d, 2 * f, 1, 1}}, {"ffn_down.weight", {f, d, 1, 1}}});
     } else {
         add({{"ffn_gate.weight", {d, f, 1, 1}},
              {"ffn_up.weight", {d, f, 1, 1}},
@@ -118,8 +135,11 @@ std::vector<std::pair<std::string, std::array<uint64_t, 4>>> layer_shapes(const 
 
 TEST_CASE("a random model has every tensor of its architecture, in odd sizes too") {
     for (const auto architecture :
-         {RandomArchitecture::llama, RandomArchitecture::qwen2, RandomArchitecture::qwen3,
-          RandomArchitecture::qwen3moe, RandomArchitecture::phi3, RandomArchitecture::gemma2,
+         {RandomArchitecture::llama, RandomArchitecture::mistral3, RandomArchitecture::smollm3,
+          RandomArchitecture::granite, RandomArchitecture::granitemoe, RandomArchitecture::glm4,
+          RandomArchitecture::qwen2, RandomArchitecture::qwen2moe, RandomArchitecture::qwen2vl,
+          RandomArchitecture::qwen3, RandomArchitecture::qwen3moe, RandomArchitecture::qwen3vl,
+          RandomArchitecture::qwen3vlmoe, RandomArchitecture::phi3, RandomArchitecture::gemma2,
           RandomArchitecture::gemma3, RandomArchitecture::gpt_oss}) {
         const RandomModelOptions options{.architecture = architecture,
                                          .layers = 3,
@@ -129,6 +149,7 @@ TEST_CASE("a random model has every tensor of its architecture, in odd sizes too
                                          .head_dim = 10,
                                          .feed_forward = 53,
                                          .vocabulary = 77,
+                                         .mixture = architecture == RandomArchitecture::llama,
                                          .tokenizer = RandomTokenizer::none};
         const Bytes bytes = random_model(options);
         const gguf::File file = parse_sound(bytes);
@@ -150,6 +171,41 @@ TEST_CASE("a random model has every tensor of its architecture, in odd sizes too
         REQUIRE(prefix == std::string(to_string(architecture)) + ".");
         REQUIRE(file.unsigned_integer(prefix + "attention.key_length") == 10U);
         REQUIRE(file.unsigned_integer(prefix + "vocab_size") == 77U);
+    }
+}
+
+TEST_CASE("a random model of qwen3next has fused projections, and experts of which one is shared") {
+    RandomModelOptions options{.architecture = RandomArchitecture::qwen3next,
+                               .layers = 2,
+                               .embedding = 40,
+                               .vocabulary = 77,
+                               .experts = 3,
+                               .expert_feed_forward = 9,
+                               .shared_feed_forward = 11,
+                               .delta_key_heads = 3,
+                               .delta_value_heads = 6,
+                               .delta_key_dim = 7,
+                               .delta_value_dim = 5,
+                               .tokenizer = RandomTokenizer::none};
+    using Shape = std::array<uint64_t, 4>;
+    for (const bool fused : {false, true}) {
+        options.fused_inputs = fused;
+        const Bytes bytes = random_model(options);
+        const gguf::File file = parse_sound(bytes);
+        const auto shape_of = [&](const std::string& name) {
+            const gguf::Tensor* tensor = file.find_tensor("blk.0." + name + ".weight");
+            return tensor == nullptr ? Shape{} : tensor->shape;
+        };
+        CHECK(shape_of("ssm_in") == (fused ? Shape{40, 2 * 21 + 2 * 30, 1, 1} : Shape{}));
+        CHECK(shape_of("attn_qkv") == (fused ? Shape{} : Shape{40, 2 * 21 + 30, 1, 1}));
+        CHECK(shape_of("attn_gate") == (fused ? Shape{} : Shape{40, 30, 1, 1}));
+        CHECK(shape_of("ssm_ba") == Shape{40, 12, 1, 1});
+        CHECK(shape_of("ffn_gate_exps") == Shape{40, 9, 3, 1});
+        CHECK(shape_of("ffn_gate_inp_shexp") == Shape{40, 1, 1, 1});
+        CHECK(shape_of("ffn_gate_shexp") == Shape{40, 11, 1, 1});
+        CHECK(shape_of("ffn_up_shexp") == Shape{40, 11, 1, 1});
+        CHECK(shape_of("ffn_down_shexp") == Shape{11, 40, 1, 1});
+        CHECK(file.unsigned_integer("qwen3next.expert_shared_feed_forward_length") == 11U);
     }
 }
 

@@ -28,7 +28,10 @@ struct Shape {
     float softcap = 0;
     uint32_t block = 1; ///< a row attends to the end of its block of positions; 1: causal
     bool sinks = false;
+    float temperature_scale = 0;
 };
+
+constexpr uint32_t temperature_tokens = 13;
 
 std::string_view to_string(kernels::CacheFormat format) {
     switch (format) {
@@ -50,7 +53,7 @@ std::string describe(kernels::PlanFamily family, const Shape& shape) {
            std::string(to_string(shape.formats.keys)) + "/" + std::string(to_string(shape.formats.values)) +
            (shape.norms ? " norms" : "") + " window " + std::to_string(shape.window) + " softcap " +
            std::to_string(shape.softcap) + " block " + std::to_string(shape.block) +
-           (shape.sinks ? " sinks" : "");
+           (shape.sinks ? " sinks" : "") + (shape.temperature_scale != 0 ? " temperature" : "");
 }
 
 constexpr float epsilon = 1e-5F;
@@ -130,7 +133,9 @@ public:
                                            .q_heads = shape_.q_heads,
                                            .rotated = shape_.rotated,
                                            .pairs = shape_.pairs,
-                                           .epsilon = epsilon};
+                                           .epsilon = epsilon,
+                                           .temperature_scale = shape_.temperature_scale,
+                                           .temperature_tokens = temperature_tokens};
             if (shape_.norms) {
                 operation.q_norm = device_.upload(q_norm_);
                 operation.k_norm = device_.upload(k_norm_);
@@ -241,6 +246,8 @@ private:
                 angles.push_back(static_cast<float>(std::sin(token * frequency)));
             }
         }
+        if (angles.empty())
+            angles.push_back(NAN); // nothing rotates, but a buffer is never empty
         return device_.upload(angles);
     }
 
@@ -268,6 +275,8 @@ private:
             const std::vector<double> value = row(v_, token, kv_width);
             turn(query, token, q_norm_);
             turn(key, token, k_norm_);
+            for (double& one : query)
+                one *= 1 + shape_.temperature_scale * std::log(1.0 + token / temperature_tokens);
             queries_.insert(queries_.end(), query.begin(), query.end());
             keys_.insert(keys_.end(), key.begin(), key.end());
             values_.insert(values_.end(), value.begin(), value.end());
@@ -405,6 +414,8 @@ const std::vector<Shape> shapes{
     {8, 1, 64, 64, RotaryPairs::halves, f16, false, 33, 0, 1, true},
     {6, 2, 18, 18, RotaryPairs::adjacent, f32, true, 0, 0.5F, 1, true},
     {3, 3, 10, 6, RotaryPairs::halves, q8_0, false, 5, 0, 7, true},
+    {4, 2, 16, 0, RotaryPairs::halves, f16},
+    {6, 2, 10, 10, RotaryPairs::adjacent, f32, false, 0, 0, 1, false, 0.3F},
 };
 
 } // namespace

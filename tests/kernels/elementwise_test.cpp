@@ -256,6 +256,39 @@ TEST_CASE("gate_multiply agrees with the twin, large values included") {
     }
 }
 
+TEST_CASE("gate_multiply multiplies each row by the sigmoid of its own gate") {
+    std::mt19937 random(15);
+    constexpr uint32_t rows = 4;
+    for (const auto family : all_families()) {
+        for (const uint32_t columns : {1U, 131U}) {
+            DeviceCase device(family);
+            const std::vector<float> gate = random_floats(random, std::size_t{rows} * columns);
+            const std::vector<float> up = random_floats(random, std::size_t{rows} * columns);
+            const std::vector<float> row_gate{NAN, -200, 0.7F, 30};
+            const auto gates = device.upload_rows(gate, rows, columns);
+            const kernels::GateMultiply operation{.gate = gates,
+                                                  .up = device.upload_rows(up, rows, columns),
+                                                  .first = 1,
+                                                  .count = rows - 1,
+                                                  .row_gate = device.upload_rows(row_gate, rows, 1)};
+            device.run([&](kernels::Library& library, vk::Recorder& recorder) {
+                gate_multiply(library, recorder, operation);
+            });
+            const std::vector<float> y = device.download_rows(gates);
+            const reference::Vector product = reference::swiglu(std::vector<double>(gate.begin(), gate.end()),
+                                                                std::vector<double>(up.begin(), up.end()));
+            for (uint32_t row = 1; row < rows; ++row) {
+                for (uint32_t k = 0; k < columns; ++k) {
+                    INFO(to_string(family) << " columns " << columns << " row " << row << " element " << k);
+                    const std::size_t at = std::size_t{row} * columns + k;
+                    const double expected = product[at] / (1 + std::exp(-double{row_gate[row]}));
+                    REQUIRE(y[at] == Approx(expected).epsilon(1e-5).margin(1e-30));
+                }
+            }
+        }
+    }
+}
+
 TEST_CASE("gate_multiply adds the biases of each row's expert before the activation") {
     std::mt19937 random(14);
     for (const auto family : all_families()) {
@@ -344,6 +377,29 @@ TEST_CASE("soft_cap agrees with the twin, infinite, huge and tiny values include
                         std::isinf(x[i]) ? std::copysign(cap, x[i]) : reference::soft_cap(x[i], cap);
                     REQUIRE(y[i] == Approx(expected).epsilon(1e-6).margin(1e-6 * cap));
                 }
+            }
+        }
+    }
+}
+
+TEST_CASE("soft_cap multiplies by a scale first, and without a cap does nothing else") {
+    std::mt19937 random(16);
+    constexpr uint32_t columns = 65;
+    for (const auto family : all_families()) {
+        for (const auto& [cap, scale] : {std::pair{0.0F, 0.25F}, std::pair{3.0F, 5.0F}}) {
+            DeviceCase device(family);
+            const std::vector<float> x = random_floats(random, columns);
+            const auto values = device.upload_rows(x, 1, columns);
+            const kernels::SoftCap operation{.values = values, .count = 1, .cap = cap, .scale = scale};
+            device.run([&](kernels::Library& library, vk::Recorder& recorder) {
+                soft_cap(library, recorder, operation);
+            });
+            const std::vector<float> y = device.download_rows(values);
+            for (uint32_t i = 0; i < columns; ++i) {
+                INFO(to_string(family) << " cap " << cap << " element " << i);
+                const double scaled = double{scale} * x[i];
+                const double expected = cap > 0 ? reference::soft_cap(scaled, cap) : scaled;
+                REQUIRE(y[i] == Approx(expected).epsilon(1e-6).margin(1e-6 * cap));
             }
         }
     }

@@ -35,7 +35,7 @@ TEST_CASE("a library lists each requested pipeline once") {
     Library library(test::gpu().device, {});
     CHECK(library.created().empty());
     const std::array<uint32_t, 1> gelu{1};
-    constexpr uint32_t gate_multiply_bytes = 72;
+    constexpr uint32_t gate_multiply_bytes = 88;
     constexpr uint32_t soft_cap_bytes = 24;
     const auto* first = library.pipeline(shaders::gate_multiply(), gelu, gate_multiply_bytes).value();
     REQUIRE(library.pipeline(shaders::gate_multiply(), gelu, gate_multiply_bytes).value() == first);

@@ -1,5 +1,6 @@
 #include "core/model/arch/registry.hpp"
 #include "core/model/config.hpp"
+#include "core/model/rotary.hpp"
 #include "tests/model/model_case.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/random_model.hpp"
@@ -157,6 +158,34 @@ TEST_CASE("qwen35 has attention in every fourth layer, and gated delta nets of o
     CHECK(net.shape.order == kernels::KeyHeadOrder::tiled);
 }
 
+TEST_CASE("qwen35moe and qwen3next have delta nets, and experts of which one is shared") {
+    for (const auto architecture : {RandomArchitecture::qwen35moe, RandomArchitecture::qwen3next}) {
+        RandomModelOptions options = options_of(architecture);
+        options.layers = 4;
+        options.attention_interval = 0;
+        options.shared_feed_forward = 24;
+        const auto config = config_of(options);
+        REQUIRE(config);
+        CHECK(recurrent_layers(*config) == std::vector<bool>{true, true, true, false});
+        CHECK(config->layers[3].attention()->output_gate);
+        CHECK(config->feed_forward_norm == "post_attention_norm");
+        CHECK(config->experts.count == 5);
+        CHECK(config->experts.normalised);
+        CHECK(config->experts.shared_feed_forward == 24);
+        CHECK(config->experts.shared_row_gate);
+        const model::DeltaNetConfig& net = *config->layers[0].delta_net();
+        const bool is_grouped = architecture == RandomArchitecture::qwen3next;
+        CHECK(net.fused_gates == is_grouped);
+        CHECK_FALSE(net.fused_inputs);
+        CHECK(net.shape.order ==
+              (is_grouped ? kernels::KeyHeadOrder::grouped : kernels::KeyHeadOrder::tiled));
+    }
+    Bytes bytes = random_model_keys(options_of(RandomArchitecture::qwen3next)).bytes();
+    set_integer(bytes, "qwen3next.expert_shared_feed_forward_length", 0);
+    CHECK(config_of(bytes).error().message ==
+          "m.gguf: qwen3next.expert_shared_feed_forward_length = 0: outside 1 to 262144");
+}
+
 TEST_CASE("qwen35 may list its recurrent layers") {
     RandomModelOptions options = options_of(RandomArchitecture::qwen35);
     options.layers = 3;
@@ -262,11 +291,138 @@ TEST_CASE("inconsistent numbers of experts are refused") {
     CHECK(config_of(options).error().message == "m.gguf: qwen3moe.expert_count = 2000: outside 1 to 1024");
     options.experts = 0;
     CHECK(config_of(options).error().message == "m.gguf: qwen3moe.expert_count = 0: outside 1 to 1024");
-    for (const auto architecture : {RandomArchitecture::gemma3, RandomArchitecture::phi3,
-                                    RandomArchitecture::qwen2, RandomArchitecture::qwen3}) {
+    CHECK(error_with(options_of(RandomArchitecture::qwen2moe), "qwen2moe.expert_weights_scale", 2.5F) ==
+          "m.gguf: qwen2moe.expert_weights_scale = 2.5: scaled routing weights are not supported");
+    for (const auto architecture :
+         {RandomArchitecture::gemma3, RandomArchitecture::phi3, RandomArchitecture::qwen2,
+          RandomArchitecture::qwen2vl, RandomArchitecture::qwen3, RandomArchitecture::qwen3vl,
+          RandomArchitecture::smollm3}) {
         const std::string key = std::string(to_string(architecture)) + ".expert_count";
         CHECK(error_with(options_of(architecture), key, 8U) ==
               "m.gguf: " + key + " = 8: mixtures of experts are not supported");
+    }
+}
+
+TEST_CASE("qwen2moe does not normalise its routing weights, and shares an expert") {
+    RandomModelOptions options = options_of(RandomArchitecture::qwen2moe);
+    options.shared_feed_forward = 48;
+    const auto config = config_of(options);
+    REQUIRE(config);
+    CHECK_FALSE(config->experts.normalised);
+    CHECK(config->experts.feed_forward == 32);
+    CHECK(config->experts.shared_feed_forward == 48);
+    CHECK(config->experts.shared_row_gate);
+}
+
+TEST_CASE("llama and mistral3 may have experts, as wide as a dense block") {
+    for (const auto architecture : {RandomArchitecture::llama, RandomArchitecture::mistral3}) {
+        RandomModelOptions options = options_of(architecture);
+        CHECK(config_of(options)->experts.count == 0);
+        options.mixture = true;
+        const auto config = config_of(options);
+        REQUIRE(config);
+        CHECK(config->experts.count == 5);
+        CHECK(config->experts.experts_per_token == 2);
+        CHECK(config->experts.feed_forward == 96);
+        CHECK(config->experts.normalised);
+        CHECK(config->experts.shared_feed_forward == 0);
+    }
+}
+
+TEST_CASE("mistral3 scales queries by position, in periods of the original context") {
+    RandomModelOptions options = options_of(RandomArchitecture::mistral3);
+    const auto plain = config_of(options);
+    REQUIRE(plain);
+    CHECK(plain->temperature_scale == 0);
+    CHECK(plain->cache_groups[0].rotary.pairs == kernels::RotaryPairs::adjacent);
+    options.rope_scaling = RopeScaling::yarn;
+    options.yarn_log_multiplier = 0.5F;
+    options.temperature_scale = 0.25F;
+    options.original_context = 48;
+    const auto config = config_of(options);
+    REQUIRE(config);
+    CHECK(config->temperature_scale == 0.25F);
+    CHECK(config->temperature_tokens == 48);
+    const model::Rotary rotary(config->cache_groups[0].rotary, 256);
+    CHECK(rotary.magnitude() == Approx((1 + 0.1 * std::log(4.0)) / (1 + 0.05 * std::log(4.0))));
+    CHECK(
+        error_with(options_of(RandomArchitecture::mistral3), "mistral3.attention.temperature_scale", -1.0F) ==
+        "m.gguf: mistral3.attention.temperature_scale = -1: must be at least 0 and at most 100");
+}
+
+TEST_CASE("every fourth layer of smollm3 does not rotate") {
+    RandomModelOptions options = options_of(RandomArchitecture::smollm3);
+    options.layers = 9;
+    const auto config = config_of(options);
+    REQUIRE(config);
+    std::vector<bool> rotates;
+    for (const model::LayerConfig& layer : config->layers)
+        rotates.push_back(layer.attention()->rotates);
+    CHECK(rotates == std::vector<bool>{true, true, true, false, true, true, true, false, true});
+    CHECK(config->cache_groups[0].rotary.pairs == kernels::RotaryPairs::adjacent);
+}
+
+TEST_CASE("granite scales embeddings, scores and logits, and the residual through its epsilon") {
+    RandomModelOptions options = options_of(RandomArchitecture::granite);
+    const auto config = config_of(options);
+    REQUIRE(config);
+    CHECK(config->embedding_scale == Approx(3 / 0.4));
+    CHECK(config->embedding_input_scale == config->embedding_scale);
+    CHECK(config->rms_epsilon == Approx(1e-5 / 0.16));
+    CHECK(config->attention_scale == 0.3F);
+    CHECK(config->logit_scale == 0.5F);
+    CHECK(config->layers[1].attention()->rotates);
+    CHECK(config->cache_groups[0].rotary.pairs == kernels::RotaryPairs::adjacent);
+    options.residual_scale = options.embedding_scale = options.attention_scale = 0;
+    CHECK(error_with(options, "granite.residual_scale", 0.0F) ==
+          "m.gguf: granite.residual_scale = 0: must be above 0 and at most 1000000");
+    CHECK(error_with(options, "granite.rope.scaling.finetuned", 1U) ==
+          "m.gguf: granite.rope.scaling.finetuned = 1: not a truth value");
+    options.rotates = false;
+    const auto plain = config_of(options);
+    REQUIRE(plain);
+    CHECK(plain->embedding_scale == 1);
+    CHECK(plain->rms_epsilon == 1e-5F);
+    CHECK(plain->attention_scale == 0.25F);
+    CHECK_FALSE(plain->layers[1].attention()->rotates);
+}
+
+TEST_CASE("granitemoe has experts as wide as a dense block, and may share one without a row gate") {
+    RandomModelOptions options = options_of(RandomArchitecture::granitemoe);
+    options.shared_feed_forward = 40;
+    const auto config = config_of(options);
+    REQUIRE(config);
+    CHECK(config->experts.count == 5);
+    CHECK(config->experts.feed_forward == 96);
+    CHECK(config->experts.shared_feed_forward == 40);
+    CHECK_FALSE(config->experts.shared_row_gate);
+    options.shared_feed_forward = 0;
+    CHECK(config_of(options)->experts.shared_feed_forward == 0);
+}
+
+TEST_CASE("glm4 rotates neighbours, or halves in files with coordinates of an image") {
+    RandomModelOptions options = options_of(RandomArchitecture::glm4);
+    options.layers = 3;
+    options.rotated = 8;
+    options.predicting_layers = 1;
+    const auto config = config_of(options);
+    REQUIRE(config);
+    CHECK(config->layer_count() == 3);
+    CHECK(config->ignored_layers == 1);
+    CHECK(config->cache_groups[0].rotary.dims == 8);
+    CHECK(config->cache_groups[0].rotary.pairs == kernels::RotaryPairs::adjacent);
+    options.coordinates = true;
+    CHECK(config_of(options)->cache_groups[0].rotary.pairs == kernels::RotaryPairs::halves);
+}
+
+TEST_CASE("the text models of Qwen's vision models rotate as for equal coordinates") {
+    for (const auto architecture :
+         {RandomArchitecture::qwen2vl, RandomArchitecture::qwen3vl, RandomArchitecture::qwen3vlmoe}) {
+        const auto config = config_of(options_of(architecture));
+        REQUIRE(config);
+        CHECK(config->cache_groups[0].rotary.pairs == kernels::RotaryPairs::halves);
+        CHECK(config->cache_groups[0].rotary.dims == 16);
+        CHECK(config->experts.count == (architecture == RandomArchitecture::qwen3vlmoe ? 5 : 0));
     }
 }
 

@@ -74,7 +74,9 @@ TEST_CASE("a hidden state is the twin's, beside rows with other outputs", "[devi
 }
 
 TEST_CASE("rows of embeddings give the bits of the tokens that have them", "[device]") {
-    ModelCase tested(small_model(RandomArchitecture::llama),
+    const auto architecture = GENERATE(RandomArchitecture::llama, RandomArchitecture::granite);
+    INFO(to_string(architecture));
+    ModelCase tested(small_model(architecture),
                      {.family = kernels::PlanFamily::lavapipe, .embeddings_max = 13});
     const auto tokens = random_tokens(37, hidden_vocabulary, 9);
     const GroupTables pages(tested.executor().limits(), {5, 2});

@@ -66,7 +66,11 @@ TEST_CASE("a request gives the same bits alone and in a batch, for any chunks of
                            std::tuple{RandomArchitecture::qwen3, WeightFormat::q8_0, 96U},
                            std::tuple{RandomArchitecture::gemma3, WeightFormat::f16, 96U},
                            std::tuple{RandomArchitecture::qwen3moe, WeightFormat::q8_0, 96U},
+                           std::tuple{RandomArchitecture::qwen2moe, WeightFormat::f16, 96U},
+                           std::tuple{RandomArchitecture::mistral3, WeightFormat::q8_0, 96U},
                            std::tuple{RandomArchitecture::qwen35, WeightFormat::f16, 96U},
+                           std::tuple{RandomArchitecture::qwen3next, WeightFormat::q8_0, 96U},
+                           std::tuple{RandomArchitecture::qwen35moe, WeightFormat::f16, 96U},
                            std::tuple{RandomArchitecture::qwen2, WeightFormat::q4_k, in_tiles},
                            std::tuple{RandomArchitecture::qwen3moe, WeightFormat::q4_k, in_tiles}};
     for (std::size_t i = 0; i < cases.size(); ++i) {
@@ -78,6 +82,9 @@ TEST_CASE("a request gives the same bits alone and in a batch, for any chunks of
             options.feed_forward = options.expert_feed_forward = in_tiles;
             options.role_formats = {{"ffn_gate_inp", WeightFormat::f32}};
         }
+        options.temperature_scale = 0.3F; // mistral3
+        options.rope_scaling =
+            architecture == RandomArchitecture::mistral3 ? RopeScaling::yarn : RopeScaling::none;
         options.matrices = format;
         options.head_format = format;
         const Bytes bytes = random_model(options);

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstring>
 #include <string>
+#include <tuple>
 
 using namespace etna;
 using namespace etna::test;
@@ -92,8 +93,10 @@ TEST_CASE("the kernels that a model needs follow from its tensors") {
     CHECK(experts.matrices.test(static_cast<std::size_t>(Format::f32))); // the router
     CHECK_FALSE(experts.delta_nets);
     RandomModelOptions recurrent = one_layer();
-    recurrent.architecture = RandomArchitecture::qwen35;
-    CHECK(scope_of(recurrent).delta_nets);
+    for (const auto architecture : {RandomArchitecture::qwen35, RandomArchitecture::qwen3next}) {
+        recurrent.architecture = architecture;
+        CHECK(scope_of(recurrent).delta_nets);
+    }
 }
 
 TEST_CASE("a missing tensor is named") {
@@ -136,7 +139,13 @@ TEST_CASE("an unknown architecture is refused by name, with the known ones") {
     const Error error = error_of(writer.bytes());
     CHECK(error.kind == ErrorKind::unsupported);
     CHECK(error.message == "m.gguf: architecture `mamba` is not supported");
-    CHECK(error.hint == "supported are gemma2, gemma3, gpt-oss, llama, phi3, qwen2, qwen3, qwen35, qwen3moe");
+    CHECK(error.hint ==
+          "supported are gemma2, gemma3, glm4, gpt-oss, granite, granitemoe, llama, mistral3, phi3, "
+          "qwen2, qwen2moe, qwen2vl, qwen3, qwen35, qwen35moe, qwen3moe, qwen3next, qwen3vl, "
+          "qwen3vlmoe, smollm3");
+    GgufWriter newer;
+    newer.add("general.architecture", "gemma4");
+    CHECK(error_of(newer.bytes()).hint.starts_with("similar: gemma2, gemma3; supported are gemma2, "));
     GgufWriter long_name;
     long_name.add("general.architecture", std::string(100000, 'x'));
     CHECK(error_of(long_name.bytes()).message ==
@@ -269,6 +278,65 @@ TEST_CASE("qwen35 needs the tensors of its gated delta nets, in the shapes of it
     set_integer(bytes, "qwen35.ssm.conv_kernel", 3);
     CHECK(error_of(bytes).message ==
           "m.gguf: tensor blk.0.ssm_conv1d.weight has shape [4, 128], the metadata asks for [3, 128]");
+}
+
+TEST_CASE("qwen3next stores the projections of a delta net together, by key head") {
+    RandomModelOptions options = one_layer();
+    options.architecture = RandomArchitecture::qwen3next;
+    options.layers = 2;
+    options.fused_inputs = true;
+    const Bytes bytes = random_model(options);
+    const auto file = gguf::File::parse(bytes, "m.gguf");
+    REQUIRE(file);
+    const auto blueprint = model::plan_model(*file, target());
+    REQUIRE(blueprint);
+    using Part = std::tuple<std::string, uint32_t, uint64_t, uint32_t>; // first row in a run, rows of a run
+    std::vector<Part> parts;
+    for (const auto& one : blueprint->tensors) {
+        if (one.tensor->name == "blk.0.ssm_in.weight" || one.tensor->name == "blk.0.ssm_ba.weight")
+            parts.emplace_back(one.name, one.rows, one.offset / one.row_bytes, one.run_rows);
+    }
+    // Two key heads of 16 elements, four value heads of 16.
+    CHECK(parts == std::vector<Part>{{"blk.0.attn_qkv.weight", 32, 0, 16},
+                                     {"blk.0.attn_qkv.weight", 32, 16, 16},
+                                     {"blk.0.attn_qkv.weight", 64, 32, 32},
+                                     {"blk.0.attn_gate.weight", 64, 64, 32},
+                                     {"blk.0.ssm_beta.weight", 4, 0, 2},
+                                     {"blk.0.ssm_alpha.weight", 4, 2, 2}});
+    options.fused_inputs = false;
+    REQUIRE(plan(random_model(options)));
+    CHECK(error_of(renamed(random_model(options), "blk.0.ssm_ba.weight", "blk.0.ssm_bb.weight")).message ==
+          "m.gguf: tensor blk.0.ssm_ba.weight is missing");
+}
+
+TEST_CASE("a shared expert needs its tensors, in the shapes of the metadata") {
+    RandomModelOptions options = one_layer();
+    options.architecture = RandomArchitecture::qwen35moe;
+    options.layers = 2;
+    options.shared_feed_forward = 48;
+    REQUIRE(plan(random_model(options)));
+    for (const std::string name : {"ffn_gate_inp_shexp.weight", "ffn_gate_shexp.weight",
+                                   "ffn_up_shexp.weight", "ffn_down_shexp.weight"}) {
+        std::string other = "blk.0." + name;
+        other.back() = '_';
+        CHECK(error_of(renamed(random_model(options), "blk.0." + name, other)).message ==
+              "m.gguf: tensor blk.0." + name + " is missing");
+    }
+    Bytes bytes = random_model(options);
+    set_integer(bytes, "qwen35moe.expert_shared_feed_forward_length", 32);
+    CHECK(error_of(bytes).message ==
+          "m.gguf: tensor blk.0.ffn_gate_shexp.weight has shape [64, 48], the metadata asks for [64, 32]");
+}
+
+TEST_CASE("llama may have experts as wide as a dense block") {
+    RandomModelOptions options = one_layer();
+    options.mixture = true;
+    REQUIRE(plan(random_model(options)));
+    CHECK(error_of(renamed(random_model(options), "blk.0.ffn_gate_inp.weight", "blk.0.ffn_gate_imp.weight"))
+              .message == "m.gguf: tensor blk.0.ffn_gate_inp.weight is missing");
+    Bytes bytes = random_model(options);
+    set_integer(bytes, "llama.expert_count", 0);
+    CHECK(error_of(bytes).message == "m.gguf: tensor blk.0.ffn_gate.weight is missing");
 }
 
 TEST_CASE("layers that predict further tokens are not loaded, whatever they hold") {

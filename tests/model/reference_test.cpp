@@ -163,6 +163,33 @@ std::vector<NamedModel> models() {
     yarn.head = HeadKind::tied;
     RandomModelOptions yarn_qwen2 = yarn;
     yarn_qwen2.architecture = RandomArchitecture::qwen2;
+    RandomModelOptions ministral = odd(RandomArchitecture::mistral3);
+    ministral.rope_scaling = RopeScaling::yarn;
+    ministral.yarn_log_multiplier = 0.7F;
+    ministral.original_context = 20; // several periods
+    ministral.temperature_scale = 0.3F;
+    RandomModelOptions mistral = blocks(RandomArchitecture::mistral3);
+    mistral.head = HeadKind::tied;
+    RandomModelOptions smollm3 = odd(RandomArchitecture::smollm3);
+    smollm3.layers = 5;
+    RandomModelOptions deep_smollm3 = blocks(RandomArchitecture::smollm3);
+    deep_smollm3.layers = 4;
+    deep_smollm3.head = HeadKind::tied;
+    RandomModelOptions granite = odd(RandomArchitecture::granite);
+    granite.layers = 3;
+    RandomModelOptions no_rotation = blocks(RandomArchitecture::granite);
+    no_rotation.rotates = false;
+    no_rotation.head = HeadKind::tied;
+    no_rotation.residual_scale = no_rotation.embedding_scale = no_rotation.attention_scale = 0;
+    no_rotation.logit_scale = 3;
+    RandomModelOptions glm4 = odd(RandomArchitecture::glm4);
+    glm4.rotated = 6;
+    RandomModelOptions permuted_glm4 = blocks(RandomArchitecture::glm4);
+    permuted_glm4.rotated = 12;
+    permuted_glm4.coordinates = true;
+    permuted_glm4.predicting_layers = 1;
+    RandomModelOptions qwen3vl = blocks(RandomArchitecture::qwen3vl);
+    qwen3vl.head = HeadKind::tied;
     RandomModelOptions tied = llama;
     tied.head = HeadKind::tied;
     return {
@@ -182,6 +209,16 @@ std::vector<NamedModel> models() {
         {"llama Q4_K, in tiles", random_model(tiles(RandomArchitecture::llama, WeightFormat::q4_k)), f32},
         {"qwen2 Q8_0, in tiles, biases", random_model(tiles(RandomArchitecture::qwen2, WeightFormat::q8_0)),
          f16},
+        {"mistral3 F32, YaRN, temperature", random_model(ministral), f32},
+        {"mistral3 Q8_0, tied", random_model(mistral), f16},
+        {"smollm3 BF16, five layers", with_formats(smollm3, WeightFormat::bf16), f32},
+        {"smollm3 Q8_0, tied, four layers", random_model(deep_smollm3), f16},
+        {"granite F32, three layers", random_model(granite), f32},
+        {"granite Q8_0, tied, no rotation", random_model(no_rotation), f16},
+        {"glm4 F32", random_model(glm4), f32},
+        {"glm4 Q8_0, coordinates, one more ignored", random_model(permuted_glm4), f16},
+        {"qwen2vl F32", random_model(odd(RandomArchitecture::qwen2vl)), f32},
+        {"qwen3vl Q8_0, tied", random_model(qwen3vl), f16},
     };
 }
 
@@ -249,6 +286,27 @@ std::vector<NamedModel> expert_models() {
     many.experts = 37;
     many.experts_used = 5;
     many.expert_feed_forward = 13;
+    RandomModelOptions unnormalised = odd(RandomArchitecture::qwen2moe);
+    unnormalised.experts = 7;
+    unnormalised.experts_used = 3;
+    unnormalised.expert_feed_forward = 27;
+    unnormalised.shared_feed_forward = 45;
+    RandomModelOptions qwen2moe = blocks(RandomArchitecture::qwen2moe);
+    qwen2moe.experts_used = 4;
+    qwen2moe.expert_feed_forward = 64;
+    qwen2moe.shared_feed_forward = 128;
+    RandomModelOptions mixtral = odd(RandomArchitecture::llama);
+    mixtral.mixture = true;
+    mixtral.experts = 8;
+    RandomModelOptions deep_mixtral = blocks(RandomArchitecture::llama);
+    deep_mixtral.mixture = true;
+    deep_mixtral.layers = 3;
+    RandomModelOptions granitemoe = odd(RandomArchitecture::granitemoe);
+    granitemoe.shared_feed_forward = 45;
+    RandomModelOptions unshared = blocks(RandomArchitecture::granitemoe);
+    unshared.shared_feed_forward = 0;
+    RandomModelOptions vision = odd(RandomArchitecture::qwen3vlmoe);
+    vision.expert_feed_forward = 33;
     RandomModelOptions all = blocks(RandomArchitecture::qwen3moe);
     all.experts = 4;
     all.experts_used = 4;
@@ -289,6 +347,13 @@ std::vector<NamedModel> expert_models() {
         {"qwen3moe Q8_0, all of 4 experts", random_model(all), f16},
         {"qwen3moe F16, 1 of 9 experts", with_formats(one, WeightFormat::f16), f32},
         {"qwen3moe Q4_K, Q5_0 and Q6_K experts", random_model(mixed), f32},
+        {"qwen2moe F32, 3 of 7 experts, one shared", random_model(unnormalised), f32},
+        {"qwen2moe Q8_0, 4 of 5 experts, one shared", random_model(qwen2moe), f16},
+        {"llama F32, 2 of 8 experts", random_model(mixtral), f32},
+        {"llama Q8_0, three layers, 2 of 5 experts", random_model(deep_mixtral), f16},
+        {"granitemoe BF16, one shared", with_formats(granitemoe, WeightFormat::bf16), f32},
+        {"granitemoe Q8_0, none shared", random_model(unshared), f16},
+        {"qwen3vlmoe BF16", with_formats(vision, WeightFormat::bf16), f32},
     };
 }
 
@@ -312,6 +377,27 @@ std::vector<NamedModel> recurrent_models() {
     deep.delta_value_dim = 24;
     deep.delta_value_heads = 8;
     deep.predicting_layers = 1;
+    RandomModelOptions with_experts = deep;
+    with_experts.architecture = RandomArchitecture::qwen35moe;
+    with_experts.shared_feed_forward = 64;
+    RandomModelOptions odd_experts = odd_heads;
+    odd_experts.architecture = RandomArchitecture::qwen35moe;
+    odd_experts.experts_used = 3;
+    odd_experts.expert_feed_forward = 27;
+    odd_experts.shared_feed_forward = 45;
+    RandomModelOptions grouped = odd_experts;
+    grouped.architecture = RandomArchitecture::qwen3next;
+    RandomModelOptions older = grouped;
+    older.fused_inputs = true;
+    RandomModelOptions older_deep = with_experts;
+    older_deep.architecture = RandomArchitecture::qwen3next;
+    older_deep.fused_inputs = true;
+    older_deep.predicting_layers = 0;
+    RandomModelOptions wide = blocks(RandomArchitecture::qwen3next);
+    wide.embedding = 256;
+    wide.shared_feed_forward = 256;
+    wide.expert_feed_forward = 256;
+    wide.fused_inputs = true;
     RandomModelOptions plain = odd(RandomArchitecture::qwen35);
     plain.delta_key_heads = plain.delta_value_heads = 1;
     plain.convolution_width = 8;
@@ -320,6 +406,12 @@ std::vector<NamedModel> recurrent_models() {
         {"qwen35 Q8_0, tied, five layers, one more ignored", random_model(deep), f16},
         {"qwen35 BF16, one head", with_formats(plain, WeightFormat::bf16), f32},
         {"qwen35 Q5_K, in tiles", random_model(tiles(RandomArchitecture::qwen35, WeightFormat::q5_k)), f32},
+        {"qwen35moe F32, 3 of 5 experts, one shared", random_model(odd_experts), f32},
+        {"qwen35moe Q8_0, five layers, one more ignored", random_model(with_experts), f16},
+        {"qwen3next F16, 6 heads on 3", with_formats(grouped, WeightFormat::f16), f32},
+        {"qwen3next F32, ssm_in, odd heads", random_model(older), f32},
+        {"qwen3next Q8_0, ssm_in, five layers", random_model(older_deep), f16},
+        {"qwen3next Q8_0, ssm_in, rows of 256", random_model(wide), f32},
     };
 }
 

@@ -3,6 +3,7 @@
 #include "tests/support/samples.hpp"
 
 #include <algorithm>
+#include <array>
 #include <random>
 #include <vector>
 
@@ -15,9 +16,11 @@ namespace {
 
 constexpr uint32_t state_vocabulary = 200;
 constexpr uint32_t prompt_tokens = 21;
+constexpr std::array recurrent_architectures{RandomArchitecture::qwen35, RandomArchitecture::qwen3next,
+                                             RandomArchitecture::qwen35moe};
 
-Bytes state_model() {
-    return random_model({.architecture = RandomArchitecture::qwen35,
+Bytes state_model(RandomArchitecture architecture) {
+    return random_model({.architecture = architecture,
                          .layers = 3,
                          .vocabulary = state_vocabulary,
                          .delta_key_dim = 20,
@@ -91,9 +94,11 @@ Logits plainly(engine::Executor& executor, const std::vector<TokenId>& tokens) {
 } // namespace
 
 TEST_CASE("rejected drafts leave no trace in recurrent states", "[device]") {
-    for (const auto family : all_families) {
-        INFO("planned as " << kernels::to_string(family));
-        ModelCase tested(state_model(), {.family = family});
+    for (std::size_t i = 0; i < all_families.size(); ++i) {
+        const kernels::PlanFamily family = all_families[i];
+        const auto architecture = recurrent_architectures[i % recurrent_architectures.size()];
+        INFO(to_string(architecture) << ", planned as " << kernels::to_string(family));
+        ModelCase tested(state_model(architecture), {.family = family});
         const auto tokens = random_tokens(60, state_vocabulary, 40);
         const Logits expected = plainly(tested.executor(), tokens);
         const uint32_t drafts_max = tested.executor().limits().pending_rows_max;
@@ -107,20 +112,23 @@ TEST_CASE("rejected drafts leave no trace in recurrent states", "[device]") {
             const bool commits = random() % 5 == 0;
             std::vector<TokenId> rows = part(tokens, done, commits ? 1 : 1 + random() % drafts_max);
             const std::size_t kept = commits ? 1 : random() % (rows.size() + 1);
-            for (std::size_t i = kept; i < rows.size(); ++i)
-                rows[i] = (rows[i] + 1) % state_vocabulary;
+            for (std::size_t row = kept; row < rows.size(); ++row)
+                rows[row] = (rows[row] + 1) % state_vocabulary;
             const Logits logits =
                 sequence.step(rows, kept, engine::RowKind::decode,
                               commits ? engine::StateUpdate::commit : engine::StateUpdate::defer);
-            for (std::size_t i = 0; i < kept; ++i)
-                REQUIRE(logits[i] == expected[done + i - prompt_tokens]);
+            for (std::size_t row = 0; row < kept; ++row)
+                REQUIRE(logits[row] == expected[done + row - prompt_tokens]);
             done += kept;
         }
     }
 }
 
 TEST_CASE("a copied state continues as its original, which it does not change", "[device]") {
-    ModelCase tested(state_model(), {});
+    const auto architecture =
+        GENERATE(RandomArchitecture::qwen35, RandomArchitecture::qwen3next, RandomArchitecture::qwen35moe);
+    INFO(to_string(architecture));
+    ModelCase tested(state_model(architecture), {});
     engine::Executor& executor = tested.executor();
     const auto tokens = random_tokens(40, state_vocabulary, 42);
     const Logits expected = plainly(executor, tokens);
@@ -146,7 +154,7 @@ TEST_CASE("a copied state continues as its original, which it does not change", 
 }
 
 TEST_CASE("a slot that is used again begins without a state", "[device]") {
-    ModelCase tested(state_model(), {});
+    ModelCase tested(state_model(RandomArchitecture::qwen35), {});
     const auto tokens = random_tokens(30, state_vocabulary, 43);
     const Logits expected = plainly(tested.executor(), tokens);
     for (uint32_t seed = 50; seed < 52; ++seed) {

@@ -95,6 +95,7 @@ TEST_CASE("experts are the most probable ones, with shares in the ratio of their
     CHECK(chosen[1].share == Approx(6.0 / 15));
     CHECK(chosen[2].share == Approx(3.0 / 15));
     CHECK(choose_experts(router, 1)[0].share == 1);
+    CHECK(choose_experts(router, 3, false)[2].share == Approx(3.0 / 18)); // 2 + 6 + 1 + 6 + 3
 }
 
 TEST_CASE(

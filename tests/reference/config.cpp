@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
+#include <initializer_list>
 #include <optional>
 #include <string_view>
 
@@ -32,6 +32,11 @@ public:
         return *value;
     }
 
+    [[nodiscard]] bool has(std::string_view name) const { return file_.find(key(name)) != nullptr; }
+    [[nodiscard]] bool flag(std::string_view name, bool otherwise) const {
+        const gguf::Value* value = file_.find(key(name));
+        return value == nullptr ? otherwise : std::get<bool>(*value);
+    }
     [[nodiscard]] std::optional<std::string_view> text(std::string_view name) const {
         return file_.text(key(name));
     }
@@ -46,6 +51,10 @@ private:
     const gguf::File& file_;
     std::string prefix_;
 };
+
+bool is_one_of(std::string_view architecture, std::initializer_list<std::string_view> several) {
+    return std::find(several.begin(), several.end(), architecture) != several.end();
+}
 
 Status read_scaling(const Keys& keys, RotaryOptions& rotary) {
     const std::string_view type = keys.text("rope.scaling.type").value_or("linear");
@@ -68,6 +77,7 @@ Status read_scaling(const Keys& keys, RotaryOptions& rotary) {
     yarn.original_context_tokens = static_cast<double>(original_tokens);
     ETNA_TRY(yarn.beta_fast, keys.number("rope.scaling.yarn_beta_fast", yarn.beta_fast));
     ETNA_TRY(yarn.beta_slow, keys.number("rope.scaling.yarn_beta_slow", yarn.beta_slow));
+    ETNA_TRY(yarn.log_multiplier, keys.number("rope.scaling.yarn_log_multiplier", 0.0));
     rotary.yarn = yarn;
     return {};
 }
@@ -112,30 +122,52 @@ Status read_gemma3(const Keys& keys, Config& config) {
     return {};
 }
 
-/// Gated delta nets, but for every fourth layer; value heads are reordered so that head h reads key head
-/// h % key heads. Layers that predict further tokens come last and are left out.
-Status read_qwen35(const Keys& keys, Config& config) {
+/// Gated delta nets, but for every fourth layer; value heads of qwen35 are reordered so that head h reads key
+/// head h % key heads.
+Status read_delta_nets(const Keys& keys, Config& config) {
     ETNA_TRY(config.convolution_width, keys.size("ssm.conv_kernel"));
     ETNA_TRY(config.delta_heads.key_length, keys.size("ssm.state_size"));
     ETNA_TRY(config.delta_heads.key_heads, keys.size("ssm.group_count"));
     ETNA_TRY(config.delta_heads.value_heads, keys.size("ssm.time_step_rank"));
     ETNA_TRY(const std::size_t inner, keys.size("ssm.inner_size"));
     ETNA_TRY(const std::size_t period, keys.size("full_attention_interval", 4));
-    ETNA_TRY(const std::size_t predicting, keys.size("nextn_predict_layers", 0));
     config.delta_heads.value_length = inner / config.delta_heads.value_heads;
-    config.delta_heads.is_tiled = true;
-    config.layers -= predicting;
-    config.windows.resize(config.layers);
+    config.delta_heads.is_tiled = config.architecture != "qwen3next";
     for (std::size_t layer = 0; layer < config.layers; ++layer)
         config.recurrent.push_back((layer + 1) % period != 0);
     return {};
 }
 
+Status read_experts(const Keys& keys, Config& config) {
+    ETNA_TRY(config.experts, keys.size("expert_count"));
+    ETNA_TRY(config.experts_used, keys.size("expert_used_count"));
+    if (is_one_of(config.architecture, {"llama", "mistral3", "granitemoe"})) {
+        config.expert_feed_forward = config.feed_forward;
+        ETNA_TRY(config.shared_feed_forward, keys.size("expert_shared_feed_forward_length", 0));
+        return {};
+    }
+    ETNA_TRY(config.expert_feed_forward,
+             keys.size("expert_feed_forward_length", config.feed_forward / config.experts_used));
+    config.experts_normalised = config.architecture != "qwen2moe";
+    if (is_one_of(config.architecture, {"qwen2moe", "qwen3next", "qwen35moe"})) {
+        ETNA_TRY(config.shared_feed_forward,
+                 keys.size("expert_shared_feed_forward_length", config.feed_forward));
+    }
+    return {};
+}
+
 Status read_own_keys(const Keys& keys, Config& config) {
+    ETNA_TRY(const std::size_t predicting, keys.size("nextn_predict_layers", 0));
+    config.layers -= predicting;
     config.windows.assign(config.layers, 0);
     config.attention_scale = attention_scale(config);
-    if (config.architecture == "qwen35")
-        return read_qwen35(keys, config);
+    config.rotates.assign(config.layers, true);
+    if (is_one_of(config.architecture,
+                  {"qwen2moe", "qwen3moe", "qwen3vlmoe", "gpt-oss", "qwen3next", "qwen35moe"}) ||
+        (is_one_of(config.architecture, {"llama", "mistral3", "granitemoe"}) && keys.has("expert_count")))
+        ETNA_CHECK(read_experts(keys, config));
+    if (has_delta_nets(config))
+        return read_delta_nets(keys, config);
     config.recurrent.assign(config.layers, false);
     if (config.architecture == "gemma2")
         return read_gemma2(keys, config);
@@ -145,17 +177,26 @@ Status read_own_keys(const Keys& keys, Config& config) {
         ETNA_TRY(const std::size_t window, keys.size("attention.sliding_window", 0));
         config.windows.assign(config.layers, window);
     }
+    if (config.architecture == "smollm3") {
+        for (std::size_t layer = 3; layer < config.layers; layer += 4)
+            config.rotates[layer] = false;
+    }
+    if (is_one_of(config.architecture, {"granite", "granitemoe"})) {
+        ETNA_TRY(config.residual_scale, keys.number("residual_scale", 1.0));
+        ETNA_TRY(config.embedding_scale, keys.number("embedding_scale", 1.0));
+        ETNA_TRY(config.attention_scale, keys.number("attention.scale", config.attention_scale));
+        ETNA_TRY(config.logit_divisor, keys.number("logit_scale"));
+        config.rotates.assign(config.layers, keys.flag("rope.scaling.finetuned", true));
+    }
+    if (config.architecture == "mistral3") {
+        ETNA_TRY(config.temperature_scale, keys.number("attention.temperature_scale", 0.0));
+        config.temperature_tokens = static_cast<std::size_t>(config.original_context_tokens);
+    }
     if (config.architecture == "gpt-oss") {
         config.gate = GateKind::clamped_silu;
         ETNA_TRY(const std::size_t window, keys.size("attention.sliding_window"));
         for (std::size_t layer = 0; layer < config.layers; layer += 2)
             config.windows[layer] = window;
-    }
-    if (config.architecture == "qwen3moe" || config.architecture == "gpt-oss") {
-        ETNA_TRY(config.experts, keys.size("expert_count"));
-        ETNA_TRY(config.experts_used, keys.size("expert_used_count"));
-        ETNA_TRY(config.expert_feed_forward,
-                 keys.size("expert_feed_forward_length", config.feed_forward / config.experts_used));
     }
     return {};
 }
@@ -174,19 +215,27 @@ Status check(const Config& config) {
 
 } // namespace
 
+bool has_delta_nets(const Config& config) {
+    return is_one_of(config.architecture, {"qwen3next", "qwen35", "qwen35moe"});
+}
+
 Result<Config> read_config(const gguf::File& file) {
     Config config;
     config.architecture = file.text("general.architecture").value_or("");
-    constexpr std::string_view known[] = {"llama", "qwen2",  "qwen3",  "qwen3moe", "qwen35",
-                                          "phi3",  "gemma2", "gemma3", "gpt-oss"};
-    if (std::find(std::begin(known), std::end(known), config.architecture) == std::end(known)) {
+    if (!is_one_of(config.architecture,
+                   {"llama",    "mistral3",  "smollm3", "granite",  "granitemoe", "glm4",       "qwen2",
+                    "qwen2moe", "qwen2vl",   "qwen3",   "qwen3moe", "qwen3vl",    "qwen3vlmoe", "qwen3next",
+                    "qwen35",   "qwen35moe", "phi3",    "gemma2",   "gemma3",     "gpt-oss"})) {
         return Error{.kind = ErrorKind::unsupported,
                      .message =
                          file.name() + ": architecture `" + config.architecture + "` has no reference"};
     }
-    config.pairing = config.architecture == "llama" ? Pairing::adjacent : Pairing::half_split;
-
     const Keys keys(file, config.architecture);
+    const bool is_adjacent =
+        is_one_of(config.architecture, {"llama", "mistral3", "smollm3", "granite", "granitemoe"}) ||
+        (config.architecture == "glm4" && !keys.has("rope.dimension_sections"));
+    config.pairing = is_adjacent ? Pairing::adjacent : Pairing::half_split;
+
     ETNA_TRY(config.layers, keys.size("block_count"));
     ETNA_TRY(config.width, keys.size("embedding_length"));
     ETNA_TRY(config.feed_forward, keys.size("feed_forward_length"));

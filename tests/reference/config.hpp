@@ -15,8 +15,9 @@ namespace etna::reference {
 /// Activation function of a gate.
 enum class GateKind { silu, gelu, clamped_silu };
 
-/// The hyperparameters in a GGUF file's metadata, for the architectures `llama`, `qwen2`, `qwen3`,
-/// `qwen3moe`, `qwen35`, `phi3`, `gemma2`, `gemma3` and `gpt-oss`.
+/// The hyperparameters in a GGUF file's metadata, for the architectures `llama`, `mistral3`, `smollm3`,
+/// `granite`, `granitemoe`, `glm4`, `qwen2`, `qwen2moe`, `qwen2vl`, `qwen3`, `qwen3moe`, `qwen3vl`,
+/// `qwen3vlmoe`, `qwen3next`, `qwen35`, `qwen35moe`, `phi3`, `gemma2`, `gemma3` and `gpt-oss`.
 struct Config {
     std::string architecture;
     std::size_t context_tokens = 0; ///< context of training
@@ -35,14 +36,21 @@ struct Config {
     std::vector<std::size_t> windows = {}; ///< [layers], 0: full attention
     double embedding_scale = 1;
     double attention_scale = 0;
-    double attention_soft_cap = 0; ///< 0: none
-    double logit_soft_cap = 0;     ///< 0: none
+    double attention_soft_cap = 0;  ///< 0: none
+    std::vector<bool> rotates = {}; ///< [layers]: positions are embedded by rotation
+    double temperature_scale = 0;   ///< of queries by position, 0: none; see ReferenceModel
+    std::size_t temperature_tokens = 1;
+    double logit_soft_cap = 0; ///< 0: none
+    double residual_scale = 1; ///< of the output of a block
+    double logit_divisor = 1;
     GateKind gate = GateKind::silu;
     std::size_t experts = 0; ///< 0: a plain feed-forward network
     std::size_t experts_used = 0;
     std::size_t expert_feed_forward = 0;
-    std::vector<bool> recurrent = {}; ///< [layers]: a gated delta net instead of attention
-    DeltaHeads delta_heads;           ///< of the gated delta nets
+    bool experts_normalised = true;
+    std::size_t shared_feed_forward = 0; ///< of the shared expert, 0: none
+    std::vector<bool> recurrent = {};    ///< [layers]: a gated delta net instead of attention
+    DeltaHeads delta_heads;              ///< of the gated delta nets
     std::size_t convolution_width = 0;
 };
 
@@ -51,9 +59,13 @@ struct Config {
 /// factor without a type is linear), YaRN's original context = context_length, its betas 32 and 1, attention
 /// factor 1; gemma2: every second layer without window, windows of 4096, soft caps of 50 and 30; gemma3:
 /// every sixth layer without window, windows rotate with base 10000 unscaled. gpt-oss: every second layer
-/// without window. qwen35: every fourth layer with attention, the others with a gated delta net. Errors:
+/// without window. qwen3next, qwen35 and qwen35moe: every fourth layer with attention, the others
+/// with a gated delta net. Errors:
 /// unsupported (architecture, scaling type, values of another length than keys), corrupt (a key that is
 /// missing, of the wrong type, zero, or contradicts another).
 Result<Config> read_config(const gguf::File& file);
+
+/// Whether some layers are gated delta nets.
+bool has_delta_nets(const Config& config);
 
 } // namespace etna::reference

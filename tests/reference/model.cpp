@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
 
 namespace etna::reference {
 namespace {
@@ -61,6 +62,12 @@ Vector last_convolved(const Matrix& inputs, const Matrix& weights) {
     const Matrix convolved = short_convolution(last, weights, {});
     const auto row = convolved.row(count - 1);
     return {row.begin(), row.end()};
+}
+
+Vector scaled(double factor, Vector x) {
+    for (double& one : x)
+        one *= factor;
+    return x;
 }
 
 /// The sum, or x alone without a bias.
@@ -134,15 +141,16 @@ Vector ReferenceModel::feed_forward(const LayerWeights& layer, View x, Units uni
             gated(config_.gate, linear_on(units, layer.gate, x), linear_on(units, layer.up, x));
         return linear_on(units, layer.down, inner);
     }
-    return experts(layer, x);
+    Vector y = experts(layer, x);
+    return config_.shared_feed_forward == 0 ? y : add(y, shared_expert(layer, x, units));
 }
 
 Vector ReferenceModel::experts(const LayerWeights& layer, View x) const {
     const auto bias_of = [](const Matrix& biases, std::size_t expert) {
         return biases.rows == 0 ? View() : biases.row(expert);
     };
-    const std::vector<ExpertShare> chosen =
-        choose_experts(add_if(linear(layer.router, x), layer.router_bias), config_.experts_used);
+    const std::vector<ExpertShare> chosen = choose_experts(add_if(linear(layer.router, x), layer.router_bias),
+                                                           config_.experts_used, config_.experts_normalised);
     Matrix outputs{.rows = chosen.size(), .columns = config_.width, .values = {}};
     for (const ExpertShare& share : chosen) {
         const std::size_t i = share.expert;
@@ -153,6 +161,29 @@ Vector ReferenceModel::experts(const LayerWeights& layer, View x) const {
     return mix_experts(chosen, outputs, layer.expert_down_biases);
 }
 
+/// Its inner values are scaled by the row gate: the rows of the last matrix are linear.
+Vector ReferenceModel::shared_expert(const LayerWeights& layer, View x, Units units) const {
+    Vector inner =
+        gated(config_.gate, linear_on(units, layer.shared_gate, x), linear_on(units, layer.shared_up, x));
+    if (layer.shared_row_gate.rows > 0) {
+        const Vector row_gate(inner.size(), linear_on(units, layer.shared_row_gate, x)[0]);
+        inner = sigmoid_gate(row_gate, inner);
+    }
+    return linear_on(units, layer.shared_down, inner);
+}
+
+void ReferenceModel::turn(std::size_t layer_index, Vector& heads, uint32_t position) const {
+    if (config_.rotates[layer_index]) {
+        rotate_heads(heads, config_.head_length, position, config_.pairing,
+                     config_.windows[layer_index] > 0 ? window_rotary_ : rotary_);
+    }
+}
+
+double ReferenceModel::temperature(uint32_t position) const {
+    const auto tokens = static_cast<double>(config_.temperature_tokens);
+    return 1 + config_.temperature_scale * std::log(1 + std::floor(position / tokens));
+}
+
 /// Appends the keys and values of one token.
 void ReferenceModel::store(std::size_t layer_index, View x, uint32_t position, const CacheElements& elements,
                            Cache::Layer& stored, Units units) const {
@@ -160,8 +191,7 @@ void ReferenceModel::store(std::size_t layer_index, View x, uint32_t position, c
     Vector key = linear_with_bias(units, layer.key, layer.key_bias, x);
     const Vector value = linear_with_bias(units, layer.value, layer.value_bias, x);
     key = normalise_heads(std::move(key), layer.key_norm, config_.epsilon);
-    rotate_heads(key, config_.head_length, position, config_.pairing,
-                 config_.windows[layer_index] > 0 ? window_rotary_ : rotary_);
+    turn(layer_index, key, position);
     append(reference::stored(key, elements.keys, config_.head_length), stored.keys);
     append(reference::stored(value, elements.values, config_.head_length), stored.values);
 }
@@ -177,8 +207,9 @@ Vector ReferenceModel::attend(std::size_t layer_index, View x, uint32_t position
     const LayerWeights& layer = weights_.layers[layer_index];
     Vector query = linear_with_bias(units, layer.query, layer.query_bias, x);
     query = normalise_heads(std::move(query), layer.query_norm, config_.epsilon);
-    rotate_heads(query, config_.head_length, position, config_.pairing,
-                 config_.windows[layer_index] > 0 ? window_rotary_ : rotary_);
+    turn(layer_index, query, position);
+    for (double& one : query)
+        one *= temperature(position);
     const AttentionShape shape{.heads = config_.heads,
                                .kv_heads = config_.kv_heads,
                                .head_length = config_.head_length,
@@ -194,10 +225,12 @@ Vector ReferenceModel::attend(std::size_t layer_index, View x, uint32_t position
 Vector ReferenceModel::add_blocks(std::size_t layer_index, View x, View mixed, Units units) const {
     const LayerWeights& layer = weights_.layers[layer_index];
     const Vector sum =
-        add(x, normalise_if({mixed.begin(), mixed.end()}, layer.post_attention_norm, config_.epsilon));
+        add(x, scaled(config_.residual_scale, normalise_if({mixed.begin(), mixed.end()},
+                                                           layer.post_attention_norm, config_.epsilon)));
     const Vector transformed =
         feed_forward(layer, rms_norm(sum, layer.feed_forward_norm, config_.epsilon), units);
-    return add(sum, normalise_if(transformed, layer.post_feed_forward_norm, config_.epsilon));
+    return add(sum, scaled(config_.residual_scale,
+                           normalise_if(transformed, layer.post_feed_forward_norm, config_.epsilon)));
 }
 
 Vector ReferenceModel::hidden(TokenId token, std::size_t index, uint32_t position, Cache& cache,
@@ -253,7 +286,8 @@ std::vector<Vector> ReferenceModel::hidden_together(std::span<const TokenId> tok
 
 Vector ReferenceModel::forward(TokenId token, std::size_t index, uint32_t position, Cache& cache,
                                Units units) const {
-    Vector logits = linear(weights_.head, hidden(token, index, position, cache, units));
+    Vector logits = scaled(1 / config_.logit_divisor,
+                           linear(weights_.head, hidden(token, index, position, cache, units)));
     if (config_.logit_soft_cap > 0) {
         for (double& logit : logits)
             logit = soft_cap(logit, config_.logit_soft_cap);

@@ -47,13 +47,16 @@ struct Cache {
 /// and logits = W_head rms_norm(x). The per-head norm of queries and keys belongs to qwen3, qwen3moe and
 /// gemma3; gemma3 also scales the embedding, has a GELU gate, post-norms, and separate RoPE parameters in
 /// sliding-window layers; in qwen3moe the second line is a mixture of the experts that a router selects, in
-/// gpt-oss too, which has biases, a sink in each softmax, and a clamped gate; in qwen35 the first line is
+/// gpt-oss too, which has biases, a sink in each softmax, and a clamped gate; with delta nets (qwen3next,
+/// qwen35, qwen35moe) the first line is
 ///     x += W_o gated_norm(delta_net(convolution(W_qkv n), W_a n, W_b n), W_z n)
-/// in recurrent layers, and attention is multiplied by sigmoid(W_g n) before W_o in the others. Sources:
-/// LLaMA (arXiv 2302.13971), Llama 2 (2307.09288), Qwen2 (2407.10671), Qwen3 (2505.09388), Phi 3
-/// (2404.14219), LongRoPE (2402.13753), Gemma 2 and 3 (2408.00118, 2503.19786), gpt-oss (2508.10925), gated
-/// delta nets (2412.06464); tensors as GGUF names them.
-/// Immutable after load; thread-safe if each thread has a separate Cache.
+/// in recurrent layers, and attention is multiplied by sigmoid(W_g n) before W_o in the others. A shared
+/// expert is one more feed-forward network in the second line, multiplied by sigmoid(w m).
+/// granite scales embeddings, scores and what is added to x, and divides logits. Sources: LLaMA
+/// (arXiv 2302.13971), Llama 2 (2307.09288), Qwen2 (2407.10671), Qwen3 (2505.09388), Phi 3 (2404.14219),
+/// LongRoPE (2402.13753), Gemma 2 and 3 (2408.00118, 2503.19786), gpt-oss (2508.10925), gated delta nets
+/// (2412.06464); tensors as GGUF names them. Immutable after load; thread-safe if each thread has a separate
+/// Cache.
 class ReferenceModel {
 public:
     /// Decodes all weights; the file is not needed afterwards. Errors: those of read_config and load_weights.
@@ -96,6 +99,10 @@ public:
 private:
     ReferenceModel(Config config, Weights weights);
 
+    /// Rotates the heads, unless the layer has no rotation.
+    void turn(std::size_t layer_index, Vector& heads, uint32_t position) const;
+    /// The factor of a query: 1 + scale * ln(1 + floor(position / tokens)).
+    [[nodiscard]] double temperature(uint32_t position) const;
     void store(std::size_t layer_index, View x, uint32_t position, const CacheElements& elements,
                Cache::Layer& stored, Units units) const;
     [[nodiscard]] Vector attend(std::size_t layer_index, View x, uint32_t position, EntryRange range,
@@ -106,6 +113,7 @@ private:
                                    Units units) const;
     [[nodiscard]] Vector feed_forward(const LayerWeights& layer, View x, Units units) const;
     [[nodiscard]] Vector experts(const LayerWeights& layer, View x) const;
+    [[nodiscard]] Vector shared_expert(const LayerWeights& layer, View x, Units units) const;
 
     Config config_;
     Weights weights_;

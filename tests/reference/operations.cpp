@@ -110,7 +110,7 @@ double soft_cap(double x, double cap) {
     return cap * std::tanh(x / cap);
 }
 
-std::vector<ExpertShare> choose_experts(View router, std::size_t used) {
+std::vector<ExpertShare> choose_experts(View router, std::size_t used, bool normalised) {
     assert(used >= 1 && used <= router.size());
     const Vector probabilities = softmax(router);
     std::vector<ExpertShare> chosen;
@@ -120,7 +120,7 @@ std::vector<ExpertShare> choose_experts(View router, std::size_t used) {
         sum += best.logit;
     }
     for (ExpertShare& one : chosen)
-        one.share /= sum;
+        one.share /= normalised ? sum : 1;
     return chosen;
 }
 

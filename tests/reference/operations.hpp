@@ -55,8 +55,9 @@ struct ExpertShare {
 };
 
 /// The `used` largest of softmax(router), smaller number first among equals, their shares brought to the
-/// sum 1. Precondition: 1 <= used <= size. Shazeer et al., arXiv 1701.06538; Qwen3, arXiv 2505.09388.
-std::vector<ExpertShare> choose_experts(View router, std::size_t used);
+/// sum 1 unless `normalised` is false. Precondition: 1 <= used <= size. Shazeer et al., arXiv 1701.06538;
+/// Qwen3, arXiv 2505.09388; without normalisation Qwen2, arXiv 2407.10671.
+std::vector<ExpertShare> choose_experts(View router, std::size_t used, bool normalised = true);
 
 /// sum_i share_i (outputs_i + bias of expert_i). `outputs` [chosen, width]; `biases` [experts, width], or
 /// without rows: none.

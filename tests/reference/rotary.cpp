@@ -41,8 +41,10 @@ Rotary make_rotary(const RotaryOptions& options) {
         const double share = options.yarn ? interpolated_share(pair, *options.yarn, options) : 1.0;
         rotary.inverse_frequencies.push_back(interpolated * share + unscaled * (1 - share));
     }
-    if (options.yarn)
-        rotary.magnitude *= options.factor > 1 ? 0.1 * std::log(options.factor) + 1 : 1;
+    if (options.yarn && options.factor > 1) {
+        rotary.magnitude *= 0.1 * std::log(options.factor) + 1;
+        rotary.magnitude /= 0.1 * options.yarn->log_multiplier * std::log(options.factor) + 1;
+    }
     return rotary;
 }
 

@@ -24,6 +24,7 @@ struct Yarn {
     double original_context_tokens = 0;
     double beta_fast = 32;
     double beta_slow = 1;
+    double log_multiplier = 0; ///< the magnitude is divided by 0.1 * log_multiplier * ln(factor) + 1
 };
 
 struct RotaryOptions {
@@ -43,7 +44,8 @@ struct Rotary {
 };
 
 /// inverse_frequencies[i] = base^(-2i / rotated) / divisors[i], then scaled: linear divides all by `factor`;
-/// YaRN blends divided and undivided and multiplies the magnitude by 0.1 * ln(factor) + 1 if factor > 1.
+/// YaRN blends divided and undivided and multiplies the magnitude by 0.1 * ln(factor) + 1 if factor > 1, and
+/// divides it by the same with log_multiplier (mscale_all_dim of the published configurations).
 /// Preconditions (asserted): rotated is even, divisors is empty or [rotated / 2], base > 1 and factor > 0.
 Rotary make_rotary(const RotaryOptions& options);
 

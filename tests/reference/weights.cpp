@@ -94,19 +94,31 @@ Matrix rows_of(const Matrix& whole, std::size_t first, std::size_t count) {
     return part;
 }
 
-// The rows of which each head has two runs of `length`: its first runs, or its second ones.
-Matrix runs_of(const Matrix& whole, std::size_t length, std::size_t which) {
+// Of a matrix whose rows repeat pieces of these lengths, the rows of piece `which` of every repetition.
+Matrix piece_of(const Matrix& whole, const std::vector<std::size_t>& lengths, std::size_t which) {
     Matrix part{.rows = 0, .columns = whole.columns, .values = {}, .type = whole.type};
-    for (std::size_t first = which * length; first < whole.rows; first += 2 * length) {
-        const Matrix run = rows_of(whole, first, length);
-        part.rows += length;
-        part.values.insert(part.values.end(), run.values.begin(), run.values.end());
+    for (std::size_t row = 0; row < whole.rows;) {
+        for (std::size_t piece = 0; piece < lengths.size(); row += lengths[piece++]) {
+            if (piece != which)
+                continue;
+            const Matrix rows = rows_of(whole, row, lengths[piece]);
+            part.rows += rows.rows;
+            part.values.insert(part.values.end(), rows.values.begin(), rows.values.end());
+        }
     }
     return part;
 }
 
-bool is_gemma(const Config& config) {
-    return config.architecture == "gemma2" || config.architecture == "gemma3";
+// One matrix above another.
+Matrix stacked(Matrix upper, const Matrix& lower) {
+    upper.rows += lower.rows;
+    upper.values.insert(upper.values.end(), lower.values.begin(), lower.values.end());
+    return upper;
+}
+
+bool has_post_norms(const Config& config) {
+    return config.architecture == "gemma2" || config.architecture == "gemma3" ||
+           config.architecture == "glm4";
 }
 
 Status load_attention(Tensors& tensors, const Config& config, const std::string& block, LayerWeights& layer) {
@@ -119,10 +131,10 @@ Status load_attention(Tensors& tensors, const Config& config, const std::string&
         layer.query = rows_of(fused, 0, query_length);
         layer.key = rows_of(fused, query_length, kv_length);
         layer.value = rows_of(fused, query_length + kv_length, kv_length);
-    } else if (config.architecture == "qwen35") {
+    } else if (has_delta_nets(config)) {
         ETNA_TRY(const Matrix both, tensors.matrix(block + "attn_q.weight", 2 * query_length, config.width));
-        layer.query = runs_of(both, config.head_length, 0);
-        layer.query_gate = runs_of(both, config.head_length, 1);
+        layer.query = piece_of(both, {config.head_length, config.head_length}, 0);
+        layer.query_gate = piece_of(both, {config.head_length, config.head_length}, 1);
         ETNA_TRY(layer.key, tensors.matrix(block + "attn_k.weight", kv_length, config.width));
         ETNA_TRY(layer.value, tensors.matrix(block + "attn_v.weight", kv_length, config.width));
     } else {
@@ -133,8 +145,7 @@ Status load_attention(Tensors& tensors, const Config& config, const std::string&
     ETNA_TRY(layer.query_bias, tensors.optional_vector(block + "attn_q.bias", query_length));
     ETNA_TRY(layer.key_bias, tensors.optional_vector(block + "attn_k.bias", kv_length));
     ETNA_TRY(layer.value_bias, tensors.optional_vector(block + "attn_v.bias", kv_length));
-    if (config.architecture == "qwen3" || config.architecture == "qwen3moe" ||
-        config.architecture == "qwen35" || config.architecture == "gemma3") {
+    if (config.architecture.starts_with("qwen3") || config.architecture == "gemma3") {
         ETNA_TRY(layer.query_norm, tensors.vector(block + "attn_q_norm.weight", config.head_length));
         ETNA_TRY(layer.key_norm, tensors.vector(block + "attn_k_norm.weight", config.head_length));
     }
@@ -144,10 +155,32 @@ Status load_attention(Tensors& tensors, const Config& config, const std::string&
         ETNA_TRY(layer.output_bias, tensors.vector(block + "attn_output.bias", config.width));
         ETNA_TRY(layer.sinks, tensors.vector(block + "attn_sinks.weight", config.heads));
     }
-    if (is_gemma(config)) {
+    if (has_post_norms(config)) {
         ETNA_TRY(layer.post_attention_norm,
                  tensors.vector(block + "post_attention_norm.weight", config.width));
     }
+    return {};
+}
+
+// qwen3next: each key head has its rows of q and k, then those of v and the gate of its value heads; the
+// gates of all value heads of a key head are neighbours, beta's before alpha's.
+Status load_grouped_projections(Tensors& tensors, const Config& config, const std::string& block,
+                                DeltaNetWeights& net) {
+    const DeltaHeads& heads = config.delta_heads;
+    const std::size_t each = heads.value_heads / heads.key_heads;
+    const std::size_t values = each * heads.value_length;
+    const std::size_t rows = heads.key_heads * 2 * (heads.key_length + values);
+    ETNA_TRY(const Matrix gates,
+             tensors.matrix(block + "ssm_ba.weight", 2 * heads.value_heads, config.width));
+    net.beta = piece_of(gates, {each, each}, 0);
+    net.alpha = piece_of(gates, {each, each}, 1);
+    if (!tensors.has(block + "ssm_in.weight"))
+        return {};
+    ETNA_TRY(const Matrix inputs, tensors.matrix(block + "ssm_in.weight", rows, config.width));
+    const std::vector<std::size_t> lengths{heads.key_length, heads.key_length, values, values};
+    net.qkv = stacked(stacked(piece_of(inputs, lengths, 0), piece_of(inputs, lengths, 1)),
+                      piece_of(inputs, lengths, 2));
+    net.gate = piece_of(inputs, lengths, 3);
     return {};
 }
 
@@ -157,16 +190,34 @@ Status load_delta_net(Tensors& tensors, const Config& config, const std::string&
     const std::size_t channels = 2 * heads.key_heads * heads.key_length + values;
     DeltaNetWeights& net = layer.delta_net;
     ETNA_TRY(layer.attention_norm, tensors.vector(block + "attn_norm.weight", config.width));
-    ETNA_TRY(net.qkv, tensors.matrix(block + "attn_qkv.weight", channels, config.width));
-    ETNA_TRY(net.gate, tensors.matrix(block + "attn_gate.weight", values, config.width));
-    ETNA_TRY(net.alpha, tensors.matrix(block + "ssm_alpha.weight", heads.value_heads, config.width));
-    ETNA_TRY(net.beta, tensors.matrix(block + "ssm_beta.weight", heads.value_heads, config.width));
+    if (config.architecture == "qwen3next") {
+        ETNA_CHECK(load_grouped_projections(tensors, config, block, net));
+    } else {
+        ETNA_TRY(net.alpha, tensors.matrix(block + "ssm_alpha.weight", heads.value_heads, config.width));
+        ETNA_TRY(net.beta, tensors.matrix(block + "ssm_beta.weight", heads.value_heads, config.width));
+    }
+    if (net.qkv.rows == 0) {
+        ETNA_TRY(net.qkv, tensors.matrix(block + "attn_qkv.weight", channels, config.width));
+        ETNA_TRY(net.gate, tensors.matrix(block + "attn_gate.weight", values, config.width));
+    }
     ETNA_TRY(net.convolution,
              tensors.matrix(block + "ssm_conv1d.weight", channels, config.convolution_width));
     ETNA_TRY(net.decay, tensors.vector(block + "ssm_a", heads.value_heads));
     ETNA_TRY(net.dt_bias, tensors.vector(block + "ssm_dt.bias", heads.value_heads));
     ETNA_TRY(net.norm, tensors.vector(block + "ssm_norm.weight", heads.value_length));
     ETNA_TRY(net.output, tensors.matrix(block + "ssm_out.weight", config.width, values));
+    return {};
+}
+
+Status load_shared_expert(Tensors& tensors, const Config& config, const std::string& block,
+                          LayerWeights& layer) {
+    const std::size_t length = config.shared_feed_forward;
+    if (config.architecture != "granitemoe") {
+        ETNA_TRY(layer.shared_row_gate, tensors.matrix(block + "ffn_gate_inp_shexp.weight", 1, config.width));
+    }
+    ETNA_TRY(layer.shared_gate, tensors.matrix(block + "ffn_gate_shexp.weight", length, config.width));
+    ETNA_TRY(layer.shared_up, tensors.matrix(block + "ffn_up_shexp.weight", length, config.width));
+    ETNA_TRY(layer.shared_down, tensors.matrix(block + "ffn_down_shexp.weight", config.width, length));
     return {};
 }
 
@@ -177,6 +228,8 @@ Status load_experts(Tensors& tensors, const Config& config, const std::string& b
     ETNA_TRY(layer.expert_gates, tensors.stack(block + "ffn_gate_exps.weight", count, length, config.width));
     ETNA_TRY(layer.expert_ups, tensors.stack(block + "ffn_up_exps.weight", count, length, config.width));
     ETNA_TRY(layer.expert_downs, tensors.stack(block + "ffn_down_exps.weight", count, config.width, length));
+    if (config.shared_feed_forward > 0)
+        ETNA_CHECK(load_shared_expert(tensors, config, block, layer));
     if (config.architecture == "gpt-oss") {
         ETNA_TRY(layer.router_bias, tensors.vector(block + "ffn_gate_inp.bias", count));
         ETNA_TRY(layer.expert_gate_biases, tensors.matrix(block + "ffn_gate_exps.bias", count, length));
@@ -188,16 +241,16 @@ Status load_experts(Tensors& tensors, const Config& config, const std::string& b
 
 Status load_feed_forward(Tensors& tensors, const Config& config, const std::string& block,
                          LayerWeights& layer) {
-    const bool is_after_mixer = config.architecture == "gpt-oss" || config.architecture == "qwen35";
+    const bool is_after_mixer = config.architecture == "gpt-oss" || has_delta_nets(config);
     ETNA_TRY(layer.feed_forward_norm,
              tensors.vector(block + (is_after_mixer ? "post_attention_norm.weight" : "ffn_norm.weight"),
                             config.width));
-    if (is_gemma(config)) {
+    if (has_post_norms(config)) {
         ETNA_TRY(layer.post_feed_forward_norm, tensors.vector(block + "post_ffw_norm.weight", config.width));
     }
     if (config.experts > 0)
         return load_experts(tensors, config, block, layer);
-    if (config.architecture == "phi3") {
+    if (config.architecture == "phi3" || config.architecture == "glm4") {
         ETNA_TRY(const Matrix fused,
                  tensors.matrix(block + "ffn_up.weight", 2 * config.feed_forward, config.width));
         layer.gate = rows_of(fused, 0, config.feed_forward);

@@ -9,12 +9,12 @@
 
 namespace etna::reference {
 
-/// The mixer of a recurrent layer, qwen35.
+/// The mixer of a recurrent layer: qwen3next, qwen35 and qwen35moe.
 struct DeltaNetWeights {
     Matrix qkv;         ///< attn_qkv [q, k, v of all heads, width]
     Matrix gate;        ///< attn_gate [value heads * value length, width]
-    Matrix alpha;       ///< ssm_alpha [value heads, width]
-    Matrix beta;        ///< ssm_beta [value heads, width]
+    Matrix alpha;       ///< ssm_alpha [value heads, width]; in qwen3next a part of ssm_ba
+    Matrix beta;        ///< ssm_beta [value heads, width]; in qwen3next the other part
     Matrix convolution; ///< ssm_conv1d [q, k, v of all heads, convolution width]
     Vector decay;       ///< ssm_a [value heads], negative
     Vector dt_bias;     ///< ssm_dt.bias [value heads]
@@ -27,7 +27,7 @@ struct DeltaNetWeights {
 struct LayerWeights {
     Vector attention_norm;    ///< attn_norm [width]
     Matrix query;             ///< attn_q [heads * head length, width]
-    Matrix query_gate;        ///< qwen35: the second half of each head's rows of attn_q
+    Matrix query_gate;        ///< with delta nets: the second half of each head's rows of attn_q
     Matrix key;               ///< attn_k [kv heads * head length, width]
     Matrix value;             ///< attn_v [kv heads * head length, width]
     Vector query_bias;        ///< attn_q.bias [heads * head length], optional
@@ -35,10 +35,10 @@ struct LayerWeights {
     Vector value_bias;        ///< attn_v.bias [kv heads * head length], optional
     Vector output_bias;       ///< attn_output.bias [width], gpt-oss
     Vector sinks;             ///< attn_sinks [heads], gpt-oss
-    Vector query_norm;        ///< attn_q_norm [head length], qwen3, qwen3moe, qwen35 and gemma3
+    Vector query_norm;        ///< attn_q_norm [head length], qwen3, gemma3 and their like
     Vector key_norm;          ///< attn_k_norm [head length], the same
     Matrix attention_output;  ///< attn_output [width, heads * head length]
-    Vector feed_forward_norm; ///< ffn_norm [width]; post_attention_norm in gpt-oss and qwen35
+    Vector feed_forward_norm; ///< ffn_norm [width]; post_attention_norm in gpt-oss and with delta nets
     Matrix gate;              ///< ffn_gate [feed forward, width]
     Matrix up;                ///< ffn_up [feed forward, width]
     Matrix down;              ///< ffn_down [width, feed forward]
@@ -48,11 +48,15 @@ struct LayerWeights {
     Vector post_attention_norm;    ///< post_attention_norm [width], gemma2 and gemma3
     Vector post_feed_forward_norm; ///< post_ffw_norm [width], gemma2 and gemma3
 
-    Matrix router; ///< ffn_gate_inp [experts, width], qwen3moe and gpt-oss, which have the following for
-                   ///< gate, up and down
+    Matrix router; ///< ffn_gate_inp [experts, width], of a mixture, which has the following for gate, up and
+                   ///< down
     std::vector<Matrix> expert_gates; ///< ffn_gate_exps, each [expert feed forward, width]
     std::vector<Matrix> expert_ups;   ///< ffn_up_exps
     std::vector<Matrix> expert_downs; ///< ffn_down_exps, each [width, expert feed forward]
+    Matrix shared_row_gate;           ///< ffn_gate_inp_shexp [1, width], qwen2moe, qwen3next, qwen35moe
+    Matrix shared_gate;               ///< ffn_gate_shexp [shared feed forward, width]
+    Matrix shared_up;                 ///< ffn_up_shexp, the same
+    Matrix shared_down;               ///< ffn_down_shexp [width, shared feed forward]
     Vector router_bias;               ///< ffn_gate_inp.bias [experts], gpt-oss
     Matrix expert_gate_biases;        ///< ffn_gate_exps.bias [experts, expert feed forward], gpt-oss
     Matrix expert_up_biases;          ///< ffn_up_exps.bias, the same

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 #include <stdexcept>
 
 #include <fmt/format.h>
@@ -104,18 +105,85 @@ void check(const RandomModelOptions& options) {
             "the vocabulary is too small for the tokenizer");
 }
 
+using enum RandomArchitecture;
+
+bool is_one_of(RandomArchitecture architecture, std::initializer_list<RandomArchitecture> several) {
+    return std::find(several.begin(), several.end(), architecture) != several.end();
+}
+
 bool is_gemma(RandomArchitecture architecture) {
-    return architecture == RandomArchitecture::gemma2 || architecture == RandomArchitecture::gemma3;
+    return is_one_of(architecture, {gemma2, gemma3});
 }
 
 bool has_bpe(RandomArchitecture architecture) {
-    return architecture == RandomArchitecture::qwen2 || architecture == RandomArchitecture::qwen3 ||
-           architecture == RandomArchitecture::qwen3moe || architecture == RandomArchitecture::qwen35 ||
-           architecture == RandomArchitecture::gpt_oss;
+    return !is_one_of(architecture, {llama, phi3, gemma2, gemma3});
 }
 
-bool has_experts(RandomArchitecture architecture) {
-    return architecture == RandomArchitecture::qwen3moe || architecture == RandomArchitecture::gpt_oss;
+bool has_experts(const RandomModelOptions& options) {
+    return (options.mixture && is_one_of(options.architecture, {llama, mistral3})) ||
+           is_one_of(options.architecture,
+                     {granitemoe, qwen2moe, qwen3moe, qwen3vlmoe, qwen3next, qwen35moe, gpt_oss});
+}
+
+/// Experts as wide as a dense block, without a key for their width.
+bool has_wide_experts(RandomArchitecture architecture) {
+    return is_one_of(architecture, {llama, mistral3, granitemoe});
+}
+
+bool has_row_gate(RandomArchitecture architecture) {
+    return is_one_of(architecture, {qwen2moe, qwen3next, qwen35moe});
+}
+
+bool has_shared_expert(const RandomModelOptions& options) {
+    return has_row_gate(options.architecture) ||
+           (options.architecture == granitemoe && options.shared_feed_forward != 0);
+}
+
+bool is_granite(RandomArchitecture architecture) {
+    return is_one_of(architecture, {granite, granitemoe});
+}
+
+bool has_post_norms(RandomArchitecture architecture) {
+    return is_one_of(architecture, {glm4, gemma2, gemma3});
+}
+
+/// Gate and up in one tensor.
+bool has_fused_gate(RandomArchitecture architecture) {
+    return is_one_of(architecture, {glm4, phi3});
+}
+
+bool has_qkv_biases(RandomArchitecture architecture) {
+    return is_one_of(architecture, {glm4, qwen2, qwen2moe, qwen2vl, gpt_oss});
+}
+
+bool has_head_norms(RandomArchitecture architecture) {
+    return is_one_of(architecture,
+                     {qwen3, qwen3moe, qwen3vl, qwen3vlmoe, qwen3next, qwen35, qwen35moe, gemma3});
+}
+
+/// Coordinates of an image, by which the parts of a head rotate.
+bool has_sections(const RandomModelOptions& options) {
+    return (options.coordinates && options.architecture == glm4) ||
+           is_one_of(options.architecture, {qwen2vl, qwen3vl, qwen3vlmoe, qwen35, qwen35moe});
+}
+
+void add_granite_keys(GgufWriter& writer, const RandomModelOptions& options, const std::string& prefix) {
+    writer.add(prefix + "logit_scale", options.logit_scale);
+    if (options.residual_scale != 0)
+        writer.add(prefix + "residual_scale", options.residual_scale);
+    if (options.embedding_scale != 0)
+        writer.add(prefix + "embedding_scale", options.embedding_scale);
+    if (options.attention_scale != 0)
+        writer.add(prefix + "attention.scale", options.attention_scale);
+    if (!options.rotates)
+        writer.add(prefix + "rope.scaling.finetuned", false);
+}
+
+/// Pairs turn by time, height and width in turn; none is left for the fourth coordinate.
+void add_sections(GgufWriter& writer, const RandomModelOptions& options, const std::string& prefix) {
+    const auto pairs = static_cast<int32_t>((options.rotated == 0 ? options.head_dim : options.rotated) / 2);
+    writer.add_array(prefix + "rope.dimension_sections",
+                     std::vector<int32_t>{(pairs + 2) / 3, (pairs + 1) / 3, pairs / 3, 0});
 }
 
 void add_rope_keys(GgufWriter& writer, const RandomModelOptions& options, const std::string& prefix) {
@@ -135,9 +203,11 @@ void add_rope_keys(GgufWriter& writer, const RandomModelOptions& options, const 
     writer.add(prefix + "rope.scaling.factor", options.rope_factor);
     if (yarn)
         writer.add(prefix + "rope.scaling.original_context_length", options.original_context);
+    if (yarn && options.yarn_log_multiplier != 0)
+        writer.add(prefix + "rope.scaling.yarn_log_multiplier", options.yarn_log_multiplier);
 }
 
-void add_qwen35_keys(GgufWriter& writer, const RandomModelOptions& options, const std::string& prefix) {
+void add_delta_keys(GgufWriter& writer, const RandomModelOptions& options, const std::string& prefix) {
     writer.add(prefix + "ssm.conv_kernel", options.convolution_width);
     writer.add(prefix + "ssm.state_size", options.delta_key_dim);
     writer.add(prefix + "ssm.group_count", options.delta_key_heads);
@@ -145,23 +215,30 @@ void add_qwen35_keys(GgufWriter& writer, const RandomModelOptions& options, cons
     writer.add(prefix + "ssm.inner_size", options.delta_value_heads * options.delta_value_dim);
     if (options.attention_interval != 0)
         writer.add(prefix + "full_attention_interval", options.attention_interval);
-    if (options.predicting_layers != 0)
-        writer.add(prefix + "nextn_predict_layers", options.predicting_layers);
-    // Pairs turn by time, height and width in turn; none is left for the fourth coordinate.
-    const auto pairs = static_cast<int32_t>((options.rotated == 0 ? options.head_dim : options.rotated) / 2);
-    writer.add_array(prefix + "rope.dimension_sections",
-                     std::vector<int32_t>{(pairs + 2) / 3, (pairs + 1) / 3, pairs / 3, 0});
 }
 
 /// Keys that one architecture alone has.
 void add_own_keys(GgufWriter& writer, const RandomModelOptions& options, const std::string& prefix) {
-    if (has_experts(options.architecture)) {
+    if (options.predicting_layers != 0)
+        writer.add(prefix + "nextn_predict_layers", options.predicting_layers);
+    if (has_experts(options)) {
         writer.add(prefix + "expert_count", options.experts);
         writer.add(prefix + "expert_used_count", options.experts_used);
-        writer.add(prefix + "expert_feed_forward_length", options.expert_feed_forward);
+        if (!has_wide_experts(options.architecture))
+            writer.add(prefix + "expert_feed_forward_length", options.expert_feed_forward);
     }
-    if (options.architecture == RandomArchitecture::qwen35)
-        add_qwen35_keys(writer, options, prefix);
+    if (is_granite(options.architecture))
+        add_granite_keys(writer, options, prefix);
+    if (has_sections(options))
+        add_sections(writer, options, prefix);
+    if (is_one_of(options.architecture, {qwen3vl, qwen3vlmoe}))
+        writer.add(prefix + "n_deepstack_layers", 3U);
+    if (options.architecture == mistral3 && options.temperature_scale != 0)
+        writer.add(prefix + "attention.temperature_scale", options.temperature_scale);
+    if (has_shared_expert(options))
+        writer.add(prefix + "expert_shared_feed_forward_length", options.shared_feed_forward);
+    if (is_recurrent(options.architecture))
+        add_delta_keys(writer, options, prefix);
     if (options.architecture == RandomArchitecture::gpt_oss)
         writer.add(prefix + "attention.sliding_window", options.window);
     if (options.architecture == RandomArchitecture::phi3 && options.window != 0)
@@ -245,14 +322,14 @@ public:
         if (options_.architecture == RandomArchitecture::phi3) {
             matrix("attn_qkv", query + 2 * key_value, options_.embedding);
         } else {
-            const bool has_gate = options_.architecture == RandomArchitecture::qwen35;
+            const bool has_gate = is_recurrent(options_.architecture);
             matrix("attn_q", has_gate ? 2 * query : query, options_.embedding);
             matrix("attn_k", key_value, options_.embedding);
             matrix("attn_v", key_value, options_.embedding);
         }
         matrix("attn_output", options_.embedding, query);
         const bool is_gpt_oss = options_.architecture == RandomArchitecture::gpt_oss;
-        if (options_.architecture == RandomArchitecture::qwen2 || is_gpt_oss) {
+        if (has_qkv_biases(options_.architecture)) {
             tensors_.bias(prefix_ + "attn_q.bias", query);
             tensors_.bias(prefix_ + "attn_k.bias", key_value);
             tensors_.bias(prefix_ + "attn_v.bias", key_value);
@@ -261,14 +338,11 @@ public:
             tensors_.bias(prefix_ + "attn_output.bias", options_.embedding);
             tensors_.bias(prefix_ + "attn_sinks.weight", options_.heads);
         }
-        if (options_.architecture == RandomArchitecture::qwen3 ||
-            options_.architecture == RandomArchitecture::qwen3moe ||
-            options_.architecture == RandomArchitecture::qwen35 ||
-            options_.architecture == RandomArchitecture::gemma3) {
+        if (has_head_norms(options_.architecture)) {
             norm("attn_q_norm", options_.head_dim);
             norm("attn_k_norm", options_.head_dim);
         }
-        if (is_gemma(options_.architecture))
+        if (has_post_norms(options_.architecture))
             norm("post_attention_norm", options_.embedding);
     }
 
@@ -276,10 +350,18 @@ public:
         const uint32_t values = options_.delta_value_heads * options_.delta_value_dim;
         const uint32_t channels = 2 * options_.delta_key_heads * options_.delta_key_dim + values;
         norm("attn_norm", options_.embedding);
-        matrix("attn_qkv", channels, options_.embedding);
-        matrix("attn_gate", values, options_.embedding);
-        matrix("ssm_alpha", options_.delta_value_heads, options_.embedding);
-        matrix("ssm_beta", options_.delta_value_heads, options_.embedding);
+        if (options_.fused_inputs) {
+            matrix("ssm_in", channels + values, options_.embedding);
+        } else {
+            matrix("attn_qkv", channels, options_.embedding);
+            matrix("attn_gate", values, options_.embedding);
+        }
+        if (options_.architecture == qwen3next) {
+            matrix("ssm_ba", 2 * options_.delta_value_heads, options_.embedding);
+        } else {
+            matrix("ssm_alpha", options_.delta_value_heads, options_.embedding);
+            matrix("ssm_beta", options_.delta_value_heads, options_.embedding);
+        }
         tensors_.biases(prefix_ + "ssm_conv1d.weight", channels, options_.convolution_width);
         tensors_.decays(prefix_ + "ssm_a", options_.delta_value_heads);
         tensors_.bias(prefix_ + "ssm_dt.bias", options_.delta_value_heads);
@@ -297,17 +379,20 @@ public:
 
     void add_feed_forward() {
         const bool is_gpt_oss = options_.architecture == RandomArchitecture::gpt_oss;
-        norm(is_gpt_oss || options_.architecture == RandomArchitecture::qwen35 ? "post_attention_norm"
-                                                                               : "ffn_norm",
+        norm(is_gpt_oss || is_recurrent(options_.architecture) ? "post_attention_norm" : "ffn_norm",
              options_.embedding);
-        if (has_experts(options_.architecture)) {
+        if (has_experts(options_)) {
+            const uint32_t width = has_wide_experts(options_.architecture) ? options_.feed_forward
+                                                                           : options_.expert_feed_forward;
             matrix("ffn_gate_inp", options_.experts, options_.embedding);
-            stack("ffn_gate_exps", options_.expert_feed_forward, options_.embedding);
-            stack("ffn_up_exps", options_.expert_feed_forward, options_.embedding);
-            stack("ffn_down_exps", options_.embedding, options_.expert_feed_forward);
+            stack("ffn_gate_exps", width, options_.embedding);
+            stack("ffn_up_exps", width, options_.embedding);
+            stack("ffn_down_exps", options_.embedding, width);
             if (is_gpt_oss)
                 add_expert_biases();
-        } else if (options_.architecture == RandomArchitecture::phi3) {
+            if (has_shared_expert(options_))
+                add_shared_expert();
+        } else if (has_fused_gate(options_.architecture)) {
             matrix("ffn_up", 2 * options_.feed_forward, options_.embedding);
             matrix("ffn_down", options_.embedding, options_.feed_forward);
         } else {
@@ -315,11 +400,19 @@ public:
             matrix("ffn_up", options_.feed_forward, options_.embedding);
             matrix("ffn_down", options_.embedding, options_.feed_forward);
         }
-        if (is_gemma(options_.architecture))
+        if (has_post_norms(options_.architecture))
             norm("post_ffw_norm", options_.embedding);
     }
 
 private:
+    void add_shared_expert() {
+        if (has_row_gate(options_.architecture))
+            tensors_.bias(prefix_ + "ffn_gate_inp_shexp.weight", options_.embedding);
+        matrix("ffn_gate_shexp", options_.shared_feed_forward, options_.embedding);
+        matrix("ffn_up_shexp", options_.shared_feed_forward, options_.embedding);
+        matrix("ffn_down_shexp", options_.embedding, options_.shared_feed_forward);
+    }
+
     void add_expert_biases() {
         const uint32_t experts = options_.experts;
         tensors_.bias(prefix_ + "ffn_gate_inp.bias", experts);
@@ -359,30 +452,52 @@ private:
 
 std::string_view to_string(RandomArchitecture architecture) {
     switch (architecture) {
-    case RandomArchitecture::llama:
+    case llama:
         return "llama";
-    case RandomArchitecture::qwen2:
+    case mistral3:
+        return "mistral3";
+    case smollm3:
+        return "smollm3";
+    case granite:
+        return "granite";
+    case granitemoe:
+        return "granitemoe";
+    case glm4:
+        return "glm4";
+    case qwen2:
         return "qwen2";
-    case RandomArchitecture::qwen3:
+    case qwen2moe:
+        return "qwen2moe";
+    case qwen2vl:
+        return "qwen2vl";
+    case qwen3:
         return "qwen3";
-    case RandomArchitecture::qwen3moe:
+    case qwen3moe:
         return "qwen3moe";
-    case RandomArchitecture::qwen35:
+    case qwen3vl:
+        return "qwen3vl";
+    case qwen3vlmoe:
+        return "qwen3vlmoe";
+    case qwen3next:
+        return "qwen3next";
+    case qwen35:
         return "qwen35";
-    case RandomArchitecture::phi3:
+    case qwen35moe:
+        return "qwen35moe";
+    case phi3:
         return "phi3";
-    case RandomArchitecture::gpt_oss:
-        return "gpt-oss";
-    case RandomArchitecture::gemma2:
+    case gemma2:
         return "gemma2";
-    case RandomArchitecture::gemma3:
+    case gemma3:
         return "gemma3";
+    case gpt_oss:
+        return "gpt-oss";
     }
     throw std::invalid_argument("no such architecture");
 }
 
 bool is_recurrent(RandomArchitecture architecture) {
-    return architecture == RandomArchitecture::qwen35;
+    return is_one_of(architecture, {qwen3next, qwen35, qwen35moe});
 }
 
 uint32_t minimum_vocabulary(RandomArchitecture architecture) {

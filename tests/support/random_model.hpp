@@ -11,12 +11,37 @@
 
 namespace etna::test {
 
-enum class RandomArchitecture { llama, qwen2, qwen3, qwen3moe, qwen35, phi3, gemma2, gemma3, gpt_oss };
+enum class RandomArchitecture {
+    llama,
+    mistral3,
+    smollm3,
+    granite,
+    granitemoe,
+    glm4,
+    qwen2,
+    qwen2moe,
+    qwen2vl,
+    qwen3,
+    qwen3moe,
+    qwen3vl,
+    qwen3vlmoe,
+    qwen3next,
+    qwen35,
+    qwen35moe,
+    phi3,
+    gemma2,
+    gemma3,
+    gpt_oss
+};
 
 constexpr RandomArchitecture all_random_architectures[] = {
-    RandomArchitecture::llama,    RandomArchitecture::qwen2,  RandomArchitecture::qwen3,
-    RandomArchitecture::qwen3moe, RandomArchitecture::qwen35, RandomArchitecture::phi3,
-    RandomArchitecture::gemma2,   RandomArchitecture::gemma3, RandomArchitecture::gpt_oss,
+    RandomArchitecture::llama,      RandomArchitecture::mistral3,   RandomArchitecture::smollm3,
+    RandomArchitecture::granite,    RandomArchitecture::granitemoe, RandomArchitecture::glm4,
+    RandomArchitecture::qwen2,      RandomArchitecture::qwen2moe,   RandomArchitecture::qwen2vl,
+    RandomArchitecture::qwen3,      RandomArchitecture::qwen3moe,   RandomArchitecture::qwen3vl,
+    RandomArchitecture::qwen3vlmoe, RandomArchitecture::qwen3next,  RandomArchitecture::qwen35,
+    RandomArchitecture::qwen35moe,  RandomArchitecture::phi3,       RandomArchitecture::gemma2,
+    RandomArchitecture::gemma3,     RandomArchitecture::gpt_oss,
 };
 
 /// Whether layers have a recurrent state, so that a sequence cannot be truncated.
@@ -67,24 +92,36 @@ struct RandomModelOptions {
     RopeScaling rope_scaling = RopeScaling::none;
     float rope_factor = 4.0F;
     uint32_t original_context = 64; ///< yarn and longrope
+    float yarn_log_multiplier = 0;  ///< yarn; 0: no key
+    float temperature_scale = 0;    ///< mistral3; 0: no key
+    float residual_scale = 0.4F;    ///< granite, granitemoe; 0: no key
+    float embedding_scale = 3;      ///< granite, granitemoe; 0: no key
+    float attention_scale = 0.3F;   ///< granite, granitemoe; 0: no key
+    float logit_scale = 2;          ///< granite, granitemoe: divides the logits
+    bool rotates = true;            ///< granite, granitemoe; false: rope.scaling.finetuned is false
+    bool coordinates = false;       ///< glm4: rope.dimension_sections
 
     uint32_t window = 24;        ///< gemma2, gemma3, gpt-oss, and phi3 unless 0
     uint32_t window_pattern = 2; ///< gemma2, gemma3: every window_pattern-th layer has no window; 0: no key
     float attention_softcap = 0; ///< gemma2, gemma3; 0: no key
     float logit_softcap = 0;     ///< gemma2, gemma3; 0: no key
 
-    uint32_t experts = 5; ///< qwen3moe
+    bool mixture = false; ///< llama, mistral3: experts, as wide as feed_forward
+    uint32_t experts = 5; ///< of a mixture
     uint32_t experts_used = 2;
     uint32_t expert_feed_forward = 32;
+    uint32_t shared_feed_forward = 32; ///< qwen2moe, qwen3next, qwen35moe, and granitemoe unless 0
 
-    uint32_t attention_interval = 2; ///< qwen35: every attention_interval-th layer has attention; 0: no key
-    uint32_t rotated = 0;            ///< rope.dimension_count; 0: head_dim
-    uint32_t delta_key_heads = 2;    ///< qwen35
+    uint32_t attention_interval =
+        2; ///< qwen3next, qwen35, qwen35moe: every attention_interval-th layer has attention; 0: no key
+    uint32_t rotated = 0;         ///< rope.dimension_count; 0: head_dim
+    uint32_t delta_key_heads = 2; ///< qwen3next, qwen35, qwen35moe
     uint32_t delta_value_heads = 4;
     uint32_t delta_key_dim = 16;
     uint32_t delta_value_dim = 16;
     uint32_t convolution_width = 4;
-    uint32_t predicting_layers = 0; ///< qwen35: further layers, which predict further tokens
+    bool fused_inputs = false;      ///< qwen3next: ssm_in, as older files have it
+    uint32_t predicting_layers = 0; ///< qwen35, qwen35moe, glm4: further layers, which predict further tokens
 
     HeadKind head = HeadKind::separate;
     WeightFormat matrices = WeightFormat::f32; ///< attention and feed-forward

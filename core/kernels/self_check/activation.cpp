@@ -68,6 +68,30 @@ void pose_gate_halves(Trial& trial) {
     expect_halves(trial, gates.halves, expected);
 }
 
+void pose_row_gate(Trial& trial) {
+    Noise noise(16);
+    const std::vector<float> gate = noise.numbers(activation_size);
+    const std::vector<float> up = noise.numbers(activation_size);
+    std::vector<float> row_gate = noise.numbers(activation_rows);
+    for (float& one : row_gate)
+        one *= 6;
+    std::vector<Bounded> expected;
+    for (uint32_t i = 0; i < activation_size; ++i) {
+        const Bounded one = activated(Gate::silu, gate[i], up[i]);
+        const Bounded factor = activated(Gate::sigmoid, row_gate[i / activation_columns], 1);
+        const double y = one.value * factor.value;
+        expected.push_back({y, one.tolerance * factor.value + factor.tolerance * std::abs(one.value) +
+                                   4 * rounding * std::abs(y)});
+    }
+    const Activations gates = trial.put_rows(gate, activation_rows, activation_columns);
+    gate_multiply(trial.library(), trial.recorder(),
+                  {.gate = gates,
+                   .up = trial.put_rows(up, activation_rows, activation_columns),
+                   .count = activation_rows,
+                   .row_gate = trial.put_rows(row_gate, activation_rows, 1)});
+    trial.expect_rows(gates, 0, expected);
+}
+
 void pose_biases(Trial& trial) {
     constexpr uint32_t experts = 4;
     const std::vector<uint32_t> chosen{2, 0, 3};
@@ -97,6 +121,19 @@ void pose_biases(Trial& trial) {
     trial.expect_rows(gates, 0, expected);
 }
 
+void pose_scale(Trial& trial) {
+    constexpr float scale = 0.3F;
+    Noise noise(17);
+    const std::vector<float> x = noise.numbers(uint64_t{activation_rows} * activation_columns);
+    const Activations values = trial.put_rows(x, activation_rows, activation_columns);
+    soft_cap(trial.library(), trial.recorder(), {.values = values, .count = activation_rows, .scale = scale});
+    std::vector<Bounded> expected;
+    expected.reserve(x.size());
+    for (const float one : x)
+        expected.push_back({double{scale} * one, rounding * std::abs(one)});
+    trial.expect_rows(values, 0, expected);
+}
+
 } // namespace
 
 void pose_gate_multiply(Trial& trial, const KernelUse&) {
@@ -105,11 +142,13 @@ void pose_gate_multiply(Trial& trial, const KernelUse&) {
     pose_gate(trial, Gate::clamped_silu, 12, 10);
     pose_gate(trial, Gate::sigmoid, 6, 1);
     pose_biases(trial);
+    pose_row_gate(trial);
     if (reads_halves(trial.library().target(), tile_columns))
         pose_gate_halves(trial);
 }
 
 void pose_soft_cap(Trial& trial, const KernelUse&) {
+    pose_scale(trial);
     constexpr float cap = 3;
     Noise noise(5);
     std::vector<float> x = noise.numbers(uint64_t{activation_rows} * activation_columns);

@@ -94,7 +94,7 @@ std::vector<float> distinct_biases(Noise& noise) {
     return biases;
 }
 
-void pose_router(Trial& trial, uint32_t rows) {
+void pose_router(Trial& trial, uint32_t rows, bool normalised) {
     constexpr uint32_t columns = 131;
     Noise noise(18);
     const NoiseMatrices weight =
@@ -119,7 +119,7 @@ void pose_router(Trial& trial, uint32_t rows) {
         const auto logit = [&](uint32_t expert) { return logits[first + expert].value; };
         std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return logit(a) > logit(b); });
         double sum = 0;
-        for (uint32_t rank = 0; rank < routing_used; ++rank)
+        for (uint32_t rank = 0; rank < (normalised ? routing_used : routing_experts); ++rank)
             sum += std::exp(logit(order[rank]) - logit(order[0]));
         for (uint32_t rank = 0; rank < routing_used; ++rank) {
             const double share = std::exp(logit(order[rank]) - logit(order[0])) / sum;
@@ -139,6 +139,7 @@ void pose_router(Trial& trial, uint32_t rows) {
                    .count = routing_experts,
                    .experts_per_token = routing_used,
                    .rows = rows},
+        .normalised = normalised,
         .counters = trial.put(zeros)};
     expert_router(trial.library(), trial.recorder(), operation);
     trial.expect_rows(router, 0, logits);
@@ -147,14 +148,7 @@ void pose_router(Trial& trial, uint32_t rows) {
     trial.expect_words(operation.counters, zeros);
 }
 
-} // namespace
-
-void pose_expert_router(Trial& trial, const KernelUse&) {
-    pose_router(trial, 1);
-    pose_router(trial, routing_rows);
-}
-
-void pose_expert_route(Trial& trial, const KernelUse&) {
+void pose_route(Trial& trial, bool normalised) {
     Noise noise(6);
     // Scores a quarter apart, in random order, so that the largest are certain.
     std::vector<float> router;
@@ -169,7 +163,7 @@ void pose_expert_route(Trial& trial, const KernelUse&) {
         double sum = 0;
         for (uint32_t rank = 0; rank < routing_experts; ++rank) {
             scores[order[rank]] = 5 - 0.25F * static_cast<float>(rank);
-            if (rank < routing_used)
+            if (rank < routing_used || !normalised)
                 sum += std::exp(-0.25 * rank);
         }
         for (uint32_t rank = 0; rank < routing_used; ++rank) {
@@ -187,9 +181,22 @@ void pose_expert_route(Trial& trial, const KernelUse&) {
                              .routing_weights = shares_range,
                              .count = routing_experts,
                              .experts_per_token = routing_used,
-                             .rows = routing_rows}});
+                             .rows = routing_rows},
+                  .normalised = normalised});
     trial.expect_words(chosen_range, chosen);
     trial.expect_numbers(shares_range, routing_weights);
+}
+
+} // namespace
+
+void pose_expert_router(Trial& trial, const KernelUse&) {
+    pose_router(trial, 1, true);
+    pose_router(trial, routing_rows, false);
+}
+
+void pose_expert_route(Trial& trial, const KernelUse&) {
+    pose_route(trial, true);
+    pose_route(trial, false);
 }
 
 void pose_expert_group(Trial& trial, const KernelUse&) {

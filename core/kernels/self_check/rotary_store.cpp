@@ -20,7 +20,10 @@ struct RotaryShape {
     uint32_t rotated;
     RotaryPairs pairs;
     bool norms;
+    float temperature_scale = 0;
 };
+
+constexpr uint32_t temperature_tokens = 7;
 
 /// One head after norm and rotation; `angles` are (cos, sin) of each pair.
 std::vector<Bounded> turned(const RotaryShape& shape, std::span<const float> head,
@@ -93,7 +96,9 @@ void pose(Trial& trial, const RotaryShape& shape) {
                           .q_heads = q_heads,
                           .rotated = shape.rotated,
                           .pairs = shape.pairs,
-                          .epsilon = epsilon};
+                          .epsilon = epsilon,
+                          .temperature_scale = shape.temperature_scale,
+                          .temperature_tokens = temperature_tokens};
     if (shape.norms) {
         operation.q_norm = trial.put(q_norm);
         operation.k_norm = trial.put(k_norm);
@@ -107,8 +112,12 @@ void pose(Trial& trial, const RotaryShape& shape) {
     for (uint32_t row = 0; row < rotary_rows; ++row) {
         const auto own_angles = std::span(angles).subspan(std::size_t{row} * shape.rotated, shape.rotated);
         for (uint32_t head = 0; head < q_heads; ++head) {
-            const auto one = turned(shape, head_of(q, row, q_heads, head), q_norm, own_angles);
-            expected.insert(expected.end(), one.begin(), one.end());
+            const uint32_t periods = positions[row] / temperature_tokens;
+            const double factor = 1 + double{shape.temperature_scale} * std::log(1.0 + periods);
+            for (const Bounded& one : turned(shape, head_of(q, row, q_heads, head), q_norm, own_angles)) {
+                const double y = one.value * factor;
+                expected.push_back({y, one.tolerance * factor + 16 * rounding * std::abs(y)});
+            }
         }
         for (uint32_t head = 0; head < kv_heads; ++head) {
             expect_position(trial, cache, cache.device.keys, positions[row], head,
@@ -125,7 +134,8 @@ void pose(Trial& trial, const RotaryShape& shape) {
 void pose_rotary_store(Trial& trial, const KernelUse&) {
     pose(trial, {CacheFormat::f16, 18, 12, RotaryPairs::halves, true});
     pose(trial, {CacheFormat::f32, 18, 18, RotaryPairs::adjacent, false});
-    pose(trial, {CacheFormat::q8_0, 42, 18, RotaryPairs::halves, false}); // a block and a part of one
+    pose(trial, {CacheFormat::f32, 18, 0, RotaryPairs::halves, false, 0.3F}); // no rotation
+    pose(trial, {CacheFormat::q8_0, 42, 18, RotaryPairs::halves, false});     // a block and a part of one
 }
 
 } // namespace etna::kernels

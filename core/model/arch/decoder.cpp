@@ -1,5 +1,7 @@
 #include "core/model/arch/decoder.hpp"
 
+#include <fmt/format.h>
+
 namespace etna::model {
 
 void declare_ends(TensorTable& table, const Config& config) {
@@ -17,6 +19,17 @@ void declare_rotary(TensorTable& table, const Config& config) {
     } else {
         table.host(std::string(rotary_divisors_name), pairs, Presence::optional);
     }
+}
+
+void read_further_layers(MetadataReader& reader, Config& config) {
+    config.ignored_layers =
+        reader.integer("nextn_predict_layers", {.min = 0, .max = config.layer_count() - 1}, 0);
+    config.layers.resize(config.layer_count() - config.ignored_layers);
+}
+
+void ignore_further_layers(TensorTable& table, const Config& config) {
+    for (uint32_t i = 0; i < config.ignored_layers; ++i)
+        table.ignore(fmt::format("blk.{}.", config.layer_count() + i));
 }
 
 namespace {
@@ -41,7 +54,9 @@ Decoder assemble_decoder(const Config& config, const Weights& weights) {
         .head = weights.matrix(weights.has_matrix("output.weight") ? "output.weight" : "token_embd.weight"),
         .epsilon = config.rms_epsilon,
         .embedding_scale = config.embedding_scale,
-        .logit_softcap = config.logit_softcap};
+        .embedding_input_scale = config.embedding_input_scale,
+        .logit_softcap = config.logit_softcap,
+        .logit_scale = config.logit_scale};
     for (uint32_t layer = 0; layer < config.layer_count(); ++layer) {
         Layer one{.mixer = std::visit(MixerBlock{weights, config, layer}, config.layers[layer].mixer),
                   .feed_forward = {}};

@@ -13,6 +13,13 @@ void declare_ends(TensorTable& table, const Config& config);
 /// Declares frequency divisors: LongRoPE's two tensors if the metadata names it, else Llama 3's (optional).
 void declare_rotary(TensorTable& table, const Config& config);
 
+/// nextn_predict_layers: the last layers of a Config of read_common() become ignored layers, because they
+/// predict further tokens.
+void read_further_layers(MetadataReader& reader, Config& config);
+
+/// Accepts the tensors of Config::ignored_layers.
+void ignore_further_layers(TensorTable& table, const Config& config);
+
 /// Embedding, the mixer and one feed-forward or experts block of each layer, norm and head, from weights that
 /// declare_ends() and the blocks' functions declared.
 Decoder assemble_decoder(const Config& config, const Weights& weights);

@@ -1,14 +1,22 @@
+#include "core/model/arch/llama.hpp"
+
 #include "core/model/arch/decoder.hpp"
 #include "core/model/arch/registry.hpp"
 
-// Llama 1 to 3.x, Mistral, SmolLM and others of the same architecture. Rows of attn_q and attn_k are permuted
-// in the file, so that adjacent elements rotate together.
+// Llama 1 to 3.x, Mistral, Mixtral (arXiv 2401.04088), SmolLM and others of the same architecture. Rows of
+// attn_q and attn_k are permuted in the file, so that adjacent elements rotate together.
 namespace etna::model {
 namespace {
 
 Result<Config> read_llama(const gguf::File& file) {
-    return read_config(file, "llama", kernels::RotaryPairs::adjacent);
+    MetadataReader reader(file, "llama");
+    Config config = read_common(reader, kernels::RotaryPairs::adjacent);
+    config.experts = read_optional_experts(reader, config);
+    ETNA_CHECK(reader.status());
+    return config;
 }
+
+} // namespace
 
 TensorTable declare_llama(const Config& config) {
     TensorTable table;
@@ -16,12 +24,14 @@ TensorTable declare_llama(const Config& config) {
     declare_rotary(table, config);
     for (uint32_t layer = 0; layer < config.layer_count(); ++layer) {
         declare_attention(table, config, layer, {.biases = Biases::any});
-        declare_feed_forward(table, config, layer);
+        if (config.experts.count > 0) {
+            declare_experts(table, config, layer);
+        } else {
+            declare_feed_forward(table, config, layer);
+        }
     }
     return table;
 }
-
-} // namespace
 
 const Architecture llama_architecture{
     .name = "llama", .read_config = read_llama, .declare = declare_llama, .assemble = assemble_decoder};

@@ -1,19 +1,25 @@
 #include "core/model/arch/registry.hpp"
 
+#include "core/base/near_names.hpp"
 #include "core/gguf/cursor.hpp"
 
 #include <array>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace etna::model {
 namespace {
 
 constexpr std::array architectures{
-    &gemma2_architecture, &gemma3_architecture, &gpt_oss_architecture,
-    &llama_architecture,  &phi3_architecture,   &qwen2_architecture,
-    &qwen3_architecture,  &qwen35_architecture, &qwen3moe_architecture,
+    &gemma2_architecture,    &gemma3_architecture,     &glm4_architecture,       &gpt_oss_architecture,
+    &granite_architecture,   &granitemoe_architecture, &llama_architecture,      &mistral3_architecture,
+    &phi3_architecture,      &qwen2_architecture,      &qwen2moe_architecture,   &qwen2vl_architecture,
+    &qwen3_architecture,     &qwen35_architecture,     &qwen35moe_architecture,  &qwen3moe_architecture,
+    &qwen3next_architecture, &qwen3vl_architecture,    &qwen3vlmoe_architecture, &smollm3_architecture,
 };
 
 } // namespace
@@ -26,16 +32,19 @@ Result<const Architecture*> find_architecture(const gguf::File& file) {
                                             file.name()),
                      .hint = "the file may be an adapter, or be damaged; fetch the model again"};
     }
-    std::string known;
+    std::vector<std::string> known;
     for (const Architecture* architecture : architectures) {
         if (architecture->name == *name)
             return architecture;
-        known += (known.empty() ? "" : ", ") + std::string(architecture->name);
+        known.emplace_back(architecture->name);
     }
+    std::string hint = fmt::format("supported are {}", fmt::join(known, ", "));
+    if (const auto near = near_names(*name, known); !near.empty())
+        hint = fmt::format("similar: {}; {}", fmt::join(near, ", "), hint);
     return Error{
         .kind = ErrorKind::unsupported,
         .message = fmt::format("{}: architecture {} is not supported", file.name(), gguf::backquoted(*name)),
-        .hint = fmt::format("supported are {}", known)};
+        .hint = std::move(hint)};
 }
 
 } // namespace etna::model

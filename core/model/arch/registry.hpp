@@ -22,19 +22,31 @@ struct Architecture {
     Decoder (*assemble)(const Config& config, const Weights& weights) = nullptr;
 };
 
-/// The architecture of a file. Errors: corrupt (the key is missing), unsupported (unknown; lists the known
-/// ones).
+/// The architecture of a file. Errors: corrupt (the key is missing), unsupported (unknown; lists similar
+/// names and the known ones).
 Result<const Architecture*> find_architecture(const gguf::File& file);
 
-// One file each: arch/<name>.cpp.
+// In arch/<name>.cpp; granitemoe in arch/granite.cpp, the text models of Qwen's vision models in
+// arch/qwen_vl.cpp.
 extern const Architecture gemma2_architecture;
 extern const Architecture gemma3_architecture;
+extern const Architecture glm4_architecture;
 extern const Architecture gpt_oss_architecture;
+extern const Architecture granite_architecture;
+extern const Architecture granitemoe_architecture;
 extern const Architecture llama_architecture;
+extern const Architecture mistral3_architecture;
 extern const Architecture phi3_architecture;
 extern const Architecture qwen2_architecture;
+extern const Architecture qwen2moe_architecture;
+extern const Architecture qwen2vl_architecture;
 extern const Architecture qwen3_architecture;
 extern const Architecture qwen35_architecture;
+extern const Architecture qwen35moe_architecture;
 extern const Architecture qwen3moe_architecture;
+extern const Architecture qwen3next_architecture;
+extern const Architecture qwen3vl_architecture;
+extern const Architecture qwen3vlmoe_architecture;
+extern const Architecture smollm3_architecture;
 
 } // namespace etna::model

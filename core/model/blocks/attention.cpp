@@ -204,9 +204,11 @@ AttentionBlock attention_block(const Weights& weights, const Config& config, uin
             .k_norm = weights.find_vector(tensor_name(layer, "attn_k_norm.weight")),
             .epsilon = config.rms_epsilon,
             .q_heads = shape.q_heads,
-            .rotated = rotary.dims,
+            .rotated = shape.rotates ? rotary.dims : 0,
             .pairs = rotary.pairs,
             .scale = config.attention_scale,
+            .temperature_scale = config.temperature_scale,
+            .temperature_tokens = config.temperature_tokens,
             .softcap = config.attention_softcap,
             .group = shape.group,
             .gate =
@@ -236,7 +238,9 @@ void record(const Recording& recording, const AttentionBlock& block, const kerne
                            .pairs = block.pairs,
                            .q_norm = block.q_norm,
                            .k_norm = block.k_norm,
-                           .epsilon = block.epsilon});
+                           .epsilon = block.epsilon,
+                           .temperature_scale = block.temperature_scale,
+                           .temperature_tokens = block.temperature_tokens});
     recorder.barrier();
     record_scores(recording, block, cache);
     recorder.barrier();

@@ -30,17 +30,43 @@ void record_input(const Recording& recording, const DeltaNetBlock& block) {
     record_projections(recording, block.norm, projections);
 }
 
+/// Declares the projections of the layer's input.
+void declare_projections(TensorTable& table, const Config& config, uint32_t layer) {
+    const DeltaNetConfig& net = *config.layers[layer].delta_net();
+    const kernels::DeltaShape& shape = net.shape;
+    const uint32_t heads_each = shape.value_heads / shape.key_heads; ///< value heads of a key head
+    const auto name = [&](std::string_view part) { return tensor_name(layer, part); };
+    const std::string qkv = name("attn_qkv.weight");
+    const std::string gate = name("attn_gate.weight");
+    if (net.fused_inputs) {
+        const uint32_t values = heads_each * shape.value_dim;
+        // Adjacent parts of one name are one matrix: q of all heads, then k, then v.
+        table.interleaved(fmt::format("blk.{}{}", layer, delta_inputs_name),
+                          {{qkv, shape.key_dim}, {qkv, shape.key_dim}, {qkv, values}, {gate, values}},
+                          shape.key_heads, config.width);
+    } else {
+        table.matrix(qkv, shape.qkv_columns(), config.width);
+        table.matrix(gate, shape.output_columns(), config.width);
+    }
+    if (net.fused_gates) {
+        table.interleaved(name("ssm_ba.weight"),
+                          {{name("ssm_beta.weight"), heads_each}, {name("ssm_alpha.weight"), heads_each}},
+                          shape.key_heads, config.width);
+    } else {
+        table.matrix(name("ssm_alpha.weight"), shape.value_heads, config.width);
+        table.matrix(name("ssm_beta.weight"), shape.value_heads, config.width);
+    }
+}
+
 } // namespace
 
 void declare_delta_net(TensorTable& table, const Config& config, uint32_t layer) {
-    const auto& [shape, convolution_width] = *config.layers[layer].delta_net();
+    const DeltaNetConfig& net = *config.layers[layer].delta_net();
+    const kernels::DeltaShape& shape = net.shape;
     const auto name = [&](std::string_view part) { return tensor_name(layer, part); };
     table.vector(name("attn_norm.weight"), config.width);
-    table.matrix(name("attn_qkv.weight"), shape.qkv_columns(), config.width);
-    table.matrix(name("attn_gate.weight"), shape.output_columns(), config.width);
-    table.matrix(name("ssm_alpha.weight"), shape.value_heads, config.width);
-    table.matrix(name("ssm_beta.weight"), shape.value_heads, config.width);
-    table.vectors(name("ssm_conv1d.weight"), shape.qkv_columns(), convolution_width);
+    declare_projections(table, config, layer);
+    table.vectors(name("ssm_conv1d.weight"), shape.qkv_columns(), net.convolution_width);
     table.vector(name("ssm_a"), shape.value_heads);
     table.vector(name("ssm_dt.bias"), shape.value_heads);
     table.vector(name("ssm_norm.weight"), shape.value_dim);
@@ -48,7 +74,7 @@ void declare_delta_net(TensorTable& table, const Config& config, uint32_t layer)
 }
 
 DeltaNetBlock delta_net_block(const Weights& weights, const Config& config, uint32_t layer) {
-    const auto& [shape, convolution_width] = *config.layers[layer].delta_net();
+    const DeltaNetConfig& net = *config.layers[layer].delta_net();
     const auto vector = [&](std::string_view name) { return weights.vector(tensor_name(layer, name)); };
     const auto linear = [&](std::string_view name) {
         return LinearWeights{.weight = weights.matrix(tensor_name(layer, fmt::format("{}.weight", name))),
@@ -66,8 +92,8 @@ DeltaNetBlock delta_net_block(const Weights& weights, const Config& config, uint
             .decay = vector("ssm_a"),
             .dt_bias = vector("ssm_dt.bias"),
             .output_norm = vector("ssm_norm.weight"),
-            .shape = shape,
-            .convolution_width = convolution_width,
+            .shape = net.shape,
+            .convolution_width = net.convolution_width,
             .epsilon = config.rms_epsilon};
 }
 

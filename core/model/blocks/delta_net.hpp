@@ -9,11 +9,12 @@
 #include "core/model/weights.hpp"
 
 #include <cstdint>
+#include <string_view>
 
 namespace etna::model {
 
 /// residual += O gated_rms_norm(delta_net(q, k, v, alpha h, beta h), gate h) with h = rms_norm(residual) and
-/// q, k, v = short_convolution(qkv h): the gated delta net (arXiv 2412.06464) of Qwen3.5.
+/// q, k, v = short_convolution(qkv h): the gated delta net (arXiv 2412.06464) of Qwen3-Next and Qwen3.5.
 struct DeltaNetBlock {
     using State = DeltaNetState;
 
@@ -31,6 +32,9 @@ struct DeltaNetBlock {
     uint32_t convolution_width = 0;
     float epsilon = 0; ///< of the output's norm
 };
+
+/// End of the name of a tensor with the rows of q, k, v and the output gate of each key head.
+constexpr std::string_view delta_inputs_name = ".ssm_in.weight";
 
 /// Declares attn_norm, attn_qkv, attn_gate and ssm_* of blk.<layer>. Precondition: the layer's mixer is a
 /// delta net.

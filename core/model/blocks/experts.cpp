@@ -39,6 +39,7 @@ void record_routing(const Recording& recording, const ExpertsBlock& block,
                                     .router = activations.router,
                                     .first = range.first,
                                     .choice = choice.part(range.first, range.count),
+                                    .normalised = block.normalised,
                                     .counters = activations.expert_counters});
             continue;
         }
@@ -61,7 +62,8 @@ void record_routing(const Recording& recording, const ExpertsBlock& block,
             continue;
         kernels::expert_route(library, recorder,
                               {.router = activations.router.part(range.first, range.count),
-                               .choice = choice.part(range.first, range.count)});
+                               .choice = choice.part(range.first, range.count),
+                               .normalised = block.normalised});
     }
     recorder.barrier();
 }
@@ -192,6 +194,8 @@ void declare_experts(TensorTable& table, const Config& config, uint32_t layer, E
     table.stack(name("ffn_gate_exps.weight"), experts.count, experts.feed_forward, config.width);
     table.stack(name("ffn_up_exps.weight"), experts.count, experts.feed_forward, config.width);
     table.stack(name("ffn_down_exps.weight"), experts.count, config.width, experts.feed_forward);
+    if (experts.shared_feed_forward > 0)
+        declare_shared_expert(table, config, layer);
     if (!tensors.biases)
         return;
     table.vector(name("ffn_gate_inp.bias"), experts.count);
@@ -212,8 +216,10 @@ ExpertsBlock experts_block(const Weights& weights, const Config& config, uint32_
             .gate_bias = weights.find_vector(name("ffn_gate_exps.bias")),
             .up_bias = weights.find_vector(name("ffn_up_exps.bias")),
             .down_bias = weights.find_vector(name("ffn_down_exps.bias")),
+            .shared = shared_expert(weights, config, layer),
             .gate_kind = config.gate,
             .experts_per_token = config.experts.experts_per_token,
+            .normalised = config.experts.normalised,
             .epsilon = config.rms_epsilon,
             .nan_probe = feed_forward_nan_probe(layer)};
 }
@@ -227,11 +233,19 @@ void record(const Recording& recording, const ExpertsBlock& block) {
                                         .rows = recording.step.rows};
 
     record_norm(recording, {block.norm, block.epsilon, block.nan_probe},
-                in_tiles(block.gate) || in_tiles(block.up));
+                in_tiles(block.gate) || in_tiles(block.up) || (block.shared && reads_halves(*block.shared)));
+    if (block.shared)
+        record_shared_projections(recording, *block.shared);
     record_routing(recording, block, choice);
     const auto groups = record_groups(recording, block, choice);
+    if (block.shared)
+        record_shared_product(recording, *block.shared);
     record_inner(recording, block, choice, groups);
     recording.recorder.barrier();
+    if (block.shared) { // both add to the residual
+        record_shared_output(recording, *block.shared);
+        recording.recorder.barrier();
+    }
     record_down(recording, block, choice, groups);
 }
 

@@ -3,6 +3,7 @@
 #include "core/kernels/experts.hpp"
 #include "core/kernels/gate_multiply.hpp"
 #include "core/model/blocks/linear.hpp"
+#include "core/model/blocks/shared_expert.hpp"
 #include "core/model/config.hpp"
 #include "core/model/step.hpp"
 #include "core/model/tensor_table.hpp"
@@ -14,7 +15,7 @@
 namespace etna::model {
 
 /// residual += sum_e share_e Down_e (act(Gate_e h) * Up_e h) over the experts e that Router h chooses, with
-/// h = rms_norm(residual) (arXiv 1701.06538).
+/// h = rms_norm(residual) (arXiv 1701.06538), and the output of a shared expert for the same h.
 struct ExpertsBlock {
     vk::Range norm;
     LinearWeights router; ///< [experts, width]
@@ -25,8 +26,10 @@ struct ExpertsBlock {
         gate_bias; ///< f32 [experts, their feed_forward]; with up_bias and down_bias, or none
     std::optional<vk::Range> up_bias;
     std::optional<vk::Range> down_bias; ///< f32 [experts, width]
+    std::optional<SharedExpert> shared;
     kernels::Gate gate_kind = kernels::Gate::silu;
     uint32_t experts_per_token = 0;
+    bool normalised = true; ///< the routing weights of a row have the sum 1
     float epsilon = 0;
     uint32_t nan_probe = 0; ///< number of its norm's probe
 };
@@ -36,7 +39,7 @@ struct ExpertTensors {
     bool biases = false; ///< of the router, and of each expert's gate, up and down
 };
 
-/// Declares blk.<layer>.<norm>, ffn_gate_inp and ffn_*_exps.
+/// Declares blk.<layer>.<norm>, ffn_gate_inp, ffn_*_exps and, with a shared expert, ffn_*_shexp.
 void declare_experts(TensorTable& table, const Config& config, uint32_t layer, ExpertTensors tensors = {});
 
 /// The block over tensors that declare_experts() declared.

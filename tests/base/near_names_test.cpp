@@ -1,7 +1,7 @@
-#include "core/store/near_names.hpp"
+#include "core/base/near_names.hpp"
 #include "tests/support/catch.hpp"
 
-using namespace etna::store;
+using namespace etna;
 
 TEST_CASE("edit distances by hand") {
     REQUIRE(edit_distance("", "") == 0);

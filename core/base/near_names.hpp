@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace etna::store {
+namespace etna {
 
 /// Optimal string alignment distance: the fewest insertions, deletions, substitutions and transpositions of
 /// adjacent bytes that turn `a` into `b`; ignores ASCII case. Time is the product of the lengths.
@@ -16,4 +16,4 @@ uint32_t edit_distance(std::string_view a, std::string_view b);
 /// length in edits (at least one), or starting with it.
 std::vector<std::string> near_names(std::string_view mistyped, std::span<const std::string> names);
 
-} // namespace etna::store
+} // namespace etna

@@ -1,9 +1,9 @@
-#include "core/store/near_names.hpp"
+#include "core/base/near_names.hpp"
 
 #include <algorithm>
 #include <utility>
 
-namespace etna::store {
+namespace etna {
 namespace {
 
 constexpr std::size_t compared_bytes_max = 128; ///< longer names are never near misses
@@ -56,4 +56,4 @@ std::vector<std::string> near_names(std::string_view mistyped, std::span<const s
     return result;
 }
 
-} // namespace etna::store
+} // namespace etna

@@ -1,0 +1,71 @@
+#include "core/model/arch/decoder.hpp"
+#include "core/model/arch/llama.hpp"
+#include "core/model/arch/registry.hpp"
+
+// Granite 3 and 4 without recurrent layers (transformers, modeling_granite.py, modeling_granitemoeshared.py):
+// the tensors of Llama, with scaled embeddings, scores, block outputs and logits; experts as wide as a dense
+// block, and a shared expert; no rotation if rope.scaling.finetuned is false.
+//
+// Let x be the residual, which each block changes by residual_scale f(norm(x)). Then y = x / residual_scale
+// changes by f(norm(x)), and norm(x) with epsilon is norm(y) with epsilon / residual_scale^2: the steps of a
+// model without this scale compute y.
+namespace etna::model {
+namespace {
+
+constexpr NumberBounds scales{.min = 0, .max = 1e6};
+
+bool read_rotates(MetadataReader& reader) {
+    constexpr std::string_view key = "rope.scaling.finetuned";
+    const gguf::Value* value = reader.file().find(reader.architecture() + "." + std::string(key));
+    if (value == nullptr)
+        return true;
+    if (const bool* rotates = std::get_if<bool>(value))
+        return *rotates;
+    reader.fail(ErrorKind::corrupt, key, "not a truth value");
+    return true;
+}
+
+void read_scales(MetadataReader& reader, Config& config) {
+    const double residual = reader.number("residual_scale", scales, 1);
+    const double embedding = reader.number("embedding_scale", scales, 1) / residual;
+    config.embedding_scale = config.embedding_input_scale = static_cast<float>(embedding);
+    config.rms_epsilon = static_cast<float>(config.rms_epsilon / (residual * residual));
+    config.attention_scale =
+        static_cast<float>(reader.number("attention.scale", scales, config.attention_scale));
+    config.logit_scale = static_cast<float>(1 / reader.number("logit_scale", scales));
+}
+
+Result<Config> read_granite_config(const gguf::File& file, std::string_view architecture) {
+    MetadataReader reader(file, architecture);
+    Config config = read_common(reader, kernels::RotaryPairs::adjacent);
+    config.experts = read_optional_experts(reader, config);
+    if (config.experts.count > 0 && reader.has("expert_shared_feed_forward_length")) {
+        config.experts.shared_feed_forward =
+            reader.integer("expert_shared_feed_forward_length", {.min = 1, .max = width_max});
+    }
+    const bool rotates = read_rotates(reader);
+    for (LayerConfig& layer : config.layers)
+        std::get<AttentionConfig>(layer.mixer).rotates = rotates;
+    read_scales(reader, config);
+    ETNA_CHECK(reader.status());
+    return config;
+}
+
+Result<Config> read_granite(const gguf::File& file) {
+    return read_granite_config(file, "granite");
+}
+
+Result<Config> read_granitemoe(const gguf::File& file) {
+    return read_granite_config(file, "granitemoe");
+}
+
+} // namespace
+
+const Architecture granite_architecture{
+    .name = "granite", .read_config = read_granite, .declare = declare_llama, .assemble = assemble_decoder};
+const Architecture granitemoe_architecture{.name = "granitemoe",
+                                           .read_config = read_granitemoe,
+                                           .declare = declare_llama,
+                                           .assemble = assemble_decoder};
+
+} // namespace etna::model

@@ -1,0 +1,68 @@
+#include "core/model/blocks/shared_expert.hpp"
+
+#include <string_view>
+
+#include <fmt/format.h>
+
+namespace etna::model {
+
+void declare_shared_expert(TensorTable& table, const Config& config, uint32_t layer) {
+    const ExpertConfig& experts = config.experts;
+    const auto name = [&](std::string_view part) { return tensor_name(layer, part); };
+    if (experts.shared_row_gate)
+        table.matrix(name("ffn_gate_inp_shexp.weight"), 1, config.width);
+    table.matrix(name("ffn_gate_shexp.weight"), experts.shared_feed_forward, config.width);
+    table.matrix(name("ffn_up_shexp.weight"), experts.shared_feed_forward, config.width);
+    table.matrix(name("ffn_down_shexp.weight"), config.width, experts.shared_feed_forward);
+}
+
+std::optional<SharedExpert> shared_expert(const Weights& weights, const Config& config, uint32_t layer) {
+    if (config.experts.shared_feed_forward == 0)
+        return std::nullopt;
+    const auto linear = [&](std::string_view part) {
+        const std::string name = tensor_name(layer, fmt::format("ffn_{}_shexp.weight", part));
+        return LinearWeights{.weight = weights.matrix(name), .bias = {}};
+    };
+    return SharedExpert{.row_gate =
+                            config.experts.shared_row_gate ? std::optional(linear("gate_inp")) : std::nullopt,
+                        .gate = linear("gate"),
+                        .up = linear("up"),
+                        .down = linear("down"),
+                        .gate_kind = config.gate};
+}
+
+bool reads_halves(const SharedExpert& expert) {
+    return reads_halves(expert.gate) || reads_halves(expert.up) ||
+           (expert.row_gate && reads_halves(*expert.row_gate));
+}
+
+void record_shared_projections(const Recording& recording, const SharedExpert& expert) {
+    const Activations& activations = recording.activations;
+    const auto project = [&](const LinearWeights& weights, const kernels::Activations& output) {
+        record_linear(recording, weights, activations.hidden, output, kernels::Store::replace);
+    };
+    project(expert.gate, activations.shared_gate);
+    project(expert.up, activations.shared_up);
+    if (expert.row_gate)
+        project(*expert.row_gate, activations.shared_row_gate);
+}
+
+void record_shared_product(const Recording& recording, const SharedExpert& expert) {
+    const Activations& activations = recording.activations;
+    kernels::gate_multiply(
+        recording.library, recording.recorder,
+        {.gate = activations.shared_gate,
+         .up = activations.shared_up,
+         .first = 0,
+         .count = recording.step.rows,
+         .kind = expert.gate_kind,
+         .row_gate = expert.row_gate ? std::optional(activations.shared_row_gate) : std::nullopt,
+         .halves = reads_halves(expert.down)});
+}
+
+void record_shared_output(const Recording& recording, const SharedExpert& expert) {
+    const Activations& activations = recording.activations;
+    record_linear(recording, expert.down, activations.shared_gate, activations.residual, kernels::Store::add);
+}
+
+} // namespace etna::model
