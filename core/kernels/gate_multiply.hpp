@@ -7,7 +7,7 @@
 
 namespace etna::kernels {
 
-/// Activation function of a gate; numbers as in shaders/activation/gate_multiply.comp.
+/// Activation function of a gate; numbers as in shaders/activation/gated.glsl.
 enum class Gate : uint8_t {
     silu, ///< x / (1 + exp(-x))
     gelu, ///< x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2, arXiv 1606.08415

@@ -19,6 +19,8 @@ std::string_view name_of(Operation operation) {
         return "rms_norm";
     case Operation::linear:
         return "linear";
+    case Operation::fused_linear:
+        return "fused_linear";
     case Operation::halve:
         return "halve";
     case Operation::rotary_store:
@@ -90,6 +92,10 @@ void add_layout(const PlanTarget& target, const KernelScope& scope, Layout layou
     };
     add_linear(RowPath::decode, OperandPrecision::f16_allowed);
     add_linear(RowPath::prefill, OperandPrecision::f16_allowed);
+    if (layout.arrangement == Arrangement::tiles && !target.untrusted.contains(shaders::fused_linear(axis))) {
+        uses.push_back(
+            {.operation = Operation::fused_linear, .variant = shaders::fused_linear(axis), .layout = layout});
+    }
     if (scope.stacks.any() && layout.arrangement != Arrangement::tiles) // a router
         add_linear(RowPath::prefill, OperandPrecision::f32);
 }
@@ -155,6 +161,7 @@ std::string describe(const KernelUse& use) {
     switch (use.operation) {
     case Operation::embed:
     case Operation::expert_linear:
+    case Operation::fused_linear:
         return fmt::format("{} {}", name_of(use.operation), layout_text(use.layout));
     case Operation::linear:
         return fmt::format("linear {}, {}{}", layout_text(use.layout), name_of(use.path),

@@ -17,6 +17,7 @@ enum class Operation : uint8_t {
     embed,
     rms_norm,
     linear,
+    fused_linear,
     halve,
     rotary_store,
     attention,
@@ -38,7 +39,7 @@ enum class Operation : uint8_t {
 struct KernelUse {
     Operation operation = Operation::embed;
     shaders::Variant variant = {};
-    Layout layout = {};                                       ///< of weights: embed, linear, expert_linear
+    Layout layout = {};                                       ///< of weights: embed, linear and its kin
     RowPath path = RowPath::decode;                           ///< linear, attention
     OperandPrecision factors = OperandPrecision::f16_allowed; ///< linear
 };

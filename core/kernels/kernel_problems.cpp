@@ -2,6 +2,7 @@
 
 #include "core/kernels/attention.hpp"
 #include "core/kernels/experts.hpp"
+#include "core/kernels/fused_linear.hpp"
 #include "core/kernels/linear.hpp"
 #include "core/kernels/policy.hpp"
 #include "core/kernels/step_problems.hpp"
@@ -56,6 +57,51 @@ void add_linear_problem(Problems& problems, Layout layout, uint32_t rows, RowPat
          .bytes = packed.weights + packed.scales + float_bytes(uint64_t{count} * (model_width + rows)),
          .operations = 2 * uint64_t{rows} * model_width * count,
          .pose = pose});
+}
+
+/// A block's fused matrices: gate and up with their activation, or a matrix that adds to the residual and
+/// prepares the next norm.
+void add_fused_problem(Problems& problems, Format format, uint32_t rows, uint32_t columns, bool gated) {
+    const Layout layout{.format = format, .arrangement = Arrangement::tiles};
+    const PackedBytes packed = packed_bytes(layout, rows, columns);
+    const uint32_t matrices = gated ? 2 : 1;
+    const auto pose = [=](ProblemMemory& memory) -> RecordRepetition {
+        const auto matrix = [&] {
+            return Matrix{
+                .layout = layout, .rows = rows, .columns = columns, .weights = memory.take(packed.weights)};
+        };
+        Activations input = memory.rows(1, columns);
+        input.halves = memory.take(halves_bytes(columns));
+        const Activations output = memory.rows(1, rows);
+        const vk::Range halves = memory.take(halves_bytes(rows));
+        const std::vector<uint32_t> zeros(fused_counter_bytes(1, rows) / sizeof(uint32_t));
+        const vk::Range counters = memory.put(std::as_bytes(std::span(zeros)));
+        const NextNorm next{.weight = memory.take(float_bytes(rows)),
+                            .squares = memory.take(float_bytes(rows / tile_columns)),
+                            .nan_probe = {.nan_probes = memory.take(sizeof(uint32_t))}};
+        std::vector<FusedLinear> turns(memory.copies(matrices * packed.weights));
+        for (FusedLinear& one : turns) {
+            one = {.weight = matrix(),
+                   .input = input,
+                   .output = output,
+                   .halves = halves,
+                   .counters = counters,
+                   .count = 1};
+            if (gated)
+                one.gated = GatedBy{.up = matrix()};
+            else
+                one.next_norm = next;
+        }
+        Library& library = memory.library();
+        return [turns, &library](vk::Recorder& recorder, uint32_t repetition) {
+            fused_linear(library, recorder, turns[repetition % turns.size()]);
+        };
+    };
+    problems.push_back({.name = fmt::format("fused_linear {} {} x {}{}, 1 row", to_string(format), rows,
+                                            columns, gated ? ", gated" : ", next norm"),
+                        .bytes = matrices * packed.weights + float_bytes(columns + rows),
+                        .operations = 2 * uint64_t{matrices} * rows * columns,
+                        .pose = pose});
 }
 
 /// Qwen3-30B-A3B's experts.
@@ -113,6 +159,10 @@ void add_weight_problems(Problems& problems, const PlanTarget& target) {
             for (const uint32_t count : {1U, 2U, 4U, 8U})
                 add_linear_problem(problems, layout, rows, RowPath::decode, count);
             add_linear_problem(problems, layout, rows, RowPath::prefill, prompt_rows(target));
+        }
+        if (layout.arrangement == Arrangement::tiles) {
+            add_fused_problem(problems, format, feed_forward_width, model_width, true);
+            add_fused_problem(problems, format, model_width, feed_forward_width, false);
         }
         add_expert_problem(problems, {.format = format, .arrangement = exact_arrangement(target, format)});
     }

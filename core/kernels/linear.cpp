@@ -4,13 +4,15 @@
 #include "core/kernels/record.hpp"
 #include "shaders/linear/arguments.h"
 
+#include <array>
+#include <cstddef>
 #include <utility>
 
 namespace etna::kernels {
 namespace {
 
 static_assert(sizeof(shaders::LinearArguments) == 80);
-static_assert(sizeof(shaders::LinearTilesArguments) == 56);
+static_assert(sizeof(shaders::LinearTilesArguments) == 128);
 
 bool fits(vk::Recorder& recorder, const Linear& operation) {
     const Matrix& weight = operation.weight;
@@ -57,38 +59,105 @@ void launch_planned(Library& library, vk::Recorder& recorder, const LinearPlan& 
     case LinearKernel::lanes:
         start({plan.rows_each, plan.columns_each}, plan.rows_each * 8);
         break;
-    case LinearKernel::tiles: // launch_tiles()
+    case LinearKernel::tiles: // linear_tiles()
         break;
     }
 }
 
-void launch_tiles(Library& library, vk::Recorder& recorder, const LinearPlan& plan, const Linear& operation) {
-    const Matrix& weight = operation.weight;
+/// What a stack adds to its arguments, matrix by matrix.
+constexpr std::array<uint32_t, stacked_matrices_max> bias_options{
+    shaders::linear_bias_0, shaders::linear_bias_1, shaders::linear_bias_2};
+
+/// Whether the halves and squares of rows [first, first + count) are there.
+bool has_inputs(vk::Recorder& recorder, const Activations& input, uint32_t first, uint32_t count,
+                const std::optional<PendingNorm>& norm) {
+    const uint64_t end = uint64_t{first} + count;
+    return require(recorder, input.halves.bytes >= end * halves_bytes(input.columns), "linear",
+                   "the input's halves are missing or shorter than its rows") &&
+           require(recorder,
+                   !norm || norm->squares.bytes >= end * (input.columns / tile_columns) * sizeof(float),
+                   "linear", "the squares of the pending norm are shorter than the rows");
+}
+
+/// Records a stack of matrices, each in one part. Of a matrix in several parts, all of which are one step,
+/// the first part declares the output for all.
+void launch_tiles(Library& library, vk::Recorder& recorder, const LinearPlan& plan,
+                  const LinearStack& operation, Store store, bool declares_outputs) {
+    const Layout layout = operation.matrices.front().weight.layout;
+    const uint32_t columns = operation.input.columns;
     const vk::Range input = operation.input.halves_rows(operation.first, operation.count);
-    const vk::Range output = operation.output.rows(operation.first, operation.count);
-    const vk::Range bias = operation.bias.value_or(vk::Range{});
-    weight.for_each_part([&](const MatrixPart& part, uint32_t first_row) {
-        const shaders::LinearTilesArguments arguments{
-            .weights = part.weights.address,
-            .x = input.address,
-            .y = output.address + uint64_t{first_row} * sizeof(float),
-            .bias = bias.address + uint64_t{first_row} * sizeof(float),
-            .rows = part.rows,
-            .tiles = weight.columns / tile_columns,
-            .count = operation.count,
-            .y_stride = operation.output.stride,
-            .add = operation.store == Store::add ? 1U : 0U,
-            .use_bias = operation.bias ? 1U : 0U,
-        };
-        const bool is_first = first_row == 0; // as in linear()
-        launch(library, recorder,
-               {.variant = linear_variant(plan, weight.layout),
-                .specialization = {plan.workgroup, plan.rows_each, plan.columns_each, plan.parts},
-                .groups = folded_groups(divide_up(part.rows, plan.rows_each * repack_rows),
-                                        divide_up(operation.count, plan.columns_each)),
-                .reads = {part.weights, is_first ? input : vk::Range{}, is_first ? bias : vk::Range{}},
-                .writes = {is_first ? output : vk::Range{}}},
-               arguments);
+    const vk::Range squares =
+        operation.norm ? operation.norm->rows(operation.first, operation.count, columns) : vk::Range{};
+    shaders::LinearTilesArguments arguments{
+        .weights = {},
+        .y = {},
+        .bias = {},
+        .x = input.address,
+        .squares = operation.norm ? squares.address : input.address, // never null: see sample.cpp
+        .rows = {},
+        .y_strides = {},
+        .tiles = columns / tile_columns,
+        .count = operation.count,
+        .epsilon = operation.norm ? operation.norm->epsilon : 0,
+        .options = (store == Store::add ? shaders::linear_add : 0U) |
+                   (operation.norm ? shaders::linear_pending_norm : 0U),
+    };
+    std::array<vk::Range, stacked_matrices_max> weights;
+    std::array<vk::Range, stacked_matrices_max> outputs;
+    std::array<vk::Range, stacked_matrices_max> biases;
+    const uint32_t workgroup_rows = plan.rows_each * repack_rows;
+    uint32_t workgroups = 0;
+    for (std::size_t i = 0; i < operation.matrices.size(); ++i) {
+        const auto& [weight, output, bias] = operation.matrices[i];
+        weights[i] = weight.weights;
+        const vk::Range rows = output.rows(operation.first, operation.count);
+        if (declares_outputs) {
+            outputs[i] = rows;
+            biases[i] = bias.value_or(vk::Range{});
+        }
+        arguments.weights[i] = weight.weights.address;
+        arguments.y[i] = rows.address;
+        arguments.bias[i] = bias ? bias->address : rows.address; // never null: see sample.cpp
+        arguments.rows[i] = weight.rows;
+        arguments.y_strides[i] = output.stride;
+        arguments.options |= bias ? bias_options[i] : 0U;
+        workgroups += divide_up(weight.rows, workgroup_rows);
+    }
+    launch(library, recorder,
+           {.variant = linear_variant(plan, layout),
+            .specialization = {plan.workgroup, plan.rows_each, plan.columns_each, plan.parts},
+            .groups = folded_groups(workgroups, divide_up(operation.count, plan.columns_each)),
+            .reads = {input, squares, weights[0], weights[1], weights[2], biases[0], biases[1], biases[2]},
+            .writes = {outputs[0], outputs[1], outputs[2]}},
+           arguments);
+}
+
+/// A matrix as a view of one of its parts: columns [first, first + part.rows) of output and bias.
+StackedMatrix part_of(const Linear& operation, const MatrixPart& part, uint32_t first) {
+    StackedMatrix one{.weight = operation.weight, .output = operation.output, .bias = operation.bias};
+    one.weight.rows = part.rows;
+    one.weight.weights = part.weights;
+    one.weight.further = {};
+    const uint64_t skipped = uint64_t{first} * sizeof(float);
+    one.output.range.address += skipped;
+    if (one.bias)
+        one.bias->address += skipped;
+    return one;
+}
+
+/// Decode rows of a matrix in tiles.
+void linear_tiles(Library& library, vk::Recorder& recorder, const LinearPlan& plan, const Linear& operation) {
+    if (!has_inputs(recorder, operation.input, operation.first, operation.count, operation.norm))
+        return;
+    operation.weight.for_each_part([&](const MatrixPart& part, uint32_t first) {
+        const StackedMatrix one = part_of(operation, part, first);
+        launch_tiles(library, recorder, plan,
+                     {.matrices = std::span(&one, 1),
+                      .input = operation.input,
+                      .first = operation.first,
+                      .count = operation.count,
+                      .norm = operation.norm},
+                     operation.store, first == 0);
     });
 }
 
@@ -105,12 +174,11 @@ void linear(Library& library, vk::Recorder& recorder, const Linear& operation) {
         return;
     }
     if (planned->kernel == LinearKernel::tiles) {
-        const uint64_t end = uint64_t{operation.first} + operation.count;
-        if (require(recorder, operation.input.halves.bytes >= end * halves_bytes(weight.columns), "linear",
-                    "the input's halves are missing or shorter than its rows"))
-            launch_tiles(library, recorder, *planned, operation);
+        linear_tiles(library, recorder, *planned, operation);
         return;
     }
+    if (!require(recorder, !operation.norm, "linear", "only matrices in tiles apply a pending norm"))
+        return;
     const vk::Range input = operation.input.rows(operation.first, operation.count);
     const vk::Range output = operation.output.rows(operation.first, operation.count);
     const vk::Range bias = operation.bias.value_or(vk::Range{});
@@ -138,6 +206,33 @@ void linear(Library& library, vk::Recorder& recorder, const Linear& operation) {
             {part.weights, part.scales, is_first ? input : vk::Range{}, is_first ? bias : vk::Range{}},
             {is_first ? output : vk::Range{}});
     });
+}
+
+void linear_stack(Library& library, vk::Recorder& recorder, const LinearStack& operation) {
+    const std::span<const StackedMatrix> matrices = operation.matrices;
+    if (operation.count == 0 ||
+        !require(recorder, !matrices.empty() && matrices.size() <= stacked_matrices_max, "linear_stack",
+                 "one to three matrices can be stacked"))
+        return;
+    const Layout layout = matrices.front().weight.layout;
+    uint32_t rows = 0;
+    for (const auto& [weight, output, bias] : matrices) {
+        rows += weight.rows;
+        if (!require(recorder, weight.layout == layout && weight.further.empty(), "linear_stack",
+                     "the matrices differ in layout, or have several parts") ||
+            !fits(recorder, {.weight = weight, .input = operation.input, .output = output, .bias = bias}))
+            return;
+    }
+    auto plan = linear_plan(library.target(), layout, rows, operation.input.columns, RowPath::decode,
+                            operation.count);
+    if (!plan) {
+        recorder.fail(std::move(plan).error());
+        return;
+    }
+    if (require(recorder, plan->kernel == LinearKernel::tiles, "linear_stack",
+                "the matrices are not in tiles") &&
+        has_inputs(recorder, operation.input, operation.first, operation.count, operation.norm))
+        launch_tiles(library, recorder, *plan, operation, Store::replace, true);
 }
 
 } // namespace etna::kernels

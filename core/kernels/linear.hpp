@@ -4,11 +4,25 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 
 namespace etna::kernels {
 
 /// Whether a kernel may round weights and inputs to f16, as matrix units require.
 enum class OperandPrecision : uint8_t { f16_allowed, f32 };
+
+/// A norm that the producer of a matrix's inputs has left pending (FusedLinear::next_norm): the inputs'
+/// halves stand for x times the norm's weights, and the matrix divides its products by sqrt(mean(x^2) +
+/// epsilon).
+struct PendingNorm {
+    vk::Range squares = {}; ///< f32 [rows][columns / tile_columns]: sums of x^2
+    float epsilon = 0;
+
+    [[nodiscard]] vk::Range rows(uint32_t first, uint32_t count, uint32_t columns) const {
+        const uint64_t row_bytes = uint64_t{columns} / tile_columns * sizeof(float);
+        return squares.part(first * row_bytes, count * row_bytes);
+    }
+};
 
 /// y[row] (=|+=) W x[row] for rows [first, first + count). On the decode path the order of every sum
 /// depends on shape and layout only, never on count; the same holds on the prefill path, with another kernel.
@@ -23,7 +37,27 @@ struct Linear {
     Store store = Store::replace;
     std::optional<vk::Range> bias = std::nullopt; ///< f32 [weight.rows]
     OperandPrecision factors = OperandPrecision::f16_allowed;
+    std::optional<PendingNorm> norm = std::nullopt; ///< of decode rows of a matrix in tiles
 };
 void linear(Library& library, vk::Recorder& recorder, const Linear& operation);
+
+/// A matrix of a stack, with its output and bias as in Linear.
+struct StackedMatrix {
+    Matrix weight;
+    Activations output;
+    std::optional<vk::Range> bias = std::nullopt;
+};
+constexpr uint32_t stacked_matrices_max = 3;
+
+/// Linear with Store::replace for decode rows of up to stacked_matrices_max matrices over the same input, in
+/// one dispatch. The matrices are in tiles, of one format, in one part each.
+struct LinearStack {
+    std::span<const StackedMatrix> matrices;
+    Activations input;
+    uint32_t first = 0;
+    uint32_t count = 0;
+    std::optional<PendingNorm> norm = std::nullopt;
+};
+void linear_stack(Library& library, vk::Recorder& recorder, const LinearStack& operation);
 
 } // namespace etna::kernels

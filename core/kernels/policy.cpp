@@ -237,6 +237,23 @@ LinearPlan tiles_plan(const PlanTarget& target, uint32_t rows, uint32_t columns,
     return plan;
 }
 
+/// A workgroup of a gated pair has a group of rows of each matrix. Larger workgroups, or more columns of
+/// formats whose weights are loaded whole, leave too few registers for that (scripts/shader-stats).
+FusedLinearPlan fused_linear_plan(const PlanTarget& target, Format format, uint32_t rows, uint32_t columns,
+                                  uint32_t count, bool is_gated) {
+    constexpr uint32_t gated_workgroup_max = 256;
+    constexpr uint32_t plain_columns_max = 2;
+    FusedLinearPlan plan{.tiles = tiles_plan(target, rows, columns, count)};
+    if (is_gated) {
+        plan.tiles.rows_each = 2;
+        plan.tiles.workgroup = std::min(plan.tiles.workgroup, gated_workgroup_max);
+        if (block_columns(format) == 1)
+            plan.tiles.columns_each = std::min(plan.tiles.columns_each, plain_columns_max);
+    }
+    plan.output_rows = plan.tiles.rows_each / (is_gated ? 2 : 1) * repack_rows;
+    return plan;
+}
+
 Result<LinearPlan> linear_plan(const PlanTarget& target, Layout layout, uint32_t rows, uint32_t columns,
                                RowPath path, uint32_t count, OperandPrecision factors) {
     if (layout.arrangement == Arrangement::lanes) {

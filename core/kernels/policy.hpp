@@ -51,6 +51,16 @@ Result<LinearPlan> linear_plan(const PlanTarget& target, Layout layout, uint32_t
 /// The shader of a plan.
 shaders::Variant linear_variant(const LinearPlan& plan, Layout layout);
 
+/// A plan of fused_linear: `tiles` with half of its groups of rows for the other matrix of a gated pair.
+struct FusedLinearPlan {
+    LinearPlan tiles;
+    uint32_t output_rows = 8; ///< of a workgroup; divides tile_columns
+
+    bool operator==(const FusedLinearPlan&) const = default;
+};
+FusedLinearPlan fused_linear_plan(const PlanTarget& target, Format format, uint32_t rows, uint32_t columns,
+                                  uint32_t count, bool is_gated);
+
 /// Whether the lanes kernels can run: they need one subgroup of at least 8 invocations.
 bool lanes_usable(const vk::DeviceProfile& profile);
 

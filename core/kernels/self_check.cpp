@@ -25,6 +25,8 @@ Pose& pose_of(Operation operation) {
         return pose_rms_norm;
     case Operation::linear:
         return pose_linear;
+    case Operation::fused_linear:
+        return pose_fused_linear;
     case Operation::halve:
         return pose_halve;
     case Operation::rotary_store:

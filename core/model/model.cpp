@@ -1,5 +1,7 @@
 #include "core/model/model.hpp"
 
+#include "core/model/fusion.hpp"
+
 #include <utility>
 
 #include <fmt/format.h>
@@ -58,10 +60,11 @@ Result<Blueprint> plan_model(const gguf::File& file, const kernels::PlanTarget& 
     return blueprint;
 }
 
-Result<Model> Model::load(vk::Device& device, const gguf::File& file, const Blueprint& blueprint,
+Result<Model> Model::load(kernels::Library& library, const gguf::File& file, const Blueprint& blueprint,
                           uint32_t context_tokens, const Progress& progress) {
-    ETNA_TRY(Weights weights, Weights::load(device, file, blueprint.tensors, progress));
+    ETNA_TRY(Weights weights, Weights::load(library.device(), file, blueprint.tensors, progress));
     Decoder decoder = blueprint.architecture->assemble(blueprint.config, weights);
+    fuse(decoder, library.target());
     return Model(blueprint.config, context_tokens, std::move(weights), std::move(decoder));
 }
 

@@ -37,9 +37,10 @@ Status check_model(const gguf::File& file);
 /// A model on the device, ready to record steps. Must not outlive the device. Immutable.
 class Model {
 public:
-    /// `context_tokens`: length of the longest sequence. Blocks until all weights are on the device. Errors:
-    /// those of Weights::load().
-    static Result<Model> load(vk::Device& device, const gguf::File& file, const Blueprint& blueprint,
+    /// `library`: of the device, and with the target that the blueprint was planned for. `context_tokens`:
+    /// length of the longest sequence. Blocks until all weights are on the device. Errors: those of
+    /// Weights::load().
+    static Result<Model> load(kernels::Library& library, const gguf::File& file, const Blueprint& blueprint,
                               uint32_t context_tokens, const Progress& progress);
 
     [[nodiscard]] const Config& config() const { return config_; }

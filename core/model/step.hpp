@@ -63,6 +63,8 @@ struct Activations {
     kernels::Activations logits;           ///< [output_rows, vocabulary]
     vk::Range attention_partials;          ///< limits the decode rows per attention pass
     vk::Range attention_counters;          ///< zero between dispatches
+    vk::Range squares;        ///< f32 [rows][width / tile_columns]: of the residual, kernels::PendingNorm
+    vk::Range fused_counters; ///< kernels::FusedLinear; zero between dispatches
     vk::Range sample_partials;
     vk::Range slots;      ///< u32 [slots]: sampled ids
     vk::Range nan_probes; ///< u32 [batch_rows_max]: kernels::NanProbe

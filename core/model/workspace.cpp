@@ -1,6 +1,7 @@
 #include "core/model/workspace.hpp"
 
 #include "core/kernels/attention.hpp"
+#include "core/kernels/fused_linear.hpp"
 #include "core/kernels/sample.hpp"
 #include "core/vk/recorder.hpp"
 #include "core/vk/sub_allocator.hpp"
@@ -120,6 +121,15 @@ std::vector<ScratchSize> scratch_sizes(const Config& config, const kernels::Plan
         {&Activations::attention_partials, "attention partials",
          std::max(bytes_min, round_up(attention, 16))},
         {&Activations::attention_counters, "attention counters", std::max(bytes_min, round_up(counters, 16))},
+        {&Activations::squares, "squares",
+         std::max(
+             bytes_min,
+             round_up(config.width / kernels::tile_columns * options.batch_rows_max * sizeof(float), 16))},
+        {&Activations::fused_counters, "fused counters",
+         std::max(bytes_min,
+                  round_up(kernels::fused_counter_bytes(options.batch_rows_max,
+                                                        std::max(config.width, config.feed_forward_max())),
+                           16))},
         {&Activations::sample_partials, "sample partials", std::max(bytes_min, round_up(sample, 16))},
         {&Activations::nan_probes, "NaN probes",
          std::max(bytes_min, uint64_t{options.batch_rows_max} * sizeof(uint32_t))},

@@ -31,6 +31,7 @@ struct Recorder::Impl {
     std::optional<Error> error;
     HazardCheck hazards;
     std::vector<std::string> regions;
+    bool has_unordered_work = false; ///< since the last barrier
     VkPipeline bound = VK_NULL_HANDLE;
 
     [[nodiscard]] const VolkDeviceTable& functions() const { return device->device.functions; }
@@ -186,11 +187,13 @@ void Recorder::dispatch(const Dispatch& dispatch) {
     if (impl_->options.timestamps)
         impl_->write_timestamp(1);
     ++impl_->commands->dispatch_count;
+    impl_->has_unordered_work = true;
 }
 
 void Recorder::barrier() {
-    if (impl_->error)
+    if (impl_->error || !impl_->has_unordered_work)
         return;
+    impl_->has_unordered_work = false;
     const uint32_t number = impl_->commands->barrier_count++;
     if (impl_->options.omitted_barrier == number)
         return;
@@ -215,6 +218,7 @@ void Recorder::copy(const Buffer& from, uint64_t from_offset, const Buffer& to, 
         return;
     const VkBufferCopy region{.srcOffset = from_offset, .dstOffset = to_offset, .size = bytes};
     impl_->functions().vkCmdCopyBuffer(impl_->buffer(), source->handle, target->handle, 1, &region);
+    impl_->has_unordered_work = true;
 }
 
 void Recorder::fill(const Buffer& buffer, uint64_t offset, uint64_t bytes, uint32_t word) {
@@ -230,6 +234,7 @@ void Recorder::fill(const Buffer& buffer, uint64_t offset, uint64_t bytes, uint3
     if (!impl_->check_hazards("fill", {}, {&write, 1}))
         return;
     impl_->functions().vkCmdFillBuffer(impl_->buffer(), target->handle, offset, bytes, word);
+    impl_->has_unordered_work = true;
 }
 
 void Recorder::begin_region(std::string_view label) {

@@ -69,7 +69,8 @@ public:
 
     void dispatch(const Dispatch& dispatch);
 
-    /// Makes all earlier writes visible to all later commands (compute and transfer).
+    /// Makes all earlier writes visible to all later commands (compute and transfer). Records nothing if
+    /// there is no command since the last one.
     void barrier();
 
     /// Ranges must lie inside the buffers, else the recorder's error is invalid_argument.

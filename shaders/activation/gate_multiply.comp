@@ -1,10 +1,7 @@
 // gate[r][k] = act(g) * u, g = gate[r][k], u = up[r][k]; with BIASES gate_bias[e][k] is added to g and up_bias[e][k] to u,
-// e = experts[r]. act(x) = x / (1 + exp(-z)), or 1 / (1 + exp(-x)) (SIGMOID):
-//   SILU: z = x
-//   GELU: z = 2 sqrt(2 / pi) (x + 0.044715 x^3), by tanh (arXiv 1606.08415): (1 + tanh(z / 2)) / 2 = 1 / (1 + exp(-z))
-//   CLAMPED_SILU: z = 1.702 x, of min(g, 7) and clamp(u, -7, 7) + 1 in the place of g and u (arXiv 2508.10925)
-// With ROW_GATE the row is also multiplied by 1 / (1 + exp(-row_gate[r])).
-// gate, up: f32 [rows, stride], strides in vec4; row_gate: f32 [rows, row_gate_stride]; gate_bias, up_bias: f32 [experts, columns]; experts: u32 [rows].
+// e = experts[r]; act: see gated.glsl. With ROW_GATE the row is also multiplied by 1 / (1 + exp(-row_gate[r])).
+// gate, up: f32 [rows, stride], strides in vec4; row_gate: f32 [rows, row_gate_stride]; gate_bias, up_bias: f32
+// [experts, columns]; experts: u32 [rows].
 // With HALVES the result is also written as blocks of halves (include/halves.glsl), for columns a multiple of 256.
 // Grid: x = ceil(columns / 256), y = rows; 64 invocations, four neighbouring elements each.
 #version 450
@@ -24,27 +21,7 @@ layout(constant_id = 2) const uint HALVES = 0;
 layout(constant_id = 3) const uint ROW_GATE = 0;
 layout(push_constant, std430) uniform Push { GateMultiplyArguments a; };
 
-const uint GELU = 1;
-const uint CLAMPED_SILU = 2;
-const uint SIGMOID = 3;
-
-// Comparisons, because min and max may drop a NaN.
-float at_most(float x, float limit) { return x > limit ? limit : x; }
-float at_least(float x, float limit) { return x < limit ? limit : x; }
-
-float gated(float x, float u) {
-    float z = x;
-    if (KIND == GELU)
-        z = 1.5957691216057308 * (x + 0.044715 * x * x * x);
-    if (KIND == CLAMPED_SILU) {
-        x = at_most(x, 7);
-        z = 1.702 * x;
-        u = at_least(at_most(u, 7), -7) + 1;
-    }
-    if (KIND == SIGMOID)
-        x = 1;
-    return x / (1 + exp(-z)) * u;
-}
+#include "shaders/activation/gated.glsl"
 
 void main() {
     uint quad = gl_GlobalInvocationID.x;

@@ -1,283 +1,89 @@
-// y[c][m] (=|+=) sum_k W[m][k] x[c][k] for few columns c: the decode path of GPUs, for weights in tiles.
+// y[c][m] (=|+=) f[c] sum_k W[m][k] x[c][k] + bias[m] for few columns c, of up to three matrices W over the same x: the decode path of GPUs,
+// for weights in tiles. f[c] is 1, or the factor of a pending norm (pending_norm.glsl).
 // W: [rows, columns] in FORMAT, arrangement tiles (include/tiles.glsl); x: blocks of halves (include/halves.glsl);
-// y: f32 [count, y_stride]. Factors are f16 (bf16: f32), products and sums f32.
-// Grid: x, z = ceil(rows / (8 GROUPS)) folded, y = ceil(count / COLUMNS). Eight lanes side by side have the rows of a group; a slice of
-// eight lanes takes 256 / PARTS columns at a time. Sums of a row are in one lane until the slices' are added in order, so that a
-// sum does not depend on COLUMNS or the device's subgroups.
+// y: f32 [count, y_strides].
+// Grid: x, z = sum over the matrices of ceil(rows / (8 GROUPS)) folded, y = ceil(count / COLUMNS).
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
 #extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
 #extension GL_EXT_shader_explicit_arithmetic_types_int64 : require
-#include "shaders/include/buffers.glsl"
-#define ARRANGEMENT 2 // tiles
-#include "shaders/include/formats.glsl"
-#include "shaders/include/halves.glsl"
+#include "shaders/linear/tile_sums.glsl"
+#include "shaders/linear/pending_norm.glsl"
 #define InputElements Vectors
 #include "shaders/linear/arguments.h"
 
-layout(local_size_x_id = 0, local_size_y = 1, local_size_z = 1) in;
-layout(constant_id = 0) const uint WORKGROUP = 64; // 8 PARTS or a multiple
-layout(constant_id = 1) const uint GROUPS = 1;     // 1..4
-layout(constant_id = 2) const uint COLUMNS = 1;    // 1..8
-layout(constant_id = 3) const uint PARTS = 1;      // slices that share a tile: 1, 2, 4
-const uint SUMS = GROUPS * COLUMNS;
-const uint SLICES = WORKGROUP / 8;
 layout(push_constant, std430) uniform Push { LinearTilesArguments a; };
-#include "shaders/linear/store.glsl"
-#include "shaders/linear/tile_codes.glsl"
 
-// One element at an address, so that all loads of a tile share an address register and differ in their offsets.
-layout(buffer_reference, std430, buffer_reference_align = 4) readonly buffer OneWord { uint v; };
-layout(buffer_reference, std430, buffer_reference_align = 8) readonly buffer OnePair { uvec2 v; };
-layout(buffer_reference, std430, buffer_reference_align = 16) readonly buffer OneQuad { uvec4 v; };
-layout(buffer_reference, std430, buffer_reference_align = 16) readonly buffer OneVector { vec4 v; };
-
-const uint chunk_elements = 64;
-const uint chunk_subs = chunk_elements / SUB_ELEMENTS;
-shared float slice_sums[WORKGROUP * SUMS]; // [sum][slice][row]
-
-// Words [first, first + 4) or [first, first + 2) of a row's part of a section, from the tile's first byte plus 16 x row.
-uvec4 quad_at(uint64_t tile, uint section, uint first) { return OneQuad(tile + uint64_t(section * 4 + first / 4 * 128)).v; }
-uvec2 pair_at(uint64_t tile, uint section, uint first) {
-    return OnePair(tile + uint64_t(section * 4 + first / 4 * 128 + first % 4 * 4)).v;
-}
-uint word_at(uint64_t tile, uint section, uint first) {
-    return OneWord(tile + uint64_t(section * 4 + first / 4 * 128 + first % 4 * 4)).v;
-}
-
-// Scale and offset of a chunk's sub-blocks are factors.x scales[i] and factors.y offsets[i].
-struct ChunkScales {
-    vec2 factors;
-    float scales[chunk_subs];
-    float offsets[chunk_subs];
+struct Member { // of the stack
+    uint64_t weights;
+    Floats y;
+    Floats bias;
+    uint rows;
+    uint y_stride;
+    bool has_bias;
+    uint first_group;
 };
 
-ChunkScales load_scales(uint64_t tile, uint row, uint chunk) {
-    ChunkScales s;
-    s.factors = vec2(1, 1);
-    [[unroll]] for (uint i = 0; i < chunk_subs; ++i) {
-        s.scales[i] = 1;
-        s.offsets[i] = 0;
-    }
-#if SCALES == SCALES_half
-    vec2 d = unpackHalf2x16(word_at(tile, 0, chunk));
-    s.scales[0] = d.x;
-    s.scales[1] = d.y;
-#elif SCALES == SCALES_bfloat
-    uint d = word_at(tile, 0, chunk);
-    s.scales[0] = uintBitsToFloat(d << 16);
-    s.scales[1] = uintBitsToFloat(d & 0xFFFF0000u);
-#elif SCALES == SCALES_pair
-    uvec2 words = pair_at(tile, 0, 2 * chunk);
-    [[unroll]] for (uint i = 0; i < 2; ++i) {
-        vec2 pair = unpackHalf2x16(words[i]);
-        s.scales[i] = pair.x;
-        s.offsets[i] = pair.y;
-    }
-#elif SCALES == SCALES_k_pairs
-    uvec4 record = quad_at(tile, 0, 0);
-    uvec2 scales;
-    uvec2 minima;
-    six_bit_pairs(record, scales, minima);
-    s.factors = unpackHalf2x16(record.x) * vec2(1, -1);
-    uint two = (chunk < 2 ? scales.x : scales.y) >> (16 * (chunk % 2));
-    uint two_minima = (chunk < 2 ? minima.x : minima.y) >> (16 * (chunk % 2));
-    [[unroll]] for (uint i = 0; i < 2; ++i) {
-        s.scales[i] = float(bitfieldExtract(two, int(8 * i), 8));
-        s.offsets[i] = float(bitfieldExtract(two_minima, int(8 * i), 8));
-    }
-#elif SCALES == SCALES_k_half_bytes
-    s.factors = unpackHalf2x16(OneWord(tile + uint64_t(tile_heads * 4) - uint64_t(row * 12)).v) * vec2(1, -1);
-    uint four = word_at(tile, 0, chunk);
-    [[unroll]] for (uint i = 0; i < 4; ++i) {
-        s.scales[i] = float(bitfieldExtract(four, int(8 * i), 4));
-        s.offsets[i] = float(bitfieldExtract(four, int(8 * i + 4), 4));
-    }
-#elif SCALES == SCALES_k_signed
-    uint64_t first = tile - uint64_t(row * 16);
-    uint head = OneWord(first + uint64_t(tile_heads * 4 + row / 2 * 4)).v;
-    s.factors.x = unpackHalf2x16(head >> (row % 2 * 16)).x;
-#if SUB_ELEMENTS == 16
-    uint bytes = word_at(tile, 0, chunk);
-#else
-    uint bytes = OneWord(first + uint64_t(row * 8 + chunk / 2 * 4)).v >> (16 * (chunk % 2));
-#endif
-    [[unroll]] for (uint i = 0; i < chunk_subs; ++i)
-        s.scales[i] = float(bitfieldExtract(int(bytes), int(8 * i), 8));
-#endif
-    return s;
-}
-
-float add_eight(f16vec2 w[4], uvec4 x, float sum) {
-    [[unroll]] for (uint i = 0; i < 4; ++i) {
-        f16vec2 two = unpackFloat2x16(x[i]);
-        sum = fma(float(w[i].y), float(two.y), fma(float(w[i].x), float(two.x), sum));
-    }
-    return sum;
-}
-
-// Adds 64 columns, chunk `chunk` of a tile: `tile` is the address of the tile's first byte plus 16 x row, `x` that of the block.
-#ifdef PLAIN
-void add_chunk(uint64_t tiles[GROUPS], uint64_t x[COLUMNS], uint row, uint chunk, inout float sums[SUMS]) {
-    uvec4 w[GROUPS][8];
-    [[unroll]] for (uint g = 0; g < GROUPS; ++g)
-        [[unroll]] for (uint i = 0; i < 8; ++i)
-            w[g][i] = quad_at(tiles[g], 0, (chunk * 8 + i) * 4);
-    [[unroll]] for (uint c = 0; c < COLUMNS; ++c) {
-        float factor = uintBitsToFloat(OneWord(x[c]).v);
-        float total[GROUPS];
-        [[unroll]] for (uint g = 0; g < GROUPS; ++g)
-            total[g] = 0;
-        [[unroll]] for (uint i = 0; i < 8; i += 2) {
-            uvec4 x0 = OneQuad(x[c] + uint64_t(block_halves + chunk * 128 + i * 16)).v;
-            uvec4 x1 = OneQuad(x[c] + uint64_t(block_halves + chunk * 128 + i * 16 + 16)).v;
-            [[unroll]] for (uint g = 0; g < GROUPS; ++g) {
-#if FORMAT == FORMAT_f16
-                [[unroll]] for (uint k = 0; k < 2; ++k) {
-                    f16vec2 pairs[4];
-                    [[unroll]] for (uint e = 0; e < 4; ++e)
-                        pairs[e] = unpackFloat2x16(w[g][i + k][e]);
-                    total[g] = add_eight(pairs, k == 0 ? x0 : x1, total[g]);
-                }
-#else
-                [[unroll]] for (uint k = 0; k < 2; ++k)
-                    [[unroll]] for (uint e = 0; e < 4; ++e) {
-                        vec2 pair = decode_word(w[g][i + k][e]);
-                        vec2 halves = unpackHalf2x16(k == 0 ? x0[e] : x1[e]);
-                        total[g] = fma(pair.y, halves.y, fma(pair.x, halves.x, total[g]));
-                    }
-#endif
-            }
-        }
-        [[unroll]] for (uint g = 0; g < GROUPS; ++g)
-            sums[g * COLUMNS + c] = fma(factor, total[g], sums[g * COLUMNS + c]);
-    }
-}
-#else
-void add_chunk(uint64_t tiles[GROUPS], uint64_t x[COLUMNS], uint row, uint chunk, inout float sums[SUMS]) {
-    Codes codes[GROUPS];
-    ChunkScales scales[GROUPS];
-    [[unroll]] for (uint g = 0; g < GROUPS; ++g) {
-        [[unroll]] for (uint i = 0; i < LOW_BITS / 2; ++i)
-            codes[g].low[i] = quad_at(tiles[g], tile_low, (chunk * (LOW_BITS / 2) + i) * 4);
-#if HIGH_BITS == 1
-        codes[g].high = pair_at(tiles[g], tile_high, chunk * 2).xyxy;
-#elif HIGH_BITS == 2
-        codes[g].high = quad_at(tiles[g], tile_high, chunk * 4);
-#endif
-        scales[g] = load_scales(tiles[g], row, chunk);
-    }
-    float total[SUMS];
-    float offset[SUMS];
-    [[unroll]] for (uint i = 0; i < SUMS; ++i)
-        total[i] = offset[i] = 0;
-    vec4 x_sums[COLUMNS]; // of each run
-    vec4 x_nibble_sums[COLUMNS];
-    [[unroll]] for (uint c = 0; c < COLUMNS; ++c) {
-        x_sums[c] = OneVector(x[c] + uint64_t(block_sums + chunk * 16)).v;
-#ifdef NIBBLES
-        x_nibble_sums[c] = OneVector(x[c] + uint64_t(block_nibble_sums + chunk * 16)).v;
-#else
-        x_nibble_sums[c] = vec4(0);
-#endif
-    }
-    const uint sub_runs = SUB_ELEMENTS / 16;
-    [[unroll]] for (uint sub = 0; sub < chunk_subs; ++sub) {
-        float part[SUMS];
-        [[unroll]] for (uint i = 0; i < SUMS; ++i)
-            part[i] = 0;
-        [[unroll]] for (uint r = 0; r < sub_runs; ++r) {
-            uint run = sub * sub_runs + r;
-            f16vec2 pairs[GROUPS][2][4];
-            [[unroll]] for (uint g = 0; g < GROUPS; ++g)
-                pairs_of_run(codes[g], run, pairs[g]);
-            [[unroll]] for (uint c = 0; c < COLUMNS; ++c) {
-                uvec4 x0 = OneQuad(x[c] + uint64_t(block_halves + chunk * 128 + run * 32)).v;
-                uvec4 x1 = OneQuad(x[c] + uint64_t(block_halves + chunk * 128 + run * 32 + 16)).v;
-                [[unroll]] for (uint g = 0; g < GROUPS; ++g) {
-                    uint i = g * COLUMNS + c;
-                    part[i] = add_eight(pairs[g][1], x1, add_eight(pairs[g][0], x0, part[i]));
-                    part[i] -= offset_of_run(x_sums[c][run], x_nibble_sums[c][run]);
-                }
-            }
-        }
-        [[unroll]] for (uint g = 0; g < GROUPS; ++g)
-            [[unroll]] for (uint c = 0; c < COLUMNS; ++c) {
-                uint i = g * COLUMNS + c;
-                total[i] = fma(scales[g].scales[sub], part[i], total[i]);
-#ifdef HAS_OFFSET
-                float x_sum = sub_runs == 1 ? x_sums[c][sub] : x_sums[c][min(2 * sub, 3u)] + x_sums[c][min(2 * sub + 1, 3u)];
-                offset[i] = fma(scales[g].offsets[sub], x_sum, offset[i]);
-#endif
-            }
-    }
-    [[unroll]] for (uint c = 0; c < COLUMNS; ++c) {
-        float factor = uintBitsToFloat(OneWord(x[c]).v);
-        [[unroll]] for (uint g = 0; g < GROUPS; ++g) {
-            uint i = g * COLUMNS + c;
-#ifdef HAS_OFFSET
-            float sum = fma(scales[g].factors.x, total[i], scales[g].factors.y * offset[i]);
-#else
-            float sum = scales[g].factors.x * total[i];
-#endif
-            sums[i] = fma(factor, sum, sums[i]);
+// The matrix of this workgroup. Indices are constants, so that push constants need no dynamic access.
+Member member_of(uint workgroup) {
+    Member m = Member(uint64_t(a.weights[0]), a.y[0], a.bias[0], a.rows[0], a.y_strides[0], (a.options & linear_bias_0) != 0, 0);
+    const uint rows_each = 8 * GROUPS;
+    uint workgroups = (a.rows[0] + rows_each - 1) / rows_each;
+    if (workgroup >= workgroups) {
+        workgroup -= workgroups;
+        workgroups = (a.rows[1] + rows_each - 1) / rows_each;
+        m = Member(uint64_t(a.weights[1]), a.y[1], a.bias[1], a.rows[1], a.y_strides[1], (a.options & linear_bias_1) != 0, 0);
+        if (workgroup >= workgroups) {
+            workgroup -= workgroups;
+            m = Member(uint64_t(a.weights[2]), a.y[2], a.bias[2], a.rows[2], a.y_strides[2], (a.options & linear_bias_2) != 0, 0);
         }
     }
+    m.first_group = workgroup * GROUPS;
+    return m;
 }
-#endif
 
-void store_sums(float sums[SUMS], uint first_group, uint first_column) {
-    uint lane = gl_LocalInvocationID.x;
-    [[unroll]] for (uint i = 0; i < SUMS; ++i)
-        slice_sums[i * WORKGROUP + lane] = sums[i];
-    barrier();
-    for (uint output_index = lane; output_index < SUMS * 8; output_index += WORKGROUP) {
+void store(Member m, uint first_column) {
+    bool pending = (a.options & linear_pending_norm) != 0;
+    for (uint output_index = gl_LocalInvocationID.x; output_index < SUMS * 8; output_index += WORKGROUP) {
         uint i = output_index / 8;
-        uint row = (first_group + i / COLUMNS) * 8 + output_index % 8;
+        uint row = (m.first_group + i / COLUMNS) * 8 + output_index % 8;
         uint column = first_column + i % COLUMNS;
-        float sum = slice_sums[i * WORKGROUP + output_index % 8];
-        [[unroll]] for (uint slice = 1; slice < SLICES; ++slice)
-            sum += slice_sums[i * WORKGROUP + slice * 8 + output_index % 8];
-        if (row < a.rows && column < a.count)
-            store_sum(column, row, sum);
+        float y = norm_factor(pending, i % COLUMNS, a.tiles, a.epsilon) * sum_of_slices(i, output_index % 8);
+        if (row >= m.rows || column >= a.count)
+            continue;
+        uint at = column * m.y_stride + row;
+        if (m.has_bias)
+            y += m.bias.v[row];
+        if ((a.options & linear_add) != 0)
+            y += m.y.v[at];
+        m.y.v[at] = y;
     }
 }
 
 void main() {
-    uint first_group = folded_group() * GROUPS;
-    uint first_column = gl_WorkGroupID.y * COLUMNS;
-    uint groups = (a.rows + 7) / 8;
-    if (first_group >= groups)
+    Member m = member_of(folded_group());
+    uint groups = (m.rows + 7) / 8;
+    if (m.first_group >= groups)
         return;
-#ifdef LEVELS
-    fill_levels();
-#endif
-    set_masks(gl_LocalInvocationID.x + a.tiles);
-    uint row = gl_LocalInvocationID.x % 8;
-    uint slice = gl_LocalInvocationID.x / 8;
+    uint first_column = gl_WorkGroupID.y * COLUMNS;
+    begin_tiles(a.tiles);
+    float squares[COLUMNS];
+    load_squares((a.options & linear_pending_norm) != 0, a.squares, first_column, a.count, a.tiles, squares);
+    if (COLUMNS > 1) // frees their registers; with one column, they arrive during the walk
+        share_squares(squares);
 
-    uint64_t w_at[GROUPS]; // uniform
+    uint64_t w_at[GROUPS];
     [[unroll]] for (uint g = 0; g < GROUPS; ++g)
-        w_at[g] = uint64_t(a.weights) + uint64_t(min(first_group + g, groups - 1)) * (a.tiles * tile_words * 4);
-    uint64_t x_at[COLUMNS]; // uniform
+        w_at[g] = m.weights + uint64_t(min(m.first_group + g, groups - 1)) * (a.tiles * tile_words * 4);
+    uint64_t x_at[COLUMNS];
     [[unroll]] for (uint c = 0; c < COLUMNS; ++c)
         x_at[c] = uint64_t(a.x) + uint64_t(min(first_column + c, a.count - 1)) * (a.tiles * block_bytes);
     float sums[SUMS];
-    [[unroll]] for (uint i = 0; i < SUMS; ++i)
-        sums[i] = 0;
-
-    const uint chunks = 256 / chunk_elements / PARTS; // of a slice, in a tile
-    for (uint tile = slice / PARTS; tile < a.tiles; tile += SLICES / PARTS) {
-        uint64_t w[GROUPS];
-        [[unroll]] for (uint g = 0; g < GROUPS; ++g)
-            w[g] = w_at[g] + uint64_t(tile * tile_words * 4 + row * 16);
-        uint64_t x[COLUMNS];
-        [[unroll]] for (uint c = 0; c < COLUMNS; ++c)
-            x[c] = x_at[c] + uint64_t(tile * block_bytes);
-        [[unroll]] for (uint i = 0; i < 4; ++i)
-            if (i < chunks)
-                add_chunk(w, x, row, slice % PARTS * chunks + i, sums);
-    }
-    store_sums(sums, first_group, first_column);
+    add_tiles(w_at, x_at, a.tiles, sums);
+    share_sums(sums);
+    if (COLUMNS == 1)
+        share_squares(squares);
+    barrier();
+    store(m, first_column);
 }

@@ -4,6 +4,7 @@
 #include "core/kernels/delta_net.hpp"
 #include "core/kernels/embed.hpp"
 #include "core/kernels/experts.hpp"
+#include "core/kernels/fused_linear.hpp"
 #include "core/kernels/gate_multiply.hpp"
 #include "core/kernels/gated_rms_norm.hpp"
 #include "core/kernels/halve.hpp"
@@ -84,6 +85,46 @@ void add_linear(Cases& cases, Layout layout, uint32_t rows, RowPath path, uint32
                      }});
 }
 
+/// q, k and v of a layer with few kv heads.
+void add_linear_stack(Cases& cases, Layout layout) {
+    cases.push_back({fmt::format("linear_stack {}", to_string(layout.format)),
+                     [=](Library& library, vk::Recorder& recorder) {
+                         Space space;
+                         std::vector<StackedMatrix> matrices;
+                         for (const uint32_t rows : {width, width / 4, width / 4})
+                             matrices.push_back(
+                                 {.weight = matrix(space, layout, rows), .output = activations(space, rows)});
+                         linear_stack(library, recorder,
+                                      {.matrices = matrices,
+                                       .input = activations(space, width),
+                                       .count = 1,
+                                       .norm = PendingNorm{.squares = space.take()}});
+                     }});
+}
+
+void add_fused_linear(Cases& cases, Layout layout, uint32_t count) {
+    for (const bool gated : {false, true}) {
+        cases.push_back({fmt::format("fused_linear {}{}, {} columns", to_string(layout.format),
+                                     gated ? ", gated" : "", count),
+                         [=](Library& library, vk::Recorder& recorder) {
+                             Space space;
+                             FusedLinear operation{.weight = matrix(space, layout, width),
+                                                   .input = activations(space, width),
+                                                   .output = activations(space, width),
+                                                   .halves = space.take(),
+                                                   .counters = space.take(),
+                                                   .count = count};
+                             if (gated)
+                                 operation.gated = GatedBy{.up = matrix(space, layout, width)};
+                             else
+                                 operation.next_norm = NextNorm{.weight = space.take(),
+                                                                .squares = space.take(),
+                                                                .nan_probe = {.nan_probes = space.take()}};
+                             fused_linear(library, recorder, operation);
+                         }});
+    }
+}
+
 ExpertRouting expert_choice(Space& space, uint32_t rows) {
     return {.experts = space.take(),
             .routing_weights = space.take(),
@@ -136,8 +177,12 @@ void add_weights(Cases& cases, const PlanTarget& target) {
                     add_linear(cases, layout, rows, RowPath::decode, count);
                 add_linear(cases, layout, rows, RowPath::prefill, batch_rows_max);
             }
-            if (arrangement == Arrangement::tiles)
-                continue;                                  // experts have no kernel for them
+            if (arrangement == Arrangement::tiles) { // experts have no kernel for them
+                add_linear_stack(cases, layout);
+                for (const uint32_t count : {1U, 2U, 4U})
+                    add_fused_linear(cases, layout, count);
+                continue;
+            }
             for (const uint32_t rows : {4U, 8U, 16U, 32U}) // 1, 2, 4, 8 pairs for each of 8 experts
                 add_expert_linear(cases, layout, rows);
         }

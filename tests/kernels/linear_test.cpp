@@ -1,6 +1,7 @@
 #include "core/kernels/halve.hpp"
 #include "core/kernels/linear.hpp"
 #include "core/kernels/policy.hpp"
+#include "tests/kernels/tiles_case.hpp"
 #include "tests/kernels/weight_source.hpp"
 #include "tests/reference/operations.hpp"
 #include "tests/support/samples.hpp"
@@ -37,40 +38,6 @@ kernels::LinearKernel kernel_of(kernels::Library& library, const Case& one, kern
     return kernels::linear_plan(library.target(), layout, one.rows, one.columns, one.path, one.count)
         .value()
         .kernel;
-}
-
-/// The arrangement in which the device loads a matrix of this case.
-kernels::Layout layout_of(DeviceCase& device, kernels::Format format, uint32_t columns) {
-    return {format, kernels::matrix_arrangement(device.library().target(), format, columns)};
-}
-
-/// Adds halves to rows on the device if a matrix in this layout reads them.
-void add_halves(DeviceCase& device, kernels::Layout layout, kernels::Activations& rows) {
-    if (layout.arrangement != kernels::Arrangement::tiles)
-        return;
-    const auto count = static_cast<uint32_t>(rows.range.bytes / 4 / rows.stride);
-    rows.halves = device.upload(std::vector<std::byte>(count * kernels::halves_bytes(rows.columns)));
-    device.run([&](kernels::Library& library, vk::Recorder& recorder) {
-        halve(library, recorder, {.rows = rows, .count = count});
-    });
-}
-
-/// |device - exact| of a sum of n products in float, in any order: (n + 4) x 2^-24 x sum of |products| and
-/// of the addends.
-double bound(const reference::Matrix& weight, std::size_t row, std::span<const double> x, double added) {
-    double magnitudes = 0;
-    for (std::size_t k = 0; k < weight.columns; ++k)
-        magnitudes += std::abs(weight.row(row)[k] * x[k]);
-    return (static_cast<double>(weight.columns) + 4) * 0x1p-24 * (magnitudes + added);
-}
-
-/// The same for inputs rounded to f16: 2^-11 of each product at random, so 3e-4 of their norm, which random
-/// signs would give y; ten times as much never occurs.
-double tiles_bound(const reference::Matrix& weight, std::size_t row, std::span<const double> x) {
-    double squares = 0;
-    for (std::size_t k = 0; k < weight.columns; ++k)
-        squares += weight.row(row)[k] * x[k] * weight.row(row)[k] * x[k];
-    return 3e-3 * std::sqrt(squares) + 16 * bound(weight, row, x, 2);
 }
 
 void check(const Case& one, uint32_t seed) {
@@ -118,7 +85,7 @@ void check(const Case& one, uint32_t seed) {
                 const bool adds = one.bias || one.store == kernels::Store::add;
                 tolerance = kernel == kernels::LinearKernel::tiles
                                 ? tiles_bound(source.values, m, column)
-                                : bound(source.values, m, column, adds ? 2 : 0);
+                                : product_bound(source.values, m, column, adds ? 2 : 0);
             }
             if (!(std::abs(y[at] - expected) <= tolerance)) {
                 FAIL(describe(one) << ": y[" << c << "][" << m << "] = " << y[at] << ", expected " << expected
@@ -237,6 +204,81 @@ TEST_CASE("a row's result has the same bits whatever the other rows are") {
     }
 }
 
+namespace {
+
+/// A stack of matrices in tiles over rows whose norm is pending or not.
+struct StackCase {
+    kernels::PlanFamily family;
+    kernels::Format format;
+    std::vector<uint32_t> rows;
+    uint32_t columns;
+    uint32_t count;
+    bool pending = false;
+    uint32_t first = 0;
+};
+
+void check(const StackCase& one, uint32_t seed) {
+    std::mt19937 random(seed);
+    DeviceCase device(one.family);
+    const kernels::Layout layout = layout_of(device, one.format, one.columns);
+    if (layout.arrangement != kernels::Arrangement::tiles)
+        return;
+    const uint32_t all = one.first + one.count;
+    const TilesInput input = random_input(device, random, all, one.columns, one.pending);
+    std::vector<WeightSource> sources;
+    std::vector<std::vector<float>> biases;
+    std::vector<kernels::StackedMatrix> matrices;
+    for (const uint32_t rows : one.rows) {
+        sources.push_back(random_weight(random, one.format, rows, one.columns));
+        biases.push_back(random_floats(random, rows));
+        matrices.push_back(
+            {.weight = upload_weight(device, sources.back(), layout),
+             .output = device.upload_rows(std::vector<float>(std::size_t{all} * rows, 7), all, rows)});
+        if (matrices.size() != 2) // one has none
+            matrices.back().bias = device.upload(biases.back());
+    }
+    device.run([&](kernels::Library& library, vk::Recorder& recorder) {
+        linear_stack(library, recorder,
+                     {.matrices = matrices,
+                      .input = input.rows,
+                      .first = one.first,
+                      .count = one.count,
+                      .norm = input.norm});
+    });
+    for (std::size_t i = 0; i < matrices.size(); ++i) {
+        const std::vector<float> y = device.download_rows(matrices[i].output);
+        for (uint32_t c = 0; c < all; ++c) {
+            const reference::Vector exact = reference::linear(sources[i].values, input.column(c));
+            for (uint32_t m = 0; m < one.rows[i]; ++m) {
+                const double expected =
+                    c < one.first ? 7 : exact[m] + (matrices[i].bias ? double{biases[i][m]} : 0.0);
+                const double tolerance =
+                    c < one.first ? 0 : tiles_bound(sources[i].values, m, input.column(c));
+                const double got = y[std::size_t{c} * one.rows[i] + m];
+                INFO(to_string(one.family)
+                     << " " << to_string(one.format) << " matrix " << i << " y[" << c << "][" << m << "]");
+                REQUIRE(std::abs(got - expected) <= tolerance);
+            }
+        }
+    }
+}
+
+} // namespace
+
+TEST_CASE("linear_stack agrees with the twin over one to three matrices, with a pending norm and without") {
+    uint32_t seed = 700;
+    for (const auto family : all_families()) {
+        for (const auto format : all_formats()) {
+            check({family, format, {65, 8, 40}, 512, 3, seed % 2 == 0}, seed);
+            ++seed;
+        }
+        check({family, kernels::Format::q4_k, {264, 256, 8}, 1024, 1, true}, seed++);
+        check({family, kernels::Format::q6_k, {24, 9}, 256, 9, true, 2}, seed++);
+        check({family, kernels::Format::q8_0, {12}, 17408, 2, true, 1}, seed++); // more tiles than lanes
+    }
+    check({kernels::PlanFamily::nvidia, kernels::Format::q4_0, {4096, 9, 1}, 2048, 1, true}, seed++);
+}
+
 TEST_CASE("linear refuses shapes that do not fit instead of reading past a buffer") {
     DeviceCase device(kernels::PlanFamily::nvidia);
     std::mt19937 random(1);
@@ -296,6 +338,18 @@ TEST_CASE("linear over tiles refuses an input without halves, and halve odd widt
     input.halves = device.upload(std::vector<std::byte>(2 * kernels::halves_bytes(512)));
     REQUIRE_FALSE(refused(multiply));
     REQUIRE_FALSE(refused(make_halves));
+    const std::vector<kernels::StackedMatrix> four(4, {.weight = weight, .output = output});
+    const auto stack = [&](std::size_t matrices, std::optional<kernels::PendingNorm> norm) {
+        return [&, matrices, norm](vk::Recorder& recorder) {
+            linear_stack(
+                device.library(), recorder,
+                {.matrices = std::span(four).first(matrices), .input = input, .count = 2, .norm = norm});
+        };
+    };
+    REQUIRE_FALSE(refused(stack(1, std::nullopt)));
+    REQUIRE(refused(stack(4, std::nullopt)));
+    REQUIRE(refused(stack(0, std::nullopt)));
+    REQUIRE(refused(stack(1, kernels::PendingNorm{.squares = device.upload(std::vector<float>(3))})));
     input.columns = 480;
     REQUIRE(refused(make_halves));
 }

@@ -95,6 +95,29 @@ void check_every_barrier(Bare& bare, const engine::Batch& batch) {
 
 } // namespace
 
+namespace {
+
+/// Records mixed, prompt and generation steps with each barrier left out in turn.
+void check_steps(Bare& bare) {
+    std::vector<engine::PageId> pages(bare.plan.limits.context_tokens / 32 + 1);
+    for (std::size_t i = 0; i < pages.size(); ++i)
+        pages[i] = static_cast<engine::PageId>((i * 7) % bare.plan.limits.groups[0].page_count);
+    const GroupTables tables(bare.plan.limits, pages);
+    const engine::Batch batch = mixed_batch(bare.plan.limits, tables);
+    check_every_barrier(bare, batch);
+
+    engine::Batch prompt_only = batch;
+    prompt_only.rows.resize(5);
+    without_state(prompt_only, {1, 2});
+    check_every_barrier(bare, prompt_only);
+    engine::Batch generation_only = batch;
+    without_state(generation_only, {0});
+    generation_only.rows.erase(generation_only.rows.begin(), generation_only.rows.begin() + 5);
+    check_every_barrier(bare, generation_only);
+}
+
+} // namespace
+
 TEST_CASE("leaving out any one barrier of a step is reported", "[device]") {
     for (const auto architecture : all_random_architectures) {
         INFO(to_string(architecture));
@@ -110,21 +133,36 @@ TEST_CASE("leaving out any one barrier of a step is reported", "[device]") {
         for (const auto family : {kernels::PlanFamily::nvidia, kernels::PlanFamily::lavapipe}) {
             INFO("planned as " << kernels::to_string(family));
             Bare bare = load(bytes, family);
-            std::vector<engine::PageId> pages(bare.plan.limits.context_tokens / 32 + 1);
-            for (std::size_t i = 0; i < pages.size(); ++i)
-                pages[i] = static_cast<engine::PageId>((i * 7) % bare.plan.limits.groups[0].page_count);
-            const GroupTables tables(bare.plan.limits, pages);
-            const engine::Batch batch = mixed_batch(bare.plan.limits, tables);
-            check_every_barrier(bare, batch);
-
-            engine::Batch prompt_only = batch;
-            prompt_only.rows.resize(5);
-            without_state(prompt_only, {1, 2});
-            check_every_barrier(bare, prompt_only);
-            engine::Batch generation_only = batch;
-            without_state(generation_only, {0});
-            generation_only.rows.erase(generation_only.rows.begin(), generation_only.rows.begin() + 5);
-            check_every_barrier(bare, generation_only);
+            check_steps(bare);
         }
     }
+}
+
+TEST_CASE("a layer in tiles generates with six dispatches, and needs all of their barriers", "[device]") {
+    constexpr uint32_t layers = 8;
+    const auto options = [](uint32_t count) {
+        return RandomModelOptions{.layers = count,
+                                  .embedding = 256,
+                                  .heads = 8,
+                                  .head_dim = 64,
+                                  .feed_forward = 256,
+                                  .context = 600,
+                                  .matrices = WeightFormat::q4_k,
+                                  .tokenizer = RandomTokenizer::none};
+    };
+    Bare bare = load(random_model(options(layers)), kernels::PlanFamily::nvidia);
+    check_steps(bare);
+    const std::vector<engine::PageId> pages(bare.plan.limits.context_tokens / 32 + 1);
+    const GroupTables tables(bare.plan.limits, pages);
+    const auto dispatches = [&](Bare& model) {
+        engine::Batch batch = mixed_batch(model.plan.limits, tables);
+        batch.copies.clear();
+        batch.rows.erase(batch.rows.begin(), batch.rows.end() - 1);
+        const auto commands = model.model->record(batch, model.transfer, {});
+        REQUIRE(commands);
+        CHECK(commands->barrier_count() <= commands->dispatch_count() + 1);
+        return commands->dispatch_count();
+    };
+    Bare smaller = load(random_model(options(1)), kernels::PlanFamily::nvidia);
+    CHECK(dispatches(bare) - dispatches(smaller) == 6 * (layers - 1));
 }

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstring>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -60,21 +61,28 @@ std::vector<Script> company() {
 } // namespace
 
 TEST_CASE("a request gives the same bits alone and in a batch, for any chunks of its prompt", "[device]") {
-    const std::array cases{std::pair{RandomArchitecture::qwen3, WeightFormat::f32},
-                           std::pair{RandomArchitecture::qwen3, WeightFormat::q8_0},
-                           std::pair{RandomArchitecture::gemma3, WeightFormat::f16},
-                           std::pair{RandomArchitecture::qwen3moe, WeightFormat::q8_0},
-                           std::pair{RandomArchitecture::qwen2moe, WeightFormat::f16},
-                           std::pair{RandomArchitecture::mistral3, WeightFormat::q8_0},
-                           std::pair{RandomArchitecture::qwen35, WeightFormat::f16},
-                           std::pair{RandomArchitecture::qwen3next, WeightFormat::q8_0},
-                           std::pair{RandomArchitecture::qwen35moe, WeightFormat::f16}};
+    constexpr uint32_t in_tiles = 256; // rows of the matrices: GPU plans run fused kernels
+    const std::array cases{std::tuple{RandomArchitecture::qwen3, WeightFormat::f32, 96U},
+                           std::tuple{RandomArchitecture::qwen3, WeightFormat::q8_0, 96U},
+                           std::tuple{RandomArchitecture::gemma3, WeightFormat::f16, 96U},
+                           std::tuple{RandomArchitecture::qwen3moe, WeightFormat::q8_0, 96U},
+                           std::tuple{RandomArchitecture::qwen35, WeightFormat::f16, 96U},
+                           std::tuple{RandomArchitecture::qwen2moe, WeightFormat::f16, 96U},
+                           std::tuple{RandomArchitecture::mistral3, WeightFormat::q8_0, 96U},
+                           std::tuple{RandomArchitecture::qwen3next, WeightFormat::q8_0, 96U},
+                           std::tuple{RandomArchitecture::qwen35moe, WeightFormat::f16, 96U},
+                           std::tuple{RandomArchitecture::qwen2, WeightFormat::q4_k, in_tiles}};
     for (std::size_t i = 0; i < cases.size(); ++i) {
-        const auto& [architecture, format] = cases[i];
+        const auto& [architecture, format, width] = cases[i];
         RandomModelOptions options = model_options(architecture);
         options.temperature_scale = 0.3F; // mistral3
         options.rope_scaling =
             architecture == RandomArchitecture::mistral3 ? RopeScaling::yarn : RopeScaling::none;
+        options.embedding = width;
+        if (width == in_tiles) {
+            options.head_dim = 64;
+            options.feed_forward = in_tiles;
+        }
         options.matrices = format;
         options.head_format = format;
         const Bytes bytes = random_model(options);

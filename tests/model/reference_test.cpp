@@ -110,6 +110,16 @@ RandomModelOptions other_mixture() {
     return options;
 }
 
+/// Every matrix in tiles on GPUs, so that their decode rows run fused kernels.
+RandomModelOptions tiles(RandomArchitecture architecture, WeightFormat format) {
+    RandomModelOptions options = mixture(architecture);
+    options.layers = 3;
+    options.matrices = options.embedding_format = options.head_format = format;
+    options.role_formats = {};
+    options.delta_key_dim = options.delta_value_dim = 64;
+    return options;
+}
+
 Bytes with_formats(RandomModelOptions options, WeightFormat format) {
     options.matrices = format;
     options.embedding_format = format;
@@ -205,6 +215,9 @@ std::vector<NamedModel> models() {
         {"glm4 Q8_0, coordinates, one more ignored", random_model(permuted_glm4), f16},
         {"qwen2vl F32", random_model(odd(RandomArchitecture::qwen2vl)), f32},
         {"qwen3vl Q8_0, tied", random_model(qwen3vl), f16},
+        {"llama Q4_K, in tiles", random_model(tiles(RandomArchitecture::llama, WeightFormat::q4_k)), f32},
+        {"qwen2 Q8_0, in tiles, biases", random_model(tiles(RandomArchitecture::qwen2, WeightFormat::q8_0)),
+         f16},
     };
 }
 
@@ -250,6 +263,7 @@ std::vector<NamedModel> windowed_models() {
         {"gemma3 F32, tied, linear scaling", random_model(gemma3), f32},
         {"gemma3 Q8_0, seven layers", random_model(deep_gemma3), f16},
         {"gemma3 F16, soft caps", with_formats(capped_gemma3, WeightFormat::f16), f32},
+        {"gemma3 Q6_K, in tiles", random_model(tiles(RandomArchitecture::gemma3, WeightFormat::q6_k)), f32},
     };
 }
 
@@ -360,11 +374,11 @@ std::vector<NamedModel> recurrent_models() {
     older_deep.architecture = RandomArchitecture::qwen3next;
     older_deep.fused_inputs = true;
     older_deep.predicting_layers = 0;
-    RandomModelOptions tiles = blocks(RandomArchitecture::qwen3next);
-    tiles.embedding = 256;
-    tiles.shared_feed_forward = 256;
-    tiles.expert_feed_forward = 256;
-    tiles.fused_inputs = true;
+    RandomModelOptions in_tiles = blocks(RandomArchitecture::qwen3next);
+    in_tiles.embedding = 256;
+    in_tiles.shared_feed_forward = 256;
+    in_tiles.expert_feed_forward = 256;
+    in_tiles.fused_inputs = true;
     RandomModelOptions plain = odd(RandomArchitecture::qwen35);
     plain.delta_key_heads = plain.delta_value_heads = 1;
     plain.convolution_width = 8;
@@ -377,7 +391,8 @@ std::vector<NamedModel> recurrent_models() {
         {"qwen3next F16, 6 heads on 3", with_formats(grouped, WeightFormat::f16), f32},
         {"qwen3next F32, ssm_in, odd heads", random_model(older), f32},
         {"qwen3next Q8_0, ssm_in, five layers", random_model(older_deep), f16},
-        {"qwen3next Q8_0, ssm_in, rows of 256", random_model(tiles), f32},
+        {"qwen3next Q8_0, ssm_in, rows of 256", random_model(in_tiles), f32},
+        {"qwen35 Q5_K, in tiles", random_model(tiles(RandomArchitecture::qwen35, WeightFormat::q5_k)), f32},
     };
 }
 

@@ -28,7 +28,7 @@ Result<std::unique_ptr<DeviceModel>> DeviceModel::load(std::shared_ptr<kernels::
                                                        const model::Progress& progress) {
     vk::Device& device = library->device();
     ETNA_TRY(model::Model loaded,
-             model::Model::load(device, file, blueprint, plan.limits.context_tokens, progress));
+             model::Model::load(*library, file, blueprint, plan.limits.context_tokens, progress));
     ETNA_TRY(model::Workspace workspace,
              model::Workspace::create(device, blueprint.config, library->target(), plan.workspace));
     auto made = std::unique_ptr<DeviceModel>(

@@ -1,4 +1,5 @@
-#include "core/kernels/gate_multiply.hpp"
+#include "core/kernels/self_check/activation.hpp"
+
 #include "core/kernels/self_check/halves.hpp"
 #include "core/kernels/self_check/noise.hpp"
 #include "core/kernels/self_check/problems.hpp"
@@ -9,14 +10,7 @@
 #include <numbers>
 
 namespace etna::kernels {
-namespace {
 
-constexpr uint32_t activation_columns = 131;
-constexpr uint32_t activation_rows = 3;
-constexpr uint32_t activation_size = activation_rows * activation_columns;
-
-/// x / (1 + exp(-z)) u, where x, z and u follow from gate and up by kind; sigmoid has x = 1. exp is good
-/// for 3 + 2 |z| units (Vulkan, "Precision of GLSL instructions"), and so is z itself if it is a polynomial.
 Bounded activated(Gate kind, double gate, double up) {
     const bool is_clamped = kind == Gate::clamped_silu;
     const double x = is_clamped ? std::min(gate, 7.0) : gate;
@@ -29,6 +23,12 @@ Bounded activated(Gate kind, double gate, double up) {
     const double u_error = 4 * rounding * (std::abs(up) + 2);
     return {y * u, y_error * std::abs(u) + u_error * std::abs(y)};
 }
+
+namespace {
+
+constexpr uint32_t activation_columns = 131;
+constexpr uint32_t activation_rows = 3;
+constexpr uint32_t activation_size = activation_rows * activation_columns;
 
 /// Gates in (-gate_size, gate_size), ups in (-up_size, up_size).
 void pose_gate(Trial& trial, Gate kind, float gate_size, float up_size) {

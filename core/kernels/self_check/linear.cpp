@@ -3,6 +3,7 @@
 #include "core/kernels/policy.hpp"
 #include "core/kernels/self_check/halves.hpp"
 #include "core/kernels/self_check/problems.hpp"
+#include "core/kernels/self_check/tiles.hpp"
 #include "core/kernels/self_check/weights.hpp"
 
 #include <algorithm>
@@ -32,20 +33,6 @@ double half_error(const NoiseMatrices& weight, uint64_t row, std::span<const flo
         error += w * x_error + w_error * (std::abs(x[k]) + x_error);
     }
     return error;
-}
-
-/// Error that rounding inputs to f16 adds to a product, 2^-11 of each term or what is too small for f16, and
-/// the rounding of sums in which codes are larger than they are (tile_codes.glsl).
-double tiles_error(const NoiseMatrices& weight, uint64_t row, std::span<const float> x) {
-    const Bounded exact = product(weight, row, x);
-    double largest = 0;
-    for (const float one : x)
-        largest = std::max(largest, std::abs(double{one}));
-    double sizes = 0;
-    for (std::size_t k = 0; k < x.size(); ++k)
-        sizes += weight.sizes[row * x.size() + k];
-    const double magnitudes = exact.tolerance / rounding / (static_cast<double>(x.size()) + 4);
-    return 0x1p-11 * magnitudes + 0x1p-14 * largest * sizes;
 }
 
 /// y = W x, or y += W x + b.
@@ -99,6 +86,34 @@ void pose(Trial& trial, const KernelUse& use, const LinearShape& shape) {
     trial.expect_rows(output, 0, expected);
 }
 
+/// Two matrices over rows whose norm is pending.
+void pose_stack(Trial& trial, Layout layout) {
+    constexpr uint32_t columns = 2 * tile_columns;
+    constexpr uint32_t count = 3;
+    Noise noise(21);
+    const PendingInput input = put_pending_input(trial, noise, count, columns);
+    std::vector<StackedMatrix> matrices;
+    for (const uint32_t rows : {40U, 19U}) {
+        const NoiseMatrices weight =
+            put_weights(trial, noise, {.layout = layout, .rows = rows, .columns = columns});
+        const std::vector<float> bias = noise.numbers(rows);
+        const Activations output = trial.put_unset(count, rows);
+        matrices.push_back({.weight = weight.device, .output = output, .bias = trial.put(bias)});
+        std::vector<Bounded> expected;
+        for (uint32_t c = 0; c < count; ++c) {
+            for (uint32_t m = 0; m < rows; ++m) {
+                Bounded y = input.product(weight, m, c);
+                y.value += bias[m];
+                y.tolerance += 2 * rounding * (std::abs(y.value) + 1);
+                expected.push_back(y);
+            }
+        }
+        trial.expect_rows(output, 0, expected);
+    }
+    linear_stack(trial.library(), trial.recorder(),
+                 {.matrices = matrices, .input = input.rows, .count = count, .norm = input.norm});
+}
+
 } // namespace
 
 void pose_linear(Trial& trial, const KernelUse& use) {
@@ -111,6 +126,8 @@ void pose_linear(Trial& trial, const KernelUse& use) {
     pose(trial, use, {few_rows, fitting_columns(layout, 288), 1, Store::add});
     if (layout.arrangement == Arrangement::tiles && use.path == RowPath::decode) // the largest workgroup
         pose(trial, use, {few_rows, 17 * tile_columns, 1, Store::replace});
+    if (use.variant == shaders::linear_tiles(static_cast<shaders::Format>(layout.format)))
+        pose_stack(trial, layout);
     // If larger matrices use another pipeline, check that one.
     const uint32_t columns = fitting_columns(layout, 96);
     const auto few = linear_plan(target, layout, few_rows, columns, use.path, several, use.factors);

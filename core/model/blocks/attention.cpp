@@ -7,6 +7,8 @@
 #include "core/model/nan_probe.hpp"
 
 #include <algorithm>
+#include <array>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -29,11 +31,25 @@ LinearWeights linear_weights(const Weights& weights, uint32_t layer, std::string
 /// Whether attention itself writes the halves of its decode rows that the output matrix reads.
 bool writes_halves(const Recording& recording, const AttentionBlock& block,
                    const kernels::LayerCache& cache) {
-    return !block.gate && reads_halves(block.output) &&
+    return !block.gate && reads_halves(block.output.weights) &&
            kernels::attention_writes_halves(recording.library.target(), {.q_heads = block.q_heads,
                                                                          .kv_heads = cache.kv_heads,
                                                                          .head_dim = cache.head_dim,
                                                                          .formats = cache.formats});
+}
+
+/// Norm and projections of the block's input.
+void record_heads_input(const Recording& recording, const AttentionBlock& block) {
+    const Activations& activations = recording.activations;
+    const bool halves = reads_halves(block.q) || reads_halves(block.k) || reads_halves(block.v) ||
+                        (block.gate && reads_halves(*block.gate));
+    record_norm(recording, block.norm, halves);
+    const std::array<Projection, 4> projections{
+        {{block.q, activations.q},
+         {block.k, activations.k},
+         {block.v, activations.v},
+         {block.gate ? *block.gate : block.q, activations.attention_gate}}};
+    record_projections(recording, block.norm, std::span(projections).first(block.gate ? 4 : 3));
 }
 
 kernels::Attention attention_of(const Recording& recording, const AttentionBlock& block,
@@ -112,11 +128,10 @@ void record_scores(const Recording& recording, const AttentionBlock& block,
 void record_heads_output(const Recording& recording, const AttentionBlock& block,
                          const kernels::LayerCache& cache) {
     const Activations& activations = recording.activations;
-    const PostNorm norm{.weight = block.post_norm, .epsilon = block.epsilon};
     if (!block.gate) {
         record_halves(recording, activations.attention_output,
-                      reads_halves(block.output) && !writes_halves(recording, block, cache));
-        record_output(recording, block.output, activations.attention_output, norm);
+                      reads_halves(block.output.weights) && !writes_halves(recording, block, cache));
+        record_output(recording, block.output, activations.attention_output);
         return;
     }
     kernels::gate_multiply(recording.library, recording.recorder,
@@ -124,9 +139,9 @@ void record_heads_output(const Recording& recording, const AttentionBlock& block
                             .up = activations.attention_output,
                             .count = recording.step.rows,
                             .kind = kernels::Gate::sigmoid,
-                            .halves = reads_halves(block.output)});
+                            .halves = reads_halves(block.output.weights)});
     recording.recorder.barrier();
-    record_output(recording, block.output, activations.attention_gate, norm);
+    record_output(recording, block.output, activations.attention_gate);
 }
 
 } // namespace
@@ -173,11 +188,18 @@ void declare_attention(TensorTable& table, const Config& config, uint32_t layer,
 AttentionBlock attention_block(const Weights& weights, const Config& config, uint32_t layer) {
     const AttentionConfig& shape = *config.layers[layer].attention();
     const RotaryConfig& rotary = config.cache_groups[shape.group].rotary;
-    return {.norm = weights.vector(tensor_name(layer, "attn_norm.weight")),
+    const bool has_post_norm = config.feed_forward_norm != post_attention_norm;
+    return {.norm = {.weight = weights.vector(tensor_name(layer, "attn_norm.weight")),
+                     .epsilon = config.rms_epsilon,
+                     .nan_probe = attention_nan_probe(layer)},
             .q = linear_weights(weights, layer, "attn_q"),
             .k = linear_weights(weights, layer, "attn_k"),
             .v = linear_weights(weights, layer, "attn_v"),
-            .output = linear_weights(weights, layer, "attn_output"),
+            .output = {.weights = linear_weights(weights, layer, "attn_output"),
+                       .post_norm = {.weight = has_post_norm ? weights.find_vector(post_norm_name(layer))
+                                                             : std::nullopt,
+                                     .epsilon = config.rms_epsilon},
+                       .next_norm = std::nullopt},
             .q_norm = weights.find_vector(tensor_name(layer, "attn_q_norm.weight")),
             .k_norm = weights.find_vector(tensor_name(layer, "attn_k_norm.weight")),
             .epsilon = config.rms_epsilon,
@@ -189,10 +211,6 @@ AttentionBlock attention_block(const Weights& weights, const Config& config, uin
             .temperature_tokens = config.temperature_tokens,
             .softcap = config.attention_softcap,
             .group = shape.group,
-            .nan_probe = attention_nan_probe(layer),
-            .post_norm = config.feed_forward_norm == post_attention_norm
-                             ? std::nullopt
-                             : weights.find_vector(post_norm_name(layer)),
             .gate =
                 shape.output_gate ? std::optional(linear_weights(weights, layer, gate_name)) : std::nullopt,
             .sinks = weights.find_vector(tensor_name(layer, "attn_sinks.weight"))};
@@ -205,16 +223,7 @@ void record(const Recording& recording, const AttentionBlock& block, const kerne
     kernels::Library& library = recording.library;
     vk::Recorder& recorder = recording.recorder;
 
-    const bool halves = reads_halves(block.q) || reads_halves(block.k) || reads_halves(block.v) ||
-                        (block.gate && reads_halves(*block.gate));
-    record_norm(recording, {block.norm, block.epsilon, block.nan_probe}, halves);
-    record_linear(recording, block.q, activations.hidden, activations.q, kernels::Store::replace);
-    record_linear(recording, block.k, activations.hidden, activations.k, kernels::Store::replace);
-    record_linear(recording, block.v, activations.hidden, activations.v, kernels::Store::replace);
-    if (block.gate) {
-        record_linear(recording, *block.gate, activations.hidden, activations.attention_gate,
-                      kernels::Store::replace);
-    }
+    record_heads_input(recording, block);
     recorder.barrier();
     kernels::rotary_store(library, recorder,
                           {.rows = rows_of(inputs, 0, step.rows),

@@ -18,24 +18,22 @@ namespace etna::model {
 struct AttentionBlock {
     using State = kernels::LayerCache;
 
-    vk::Range norm;
+    InputNorm norm;
     LinearWeights q;
     LinearWeights k;
     LinearWeights v;
-    LinearWeights output;
+    OutputMatrix output;
     std::optional<vk::Range> q_norm; ///< of each head, before rotation
     std::optional<vk::Range> k_norm;
-    float epsilon = 0;
+    float epsilon = 0; ///< of the heads' norms
     uint32_t q_heads = 0;
     uint32_t rotated = 0; ///< leading elements of a head that rotate; 0: none
     kernels::RotaryPairs pairs = kernels::RotaryPairs::adjacent;
     float scale = 0;             ///< of the scores
     float temperature_scale = 0; ///< of queries, by position (kernels::RotaryStore); 0: none
     uint32_t temperature_tokens = 0;
-    float softcap = 0;      ///< of the scores; 0: none
-    uint32_t group = 0;     ///< cache group
-    uint32_t nan_probe = 0; ///< number of its norm's probe
-    std::optional<vk::Range> post_norm;
+    float softcap = 0;                 ///< of the scores; 0: none
+    uint32_t group = 0;                ///< cache group
     std::optional<LinearWeights> gate; ///< the heads' outputs are multiplied by sigmoid(gate h) before O
     std::optional<vk::Range> sinks;    ///< one more logit of each head, without a value
 };

@@ -5,6 +5,7 @@
 #include "core/kernels/short_convolution.hpp"
 #include "core/model/nan_probe.hpp"
 
+#include <array>
 #include <string>
 #include <string_view>
 
@@ -16,15 +17,17 @@ namespace {
 /// Added to the squared lengths of k and q: a constant of the published code, not a key of the files.
 constexpr float length_epsilon = 1e-6F;
 
-void record_projections(const Recording& recording, const DeltaNetBlock& block) {
+/// Norm and projections of the block's input.
+void record_input(const Recording& recording, const DeltaNetBlock& block) {
     const Activations& activations = recording.activations;
-    const auto project = [&](const LinearWeights& weights, const kernels::Activations& output) {
-        record_linear(recording, weights, activations.hidden, output, kernels::Store::replace);
-    };
-    project(block.qkv, activations.delta_input);
-    project(block.gate, activations.delta_gate);
-    project(block.alpha, activations.delta_alpha);
-    project(block.beta, activations.delta_beta);
+    const bool halves = reads_halves(block.qkv) || reads_halves(block.gate) || reads_halves(block.alpha) ||
+                        reads_halves(block.beta);
+    record_norm(recording, block.norm, halves);
+    const std::array<Projection, 4> projections{{{block.qkv, activations.delta_input},
+                                                 {block.gate, activations.delta_gate},
+                                                 {block.alpha, activations.delta_alpha},
+                                                 {block.beta, activations.delta_beta}}};
+    record_projections(recording, block.norm, projections);
 }
 
 /// Declares the projections of the layer's input.
@@ -77,20 +80,21 @@ DeltaNetBlock delta_net_block(const Weights& weights, const Config& config, uint
         return LinearWeights{.weight = weights.matrix(tensor_name(layer, fmt::format("{}.weight", name))),
                              .bias = {}};
     };
-    return {.norm = vector("attn_norm.weight"),
+    return {.norm = {.weight = vector("attn_norm.weight"),
+                     .epsilon = config.rms_epsilon,
+                     .nan_probe = attention_nan_probe(layer)},
             .qkv = linear("attn_qkv"),
             .gate = linear("attn_gate"),
             .alpha = linear("ssm_alpha"),
             .beta = linear("ssm_beta"),
-            .output = linear("ssm_out"),
+            .output = {.weights = linear("ssm_out"), .post_norm = {}, .next_norm = std::nullopt},
             .convolution = vector("ssm_conv1d.weight"),
             .decay = vector("ssm_a"),
             .dt_bias = vector("ssm_dt.bias"),
             .output_norm = vector("ssm_norm.weight"),
             .shape = net.shape,
             .convolution_width = net.convolution_width,
-            .epsilon = config.rms_epsilon,
-            .nan_probe = attention_nan_probe(layer)};
+            .epsilon = config.rms_epsilon};
 }
 
 void record(const Recording& recording, const DeltaNetBlock& block, const DeltaNetState& state) {
@@ -99,10 +103,7 @@ void record(const Recording& recording, const DeltaNetBlock& block, const DeltaN
     kernels::Library& library = recording.library;
     vk::Recorder& recorder = recording.recorder;
 
-    const bool halves = reads_halves(block.qkv) || reads_halves(block.gate) || reads_halves(block.alpha) ||
-                        reads_halves(block.beta);
-    record_norm(recording, {block.norm, block.epsilon, block.nan_probe}, halves);
-    record_projections(recording, block);
+    record_input(recording, block);
     recorder.barrier();
     kernels::short_convolution(library, recorder,
                                {.sequences = step.sequences,
@@ -132,9 +133,8 @@ void record(const Recording& recording, const DeltaNetBlock& block, const DeltaN
                              .count = step.rows,
                              .epsilon = block.epsilon});
     recorder.barrier();
-    record_halves(recording, activations.delta_output, reads_halves(block.output));
-    record_output(recording, block.output, activations.delta_output,
-                  {.weight = std::nullopt, .epsilon = block.epsilon});
+    record_halves(recording, activations.delta_output, reads_halves(block.output.weights));
+    record_output(recording, block.output, activations.delta_output);
 }
 
 } // namespace etna::model

@@ -18,20 +18,19 @@ namespace etna::model {
 struct DeltaNetBlock {
     using State = DeltaNetState;
 
-    vk::Range norm;
+    InputNorm norm;
     LinearWeights qkv;
     LinearWeights gate;
     LinearWeights alpha;
     LinearWeights beta;
-    LinearWeights output;
+    OutputMatrix output;
     vk::Range convolution; ///< f32 [qkv_columns][convolution_width]
     vk::Range decay;       ///< f32 [value_heads], negative
     vk::Range dt_bias;     ///< f32 [value_heads]
     vk::Range output_norm; ///< f32 [value_dim], of each head
     kernels::DeltaShape shape;
     uint32_t convolution_width = 0;
-    float epsilon = 0;      ///< of both norms
-    uint32_t nan_probe = 0; ///< number of its norm's probe
+    float epsilon = 0; ///< of the output's norm
 };
 
 /// End of the name of a tensor with the rows of q, k, v and the output gate of each key head.

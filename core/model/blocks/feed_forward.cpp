@@ -1,12 +1,43 @@
 #include "core/model/blocks/feed_forward.hpp"
 
+#include "core/kernels/fused_linear.hpp"
 #include "core/kernels/gate_multiply.hpp"
-#include "core/kernels/rms_norm.hpp"
 #include "core/model/nan_probe.hpp"
+
+#include <array>
 
 #include <fmt/format.h>
 
 namespace etna::model {
+namespace {
+
+/// Leaves gate and up of all rows in Activations; of fused decode rows their product and its halves.
+void record_gate_and_up(const Recording& recording, const FeedForwardBlock& block) {
+    const Activations& activations = recording.activations;
+    const std::array<Projection, 2> projections{{{block.gate, activations.gate}, {block.up, activations.up}}};
+    if (!block.is_gate_fused) {
+        record_projections(recording, block.norm, projections);
+        return;
+    }
+    for (const RowRange& range : recording.step.row_ranges) {
+        if (range.path == kernels::RowPath::prefill) {
+            record_projections(recording, range, block.norm, projections);
+            continue;
+        }
+        kernels::fused_linear(recording.library, recording.recorder,
+                              {.weight = block.gate.weight,
+                               .gated = kernels::GatedBy{.up = block.up.weight, .kind = block.gate_kind},
+                               .input = activations.hidden,
+                               .norm = pending_norm(recording, block.norm),
+                               .output = activations.gate,
+                               .halves = activations.gate.halves,
+                               .counters = activations.fused_counters,
+                               .first = range.first,
+                               .count = range.count});
+    }
+}
+
+} // namespace
 
 void declare_feed_forward(TensorTable& table, const Config& config, uint32_t layer,
                           FeedForwardTensors tensors) {
@@ -26,37 +57,36 @@ FeedForwardBlock feed_forward_block(const Weights& weights, const Config& config
         return LinearWeights{.weight = weights.matrix(fmt::format("blk.{}.{}.weight", layer, name)),
                              .bias = {}};
     };
-    return {.norm = weights.vector(fmt::format("blk.{}.{}.weight", layer, config.feed_forward_norm)),
-            .gate = linear("ffn_gate"),
-            .up = linear("ffn_up"),
-            .down = linear("ffn_down"),
-            .post_norm = weights.find_vector(fmt::format("blk.{}.post_ffw_norm.weight", layer)),
-            .gate_kind = config.gate,
-            .epsilon = config.rms_epsilon,
-            .nan_probe = feed_forward_nan_probe(layer)};
+    return {
+        .norm = {.weight = weights.vector(fmt::format("blk.{}.{}.weight", layer, config.feed_forward_norm)),
+                 .epsilon = config.rms_epsilon,
+                 .nan_probe = feed_forward_nan_probe(layer)},
+        .gate = linear("ffn_gate"),
+        .up = linear("ffn_up"),
+        .down = {.weights = linear("ffn_down"),
+                 .post_norm = {.weight =
+                                   weights.find_vector(fmt::format("blk.{}.post_ffw_norm.weight", layer)),
+                               .epsilon = config.rms_epsilon},
+                 .next_norm = std::nullopt},
+        .gate_kind = config.gate};
 }
 
 void record(const Recording& recording, const FeedForwardBlock& block) {
     const Activations& activations = recording.activations;
-    kernels::Library& library = recording.library;
-    vk::Recorder& recorder = recording.recorder;
-    const uint32_t rows = recording.step.rows;
 
-    record_norm(recording, {block.norm, block.epsilon, block.nan_probe},
-                reads_halves(block.gate) || reads_halves(block.up));
-    record_linear(recording, block.gate, activations.hidden, activations.gate, kernels::Store::replace);
-    record_linear(recording, block.up, activations.hidden, activations.up, kernels::Store::replace);
-    recorder.barrier();
-    kernels::gate_multiply(library, recorder,
+    record_norm(recording, block.norm, reads_halves(block.gate) || reads_halves(block.up));
+    record_gate_and_up(recording, block);
+    recording.recorder.barrier();
+    const RowRange rows = rows_outside(recording.step, block.is_gate_fused);
+    kernels::gate_multiply(recording.library, recording.recorder,
                            {.gate = activations.gate,
                             .up = activations.up,
-                            .first = 0,
-                            .count = rows,
+                            .first = rows.first,
+                            .count = rows.count,
                             .kind = block.gate_kind,
-                            .halves = reads_halves(block.down)});
-    recorder.barrier();
-    record_output(recording, block.down, activations.gate,
-                  {.weight = block.post_norm, .epsilon = block.epsilon});
+                            .halves = reads_halves(block.down.weights) && !block.is_gate_fused});
+    recording.recorder.barrier();
+    record_output(recording, block.down, activations.gate);
 }
 
 } // namespace etna::model

@@ -15,14 +15,12 @@ namespace etna::model {
 /// residual += Down (act(Gate h) * Up h) with h = rms_norm(residual) (SwiGLU and GEGLU, arXiv 2002.05202);
 /// with a post norm, residual += rms_norm(Down ...).
 struct FeedForwardBlock {
-    vk::Range norm;
+    InputNorm norm;
     LinearWeights gate;
     LinearWeights up;
-    LinearWeights down;
-    std::optional<vk::Range> post_norm;
+    OutputMatrix down;
     kernels::Gate gate_kind = kernels::Gate::silu;
-    float epsilon = 0;
-    uint32_t nan_probe = 0; ///< number of its norm's probe
+    bool is_gate_fused = false; ///< gate, up and activation of decode rows are one dispatch (fusion.hpp)
 };
 
 /// Optional parts of an architecture's feed-forward block, in addition to norm, gate, up and down.

@@ -1,24 +1,118 @@
 #include "core/model/blocks/linear.hpp"
 
+#include "core/kernels/fused_linear.hpp"
 #include "core/kernels/halve.hpp"
 
+#include <array>
+
 namespace etna::model {
+namespace {
+
+kernels::Linear linear_of(const RowRange& range, const LinearWeights& weights,
+                          const kernels::Activations& input, const kernels::Activations& output,
+                          kernels::Store store) {
+    return {.weight = weights.weight,
+            .input = input,
+            .output = output,
+            .first = range.first,
+            .count = range.count,
+            .path = range.path,
+            .store = store,
+            .bias = weights.bias,
+            .factors = weights.factors};
+}
+
+bool is_stackable(const kernels::Matrix& weight) {
+    return weight.layout.arrangement == kernels::Arrangement::tiles && weight.further.empty();
+}
+
+/// Decode rows of projections: each dispatch takes the matrices that can be stacked with its first one.
+void record_stacks(const Recording& recording, const RowRange& range, const InputNorm& norm,
+                   std::span<const Projection> projections) {
+    const kernels::Activations& hidden = recording.activations.hidden;
+    std::array<bool, projections_max> is_done{};
+    for (std::size_t i = 0; i < projections.size(); ++i) {
+        const auto& [weights, output] = projections[i];
+        if (is_done[i])
+            continue;
+        if (!is_stackable(weights.weight)) {
+            kernels::Linear one = linear_of(range, weights, hidden, output, kernels::Store::replace);
+            one.norm = pending_norm(recording, norm);
+            kernels::linear(recording.library, recording.recorder, one);
+            continue;
+        }
+        std::array<kernels::StackedMatrix, kernels::stacked_matrices_max> stack;
+        std::size_t size = 0;
+        for (std::size_t k = i; k < projections.size() && size < stack.size(); ++k) {
+            const auto& [other, other_output] = projections[k];
+            if (is_done[k] || !is_stackable(other.weight) || other.weight.layout != weights.weight.layout)
+                continue;
+            stack[size++] = {.weight = other.weight, .output = other_output, .bias = other.bias};
+            is_done[k] = true;
+        }
+        kernels::linear_stack(recording.library, recording.recorder,
+                              {.matrices = std::span(stack).first(size),
+                               .input = hidden,
+                               .first = range.first,
+                               .count = range.count,
+                               .norm = pending_norm(recording, norm)});
+    }
+}
+
+/// Decode rows of an output matrix that computes what it can of the next norm.
+void record_fused_output(const Recording& recording, const RowRange& range, const OutputMatrix& output,
+                         const kernels::Activations& input) {
+    const Activations& activations = recording.activations;
+    kernels::fused_linear(
+        recording.library, recording.recorder,
+        {.weight = output.weights.weight,
+         .input = input,
+         .output = activations.residual,
+         .halves = activations.hidden.halves,
+         .next_norm = kernels::NextNorm{.weight = output.next_norm->weight,
+                                        .squares = activations.squares,
+                                        .nan_probe = {.nan_probes = activations.nan_probes,
+                                                      .nan_probe = output.next_norm->nan_probe}},
+         .counters = activations.fused_counters,
+         .first = range.first,
+         .count = range.count,
+         .store = kernels::Store::add,
+         .bias = output.weights.bias});
+}
+
+} // namespace
 
 void record_linear(const Recording& recording, const LinearWeights& weights,
                    const kernels::Activations& input, const kernels::Activations& output,
                    kernels::Store store) {
-    for (const RowRange& range : recording.step.row_ranges) {
+    for (const RowRange& range : recording.step.row_ranges)
         kernels::linear(recording.library, recording.recorder,
-                        {.weight = weights.weight,
-                         .input = input,
-                         .output = output,
-                         .first = range.first,
-                         .count = range.count,
-                         .path = range.path,
-                         .store = store,
-                         .bias = weights.bias,
-                         .factors = weights.factors});
+                        linear_of(range, weights, input, output, store));
+}
+
+void record_projections(const Recording& recording, const RowRange& range, const InputNorm& norm,
+                        std::span<const Projection> projections) {
+    if (range.path == kernels::RowPath::decode) {
+        record_stacks(recording, range, norm, projections);
+        return;
     }
+    for (const auto& [weights, output] : projections) {
+        kernels::linear(
+            recording.library, recording.recorder,
+            linear_of(range, weights, recording.activations.hidden, output, kernels::Store::replace));
+    }
+}
+
+void record_projections(const Recording& recording, const InputNorm& norm,
+                        std::span<const Projection> projections) {
+    for (const RowRange& range : recording.step.row_ranges)
+        record_projections(recording, range, norm, projections);
+}
+
+std::optional<kernels::PendingNorm> pending_norm(const Recording& recording, const InputNorm& norm) {
+    if (!norm.is_pending)
+        return std::nullopt;
+    return kernels::PendingNorm{.squares = recording.activations.squares, .epsilon = norm.epsilon};
 }
 
 void record_halves(const Recording& recording, const kernels::Activations& input, bool requested) {
@@ -34,38 +128,56 @@ void record_halves(const Recording& recording, const kernels::Activations& input
         recording.recorder.barrier();
 }
 
+RowRange rows_outside(const Step& step, bool decode_is_fused) {
+    const RowRange& front = step.row_ranges.front();
+    const bool has_fused = decode_is_fused && front.path == kernels::RowPath::decode;
+    const uint32_t first = has_fused ? front.count : 0;
+    return {.path = kernels::RowPath::prefill, .first = first, .count = step.rows - first};
+}
+
 void record_norm(const Recording& recording, const InputNorm& norm, bool halves) {
     const Activations& activations = recording.activations;
+    const RowRange rows = rows_outside(recording.step, norm.is_pending);
     kernels::rms_norm(
         recording.library, recording.recorder,
         {.input = activations.residual,
          .output = activations.hidden,
          .weight = norm.weight,
-         .count = recording.step.rows,
+         .input_first = rows.first,
+         .output_first = rows.first,
+         .count = rows.count,
          .indices = std::nullopt,
          .epsilon = norm.epsilon,
          .nan_probe = kernels::NanProbe{.nan_probes = activations.nan_probes, .nan_probe = norm.nan_probe},
-         .halves = halves});
+         .halves = halves && !norm.is_pending});
     recording.recorder.barrier();
 }
 
-void record_output(const Recording& recording, const LinearWeights& weights,
-                   const kernels::Activations& input, const PostNorm& norm) {
+void record_output(const Recording& recording, const OutputMatrix& output,
+                   const kernels::Activations& input) {
     const Activations& activations = recording.activations;
-    if (!norm.weight) {
-        record_linear(recording, weights, input, activations.residual, kernels::Store::add);
+    const auto& [weights, post_norm, next_norm] = output;
+    if (post_norm.weight) {
+        record_linear(recording, weights, input, activations.hidden, kernels::Store::replace);
+        recording.recorder.barrier();
+        kernels::rms_norm(recording.library, recording.recorder,
+                          {.input = activations.hidden,
+                           .output = activations.residual,
+                           .weight = *post_norm.weight,
+                           .count = recording.step.rows,
+                           .indices = std::nullopt,
+                           .epsilon = post_norm.epsilon,
+                           .store = kernels::Store::add});
         return;
     }
-    record_linear(recording, weights, input, activations.hidden, kernels::Store::replace);
-    recording.recorder.barrier();
-    kernels::rms_norm(recording.library, recording.recorder,
-                      {.input = activations.hidden,
-                       .output = activations.residual,
-                       .weight = *norm.weight,
-                       .count = recording.step.rows,
-                       .indices = std::nullopt,
-                       .epsilon = norm.epsilon,
-                       .store = kernels::Store::add});
+    for (const RowRange& range : recording.step.row_ranges) {
+        if (next_norm && range.path == kernels::RowPath::decode) {
+            record_fused_output(recording, range, output, input);
+        } else {
+            kernels::linear(recording.library, recording.recorder,
+                            linear_of(range, weights, input, activations.residual, kernels::Store::add));
+        }
+    }
 }
 
 } // namespace etna::model

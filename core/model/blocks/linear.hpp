@@ -3,6 +3,11 @@
 #include "core/kernels/linear.hpp"
 #include "core/model/step.hpp"
 
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
 namespace etna::model {
 
 /// A matrix and its bias, if it has one.
@@ -18,6 +23,12 @@ void record_linear(const Recording& recording, const LinearWeights& weights,
                    const kernels::Activations& input, const kernels::Activations& output,
                    kernels::Store store);
 
+/// A projection of a block's input.
+struct Projection {
+    const LinearWeights& weights;
+    const kernels::Activations& output;
+};
+
 /// Whether decode rows of these weights read their input's halves.
 inline bool reads_halves(const LinearWeights& weights) {
     return weights.weight.layout.arrangement == kernels::Arrangement::tiles;
@@ -30,12 +41,27 @@ void record_halves(const Recording& recording, const kernels::Activations& input
 struct InputNorm {
     vk::Range weight;
     float epsilon = 0;
-    uint32_t nan_probe = 0; ///< see nan_probe.hpp
+    uint32_t nan_probe = 0;  ///< see nan_probe.hpp
+    bool is_pending = false; ///< of decode rows: the block before has computed what it can (fusion.hpp)
 };
 
-/// Records Activations::hidden = rms_norm(residual) for all rows, with its halves if requested, and a
-/// barrier.
+/// Rows of a step that a fused operation does not cover: all, or those after the decode rows.
+RowRange rows_outside(const Step& step, bool decode_is_fused);
+
+/// Records Activations::hidden = rms_norm(residual), with its halves if requested, and a barrier; nothing for
+/// rows whose norm is pending.
 void record_norm(const Recording& recording, const InputNorm& norm, bool halves = false);
+
+/// Records output = W hidden for each projection and row range. Decode rows of matrices in tiles share
+/// dispatches. At most projections_max.
+constexpr std::size_t projections_max = 4;
+void record_projections(const Recording& recording, const InputNorm& norm,
+                        std::span<const Projection> projections);
+void record_projections(const Recording& recording, const RowRange& range, const InputNorm& norm,
+                        std::span<const Projection> projections);
+
+/// What the matrices of decode rows need to finish a block's norm.
+std::optional<kernels::PendingNorm> pending_norm(const Recording& recording, const InputNorm& norm);
 
 /// Optional norm of a block's result before the residual add.
 struct PostNorm {
@@ -43,9 +69,15 @@ struct PostNorm {
     float epsilon = 0;
 };
 
+/// A matrix whose products are added to the residual.
+struct OutputMatrix {
+    LinearWeights weights;
+    PostNorm post_norm;
+    std::optional<InputNorm> next_norm; ///< of the next block, pending for decode rows (fusion.hpp)
+};
+
 /// Records residual += W input, or residual += rms_norm(W input), which passes through Activations::hidden.
 /// The input must be visible; no barrier after the last step.
-void record_output(const Recording& recording, const LinearWeights& weights,
-                   const kernels::Activations& input, const PostNorm& norm);
+void record_output(const Recording& recording, const OutputMatrix& output, const kernels::Activations& input);
 
 } // namespace etna::model

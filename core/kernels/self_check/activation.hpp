@@ -1,0 +1,12 @@
+#pragma once
+
+#include "core/kernels/gate_multiply.hpp"
+#include "core/kernels/self_check/trial.hpp"
+
+namespace etna::kernels {
+
+/// x / (1 + exp(-z)) u, where x, z and u follow from gate and up by kind; sigmoid has x = 1. exp is good
+/// for 3 + 2 |z| units (Vulkan, "Precision of GLSL instructions"), and so is z itself if it is a polynomial.
+Bounded activated(Gate kind, double gate, double up);
+
+} // namespace etna::kernels

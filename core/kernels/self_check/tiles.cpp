@@ -1,0 +1,57 @@
+#include "core/kernels/self_check/tiles.hpp"
+
+#include "core/kernels/self_check/halves.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace etna::kernels {
+
+double tiles_error(const NoiseMatrices& weight, uint64_t row, std::span<const float> x) {
+    const Bounded exact = product(weight, row, x);
+    double largest = 0;
+    for (const float one : x)
+        largest = std::max(largest, std::abs(double{one}));
+    double sizes = 0;
+    for (std::size_t k = 0; k < x.size(); ++k)
+        sizes += weight.sizes[row * x.size() + k];
+    const double magnitudes = exact.tolerance / rounding / (static_cast<double>(x.size()) + 4);
+    return 0x1p-11 * magnitudes + 0x1p-14 * largest * sizes;
+}
+
+Bounded PendingInput::product(const NoiseMatrices& weight, uint64_t row, uint32_t c) const {
+    const std::size_t columns = weight.device.columns;
+    const std::span<const float> x = std::span(scaled).subspan(c * columns, columns);
+    const Bounded sum = kernels::product(weight, row, x);
+    const double factor = factors[c];
+    // The factor is a sum of squares and an inverse square root (2 units): Vulkan, "Precision of GLSL
+    // instructions".
+    const double factor_error = (static_cast<double>(columns) + 8) * rounding;
+    return {factor * sum.value,
+            factor * (sum.tolerance + tiles_error(weight, row, x) + factor_error * std::abs(sum.value))};
+}
+
+PendingInput put_pending_input(Trial& trial, Noise& noise, uint32_t rows, uint32_t columns) {
+    constexpr float epsilon = 1e-3F;
+    PendingInput input;
+    std::vector<float> x = noise.numbers(uint64_t{rows} * columns);
+    const std::vector<float> weight = noise.numbers(columns);
+    std::vector<float> squares(x.size() / tile_columns);
+    for (uint32_t r = 0; r < rows; ++r) {
+        double sum = 0;
+        for (uint32_t k = 0; k < columns; ++k) {
+            const std::size_t at = std::size_t{r} * columns + k;
+            sum += double{x[at]} * x[at];
+            squares[at / tile_columns] += x[at] * x[at];
+            x[at] *= weight[k];
+        }
+        input.factors.push_back(1 / std::sqrt(sum / columns + epsilon));
+    }
+    input.rows = trial.put_rows(x, rows, columns);
+    input.rows.halves = trial.put(halves_of(x));
+    input.norm = {.squares = trial.put(squares), .epsilon = epsilon};
+    input.scaled = std::move(x);
+    return input;
+}
+
+} // namespace etna::kernels

@@ -1,0 +1,28 @@
+#pragma once
+
+#include "core/kernels/linear.hpp"
+#include "core/kernels/self_check/weights.hpp"
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace etna::kernels {
+
+/// Error that rounding inputs to f16 adds to a product, 2^-11 of each term or what is too small for f16, and
+/// the rounding of sums in which codes are larger than they are (tile_codes.glsl).
+double tiles_error(const NoiseMatrices& weight, uint64_t row, std::span<const float> x);
+
+/// Rows for matrices in tiles, whose norm is pending.
+struct PendingInput {
+    Activations rows; ///< with halves
+    PendingNorm norm;
+    std::vector<float> scaled;   ///< what the halves stand for, [rows][columns]
+    std::vector<double> factors; ///< of the norm, [rows]
+
+    /// A row of a matrix times the norm of input row c.
+    [[nodiscard]] Bounded product(const NoiseMatrices& weight, uint64_t row, uint32_t c) const;
+};
+PendingInput put_pending_input(Trial& trial, Noise& noise, uint32_t rows, uint32_t columns);
+
+} // namespace etna::kernels

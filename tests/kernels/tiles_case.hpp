@@ -1,0 +1,90 @@
+#pragma once
+
+#include "core/kernels/halve.hpp"
+#include "core/kernels/linear.hpp"
+#include "tests/kernels/weight_source.hpp"
+
+#include <cmath>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace etna::test {
+
+/// The arrangement in which the device loads a matrix of this case.
+inline kernels::Layout layout_of(DeviceCase& device, kernels::Format format, uint32_t columns) {
+    return {format, kernels::matrix_arrangement(device.library().target(), format, columns)};
+}
+
+/// Adds halves to rows on the device if a matrix in this layout reads them.
+inline void add_halves(DeviceCase& device, kernels::Layout layout, kernels::Activations& rows) {
+    if (layout.arrangement != kernels::Arrangement::tiles)
+        return;
+    const auto count = static_cast<uint32_t>(rows.range.bytes / 4 / rows.stride);
+    rows.halves = device.upload(std::vector<std::byte>(count * kernels::halves_bytes(rows.columns)));
+    device.run([&](kernels::Library& library, vk::Recorder& recorder) {
+        halve(library, recorder, {.rows = rows, .count = count});
+    });
+}
+
+/// |device - exact| of a sum of n products in float, in any order: (n + 4) x 2^-24 x sum of |products| and
+/// of the addends.
+inline double product_bound(const reference::Matrix& weight, std::size_t row, std::span<const double> x,
+                            double added) {
+    double magnitudes = 0;
+    for (std::size_t k = 0; k < weight.columns; ++k)
+        magnitudes += std::abs(weight.row(row)[k] * x[k]);
+    return (static_cast<double>(weight.columns) + 4) * 0x1p-24 * (magnitudes + added);
+}
+
+/// The same for inputs rounded to f16: 2^-11 of each product at random, so 3e-4 of their norm, which random
+/// signs would give y; ten times as much never occurs.
+inline double tiles_bound(const reference::Matrix& weight, std::size_t row, std::span<const double> x) {
+    double squares = 0;
+    for (std::size_t k = 0; k < weight.columns; ++k)
+        squares += weight.row(row)[k] * x[k] * weight.row(row)[k] * x[k];
+    return 3e-3 * std::sqrt(squares) + 16 * product_bound(weight, row, x, 2);
+}
+
+/// Rows on the device as a matrix in tiles reads them, and their values.
+struct TilesInput {
+    kernels::Activations rows;
+    std::optional<kernels::PendingNorm> norm;
+    std::vector<reference::Vector> columns; ///< of each row: what the matrix multiplies
+
+    [[nodiscard]] const reference::Vector& column(uint32_t row) const { return columns[row]; }
+};
+
+/// Random rows; `pending`: of a norm that the matrix is to finish.
+inline TilesInput random_input(DeviceCase& device, std::mt19937& random, uint32_t count, uint32_t columns,
+                               bool pending) {
+    constexpr float epsilon = 1e-3F;
+    const std::vector<float> x = random_floats(random, std::size_t{count} * columns);
+    const std::vector<float> weight = random_floats(random, columns);
+    std::vector<float> scaled = x;
+    std::vector<float> squares(std::size_t{count} * (columns / kernels::tile_columns));
+    TilesInput input;
+    for (uint32_t r = 0; r < count; ++r) {
+        double sum = 0;
+        for (uint32_t k = 0; k < columns; ++k) {
+            const std::size_t at = std::size_t{r} * columns + k;
+            sum += double{x[at]} * x[at];
+            squares[at / kernels::tile_columns] += x[at] * x[at];
+            if (pending)
+                scaled[at] *= weight[k];
+        }
+        const double factor = pending ? 1 / std::sqrt(sum / columns + epsilon) : 1;
+        reference::Vector column;
+        for (uint32_t k = 0; k < columns; ++k)
+            column.push_back(factor * scaled[std::size_t{r} * columns + k]);
+        input.columns.push_back(std::move(column));
+    }
+    input.rows = device.upload_rows(scaled, count, columns);
+    add_halves(device, {.format = kernels::Format::f16, .arrangement = kernels::Arrangement::tiles},
+               input.rows);
+    if (pending)
+        input.norm = kernels::PendingNorm{.squares = device.upload(squares), .epsilon = epsilon};
+    return input;
+}
+
+} // namespace etna::test
