@@ -1,7 +1,7 @@
 // gate[r][k] = act(g) * u, g = gate[r][k], u = up[r][k]; with BIASES gate_bias[e][k] is added to g and up_bias[e][k] to u,
 // e = experts[r]; act: see gated.glsl. With ROW_GATE the row is also multiplied by 1 / (1 + exp(-row_gate[r])).
-// gate, up: f32 [rows, stride], strides in vec4; row_gate: f32 [rows, row_gate_stride]; gate_bias, up_bias: f32 [experts, columns];
-// experts: u32 [rows].
+// gate, up: f32 [rows, stride], strides in vec4; row_gate: f32 [rows, row_gate_stride]; gate_bias, up_bias: f32
+// [experts, columns]; experts: u32 [rows].
 // With HALVES the result is also written as blocks of halves (include/halves.glsl), for columns a multiple of 256.
 // Grid: x = ceil(columns / 256), y = rows; 64 invocations, four neighbouring elements each.
 #version 450

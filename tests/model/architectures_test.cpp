@@ -126,6 +126,7 @@ namespace {
 /// By layer, whether it is recurrent.
 std::vector<bool> recurrent_layers(const model::Config& config) {
     std::vector<bool> recurrent;
+    recurrent.reserve(config.layers.size());
     for (const model::LayerConfig& layer : config.layers)
         recurrent.push_back(layer.delta_net() != nullptr);
     return recurrent;
@@ -356,6 +357,7 @@ TEST_CASE("every fourth layer of smollm3 does not rotate") {
     const auto config = config_of(options);
     REQUIRE(config);
     std::vector<bool> rotates;
+    rotates.reserve(config->layers.size());
     for (const model::LayerConfig& layer : config->layers)
         rotates.push_back(layer.attention()->rotates);
     CHECK(rotates == std::vector<bool>{true, true, true, false, true, true, true, false, true});
