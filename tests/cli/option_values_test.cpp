@@ -152,6 +152,8 @@ TEST_CASE("--key-type and --value-type override --kv-type") {
 TEST_CASE("choices and flags accept only their values") {
     REQUIRE(validation_error({"--kv-type", "q8"}) == "--kv-type: `q8` is not one of f16, f32, q8_0");
     REQUIRE(validated({"--plan-as", "amd"})->model.executor.plan_as == "amd");
+    REQUIRE(validated({})->model.executor.precision == kernels::Precision::exact);
+    REQUIRE(validated({"--precision", "fast"})->model.executor.precision == kernels::Precision::fast);
     REQUIRE(validation_error({"--plan-as", "acme"}) ==
             "--plan-as: `acme` is not one of nvidia, amd, intel, lavapipe");
     for (const char* yes : {"--raw", "--raw=true", "--raw=1", "--raw=yes", "--raw=on"})

@@ -142,11 +142,12 @@ TEST_CASE("models and listings share the device and its kernels") {
     auto loaded = load(runtime, first_file());
     REQUIRE(loaded);
     const auto device = std::static_pointer_cast<runtime::SharedDevice>(loaded->device);
-    const auto library = device->library({}, {}).value();
-    CHECK(library == device->library({}, {}).value());
+    const auto library = device->library({}, kernels::Precision::exact, {}).value();
+    CHECK(library == device->library({}, kernels::Precision::exact, {}).value());
+    CHECK(library != device->library({}, kernels::Precision::fast, {}).value());
     const auto other = library->target().family == kernels::PlanFamily::nvidia ? kernels::PlanFamily::amd
                                                                                : kernels::PlanFamily::nvidia;
-    CHECK(library != device->library(other, {}).value());
+    CHECK(library != device->library(other, kernels::Precision::exact, {}).value());
     CHECK_FALSE(library->created().empty());
     const auto reports = runtime.list({}, {});
     REQUIRE(reports);

@@ -52,6 +52,8 @@ TEST_CASE("a verdict is stored per device, driver, build and family") {
     CHECK(StoredVerdict(folder.path, device(1), PlanFamily::amd).read() == some_verdict());
     CHECK(StoredVerdict(folder.path, device(2), PlanFamily::amd).read() == SelfCheckVerdict{});
     CHECK(StoredVerdict(folder.path, device(1), PlanFamily::intel).read() == SelfCheckVerdict{});
+    CHECK(StoredVerdict(folder.path, device(1), PlanFamily::amd, kernels::Precision::fast).read() ==
+          SelfCheckVerdict{});
 
     const StoredVerdict emptied(folder.path, device(1), PlanFamily::amd);
     emptied.write({});
