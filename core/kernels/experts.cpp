@@ -303,8 +303,7 @@ void expert_router(Library& library, vk::Recorder& recorder, const ExpertRouter&
     const uint32_t rows_each = std::min(std::bit_ceil(rows), router_rows_max);
     launch(library, recorder,
            {.variant = shaders::expert_router(plan.reduce),
-            .specialization = {plan.workgroup, plan.one_subgroup, rows_each,
-                               operation.normalised ? 1U : 0U},
+            .specialization = {plan.workgroup, plan.one_subgroup, rows_each, operation.normalised ? 1U : 0U},
             .groups = {choice.count, divide_up(rows, rows_each), 1},
             .reads = {operation.weight.weights, input, bias},
             .writes = {router, choice.experts, choice.routing_weights, operation.counters}},

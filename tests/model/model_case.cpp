@@ -174,7 +174,8 @@ ModelCase::ModelCase(Bytes bytes, const ModelCaseOptions& options) : bytes_(std:
         FAIL(file.error().message);
     file_.emplace(std::move(*file));
     auto executor = engine::create_device_executor(
-        std::make_shared<kernels::Library>(gpu().device, kernels::LibraryOptions{.family = options.family, .precision = options.precision}),
+        std::make_shared<kernels::Library>(
+            gpu().device, kernels::LibraryOptions{.family = options.family, .precision = options.precision}),
         *file_,
         {.sizes = {.cache_formats = options.cache,
                    .kv_memory_bytes = options.pages * page_bytes(*file_, options.cache),

@@ -64,7 +64,8 @@ TEST_CASE("fast precision stays near the twin, and gives the same bits alone and
                 const double exact_divergence = mean_divergence(exactly[k], expected);
                 CAPTURE(fast_divergence, exact_divergence);
                 CHECK(fast_divergence <= 1e-2); // that of a Q8_0 cache; 1e-4 to 4e-3 here
-                CHECK((together[k] == exactly[k]) == (family == kernels::PlanFamily::lavapipe || !has_dots()));
+                CHECK((together[k] == exactly[k]) ==
+                      (family == kernels::PlanFamily::lavapipe || !has_dots()));
                 CHECK(run_together(tested.executor(), {all[k]})[0] == together[k]);
             }
         }

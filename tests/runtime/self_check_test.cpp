@@ -57,7 +57,8 @@ TEST_CASE("a verdict is stored per device, driver, build and family") {
 
     const StoredVerdict emptied(folder.path, device(1), PlanFamily::amd);
     emptied.write({});
-    const DeviceFile other_build(folder.path, device(1), "self-check", "amd etna " ETNA_VERSION " 1234");
+    const DeviceFile other_build(folder.path, device(1), "self-check",
+                                 "amd exact etna " ETNA_VERSION " 1234");
     other_build.write(std::as_bytes(std::span(std::string_view("right soft_cap\n"))));
     CHECK(emptied.read() == SelfCheckVerdict{});
 }
@@ -72,7 +73,8 @@ TEST_CASE("an unreadable verdict is ignored") {
     const Folder folder;
     const StoredVerdict stored(folder.path, device(1), PlanFamily::amd);
     stored.write(some_verdict());
-    const DeviceFile same(folder.path, device(1), "self-check", "amd etna " ETNA_VERSION " " + build_id());
+    const DeviceFile same(folder.path, device(1), "self-check",
+                          "amd exact etna " ETNA_VERSION " " + build_id());
     REQUIRE_FALSE(same.read().empty());
     for (const std::string_view text :
          {"right soft_cap", "right soft_caps\n", "left soft_cap\n", "\n", "right soft_cap\nwrong soft_cap\n",

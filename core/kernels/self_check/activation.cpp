@@ -65,7 +65,7 @@ void pose_gate_halves(Trial& trial) {
     gate_multiply(trial.library(), trial.recorder(),
                   {.gate = gates, .up = trial.put_rows(up, rows, columns), .count = rows, .halves = true});
     trial.expect_rows(gates, 0, expected);
-    expect_halves(trial, gates.halves, expected);
+    expect_blocks(trial, gates.halves, expected);
 }
 
 void pose_row_gate(Trial& trial) {

@@ -170,7 +170,7 @@ void expect_output(Trial& trial, const Setup& setup) {
     }
     trial.expect_rows(setup.operation.output, 0, expected);
     if (setup.operation.halves)
-        expect_halves(trial, setup.operation.output.halves, expected);
+        expect_blocks(trial, setup.operation.output.halves, expected);
 }
 
 /// Rows whose keys lie in one KV split.

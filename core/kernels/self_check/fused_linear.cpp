@@ -54,7 +54,7 @@ void pose_gated(Trial& trial, Layout layout, bool from_codes) {
         }
     }
     trial.expect_rows(operation.output, 0, expected);
-    expect_halves(trial, operation.halves, expected);
+    expect_blocks(trial, operation.halves, expected);
     expect_idle(trial, operation);
 }
 
@@ -104,7 +104,7 @@ void pose_residual(Trial& trial, Layout layout, bool from_codes, const ResidualS
         squares[i / tile_columns].tolerance += 2 * size * y.tolerance + tile_columns * rounding * size * size;
     }
     trial.expect_rows(operation.output, 0, expected);
-    expect_halves(trial, operation.halves, scaled);
+    expect_blocks(trial, operation.halves, scaled);
     trial.expect_numbers(operation.next_norm->squares, squares);
     trial.expect_words(operation.next_norm->nan_probe.nan_probes, probes);
     expect_idle(trial, operation);

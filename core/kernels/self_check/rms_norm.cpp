@@ -34,7 +34,7 @@ void pose_halves(Trial& trial) {
         expected.push_back({y, (columns + 16) * rounding * std::abs(y)});
     }
     trial.expect_rows(output, 0, expected);
-    expect_halves(trial, output.halves, expected);
+    expect_blocks(trial, output.halves, expected);
 }
 
 } // namespace

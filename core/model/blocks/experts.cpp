@@ -242,9 +242,11 @@ void record(const Recording& recording, const ExpertsBlock& block) {
         record_shared_product(recording, *block.shared);
     record_inner(recording, block, choice, groups);
     recording.recorder.barrier();
-    if (block.shared) { // both add to the residual
+    if (block.shared) {
         record_shared_output(recording, *block.shared);
-        recording.recorder.barrier();
+        const auto adds_now = [&](const RowRange& range) { return sums_at_once(block, range); };
+        if (std::ranges::any_of(recording.step.row_ranges, adds_now)) // to the residual too
+            recording.recorder.barrier();
     }
     record_down(recording, block, choice, groups);
 }
