@@ -41,8 +41,9 @@ constexpr Option precision_option{
     .choices = precisions,
     .default_text = "exact",
     .description =
-        "of generation on GPUs: `exact` rounds inputs of quantised matrices to 16 bits, `fast` to 8 bits, "
-        "where the device has integer dot products",
+        "of generation on GPUs: `exact` rounds the inputs of matrices to 16 bits; `fast` those of "
+        "quantised matrices without levels, other than experts, to 8 bits, where the device has integer "
+        "dot products",
     .category = Category::device};
 /// Its value, or exact.
 Result<kernels::Precision> read_precision(const OptionValues& values);

@@ -30,6 +30,9 @@ constexpr uint32_t prompt_tile_columns = 32;
 constexpr uint32_t prompt_tile_depth = 32;
 constexpr uint32_t matrix_shared_bytes = 16640; ///< rounded up from linear_matrix.comp's arrays
 
+/// fused_linear.comp's arrays with workgroups of 512; those of 256 need less than every Vulkan device has.
+constexpr uint32_t fused_shared_bytes = 21504;
+
 uint32_t columns_for(uint32_t count) {
     for (uint32_t columns = 1; columns < columns_each_max; columns *= 2) {
         if (columns >= count)
@@ -311,6 +314,8 @@ FusedLinearPlan fused_linear_plan(const PlanTarget& target, Format format, uint3
     constexpr uint32_t gated_workgroup_max = 256;
     constexpr uint32_t plain_columns_max = 2;
     FusedLinearPlan plan{.tiles = tiles_plan(target, format, rows, columns, count)};
+    if (target.profile.shared_bytes < fused_shared_bytes)
+        plan.tiles.workgroup = std::min(plan.tiles.workgroup, 256U);
     plan.tiles.reads_codes = reads_codes(target, shaders::fused_codes(static_cast<shaders::Format>(format)));
     if (is_gated) {
         plan.tiles.rows_each = 2;
@@ -386,7 +391,10 @@ shaders::Variant fused_linear_variant(const FusedLinearPlan& plan, Format format
 }
 
 uint32_t written_blocks(const PlanTarget& target) {
-    return reads_codes(target, shaders::linear_codes(shaders::Format::q8_0)) ? 2 : 1;
+    // Whichever kernels are trusted: another may read codes.
+    const bool with_codes = target.precision == Precision::fast && dots_usable(target) &&
+                            usable(shaders::linear_codes(shaders::Format::q8_0), target.profile).has_value();
+    return with_codes ? 2 : 1;
 }
 
 AttentionPlan attention_plan(const PlanTarget& target, const AttentionShape& shape, RowPath path) {

@@ -66,7 +66,7 @@ Rotary::Rotary(const RotaryConfig& config, uint32_t context_tokens) : magnitude_
             frequency /= divisors[pair];
         frequencies_.push_back(scaled(config, ramp, pair, frequency));
     }
-    if (config.scaling == RotaryScaling::yarn && config.extrapolation > 0) {
+    if (config.scaling == RotaryScaling::yarn && config.extrapolation > 0 && config.factor > 1) {
         const double logarithm = 0.1 * std::log(config.factor);
         magnitude_ *= (1 + logarithm) / (1 + config.log_multiplier * logarithm);
     }

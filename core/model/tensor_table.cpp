@@ -127,15 +127,33 @@ void TensorTable::ignore(std::string prefix) {
     ignored_.push_back(std::move(prefix));
 }
 
+namespace {
+
+/// The error of a required tensor that a file lacks. Experts may be stored in layouts that are not read.
+Error missing(const gguf::File& file, const TensorSpec& spec) {
+    const std::string layer = spec.name.substr(0, spec.name.find(".ffn_"));
+    for (const std::string_view other : {"ffn_gate.0.weight", "ffn_gate_up_exps.weight"}) {
+        const std::string name = fmt::format("{}.{}", layer, other);
+        if (spec.role == TensorRole::stack && file.find_tensor(name) != nullptr) {
+            return {
+                .kind = ErrorKind::unsupported,
+                .message = fmt::format("{}: experts as in tensor {} are not supported", file.name(), name),
+                .hint = "fetch a conversion of the model with stacked experts (ffn_gate_exps, ffn_up_exps)"};
+        }
+    }
+    return {.kind = ErrorKind::corrupt,
+            .message = fmt::format("{}: tensor {} is missing", file.name(), spec.name),
+            .hint = "the download may be incomplete, or the file holds only part of a model"};
+}
+
+} // namespace
+
 Result<std::vector<ClaimedTensor>> TensorTable::claim(const gguf::File& file) const {
     SpecByName by_name;
     for (const TensorSpec& spec : specs_) {
         by_name.emplace(spec.name, &spec);
-        if (spec.presence == Presence::required && file.find_tensor(spec.name) == nullptr) {
-            return Error{.kind = ErrorKind::corrupt,
-                         .message = fmt::format("{}: tensor {} is missing", file.name(), spec.name),
-                         .hint = "the download may be incomplete, or the file holds only part of a model"};
-        }
+        if (spec.presence == Presence::required && file.find_tensor(spec.name) == nullptr)
+            return missing(file, spec);
     }
     ETNA_CHECK(check_unclaimed(file, by_name, ignored_));
     std::vector<ClaimedTensor> claimed;

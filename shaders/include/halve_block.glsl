@@ -14,7 +14,7 @@ void code_block(vec4 x, bool is_stored, Words words, Floats floats, uint at) {
     uint lane = gl_LocalInvocationID.x % 64;
     uint first = gl_LocalInvocationID.x - lane;
     float largest = uintBitsToFloat(block_largest[first / 64]);
-    float inverse = largest > 0 ? 127 / largest : 0; // NaN and infinity make scales that propagate
+    float inverse = largest > 1e-36 ? 127 / largest : 0; // finite; NaN and infinity make scales that propagate
     vec4 rounded = clamp(roundEven(x * inverse), -127, 127);
     ivec4 codes = ivec4(rounded) & 0xFF;
     block_four_codes[first + lane] = uint(codes.x | codes.y << 8 | codes.z << 16 | codes.w << 24);

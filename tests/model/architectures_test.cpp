@@ -377,7 +377,7 @@ TEST_CASE("granite scales embeddings, scores and logits, and the residual throug
     CHECK(config->cache_groups[0].rotary.pairs == kernels::RotaryPairs::adjacent);
     options.residual_scale = options.embedding_scale = options.attention_scale = 0;
     CHECK(error_with(options, "granite.residual_scale", 0.0F) ==
-          "m.gguf: granite.residual_scale = 0: must be above 0 and at most 1000000");
+          "m.gguf: granite.residual_scale = 0: must be above 1e-06 and at most 1000000");
     CHECK(error_with(options, "granite.rope.scaling.finetuned", 1U) ==
           "m.gguf: granite.rope.scaling.finetuned = 1: not a truth value");
     options.rotates = false;

@@ -12,7 +12,7 @@
 namespace etna::model {
 namespace {
 
-constexpr NumberBounds scales{.min = 0, .max = 1e6};
+constexpr NumberBounds scales{.min = 1e-6, .max = 1e6};
 
 bool read_rotates(MetadataReader& reader) {
     constexpr std::string_view key = "rope.scaling.finetuned";
