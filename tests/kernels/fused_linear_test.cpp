@@ -63,7 +63,7 @@ public:
         if (case_.adds)
             operation_.bias = device_.upload(bias_);
         if (case_.next_norm) {
-            const std::size_t blocks = all_ * (rows / kernels::tile_columns);
+            const std::size_t blocks = std::size_t{all_} * (rows / kernels::tile_columns);
             operation_.next_norm = {
                 .weight = device_.upload(norm_weight_),
                 .squares = device_.upload(std::vector<float>(blocks, -1)),
@@ -91,10 +91,11 @@ public:
                 if (c >= case_.first) {
                     expected = exact[m] + (adds ? double{before_[at]} + bias_[m] : 0.0);
                     tolerance = tiles_bound(source_.values, m, input_.column(c), from_codes_);
-                    if (case_.gate) // slopes of the gates are below 1.7 within [-7, 7]
+                    if (case_.gate) { // slopes of the gates are below 1.7 within [-7, 7]
                         tolerance = 1.7 * tolerance * (std::abs(up[m]) + 1) +
                                     (std::abs(product[m]) + 1.7 * tolerance) *
                                         tiles_bound(up_.values, m, input_.column(c), from_codes_);
+                    }
                 }
                 INFO("y[" << c << "][" << m << "] = " << output_[at] << ", expected " << expected);
                 REQUIRE(std::abs(output_[at] - expected) <= tolerance);
@@ -257,10 +258,11 @@ TEST_CASE("a row of fused_linear has the same bits whatever the other rows are")
             FusedShape one{PlanFamily::nvidia, format, 512, 1024, 7};
             one.precision = format == Format::q8_0 ? kernels::Precision::fast : kernels::Precision::exact;
             one.pending = true;
-            if (gated)
+            if (gated) {
                 one.gate = Gate::silu;
-            else
+            } else {
                 one.next_norm = true;
+            }
             FusedCase fused(one, 1300);
             if (!fused.is_possible())
                 return;

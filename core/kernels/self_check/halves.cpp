@@ -207,6 +207,7 @@ void pose_halve(Trial& trial, const KernelUse&) {
         return true;
     });
     std::vector<Bounded> exact;
+    exact.reserve(x.size());
     for (const float one : x)
         exact.push_back({one, 0});
     expect_blocks(trial, input.halves, exact);

@@ -85,9 +85,10 @@ void record_fused_output(const Recording& recording, const RowRange& range, cons
 void record_linear(const Recording& recording, const LinearWeights& weights,
                    const kernels::Activations& input, const kernels::Activations& output,
                    kernels::Store store) {
-    for (const RowRange& range : recording.step.row_ranges)
+    for (const RowRange& range : recording.step.row_ranges) {
         kernels::linear(recording.library, recording.recorder,
                         linear_of(range, weights, input, output, store));
+    }
 }
 
 void record_projections(const Recording& recording, const RowRange& range, const InputNorm& norm,
