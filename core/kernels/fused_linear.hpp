@@ -25,7 +25,7 @@ struct GatedBy {
 };
 
 /// Linear for decode rows of a matrix in tiles, and the halves of its result for the next matrix: y (=|+=) W
-/// x, or y = act(W x) * Up x. The halves stand for y, or for y times the weights of the next norm, which
+/// x, or y = act(W x) * Up x. The halves represent y, or y times the weights of the next norm, which
 /// stays pending. Needs can_fuse().
 struct FusedLinear {
     Matrix weight; ///< rows are a multiple of tile_columns

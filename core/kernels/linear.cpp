@@ -64,7 +64,7 @@ void launch_planned(Library& library, vk::Recorder& recorder, const LinearPlan& 
     }
 }
 
-/// What a stack adds to its arguments, matrix by matrix.
+/// Option bits of the biases of a stack, by matrix.
 constexpr std::array<uint32_t, stacked_matrices_max> bias_options{
     shaders::linear_bias_0, shaders::linear_bias_1, shaders::linear_bias_2};
 

@@ -12,7 +12,7 @@ namespace etna::kernels {
 enum class OperandPrecision : uint8_t { f16_allowed, f32 };
 
 /// A norm that the producer of a matrix's inputs has left pending (FusedLinear::next_norm): the inputs'
-/// halves stand for x times the norm's weights, and the matrix divides its products by sqrt(mean(x^2) +
+/// halves represent x times the norm's weights, and the matrix divides its products by sqrt(mean(x^2) +
 /// epsilon).
 struct PendingNorm {
     vk::Range squares = {}; ///< f32 [rows][columns / tile_columns]: sums of x^2

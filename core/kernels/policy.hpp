@@ -76,7 +76,7 @@ FusedLinearPlan fused_linear_plan(const PlanTarget& target, Format format, uint3
 /// The shader of a plan.
 shaders::Variant fused_linear_variant(const FusedLinearPlan& plan, Format format);
 
-/// The HALVES constant of kernels that write blocks of activations: 1 for halves, 2 for codes beside them.
+/// The HALVES constant of kernels that write blocks of activations: 1: halves, 2: halves and codes.
 uint32_t written_blocks(const PlanTarget& target);
 
 /// Whether the lanes kernels can run: they need one subgroup of at least 8 invocations.

@@ -5,8 +5,8 @@
 
 namespace etna::model {
 
-/// Marks what the decode rows of a decoder's blocks compute in one dispatch on a target, where a kernel for
-/// it is trusted and the layouts allow it:
+/// Marks the steps of a decoder's decode rows that share a dispatch on a target, if the kernel is trusted and
+/// the layouts allow it:
 /// - gate, up and activation of a feed-forward block (FeedForwardBlock::is_gate_fused);
 /// - the matrix that adds to the residual, with the next block's norm, which stays pending until that block's
 ///   matrices divide by it (OutputMatrix::next_norm, InputNorm::is_pending).

@@ -1,4 +1,4 @@
-// Decode rows of weights in tiles, with what comes before the next matrix. For few columns c,
+// Decode rows of weights in tiles, with activation, residual and next norm. For few columns c,
 //   y[c][m] (=|+=) f[c] sum_k W[m][k] x[c][k] + bias[m], or with GATED act(f[c] sum_k W[m][k] x[c][k]) f[c] sum_k U[m][k] x[c][k],
 // and y as blocks of halves (include/halves.glsl) for the next matrix; with NORM y times the next norm's weights instead, and
 // squares[c][b] = sum of y[c][m]^2 over the 256 rows m of block b. f[c] is 1, or the factor of a pending norm (pending_norm.glsl).

@@ -127,7 +127,7 @@ float add_plain(uvec4 w, uvec4 x, float sum) {
 
 // Adds 64 columns, chunk `chunk` of a tile: `tile` is the address of the tile's first byte plus 16 x row, `x` that of the block.
 #ifdef PLAIN
-// Quads of a row that are loaded together; fewer, where the sums leave few registers.
+// Quads of a row that are loaded together; fewer if the sums leave few registers.
 const uint PLAIN_QUADS = GROUPS > 1 && COLUMNS > 1 ? 4 : 8;
 
 void add_chunk(uint64_t tiles[GROUPS], uint64_t x[COLUMNS], uint row, uint chunk, inout float sums[SUMS]) {

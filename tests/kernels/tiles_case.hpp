@@ -53,7 +53,7 @@ inline double tiles_bound(const reference::Matrix& weight, std::size_t row, std:
     return 3e-3 * std::sqrt(squares) + 16 * product_bound(weight, row, x, 2);
 }
 
-/// What the codes of rows on the device stand for, [rows][columns]: see shaders/include/halves.glsl.
+/// The numbers that codes of rows on the device represent, [rows][columns]: see shaders/include/halves.glsl.
 inline std::vector<float> coded_rows(DeviceCase& device, const kernels::Activations& rows) {
     constexpr std::size_t block_bytes = 992;
     constexpr std::array places{0, 2, 4, 6, 1, 3, 5, 7};
@@ -81,7 +81,7 @@ inline bool reads_codes(DeviceCase& device, kernels::Layout layout, uint32_t row
 struct TilesInput {
     kernels::Activations rows;
     std::optional<kernels::PendingNorm> norm;
-    std::vector<reference::Vector> columns; ///< of each row: what the matrix multiplies
+    std::vector<reference::Vector> columns; ///< the factors of the matrix, by row
 
     [[nodiscard]] const reference::Vector& column(uint32_t row) const { return columns[row]; }
 };

@@ -168,6 +168,23 @@ std::vector<kernels::PlanFamily> families_of(std::size_t index) {
     return {all_families[index % gpu_families], kernels::PlanFamily::lavapipe};
 }
 
+RandomModelOptions tiled_model(RandomArchitecture architecture, WeightFormat format) {
+    return {.architecture = architecture,
+            .layers = 3,
+            .embedding = 256,
+            .heads = 4,
+            .kv_heads = 2,
+            .head_dim = 64,
+            .feed_forward = 512,
+            .vocabulary = 301,
+            .delta_key_dim = 64,
+            .delta_value_dim = 64,
+            .matrices = format,
+            .embedding_format = format,
+            .head_format = format,
+            .tokenizer = RandomTokenizer::none};
+}
+
 ModelCase::ModelCase(Bytes bytes, const ModelCaseOptions& options) : bytes_(std::move(bytes)) {
     auto file = gguf::File::parse(bytes_, "test model");
     if (!file)

@@ -24,6 +24,9 @@ inline constexpr std::array all_families{kernels::PlanFamily::nvidia, kernels::P
 /// and one GPU's, round-robin.
 std::vector<kernels::PlanFamily> families_of(std::size_t index);
 
+/// A model whose matrices are all in tiles on GPUs, so that decode rows run fused kernels.
+RandomModelOptions tiled_model(RandomArchitecture architecture, WeightFormat format);
+
 struct ModelCaseOptions {
     std::optional<kernels::PlanFamily> family;
     kernels::Precision precision = kernels::Precision::exact;

@@ -11,22 +11,6 @@ using namespace etna::test;
 
 namespace {
 
-/// Every matrix in tiles on GPUs.
-RandomModelOptions tiles_model(RandomArchitecture architecture, WeightFormat format) {
-    return {.architecture = architecture,
-            .layers = 3,
-            .embedding = 256,
-            .heads = 4,
-            .kv_heads = 2,
-            .head_dim = 64,
-            .feed_forward = 512,
-            .vocabulary = 301,
-            .matrices = format,
-            .embedding_format = format,
-            .head_format = format,
-            .tokenizer = RandomTokenizer::none};
-}
-
 /// Whether the device runs the kernels of fast precision.
 bool has_dots() {
     return kernels::written_blocks({.family = kernels::PlanFamily::nvidia,
@@ -50,7 +34,7 @@ TEST_CASE("fast precision stays near the twin, and gives the same bits alone and
                            std::pair{RandomArchitecture::gemma3, WeightFormat::q5_0}};
     for (std::size_t i = 0; i < cases.size(); ++i) {
         const auto& [architecture, format] = cases[i];
-        const Bytes bytes = random_model(tiles_model(architecture, format));
+        const Bytes bytes = random_model(tiled_model(architecture, format));
         for (const auto family : families_of(i)) {
             INFO(to_string(architecture) << ", planned as " << kernels::to_string(family));
             ModelCase tested(bytes, {.family = family, .precision = kernels::Precision::fast});

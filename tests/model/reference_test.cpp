@@ -111,16 +111,6 @@ RandomModelOptions other_mixture() {
     return options;
 }
 
-/// Every matrix in tiles on GPUs, so that their decode rows run fused kernels.
-RandomModelOptions tiles(RandomArchitecture architecture, WeightFormat format) {
-    RandomModelOptions options = mixture(architecture);
-    options.layers = 3;
-    options.matrices = options.embedding_format = options.head_format = format;
-    options.role_formats = {};
-    options.delta_key_dim = options.delta_value_dim = 64;
-    return options;
-}
-
 Bytes with_formats(RandomModelOptions options, WeightFormat format) {
     options.matrices = format;
     options.embedding_format = format;
@@ -206,9 +196,10 @@ std::vector<NamedModel> models() {
         {"qwen3 Q8_0, tied, YaRN", random_model(yarn), f32},
         {"llama of a mixture of formats", random_model(mixture(RandomArchitecture::llama)), f32},
         {"qwen3 of another mixture", random_model(other_mixture()), f16},
-        {"llama Q4_K, in tiles", random_model(tiles(RandomArchitecture::llama, WeightFormat::q4_k)), f32},
-        {"qwen2 Q8_0, in tiles, biases", random_model(tiles(RandomArchitecture::qwen2, WeightFormat::q8_0)),
-         f16},
+        {"llama Q4_K, in tiles", random_model(tiled_model(RandomArchitecture::llama, WeightFormat::q4_k)),
+         f32},
+        {"qwen2 Q8_0, in tiles, biases",
+         random_model(tiled_model(RandomArchitecture::qwen2, WeightFormat::q8_0)), f16},
         {"mistral3 F32, YaRN, temperature", random_model(ministral), f32},
         {"mistral3 Q8_0, tied", random_model(mistral), f16},
         {"smollm3 BF16, five layers", with_formats(smollm3, WeightFormat::bf16), f32},
@@ -264,7 +255,8 @@ std::vector<NamedModel> windowed_models() {
         {"gemma3 F32, tied, linear scaling", random_model(gemma3), f32},
         {"gemma3 Q8_0, seven layers", random_model(deep_gemma3), f16},
         {"gemma3 F16, soft caps", with_formats(capped_gemma3, WeightFormat::f16), f32},
-        {"gemma3 Q6_K, in tiles", random_model(tiles(RandomArchitecture::gemma3, WeightFormat::q6_k)), f32},
+        {"gemma3 Q6_K, in tiles", random_model(tiled_model(RandomArchitecture::gemma3, WeightFormat::q6_k)),
+         f32},
     };
 }
 
@@ -405,7 +397,8 @@ std::vector<NamedModel> recurrent_models() {
         {"qwen35 F32, 6 heads on 3", random_model(odd_heads), f32},
         {"qwen35 Q8_0, tied, five layers, one more ignored", random_model(deep), f16},
         {"qwen35 BF16, one head", with_formats(plain, WeightFormat::bf16), f32},
-        {"qwen35 Q5_K, in tiles", random_model(tiles(RandomArchitecture::qwen35, WeightFormat::q5_k)), f32},
+        {"qwen35 Q5_K, in tiles", random_model(tiled_model(RandomArchitecture::qwen35, WeightFormat::q5_k)),
+         f32},
         {"qwen35moe F32, 3 of 5 experts, one shared", random_model(odd_experts), f32},
         {"qwen35moe Q8_0, five layers, one more ignored", random_model(with_experts), f16},
         {"qwen3next F16, 6 heads on 3", with_formats(grouped, WeightFormat::f16), f32},

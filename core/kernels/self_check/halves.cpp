@@ -108,8 +108,8 @@ bool stands_for(const uint32_t* words, std::span<const Bounded> expected) {
     return true;
 }
 
-/// Whether the codes of a block stand for `expected`, and their sums for them.
-bool codes_stand_for(const uint32_t* words, std::span<const Bounded> expected) {
+/// Whether the codes of a block represent `expected`, and their sums are right.
+bool codes_represent(const uint32_t* words, std::span<const Bounded> expected) {
     const double scale = float_at(words, code_scale_word);
     double sum = 0;
     for (uint32_t i = 0; i < expected.size(); ++i) {
@@ -134,7 +134,7 @@ void expect_blocks(Trial& trial, vk::Range range, std::vector<Bounded> expected,
         for (std::size_t block = 0; block < expected.size() / tile_columns; ++block) {
             const auto numbers = std::span(expected).subspan(block * tile_columns, tile_columns);
             const uint32_t* const block_at = words + block * block_words;
-            if (!stands_for(block_at, numbers) || (with_codes && !codes_stand_for(block_at, numbers)))
+            if (!stands_for(block_at, numbers) || (with_codes && !codes_represent(block_at, numbers)))
                 return false;
         }
         return true;

@@ -12,13 +12,13 @@ namespace etna::kernels {
 /// and codes (shaders/include/halves.glsl), in words. Sums are added in order.
 std::vector<uint32_t> halves_of(std::span<const float> rows);
 
-/// The numbers that the codes of blocks stand for, [blocks][tile_columns].
+/// The numbers that the codes of blocks represent, [blocks][tile_columns].
 std::vector<float> coded(std::span<const uint32_t> blocks);
 
 /// Expects blocks of halves in `range` that stand for these numbers, rounded to f16 within their block.
 void expect_halves(Trial& trial, vk::Range range, std::vector<Bounded> expected);
 
-/// The same, and codes that stand for the numbers if the target's kernels write them.
+/// The same, and codes that represent the numbers if the target's kernels write them.
 void expect_blocks(Trial& trial, vk::Range range, std::vector<Bounded> expected);
 
 /// binary16 of |x| <= 65504, to the nearest, ties to even.

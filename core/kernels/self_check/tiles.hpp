@@ -20,7 +20,7 @@ Bounded tiles_product(const NoiseMatrices& weight, uint64_t row, std::span<const
 struct PendingInput {
     Activations rows; ///< with halves
     PendingNorm norm;
-    std::vector<float> scaled;   ///< what the halves stand for, [rows][columns]
+    std::vector<float> scaled;   ///< numbers that the halves represent, [rows][columns]
     std::vector<double> factors; ///< of the norm, [rows]
 
     /// A row of a matrix times the norm of input row c.

@@ -59,7 +59,7 @@ void record_stacks(const Recording& recording, const RowRange& range, const Inpu
     }
 }
 
-/// Decode rows of an output matrix that computes what it can of the next norm.
+/// Decode rows of an output matrix that prepares the next norm.
 void record_fused_output(const Recording& recording, const RowRange& range, const OutputMatrix& output,
                          const kernels::Activations& input) {
     const Activations& activations = recording.activations;

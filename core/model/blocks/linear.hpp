@@ -42,7 +42,7 @@ struct InputNorm {
     vk::Range weight;
     float epsilon = 0;
     uint32_t nan_probe = 0;  ///< see nan_probe.hpp
-    bool is_pending = false; ///< of decode rows: the block before has computed what it can (fusion.hpp)
+    bool is_pending = false; ///< of decode rows: prepared by the block before (fusion.hpp)
 };
 
 /// Rows of a step that a fused operation does not cover: all, or those after the decode rows.
@@ -60,7 +60,7 @@ void record_projections(const Recording& recording, const InputNorm& norm,
 void record_projections(const Recording& recording, const RowRange& range, const InputNorm& norm,
                         std::span<const Projection> projections);
 
-/// What the matrices of decode rows need to finish a block's norm.
+/// The pending norm of a block's decode rows; empty if the block computes its norm itself.
 std::optional<kernels::PendingNorm> pending_norm(const Recording& recording, const InputNorm& norm);
 
 /// Optional norm of a block's result before the residual add.
