@@ -40,10 +40,9 @@ constexpr Option precision_option{
     .kind = Kind::choice,
     .choices = precisions,
     .default_text = "exact",
-    .description =
-        "of generation on GPUs: `exact` rounds the inputs of matrices to 16 bits; `fast` those of "
-        "quantised matrices without levels, other than experts, to 8 bits, where the device has integer "
-        "dot products",
+    .description = "of generation on GPUs: `exact` rounds the inputs of matrices to 16 bits; `fast` those of "
+                   "quantised matrices (not IQ4, MXFP4 or experts) to 8 bits, on devices with integer dot "
+                   "products",
     .category = Category::device};
 /// Its value, or exact.
 Result<kernels::Precision> read_precision(const OptionValues& values);
