@@ -10,7 +10,7 @@ namespace etna::kernels {
 struct Embed {
     Rows rows;
     vk::Range slots = {};      ///< u32 [slots]
-    vk::Range embeddings = {}; ///< f32 [count, width]; empty: no row reads one
+    vk::Range embeddings = {}; ///< f32 [count, width]; empty: rows that name one read token 0
     Matrix table;              ///< [vocabulary, width]
     Activations output;        ///< [rows of the batch, width]; rows.first is applied
     float scale = 1;           ///< Gemma multiplies by sqrt(width)

@@ -6,17 +6,21 @@
 
 namespace etna::kernels {
 
-static_assert(sizeof(shaders::RmsNormArguments) == 96);
+static_assert(sizeof(shaders::RmsNormArguments) == 112);
 
 void rms_norm(Library& library, vk::Recorder& recorder, const RmsNorm& operation) {
     const Activations& input = operation.input;
     const bool indexed = operation.indices.has_value();
     const bool probed = operation.nan_probe.has_value();
+    const uint32_t groups = operation.groups;
     if (operation.count == 0 ||
         !require(recorder, input.columns == operation.output.columns, "rms_norm",
                  "input and output differ in width") ||
-        !require(recorder, operation.weight.bytes >= uint64_t{input.columns} * 4, "rms_norm",
+        !require(recorder, groups == 1 || (groups > 0 && input.columns % (4 * groups) == 0 && !probed),
+                 "rms_norm", "groups do not divide a row, or have a NaN probe") ||
+        !require(recorder, operation.weight.bytes >= uint64_t{input.columns / groups} * 4, "rms_norm",
                  "weight is short") ||
+        !require(recorder, !operation.scale || operation.scale->bytes >= 4, "rms_norm", "scale is short") ||
         !require(recorder, !indexed || operation.indices->bytes >= uint64_t{operation.count} * 4, "rms_norm",
                  "indices are short") ||
         !require(recorder,
@@ -25,7 +29,7 @@ void rms_norm(Library& library, vk::Recorder& recorder, const RmsNorm& operation
         return;
     const bool halved = operation.halves;
     const uint64_t end = uint64_t{operation.output_first} + operation.count;
-    if (halved && (!require(recorder, input.columns % tile_columns == 0, "rms_norm",
+    if (halved && (!require(recorder, input.columns % tile_columns == 0 && groups == 1, "rms_norm",
                             "columns are no multiple of 256") ||
                    !require(recorder, operation.output.halves.bytes >= end * halves_bytes(input.columns),
                             "rms_norm", "the halves are shorter than the rows")))
@@ -42,7 +46,8 @@ void rms_norm(Library& library, vk::Recorder& recorder, const RmsNorm& operation
             probed ? nan_probes.address : operation.output.range.address, // never null: see sample.cpp
         .words = halves.address,
         .floats = halves.address,
-        .columns = input.columns,
+        .scale = operation.scale.value_or(operation.output.range).address,
+        .columns = input.columns / groups,
         .x_stride = input.stride,
         .y_stride = operation.output.stride,
         .x_first = operation.input_first,
@@ -52,15 +57,17 @@ void rms_norm(Library& library, vk::Recorder& recorder, const RmsNorm& operation
         .epsilon = operation.epsilon,
         .add = operation.store == Store::add ? 1U : 0U,
         .nan_probe = probed ? operation.nan_probe->nan_probe : no_nan_probe,
+        .use_scale = operation.scale ? 1U : 0U,
+        .unused = 0,
     };
-    const ReducePlan plan = norm_plan(library.target(), input.columns);
+    const ReducePlan plan = norm_plan(library.target(), input.columns / groups);
     const vk::Range read = indexed ? input.range : input.rows(operation.input_first, operation.count);
     launch(library, recorder,
            {.variant = shaders::rms_norm(plan.reduce),
             .specialization = {plan.workgroup, plan.one_subgroup,
                                halved ? written_blocks(library.target()) : 0U},
-            .groups = {operation.count, 1, 1},
-            .reads = {read, operation.weight, indices},
+            .groups = {operation.count, groups, 1},
+            .reads = {read, operation.weight, indices, operation.scale.value_or(vk::Range{})},
             .writes = {operation.output.rows(operation.output_first, operation.count), nan_probes,
                        halved ? operation.output.halves_rows(operation.output_first, operation.count)
                               : vk::Range{}}},

@@ -17,17 +17,19 @@ struct NanProbe {
 };
 
 /// y[i] (=|+=) x[r(i)] / sqrt(mean(x[r(i)]^2) + epsilon) * weight, with r(i) = indices[i], or first + i
-/// without indices. Source: arXiv 1910.07467.
+/// without indices. A row of several groups is normalised group by group. Source: arXiv 1910.07467.
 struct RmsNorm {
     Activations input;
     Activations output;
-    vk::Range weight = {}; ///< f32 [columns]
+    vk::Range weight = {}; ///< f32 [columns / groups]
+    uint32_t groups = 1;   ///< of a row; their width is a multiple of 4 if there are several
     uint32_t input_first = 0;
     uint32_t output_first = 0;
     uint32_t count = 0;
     std::optional<vk::Range> indices = {}; ///< u32 [count], rows of `input`
     float epsilon = 1e-5F;
     Store store = Store::replace;
+    std::optional<vk::Range> scale = std::nullopt; ///< f32 [1]: multiplies y, after the addition
     std::optional<NanProbe> nan_probe = std::nullopt;
     bool halves = false; ///< also writes the halves of `output`
 };

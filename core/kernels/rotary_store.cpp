@@ -18,8 +18,9 @@ bool fits(vk::Recorder& recorder, const RotaryStore& operation) {
                    "rotary_store", "rotated part is odd or larger than the head") &&
            require(recorder,
                    operation.q.columns == operation.q_heads * cache.head_dim &&
-                       operation.k.columns == cache.kv_heads * cache.head_dim &&
-                       operation.v.columns == operation.k.columns && operation.k.stride == operation.v.stride,
+                       (!operation.stores || (operation.k.columns == cache.kv_heads * cache.head_dim &&
+                                              operation.v.columns == operation.k.columns &&
+                                              operation.k.stride == operation.v.stride)),
                    "rotary_store", "q, k, v do not have the heads that are named") &&
            require(recorder, cache_fits(cache), "rotary_store", "cache is shorter than its shape") &&
            require(recorder, operation.angles.bytes >= angles, "rotary_store", "angles are short");
@@ -33,8 +34,9 @@ void rotary_store(Library& library, vk::Recorder& recorder, const RotaryStore& o
     if (rows.count == 0 || !fits(recorder, operation))
         return;
     const vk::Range q = operation.q.rows(rows.first, rows.count);
-    const vk::Range k = operation.k.rows(rows.first, rows.count);
-    const vk::Range v = operation.v.rows(rows.first, rows.count);
+    const bool stores = operation.stores;
+    const vk::Range k = stores ? operation.k.rows(rows.first, rows.count) : vk::Range{};
+    const vk::Range v = stores ? operation.v.rows(rows.first, rows.count) : vk::Range{};
     const uint64_t row_angle_bytes = uint64_t{operation.rotated} * 4;
     const vk::Range angles =
         operation.angles.part(rows.first * row_angle_bytes, rows.count * row_angle_bytes);
@@ -43,8 +45,8 @@ void rotary_store(Library& library, vk::Recorder& recorder, const RotaryStore& o
     const shaders::RotaryStoreArguments arguments{
         .rows = rows.infos.address,
         .q = q.address,
-        .k = k.address,
-        .v = v.address,
+        .k = stores ? k.address : q.address, // never null: see sample.cpp
+        .v = stores ? v.address : q.address,
         .angles = angles.address,
         .keys = cache.keys.address,
         .values = cache.values.address,
@@ -64,15 +66,15 @@ void rotary_store(Library& library, vk::Recorder& recorder, const RotaryStore& o
     };
     const ReducePlan plan = reduce_plan(library.target(), shaders::rotary_store(shaders::Reduce::subgroup));
     const uint32_t halves = operation.pairs == RotaryPairs::halves ? 1 : 0;
-    const uint32_t norms = operation.q_norm && operation.k_norm ? 1 : 0;
+    const uint32_t norms = operation.q_norm && (operation.k_norm || !stores) ? 1 : 0;
     launch(library, recorder,
            {.variant = shaders::rotary_store(plan.reduce),
             .specialization = {plan.workgroup, plan.one_subgroup, cache.head_dim, halves, norms,
                                static_cast<uint32_t>(cache.formats.keys),
-                               static_cast<uint32_t>(cache.formats.values)},
-            .groups = {operation.q_heads + 2 * cache.kv_heads, rows.count, 1},
+                               static_cast<uint32_t>(cache.formats.values), operation.norms_values ? 1U : 0U},
+            .groups = {operation.q_heads + (stores ? 2 * cache.kv_heads : 0), rows.count, 1},
             .reads = {rows.infos, k, v, angles, operation.tables.range, q_norm, k_norm},
-            .writes = {q, cache.keys, cache.values}},
+            .writes = {q, stores ? cache.keys : vk::Range{}, stores ? cache.values : vk::Range{}}},
            arguments);
 }
 

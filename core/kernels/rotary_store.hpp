@@ -15,12 +15,14 @@ enum class RotaryPairs : uint8_t {
 };
 
 /// Per head: optional RMS norm of q and k (Qwen3), rotation by the row's angles, then q back in place, k and
-/// v into the cache at the row's position. Angles come from the host as cos and sin, exact for any position.
+/// v, normalised without a weight if so requested (Gemma 4), into the cache at the row's position. Without
+/// `stores` only q is turned: another layer has stored the keys and values. Angles come from the host as cos
+/// and sin, exact for any position.
 struct RotaryStore {
     Rows rows;
     Activations q;         ///< [rows, q_heads * head_dim], rotated in place
-    Activations k;         ///< [rows, kv_heads * head_dim], read
-    Activations v;         ///< [rows, kv_heads * head_dim], read
+    Activations k;         ///< [rows, kv_heads * head_dim], read if `stores`
+    Activations v;         ///< [rows, kv_heads * head_dim], read if `stores`; may be k
     vk::Range angles = {}; ///< f32 pairs (cos, sin), [rows of the batch][rotated / 2]; rows.first is applied
     LayerCache cache;
     PageTables tables;
@@ -29,6 +31,8 @@ struct RotaryStore {
     RotaryPairs pairs = RotaryPairs::adjacent;
     std::optional<vk::Range> q_norm = std::nullopt; ///< f32 [head_dim]
     std::optional<vk::Range> k_norm = std::nullopt; ///< f32 [head_dim]
+    bool norms_values = false;
+    bool stores = true;
     float epsilon = 1e-5F;
     /// q is multiplied by 1 + temperature_scale ln(1 + floor(position / temperature_tokens)) (Llama 4,
     /// Ministral).

@@ -1,5 +1,6 @@
 // y[row][k] = scale * table[token(row)][k], token given by id or read from a slot; or embedding_scale * embeddings[e(row)][k].
 // table: [vocabulary, columns] in FORMAT x ARRANGEMENT; y: f32 [rows, y_stride].
+// Without embeddings, rows that name one read token 0.
 // A table may lie in several parts: one dispatch each, which skips rows of other parts.
 // Grid: x = ceil(columns / 512), y = rows; 64 invocations, eight elements each.
 #version 450
@@ -19,16 +20,17 @@ void main() {
     if (eight * 8 >= a.columns)
         return;
     uint source = a.rows.v[r].source;
-    if ((source & INPUT_IS_SLOT) == 0 && (source & INPUT_IS_EMBEDDING) != 0) {
+    bool is_embedding = (source & INPUT_IS_SLOT) == 0 && (source & INPUT_IS_EMBEDDING) != 0;
+    if (is_embedding && a.embedding_count > 0) {
         uint first = min(source & ~INPUT_IS_EMBEDDING, a.embedding_count - 1) * a.columns;
-        if (a.first_token == 0 && a.embedding_count > 0)
+        if (a.first_token == 0)
             for (uint k = eight * 8; k < min(eight * 8 + 8, a.columns); ++k)
                 a.y.v[r * a.y_stride + k] = a.embedding_scale * a.embeddings.v[first + k];
         return;
     }
     uint token = (source & INPUT_IS_SLOT) == 0 ? source
                                                : a.slots.v[min(source & ~INPUT_IS_SLOT, a.slot_count - 1)];
-    token = min(token, a.vocabulary - 1) - a.first_token;
+    token = (is_embedding ? 0 : min(token, a.vocabulary - 1)) - a.first_token;
     if (token >= a.part_tokens) // also below the first, by wrapping around
         return;
 

@@ -10,7 +10,8 @@ struct RmsNormArguments {
     ADDRESS(Words) nan_probes;  // [x_rows], written when nan_probe != NO_NAN_PROBE
     ADDRESS(Words) words;   // y as blocks of halves, written with HALVES
     ADDRESS(Floats) floats; // the same memory
-    uint columns;
+    ADDRESS(Floats) scale;  // [1], read when use_scale != 0
+    uint columns; // of a group
     uint x_stride;
     uint y_stride;
     uint x_first;
@@ -20,6 +21,8 @@ struct RmsNormArguments {
     float epsilon;
     uint add; // 1: y += ...
     uint nan_probe;
+    uint use_scale; // 1: y is multiplied by scale, after the addition
+    uint unused;
 };
 #ifdef __cplusplus
 } // namespace etna::shaders

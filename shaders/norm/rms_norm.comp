@@ -2,7 +2,8 @@
 // x: f32 [rows, x_stride], y: f32 [rows, y_stride], weight: f32 [columns]; strides are multiples of 4.
 // With HALVES y is also written as blocks of halves (include/halves.glsl), for columns a multiple of 256; WORKGROUP is one of 64.
 // nan_probes[r]: the first probe that saw x[r] with a sum of squares that is not finite, or NO_NAN_PROBE.
-// Grid: x = rows; WORKGROUP invocations share one row, four neighbouring elements at a time.
+// A row is y groups of `columns` elements, each normalised with the same weight; with more than one, columns is a multiple of 4.
+// Grid: x = rows, y = groups; WORKGROUP invocations share one row, four neighbouring elements at a time.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #extension GL_EXT_control_flow_attributes : require
@@ -42,19 +43,23 @@ vec4 store_at(uint to, uint k, vec4 x) {
         y = x * a.weight.v[k];
         if (a.add != 0)
             y += a.y.v[to + k];
+        if (a.use_scale != 0)
+            y *= a.scale.v[0];
         a.y.v[to + k] = y;
         return y;
     }
+    float scale = a.use_scale != 0 ? a.scale.v[0] : 1;
     for (uint e = 0; 4 * k + e < a.columns; ++e)
-        a.y.v[to + k][e] = (a.add != 0 ? a.y.v[to + k][e] : 0.0) + x[e] * a.weight.v[k][e];
+        a.y.v[to + k][e] = scale * ((a.add != 0 ? a.y.v[to + k][e] : 0.0) + x[e] * a.weight.v[k][e]);
     return y;
 }
 
 void main() {
     uint i = gl_WorkGroupID.x;
     uint r = a.use_indices != 0 ? min(a.indices.v[i], a.x_rows - 1) : a.x_first + i;
-    uint from = r * (a.x_stride / 4);
-    uint to = (a.y_first + i) * (a.y_stride / 4);
+    uint group_at = gl_WorkGroupID.y * (a.columns / 4);
+    uint from = r * (a.x_stride / 4) + group_at;
+    uint to = (a.y_first + i) * (a.y_stride / 4) + group_at;
     uint quads = (a.columns + 3) / 4;
 
     float squares = 0;

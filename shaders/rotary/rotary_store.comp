@@ -1,8 +1,8 @@
 // Per row and head: x = x / sqrt(mean(x^2) + epsilon) * norm (q and k, if enabled), then for each pair (i, j)
 // (x_i, x_j) = (x_i cos - x_j sin, x_i sin + x_j cos); q is multiplied by temperature() and written in place, k and v
-// into the cache. arXiv 2104.09864.
+// into the cache; with NORM_VALUES v is normalised without a weight. arXiv 2104.09864.
 // q: f32 [rows, q_stride]; k, v: f32 [rows, kv_stride]; cache as in include/cache.glsl.
-// Grid: x = q_heads + 2 kv_heads, y = rows; WORKGROUP invocations share one head.
+// Grid: x = q_heads + 2 kv_heads, or q_heads if nothing is stored, y = rows; WORKGROUP invocations share one head.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "shaders/include/buffers.glsl"
@@ -17,6 +17,7 @@ layout(constant_id = 3) const uint HALVES = 0;    // 1: pairs (i, i + rotated / 
 layout(constant_id = 4) const uint USE_NORMS = 0;
 layout(constant_id = 5) const uint KEYS_FORMAT = 1;
 layout(constant_id = 6) const uint VALUES_FORMAT = 1;
+layout(constant_id = 7) const uint NORM_VALUES = 0;
 #include "shaders/include/cache.glsl"
 layout(push_constant, std430) uniform Push { RotaryStoreArguments a; };
 
@@ -27,13 +28,20 @@ void load_head(Floats x, uint from) {
         head[d] = d < HEAD_DIM ? x.v[from + d] : 0.0;
 }
 
-void normalise(Floats weight) {
+// Divides the head by its root mean square.
+void normalise() {
     float squares = 0;
     for (uint d = gl_LocalInvocationID.x; d < HEAD_DIM; d += WORKGROUP)
         squares = fma(head[d], head[d], squares);
     float factor = inversesqrt(workgroup_sum(squares) / float(HEAD_DIM) + a.epsilon);
     for (uint d = gl_LocalInvocationID.x; d < HEAD_DIM; d += WORKGROUP)
-        head[d] = head[d] * factor * weight.v[d];
+        head[d] *= factor;
+}
+
+void normalise(Floats weight) {
+    normalise();
+    for (uint d = gl_LocalInvocationID.x; d < HEAD_DIM; d += WORKGROUP)
+        head[d] *= weight.v[d];
 }
 
 void rotate(uint row) {
@@ -137,6 +145,10 @@ void main() {
     } else {
         load_head(a.v, from);
         barrier();
+        if (NORM_VALUES != 0) {
+            normalise();
+            barrier();
+        }
         store_cache(a.values, VALUES_FORMAT, page, kv_head, row.position);
     }
 }

@@ -29,6 +29,7 @@ struct Shape {
     uint32_t block = 1; ///< a row attends to the end of its block of positions; 1: causal
     bool sinks = false;
     float temperature_scale = 0;
+    bool norms_values = false;
 };
 
 constexpr uint32_t temperature_tokens = 13;
@@ -53,7 +54,8 @@ std::string describe(kernels::PlanFamily family, const Shape& shape) {
            std::string(to_string(shape.formats.keys)) + "/" + std::string(to_string(shape.formats.values)) +
            (shape.norms ? " norms" : "") + " window " + std::to_string(shape.window) + " softcap " +
            std::to_string(shape.softcap) + " block " + std::to_string(shape.block) +
-           (shape.sinks ? " sinks" : "") + (shape.temperature_scale != 0 ? " temperature" : "");
+           (shape.sinks ? " sinks" : "") + (shape.temperature_scale != 0 ? " temperature" : "") +
+           (shape.norms_values ? " normalised values" : "");
 }
 
 constexpr float epsilon = 1e-5F;
@@ -133,6 +135,7 @@ public:
                                            .q_heads = shape_.q_heads,
                                            .rotated = shape_.rotated,
                                            .pairs = shape_.pairs,
+                                           .norms_values = shape_.norms_values,
                                            .epsilon = epsilon,
                                            .temperature_scale = shape_.temperature_scale,
                                            .temperature_tokens = temperature_tokens};
@@ -263,6 +266,18 @@ private:
         reference::rotate_heads(heads, shape_.head_dim, position, pairing, rotary_);
     }
 
+    /// Each head divided by its root mean square.
+    [[nodiscard]] std::vector<double> normalised_heads(const std::vector<double>& heads) const {
+        const std::vector<double> ones(shape_.head_dim, 1.0);
+        std::vector<double> result;
+        for (std::size_t start = 0; start < heads.size(); start += shape_.head_dim) {
+            const auto one =
+                reference::rms_norm(std::span(heads).subspan(start, shape_.head_dim), ones, epsilon);
+            result.insert(result.end(), one.begin(), one.end());
+        }
+        return result;
+    }
+
     void prepare_twin() {
         const auto row = [](const std::vector<float>& all, uint32_t token, std::size_t width) {
             return std::vector<double>(all.begin() + static_cast<std::ptrdiff_t>(token * width),
@@ -272,7 +287,9 @@ private:
         for (uint32_t token = 0; token < tokens_; ++token) {
             std::vector<double> query = row(q_, token, std::size_t{shape_.q_heads} * shape_.head_dim);
             std::vector<double> key = row(k_, token, kv_width);
-            const std::vector<double> value = row(v_, token, kv_width);
+            std::vector<double> value = row(v_, token, kv_width);
+            if (shape_.norms_values)
+                value = normalised_heads(value);
             turn(query, token, q_norm_);
             turn(key, token, k_norm_);
             for (double& one : query)
@@ -416,6 +433,8 @@ const std::vector<Shape> shapes{
     {3, 3, 10, 6, RotaryPairs::halves, q8_0, false, 5, 0, 7, true},
     {4, 2, 16, 0, RotaryPairs::halves, f16},
     {6, 2, 10, 10, RotaryPairs::adjacent, f32, false, 0, 0, 1, false, 0.3F},
+    {4, 2, 18, 18, RotaryPairs::halves, f32, true, 0, 0, 1, false, 0, true},
+    {2, 1, 512, 512, RotaryPairs::halves, f16, true, 33, 0, 1, false, 0, true},
 };
 
 } // namespace

@@ -440,3 +440,43 @@ TEST_CASE("rms_norm with Store::add adds to the output") {
         }
     }
 }
+
+TEST_CASE("rms_norm normalises groups of a row, and scales the sum") {
+    std::mt19937 random(29);
+    constexpr uint32_t rows = 3;
+    constexpr float scale = 0.625F;
+    for (const auto family : all_families()) {
+        for (const auto& [groups, width] : {std::pair{1U, 45U}, std::pair{5U, 12U}, std::pair{3U, 256U}}) {
+            INFO(to_string(family) << ", " << groups << " groups of " << width);
+            const uint32_t columns = groups * width;
+            DeviceCase device(family);
+            const std::vector<float> x = random_floats(random, std::size_t{rows} * columns);
+            const std::vector<float> before = random_floats(random, std::size_t{rows} * columns);
+            const std::vector<float> weight = random_floats(random, width);
+            const auto input = device.upload_rows(x, rows, columns);
+            const auto output = device.upload_rows(before, rows, columns);
+            const vk::Range weights = device.upload(weight);
+            const vk::Range scales = device.upload(std::vector<float>{scale});
+            device.run([&](kernels::Library& library, vk::Recorder& recorder) {
+                rms_norm(library, recorder,
+                         {.input = input,
+                          .output = output,
+                          .weight = weights,
+                          .groups = groups,
+                          .count = rows,
+                          .epsilon = 1e-6F,
+                          .store = kernels::Store::add,
+                          .scale = scales});
+            });
+            const std::vector<float> y = device.download_rows(output);
+            for (std::size_t at = 0; at < y.size(); at += width) {
+                const auto first = x.begin() + static_cast<std::ptrdiff_t>(at);
+                const reference::Vector normed =
+                    reference::rms_norm(std::vector<double>(first, first + width),
+                                        std::vector<double>(weight.begin(), weight.end()), 1e-6F);
+                for (uint32_t k = 0; k < width; ++k)
+                    REQUIRE(y[at + k] == Approx(scale * (before[at + k] + normed[k])).margin(2e-6));
+            }
+        }
+    }
+}

@@ -62,3 +62,31 @@ TEST_CASE(
         }
     }
 }
+
+TEST_CASE("rows that name an embedding read token 0 of a table without embeddings") {
+    constexpr uint32_t width = 20;
+    std::mt19937 random(5);
+    for (const auto family : all_families()) {
+        DeviceCase device(family);
+        const WeightSource source = random_weight(random, kernels::Format::f32, 3, width);
+        const kernels::Matrix table = upload_weight(device, source, {});
+        const std::vector<kernels::RowInfo> infos{{.input = 2},
+                                                  {.input = kernels::RowInfo::input_is_embedding | 1U}};
+        const auto output = device.upload_rows(std::vector<float>(2 * width), 2, width);
+        const vk::Range info_range = device.upload(infos);
+        const vk::Range slots = device.upload(std::vector<uint32_t>{0});
+        device.run([&](kernels::Library& library, vk::Recorder& recorder) {
+            embed(library, recorder,
+                  {.rows = {.infos = info_range, .first = 0, .count = 2},
+                   .slots = slots,
+                   .table = table,
+                   .output = output,
+                   .scale = 2});
+        });
+        const std::vector<float> y = device.download_rows(output);
+        for (uint32_t k = 0; k < width; ++k) {
+            REQUIRE(y[k] == Approx(2 * source.values.row(2)[k]));
+            REQUIRE(y[width + k] == Approx(2 * source.values.row(0)[k]));
+        }
+    }
+}
