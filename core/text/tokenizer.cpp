@@ -3,6 +3,7 @@
 #include "core/gguf/cursor.hpp"
 #include "core/text/bpe.hpp"
 #include "core/text/byte_alphabet.hpp"
+#include "core/text/character_bpe.hpp"
 #include "core/text/special_matcher.hpp"
 #include "core/text/spm.hpp"
 #include "core/text/vocabulary.hpp"
@@ -38,7 +39,7 @@ constexpr std::string_view white_space = " \t\n\v\f\r";
 // token belongs to it and is not tokenized. GGUF files do not carry the attribute.
 constexpr std::array phi3_keeps_space = std::to_array<std::string_view>({"<unk>", "<s>", "<|endoftext|>"});
 
-enum class Model { bpe, spm };
+enum class Model { bpe, spm, character_bpe };
 
 Result<Model> read_model(const gguf::File& file) {
     const auto name = file.text("tokenizer.ggml.model");
@@ -46,12 +47,15 @@ Result<Model> read_model(const gguf::File& file) {
         return Model::bpe;
     if (name == "llama")
         return Model::spm;
+    if (name == "gemma4")
+        return Model::character_bpe;
     if (!name) {
         return Error{ErrorKind::corrupt, fmt::format("{}: tokenizer.ggml.model is missing", file.name()),
                      "the file holds no tokenizer; fetch or convert the model again"};
     }
-    return unsupported(fmt::format("{}: unknown tokenizer {}", file.name(), gguf::backquoted(*name)),
-                       "known ones are gpt2 (byte-level BPE) and llama (SentencePiece)");
+    return unsupported(
+        fmt::format("{}: unknown tokenizer {}", file.name(), gguf::backquoted(*name)),
+        "known ones are gpt2 (byte-level BPE), llama (SentencePiece) and gemma4 (BPE of characters)");
 }
 
 std::string bytes_of(Model model, std::string_view name, TokenType type) {
@@ -60,7 +64,7 @@ std::string bytes_of(Model model, std::string_view name, TokenType type) {
         return std::string(1, static_cast<char>(*byte));
     if (type == TokenType::control || type == TokenType::unknown)
         return std::string(name);
-    if (model == Model::spm)
+    if (model != Model::bpe)
         return replace_all(name, space_mark, " ");
     if (type == TokenType::user_defined)
         return std::string(name);
@@ -73,7 +77,7 @@ struct Tokenizer::Impl {
     Model model = Model::bpe;
     Vocabulary vocabulary;
     StringTable bytes;
-    std::variant<std::monostate, Bpe, Spm> algorithm;
+    std::variant<std::monostate, Bpe, Spm, CharacterBpe> algorithm;
     SpecialMatcher specials;     ///< control, unknown and user-defined tokens
     SpecialMatcher user_defined; ///< only those
     bool adds_bos = false;
@@ -97,6 +101,9 @@ Status Tokenizer::Impl::read(const gguf::File& file) {
     if (model == Model::bpe) {
         ETNA_TRY(Bpe bpe, Bpe::create(file, vocabulary));
         algorithm.emplace<Bpe>(std::move(bpe));
+    } else if (model == Model::character_bpe) {
+        ETNA_TRY(CharacterBpe bpe, CharacterBpe::create(file, vocabulary));
+        algorithm.emplace<CharacterBpe>(std::move(bpe));
     } else {
         ETNA_TRY(const Spm spm, Spm::create(file, vocabulary));
         algorithm.emplace<Spm>(spm);
@@ -111,7 +118,7 @@ Status Tokenizer::Impl::read_additions(const gguf::File& file) {
     const bool default_bos = bpe == nullptr || bpe->pre_tokenizer().row().adds_bos == AddsBos::yes;
     adds_bos = says_bos.value_or(default_bos && vocabulary.special.bos.has_value());
     adds_eos = file.boolean("tokenizer.ggml.add_eos_token").value_or(false);
-    adds_space_prefix = bpe == nullptr && file.boolean("tokenizer.ggml.add_space_prefix").value_or(true);
+    adds_space_prefix = model == Model::spm && file.boolean("tokenizer.ggml.add_space_prefix").value_or(true);
     has_phi3_specials = bpe == nullptr && file.text("general.architecture") == "phi3"; // Phi 4's are BPE
     const bool bos_missing = adds_bos && !vocabulary.special.bos;
     if (bos_missing || (adds_eos && !vocabulary.special.eos)) {
@@ -145,6 +152,8 @@ void Tokenizer::Impl::index_tokens() {
 Status Tokenizer::Impl::encode_stretch(std::string_view text, TokenizeBudget& budget,
                                        std::vector<TokenId>& tokens) const {
     if (const Bpe* bpe = std::get_if<Bpe>(&algorithm))
+        return bpe->encode(text, budget, tokens);
+    if (const CharacterBpe* bpe = std::get_if<CharacterBpe>(&algorithm))
         return bpe->encode(text, budget, tokens);
     return std::get<Spm>(algorithm).encode(text, adds_space_prefix, budget, tokens);
 }

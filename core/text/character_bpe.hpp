@@ -1,0 +1,55 @@
+#pragma once
+
+#include "core/base/result.hpp"
+#include "core/text/merge.hpp"
+#include "core/text/tokenize_budget.hpp"
+#include "core/text/vocabulary.hpp"
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace etna::text {
+
+/// Byte-pair encoding of characters (Gemma 4): U+2581 replaces a space, runs of line breaks are separated
+/// from other text, and each such piece is merged from single characters, the earliest merge in the list
+/// first. A run of line breaks that is a token stays whole. A character without a token becomes byte tokens.
+/// Immutable; thread-safe.
+class CharacterBpe {
+public:
+    /// Borrows `vocabulary`, which must not move. Errors: corrupt (merges missing or malformed).
+    static Result<CharacterBpe> create(const gguf::File& file, const Vocabulary& vocabulary);
+
+    /// Appends the tokens of `text`, which holds no special tokens. Errors: invalid_argument (a byte without
+    /// a token, and no unknown token either), cancelled (`budget` is over), out_of_memory (`budget` refuses
+    /// memory for a long line).
+    Status encode(std::string_view text, TokenizeBudget& budget, std::vector<TokenId>& tokens) const;
+
+private:
+    /// A token's piece is its id; pieces named by merges but missing from the vocabulary are numbered from
+    /// its size.
+    using Piece = uint32_t;
+    struct Scratch {
+        std::vector<Symbol> symbols;
+        std::vector<MergeCandidate> heap;
+        std::string marked; ///< the line, with U+2581 for spaces
+    };
+
+    explicit CharacterBpe(const Vocabulary& vocabulary) : vocabulary_(&vocabulary) {}
+    Piece piece_named(std::string_view spelling);
+    Status read_merges(const gguf::File& file);
+    Status encode_line(std::string_view line, TokenizeBudget& budget, Scratch& scratch,
+                       std::vector<TokenId>& tokens) const;
+    Status append_bytes(std::string_view bytes, std::vector<TokenId>& tokens) const;
+
+    const Vocabulary* vocabulary_;
+    std::array<std::optional<TokenId>, 256> token_of_byte_;
+    std::unordered_map<uint64_t, Merge> merges_; ///< by left piece << 32 | right piece
+    std::unordered_map<std::string, Piece> other_pieces_;
+};
+
+} // namespace etna::text
