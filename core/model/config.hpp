@@ -54,6 +54,7 @@ struct RotaryConfig {
     double beta_slow = 1;      ///< YaRN: rotations below which a pair is fully interpolated
     double log_multiplier = 0; ///< YaRN: divides the magnitude by 1 + 0.1 log_multiplier ln(factor)
     std::vector<float> divisors = {}; ///< of each pair's frequency, [dims / 2]; empty: all 1
+    bool has_divisors = true;         ///< those of the file's tensors apply to it
     std::vector<float> long_divisors =
         {}; ///< LongRoPE: replace `divisors` if the context exceeds the original
 };
@@ -67,11 +68,15 @@ struct CacheGroup {
 /// Attention over the keys and values of earlier positions.
 struct AttentionConfig {
     uint32_t q_heads = 0;
-    uint32_t kv_heads = 0;    ///< divides q_heads
-    uint32_t head_dim = 0;    ///< even, at most kernels::head_dim_max
-    uint32_t group = 0;       ///< cache group
-    bool output_gate = false; ///< attn_q also projects a gate for each element of the heads' outputs
-    bool rotates = true;      ///< false: no position embedding (NoPE, arXiv 2501.18795)
+    uint32_t kv_heads = 0;        ///< divides q_heads
+    uint32_t head_dim = 0;        ///< even, at most kernels::head_dim_max
+    uint32_t group = 0;           ///< cache group
+    bool output_gate = false;     ///< attn_q also projects a gate for each element of the heads' outputs
+    bool rotates = true;          ///< false: no position embedding (NoPE, arXiv 2501.18795)
+    bool values_are_keys = false; ///< no attn_v: values are the keys before norm and rotation
+    bool norms_values = false;    ///< value heads are normalised without a weight
+    /// The earlier layer of the same group and shape whose keys and values it reads; empty: its own.
+    std::optional<uint32_t> keys_of = std::nullopt;
 
     [[nodiscard]] uint32_t q_width() const { return q_heads * head_dim; }
     [[nodiscard]] uint32_t kv_width() const { return kv_heads * head_dim; }
@@ -124,7 +129,8 @@ struct Config {
     kernels::Gate gate = kernels::Gate::silu;
     std::string_view feed_forward_norm = "ffn_norm"; ///< stem of the norm's name before a feed-forward block
     ExpertConfig experts;
-    uint32_t ignored_layers = 0; ///< in the file after the others: answers do not depend on them
+    uint32_t per_layer_width = 0; ///< of the input that each layer has of a token; 0: none
+    uint32_t ignored_layers = 0;  ///< in the file after the others: answers do not depend on them
     std::vector<CacheGroup> cache_groups;
 
     [[nodiscard]] uint32_t layer_count() const { return static_cast<uint32_t>(layers.size()); }

@@ -26,6 +26,12 @@ void record_layer(const Recording& recording, const Layer& layer, uint32_t index
     recorder.begin_region("feed forward");
     std::visit([&](const auto& block) { record(recording, block); }, layer.feed_forward);
     recorder.end_region();
+    if (layer.per_layer) {
+        recorder.barrier();
+        recorder.begin_region("layer input");
+        record(recording, *layer.per_layer);
+        recorder.end_region();
+    }
     recorder.end_region();
 }
 
@@ -90,8 +96,13 @@ void record_forward(const Recording& recording, const Decoder& decoder) {
                     .output = recording.activations.residual,
                     .scale = decoder.embedding_scale,
                     .embedding_scale = decoder.embedding_input_scale});
-    for (uint32_t index = 0; index < decoder.layers.size(); ++index) {
+    if (decoder.per_layer_inputs) {
         recorder.barrier();
+        record(recording, *decoder.per_layer_inputs);
+    }
+    for (uint32_t index = 0; index < decoder.layers.size(); ++index) {
+        if (index > 0 || !decoder.per_layer_inputs) // the first layer reads its input after further barriers
+            recorder.barrier();
         record_layer(recording, decoder.layers[index], index);
     }
     if (step.output_rows == 0)

@@ -4,9 +4,11 @@
 #include "core/model/blocks/delta_net.hpp"
 #include "core/model/blocks/experts.hpp"
 #include "core/model/blocks/feed_forward.hpp"
+#include "core/model/blocks/per_layer.hpp"
 #include "core/model/step.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <variant>
 #include <vector>
 
@@ -22,11 +24,13 @@ using FeedForward = std::variant<FeedForwardBlock, ExpertsBlock>;
 struct Layer {
     Mixer mixer;
     FeedForward feed_forward;
+    std::optional<PerLayerBlock> per_layer = std::nullopt; ///< after the feed-forward block
 };
 
 /// A decoder over weights on the device (borrowed), assembled by an architecture.
 struct Decoder {
-    kernels::Matrix embedding; ///< [vocabulary, width]
+    kernels::Matrix embedding;                      ///< [vocabulary, width]
+    std::optional<PerLayerInputs> per_layer_inputs; ///< if the layers have per_layer blocks
     std::vector<Layer> layers;
     vk::Range output_norm;
     kernels::Matrix head; ///< [vocabulary, width]; the embedding if tied

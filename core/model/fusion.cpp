@@ -15,9 +15,11 @@ bool fuses_gate(const kernels::PlanTarget& target, const FeedForwardBlock& block
 
 /// The matrices that read a block's norm.
 std::vector<const LinearWeights*> readers_of(const AttentionBlock& block) {
-    std::vector<const LinearWeights*> readers{&block.q, &block.k, &block.v};
-    if (block.gate)
-        readers.push_back(&*block.gate);
+    std::vector<const LinearWeights*> readers{&block.q};
+    for (const auto* part : {&block.k, &block.v, &block.gate}) {
+        if (*part)
+            readers.push_back(&**part);
+    }
     return readers;
 }
 std::vector<const LinearWeights*> readers_of(const DeltaNetBlock& block) {
@@ -37,6 +39,8 @@ public:
     void visit(FeedForwardBlock& block) { visit(block, block.down); }
     /// The router reads rows in f32.
     void visit(ExpertsBlock&) { producer_ = nullptr; }
+    /// The next norm does not follow the block visited last.
+    void forget() { producer_ = nullptr; }
 
 private:
     template <class Block>
@@ -64,6 +68,8 @@ void fuse(Decoder& decoder, const kernels::PlanTarget& target) {
     for (Layer& layer : decoder.layers) {
         std::visit([&](auto& block) { norms.visit(block); }, layer.mixer);
         std::visit([&](auto& block) { norms.visit(block); }, layer.feed_forward);
+        if (layer.per_layer)
+            norms.forget();
         if (auto* const block = std::get_if<FeedForwardBlock>(&layer.feed_forward))
             block->is_gate_fused = fuses_gate(target, *block);
     }

@@ -9,14 +9,16 @@ kernels::KernelScope kernel_scope(const gguf::File& file) {
     for (const gguf::Tensor& tensor : file.tensors()) {
         const auto format = static_cast<std::size_t>(format_of(tensor.type));
         scope.delta_nets = scope.delta_nets || tensor.name.ends_with(".ssm_a");
+        const bool is_layer_table = tensor.name == "per_layer_token_embd.weight";
         const bool is_table = tensor.name == "token_embd.weight";
-        if (is_table)
+        if (is_table || is_layer_table)
             scope.tables.set(format);
         if (tensor.dimensions >= 2 && tensor.shape[0] % kernels::tile_columns != 0)
             scope.odd_columns = true;
         if (tensor.dimensions >= 3) {
             scope.stacks.set(format);
-        } else if (tensor.dimensions == 2 && !(is_table && file.find_tensor("output.weight") != nullptr)) {
+        } else if (tensor.dimensions == 2 && !is_layer_table &&
+                   !(is_table && file.find_tensor("output.weight") != nullptr)) {
             scope.matrices.set(format); // without a head tensor, the table serves as head
         }
     }

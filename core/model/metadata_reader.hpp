@@ -7,6 +7,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace etna::model {
 
@@ -25,12 +27,18 @@ struct NumberBounds {
 /// as a list; after an error, reads return fallback values. Borrows the file.
 class MetadataReader {
 public:
-    MetadataReader(const gguf::File& file, std::string_view architecture)
-        : file_(file), architecture_(architecture) {}
+    /// `layer_keys`: keys whose values may differ from layer to layer; integer() then reads the first
+    /// layer's.
+    MetadataReader(const gguf::File& file, std::string_view architecture,
+                   std::vector<std::string_view> layer_keys = {})
+        : file_(file), architecture_(architecture), layer_keys_(std::move(layer_keys)) {}
 
     /// With a fallback, the key may be absent; without one, its absence is an error.
     uint32_t integer(std::string_view key, IntegerBounds bounds,
                      std::optional<uint32_t> fallback = std::nullopt);
+    /// The value of each layer, from one for all or a list of `layers`.
+    std::vector<uint32_t> integers(std::string_view key, IntegerBounds bounds, uint32_t layers,
+                                   std::optional<uint32_t> fallback = std::nullopt);
     double number(std::string_view key, NumberBounds bounds, std::optional<double> fallback = std::nullopt);
     std::string text(std::string_view key, std::string_view fallback);
 
@@ -48,6 +56,7 @@ private:
 
     const gguf::File& file_;
     std::string architecture_;
+    std::vector<std::string_view> layer_keys_;
     std::optional<Error> error_;
 };
 

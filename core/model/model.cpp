@@ -18,6 +18,8 @@ Status read_rotary_tensors(const gguf::File& file, const std::vector<ClaimedTens
             continue;
         ETNA_TRY(const std::vector<float> divisors, read_divisors(file, *tensor.tensor, tensor.spec.columns));
         for (CacheGroup& group : config.cache_groups) {
+            if (!group.rotary.has_divisors)
+                continue;
             if (tensor.spec.name == rotary_long_name) {
                 group.rotary.long_divisors = divisors;
             } else {

@@ -72,6 +72,11 @@ struct Activations {
     // With an output gate of attention only:
     kernels::Activations attention_gate; ///< [rows, q_width]
 
+    // With inputs of each layer only:
+    kernels::Activations per_layer_inputs;     ///< [rows, layers x their width]
+    kernels::Activations per_layer_projection; ///< same shape, before its norm
+    kernels::Activations per_layer_gate;       ///< [rows, their width]
+
     // With gated delta nets only:
     kernels::Activations delta_input;  ///< [rows, qkv_columns]: before the convolution
     kernels::Activations delta_qkv;    ///< [rows, qkv_columns]
@@ -93,6 +98,14 @@ struct Activations {
     kernels::Activations shared_up;       ///< [rows, its feed_forward]
     kernels::Activations shared_row_gate; ///< [rows, 1]
 };
+
+/// Activations of `columns` in the memory of wider ones. Both widths are multiples of
+/// kernels::column_padding, so that neither has padding.
+inline kernels::Activations narrowed(const kernels::Activations& wide, uint32_t columns) {
+    if (wide.columns == columns)
+        return wide;
+    return {.range = wide.range, .columns = columns, .stride = columns, .halves = wide.halves};
+}
 
 /// Everything that recording a step needs except the model; all borrowed.
 struct Recording {

@@ -113,6 +113,11 @@ void TensorTable::vector(std::string name, uint32_t columns, Presence presence) 
         {.name = std::move(name), .columns = columns, .role = TensorRole::vector, .presence = presence});
 }
 
+void TensorTable::scaled_vector(std::string name, uint32_t columns, float factor) {
+    vector(std::move(name), columns);
+    specs_.back().factor = factor;
+}
+
 void TensorTable::vectors(std::string name, uint32_t count, uint32_t columns) {
     specs_.push_back(
         {.name = std::move(name), .rows = count, .columns = columns, .role = TensorRole::vector});

@@ -46,6 +46,7 @@ struct TensorSpec {
     std::vector<TensorPart> parts = {}; ///< of a matrix, in row order; empty: it is not split
     bool is_exact = false;              ///< of a matrix: its products must not be rounded to f16
     uint32_t part_runs = 1;             ///< the rows of the parts follow each other this many times
+    float factor = 1;                   ///< of a vector: multiplies its elements while they are loaded
 };
 
 /// A declared tensor and its entry in the file (borrowed from the gguf::File).
@@ -69,6 +70,8 @@ public:
     void interleaved(std::string name, std::vector<TensorPart> parts, uint32_t runs, uint32_t columns);
     void stack(std::string name, uint32_t count, uint32_t rows, uint32_t columns);
     void vector(std::string name, uint32_t columns, Presence presence = Presence::required);
+    /// A required vector whose elements are multiplied by `factor`.
+    void scaled_vector(std::string name, uint32_t columns, float factor);
     /// `count` vectors in one tensor, such as a bias of each expert.
     void vectors(std::string name, uint32_t count, uint32_t columns);
     void host(std::string name, uint32_t columns, Presence presence = Presence::required);

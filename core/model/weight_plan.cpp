@@ -20,7 +20,8 @@ std::vector<PlannedTensor> parts_of(const ClaimedTensor& claimed) {
                           .columns = spec.columns,
                           .is_exact = spec.is_exact,
                           .tensor = claimed.tensor,
-                          .row_bytes = claimed.tensor->bytes / (uint64_t{spec.count} * spec.rows)};
+                          .row_bytes = claimed.tensor->bytes / (uint64_t{spec.count} * spec.rows),
+                          .factor = spec.factor};
     if (spec.parts.empty())
         return {unsplit};
     std::vector<PlannedTensor> parts;

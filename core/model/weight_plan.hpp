@@ -33,6 +33,7 @@ struct PlannedTensor {
     uint32_t run_rows = 0;       ///< its rows lie in the tensor in runs of this many; 0: they are neighbours
     uint32_t run_stride = 0;     ///< rows from the beginning of a run to that of the next
     uint64_t row_bytes = 0;      ///< in the file
+    float factor = 1;            ///< see TensorSpec
     kernels::Layout layout = {}; ///< of a matrix
     kernels::PackedBytes packed =
         {}; ///< of each matrix; vectors: f32, padded to kernels::column_padding elements

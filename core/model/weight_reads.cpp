@@ -9,6 +9,7 @@ namespace etna::model {
 
 WeightReads weight_reads(const Blueprint& blueprint) {
     constexpr std::string_view table = "token_embd.weight";
+    constexpr std::string_view layer_table = "per_layer_token_embd.weight"; // a few rows of it are read
     constexpr std::string_view head = "output.weight";
     const bool has_head = std::any_of(blueprint.tensors.begin(), blueprint.tensors.end(),
                                       [&](const PlannedTensor& tensor) { return tensor.name == head; });
@@ -17,7 +18,7 @@ WeightReads weight_reads(const Blueprint& blueprint) {
     for (const PlannedTensor& tensor : blueprint.tensors) {
         if (tensor.role == TensorRole::stack) {
             reads.expert_bytes += tensor.device_bytes() / tensor.count * experts.experts_per_token;
-        } else if (tensor.name != table || !has_head) {
+        } else if (tensor.name != layer_table && (tensor.name != table || !has_head)) {
             reads.shared_bytes += tensor.device_bytes();
         }
     }

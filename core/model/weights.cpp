@@ -32,6 +32,17 @@ void widen(gguf::TensorType type, ByteView source, uint32_t count, MutableByteVi
     }
 }
 
+void multiply(float factor, uint32_t count, MutableByteView elements) {
+    if (factor == 1)
+        return;
+    for (uint64_t i = 0; i < count; ++i) {
+        float value = 0;
+        std::memcpy(&value, elements.data() + 4 * i, sizeof value);
+        value *= factor;
+        std::memcpy(elements.data() + 4 * i, &value, sizeof value);
+    }
+}
+
 /// Rows per slice: a multiple of the repacking group within the uploader's limit.
 uint32_t slice_rows(const PlannedTensor& planned) {
     const kernels::PackedBytes group =
@@ -91,7 +102,9 @@ private:
         ETNA_CHECK(file_.read(tensor, 0, source));
         ETNA_TRY(const MutableByteView staging,
                  uploader_.begin(*slice.buffer, 0, slice.planned->packed.weights));
-        widen(tensor.type, source, slice.planned->rows * slice.planned->columns, staging);
+        const uint32_t count = slice.planned->rows * slice.planned->columns;
+        widen(tensor.type, source, count, staging);
+        multiply(slice.planned->factor, count, staging);
         return uploader_.end();
     }
 

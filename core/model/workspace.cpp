@@ -56,6 +56,18 @@ void add_mixer_sizes(std::vector<ActivationSize>& sizes, const Config& config, u
     sizes.push_back({&Activations::delta_output, "delta output", rows, output, true});
 }
 
+/// Scratch memory of the inputs of each layer.
+void add_per_layer_sizes(std::vector<ActivationSize>& sizes, const Config& config, uint32_t rows) {
+    const uint32_t width = config.per_layer_width;
+    if (width == 0)
+        return;
+    sizes.front().feeds_matrices = true; // the residual
+    sizes.push_back({&Activations::per_layer_inputs, "inputs of layers", rows, config.layer_count() * width});
+    sizes.push_back(
+        {&Activations::per_layer_projection, "projection for layers", rows, config.layer_count() * width});
+    sizes.push_back({&Activations::per_layer_gate, "gate of layer inputs", rows, width, true});
+}
+
 std::vector<ActivationSize> activation_sizes(const Config& config, const WorkspaceOptions& options) {
     const uint32_t rows = options.batch_rows_max;
     const ExpertConfig& experts = config.experts;
@@ -76,6 +88,7 @@ std::vector<ActivationSize> activation_sizes(const Config& config, const Workspa
         {&Activations::logits, "logits", options.output_rows_max, config.vocabulary},
     };
     add_mixer_sizes(sizes, config, rows);
+    add_per_layer_sizes(sizes, config, rows);
     if (experts.count > 0) {
         sizes.push_back({&Activations::router, "router", rows, experts.count});
         sizes.push_back({&Activations::expert_outputs, "expert outputs", inner_rows, config.width});

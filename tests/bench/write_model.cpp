@@ -65,6 +65,17 @@ RandomModelOptions small(RandomArchitecture architecture) {
         options.head = HeadKind::tied;
         options.head_scale = 1; // the embedding, sixteen times the head, must not outweigh the layers
     }
+    if (architecture == RandomArchitecture::gemma4) { // widths of q differ, shared keys and inputs of layers
+        options.layers = 6;
+        options.window_pattern = 3;
+        options.window_head_dim = 128;
+        options.kv_heads = 4;
+        options.shared_kv_layers = 3; // the peer needs a full layer before the first of them
+        options.wide_shared_layers = true;
+        options.per_layer_width = 256;
+        options.head_dim = 256;
+        options.logit_softcap = 30;
+    }
     if (architecture == RandomArchitecture::phi3) {
         options.window = 0;              // llama.cpp leaves Phi 3's window out,
         options.name = "random weights"; // the peer expects the tokens of Phi 3 in a model of that name

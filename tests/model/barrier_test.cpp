@@ -130,6 +130,10 @@ TEST_CASE("leaving out any one barrier of a step is reported", "[device]") {
                                    .window = 2150,
                                    .logit_softcap = 30,
                                    .tokenizer = RandomTokenizer::none};
+        if (architecture == RandomArchitecture::gemma4) {
+            options.layers = 4;
+            options.shared_kv_layers = 2;
+        }
         if (architecture == RandomArchitecture::qwen3moe) { // experts in tiles; those of gpt-oss are in rows
             options.matrices = WeightFormat::q8_0;
             options.embedding = options.expert_feed_forward = 256;

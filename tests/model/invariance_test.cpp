@@ -65,6 +65,7 @@ TEST_CASE("a request gives the same bits alone and in a batch, for any chunks of
     const std::array cases{std::tuple{RandomArchitecture::qwen3, WeightFormat::f32, 96U},
                            std::tuple{RandomArchitecture::qwen3, WeightFormat::q8_0, 96U},
                            std::tuple{RandomArchitecture::gemma3, WeightFormat::f16, 96U},
+                           std::tuple{RandomArchitecture::gemma4, WeightFormat::q8_0, 96U},
                            std::tuple{RandomArchitecture::qwen3moe, WeightFormat::q8_0, 96U},
                            std::tuple{RandomArchitecture::qwen2moe, WeightFormat::f16, 96U},
                            std::tuple{RandomArchitecture::mistral3, WeightFormat::q8_0, 96U},

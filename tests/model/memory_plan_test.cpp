@@ -63,6 +63,7 @@ RandomModelOptions model_of(RandomArchitecture architecture) {
     return {.architecture = architecture,
             .layers = 4,
             .context = 65536,
+            .shared_kv_layers = 2,
             .matrices = WeightFormat::q8_0,
             .tokenizer = RandomTokenizer::none};
 }

@@ -18,12 +18,17 @@ namespace {
 uint64_t page_bytes(const gguf::File& file, kernels::CacheFormats formats) {
     const auto model = reference::read_config(file);
     REQUIRE(model);
-    const auto page = [&](kernels::CacheFormat format) {
-        return kernels::layer_cache_bytes(format, 1, static_cast<uint32_t>(model->kv_heads),
-                                          static_cast<uint32_t>(model->head_length));
-    };
-    const auto cached = std::count(model->recurrent.begin(), model->recurrent.end(), false);
-    return static_cast<uint64_t>(cached) * (page(formats.keys) + page(formats.values));
+    uint64_t bytes = 0;
+    for (std::size_t layer = 0; layer < model->layers; ++layer) {
+        const reference::Config::Layer& shape = model->shapes[layer];
+        if (model->recurrent[layer] || shape.keys_of)
+            continue;
+        for (const kernels::CacheFormat format : {formats.keys, formats.values}) {
+            bytes += kernels::layer_cache_bytes(format, 1, static_cast<uint32_t>(shape.kv_heads),
+                                                static_cast<uint32_t>(shape.head_length));
+        }
+    }
+    return bytes;
 }
 
 /// Pages for each script, every page used at most once.

@@ -78,6 +78,16 @@ RandomModelOptions blocks(RandomArchitecture architecture) {
             .tokenizer = RandomTokenizer::none};
 }
 
+/// Heads of 24 in full layers and of 16 in windows, whose widths are multiples of 32.
+RandomModelOptions gemma4_blocks() {
+    RandomModelOptions options = blocks(RandomArchitecture::gemma4);
+    options.kv_heads = 4;
+    options.window_head_dim = 16;
+    options.window_kv_heads = 2;
+    options.rope_base = 1e6F;
+    return options;
+}
+
 /// Every matrix of a layer in another format, in rows of a multiple of 256.
 RandomModelOptions mixture(RandomArchitecture architecture) {
     using enum WeightFormat;
@@ -246,7 +256,35 @@ std::vector<NamedModel> windowed_models() {
     deep_gemma2.window_pattern = 0;
     deep_gemma2.attention_softcap = 3;
     deep_gemma2.logit_softcap = 4;
+    RandomModelOptions gemma4 = gemma4_blocks(); // as the smallest: shared keys, wider blocks there
+    gemma4.layers = 5;
+    gemma4.shared_kv_layers = 2;
+    gemma4.wide_shared_layers = true;
+    gemma4.logit_softcap = 3;
+    gemma4.head = HeadKind::tied;
+    RandomModelOptions plain_gemma4 = gemma4_blocks(); // as the largest: keys as values, no inputs of layers
+    plain_gemma4.layers = 4;
+    plain_gemma4.window = 33;
+    plain_gemma4.window_pattern = 3;
+    plain_gemma4.per_layer_width = 0;
+    plain_gemma4.output_scales = false;
+    plain_gemma4.values_are_keys = true;
+    RandomModelOptions odd_gemma4 = odd(RandomArchitecture::gemma4);
+    odd_gemma4.layers = 3;
+    odd_gemma4.per_layer_width = 12;
+    odd_gemma4.values_are_keys = true;
+    RandomModelOptions tiled_gemma4 = tiled_model(RandomArchitecture::gemma4, WeightFormat::q8_0);
+    tiled_gemma4.layers = 4;
+    tiled_gemma4.head_dim = 512;
+    tiled_gemma4.window_head_dim = 256;
+    tiled_gemma4.shared_kv_layers = 1;
+    tiled_gemma4.wide_shared_layers = true;
+    tiled_gemma4.per_layer_width = 256;
     return {
+        {"gemma4 F32, shared keys", with_formats(gemma4, WeightFormat::f32), f32},
+        {"gemma4 Q8_0, keys as values", random_model(plain_gemma4), f16},
+        {"gemma4 F32, odd sizes", random_model(odd_gemma4), f32},
+        {"gemma4 Q8_0, heads of 256 and 512, in tiles", random_model(tiled_gemma4), f32},
         {"gemma2 F32, tied, caps by default", random_model(gemma2), f32},
         {"gemma2 Q8_0, five layers, soft caps", random_model(deep_gemma2), f16},
         {"phi3 F32, long divisors", random_model(long_phi3), f32},

@@ -32,6 +32,32 @@ public:
         return *value;
     }
 
+    /// One for all, or one for each of `count` layers.
+    Result<std::vector<std::size_t>> sizes(std::string_view name, std::size_t count,
+                                           std::size_t otherwise) const {
+        const gguf::Value* value = file_.find(key(name));
+        const auto* list = value == nullptr ? nullptr : std::get_if<gguf::Array>(value);
+        if (list == nullptr) {
+            ETNA_TRY(const std::size_t one, size(name, otherwise));
+            return std::vector<std::size_t>(count, one);
+        }
+        std::vector<std::size_t> found;
+        if (const auto* items = std::get_if<std::vector<int32_t>>(&list->items))
+            found.assign(items->begin(), items->end());
+        if (const auto* items = std::get_if<std::vector<uint32_t>>(&list->items))
+            found.assign(items->begin(), items->end());
+        if (found.size() != count)
+            return refuse(name);
+        return found;
+    }
+
+    /// May be zero, as by default.
+    [[nodiscard]] std::size_t count(std::string_view name) const {
+        return static_cast<std::size_t>(file_.unsigned_integer(key(name)).value_or(0));
+    }
+    [[nodiscard]] std::vector<bool> flags(std::string_view name) const {
+        return std::get<std::vector<bool>>(std::get<gguf::Array>(*file_.find(key(name))).items);
+    }
     [[nodiscard]] bool has(std::string_view name) const { return file_.find(key(name)) != nullptr; }
     [[nodiscard]] bool flag(std::string_view name, bool otherwise) const {
         const gguf::Value* value = file_.find(key(name));
@@ -122,6 +148,40 @@ Status read_gemma3(const Keys& keys, Config& config) {
     return {};
 }
 
+/// Windows rotate by their own base and have their own head length; the last layers read the keys of the last
+/// layer before them that has a window as they have, or none as they have.
+Status read_gemma4(const Keys& keys, Config& config) {
+    config.gate = GateKind::gelu;
+    config.embedding_scale = std::sqrt(static_cast<double>(config.width));
+    config.attention_scale = 1;
+    ETNA_TRY(config.logit_soft_cap, keys.number("final_logit_softcapping", 0.0));
+    ETNA_TRY(const std::size_t window, keys.size("attention.sliding_window"));
+    ETNA_TRY(const std::size_t window_length, keys.size("attention.key_length_swa", config.head_length));
+    ETNA_TRY(const auto kv_heads, keys.sizes("attention.head_count_kv", config.layers, config.heads));
+    ETNA_TRY(const auto widths, keys.sizes("feed_forward_length", config.layers, 0));
+    config.per_layer_width = keys.count("embedding_length_per_layer_input");
+    const std::size_t shared = keys.count("attention.shared_kv_layers");
+    const std::vector<bool> has_window = keys.flags("attention.sliding_window_pattern");
+    for (std::size_t layer = 0; layer < config.layers; ++layer) {
+        config.windows[layer] = has_window[layer] ? window : 0;
+        Config::Layer shape{.kv_heads = kv_heads[layer],
+                            .head_length = has_window[layer] ? window_length : config.head_length,
+                            .feed_forward = widths[layer]};
+        if (layer >= config.layers - shared) {
+            std::size_t source = config.layers - shared - 1;
+            while (has_window[source] != has_window[layer])
+                --source;
+            shape.keys_of = source;
+        }
+        config.shapes.push_back(shape);
+    }
+    RotaryOptions local;
+    ETNA_TRY(local.rotated, keys.size("rope.dimension_count_swa", window_length));
+    ETNA_TRY(local.base, keys.number("rope.freq_base_swa", config.rotary.base));
+    config.window_rotary = local;
+    return {};
+}
+
 /// Gated delta nets, but for every fourth layer; value heads of qwen35 are reordered so that head h reads key
 /// head h % key heads.
 Status read_delta_nets(const Keys& keys, Config& config) {
@@ -173,6 +233,8 @@ Status read_own_keys(const Keys& keys, Config& config) {
         return read_gemma2(keys, config);
     if (config.architecture == "gemma3")
         return read_gemma3(keys, config);
+    if (config.architecture == "gemma4")
+        return read_gemma4(keys, config);
     if (config.architecture == "phi3") {
         ETNA_TRY(const std::size_t window, keys.size("attention.sliding_window", 0));
         config.windows.assign(config.layers, window);
@@ -225,7 +287,7 @@ Result<Config> read_config(const gguf::File& file) {
     if (!is_one_of(config.architecture,
                    {"llama",    "mistral3",  "smollm3", "granite",  "granitemoe", "glm4",       "qwen2",
                     "qwen2moe", "qwen2vl",   "qwen3",   "qwen3moe", "qwen3vl",    "qwen3vlmoe", "qwen3next",
-                    "qwen35",   "qwen35moe", "phi3",    "gemma2",   "gemma3",     "gpt-oss"})) {
+                    "qwen35",   "qwen35moe", "phi3",    "gemma2",   "gemma3",     "gemma4",     "gpt-oss"})) {
         return Error{.kind = ErrorKind::unsupported,
                      .message =
                          file.name() + ": architecture `" + config.architecture + "` has no reference"};
@@ -238,9 +300,11 @@ Result<Config> read_config(const gguf::File& file) {
 
     ETNA_TRY(config.layers, keys.size("block_count"));
     ETNA_TRY(config.width, keys.size("embedding_length"));
-    ETNA_TRY(config.feed_forward, keys.size("feed_forward_length"));
+    const bool differs = config.architecture == "gemma4"; // its layers' sizes are lists
+    ETNA_TRY(config.feed_forward, differs ? Result<std::size_t>(0) : keys.size("feed_forward_length"));
     ETNA_TRY(config.heads, keys.size("attention.head_count"));
-    ETNA_TRY(config.kv_heads, keys.size("attention.head_count_kv", config.heads));
+    ETNA_TRY(config.kv_heads,
+             differs ? Result<std::size_t>(1) : keys.size("attention.head_count_kv", config.heads));
     ETNA_TRY(config.head_length, keys.size("attention.key_length", config.width / config.heads));
     ETNA_TRY(const std::size_t value_length, keys.size("attention.value_length", config.head_length));
     if (value_length != config.head_length) {
@@ -256,6 +320,9 @@ Result<Config> read_config(const gguf::File& file) {
     ETNA_TRY(config.rotary.base, keys.number("rope.freq_base", config.rotary.base));
     ETNA_CHECK(read_scaling(keys, config.rotary));
     ETNA_CHECK(read_own_keys(keys, config));
+    config.shapes.resize(config.layers, {.kv_heads = config.kv_heads,
+                                         .head_length = config.head_length,
+                                         .feed_forward = config.feed_forward});
     ETNA_CHECK(check(config));
     return config;
 }

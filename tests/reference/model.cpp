@@ -82,8 +82,8 @@ void Cache::truncate(std::size_t kept) {
         return;
     for (Layer& layer : layers) {
         assert(!layer.delta_net);
-        layer.keys.resize(kept * entry_length);
-        layer.values.resize(kept * entry_length);
+        layer.keys.resize(layer.keys.empty() ? 0 : kept * layer.entry_length);
+        layer.values.resize(layer.keys.size());
     }
     count = kept;
 }
@@ -105,9 +105,10 @@ ReferenceModel::ReferenceModel(Config config, Weights weights)
       window_rotary_(make_rotary(config_.window_rotary.value_or(config_.rotary))) {}
 
 Cache ReferenceModel::make_cache(CacheElements elements) const {
-    Cache cache{.elements = elements, .entry_length = config_.kv_heads * config_.head_length};
+    Cache cache{.elements = elements};
     for (std::size_t i = 0; i < config_.layers; ++i) {
         Cache::Layer layer;
+        layer.entry_length = config_.shapes[i].kv_heads * config_.shapes[i].head_length;
         const DeltaNetWeights& net = weights_.layers[i].delta_net;
         if (config_.recurrent[i]) {
             layer.delta_net.emplace(config_.delta_heads, net.decay, net.dt_bias, length_epsilon);
@@ -174,7 +175,7 @@ Vector ReferenceModel::shared_expert(const LayerWeights& layer, View x, Units un
 
 void ReferenceModel::turn(std::size_t layer_index, Vector& heads, uint32_t position) const {
     if (config_.rotates[layer_index]) {
-        rotate_heads(heads, config_.head_length, position, config_.pairing,
+        rotate_heads(heads, config_.shapes[layer_index].head_length, position, config_.pairing,
                      config_.windows[layer_index] > 0 ? window_rotary_ : rotary_);
     }
 }
@@ -189,11 +190,14 @@ void ReferenceModel::store(std::size_t layer_index, View x, uint32_t position, c
                            Cache::Layer& stored, Units units) const {
     const LayerWeights& layer = weights_.layers[layer_index];
     Vector key = linear_with_bias(units, layer.key, layer.key_bias, x);
-    const Vector value = linear_with_bias(units, layer.value, layer.value_bias, x);
+    Vector value = linear_with_bias(units, layer.value, layer.value_bias, x);
+    const std::size_t length = config_.shapes[layer_index].head_length;
+    if (config_.architecture == "gemma4")
+        value = normalise_heads(std::move(value), Vector(length, 1.0), config_.epsilon);
     key = normalise_heads(std::move(key), layer.key_norm, config_.epsilon);
     turn(layer_index, key, position);
-    append(reference::stored(key, elements.keys, config_.head_length), stored.keys);
-    append(reference::stored(value, elements.values, config_.head_length), stored.values);
+    append(reference::stored(key, elements.keys, length), stored.keys);
+    append(reference::stored(value, elements.values, length), stored.values);
 }
 
 /// Entries that the token at `index` attends to, before `end`.
@@ -211,8 +215,8 @@ Vector ReferenceModel::attend(std::size_t layer_index, View x, uint32_t position
     for (double& one : query)
         one *= temperature(position);
     const AttentionShape shape{.heads = config_.heads,
-                               .kv_heads = config_.kv_heads,
-                               .head_length = config_.head_length,
+                               .kv_heads = config_.shapes[layer_index].kv_heads,
+                               .head_length = config_.shapes[layer_index].head_length,
                                .scale = config_.attention_scale,
                                .soft_cap = config_.attention_soft_cap};
     Vector heads = attention(shape, query, stored.keys, stored.values, range, layer.sinks);
@@ -222,15 +226,43 @@ Vector ReferenceModel::attend(std::size_t layer_index, View x, uint32_t position
 }
 
 /// The stream after a layer: x, the mixer's output, and the feed-forward block's.
-Vector ReferenceModel::add_blocks(std::size_t layer_index, View x, View mixed, Units units) const {
+Vector ReferenceModel::add_blocks(std::size_t layer_index, View x, View mixed, View input,
+                                  Units units) const {
     const LayerWeights& layer = weights_.layers[layer_index];
     const Vector sum =
         add(x, scaled(config_.residual_scale, normalise_if({mixed.begin(), mixed.end()},
                                                            layer.post_attention_norm, config_.epsilon)));
     const Vector transformed =
         feed_forward(layer, rms_norm(sum, layer.feed_forward_norm, config_.epsilon), units);
-    return add(sum, scaled(config_.residual_scale,
-                           normalise_if(transformed, layer.post_feed_forward_norm, config_.epsilon)));
+    Vector y = add(sum, scaled(config_.residual_scale,
+                               normalise_if(transformed, layer.post_feed_forward_norm, config_.epsilon)));
+    if (!input.empty()) {
+        const Vector inner = geglu(linear_on(units, layer.input_gate, y), input);
+        y = add(
+            y, rms_norm(linear_on(units, layer.input_output, inner), layer.post_input_norm, config_.epsilon));
+    }
+    return layer.output_scale.empty() ? y : scaled(layer.output_scale[0], std::move(y));
+}
+
+Vector ReferenceModel::layer_inputs(TokenId token, View x, Units units) const {
+    const std::size_t width = config_.per_layer_width;
+    if (width == 0)
+        return {};
+    const Vector projected = scaled(1 / std::sqrt(static_cast<double>(config_.width)),
+                                    linear_on(units, weights_.layer_projection, x));
+    const Vector normalised = normalise_heads(projected, weights_.layer_projection_norm, config_.epsilon);
+    const auto row = weights_.layer_embedding.row(token);
+    const Vector own = scaled(std::sqrt(static_cast<double>(width)), {row.begin(), row.end()});
+    return scaled(1 / std::sqrt(2.0), add(normalised, own));
+}
+
+View ReferenceModel::layer_input(std::size_t layer_index, View inputs) const {
+    return inputs.empty() ? inputs
+                          : inputs.subspan(layer_index * config_.per_layer_width, config_.per_layer_width);
+}
+
+const Cache::Layer& ReferenceModel::read_by(std::size_t layer_index, const Cache& cache) const {
+    return cache.layers[config_.shapes[layer_index].keys_of.value_or(layer_index)];
 }
 
 Vector ReferenceModel::hidden(TokenId token, std::size_t index, uint32_t position, Cache& cache,
@@ -240,15 +272,19 @@ Vector ReferenceModel::hidden(TokenId token, std::size_t index, uint32_t positio
     Vector x = embed(weights_.embedding, std::span(&token, 1)).values;
     for (double& value : x)
         value *= config_.embedding_scale;
+    const Vector inputs = layer_inputs(token, x, units);
     for (std::size_t i = 0; i < config_.layers; ++i) {
         const Vector input = rms_norm(x, weights_.layers[i].attention_norm, config_.epsilon);
         Cache::Layer& stored = cache.layers[i];
         if (config_.recurrent[i]) {
-            x = add_blocks(i, x, delta_net(weights_.layers[i].delta_net, input, stored, units), units);
+            x = add_blocks(i, x, delta_net(weights_.layers[i].delta_net, input, stored, units), {}, units);
             continue;
         }
-        store(i, input, position, cache.elements, stored, units);
-        x = add_blocks(i, x, attend(i, input, position, visible(i, index, index + 1), stored, units), units);
+        if (!config_.shapes[i].keys_of)
+            store(i, input, position, cache.elements, stored, units);
+        const Vector mixed =
+            attend(i, input, position, visible(i, index, index + 1), read_by(i, cache), units);
+        x = add_blocks(i, x, mixed, layer_input(i, inputs), units);
     }
     cache.count = index + 1;
     return rms_norm(x, weights_.output_norm, config_.epsilon);
@@ -257,26 +293,28 @@ Vector ReferenceModel::hidden(TokenId token, std::size_t index, uint32_t positio
 std::vector<Vector> ReferenceModel::hidden_together(std::span<const TokenId> tokens) const {
     Cache cache = make_cache();
     std::vector<Vector> rows;
+    std::vector<Vector> inputs_of_rows;
     for (const TokenId token : tokens) {
         rows.push_back(embed(weights_.embedding, std::span(&token, 1)).values);
         for (double& value : rows.back())
             value *= config_.embedding_scale;
+        inputs_of_rows.push_back(layer_inputs(token, rows.back(), Units::plain));
     }
     for (std::size_t i = 0; i < config_.layers; ++i) {
         Cache::Layer& stored = cache.layers[i];
         std::vector<Vector> inputs;
         for (std::size_t row = 0; row < rows.size(); ++row) {
             inputs.push_back(rms_norm(rows[row], weights_.layers[i].attention_norm, config_.epsilon));
-            if (!config_.recurrent[i])
+            if (!config_.recurrent[i] && !config_.shapes[i].keys_of)
                 store(i, inputs[row], static_cast<uint32_t>(row), cache.elements, stored, Units::plain);
         }
         for (std::size_t row = 0; row < rows.size(); ++row) {
             const Vector mixed =
                 config_.recurrent[i]
                     ? delta_net(weights_.layers[i].delta_net, inputs[row], stored, Units::plain)
-                    : attend(i, inputs[row], static_cast<uint32_t>(row), visible(i, row, rows.size()), stored,
-                             Units::plain);
-            rows[row] = add_blocks(i, rows[row], mixed, Units::plain);
+                    : attend(i, inputs[row], static_cast<uint32_t>(row), visible(i, row, rows.size()),
+                             read_by(i, cache), Units::plain);
+            rows[row] = add_blocks(i, rows[row], mixed, layer_input(i, inputs_of_rows[row]), Units::plain);
         }
     }
     for (Vector& row : rows)

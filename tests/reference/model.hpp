@@ -26,11 +26,11 @@ struct Cache {
     struct Layer {
         Vector keys;                       ///< [entries, kv heads, head length], after rotation
         Vector values;                     ///< [entries, kv heads, head length]
+        std::size_t entry_length = 0;      ///< kv heads * head length
         std::optional<DeltaNet> delta_net; ///< of a recurrent layer, which has no keys and values
         Matrix inputs = {};                ///< of its convolution [entries, channels]
     };
     CacheElements elements = {};
-    std::size_t entry_length = 0; ///< kv heads * head length
     std::vector<Layer> layers = {};
     std::size_t count = 0; ///< entries
 
@@ -52,11 +52,17 @@ struct Cache {
 ///     x += W_o gated_norm(delta_net(convolution(W_qkv n), W_a n, W_b n), W_z n)
 /// in recurrent layers, and attention is multiplied by sigmoid(W_g n) before W_o in the others. A shared
 /// expert is one more feed-forward network in the second line, multiplied by sigmoid(w m).
+/// gemma4 follows gemma3, with unscaled scores, values v / rms(v) of each head, head lengths of the layer,
+/// and after the second line
+///     x += rms_norm(W_proj (gelu(W_gate x) * p));  x *= scale
+/// where p is the layer's part of
+///     (rms_norm(W_project e / sqrt(width)) + sqrt(size p) table[token]) / sqrt(2)      e = the scaled
+///     embedding
 /// granite scales embeddings, scores and what is added to x, and divides logits. Sources: LLaMA
 /// (arXiv 2302.13971), Llama 2 (2307.09288), Qwen2 (2407.10671), Qwen3 (2505.09388), Phi 3 (2404.14219),
-/// LongRoPE (2402.13753), Gemma 2 and 3 (2408.00118, 2503.19786), gpt-oss (2508.10925), gated delta nets
-/// (2412.06464); tensors as GGUF names them. Immutable after load; thread-safe if each thread has a separate
-/// Cache.
+/// LongRoPE (2402.13753), Gemma 2 and 3 (2408.00118, 2503.19786), Gemma 4 (transformers, modeling_gemma4.py),
+/// gpt-oss (2508.10925), gated delta nets (2412.06464); tensors as GGUF names them. Immutable after load;
+/// thread-safe if each thread has a separate Cache.
 class ReferenceModel {
 public:
     /// Decodes all weights; the file is not needed afterwards. Errors: those of read_config and load_weights.
@@ -108,7 +114,14 @@ private:
     [[nodiscard]] Vector attend(std::size_t layer_index, View x, uint32_t position, EntryRange range,
                                 const Cache::Layer& stored, Units units) const;
     [[nodiscard]] EntryRange visible(std::size_t layer_index, std::size_t index, std::size_t end) const;
-    [[nodiscard]] Vector add_blocks(std::size_t layer_index, View x, View mixed, Units units) const;
+    [[nodiscard]] Vector add_blocks(std::size_t layer_index, View x, View mixed, View input,
+                                    Units units) const;
+    /// The inputs of all layers [layers, per-layer width] of a token with the scaled embedding x; empty if
+    /// the model has none.
+    [[nodiscard]] Vector layer_inputs(TokenId token, View x, Units units) const;
+    /// The part of layer_inputs() of one layer.
+    [[nodiscard]] View layer_input(std::size_t layer_index, View inputs) const;
+    [[nodiscard]] const Cache::Layer& read_by(std::size_t layer_index, const Cache& cache) const;
     [[nodiscard]] Vector delta_net(const DeltaNetWeights& net, View x, Cache::Layer& stored,
                                    Units units) const;
     [[nodiscard]] Vector feed_forward(const LayerWeights& layer, View x, Units units) const;

@@ -58,6 +58,9 @@ public:
         return has(name) ? vector(name, length) : Result<Vector>(Vector());
     }
 
+    /// Claims a tensor that nothing reads.
+    void skip(const std::string& name) { claimed_.insert(name); }
+
     /// But for tensors of layers after the first `layers`, which nothing reads.
     [[nodiscard]] Status all_claimed(std::size_t layers) const {
         for (const gguf::Tensor& tensor : file_.tensors()) {
@@ -118,7 +121,45 @@ Matrix stacked(Matrix upper, const Matrix& lower) {
 
 bool has_post_norms(const Config& config) {
     return config.architecture == "gemma2" || config.architecture == "gemma3" ||
-           config.architecture == "glm4";
+           config.architecture == "gemma4" || config.architecture == "glm4";
+}
+
+// gemma4: a layer without attn_v has its keys as values, one that reads another's keys has neither.
+Status load_gemma4_attention(Tensors& tensors, const Config& config, const Config::Layer& shape,
+                             const std::string& block, LayerWeights& layer) {
+    const std::size_t query_length = config.heads * shape.head_length;
+    const std::size_t kv_length = shape.kv_heads * shape.head_length;
+    ETNA_TRY(layer.attention_norm, tensors.vector(block + "attn_norm.weight", config.width));
+    ETNA_TRY(layer.query, tensors.matrix(block + "attn_q.weight", query_length, config.width));
+    ETNA_TRY(layer.query_norm, tensors.vector(block + "attn_q_norm.weight", shape.head_length));
+    ETNA_TRY(layer.attention_output,
+             tensors.matrix(block + "attn_output.weight", config.width, query_length));
+    ETNA_TRY(layer.post_attention_norm, tensors.vector(block + "post_attention_norm.weight", config.width));
+    if (shape.keys_of) {
+        for (const char* unused : {"attn_k.weight", "attn_v.weight", "attn_k_norm.weight"})
+            tensors.skip(block + unused);
+        return {};
+    }
+    ETNA_TRY(layer.key, tensors.matrix(block + "attn_k.weight", kv_length, config.width));
+    ETNA_TRY(layer.key_norm, tensors.vector(block + "attn_k_norm.weight", shape.head_length));
+    layer.value = layer.key;
+    if (tensors.has(block + "attn_v.weight")) {
+        ETNA_TRY(layer.value, tensors.matrix(block + "attn_v.weight", kv_length, config.width));
+    }
+    return {};
+}
+
+// Of gemma4: the layer's own input and the scale of its output.
+Status load_layer_input(Tensors& tensors, const Config& config, const std::string& block,
+                        LayerWeights& layer) {
+    const std::size_t width = config.per_layer_width;
+    ETNA_TRY(layer.output_scale, tensors.optional_vector(block + "layer_output_scale.weight", 1));
+    if (width == 0)
+        return {};
+    ETNA_TRY(layer.input_gate, tensors.matrix(block + "inp_gate.weight", width, config.width));
+    ETNA_TRY(layer.input_output, tensors.matrix(block + "proj.weight", config.width, width));
+    ETNA_TRY(layer.post_input_norm, tensors.vector(block + "post_norm.weight", config.width));
+    return {};
 }
 
 Status load_attention(Tensors& tensors, const Config& config, const std::string& block, LayerWeights& layer) {
@@ -239,8 +280,8 @@ Status load_experts(Tensors& tensors, const Config& config, const std::string& b
     return {};
 }
 
-Status load_feed_forward(Tensors& tensors, const Config& config, const std::string& block,
-                         LayerWeights& layer) {
+Status load_feed_forward(Tensors& tensors, const Config& config, std::size_t feed_forward,
+                         const std::string& block, LayerWeights& layer) {
     const bool is_after_mixer = config.architecture == "gpt-oss" || has_delta_nets(config);
     ETNA_TRY(layer.feed_forward_norm,
              tensors.vector(block + (is_after_mixer ? "post_attention_norm.weight" : "ffn_norm.weight"),
@@ -256,19 +297,24 @@ Status load_feed_forward(Tensors& tensors, const Config& config, const std::stri
         layer.gate = rows_of(fused, 0, config.feed_forward);
         layer.up = rows_of(fused, config.feed_forward, config.feed_forward);
     } else {
-        ETNA_TRY(layer.gate, tensors.matrix(block + "ffn_gate.weight", config.feed_forward, config.width));
-        ETNA_TRY(layer.up, tensors.matrix(block + "ffn_up.weight", config.feed_forward, config.width));
+        ETNA_TRY(layer.gate, tensors.matrix(block + "ffn_gate.weight", feed_forward, config.width));
+        ETNA_TRY(layer.up, tensors.matrix(block + "ffn_up.weight", feed_forward, config.width));
     }
-    ETNA_TRY(layer.down, tensors.matrix(block + "ffn_down.weight", config.width, config.feed_forward));
+    ETNA_TRY(layer.down, tensors.matrix(block + "ffn_down.weight", config.width, feed_forward));
     return {};
 }
 
 Result<LayerWeights> load_layer(Tensors& tensors, const Config& config, std::size_t index) {
     const std::string block = "blk." + std::to_string(index) + ".";
     LayerWeights layer;
-    ETNA_CHECK(config.recurrent[index] ? load_delta_net(tensors, config, block, layer)
-                                       : load_attention(tensors, config, block, layer));
-    ETNA_CHECK(load_feed_forward(tensors, config, block, layer));
+    if (config.architecture == "gemma4") {
+        ETNA_CHECK(load_gemma4_attention(tensors, config, config.shapes[index], block, layer));
+        ETNA_CHECK(load_layer_input(tensors, config, block, layer));
+    } else {
+        ETNA_CHECK(config.recurrent[index] ? load_delta_net(tensors, config, block, layer)
+                                           : load_attention(tensors, config, block, layer));
+    }
+    ETNA_CHECK(load_feed_forward(tensors, config, config.shapes[index].feed_forward, block, layer));
     return layer;
 }
 
@@ -292,6 +338,13 @@ Result<Weights> load_weights(const gguf::File& file, const Config& config) {
                  tensors.vector("rope_factors_short.weight", config.rotary.rotated / 2));
         ETNA_TRY(weights.long_rotary_divisors,
                  tensors.vector("rope_factors_long.weight", config.rotary.rotated / 2));
+    }
+    if (const std::size_t widths = config.layers * config.per_layer_width; widths > 0) {
+        ETNA_TRY(weights.layer_embedding, tensors.matrix("per_layer_token_embd.weight", vocabulary, widths));
+        ETNA_TRY(weights.layer_projection,
+                 tensors.matrix("per_layer_model_proj.weight", widths, config.width));
+        ETNA_TRY(weights.layer_projection_norm,
+                 tensors.vector("per_layer_proj_norm.weight", config.per_layer_width));
     }
     for (std::size_t index = 0; index < config.layers; ++index) {
         ETNA_TRY(LayerWeights layer, load_layer(tensors, config, index));

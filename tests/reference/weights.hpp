@@ -45,8 +45,13 @@ struct LayerWeights {
 
     DeltaNetWeights delta_net; ///< instead of attention in recurrent layers
 
-    Vector post_attention_norm;    ///< post_attention_norm [width], gemma2 and gemma3
-    Vector post_feed_forward_norm; ///< post_ffw_norm [width], gemma2 and gemma3
+    Vector post_attention_norm;    ///< post_attention_norm [width], glm4, gemma2, gemma3 and gemma4
+    Vector post_feed_forward_norm; ///< post_ffw_norm [width], the same
+
+    Matrix input_gate;      ///< inp_gate [per-layer width, width], gemma4, optional with the two below
+    Matrix input_output;    ///< proj [width, per-layer width]
+    Vector post_input_norm; ///< post_norm [width]
+    Vector output_scale;    ///< layer_output_scale [1], gemma4, optional
 
     Matrix router; ///< ffn_gate_inp [experts, width], of a mixture, which has the following for gate, up and
                    ///< down
@@ -71,6 +76,9 @@ struct Weights {
     Vector rotary_divisors;       ///< rope_freqs [rotated / 2], optional
     Vector short_rotary_divisors; ///< rope_factors_short [rotated / 2], longrope only
     Vector long_rotary_divisors;  ///< rope_factors_long [rotated / 2], longrope only
+    Matrix layer_embedding;       ///< per_layer_token_embd [vocabulary, layers * per-layer width], gemma4
+    Matrix layer_projection;      ///< per_layer_model_proj [layers * per-layer width, width]
+    Vector layer_projection_norm; ///< per_layer_proj_norm [per-layer width]
     std::vector<LayerWeights> layers;
 };
 

@@ -116,7 +116,7 @@ bool is_gemma(RandomArchitecture architecture) {
 }
 
 bool has_bpe(RandomArchitecture architecture) {
-    return !is_one_of(architecture, {llama, phi3, gemma2, gemma3});
+    return !is_one_of(architecture, {llama, phi3, gemma2, gemma3, gemma4});
 }
 
 bool has_experts(const RandomModelOptions& options) {
@@ -144,7 +144,7 @@ bool is_granite(RandomArchitecture architecture) {
 }
 
 bool has_post_norms(RandomArchitecture architecture) {
-    return is_one_of(architecture, {glm4, gemma2, gemma3});
+    return is_one_of(architecture, {glm4, gemma2, gemma3, gemma4});
 }
 
 /// Gate and up in one tensor.
@@ -158,7 +158,66 @@ bool has_qkv_biases(RandomArchitecture architecture) {
 
 bool has_head_norms(RandomArchitecture architecture) {
     return is_one_of(architecture,
-                     {qwen3, qwen3moe, qwen3vl, qwen3vlmoe, qwen3next, qwen35, qwen35moe, gemma3});
+                     {qwen3, qwen3moe, qwen3vl, qwen3vlmoe, qwen3next, qwen35, qwen35moe, gemma3, gemma4});
+}
+
+/// Whether a layer of gemma4 has a window.
+bool has_window(const RandomModelOptions& options, uint32_t layer) {
+    return (layer + 1) % options.window_pattern != 0;
+}
+
+uint32_t head_dim_of(const RandomModelOptions& options, uint32_t layer) {
+    const bool own =
+        options.architecture == gemma4 && options.window_head_dim != 0 && has_window(options, layer);
+    return own ? options.window_head_dim : options.head_dim;
+}
+
+uint32_t kv_heads_of(const RandomModelOptions& options, uint32_t layer) {
+    const bool own =
+        options.architecture == gemma4 && options.window_kv_heads != 0 && has_window(options, layer);
+    return own ? options.window_kv_heads : options.kv_heads;
+}
+
+bool shares_keys(const RandomModelOptions& options, uint32_t layer) {
+    return options.architecture == gemma4 && layer + options.shared_kv_layers >= options.layers;
+}
+
+uint32_t feed_forward_of(const RandomModelOptions& options, uint32_t layer) {
+    return options.wide_shared_layers && shares_keys(options, layer) ? 2 * options.feed_forward
+                                                                     : options.feed_forward;
+}
+
+/// Lists of the layers' sizes if they differ.
+void add_gemma4_keys(GgufWriter& writer, const RandomModelOptions& options, const std::string& prefix) {
+    std::vector<bool> windows;
+    for (uint32_t layer = 0; layer < options.layers; ++layer)
+        windows.push_back(has_window(options, layer));
+    writer.add_array(prefix + "attention.sliding_window_pattern", windows);
+    writer.add(prefix + "attention.sliding_window", options.window);
+    const uint32_t window_head_dim =
+        options.window_head_dim == 0 ? options.head_dim : options.window_head_dim;
+    writer.add(prefix + "attention.key_length_swa", window_head_dim);
+    writer.add(prefix + "attention.value_length_swa", window_head_dim);
+    writer.add(prefix + "rope.dimension_count_swa", window_head_dim);
+    writer.add(prefix + "rope.freq_base_swa", 5000.0F);
+    writer.add(prefix + "attention.shared_kv_layers", options.shared_kv_layers);
+    writer.add(prefix + "embedding_length_per_layer_input", options.per_layer_width);
+    if (options.logit_softcap != 0)
+        writer.add(prefix + "final_logit_softcapping", options.logit_softcap);
+}
+
+/// One number, or a list for gemma4 with layers that differ.
+void add_layer_sizes(GgufWriter& writer, const RandomModelOptions& options, const std::string& key,
+                     uint32_t (*size_of)(const RandomModelOptions& options, uint32_t layer), uint32_t size) {
+    std::vector<int32_t> sizes;
+    for (uint32_t layer = 0; layer < options.layers; ++layer)
+        sizes.push_back(static_cast<int32_t>(size_of(options, layer)));
+    const auto is_common = [&](int32_t one) { return one == static_cast<int32_t>(size); };
+    if (std::all_of(sizes.begin(), sizes.end(), is_common)) {
+        writer.add(key, size);
+    } else {
+        writer.add_array(key, sizes);
+    }
 }
 
 /// Coordinates of an image, by which the parts of a head rotate.
@@ -243,6 +302,8 @@ void add_own_keys(GgufWriter& writer, const RandomModelOptions& options, const s
         writer.add(prefix + "attention.sliding_window", options.window);
     if (options.architecture == RandomArchitecture::phi3 && options.window != 0)
         writer.add(prefix + "attention.sliding_window", options.window);
+    if (options.architecture == gemma4)
+        add_gemma4_keys(writer, options, prefix);
     if (!is_gemma(options.architecture))
         return;
     writer.add(prefix + "attention.sliding_window", options.window);
@@ -263,9 +324,9 @@ void add_keys(GgufWriter& writer, const RandomModelOptions& options) {
     writer.add(prefix + "block_count", options.layers + options.predicting_layers);
     writer.add(prefix + "context_length", options.context);
     writer.add(prefix + "embedding_length", options.embedding);
-    writer.add(prefix + "feed_forward_length", options.feed_forward);
+    add_layer_sizes(writer, options, prefix + "feed_forward_length", feed_forward_of, options.feed_forward);
     writer.add(prefix + "attention.head_count", options.heads);
-    writer.add(prefix + "attention.head_count_kv", options.kv_heads);
+    add_layer_sizes(writer, options, prefix + "attention.head_count_kv", kv_heads_of, options.kv_heads);
     writer.add(prefix + "attention.key_length", options.head_dim);
     writer.add(prefix + "attention.value_length", options.head_dim);
     writer.add(prefix + "attention.layer_norm_rms_epsilon", options.norm_epsilon);
@@ -298,6 +359,11 @@ std::vector<float> rope_divisors(const RandomModelOptions& options) {
 }
 
 void add_rope_tensors(TensorMaker& tensors, const RandomModelOptions& options) {
+    if (options.architecture == gemma4) { // a quarter of the pairs rotates
+        std::vector<float> divisors(options.head_dim / 2, 1e30F);
+        std::fill_n(divisors.begin(), (divisors.size() + 3) / 4, 1.0F);
+        tensors.vector("rope_freqs.weight", divisors);
+    }
     if (options.rope_scaling == RopeScaling::llama3)
         tensors.vector("rope_freqs.weight", rope_divisors(options));
     if (options.rope_scaling != RopeScaling::longrope)
@@ -316,16 +382,21 @@ public:
         : tensors_(tensors), options_(options), layer_(layer), prefix_(fmt::format("blk.{}.", layer)) {}
 
     void add_attention() {
-        const uint32_t query = options_.heads * options_.head_dim;
-        const uint32_t key_value = options_.kv_heads * options_.head_dim;
+        const uint32_t head_dim = head_dim_of(options_, layer_);
+        const uint32_t query = options_.heads * head_dim;
+        const uint32_t key_value = kv_heads_of(options_, layer_) * head_dim;
         norm("attn_norm", options_.embedding);
         if (options_.architecture == RandomArchitecture::phi3) {
             matrix("attn_qkv", query + 2 * key_value, options_.embedding);
         } else {
             const bool has_gate = is_recurrent(options_.architecture);
             matrix("attn_q", has_gate ? 2 * query : query, options_.embedding);
-            matrix("attn_k", key_value, options_.embedding);
-            matrix("attn_v", key_value, options_.embedding);
+            const bool is_gemma4 = options_.architecture == gemma4;
+            if (!shares_keys(options_, layer_))
+                matrix("attn_k", key_value, options_.embedding);
+            if (!shares_keys(options_, layer_) &&
+                !(is_gemma4 && options_.values_are_keys && !has_window(options_, layer_)))
+                matrix("attn_v", key_value, options_.embedding);
         }
         matrix("attn_output", options_.embedding, query);
         const bool is_gpt_oss = options_.architecture == RandomArchitecture::gpt_oss;
@@ -339,8 +410,9 @@ public:
             tensors_.bias(prefix_ + "attn_sinks.weight", options_.heads);
         }
         if (has_head_norms(options_.architecture)) {
-            norm("attn_q_norm", options_.head_dim);
-            norm("attn_k_norm", options_.head_dim);
+            norm("attn_q_norm", head_dim);
+            if (!shares_keys(options_, layer_))
+                norm("attn_k_norm", head_dim);
         }
         if (has_post_norms(options_.architecture))
             norm("post_attention_norm", options_.embedding);
@@ -396,12 +468,25 @@ public:
             matrix("ffn_up", 2 * options_.feed_forward, options_.embedding);
             matrix("ffn_down", options_.embedding, options_.feed_forward);
         } else {
-            matrix("ffn_gate", options_.feed_forward, options_.embedding);
-            matrix("ffn_up", options_.feed_forward, options_.embedding);
-            matrix("ffn_down", options_.embedding, options_.feed_forward);
+            const uint32_t width = feed_forward_of(options_, layer_);
+            matrix("ffn_gate", width, options_.embedding);
+            matrix("ffn_up", width, options_.embedding);
+            matrix("ffn_down", options_.embedding, width);
         }
         if (has_post_norms(options_.architecture))
             norm("post_ffw_norm", options_.embedding);
+    }
+
+    /// gemma4's, after the feed-forward block.
+    void add_layer_input() {
+        if (options_.per_layer_width != 0) {
+            matrix("inp_gate", options_.per_layer_width, options_.embedding);
+            matrix("proj", options_.embedding, options_.per_layer_width);
+            norm("post_norm", options_.embedding);
+        }
+        if (options_.output_scales)
+            tensors_.vector(prefix_ + "layer_output_scale.weight",
+                            {0.6F + 0.1F * static_cast<float>(layer_ % 3)});
     }
 
 private:
@@ -490,6 +575,8 @@ std::string_view to_string(RandomArchitecture architecture) {
         return "gemma2";
     case gemma3:
         return "gemma3";
+    case gemma4:
+        return "gemma4";
     case gpt_oss:
         return "gpt-oss";
     }
@@ -520,6 +607,14 @@ GgufWriter random_model_writer(const RandomModelOptions& options) {
     tensors.matrix("token_embd.weight", options.vocabulary, options.embedding, options.embedding_format,
                    options.head == HeadKind::tied ? head_deviation : 1.0);
     add_rope_tensors(tensors, options);
+    if (options.architecture == gemma4 && options.per_layer_width != 0) {
+        const uint32_t width = options.layers * options.per_layer_width;
+        tensors.matrix("per_layer_token_embd.weight", options.vocabulary, width, options.embedding_format,
+                       1 / std::sqrt(options.per_layer_width));
+        tensors.matrix("per_layer_model_proj.weight", width, options.embedding, options.matrices,
+                       options.scale / std::sqrt(options.embedding));
+        tensors.norm("per_layer_proj_norm.weight", options.per_layer_width);
+    }
     for (uint32_t layer = 0; layer < options.layers; ++layer) {
         LayerMaker maker(tensors, options, layer);
         const uint32_t interval = options.attention_interval == 0 ? 4 : options.attention_interval;
@@ -529,6 +624,8 @@ GgufWriter random_model_writer(const RandomModelOptions& options) {
             maker.add_attention();
         }
         maker.add_feed_forward();
+        if (options.architecture == gemma4)
+            maker.add_layer_input();
     }
     for (uint32_t i = 0; i < options.predicting_layers; ++i) {
         LayerMaker maker(tensors, options, options.layers + i);

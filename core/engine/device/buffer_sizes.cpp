@@ -15,6 +15,8 @@ StepBytes step_bytes(const model::Config& config, const Limits& limits) {
 std::vector<uint64_t> layer_buffer_bytes(const model::LayerConfig& layer, const Limits& limits,
                                          kernels::CacheFormats formats) {
     if (const model::AttentionConfig* attention = layer.attention()) {
+        if (attention->keys_of)
+            return {};
         const uint32_t pages = limits.groups[attention->group].page_count;
         const auto bytes = [&](kernels::CacheFormat format) {
             return kernels::layer_cache_bytes(format, pages, attention->kv_heads, attention->head_dim);

@@ -25,7 +25,8 @@ StepBytes step_bytes(const model::Config& config, const Limits& limits);
     return uint64_t{std::max(limits.vocabulary, limits.width)} * sizeof(float);
 }
 
-/// Bytes of the buffers for what a layer remembers: those of keys and values, or of model::state_parts().
+/// Bytes of the buffers for what a layer remembers: those of keys and values, or of model::state_parts();
+/// none if it reads those of another layer.
 std::vector<uint64_t> layer_buffer_bytes(const model::LayerConfig& layer, const Limits& limits,
                                          kernels::CacheFormats formats);
 

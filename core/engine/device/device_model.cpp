@@ -44,6 +44,11 @@ Status DeviceModel::create_states(kernels::CacheFormats formats) {
     const std::vector<model::LayerConfig>& layers = model_.config().layers;
     for (uint32_t layer = 0; layer < layers.size(); ++layer) {
         if (const model::AttentionConfig* attention = layers[layer].attention()) {
+            if (attention->keys_of) {
+                states_.push_back(states_[*attention->keys_of]);
+                buffers_.emplace_back();
+                continue;
+            }
             ETNA_CHECK(create_cache(*attention, layer, formats));
         } else {
             ETNA_CHECK(create_slots(layer));
@@ -94,7 +99,7 @@ void DeviceModel::copy_pages(vk::Recorder& recorder, const Batch& batch) const {
     for (const PageCopy& copy : batch.copies) {
         for (std::size_t i = 0; i < layers.size(); ++i) {
             const model::AttentionConfig* attention = layers[i].attention();
-            if (attention == nullptr || attention->group != copy.group)
+            if (attention == nullptr || attention->keys_of || attention->group != copy.group)
                 continue;
             const auto& cache = std::get<kernels::LayerCache>(states_[i]);
             const auto copy_page = [&](const vk::Buffer& buffer, kernels::CacheFormat format) {

@@ -69,7 +69,7 @@ struct CacheSizes {
         }
         for (const model::LayerConfig& layer : config.layers) {
             const model::AttentionConfig* attention = layer.attention();
-            if (attention == nullptr)
+            if (attention == nullptr || attention->keys_of)
                 continue;
             const auto page = [&](kernels::CacheFormat format) {
                 return kernels::layer_cache_bytes(format, 1, attention->kv_heads, attention->head_dim);

@@ -80,7 +80,8 @@ std::string layout_text(const model::PlannedTensor& tensor) {
 
 std::string layers_text(const model::Config& config, const model::AttentionConfig& attention) {
     const auto layers = std::count_if(config.layers.begin(), config.layers.end(), [&](const auto& layer) {
-        return layer.attention() != nullptr && layer.attention()->group == attention.group;
+        const model::AttentionConfig* other = layer.attention();
+        return other != nullptr && !other->keys_of && other->group == attention.group;
     });
     const uint32_t window = config.cache_groups[attention.group].window_tokens;
     const std::string count = fmt::format("{} {}", layers, layers == 1 ? "layer" : "layers");

@@ -49,6 +49,8 @@ struct MixerBlock {
 Decoder assemble_decoder(const Config& config, const Weights& weights) {
     Decoder decoder{
         .embedding = weights.matrix("token_embd.weight"),
+        .per_layer_inputs =
+            config.per_layer_width > 0 ? std::optional(per_layer_inputs(weights, config)) : std::nullopt,
         .layers = {},
         .output_norm = weights.vector("output_norm.weight"),
         .head = weights.matrix(weights.has_matrix("output.weight") ? "output.weight" : "token_embd.weight"),
@@ -65,6 +67,8 @@ Decoder assemble_decoder(const Config& config, const Weights& weights) {
         } else {
             one.feed_forward = feed_forward_block(weights, config, layer);
         }
+        if (config.per_layer_width > 0)
+            one.per_layer = per_layer_block(weights, config, layer);
         decoder.layers.push_back(one);
     }
     return decoder;

@@ -30,6 +30,7 @@ Result<const Architecture*> find_architecture(const gguf::File& file);
 // arch/qwen_vl.cpp.
 extern const Architecture gemma2_architecture;
 extern const Architecture gemma3_architecture;
+extern const Architecture gemma4_architecture;
 extern const Architecture glm4_architecture;
 extern const Architecture gpt_oss_architecture;
 extern const Architecture granite_architecture;

@@ -7,10 +7,11 @@
 #include "core/model/nan_probe.hpp"
 
 #include <algorithm>
-#include <array>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -38,18 +39,34 @@ bool writes_halves(const Recording& recording, const AttentionBlock& block,
                                                                          .formats = cache.formats});
 }
 
+/// The rows of its K projection.
+kernels::Activations keys_before_store(const Recording& recording, const AttentionBlock& block) {
+    const kernels::Activations& k = recording.activations.k;
+    return block.k ? narrowed(k, block.k->weight.rows) : k;
+}
+
+/// The rows that its output matrix reads, before a gate.
+kernels::Activations heads_output(const Recording& recording, const AttentionBlock& block) {
+    return narrowed(recording.activations.attention_output, block.q.weight.rows);
+}
+
 /// Norm and projections of the block's input.
 void record_heads_input(const Recording& recording, const AttentionBlock& block) {
     const Activations& activations = recording.activations;
-    const bool halves = reads_halves(block.q) || reads_halves(block.k) || reads_halves(block.v) ||
-                        (block.gate && reads_halves(*block.gate));
+    const kernels::Activations q = narrowed(activations.q, block.q.weight.rows);
+    const kernels::Activations k = keys_before_store(recording, block);
+    const kernels::Activations v = narrowed(activations.v, k.columns);
+    std::vector<Projection> projections{{block.q, q}};
+    if (block.k)
+        projections.push_back({*block.k, k});
+    if (block.v)
+        projections.push_back({*block.v, v});
+    if (block.gate)
+        projections.push_back({*block.gate, activations.attention_gate});
+    const bool halves =
+        std::ranges::any_of(projections, [](const Projection& one) { return reads_halves(one.weights); });
     record_norm(recording, block.norm, halves);
-    const std::array<Projection, 4> projections{
-        {{block.q, activations.q},
-         {block.k, activations.k},
-         {block.v, activations.v},
-         {block.gate ? *block.gate : block.q, activations.attention_gate}}};
-    record_projections(recording, block.norm, std::span(projections).first(block.gate ? 4 : 3));
+    record_projections(recording, block.norm, projections);
 }
 
 kernels::Attention attention_of(const Recording& recording, const AttentionBlock& block,
@@ -57,8 +74,8 @@ kernels::Attention attention_of(const Recording& recording, const AttentionBlock
                                 const kernels::AttendMax& attend_max) {
     const GroupInputs& inputs = recording.step.groups[block.group];
     return {.rows = rows_of(inputs, range.first, range.count),
-            .q = recording.activations.q,
-            .output = recording.activations.attention_output,
+            .q = narrowed(recording.activations.q, block.q.weight.rows),
+            .output = heads_output(recording, block),
             .cache = cache,
             .tables = inputs.tables,
             .q_heads = block.q_heads,
@@ -129,9 +146,10 @@ void record_heads_output(const Recording& recording, const AttentionBlock& block
                          const kernels::LayerCache& cache) {
     const Activations& activations = recording.activations;
     if (!block.gate) {
-        record_halves(recording, activations.attention_output,
+        const kernels::Activations output = heads_output(recording, block);
+        record_halves(recording, output,
                       reads_halves(block.output.weights) && !writes_halves(recording, block, cache));
-        record_output(recording, block.output, activations.attention_output);
+        record_output(recording, block.output, output);
         return;
     }
     kernels::gate_multiply(recording.library, recording.recorder,
@@ -158,11 +176,16 @@ void declare_attention(TensorTable& table, const Config& config, uint32_t layer,
         table.matrix(name("attn_k.weight"), shape.kv_width(), config.width);
         table.matrix(name("attn_v.weight"), shape.kv_width(), config.width);
     } else {
-        table.projections(tensors.storage, name("attn_qkv.weight"),
-                          {{name("attn_q.weight"), shape.q_width()},
-                           {name("attn_k.weight"), shape.kv_width()},
-                           {name("attn_v.weight"), shape.kv_width()}},
-                          config.width);
+        std::vector<TensorPart> parts{{name("attn_q.weight"), shape.q_width()}};
+        if (!shape.keys_of)
+            parts.push_back({name("attn_k.weight"), shape.kv_width()});
+        if (!shape.keys_of && !shape.values_are_keys)
+            parts.push_back({name("attn_v.weight"), shape.kv_width()});
+        table.projections(tensors.storage, name("attn_qkv.weight"), std::move(parts), config.width);
+    }
+    if (shape.keys_of) { // files may have the weights for its own, which nothing reads
+        table.ignore(name("attn_k"));
+        table.ignore(name("attn_v"));
     }
     table.matrix(name("attn_output.weight"), config.width, shape.q_width());
     if (tensors.biases != Biases::none) {
@@ -179,7 +202,8 @@ void declare_attention(TensorTable& table, const Config& config, uint32_t layer,
         table.vector(name("attn_sinks.weight"), shape.q_heads);
     if (tensors.head_norms) {
         table.vector(name("attn_q_norm.weight"), shape.head_dim);
-        table.vector(name("attn_k_norm.weight"), shape.head_dim);
+        if (!shape.keys_of)
+            table.vector(name("attn_k_norm.weight"), shape.head_dim);
     }
     if (tensors.post_norm)
         table.vector(post_norm_name(layer), config.width);
@@ -189,36 +213,39 @@ AttentionBlock attention_block(const Weights& weights, const Config& config, uin
     const AttentionConfig& shape = *config.layers[layer].attention();
     const RotaryConfig& rotary = config.cache_groups[shape.group].rotary;
     const bool has_post_norm = config.feed_forward_norm != post_attention_norm;
-    return {.norm = {.weight = weights.vector(tensor_name(layer, "attn_norm.weight")),
-                     .epsilon = config.rms_epsilon,
-                     .nan_probe = attention_nan_probe(layer)},
-            .q = linear_weights(weights, layer, "attn_q"),
-            .k = linear_weights(weights, layer, "attn_k"),
-            .v = linear_weights(weights, layer, "attn_v"),
-            .output = {.weights = linear_weights(weights, layer, "attn_output"),
-                       .post_norm = {.weight = has_post_norm ? weights.find_vector(post_norm_name(layer))
-                                                             : std::nullopt,
-                                     .epsilon = config.rms_epsilon},
-                       .next_norm = std::nullopt},
-            .q_norm = weights.find_vector(tensor_name(layer, "attn_q_norm.weight")),
-            .k_norm = weights.find_vector(tensor_name(layer, "attn_k_norm.weight")),
-            .epsilon = config.rms_epsilon,
-            .q_heads = shape.q_heads,
-            .rotated = shape.rotates ? rotary.dims : 0,
-            .pairs = rotary.pairs,
-            .scale = config.attention_scale,
-            .temperature_scale = config.temperature_scale,
-            .temperature_tokens = config.temperature_tokens,
-            .softcap = config.attention_softcap,
-            .group = shape.group,
-            .gate =
-                shape.output_gate ? std::optional(linear_weights(weights, layer, gate_name)) : std::nullopt,
-            .sinks = weights.find_vector(tensor_name(layer, "attn_sinks.weight"))};
+    return {
+        .norm = {.weight = weights.vector(tensor_name(layer, "attn_norm.weight")),
+                 .epsilon = config.rms_epsilon,
+                 .nan_probe = attention_nan_probe(layer)},
+        .q = linear_weights(weights, layer, "attn_q"),
+        .k = shape.keys_of ? std::nullopt : std::optional(linear_weights(weights, layer, "attn_k")),
+        .v = shape.keys_of || shape.values_are_keys ? std::nullopt
+                                                    : std::optional(linear_weights(weights, layer, "attn_v")),
+        .output = {.weights = linear_weights(weights, layer, "attn_output"),
+                   .post_norm = {.weight = has_post_norm ? weights.find_vector(post_norm_name(layer))
+                                                         : std::nullopt,
+                                 .epsilon = config.rms_epsilon},
+                   .next_norm = std::nullopt},
+        .q_norm = weights.find_vector(tensor_name(layer, "attn_q_norm.weight")),
+        .k_norm = weights.find_vector(tensor_name(layer, "attn_k_norm.weight")),
+        .norms_values = shape.norms_values,
+        .epsilon = config.rms_epsilon,
+        .q_heads = shape.q_heads,
+        .rotated = shape.rotates ? rotary.dims : 0,
+        .pairs = rotary.pairs,
+        .scale = config.attention_scale,
+        .temperature_scale = config.temperature_scale,
+        .temperature_tokens = config.temperature_tokens,
+        .softcap = config.attention_softcap,
+        .group = shape.group,
+        .gate = shape.output_gate ? std::optional(linear_weights(weights, layer, gate_name)) : std::nullopt,
+        .sinks = weights.find_vector(tensor_name(layer, "attn_sinks.weight"))};
 }
 
 void record(const Recording& recording, const AttentionBlock& block, const kernels::LayerCache& cache) {
     const Activations& activations = recording.activations;
     const Step& step = recording.step;
+    const kernels::Activations k = keys_before_store(recording, block);
     const GroupInputs& inputs = step.groups[block.group];
     kernels::Library& library = recording.library;
     vk::Recorder& recorder = recording.recorder;
@@ -227,9 +254,9 @@ void record(const Recording& recording, const AttentionBlock& block, const kerne
     recorder.barrier();
     kernels::rotary_store(library, recorder,
                           {.rows = rows_of(inputs, 0, step.rows),
-                           .q = activations.q,
-                           .k = activations.k,
-                           .v = activations.v,
+                           .q = narrowed(activations.q, block.q.weight.rows),
+                           .k = k,
+                           .v = block.v ? narrowed(activations.v, k.columns) : k,
                            .angles = inputs.angles,
                            .cache = cache,
                            .tables = inputs.tables,
@@ -238,6 +265,8 @@ void record(const Recording& recording, const AttentionBlock& block, const kerne
                            .pairs = block.pairs,
                            .q_norm = block.q_norm,
                            .k_norm = block.k_norm,
+                           .norms_values = block.norms_values,
+                           .stores = block.k.has_value(),
                            .epsilon = block.epsilon,
                            .temperature_scale = block.temperature_scale,
                            .temperature_tokens = block.temperature_tokens});

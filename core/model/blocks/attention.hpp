@@ -20,12 +20,13 @@ struct AttentionBlock {
 
     InputNorm norm;
     LinearWeights q;
-    LinearWeights k;
-    LinearWeights v;
+    std::optional<LinearWeights> k; ///< empty: an earlier layer has stored keys and values
+    std::optional<LinearWeights> v; ///< empty, with k: values are the keys before norm and rotation
     OutputMatrix output;
     std::optional<vk::Range> q_norm; ///< of each head, before rotation
     std::optional<vk::Range> k_norm;
-    float epsilon = 0; ///< of the heads' norms
+    bool norms_values = false; ///< value heads are normalised without a weight
+    float epsilon = 0;         ///< of the heads' norms
     uint32_t q_heads = 0;
     uint32_t rotated = 0; ///< leading elements of a head that rotate; 0: none
     kernels::RotaryPairs pairs = kernels::RotaryPairs::adjacent;

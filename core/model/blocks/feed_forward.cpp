@@ -14,7 +14,9 @@ namespace {
 /// Leaves gate and up of all rows in Activations; of fused decode rows their product and its halves.
 void record_gate_and_up(const Recording& recording, const FeedForwardBlock& block) {
     const Activations& activations = recording.activations;
-    const std::array<Projection, 2> projections{{{block.gate, activations.gate}, {block.up, activations.up}}};
+    const kernels::Activations gate = narrowed(activations.gate, block.gate.weight.rows);
+    const kernels::Activations up = narrowed(activations.up, block.up.weight.rows);
+    const std::array<Projection, 2> projections{{{block.gate, gate}, {block.up, up}}};
     if (!block.is_gate_fused) {
         record_projections(recording, block.norm, projections);
         return;
@@ -29,8 +31,8 @@ void record_gate_and_up(const Recording& recording, const FeedForwardBlock& bloc
                                .gated = kernels::GatedBy{.up = block.up.weight, .kind = block.gate_kind},
                                .input = activations.hidden,
                                .norm = pending_norm(recording, block.norm),
-                               .output = activations.gate,
-                               .halves = activations.gate.halves,
+                               .output = gate,
+                               .halves = gate.halves,
                                .counters = activations.fused_counters,
                                .first = range.first,
                                .count = range.count});
@@ -78,15 +80,16 @@ void record(const Recording& recording, const FeedForwardBlock& block) {
     record_gate_and_up(recording, block);
     recording.recorder.barrier();
     const RowRange rows = rows_outside(recording.step, block.is_gate_fused);
+    const kernels::Activations gate = narrowed(activations.gate, block.gate.weight.rows);
     kernels::gate_multiply(recording.library, recording.recorder,
-                           {.gate = activations.gate,
-                            .up = activations.up,
+                           {.gate = gate,
+                            .up = narrowed(activations.up, block.up.weight.rows),
                             .first = rows.first,
                             .count = rows.count,
                             .kind = block.gate_kind,
                             .halves = reads_halves(block.down.weights) && !block.is_gate_fused});
     recording.recorder.barrier();
-    record_output(recording, block.down, activations.gate);
+    record_output(recording, block.down, gate);
 }
 
 } // namespace etna::model

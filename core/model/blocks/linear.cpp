@@ -168,7 +168,8 @@ void record_output(const Recording& recording, const OutputMatrix& output,
                            .count = recording.step.rows,
                            .indices = std::nullopt,
                            .epsilon = post_norm.epsilon,
-                           .store = kernels::Store::add});
+                           .store = kernels::Store::add,
+                           .scale = post_norm.scale});
         return;
     }
     for (const RowRange& range : recording.step.row_ranges) {

@@ -67,6 +67,7 @@ std::optional<kernels::PendingNorm> pending_norm(const Recording& recording, con
 struct PostNorm {
     std::optional<vk::Range> weight; ///< empty: the result is added unchanged
     float epsilon = 0;
+    std::optional<vk::Range> scale = std::nullopt; ///< f32 [1]: multiplies the residual after the addition
 };
 
 /// A matrix whose products are added to the residual.

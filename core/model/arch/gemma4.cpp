@@ -1,0 +1,179 @@
+#include "core/model/arch/decoder.hpp"
+#include "core/model/arch/registry.hpp"
+
+#include <cmath>
+#include <optional>
+#include <set>
+#include <variant>
+
+#include <fmt/format.h>
+
+// Gemma 4, text model: sliding-window and full layers, each kind with its own head size and RoPE parameters;
+// QK-norm, values normalised without a weight, unscaled scores, pre- and post-norms, GELU-gated MLP, scaled
+// embedding. Full layers may take their keys as values, the last layers read an earlier layer's keys and
+// values, each layer may have an input of its own, and its output may be scaled (transformers,
+// modeling_gemma4.py).
+namespace etna::model {
+namespace {
+
+constexpr std::string_view kv_heads_key = "attention.head_count_kv";
+constexpr std::string_view feed_forward_key = "feed_forward_length";
+
+uint32_t read_window_head_dim(MetadataReader& reader, uint32_t fallback) {
+    const IntegerBounds bounds{.min = 2, .max = kernels::head_dim_max};
+    const uint32_t head_dim = reader.integer("attention.key_length_swa", bounds, fallback);
+    if (head_dim % 2 != 0)
+        reader.fail(ErrorKind::unsupported, "attention.key_length_swa", "must be even");
+    if (reader.integer("attention.value_length_swa", bounds, head_dim) != head_dim) {
+        reader.fail(ErrorKind::unsupported, "attention.value_length_swa",
+                    fmt::format("must equal the key length {}", head_dim));
+    }
+    return head_dim;
+}
+
+RotaryConfig read_window_rotary(MetadataReader& reader, const RotaryConfig& full, uint32_t head_dim) {
+    const IntegerBounds bounds{.min = 2, .max = head_dim};
+    const uint32_t dims = reader.integer("rope.dimension_count_swa", bounds, head_dim);
+    if (dims % 2 != 0)
+        reader.fail(ErrorKind::corrupt, "rope.dimension_count_swa", "must be even");
+    return {.dims = dims, .base = full.base, .pairs = full.pairs, .has_divisors = false};
+}
+
+/// The last layers read the keys and values of the last layer before them with the same window.
+void share_keys(MetadataReader& reader, Config& config) {
+    constexpr std::string_view key = "attention.shared_kv_layers";
+    const uint32_t layers = config.layer_count();
+    const uint32_t first = layers - reader.integer(key, {.min = 0, .max = layers - 1}, 0);
+    for (uint32_t layer = first; layer < layers; ++layer) {
+        auto& attention = std::get<AttentionConfig>(config.layers[layer].mixer);
+        for (uint32_t earlier = 0; earlier < first; ++earlier) {
+            if (config.layers[earlier].attention()->group == attention.group)
+                attention.keys_of = earlier;
+        }
+        if (!attention.keys_of) {
+            reader.fail(ErrorKind::corrupt, key, "no earlier layer has the same window");
+        } else if (config.layers[*attention.keys_of].attention()->kv_heads != attention.kv_heads) {
+            reader.fail(ErrorKind::corrupt, kv_heads_key, "differs between layers that share keys");
+        }
+    }
+}
+
+void read_layers(MetadataReader& reader, Config& config, uint32_t window_head_dim) {
+    const uint32_t layers = config.layer_count();
+    const std::vector<uint32_t> kv_heads =
+        reader.integers(kv_heads_key, {.min = 1, .max = heads_max}, layers,
+                        config.max_of<AttentionConfig>(&AttentionConfig::kv_heads));
+    const std::vector<uint32_t> widths =
+        reader.integers(feed_forward_key, {.min = 1, .max = width_max}, layers, config.feed_forward_max());
+    for (uint32_t layer = 0; layer < layers; ++layer) {
+        auto& attention = std::get<AttentionConfig>(config.layers[layer].mixer);
+        attention.kv_heads = kv_heads[layer];
+        if (attention.q_heads % attention.kv_heads != 0) {
+            reader.fail(
+                ErrorKind::corrupt, kv_heads_key,
+                fmt::format("{} does not divide head_count {}", attention.kv_heads, attention.q_heads));
+        }
+        if (attention.group > 0)
+            attention.head_dim = window_head_dim;
+        attention.norms_values = true;
+        attention.values_are_keys = reader.file().find_tensor(tensor_name(layer, "attn_v.weight")) == nullptr;
+        config.layers[layer].feed_forward = widths[layer];
+    }
+    share_keys(reader, config);
+}
+
+/// Layers of different widths share scratch memory, whose rows then must have no padding.
+void check_widths(MetadataReader& reader, std::string_view key, const std::set<uint32_t>& widths) {
+    const auto has_halves = [](uint32_t width) { return width % kernels::tile_columns == 0; };
+    for (const uint32_t width : widths) {
+        if (widths.size() > 1 &&
+            (width % kernels::column_padding != 0 || has_halves(width) != has_halves(*widths.begin()))) {
+            reader.fail(
+                ErrorKind::unsupported, key,
+                fmt::format("rows of {} elements beside others in other layers: all must be multiples of {}",
+                            width, kernels::tile_columns));
+        }
+    }
+}
+
+void check_layers(MetadataReader& reader, const Config& config) {
+    std::set<uint32_t> q_widths;
+    std::set<uint32_t> kv_widths;
+    std::set<uint32_t> feed_forward;
+    for (const LayerConfig& layer : config.layers) {
+        q_widths.insert(layer.attention()->q_width());
+        kv_widths.insert(layer.attention()->kv_width());
+        feed_forward.insert(layer.feed_forward);
+    }
+    check_widths(reader, "attention.key_length", q_widths);
+    check_widths(reader, kv_heads_key, kv_widths);
+    check_widths(reader, feed_forward_key, feed_forward);
+}
+
+Result<Config> read_gemma4(const gguf::File& file) {
+    MetadataReader reader(file, "gemma4", {kv_heads_key, feed_forward_key});
+    Config config = read_common(reader, kernels::RotaryPairs::halves);
+    refuse_experts(reader);
+    const uint32_t window_head_dim =
+        read_window_head_dim(reader, config.max_of<AttentionConfig>(&AttentionConfig::head_dim));
+    const uint32_t window_tokens = reader.integer("attention.sliding_window", {.min = 1, .max = context_max});
+    if (!reader.has("attention.sliding_window_pattern"))
+        reader.fail(ErrorKind::corrupt, "attention.sliding_window_pattern", "the key is missing");
+    add_windowed_layers(
+        reader, config,
+        {.window_tokens = window_tokens,
+         .rotary = read_window_rotary(reader, config.cache_groups[0].rotary, window_head_dim)});
+    read_layers(reader, config, window_head_dim);
+    check_layers(reader, config);
+    config.per_layer_width =
+        reader.integer("embedding_length_per_layer_input", {.min = 0, .max = width_max}, 0);
+    if (config.per_layer_width % 4 != 0) {
+        reader.fail(ErrorKind::unsupported, "embedding_length_per_layer_input", "must be a multiple of 4");
+    }
+    config.embedding_scale = std::sqrt(static_cast<float>(config.width));
+    config.attention_scale = 1;
+    config.logit_softcap = read_softcap(reader, "final_logit_softcapping");
+    config.gate = kernels::Gate::gelu;
+    ETNA_CHECK(reader.status());
+    return config;
+}
+
+std::string scale_name(uint32_t layer) {
+    return tensor_name(layer, "layer_output_scale.weight");
+}
+
+TensorTable declare_gemma4(const Config& config) {
+    TensorTable table;
+    declare_ends(table, config);
+    declare_per_layer_inputs(table, config);
+    bool has_full_layers = false;
+    for (uint32_t layer = 0; layer < config.layer_count(); ++layer) {
+        declare_attention(table, config, layer, {.head_norms = true, .post_norm = true});
+        declare_feed_forward(table, config, layer, {.post_norm = true});
+        declare_per_layer(table, config, layer);
+        table.vector(scale_name(layer), 1, Presence::optional);
+        has_full_layers = has_full_layers || config.layers[layer].attention()->group == 0;
+    }
+    table.host(std::string(rotary_divisors_name), config.cache_groups[0].rotary.dims / 2,
+               has_full_layers ? Presence::required : Presence::optional);
+    return table;
+}
+
+/// A layer's output is scaled where its last block adds to the residual.
+Decoder assemble_gemma4(const Config& config, const Weights& weights) {
+    Decoder decoder = assemble_decoder(config, weights);
+    for (uint32_t layer = 0; layer < config.layer_count(); ++layer) {
+        Layer& one = decoder.layers[layer];
+        OutputMatrix& last =
+            one.per_layer ? one.per_layer->down : std::get<FeedForwardBlock>(one.feed_forward).down;
+        last.post_norm.scale = weights.find_vector(scale_name(layer));
+    }
+    return decoder;
+}
+
+} // namespace
+
+const Architecture gemma4_architecture{
+    .name = "gemma4", .read_config = read_gemma4, .declare = declare_gemma4, .assemble = assemble_gemma4};
+
+} // namespace etna::model

@@ -1,0 +1,108 @@
+#include "core/model/blocks/per_layer.hpp"
+
+#include "core/kernels/embed.hpp"
+#include "core/kernels/rms_norm.hpp"
+
+#include <cmath>
+#include <numbers>
+#include <string_view>
+
+#include <fmt/format.h>
+
+namespace etna::model {
+namespace {
+
+constexpr float inverse_sqrt2 = 1 / std::numbers::sqrt2_v<float>;
+
+/// The columns of one layer.
+kernels::Activations input_of(const Recording& recording, uint32_t layer, uint32_t columns) {
+    const kernels::Activations& all = recording.activations.per_layer_inputs;
+    const uint64_t start = uint64_t{layer} * columns * sizeof(float);
+    return {
+        .range = all.range.part(start, all.range.bytes - start), .columns = columns, .stride = all.stride};
+}
+
+} // namespace
+
+void declare_per_layer_inputs(TensorTable& table, const Config& config) {
+    const uint32_t width = config.per_layer_width;
+    if (width == 0)
+        return;
+    table.matrix("per_layer_token_embd.weight", config.vocabulary, config.layer_count() * width);
+    table.matrix("per_layer_model_proj.weight", config.layer_count() * width, config.width);
+    table.scaled_vector("per_layer_proj_norm.weight", width, inverse_sqrt2);
+}
+
+void declare_per_layer(TensorTable& table, const Config& config, uint32_t layer) {
+    const uint32_t width = config.per_layer_width;
+    if (width == 0)
+        return;
+    table.matrix(tensor_name(layer, "inp_gate.weight"), width, config.width);
+    table.matrix(tensor_name(layer, "proj.weight"), config.width, width);
+    table.vector(tensor_name(layer, "post_norm.weight"), config.width);
+}
+
+PerLayerInputs per_layer_inputs(const Weights& weights, const Config& config) {
+    return {.table = weights.matrix("per_layer_token_embd.weight"),
+            .projection = {.weight = weights.matrix("per_layer_model_proj.weight"), .bias = {}},
+            .norm = weights.vector("per_layer_proj_norm.weight"),
+            .epsilon = config.rms_epsilon * static_cast<float>(config.width),
+            .table_scale = std::sqrt(static_cast<float>(config.per_layer_width) / 2),
+            .layers = config.layer_count()};
+}
+
+PerLayerBlock per_layer_block(const Weights& weights, const Config& config, uint32_t layer) {
+    const auto linear = [&](std::string_view name) {
+        return LinearWeights{.weight = weights.matrix(tensor_name(layer, name)), .bias = {}};
+    };
+    return {.gate = linear("inp_gate.weight"),
+            .down = {.weights = linear("proj.weight"),
+                     .post_norm = {.weight = weights.vector(tensor_name(layer, "post_norm.weight")),
+                                   .epsilon = config.rms_epsilon},
+                     .next_norm = std::nullopt},
+            .gate_kind = config.gate,
+            .layer = layer};
+}
+
+void record(const Recording& recording, const PerLayerInputs& inputs) {
+    const Activations& activations = recording.activations;
+    const Step& step = recording.step;
+    kernels::embed(recording.library, recording.recorder,
+                   {.rows = rows_of(step.groups[0], 0, step.rows),
+                    .slots = activations.slots,
+                    .embeddings = {},
+                    .table = inputs.table,
+                    .output = activations.per_layer_inputs,
+                    .scale = inputs.table_scale});
+    record_halves(recording, activations.residual, reads_halves(inputs.projection));
+    record_linear(recording, inputs.projection, activations.residual, activations.per_layer_projection,
+                  kernels::Store::replace);
+    recording.recorder.barrier();
+    kernels::rms_norm(recording.library, recording.recorder,
+                      {.input = activations.per_layer_projection,
+                       .output = activations.per_layer_inputs,
+                       .weight = inputs.norm,
+                       .groups = inputs.layers,
+                       .count = step.rows,
+                       .indices = std::nullopt,
+                       .epsilon = inputs.epsilon,
+                       .store = kernels::Store::add});
+}
+
+void record(const Recording& recording, const PerLayerBlock& block) {
+    const Activations& activations = recording.activations;
+    record_halves(recording, activations.residual, reads_halves(block.gate));
+    record_linear(recording, block.gate, activations.residual, activations.per_layer_gate,
+                  kernels::Store::replace);
+    recording.recorder.barrier();
+    kernels::gate_multiply(recording.library, recording.recorder,
+                           {.gate = activations.per_layer_gate,
+                            .up = input_of(recording, block.layer, activations.per_layer_gate.columns),
+                            .count = recording.step.rows,
+                            .kind = block.gate_kind,
+                            .halves = reads_halves(block.down.weights)});
+    recording.recorder.barrier();
+    record_output(recording, block.down, activations.per_layer_gate);
+}
+
+} // namespace etna::model
