@@ -167,8 +167,9 @@ void add_others(const PlanTarget& target, const KernelScope& scope, std::vector<
         add(Operation::expert_group, shaders::expert_group());
         add(Operation::expert_sum, shaders::expert_sum());
     }
-    if (scope.delta_nets) {
+    if (scope.delta_nets || scope.short_convolutions)
         add(Operation::short_convolution, shaders::short_convolution());
+    if (scope.delta_nets) {
         add(Operation::delta_net, shaders::delta_net());
         add(Operation::gated_rms_norm, reduced(target, shaders::gated_rms_norm));
     }
@@ -206,6 +207,7 @@ KernelScope KernelScope::everything() {
     for (auto* formats : {&scope.tables, &scope.matrices, &scope.stacks})
         formats->set();
     scope.delta_nets = true;
+    scope.short_convolutions = true;
     scope.odd_columns = true;
     return scope;
 }

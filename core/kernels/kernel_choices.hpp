@@ -56,6 +56,7 @@ struct KernelScope {
     std::bitset<format_count> matrices = {}; ///< of layers and head
     std::bitset<format_count> stacks = {};   ///< of experts' matrices; empty: no mixture of experts
     bool delta_nets = false;                 ///< layers with a gated delta net
+    bool short_convolutions = false;         ///< layers with a gated convolution
     bool odd_columns = false;                ///< some widths are no multiple of tile_columns
 
     static KernelScope everything();

@@ -56,9 +56,11 @@ void read_rotary(MetadataReader& reader, const Config& config, uint32_t head_dim
     read_scaling(reader, config, rotary);
 }
 
-void read_heads(MetadataReader& reader, const Config& config, AttentionConfig& layer) {
+void read_heads(MetadataReader& reader, const Config& config, uint32_t kv_heads, AttentionConfig& layer) {
     layer.q_heads = reader.integer("attention.head_count", {.min = 1, .max = heads_max});
-    layer.kv_heads = reader.integer("attention.head_count_kv", {.min = 1, .max = heads_max}, layer.q_heads);
+    layer.kv_heads =
+        kv_heads == 0 ? reader.integer("attention.head_count_kv", {.min = 1, .max = heads_max}, layer.q_heads)
+                      : kv_heads;
     if (layer.q_heads % layer.kv_heads != 0) {
         reader.fail(ErrorKind::corrupt, "attention.head_count_kv",
                     fmt::format("does not divide head_count {}", layer.q_heads));
@@ -80,6 +82,18 @@ void read_heads(MetadataReader& reader, const Config& config, AttentionConfig& l
         reader.fail(ErrorKind::unsupported, "attention.value_length",
                     fmt::format("must equal the key length {}", layer.head_dim));
     }
+}
+
+/// An integer for each layer, or one for all: zero, or the same in every other layer.
+std::vector<uint32_t> read_list_with_zeros(MetadataReader& reader, std::string_view key, uint32_t layers,
+                                           uint32_t max) {
+    const std::vector<uint32_t> list = reader.integers(key, layers, {.min = 0, .max = max});
+    const uint32_t largest = std::ranges::max(list);
+    if (largest == 0)
+        reader.fail(ErrorKind::unsupported, key, "no layer has attention");
+    if (std::ranges::any_of(list, [&](uint32_t one) { return one != 0 && one != largest; }))
+        reader.fail(ErrorKind::unsupported, key, "values above 0 that differ are not supported");
+    return list;
 }
 
 uint32_t read_vocabulary(MetadataReader& reader) {
@@ -108,14 +122,17 @@ std::vector<bool> read_window_pattern(MetadataReader& reader, uint32_t layers, u
 
 uint32_t Config::feed_forward_max() const {
     uint32_t widest = 0;
-    for (const LayerConfig& layer : layers)
-        widest = std::max(widest, layer.feed_forward);
+    for (uint32_t layer = 0; layer < layer_count(); ++layer) {
+        if (!has_experts(layer))
+            widest = std::max(widest, layers[layer].feed_forward);
+    }
     return widest;
 }
 
 bool Config::is_recurrent() const {
-    return std::any_of(layers.begin(), layers.end(),
-                       [](const LayerConfig& layer) { return layer.attention() == nullptr; });
+    return std::any_of(layers.begin(), layers.end(), [](const LayerConfig& layer) {
+        return layer.attention() == nullptr && !std::holds_alternative<NoMixer>(layer.mixer);
+    });
 }
 
 uint32_t Config::rotary_dims_max() const {
@@ -125,7 +142,7 @@ uint32_t Config::rotary_dims_max() const {
     return dims;
 }
 
-Config read_common(MetadataReader& reader, kernels::RotaryPairs pairs) {
+Config read_common(MetadataReader& reader, kernels::RotaryPairs pairs, LayerLists lists) {
     Config config;
     config.architecture = reader.architecture();
     const uint32_t layers = reader.integer("block_count", {.min = 1, .max = layers_max});
@@ -140,7 +157,10 @@ Config read_common(MetadataReader& reader, kernels::RotaryPairs pairs) {
     config.vocabulary = read_vocabulary(reader);
     config.rms_epsilon =
         static_cast<float>(reader.number("attention.layer_norm_rms_epsilon", {.min = 0, .max = 0.1}));
-    read_heads(reader, config, attention);
+    std::vector<uint32_t> kv_heads;
+    if (lists == LayerLists::with_zeros && reader.has("attention.head_count_kv"))
+        kv_heads = read_list_with_zeros(reader, "attention.head_count_kv", layers, heads_max);
+    read_heads(reader, config, kv_heads.empty() ? 0 : std::ranges::max(kv_heads), attention);
     layer.mixer = attention;
     config.attention_scale = 1 / std::sqrt(static_cast<float>(attention.head_dim));
     RotaryConfig rotary;
@@ -148,6 +168,10 @@ Config read_common(MetadataReader& reader, kernels::RotaryPairs pairs) {
     read_rotary(reader, config, attention.head_dim, rotary);
     config.cache_groups = {CacheGroup{.window_tokens = 0, .rotary = rotary}};
     config.layers.assign(layers, layer);
+    for (std::size_t i = 0; i < kv_heads.size(); ++i) {
+        if (kv_heads[i] == 0)
+            config.layers[i].mixer = NoMixer();
+    }
     return config;
 }
 
@@ -223,10 +247,7 @@ ExpertConfig read_experts(MetadataReader& reader, const Config& config) {
     }
     const double scale =
         reader.number("expert_weights_scale", {.min = 0, .max = 1e6, .lower = LowerBound::inclusive}, 0);
-    if (scale != 0 && scale != 1) {
-        reader.fail(ErrorKind::unsupported, "expert_weights_scale",
-                    "scaled routing weights are not supported");
-    }
+    experts.scale = scale == 0 ? 1 : static_cast<float>(scale);
     const uint32_t shared_out = std::max(1U, config.layers[0].feed_forward / experts.experts_per_token);
     experts.feed_forward =
         reader.integer("expert_feed_forward_length", {.min = 1, .max = width_max}, shared_out);
@@ -238,6 +259,21 @@ ExpertConfig read_optional_experts(MetadataReader& reader, const Config& config)
         return {};
     ExpertConfig experts = read_experts(reader, config);
     experts.feed_forward = config.layers[0].feed_forward;
+    return experts;
+}
+
+ExpertConfig read_biased_experts(MetadataReader& reader, const Config& config) {
+    ExpertConfig experts = read_experts(reader, config);
+    experts.selection_bias = true;
+    experts.dense_layers =
+        reader.integer("leading_dense_block_count", {.min = 0, .max = config.layer_count()}, 0);
+    constexpr uint32_t sigmoid = 2;
+    if (reader.integer("expert_gating_func", {.min = 0, .max = width_max}, sigmoid) != sigmoid)
+        reader.fail(ErrorKind::unsupported, "expert_gating_func", "only sigmoid (2) is supported");
+    experts.scores = kernels::RoutingRule::Scores::sigmoid;
+    experts.normalised = reader.flag("expert_weights_norm", true);
+    if (reader.integer("expert_group_count", {.min = 0, .max = width_max}, 1) > 1)
+        reader.fail(ErrorKind::unsupported, "expert_group_count", "groups of experts are not supported");
     return experts;
 }
 

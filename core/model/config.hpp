@@ -85,9 +85,18 @@ struct DeltaNetConfig {
     bool fused_inputs = false;      ///< ssm_in holds the rows of q, k, v and the output gate, by key head
 };
 
+/// A gated convolution over the last positions (LFM2), whose state is its last inputs.
+struct ShortConvolutionConfig {
+    uint32_t channels = 0;
+    uint32_t width = 0; ///< from 1 to kernels::convolution_width_max
+};
+
+/// The layer has a feed-forward block alone.
+struct NoMixer {};
+
 /// What may differ between layers.
 struct LayerConfig {
-    std::variant<AttentionConfig, DeltaNetConfig> mixer;
+    std::variant<AttentionConfig, DeltaNetConfig, ShortConvolutionConfig, NoMixer> mixer;
     uint32_t feed_forward = 0; ///< width of a dense block
 
     /// Null if the layer has another mixer.
@@ -97,10 +106,14 @@ struct LayerConfig {
 
 /// Mixture of experts that replaces each feed-forward block.
 struct ExpertConfig {
-    uint32_t count = 0;               ///< 0: none
-    uint32_t experts_per_token = 0;   ///< at most count and kernels::experts_per_token_max
-    uint32_t feed_forward = 0;        ///< width of one expert
-    bool normalised = true;           ///< the routing weights of a row have the sum 1
+    uint32_t count = 0;             ///< 0: none
+    uint32_t experts_per_token = 0; ///< at most count and kernels::experts_per_token_max
+    uint32_t feed_forward = 0;      ///< width of one expert
+    uint32_t dense_layers = 0;      ///< leading layers with a dense block instead
+    kernels::RoutingRule::Scores scores = kernels::RoutingRule::Scores::softmax;
+    bool normalised = true;           ///< the routing weights of a row have the sum 1, before `scale`
+    float scale = 1;                  ///< of the routing weights
+    bool selection_bias = false;      ///< exp_probs_b is added to scores for the choice
     uint32_t shared_feed_forward = 0; ///< width of the expert that every row uses; 0: none
     bool shared_row_gate = false;     ///< its output is multiplied by a sigmoid of the row
 };
@@ -123,6 +136,7 @@ struct Config {
     float logit_scale = 1;           ///< multiplies the logits
     kernels::Gate gate = kernels::Gate::silu;
     std::string_view feed_forward_norm = "ffn_norm"; ///< stem of the norm's name before a feed-forward block
+    std::string_view output_norm = "output_norm";    ///< stem of the last norm's name
     ExpertConfig experts;
     uint32_t ignored_layers = 0; ///< in the file after the others: answers do not depend on them
     std::vector<CacheGroup> cache_groups;
@@ -130,7 +144,12 @@ struct Config {
     [[nodiscard]] uint32_t layer_count() const { return static_cast<uint32_t>(layers.size()); }
     [[nodiscard]] uint32_t rotary_dims_max() const; ///< widest rotation of any group
 
-    /// Largest width of a dense block of any layer.
+    /// Whether a layer has experts instead of a dense block.
+    [[nodiscard]] bool has_experts(uint32_t layer) const {
+        return experts.count > 0 && layer >= experts.dense_layers;
+    }
+
+    /// Largest width of a dense block of any layer; 0 without dense blocks.
     [[nodiscard]] uint32_t feed_forward_max() const;
 
     /// Largest value of a number of any layer with this mixer:
@@ -155,7 +174,11 @@ struct Config {
 /// in the reader: corrupt (a key is missing, of the wrong type, out of bounds or contradicts another; names
 /// key and value), unsupported (well-formed, but not built: per-layer head counts, unknown rope scaling). The
 /// result is meaningless after an error.
-Config read_common(MetadataReader& reader, kernels::RotaryPairs pairs);
+///
+/// With LayerLists::with_zeros, attention.head_count_kv may list its value or 0 for each layer: a layer with
+/// 0 has NoMixer.
+enum class LayerLists : uint8_t { alike, with_zeros };
+Config read_common(MetadataReader& reader, kernels::RotaryPairs pairs, LayerLists lists = LayerLists::alike);
 
 /// attention.sliding_window; 0: none. Without a fallback the key is required.
 uint32_t read_window(MetadataReader& reader, std::optional<uint32_t> fallback = std::nullopt);
@@ -183,11 +206,15 @@ float read_softcap(MetadataReader& reader, std::string_view key, double fallback
 /// Fails the reader if the file has experts.
 void refuse_experts(MetadataReader& reader);
 
-/// expert_count, expert_used_count, expert_feed_forward_length.
+/// expert_count, expert_used_count, expert_feed_forward_length, expert_weights_scale.
 ExpertConfig read_experts(MetadataReader& reader, const Config& config);
 
 /// Experts as wide as a dense block; none if expert_count is absent or 0.
 ExpertConfig read_optional_experts(MetadataReader& reader, const Config& config);
+
+/// read_experts() with leading_dense_block_count, expert_gating_func (sigmoid if absent),
+/// expert_weights_norm (true if absent) and a selection bias. Refuses groups of experts.
+ExpertConfig read_biased_experts(MetadataReader& reader, const Config& config);
 
 /// read_experts() with expert_shared_feed_forward_length, or the width of a dense block, for a shared expert
 /// with a row gate.

@@ -23,6 +23,9 @@ std::vector<const LinearWeights*> readers_of(const AttentionBlock& block) {
 std::vector<const LinearWeights*> readers_of(const DeltaNetBlock& block) {
     return {&block.qkv, &block.gate, &block.alpha, &block.beta};
 }
+std::vector<const LinearWeights*> readers_of(const ShortConvolutionBlock& block) {
+    return {&block.input};
+}
 std::vector<const LinearWeights*> readers_of(const FeedForwardBlock& block) {
     return {&block.gate, &block.up};
 }
@@ -34,6 +37,7 @@ public:
 
     void visit(AttentionBlock& block) { visit(block, block.output); }
     void visit(DeltaNetBlock& block) { visit(block, block.output); }
+    void visit(ShortConvolutionBlock& block) { visit(block, block.output); }
     void visit(FeedForwardBlock& block) { visit(block, block.down); }
     /// The router reads rows in f32.
     void visit(ExpertsBlock&) { producer_ = nullptr; }
@@ -62,9 +66,12 @@ private:
 void fuse(Decoder& decoder, const kernels::PlanTarget& target) {
     NormFusion norms(target);
     for (Layer& layer : decoder.layers) {
-        std::visit([&](auto& block) { norms.visit(block); }, layer.mixer);
-        std::visit([&](auto& block) { norms.visit(block); }, layer.feed_forward);
-        if (auto* const block = std::get_if<FeedForwardBlock>(&layer.feed_forward))
+        if (layer.mixer)
+            std::visit([&](auto& block) { norms.visit(block); }, *layer.mixer);
+        if (!layer.feed_forward)
+            continue;
+        std::visit([&](auto& block) { norms.visit(block); }, *layer.feed_forward);
+        if (auto* const block = std::get_if<FeedForwardBlock>(&*layer.feed_forward))
             block->is_gate_fused = fuses_gate(target, *block);
     }
 }

@@ -17,6 +17,16 @@ std::vector<StatePart> parts_of(const DeltaNetConfig& net) {
         {.name = "pending rows", .slot_bytes = kernels::delta_pending_bytes(net.shape), .is_copied = false}};
 }
 
+std::vector<StatePart> parts_of(const ShortConvolutionConfig& convolution) {
+    return {{.name = "convolution ring",
+             .slot_bytes = uint64_t{kernels::convolution_ring_length(convolution.width)} *
+                           convolution.channels * sizeof(float)}};
+}
+
+std::vector<StatePart> parts_of(const NoMixer&) {
+    return {};
+}
+
 LayerState state_of(const AttentionConfig&, std::span<const vk::Range>, uint32_t) {
     assert(false); // keys and values are not in slots
     return kernels::LayerCache{};
@@ -27,6 +37,17 @@ LayerState state_of(const DeltaNetConfig& net, std::span<const vk::Range> buffer
                          .ring = {.range = buffers[1],
                                   .slots = slots,
                                   .length = kernels::convolution_ring_length(net.convolution_width)}};
+}
+
+LayerState state_of(const ShortConvolutionConfig& convolution, std::span<const vk::Range> buffers,
+                    uint32_t slots) {
+    return ShortConvolutionState{.ring = {.range = buffers[0],
+                                          .slots = slots,
+                                          .length = kernels::convolution_ring_length(convolution.width)}};
+}
+
+LayerState state_of(const NoMixer&, std::span<const vk::Range>, uint32_t) {
+    return NoState{};
 }
 
 } // namespace

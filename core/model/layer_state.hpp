@@ -19,8 +19,16 @@ struct DeltaNetState {
     kernels::ConvolutionRing ring;
 };
 
+/// What a layer with a short convolution remembers of the sequences, by slot.
+struct ShortConvolutionState {
+    kernels::ConvolutionRing ring;
+};
+
+/// A layer without a mixer remembers nothing.
+struct NoState {};
+
 /// What a layer remembers: keys and values by page, or states by slot. Each mixer names its alternative.
-using LayerState = std::variant<kernels::LayerCache, DeltaNetState>;
+using LayerState = std::variant<kernels::LayerCache, DeltaNetState, ShortConvolutionState, NoState>;
 
 /// A buffer of a recurrent layer's states.
 struct StatePart {

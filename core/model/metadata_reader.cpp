@@ -47,6 +47,20 @@ std::optional<uint64_t> same_in_all_layers(const gguf::Array& list) {
         list.items);
 }
 
+/// Integers that are not negative; empty if the list has others.
+std::vector<uint64_t> integers_of(const gguf::Array& list) {
+    return std::visit(
+        [](const auto& items) -> std::vector<uint64_t> {
+            using Item = typename std::decay_t<decltype(items)>::value_type;
+            if constexpr (std::is_integral_v<Item> && !std::is_same_v<Item, bool>) {
+                if (std::ranges::all_of(items, [](Item item) { return std::cmp_greater_equal(item, 0); }))
+                    return {items.begin(), items.end()};
+            }
+            return {};
+        },
+        list.items);
+}
+
 /// False for NaN.
 bool contains(const NumberBounds& bounds, double value) {
     return (value > bounds.min || (value == bounds.min && bounds.lower == LowerBound::inclusive)) &&
@@ -109,6 +123,23 @@ uint32_t MetadataReader::integer(std::string_view key, IntegerBounds bounds,
     return fallback.value_or(1);
 }
 
+std::vector<uint32_t> MetadataReader::integers(std::string_view key, uint32_t count, IntegerBounds bounds) {
+    const gguf::Value* value = file_.find(full(key));
+    const auto* list = value == nullptr ? nullptr : std::get_if<gguf::Array>(value);
+    if (list == nullptr)
+        return std::vector<uint32_t>(count, integer(key, bounds));
+    const std::vector<uint64_t> numbers = integers_of(*list);
+    const auto is_within = [&](uint64_t one) { return one >= bounds.min && one <= bounds.max; };
+    if (numbers.size() != count) {
+        fail(ErrorKind::corrupt, key, fmt::format("must hold {} integers that are not negative", count));
+    } else if (!std::ranges::all_of(numbers, is_within)) {
+        fail(ErrorKind::corrupt, key, fmt::format("has values outside {} to {}", bounds.min, bounds.max));
+    } else {
+        return {numbers.begin(), numbers.end()};
+    }
+    return std::vector<uint32_t>(count, 1);
+}
+
 double MetadataReader::number(std::string_view key, NumberBounds bounds, std::optional<double> fallback) {
     if (!usable(key, !fallback))
         return fallback.value_or(1);
@@ -124,6 +155,16 @@ double MetadataReader::number(std::string_view key, NumberBounds bounds, std::op
         return *value;
     }
     return fallback.value_or(1);
+}
+
+bool MetadataReader::flag(std::string_view key, bool fallback) {
+    const gguf::Value* value = file_.find(full(key));
+    if (value == nullptr)
+        return fallback;
+    if (const bool* held = std::get_if<bool>(value))
+        return *held;
+    fail(ErrorKind::corrupt, key, "not a truth value");
+    return fallback;
 }
 
 std::string MetadataReader::text(std::string_view key, std::string_view fallback) {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace etna::model {
 
@@ -31,7 +32,10 @@ public:
     /// With a fallback, the key may be absent; without one, its absence is an error.
     uint32_t integer(std::string_view key, IntegerBounds bounds,
                      std::optional<uint32_t> fallback = std::nullopt);
+    /// One for each of `count` layers: a list of so many, or one value for all. Ones after an error.
+    std::vector<uint32_t> integers(std::string_view key, uint32_t count, IntegerBounds bounds);
     double number(std::string_view key, NumberBounds bounds, std::optional<double> fallback = std::nullopt);
+    bool flag(std::string_view key, bool fallback);
     std::string text(std::string_view key, std::string_view fallback);
 
     [[nodiscard]] bool has(std::string_view key) const;

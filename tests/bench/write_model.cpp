@@ -79,7 +79,11 @@ RandomModelOptions small(RandomArchitecture architecture) {
     }
     if (architecture == RandomArchitecture::glm4)
         options.rotated = 32;
-    if (is_recurrent(architecture)) {
+    if (architecture == RandomArchitecture::glm4moe)
+        options.rotated = 32;
+    if (architecture == RandomArchitecture::lfm2 || architecture == RandomArchitecture::lfm2moe) {
+        options.layers = 4; // two with attention
+    } else if (is_recurrent(architecture)) {
         options.layers = 4;
         options.attention_interval = 0; // every fourth
         options.rotated = 16;

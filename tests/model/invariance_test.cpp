@@ -71,6 +71,11 @@ TEST_CASE("a request gives the same bits alone and in a batch, for any chunks of
                            std::tuple{RandomArchitecture::qwen35, WeightFormat::f16, 96U},
                            std::tuple{RandomArchitecture::qwen3next, WeightFormat::q8_0, 96U},
                            std::tuple{RandomArchitecture::qwen35moe, WeightFormat::f16, 96U},
+                           std::tuple{RandomArchitecture::lfm2, WeightFormat::q8_0, 96U},
+                           std::tuple{RandomArchitecture::lfm2moe, WeightFormat::f16, 96U},
+                           std::tuple{RandomArchitecture::glm4moe, WeightFormat::q8_0, 96U},
+                           std::tuple{RandomArchitecture::glm4moe, WeightFormat::q4_k, in_tiles},
+                           std::tuple{RandomArchitecture::lfm2, WeightFormat::q4_k, in_tiles},
                            std::tuple{RandomArchitecture::qwen2, WeightFormat::q4_k, in_tiles},
                            std::tuple{RandomArchitecture::qwen3moe, WeightFormat::q4_k, in_tiles}};
     for (std::size_t i = 0; i < cases.size(); ++i) {

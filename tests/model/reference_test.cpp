@@ -328,7 +328,39 @@ std::vector<NamedModel> expert_models() {
     tiled_gpt_oss.layers = 2;
     tiled_gpt_oss.embedding = 256;
     tiled_gpt_oss.expert_feed_forward = 256;
+    RandomModelOptions glm4moe = odd(RandomArchitecture::glm4moe);
+    glm4moe.layers = 3;
+    glm4moe.rotated = 6;
+    glm4moe.experts = 7;
+    glm4moe.experts_used = 3;
+    glm4moe.expert_feed_forward = 27;
+    glm4moe.expert_scale = 2.5F;
+    RandomModelOptions deep_glm4moe = blocks(RandomArchitecture::glm4moe);
+    deep_glm4moe.layers = 4;
+    deep_glm4moe.dense_layers = 2;
+    deep_glm4moe.shared_experts = 2;
+    deep_glm4moe.head_norms = false;
+    deep_glm4moe.experts_normalised = false;
+    deep_glm4moe.coordinates = true;
+    deep_glm4moe.predicting_layers = 1;
+    RandomModelOptions unshared_glm4moe = tiled;
+    unshared_glm4moe.architecture = RandomArchitecture::glm4moe;
+    unshared_glm4moe.shared_experts = 0;
+    RandomModelOptions lfm2moe = odd(RandomArchitecture::lfm2moe);
+    lfm2moe.layers = 4;
+    lfm2moe.experts = 6;
+    lfm2moe.experts_used = 4;
+    lfm2moe.expert_feed_forward = 27;
+    RandomModelOptions deep_lfm2moe = blocks(RandomArchitecture::lfm2moe);
+    deep_lfm2moe.layers = 4;
+    deep_lfm2moe.attention_interval = 4;
+    deep_lfm2moe.dense_layers = 0;
     return {
+        {"glm4moe F32, 3 of 7 experts, scaled", random_model(glm4moe), f32},
+        {"glm4moe Q8_0, two dense layers, one more ignored", random_model(deep_glm4moe), f16},
+        {"glm4moe Q4_K and Q6_K in tiles, none shared", random_model(unshared_glm4moe), f32},
+        {"lfm2moe F16, 4 of 6 experts", with_formats(lfm2moe, WeightFormat::f16), f32},
+        {"lfm2moe Q8_0, no dense layer", random_model(deep_lfm2moe), f16},
         {"gpt-oss F32", random_model(gpt_oss), f32},
         {"gpt-oss, MXFP4 experts in tiles", random_model(tiled_gpt_oss), f32},
         {"qwen3moe Q4_K and Q6_K, 4 of 9 experts in tiles", random_model(tiled), f32},
@@ -390,6 +422,12 @@ std::vector<NamedModel> recurrent_models() {
     wide.shared_feed_forward = 256;
     wide.expert_feed_forward = 256;
     wide.fused_inputs = true;
+    RandomModelOptions lfm2 = odd(RandomArchitecture::lfm2);
+    lfm2.convolution_width = 3;
+    RandomModelOptions deep_lfm2 = blocks(RandomArchitecture::lfm2);
+    deep_lfm2.layers = 5;
+    deep_lfm2.attention_interval = 4;
+    deep_lfm2.head = HeadKind::tied;
     RandomModelOptions plain = odd(RandomArchitecture::qwen35);
     plain.delta_key_heads = plain.delta_value_heads = 1;
     plain.convolution_width = 8;
@@ -401,6 +439,9 @@ std::vector<NamedModel> recurrent_models() {
          f32},
         {"qwen35moe F32, 3 of 5 experts, one shared", random_model(odd_experts), f32},
         {"qwen35moe Q8_0, five layers, one more ignored", random_model(with_experts), f16},
+        {"lfm2 F32, odd", random_model(lfm2), f32},
+        {"lfm2 Q8_0, tied, five layers", random_model(deep_lfm2), f16},
+        {"lfm2 Q4_K, in tiles", random_model(tiled_model(RandomArchitecture::lfm2, WeightFormat::q4_k)), f32},
         {"qwen3next F16, 6 heads on 3", with_formats(grouped, WeightFormat::f16), f32},
         {"qwen3next F32, ssm_in, odd heads", random_model(older), f32},
         {"qwen3next Q8_0, ssm_in, five layers", random_model(older_deep), f16},

@@ -23,6 +23,14 @@ public:
         return static_cast<std::size_t>(*value);
     }
 
+    /// A count that may be zero.
+    Result<std::size_t> count(std::string_view name, std::size_t otherwise) const {
+        if (file_.find(key(name)) == nullptr)
+            return otherwise;
+        const auto value = file_.unsigned_integer(key(name));
+        return value ? Result<std::size_t>(static_cast<std::size_t>(*value)) : refuse(name);
+    }
+
     Result<double> number(std::string_view name, std::optional<double> otherwise = {}) const {
         if (otherwise && file_.find(key(name)) == nullptr)
             return *otherwise;
@@ -30,6 +38,20 @@ public:
         if (!value || !(*value > 0))
             return refuse(name);
         return *value;
+    }
+
+    /// A number for each layer; one number stands for all.
+    Result<std::vector<std::size_t>> sizes(std::string_view name, std::size_t count) const {
+        const gguf::Value* value = file_.find(key(name));
+        const auto* list = value == nullptr ? nullptr : std::get_if<gguf::Array>(value);
+        if (list == nullptr) {
+            ETNA_TRY(const std::size_t one, size(name));
+            return std::vector<std::size_t>(count, one);
+        }
+        const auto* numbers = std::get_if<std::vector<int32_t>>(&list->items);
+        if (numbers == nullptr || numbers->size() != count)
+            return refuse(name);
+        return std::vector<std::size_t>(numbers->begin(), numbers->end());
     }
 
     [[nodiscard]] bool has(std::string_view name) const { return file_.find(key(name)) != nullptr; }
@@ -138,6 +160,15 @@ Status read_delta_nets(const Keys& keys, Config& config) {
     return {};
 }
 
+/// Short convolutions, but for the layers with key/value heads.
+Status read_lfm2(const Keys& keys, Config& config) {
+    ETNA_TRY(config.convolution_width, keys.size("shortconv.l_cache"));
+    ETNA_TRY(const std::vector<std::size_t> heads, keys.sizes("attention.head_count_kv", config.layers));
+    for (const std::size_t count : heads)
+        config.recurrent.push_back(count == 0);
+    return {};
+}
+
 Status read_experts(const Keys& keys, Config& config) {
     ETNA_TRY(config.experts, keys.size("expert_count"));
     ETNA_TRY(config.experts_used, keys.size("expert_used_count"));
@@ -148,7 +179,16 @@ Status read_experts(const Keys& keys, Config& config) {
     }
     ETNA_TRY(config.expert_feed_forward,
              keys.size("expert_feed_forward_length", config.feed_forward / config.experts_used));
-    config.experts_normalised = config.architecture != "qwen2moe";
+    config.routing.is_normalised = keys.flag("expert_weights_norm", config.architecture != "qwen2moe");
+    ETNA_TRY(config.routing.scale, keys.number("expert_weights_scale", 1.0));
+    if (is_one_of(config.architecture, {"glm4moe", "lfm2moe"})) {
+        config.routing.is_sigmoid = true;
+        ETNA_TRY(config.dense_layers, keys.count("leading_dense_block_count", 0));
+    }
+    if (config.architecture == "glm4moe") {
+        ETNA_TRY(const std::size_t shared, keys.count("expert_shared_count", 0));
+        config.shared_feed_forward = shared * config.expert_feed_forward;
+    }
     if (is_one_of(config.architecture, {"qwen2moe", "qwen3next", "qwen35moe"})) {
         ETNA_TRY(config.shared_feed_forward,
                  keys.size("expert_shared_feed_forward_length", config.feed_forward));
@@ -162,12 +202,14 @@ Status read_own_keys(const Keys& keys, Config& config) {
     config.windows.assign(config.layers, 0);
     config.attention_scale = attention_scale(config);
     config.rotates.assign(config.layers, true);
-    if (is_one_of(config.architecture,
-                  {"qwen2moe", "qwen3moe", "qwen3vlmoe", "gpt-oss", "qwen3next", "qwen35moe"}) ||
+    if (is_one_of(config.architecture, {"glm4moe", "lfm2moe", "qwen2moe", "qwen3moe", "qwen3vlmoe", "gpt-oss",
+                                        "qwen3next", "qwen35moe"}) ||
         (is_one_of(config.architecture, {"llama", "mistral3", "granitemoe"}) && keys.has("expert_count")))
         ETNA_CHECK(read_experts(keys, config));
     if (has_delta_nets(config))
         return read_delta_nets(keys, config);
+    if (is_lfm2(config))
+        return read_lfm2(keys, config);
     config.recurrent.assign(config.layers, false);
     if (config.architecture == "gemma2")
         return read_gemma2(keys, config);
@@ -215,6 +257,10 @@ Status check(const Config& config) {
 
 } // namespace
 
+bool is_lfm2(const Config& config) {
+    return is_one_of(config.architecture, {"lfm2", "lfm2moe"});
+}
+
 bool has_delta_nets(const Config& config) {
     return is_one_of(config.architecture, {"qwen3next", "qwen35", "qwen35moe"});
 }
@@ -223,9 +269,10 @@ Result<Config> read_config(const gguf::File& file) {
     Config config;
     config.architecture = file.text("general.architecture").value_or("");
     if (!is_one_of(config.architecture,
-                   {"llama",    "mistral3",  "smollm3", "granite",  "granitemoe", "glm4",       "qwen2",
-                    "qwen2moe", "qwen2vl",   "qwen3",   "qwen3moe", "qwen3vl",    "qwen3vlmoe", "qwen3next",
-                    "qwen35",   "qwen35moe", "phi3",    "gemma2",   "gemma3",     "gpt-oss"})) {
+                   {"llama",     "mistral3", "smollm3", "granite",    "granitemoe", "glm4",
+                    "glm4moe",   "lfm2",     "lfm2moe", "qwen2",      "qwen2moe",   "qwen2vl",
+                    "qwen3",     "qwen3moe", "qwen3vl", "qwen3vlmoe", "qwen3next",  "qwen35",
+                    "qwen35moe", "phi3",     "gemma2",  "gemma3",     "gpt-oss"})) {
         return Error{.kind = ErrorKind::unsupported,
                      .message =
                          file.name() + ": architecture `" + config.architecture + "` has no reference"};
@@ -240,7 +287,11 @@ Result<Config> read_config(const gguf::File& file) {
     ETNA_TRY(config.width, keys.size("embedding_length"));
     ETNA_TRY(config.feed_forward, keys.size("feed_forward_length"));
     ETNA_TRY(config.heads, keys.size("attention.head_count"));
-    ETNA_TRY(config.kv_heads, keys.size("attention.head_count_kv", config.heads));
+    config.kv_heads = config.heads;
+    if (keys.has("attention.head_count_kv")) {
+        ETNA_TRY(const auto heads, keys.sizes("attention.head_count_kv", config.layers));
+        config.kv_heads = *std::max_element(heads.begin(), heads.end());
+    }
     ETNA_TRY(config.head_length, keys.size("attention.key_length", config.width / config.heads));
     ETNA_TRY(const std::size_t value_length, keys.size("attention.value_length", config.head_length));
     if (value_length != config.head_length) {

@@ -54,12 +54,12 @@ Vector normalise_if(View x, View weight, double epsilon) {
 constexpr double length_epsilon = 1e-6;
 
 /// The last row of the convolution of all inputs.
-Vector last_convolved(const Matrix& inputs, const Matrix& weights) {
+Vector last_convolved(const Matrix& inputs, const Matrix& weights, auto convolution) {
     const std::size_t count = std::min(inputs.rows, weights.columns);
     Matrix last{.rows = count, .columns = inputs.columns, .values = {}};
     last.values.assign(inputs.values.end() - static_cast<std::ptrdiff_t>(count * inputs.columns),
                        inputs.values.end());
-    const Matrix convolved = short_convolution(last, weights, {});
+    const Matrix convolved = convolution(last, weights, View());
     const auto row = convolved.row(count - 1);
     return {row.begin(), row.end()};
 }
@@ -81,7 +81,7 @@ void Cache::truncate(std::size_t kept) {
     if (kept >= count)
         return;
     for (Layer& layer : layers) {
-        assert(!layer.delta_net);
+        assert(layer.inputs.columns == 0);
         layer.keys.resize(kept * entry_length);
         layer.values.resize(kept * entry_length);
     }
@@ -109,7 +109,9 @@ Cache ReferenceModel::make_cache(CacheElements elements) const {
     for (std::size_t i = 0; i < config_.layers; ++i) {
         Cache::Layer layer;
         const DeltaNetWeights& net = weights_.layers[i].delta_net;
-        if (config_.recurrent[i]) {
+        if (config_.recurrent[i] && is_lfm2(config_)) {
+            layer.inputs.columns = 3 * config_.width;
+        } else if (config_.recurrent[i]) {
             layer.delta_net.emplace(config_.delta_heads, net.decay, net.dt_bias, length_epsilon);
             layer.inputs.columns = net.qkv.rows;
         }
@@ -118,11 +120,27 @@ Cache ReferenceModel::make_cache(CacheElements elements) const {
     return cache;
 }
 
+Vector ReferenceModel::short_convolution(const ConvolutionWeights& mixer, View x, Cache::Layer& stored,
+                                         Units units) const {
+    append(linear_on(units, mixer.input, x), stored.inputs.values);
+    ++stored.inputs.rows;
+    return linear_on(units, mixer.output,
+                     last_convolved(stored.inputs, mixer.convolution, gated_short_convolution));
+}
+
+/// The mixer of a recurrent layer.
+Vector ReferenceModel::mix(std::size_t layer_index, View x, Cache::Layer& stored, Units units) const {
+    const LayerWeights& layer = weights_.layers[layer_index];
+    if (is_lfm2(config_))
+        return short_convolution(layer.short_convolution, x, stored, units);
+    return delta_net(layer.delta_net, x, stored, units);
+}
+
 Vector ReferenceModel::delta_net(const DeltaNetWeights& net, View x, Cache::Layer& stored,
                                  Units units) const {
     append(linear_on(units, net.qkv, x), stored.inputs.values);
     ++stored.inputs.rows;
-    const Vector qkv = last_convolved(stored.inputs, net.convolution);
+    const Vector qkv = last_convolved(stored.inputs, net.convolution, reference::short_convolution);
     Vector values =
         stored.delta_net->step(qkv, linear_on(units, net.alpha, x), linear_on(units, net.beta, x));
     const Vector gate = linear_on(units, net.gate, x);
@@ -136,7 +154,7 @@ Vector ReferenceModel::delta_net(const DeltaNetWeights& net, View x, Cache::Laye
 }
 
 Vector ReferenceModel::feed_forward(const LayerWeights& layer, View x, Units units) const {
-    if (config_.experts == 0) {
+    if (layer.router.rows == 0) {
         const Vector inner =
             gated(config_.gate, linear_on(units, layer.gate, x), linear_on(units, layer.up, x));
         return linear_on(units, layer.down, inner);
@@ -149,8 +167,10 @@ Vector ReferenceModel::experts(const LayerWeights& layer, View x) const {
     const auto bias_of = [](const Matrix& biases, std::size_t expert) {
         return biases.rows == 0 ? View() : biases.row(expert);
     };
-    const std::vector<ExpertShare> chosen = choose_experts(add_if(linear(layer.router, x), layer.router_bias),
-                                                           config_.experts_used, config_.experts_normalised);
+    RoutingRule rule = config_.routing;
+    rule.selection_bias = layer.selection_bias;
+    const std::vector<ExpertShare> chosen =
+        choose_experts(add_if(linear(layer.router, x), layer.router_bias), config_.experts_used, rule);
     Matrix outputs{.rows = chosen.size(), .columns = config_.width, .values = {}};
     for (const ExpertShare& share : chosen) {
         const std::size_t i = share.expert;
@@ -244,7 +264,7 @@ Vector ReferenceModel::hidden(TokenId token, std::size_t index, uint32_t positio
         const Vector input = rms_norm(x, weights_.layers[i].attention_norm, config_.epsilon);
         Cache::Layer& stored = cache.layers[i];
         if (config_.recurrent[i]) {
-            x = add_blocks(i, x, delta_net(weights_.layers[i].delta_net, input, stored, units), units);
+            x = add_blocks(i, x, mix(i, input, stored, units), units);
             continue;
         }
         store(i, input, position, cache.elements, stored, units);
@@ -271,11 +291,10 @@ std::vector<Vector> ReferenceModel::hidden_together(std::span<const TokenId> tok
                 store(i, inputs[row], static_cast<uint32_t>(row), cache.elements, stored, Units::plain);
         }
         for (std::size_t row = 0; row < rows.size(); ++row) {
-            const Vector mixed =
-                config_.recurrent[i]
-                    ? delta_net(weights_.layers[i].delta_net, inputs[row], stored, Units::plain)
-                    : attend(i, inputs[row], static_cast<uint32_t>(row), visible(i, row, rows.size()), stored,
-                             Units::plain);
+            const Vector mixed = config_.recurrent[i]
+                                     ? mix(i, inputs[row], stored, Units::plain)
+                                     : attend(i, inputs[row], static_cast<uint32_t>(row),
+                                              visible(i, row, rows.size()), stored, Units::plain);
             rows[row] = add_blocks(i, rows[row], mixed, Units::plain);
         }
     }

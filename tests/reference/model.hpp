@@ -26,8 +26,8 @@ struct Cache {
     struct Layer {
         Vector keys;                       ///< [entries, kv heads, head length], after rotation
         Vector values;                     ///< [entries, kv heads, head length]
-        std::optional<DeltaNet> delta_net; ///< of a recurrent layer, which has no keys and values
-        Matrix inputs = {};                ///< of its convolution [entries, channels]
+        std::optional<DeltaNet> delta_net; ///< of a gated delta net
+        Matrix inputs = {};                ///< of a recurrent layer's convolution [entries, columns]
     };
     CacheElements elements = {};
     std::size_t entry_length = 0; ///< kv heads * head length
@@ -50,13 +50,13 @@ struct Cache {
 /// gpt-oss too, which has biases, a sink in each softmax, and a clamped gate; with delta nets (qwen3next,
 /// qwen35, qwen35moe) the first line is
 ///     x += W_o gated_norm(delta_net(convolution(W_qkv n), W_a n, W_b n), W_z n)
-/// in recurrent layers, and attention is multiplied by sigmoid(W_g n) before W_o in the others. A shared
-/// expert is one more feed-forward network in the second line, multiplied by sigmoid(w m).
-/// granite scales embeddings, scores and what is added to x, and divides logits. Sources: LLaMA
-/// (arXiv 2302.13971), Llama 2 (2307.09288), Qwen2 (2407.10671), Qwen3 (2505.09388), Phi 3 (2404.14219),
-/// LongRoPE (2402.13753), Gemma 2 and 3 (2408.00118, 2503.19786), gpt-oss (2508.10925), gated delta nets
-/// (2412.06464); tensors as GGUF names them. Immutable after load; thread-safe if each thread has a separate
-/// Cache.
+/// in recurrent layers (lfm2: x += W_o gated_short_convolution(W_in n)), and attention is multiplied by
+/// sigmoid(W_g n) before W_o in the others. A shared expert is one more feed-forward network in the second
+/// line, multiplied by sigmoid(w m). granite scales embeddings, scores and what is added to x, and divides
+/// logits. Sources: LLaMA (arXiv 2302.13971), Llama 2 (2307.09288), Qwen2 (2407.10671), Qwen3 (2505.09388),
+/// Phi 3 (2404.14219), LongRoPE (2402.13753), Gemma 2 and 3 (2408.00118, 2503.19786), gpt-oss (2508.10925),
+/// gated delta nets (2412.06464); tensors as GGUF names them. Immutable after load; thread-safe if each
+/// thread has a separate Cache.
 class ReferenceModel {
 public:
     /// Decodes all weights; the file is not needed afterwards. Errors: those of read_config and load_weights.
@@ -109,6 +109,9 @@ private:
                                 const Cache::Layer& stored, Units units) const;
     [[nodiscard]] EntryRange visible(std::size_t layer_index, std::size_t index, std::size_t end) const;
     [[nodiscard]] Vector add_blocks(std::size_t layer_index, View x, View mixed, Units units) const;
+    [[nodiscard]] Vector mix(std::size_t layer_index, View x, Cache::Layer& stored, Units units) const;
+    [[nodiscard]] Vector short_convolution(const ConvolutionWeights& mixer, View x, Cache::Layer& stored,
+                                           Units units) const;
     [[nodiscard]] Vector delta_net(const DeltaNetWeights& net, View x, Cache::Layer& stored,
                                    Units units) const;
     [[nodiscard]] Vector feed_forward(const LayerWeights& layer, View x, Units units) const;

@@ -145,7 +145,9 @@ Status load_attention(Tensors& tensors, const Config& config, const std::string&
     ETNA_TRY(layer.query_bias, tensors.optional_vector(block + "attn_q.bias", query_length));
     ETNA_TRY(layer.key_bias, tensors.optional_vector(block + "attn_k.bias", kv_length));
     ETNA_TRY(layer.value_bias, tensors.optional_vector(block + "attn_v.bias", kv_length));
-    if (config.architecture.starts_with("qwen3") || config.architecture == "gemma3") {
+    const bool has_norms = config.architecture.starts_with("qwen3") || config.architecture == "gemma3" ||
+                           is_lfm2(config) || tensors.has(block + "attn_q_norm.weight");
+    if (has_norms) {
         ETNA_TRY(layer.query_norm, tensors.vector(block + "attn_q_norm.weight", config.head_length));
         ETNA_TRY(layer.key_norm, tensors.vector(block + "attn_k_norm.weight", config.head_length));
     }
@@ -209,10 +211,30 @@ Status load_delta_net(Tensors& tensors, const Config& config, const std::string&
     return {};
 }
 
+Status load_short_convolution(Tensors& tensors, const Config& config, const std::string& block,
+                              LayerWeights& layer) {
+    ConvolutionWeights& mixer = layer.short_convolution;
+    ETNA_TRY(layer.attention_norm, tensors.vector(block + "attn_norm.weight", config.width));
+    ETNA_TRY(mixer.input, tensors.matrix(block + "shortconv.in_proj.weight", 3 * config.width, config.width));
+    ETNA_TRY(mixer.convolution,
+             tensors.matrix(block + "shortconv.conv.weight", config.width, config.convolution_width));
+    ETNA_TRY(mixer.output, tensors.matrix(block + "shortconv.out_proj.weight", config.width, config.width));
+    return {};
+}
+
+Status load_mixer(Tensors& tensors, const Config& config, std::size_t index, const std::string& block,
+                  LayerWeights& layer) {
+    if (!config.recurrent[index])
+        return load_attention(tensors, config, block, layer);
+    if (is_lfm2(config))
+        return load_short_convolution(tensors, config, block, layer);
+    return load_delta_net(tensors, config, block, layer);
+}
+
 Status load_shared_expert(Tensors& tensors, const Config& config, const std::string& block,
                           LayerWeights& layer) {
     const std::size_t length = config.shared_feed_forward;
-    if (config.architecture != "granitemoe") {
+    if (config.architecture != "granitemoe" && config.architecture != "glm4moe") {
         ETNA_TRY(layer.shared_row_gate, tensors.matrix(block + "ffn_gate_inp_shexp.weight", 1, config.width));
     }
     ETNA_TRY(layer.shared_gate, tensors.matrix(block + "ffn_gate_shexp.weight", length, config.width));
@@ -228,6 +250,9 @@ Status load_experts(Tensors& tensors, const Config& config, const std::string& b
     ETNA_TRY(layer.expert_gates, tensors.stack(block + "ffn_gate_exps.weight", count, length, config.width));
     ETNA_TRY(layer.expert_ups, tensors.stack(block + "ffn_up_exps.weight", count, length, config.width));
     ETNA_TRY(layer.expert_downs, tensors.stack(block + "ffn_down_exps.weight", count, config.width, length));
+    if (config.routing.is_sigmoid) {
+        ETNA_TRY(layer.selection_bias, tensors.vector(block + "exp_probs_b.bias", count));
+    }
     if (config.shared_feed_forward > 0)
         ETNA_CHECK(load_shared_expert(tensors, config, block, layer));
     if (config.architecture == "gpt-oss") {
@@ -239,16 +264,17 @@ Status load_experts(Tensors& tensors, const Config& config, const std::string& b
     return {};
 }
 
-Status load_feed_forward(Tensors& tensors, const Config& config, const std::string& block,
+Status load_feed_forward(Tensors& tensors, const Config& config, std::size_t index, const std::string& block,
                          LayerWeights& layer) {
-    const bool is_after_mixer = config.architecture == "gpt-oss" || has_delta_nets(config);
+    const bool is_after_mixer =
+        config.architecture == "gpt-oss" || config.architecture == "glm4moe" || has_delta_nets(config);
     ETNA_TRY(layer.feed_forward_norm,
              tensors.vector(block + (is_after_mixer ? "post_attention_norm.weight" : "ffn_norm.weight"),
                             config.width));
     if (has_post_norms(config)) {
         ETNA_TRY(layer.post_feed_forward_norm, tensors.vector(block + "post_ffw_norm.weight", config.width));
     }
-    if (config.experts > 0)
+    if (config.experts > 0 && index >= config.dense_layers)
         return load_experts(tensors, config, block, layer);
     if (config.architecture == "phi3" || config.architecture == "glm4") {
         ETNA_TRY(const Matrix fused,
@@ -266,9 +292,8 @@ Status load_feed_forward(Tensors& tensors, const Config& config, const std::stri
 Result<LayerWeights> load_layer(Tensors& tensors, const Config& config, std::size_t index) {
     const std::string block = "blk." + std::to_string(index) + ".";
     LayerWeights layer;
-    ETNA_CHECK(config.recurrent[index] ? load_delta_net(tensors, config, block, layer)
-                                       : load_attention(tensors, config, block, layer));
-    ETNA_CHECK(load_feed_forward(tensors, config, block, layer));
+    ETNA_CHECK(load_mixer(tensors, config, index, block, layer));
+    ETNA_CHECK(load_feed_forward(tensors, config, index, block, layer));
     return layer;
 }
 
@@ -280,7 +305,8 @@ Result<Weights> load_weights(const gguf::File& file, const Config& config) {
     Tensors tensors(file);
     Weights weights;
     ETNA_TRY(weights.embedding, tensors.matrix("token_embd.weight", vocabulary, config.width));
-    ETNA_TRY(weights.output_norm, tensors.vector("output_norm.weight", config.width));
+    const std::string norm = is_lfm2(config) ? "token_embd_norm" : "output_norm";
+    ETNA_TRY(weights.output_norm, tensors.vector(norm + ".weight", config.width));
     weights.head = weights.embedding;
     if (tensors.has("output.weight")) {
         ETNA_TRY(weights.head, tensors.matrix("output.weight", vocabulary, config.width));

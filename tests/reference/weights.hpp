@@ -22,6 +22,13 @@ struct DeltaNetWeights {
     Matrix output;      ///< ssm_out [width, value heads * value length]
 };
 
+/// The mixer of a recurrent layer of lfm2.
+struct ConvolutionWeights {
+    Matrix input;       ///< shortconv.in_proj [b, c and x of the channels, width]
+    Matrix convolution; ///< shortconv.conv [width, convolution width]
+    Matrix output;      ///< shortconv.out_proj [width, width]
+};
+
 /// One transformer block. phi3's fused attn_qkv (rows of q, then k, then v) and ffn_up (gate, then up) are
 /// split here. An empty vector means that the model does not have the tensor.
 struct LayerWeights {
@@ -43,13 +50,14 @@ struct LayerWeights {
     Matrix up;                ///< ffn_up [feed forward, width]
     Matrix down;              ///< ffn_down [width, feed forward]
 
-    DeltaNetWeights delta_net; ///< instead of attention in recurrent layers
+    DeltaNetWeights delta_net;            ///< instead of attention in recurrent layers
+    ConvolutionWeights short_convolution; ///< the same, lfm2
 
     Vector post_attention_norm;    ///< post_attention_norm [width], gemma2 and gemma3
     Vector post_feed_forward_norm; ///< post_ffw_norm [width], gemma2 and gemma3
 
-    Matrix router; ///< ffn_gate_inp [experts, width], of a mixture, which has the following for gate, up and
-                   ///< down
+    Matrix router; ///< ffn_gate_inp [experts, width], of a mixture; without rows in other layers. It has the
+                   ///< following for gate, up and down
     std::vector<Matrix> expert_gates; ///< ffn_gate_exps, each [expert feed forward, width]
     std::vector<Matrix> expert_ups;   ///< ffn_up_exps
     std::vector<Matrix> expert_downs; ///< ffn_down_exps, each [width, expert feed forward]
@@ -58,6 +66,7 @@ struct LayerWeights {
     Matrix shared_up;                 ///< ffn_up_shexp, the same
     Matrix shared_down;               ///< ffn_down_shexp [width, shared feed forward]
     Vector router_bias;               ///< ffn_gate_inp.bias [experts], gpt-oss
+    Vector selection_bias;            ///< exp_probs_b.bias [experts], glm4moe, lfm2moe
     Matrix expert_gate_biases;        ///< ffn_gate_exps.bias [experts, expert feed forward], gpt-oss
     Matrix expert_up_biases;          ///< ffn_up_exps.bias, the same
     Matrix expert_down_biases;        ///< ffn_down_exps.bias [experts, width], gpt-oss

@@ -119,10 +119,34 @@ bool has_bpe(RandomArchitecture architecture) {
     return !is_one_of(architecture, {llama, phi3, gemma2, gemma3});
 }
 
+bool has_delta_nets(RandomArchitecture architecture) {
+    return is_one_of(architecture, {qwen3next, qwen35, qwen35moe});
+}
+
+bool is_lfm2(RandomArchitecture architecture) {
+    return is_one_of(architecture, {lfm2, lfm2moe});
+}
+
+/// Experts chosen by biased sigmoids, after dense layers.
+bool has_biased_experts(RandomArchitecture architecture) {
+    return is_one_of(architecture, {lfm2moe, glm4moe});
+}
+
+/// Whether a layer of a recurrent architecture has attention.
+bool has_attention(const RandomModelOptions& options, uint32_t layer) {
+    const uint32_t interval = options.attention_interval == 0 ? 4 : options.attention_interval;
+    return !is_recurrent(options.architecture) || (layer + 1) % interval == 0;
+}
+
+/// attention.head_count_kv is a list, with zeros for layers without attention.
+bool lists_heads(RandomArchitecture architecture) {
+    return is_lfm2(architecture);
+}
+
 bool has_experts(const RandomModelOptions& options) {
     return (options.mixture && is_one_of(options.architecture, {llama, mistral3})) ||
-           is_one_of(options.architecture,
-                     {granitemoe, qwen2moe, qwen3moe, qwen3vlmoe, qwen3next, qwen35moe, gpt_oss});
+           is_one_of(options.architecture, {granitemoe, glm4moe, lfm2moe, qwen2moe, qwen3moe, qwen3vlmoe,
+                                            qwen3next, qwen35moe, gpt_oss});
 }
 
 /// Experts as wide as a dense block, without a key for their width.
@@ -136,7 +160,13 @@ bool has_row_gate(RandomArchitecture architecture) {
 
 bool has_shared_expert(const RandomModelOptions& options) {
     return has_row_gate(options.architecture) ||
-           (options.architecture == granitemoe && options.shared_feed_forward != 0);
+           (options.architecture == granitemoe && options.shared_feed_forward != 0) ||
+           (options.architecture == glm4moe && options.shared_experts != 0);
+}
+
+uint32_t shared_width(const RandomModelOptions& options) {
+    return options.architecture == glm4moe ? options.shared_experts * options.expert_feed_forward
+                                           : options.shared_feed_forward;
 }
 
 bool is_granite(RandomArchitecture architecture) {
@@ -153,17 +183,18 @@ bool has_fused_gate(RandomArchitecture architecture) {
 }
 
 bool has_qkv_biases(RandomArchitecture architecture) {
-    return is_one_of(architecture, {glm4, qwen2, qwen2moe, qwen2vl, gpt_oss});
+    return is_one_of(architecture, {glm4, glm4moe, qwen2, qwen2moe, qwen2vl, gpt_oss});
 }
 
-bool has_head_norms(RandomArchitecture architecture) {
-    return is_one_of(architecture,
-                     {qwen3, qwen3moe, qwen3vl, qwen3vlmoe, qwen3next, qwen35, qwen35moe, gemma3});
+bool has_head_norms(const RandomModelOptions& options) {
+    return (options.architecture == glm4moe && options.head_norms) ||
+           is_one_of(options.architecture, {lfm2, lfm2moe, qwen3, qwen3moe, qwen3vl, qwen3vlmoe, qwen3next,
+                                            qwen35, qwen35moe, gemma3});
 }
 
 /// Coordinates of an image, by which the parts of a head rotate.
 bool has_sections(const RandomModelOptions& options) {
-    return (options.coordinates && options.architecture == glm4) ||
+    return (options.coordinates && is_one_of(options.architecture, {glm4, glm4moe})) ||
            is_one_of(options.architecture, {qwen2vl, qwen3vl, qwen3vlmoe, qwen35, qwen35moe});
 }
 
@@ -227,6 +258,15 @@ void add_own_keys(GgufWriter& writer, const RandomModelOptions& options, const s
         if (!has_wide_experts(options.architecture))
             writer.add(prefix + "expert_feed_forward_length", options.expert_feed_forward);
     }
+    if (options.expert_scale != 0)
+        writer.add(prefix + "expert_weights_scale", options.expert_scale);
+    if (has_biased_experts(options.architecture)) {
+        writer.add(prefix + "leading_dense_block_count", options.dense_layers);
+        writer.add(prefix + "expert_gating_func", 2U);
+        writer.add(prefix + "expert_weights_norm", options.experts_normalised);
+    }
+    if (options.architecture == glm4moe)
+        writer.add(prefix + "expert_shared_count", options.shared_experts);
     if (is_granite(options.architecture))
         add_granite_keys(writer, options, prefix);
     if (has_sections(options))
@@ -235,10 +275,12 @@ void add_own_keys(GgufWriter& writer, const RandomModelOptions& options, const s
         writer.add(prefix + "n_deepstack_layers", 3U);
     if (options.architecture == mistral3 && options.temperature_scale != 0)
         writer.add(prefix + "attention.temperature_scale", options.temperature_scale);
-    if (has_shared_expert(options))
+    if (has_shared_expert(options) && options.architecture != glm4moe)
         writer.add(prefix + "expert_shared_feed_forward_length", options.shared_feed_forward);
-    if (is_recurrent(options.architecture))
+    if (has_delta_nets(options.architecture))
         add_delta_keys(writer, options, prefix);
+    if (is_lfm2(options.architecture))
+        writer.add(prefix + "shortconv.l_cache", options.convolution_width);
     if (options.architecture == RandomArchitecture::gpt_oss)
         writer.add(prefix + "attention.sliding_window", options.window);
     if (options.architecture == RandomArchitecture::phi3 && options.window != 0)
@@ -254,6 +296,17 @@ void add_own_keys(GgufWriter& writer, const RandomModelOptions& options, const s
         writer.add(prefix + "final_logit_softcapping", options.logit_softcap);
 }
 
+void add_kv_heads(GgufWriter& writer, const RandomModelOptions& options, const std::string& prefix) {
+    if (!lists_heads(options.architecture)) {
+        writer.add(prefix + "attention.head_count_kv", options.kv_heads);
+        return;
+    }
+    std::vector<int32_t> heads;
+    for (uint32_t layer = 0; layer < options.layers; ++layer)
+        heads.push_back(has_attention(options, layer) ? static_cast<int32_t>(options.kv_heads) : 0);
+    writer.add_array(prefix + "attention.head_count_kv", heads);
+}
+
 void add_keys(GgufWriter& writer, const RandomModelOptions& options) {
     const auto architecture = std::string(to_string(options.architecture));
     const std::string prefix = architecture + ".";
@@ -265,7 +318,7 @@ void add_keys(GgufWriter& writer, const RandomModelOptions& options) {
     writer.add(prefix + "embedding_length", options.embedding);
     writer.add(prefix + "feed_forward_length", options.feed_forward);
     writer.add(prefix + "attention.head_count", options.heads);
-    writer.add(prefix + "attention.head_count_kv", options.kv_heads);
+    add_kv_heads(writer, options, prefix);
     writer.add(prefix + "attention.key_length", options.head_dim);
     writer.add(prefix + "attention.value_length", options.head_dim);
     writer.add(prefix + "attention.layer_norm_rms_epsilon", options.norm_epsilon);
@@ -322,7 +375,7 @@ public:
         if (options_.architecture == RandomArchitecture::phi3) {
             matrix("attn_qkv", query + 2 * key_value, options_.embedding);
         } else {
-            const bool has_gate = is_recurrent(options_.architecture);
+            const bool has_gate = has_delta_nets(options_.architecture);
             matrix("attn_q", has_gate ? 2 * query : query, options_.embedding);
             matrix("attn_k", key_value, options_.embedding);
             matrix("attn_v", key_value, options_.embedding);
@@ -338,7 +391,7 @@ public:
             tensors_.bias(prefix_ + "attn_output.bias", options_.embedding);
             tensors_.bias(prefix_ + "attn_sinks.weight", options_.heads);
         }
-        if (has_head_norms(options_.architecture)) {
+        if (has_head_norms(options_)) {
             norm("attn_q_norm", options_.head_dim);
             norm("attn_k_norm", options_.head_dim);
         }
@@ -369,6 +422,22 @@ public:
         matrix("ssm_out", options_.embedding, values);
     }
 
+    void add_short_convolution() {
+        norm("attn_norm", options_.embedding);
+        matrix("shortconv.in_proj", 3 * options_.embedding, options_.embedding);
+        tensors_.biases(prefix_ + "shortconv.conv.weight", options_.embedding, options_.convolution_width);
+        matrix("shortconv.out_proj", options_.embedding, options_.embedding);
+    }
+
+    void add_mixer() {
+        if (has_attention(options_, layer_))
+            add_attention();
+        else if (is_lfm2(options_.architecture))
+            add_short_convolution();
+        else
+            add_delta_net();
+    }
+
     /// What a layer that predicts further tokens has in addition to a layer with attention.
     void add_prediction() {
         matrix("nextn.eh_proj", options_.embedding, 2 * options_.embedding);
@@ -379,9 +448,12 @@ public:
 
     void add_feed_forward() {
         const bool is_gpt_oss = options_.architecture == RandomArchitecture::gpt_oss;
-        norm(is_gpt_oss || is_recurrent(options_.architecture) ? "post_attention_norm" : "ffn_norm",
+        norm(is_gpt_oss || options_.architecture == glm4moe || has_delta_nets(options_.architecture)
+                 ? "post_attention_norm"
+                 : "ffn_norm",
              options_.embedding);
-        if (has_experts(options_)) {
+        const bool is_dense = has_biased_experts(options_.architecture) && layer_ < options_.dense_layers;
+        if (has_experts(options_) && !is_dense) {
             const uint32_t width = has_wide_experts(options_.architecture) ? options_.feed_forward
                                                                            : options_.expert_feed_forward;
             matrix("ffn_gate_inp", options_.experts, options_.embedding);
@@ -390,6 +462,8 @@ public:
             stack("ffn_down_exps", options_.embedding, width);
             if (is_gpt_oss)
                 add_expert_biases();
+            if (has_biased_experts(options_.architecture))
+                tensors_.bias(prefix_ + "exp_probs_b.bias", options_.experts);
             if (has_shared_expert(options_))
                 add_shared_expert();
         } else if (has_fused_gate(options_.architecture)) {
@@ -408,9 +482,10 @@ private:
     void add_shared_expert() {
         if (has_row_gate(options_.architecture))
             tensors_.bias(prefix_ + "ffn_gate_inp_shexp.weight", options_.embedding);
-        matrix("ffn_gate_shexp", options_.shared_feed_forward, options_.embedding);
-        matrix("ffn_up_shexp", options_.shared_feed_forward, options_.embedding);
-        matrix("ffn_down_shexp", options_.embedding, options_.shared_feed_forward);
+        const uint32_t width = shared_width(options_);
+        matrix("ffn_gate_shexp", width, options_.embedding);
+        matrix("ffn_up_shexp", width, options_.embedding);
+        matrix("ffn_down_shexp", options_.embedding, width);
     }
 
     void add_expert_biases() {
@@ -464,6 +539,12 @@ std::string_view to_string(RandomArchitecture architecture) {
         return "granitemoe";
     case glm4:
         return "glm4";
+    case glm4moe:
+        return "glm4moe";
+    case lfm2:
+        return "lfm2";
+    case lfm2moe:
+        return "lfm2moe";
     case qwen2:
         return "qwen2";
     case qwen2moe:
@@ -497,7 +578,7 @@ std::string_view to_string(RandomArchitecture architecture) {
 }
 
 bool is_recurrent(RandomArchitecture architecture) {
-    return is_one_of(architecture, {qwen3next, qwen35, qwen35moe});
+    return has_delta_nets(architecture) || is_lfm2(architecture);
 }
 
 uint32_t minimum_vocabulary(RandomArchitecture architecture) {
@@ -522,12 +603,7 @@ GgufWriter random_model_writer(const RandomModelOptions& options) {
     add_rope_tensors(tensors, options);
     for (uint32_t layer = 0; layer < options.layers; ++layer) {
         LayerMaker maker(tensors, options, layer);
-        const uint32_t interval = options.attention_interval == 0 ? 4 : options.attention_interval;
-        if (is_recurrent(options.architecture) && (layer + 1) % interval != 0) {
-            maker.add_delta_net();
-        } else {
-            maker.add_attention();
-        }
+        maker.add_mixer();
         maker.add_feed_forward();
     }
     for (uint32_t i = 0; i < options.predicting_layers; ++i) {
@@ -536,7 +612,8 @@ GgufWriter random_model_writer(const RandomModelOptions& options) {
         maker.add_feed_forward();
         maker.add_prediction();
     }
-    tensors.norm("output_norm.weight", options.embedding);
+    tensors.norm(is_lfm2(options.architecture) ? "token_embd_norm.weight" : "output_norm.weight",
+                 options.embedding);
     if (options.head == HeadKind::separate) {
         tensors.matrix("output.weight", options.vocabulary, options.embedding, options.head_format,
                        head_deviation);

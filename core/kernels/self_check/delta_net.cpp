@@ -145,24 +145,30 @@ void pose_delta_net(Trial& trial, const KernelUse&) {
     expect_delta(trial, inputs, operation.output, operation.states.states);
 }
 
-void pose_short_convolution(Trial& trial, const KernelUse&) {
+namespace {
+
+/// Seven rows in two steps.
+void pose_convolution(Trial& trial, ConvolutionKind kind) {
     constexpr uint32_t channels = 71;
     constexpr uint32_t rows = 7;
-    constexpr uint32_t width = 4;
-    const uint32_t length = convolution_ring_length(width);
+    constexpr uint32_t filter_width = 4;
+    const bool is_gated = kind == ConvolutionKind::gated;
+    const uint32_t columns = is_gated ? 3 * channels : channels;
+    const uint32_t length = convolution_ring_length(filter_width);
     Noise noise(12);
-    const std::vector<float> x = noise.numbers(uint64_t{rows} * channels);
-    const std::vector<float> weight = noise.numbers(uint64_t{channels} * width);
+    const std::vector<float> x = noise.numbers(uint64_t{rows} * columns);
+    const std::vector<float> weight = noise.numbers(uint64_t{channels} * filter_width);
     const std::vector<float> bias = noise.numbers(channels);
     ShortConvolution operation{
-        .input = trial.put_rows(x, rows, channels),
+        .input = trial.put_rows(x, rows, columns),
         .output = trial.put_unset(rows, channels),
         .weight = trial.put(weight),
         .bias = trial.put(bias),
         .ring = {.range = trial.put(std::vector<float>(std::size_t{length} * channels, Trial::unset)),
                  .slots = 1,
                  .length = length},
-        .width = width};
+        .width = filter_width,
+        .kind = kind};
     for (const auto& [from, to] : {std::pair{0U, 2U}, {2U, rows}}) {
         const SequenceInfo step{.slot = 0,
                                 .first_row = from,
@@ -174,18 +180,29 @@ void pose_short_convolution(Trial& trial, const KernelUse&) {
         short_convolution(trial.library(), trial.recorder(), operation);
         trial.recorder().barrier();
     }
+    const auto part = [&](uint32_t row, uint32_t which, uint32_t c) -> double {
+        return x[std::size_t{row} * columns + std::size_t{which} * channels + c];
+    };
     std::vector<Bounded> expected;
     for (uint32_t row = 0; row < rows; ++row) {
         for (uint32_t c = 0; c < channels; ++c) {
             double sum = bias[c];
-            for (uint32_t d = row >= width - 1 ? 0 : width - 1 - row; d < width; ++d) {
-                sum += double{weight[std::size_t{c} * width + d]} *
-                       x[std::size_t{row + d - (width - 1)} * channels + c];
+            for (uint32_t d = row >= filter_width - 1 ? 0 : filter_width - 1 - row; d < filter_width; ++d) {
+                const uint32_t at = row + d - (filter_width - 1);
+                sum += weight[std::size_t{c} * filter_width + d] * part(at, 0, c) *
+                       (is_gated ? part(at, 2, c) : 1);
             }
-            expected.push_back({sum * sigmoid(sum), 8 * silu_tolerance(sum)});
+            expected.push_back({sum * (is_gated ? part(row, 1, c) : sigmoid(sum)), 8 * silu_tolerance(sum)});
         }
     }
     trial.expect_rows(operation.output, 0, expected);
+}
+
+} // namespace
+
+void pose_short_convolution(Trial& trial, const KernelUse&) {
+    for (const ConvolutionKind kind : {ConvolutionKind::silu, ConvolutionKind::gated})
+        pose_convolution(trial, kind);
 }
 
 void pose_gated_rms_norm(Trial& trial, const KernelUse&) {

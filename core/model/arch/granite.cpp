@@ -14,17 +14,6 @@ namespace {
 
 constexpr NumberBounds scales{.min = 1e-6, .max = 1e6};
 
-bool read_rotates(MetadataReader& reader) {
-    constexpr std::string_view key = "rope.scaling.finetuned";
-    const gguf::Value* value = reader.file().find(reader.architecture() + "." + std::string(key));
-    if (value == nullptr)
-        return true;
-    if (const bool* rotates = std::get_if<bool>(value))
-        return *rotates;
-    reader.fail(ErrorKind::corrupt, key, "not a truth value");
-    return true;
-}
-
 void read_scales(MetadataReader& reader, Config& config) {
     const double residual = reader.number("residual_scale", scales, 1);
     const double embedding = reader.number("embedding_scale", scales, 1) / residual;
@@ -43,7 +32,7 @@ Result<Config> read_granite_config(const gguf::File& file, std::string_view arch
         config.experts.shared_feed_forward =
             reader.integer("expert_shared_feed_forward_length", {.min = 1, .max = width_max});
     }
-    const bool rotates = read_rotates(reader);
+    const bool rotates = reader.flag("rope.scaling.finetuned", true);
     for (LayerConfig& layer : config.layers)
         std::get<AttentionConfig>(layer.mixer).rotates = rotates;
     read_scales(reader, config);

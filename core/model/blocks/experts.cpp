@@ -39,7 +39,7 @@ void record_routing(const Recording& recording, const ExpertsBlock& block,
                                     .router = activations.router,
                                     .first = range.first,
                                     .choice = choice.part(range.first, range.count),
-                                    .normalised = block.normalised,
+                                    .rule = block.rule,
                                     .counters = activations.expert_counters});
             continue;
         }
@@ -63,7 +63,7 @@ void record_routing(const Recording& recording, const ExpertsBlock& block,
         kernels::expert_route(library, recorder,
                               {.router = activations.router.part(range.first, range.count),
                                .choice = choice.part(range.first, range.count),
-                               .normalised = block.normalised});
+                               .rule = block.rule});
     }
     recorder.barrier();
 }
@@ -86,7 +86,7 @@ std::optional<kernels::ExpertGroups> record_groups(const Recording& recording, c
 }
 
 /// Gate and up projections and their product, in one step or three. Leaves the pairs' inner values in
-/// Activations::gate, with halves if `down` reads them.
+/// Activations::expert_gate, with halves if `down` reads them.
 void record_inner(const Recording& recording, const ExpertsBlock& block, const kernels::ExpertRouting& choice,
                   const std::optional<kernels::ExpertGroups>& groups) {
     const Activations& activations = recording.activations;
@@ -105,7 +105,7 @@ void record_inner(const Recording& recording, const ExpertsBlock& block, const k
                                 {.gate = block.gate,
                                  .up = block.up,
                                  .input = activations.hidden,
-                                 .output = activations.gate,
+                                 .output = activations.expert_gate,
                                  .kind = block.gate_kind,
                                  .biases = biases,
                                  .halves = halves,
@@ -116,18 +116,18 @@ void record_inner(const Recording& recording, const ExpertsBlock& block, const k
     }
     kernels::ExpertLinear linear{.weights = block.gate,
                                  .input = activations.hidden,
-                                 .output = activations.gate,
+                                 .output = activations.expert_gate,
                                  .reads = kernels::ExpertInput::row,
                                  .choice = choice,
                                  .groups = groups};
     kernels::expert_linear(library, recorder, linear);
     linear.weights = block.up;
-    linear.output = activations.up;
+    linear.output = activations.expert_up;
     kernels::expert_linear(library, recorder, linear);
     recorder.barrier();
     kernels::gate_multiply(library, recorder,
-                           {.gate = activations.gate,
-                            .up = activations.up,
+                           {.gate = activations.expert_gate,
+                            .up = activations.expert_up,
                             .first = 0,
                             .count = choice.pairs(),
                             .kind = block.gate_kind,
@@ -157,7 +157,7 @@ void record_down(const Recording& recording, const ExpertsBlock& block, const ke
         kernels::expert_down(
             library, recorder,
             {.weights = block.down,
-             .input = activations.gate.part(range.first * per_token, range.count * per_token),
+             .input = activations.expert_gate.part(range.first * per_token, range.count * per_token),
              .output = activations.residual.part(range.first, range.count),
              .choice = choice.part(range.first, range.count),
              .bias = block.down_bias});
@@ -166,7 +166,7 @@ void record_down(const Recording& recording, const ExpertsBlock& block, const ke
         return;
     kernels::expert_linear(library, recorder, // of all pairs, because these are grouped
                            {.weights = block.down,
-                            .input = activations.gate,
+                            .input = activations.expert_gate,
                             .output = activations.expert_outputs,
                             .reads = kernels::ExpertInput::pair,
                             .choice = choice,
@@ -194,6 +194,8 @@ void declare_experts(TensorTable& table, const Config& config, uint32_t layer, E
     table.stack(name("ffn_gate_exps.weight"), experts.count, experts.feed_forward, config.width);
     table.stack(name("ffn_up_exps.weight"), experts.count, experts.feed_forward, config.width);
     table.stack(name("ffn_down_exps.weight"), experts.count, config.width, experts.feed_forward);
+    if (experts.selection_bias)
+        table.vector(name("exp_probs_b.bias"), experts.count);
     if (experts.shared_feed_forward > 0)
         declare_shared_expert(table, config, layer);
     if (!tensors.biases)
@@ -219,7 +221,10 @@ ExpertsBlock experts_block(const Weights& weights, const Config& config, uint32_
             .shared = shared_expert(weights, config, layer),
             .gate_kind = config.gate,
             .experts_per_token = config.experts.experts_per_token,
-            .normalised = config.experts.normalised,
+            .rule = {.scores = config.experts.scores,
+                     .normalised = config.experts.normalised,
+                     .scale = config.experts.scale,
+                     .selection_bias = weights.find_vector(name("exp_probs_b.bias"))},
             .epsilon = config.rms_epsilon,
             .nan_probe = feed_forward_nan_probe(layer)};
 }

@@ -29,7 +29,7 @@ struct ExpertsBlock {
     std::optional<SharedExpert> shared;
     kernels::Gate gate_kind = kernels::Gate::silu;
     uint32_t experts_per_token = 0;
-    bool normalised = true; ///< the routing weights of a row have the sum 1
+    kernels::RoutingRule rule;
     float epsilon = 0;
     uint32_t nan_probe = 0; ///< number of its norm's probe
 };
