@@ -89,8 +89,6 @@ std::vector<uint32_t> read_list_with_zeros(MetadataReader& reader, std::string_v
                                            uint32_t max) {
     const std::vector<uint32_t> list = reader.integers(key, layers, {.min = 0, .max = max});
     const uint32_t largest = std::ranges::max(list);
-    if (largest == 0)
-        reader.fail(ErrorKind::unsupported, key, "no layer has attention");
     if (std::ranges::any_of(list, [&](uint32_t one) { return one != 0 && one != largest; }))
         reader.fail(ErrorKind::unsupported, key, "values above 0 that differ are not supported");
     return list;
@@ -150,9 +148,13 @@ Config read_common(MetadataReader& reader, kernels::RotaryPairs pairs, LayerList
     AttentionConfig attention;
     config.width = reader.integer("embedding_length", {.min = 1, .max = width_max});
     // With experts, the width of a dense layer is optional, because no layer is dense.
-    layer.feed_forward =
-        reader.integer("feed_forward_length", {.min = 1, .max = width_max},
-                       reader.has("expert_feed_forward_length") ? std::optional(1U) : std::nullopt);
+    std::vector<uint32_t> feed_forward;
+    if (lists == LayerLists::with_zeros && reader.has("feed_forward_length"))
+        feed_forward = read_list_with_zeros(reader, "feed_forward_length", layers, width_max);
+    if (feed_forward.empty())
+        layer.feed_forward =
+            reader.integer("feed_forward_length", {.min = 1, .max = width_max},
+                           reader.has("expert_feed_forward_length") ? std::optional(1U) : std::nullopt);
     config.context = reader.integer("context_length", {.min = 1, .max = context_max});
     config.vocabulary = read_vocabulary(reader);
     config.rms_epsilon =
@@ -160,6 +162,8 @@ Config read_common(MetadataReader& reader, kernels::RotaryPairs pairs, LayerList
     std::vector<uint32_t> kv_heads;
     if (lists == LayerLists::with_zeros && reader.has("attention.head_count_kv"))
         kv_heads = read_list_with_zeros(reader, "attention.head_count_kv", layers, heads_max);
+    if (!kv_heads.empty() && std::ranges::max(kv_heads) == 0)
+        reader.fail(ErrorKind::unsupported, "attention.head_count_kv", "0 in every layer is not supported");
     read_heads(reader, config, kv_heads.empty() ? 0 : std::ranges::max(kv_heads), attention);
     layer.mixer = attention;
     config.attention_scale = 1 / std::sqrt(static_cast<float>(attention.head_dim));
@@ -168,6 +172,8 @@ Config read_common(MetadataReader& reader, kernels::RotaryPairs pairs, LayerList
     read_rotary(reader, config, attention.head_dim, rotary);
     config.cache_groups = {CacheGroup{.window_tokens = 0, .rotary = rotary}};
     config.layers.assign(layers, layer);
+    for (std::size_t i = 0; i < feed_forward.size(); ++i)
+        config.layers[i].feed_forward = feed_forward[i];
     for (std::size_t i = 0; i < kv_heads.size(); ++i) {
         if (kv_heads[i] == 0)
             config.layers[i].mixer = NoMixer();
@@ -224,6 +230,28 @@ DeltaNetConfig read_delta_net(MetadataReader& reader) {
                     fmt::format("not a multiple of time_step_rank {}", net.shape.value_heads));
     }
     return net;
+}
+
+Mamba2Config read_mamba2(MetadataReader& reader, const Config& config) {
+    Mamba2Config mamba;
+    mamba.epsilon = config.rms_epsilon;
+    mamba.convolution_width =
+        reader.integer("ssm.conv_kernel", {.min = 2, .max = kernels::convolution_width_max});
+    mamba.shape.state_dim =
+        reader.integer("ssm.state_size", {.min = 1, .max = kernels::mamba2_state_dim_max});
+    mamba.shape.groups = reader.integer("ssm.group_count", {.min = 1, .max = heads_max});
+    mamba.shape.heads = reader.integer("ssm.time_step_rank", {.min = 1, .max = heads_max});
+    const uint32_t inner = reader.integer("ssm.inner_size", {.min = 1, .max = width_max});
+    mamba.shape.head_dim = inner / mamba.shape.heads;
+    if (mamba.shape.heads % mamba.shape.groups != 0) {
+        reader.fail(ErrorKind::corrupt, "ssm.time_step_rank",
+                    fmt::format("not a multiple of group_count {}", mamba.shape.groups));
+    }
+    if (inner % mamba.shape.heads != 0) {
+        reader.fail(ErrorKind::corrupt, "ssm.inner_size",
+                    fmt::format("not a multiple of time_step_rank {}", mamba.shape.heads));
+    }
+    return mamba;
 }
 
 float read_softcap(MetadataReader& reader, std::string_view key, double fallback) {

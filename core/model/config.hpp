@@ -6,6 +6,7 @@
 #include "core/kernels/experts.hpp"
 #include "core/kernels/gate_multiply.hpp"
 #include "core/kernels/kv_cache.hpp"
+#include "core/kernels/mamba2.hpp"
 #include "core/kernels/rotary_store.hpp"
 #include "core/model/metadata_reader.hpp"
 
@@ -91,13 +92,20 @@ struct ShortConvolutionConfig {
     uint32_t width = 0; ///< from 1 to kernels::convolution_width_max
 };
 
+/// Mamba 2 after a short convolution, with a state of fixed size.
+struct Mamba2Config {
+    kernels::Mamba2Shape shape;
+    uint32_t convolution_width = 0; ///< from 1 to kernels::convolution_width_max
+    float epsilon = 0;              ///< of the norm of its output
+};
+
 /// The layer has a feed-forward block alone.
 struct NoMixer {};
 
 /// What may differ between layers.
 struct LayerConfig {
-    std::variant<AttentionConfig, DeltaNetConfig, ShortConvolutionConfig, NoMixer> mixer;
-    uint32_t feed_forward = 0; ///< width of a dense block
+    std::variant<AttentionConfig, DeltaNetConfig, ShortConvolutionConfig, Mamba2Config, NoMixer> mixer;
+    uint32_t feed_forward = 0; ///< width of a dense block; 0: the layer has no feed-forward block
 
     /// Null if the layer has another mixer.
     [[nodiscard]] const AttentionConfig* attention() const { return std::get_if<AttentionConfig>(&mixer); }
@@ -115,6 +123,7 @@ struct ExpertConfig {
     float scale = 1;                  ///< of the routing weights
     bool selection_bias = false;      ///< exp_probs_b is added to scores for the choice
     uint32_t shared_feed_forward = 0; ///< width of the expert that every row uses; 0: none
+    bool gated = true;                ///< false: squared ReLU of Up h instead of a gate
     bool shared_row_gate = false;     ///< its output is multiplied by a sigmoid of the row
 };
 
@@ -146,7 +155,7 @@ struct Config {
 
     /// Whether a layer has experts instead of a dense block.
     [[nodiscard]] bool has_experts(uint32_t layer) const {
-        return experts.count > 0 && layer >= experts.dense_layers;
+        return experts.count > 0 && layer >= experts.dense_layers && layers[layer].feed_forward > 0;
     }
 
     /// Largest width of a dense block of any layer; 0 without dense blocks.
@@ -168,6 +177,9 @@ struct Config {
     [[nodiscard]] bool is_recurrent() const;
 };
 
+/// Whether layers may lack attention or a feed-forward block.
+enum class LayerLists : uint8_t { alike, with_zeros };
+
 /// Reads what decoder architectures share, under keys "<architecture>.*" of the GGUF specification, with its
 /// defaults: one key/value head for each query head, head_dim = width / q_heads, scores scaled by 1 /
 /// sqrt(head_dim), rotation of entire heads with base 10000. One full cache group, dense layers. Errors stay
@@ -175,9 +187,8 @@ struct Config {
 /// key and value), unsupported (well-formed, but not built: per-layer head counts, unknown rope scaling). The
 /// result is meaningless after an error.
 ///
-/// With LayerLists::with_zeros, attention.head_count_kv may list its value or 0 for each layer: a layer with
-/// 0 has NoMixer.
-enum class LayerLists : uint8_t { alike, with_zeros };
+/// With LayerLists::with_zeros, attention.head_count_kv and feed_forward_length may list their value or 0 for
+/// each layer: a layer with 0 has NoMixer, or no feed-forward block.
 Config read_common(MetadataReader& reader, kernels::RotaryPairs pairs, LayerLists lists = LayerLists::alike);
 
 /// attention.sliding_window; 0: none. Without a fallback the key is required.
@@ -199,6 +210,9 @@ std::vector<bool> read_layer_flags(MetadataReader& reader, std::string_view key,
 
 /// ssm.*: the gated delta net that all recurrent layers of a model have, with tiled heads.
 DeltaNetConfig read_delta_net(MetadataReader& reader);
+
+/// ssm.*: the Mamba 2 that all recurrent layers of a model have.
+Mamba2Config read_mamba2(MetadataReader& reader, const Config& config);
 
 /// A soft cap; `fallback` if the key is absent.
 float read_softcap(MetadataReader& reader, std::string_view key, double fallback = 0);

@@ -9,8 +9,8 @@ namespace etna::model {
 namespace {
 
 bool fuses_gate(const kernels::PlanTarget& target, const FeedForwardBlock& block) {
-    return reads_halves(block.down.weights) && kernels::can_fuse(target, block.gate.weight) &&
-           kernels::can_fuse(target, block.up.weight) && block.gate.weight.layout == block.up.weight.layout;
+    return block.gate && reads_halves(block.down.weights) && kernels::can_fuse(target, block.gate->weight) &&
+           kernels::can_fuse(target, block.up.weight) && block.gate->weight.layout == block.up.weight.layout;
 }
 
 /// The matrices that read a block's norm.
@@ -23,11 +23,17 @@ std::vector<const LinearWeights*> readers_of(const AttentionBlock& block) {
 std::vector<const LinearWeights*> readers_of(const DeltaNetBlock& block) {
     return {&block.qkv, &block.gate, &block.alpha, &block.beta};
 }
+std::vector<const LinearWeights*> readers_of(const Mamba2Block& block) {
+    return {&block.gate, &block.xbc, &block.dt};
+}
 std::vector<const LinearWeights*> readers_of(const ShortConvolutionBlock& block) {
     return {&block.input};
 }
 std::vector<const LinearWeights*> readers_of(const FeedForwardBlock& block) {
-    return {&block.gate, &block.up};
+    std::vector<const LinearWeights*> readers{&block.up};
+    if (block.gate)
+        readers.push_back(&*block.gate);
+    return readers;
 }
 
 /// Marks the norms of consecutive blocks.
@@ -37,6 +43,7 @@ public:
 
     void visit(AttentionBlock& block) { visit(block, block.output); }
     void visit(DeltaNetBlock& block) { visit(block, block.output); }
+    void visit(Mamba2Block& block) { visit(block, block.output); }
     void visit(ShortConvolutionBlock& block) { visit(block, block.output); }
     void visit(FeedForwardBlock& block) { visit(block, block.down); }
     /// The router reads rows in f32.

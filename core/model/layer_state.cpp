@@ -23,6 +23,16 @@ std::vector<StatePart> parts_of(const ShortConvolutionConfig& convolution) {
                            convolution.channels * sizeof(float)}};
 }
 
+std::vector<StatePart> parts_of(const Mamba2Config& mamba) {
+    const uint64_t ring_length = kernels::convolution_ring_length(mamba.convolution_width);
+    return {
+        {.name = "Mamba states", .slot_bytes = kernels::mamba2_state_bytes(mamba.shape)},
+        {.name = "convolution ring", .slot_bytes = ring_length * mamba.shape.xbc_columns() * sizeof(float)},
+        {.name = "pending rows",
+         .slot_bytes = kernels::mamba2_pending_bytes(mamba.shape),
+         .is_copied = false}};
+}
+
 std::vector<StatePart> parts_of(const NoMixer&) {
     return {};
 }
@@ -44,6 +54,13 @@ LayerState state_of(const ShortConvolutionConfig& convolution, std::span<const v
     return ShortConvolutionState{.ring = {.range = buffers[0],
                                           .slots = slots,
                                           .length = kernels::convolution_ring_length(convolution.width)}};
+}
+
+LayerState state_of(const Mamba2Config& mamba, std::span<const vk::Range> buffers, uint32_t slots) {
+    return Mamba2State{.mamba = {.states = buffers[0], .pending = buffers[2], .slots = slots},
+                       .ring = {.range = buffers[1],
+                                .slots = slots,
+                                .length = kernels::convolution_ring_length(mamba.convolution_width)}};
 }
 
 LayerState state_of(const NoMixer&, std::span<const vk::Range>, uint32_t) {

@@ -86,6 +86,13 @@ struct Activations {
     kernels::Activations convolution_input;  ///< [rows, 3 channels]: b | c | x
     kernels::Activations convolution_output; ///< [rows, channels]
 
+    // With Mamba 2 only:
+    kernels::Activations mamba_input;  ///< [rows, xbc_columns]: before the convolution
+    kernels::Activations mamba_xbc;    ///< [rows, xbc_columns]
+    kernels::Activations mamba_gate;   ///< [rows, output_columns]: of the output
+    kernels::Activations mamba_dt;     ///< [rows, heads]
+    kernels::Activations mamba_output; ///< [rows, output_columns]
+
     // With experts only:
     kernels::Activations router;         ///< [rows, experts]
     kernels::Activations expert_gate;    ///< [pairs, their feed_forward]

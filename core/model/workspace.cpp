@@ -44,6 +44,18 @@ void add_mixer_sizes(std::vector<ActivationSize>& sizes, const Config& config, u
         sizes.push_back({&Activations::convolution_input, "convolution input", rows, 3 * channels});
         sizes.push_back({&Activations::convolution_output, "convolution output", rows, channels, true});
     }
+    const auto mamba = [&](auto number) {
+        return config.max_of<Mamba2Config>([&](const Mamba2Config& one) { return number(one.shape); });
+    };
+    if (const auto mamba_heads = mamba([](const kernels::Mamba2Shape& shape) { return shape.heads; })) {
+        const auto xbc = mamba([](const kernels::Mamba2Shape& shape) { return shape.xbc_columns(); });
+        const auto output = mamba([](const kernels::Mamba2Shape& shape) { return shape.output_columns(); });
+        sizes.push_back({&Activations::mamba_input, "Mamba input", rows, xbc});
+        sizes.push_back({&Activations::mamba_xbc, "Mamba x, B, C", rows, xbc});
+        sizes.push_back({&Activations::mamba_gate, "Mamba gate", rows, output});
+        sizes.push_back({&Activations::mamba_dt, "Mamba dt", rows, mamba_heads});
+        sizes.push_back({&Activations::mamba_output, "Mamba output", rows, output, true});
+    }
     const auto largest = [&](auto number) {
         return config.max_of<DeltaNetConfig>([&](const DeltaNetConfig& net) { return number(net.shape); });
     };

@@ -206,7 +206,57 @@ TEST_CASE("lfm2 has attention in the layers with key/value heads, and short conv
 
     options.attention_interval = 4;
     CHECK(config_of(options).error().message ==
-          "m.gguf: lfm2.attention.head_count_kv = an array: no layer has attention");
+          "m.gguf: lfm2.attention.head_count_kv = an array: 0 in every layer is not supported");
+}
+
+TEST_CASE("granitehybrid has attention in the layers with key/value heads, and Mamba 2 in the others") {
+    RandomModelOptions options = options_of(RandomArchitecture::granitehybrid);
+    options.layers = 3;
+    options.rotates = false;
+    options.norm_epsilon = 1e-5F;
+    const auto config = config_of(options);
+    REQUIRE(config);
+    REQUIRE(config->layers[1].attention() != nullptr);
+    CHECK_FALSE(config->layers[1].attention()->rotates);
+    const auto& mamba = std::get<model::Mamba2Config>(config->layers[2].mixer);
+    CHECK(mamba.shape.heads == 4);
+    CHECK(mamba.shape.groups == 2);
+    CHECK(mamba.shape.head_dim == 16);
+    CHECK(mamba.shape.state_dim == 16);
+    CHECK(mamba.convolution_width == 4);
+    CHECK(mamba.epsilon == 1e-5F);                 // not of the scaled residual
+    CHECK(config->rms_epsilon == Approx(6.25e-5)); // 1e-5 / 0.4^2
+    CHECK(config->experts.count == 0);
+
+    options.mamba_groups = 3;
+    CHECK(config_of(options).error().message ==
+          "m.gguf: granitehybrid.ssm.time_step_rank = 4: not a multiple of group_count 3");
+}
+
+TEST_CASE("nemotron_h has one block in each layer") {
+    RandomModelOptions options = options_of(RandomArchitecture::nemotron_h_moe);
+    options.layers = 6;
+    const auto config = config_of(options);
+    REQUIRE(config);
+    for (const uint32_t layer : {0U, 3U}) {
+        CHECK(std::holds_alternative<model::Mamba2Config>(config->layers[layer].mixer));
+        CHECK(config->layers[layer].feed_forward == 0);
+        CHECK_FALSE(config->has_experts(layer));
+    }
+    for (const uint32_t layer : {1U, 4U}) {
+        REQUIRE(config->layers[layer].attention() != nullptr);
+        CHECK_FALSE(config->layers[layer].attention()->rotates);
+        CHECK_FALSE(config->has_experts(layer));
+    }
+    for (const uint32_t layer : {2U, 5U}) {
+        CHECK(std::holds_alternative<model::NoMixer>(config->layers[layer].mixer));
+        CHECK(config->has_experts(layer));
+    }
+    CHECK_FALSE(config->experts.gated);
+    CHECK(config->gate == kernels::Gate::relu);
+    CHECK(config->feed_forward_norm == "attn_norm");
+    CHECK(error_with(options, "nemotron_h_moe.moe_latent_size", 64U) ==
+          "m.gguf: nemotron_h_moe.moe_latent_size = 64: experts of a latent size are not supported");
 }
 
 TEST_CASE("lists of key/value heads hold zeros and one other number, a value for each layer") {

@@ -428,6 +428,46 @@ std::vector<NamedModel> recurrent_models() {
     deep_lfm2.layers = 5;
     deep_lfm2.attention_interval = 4;
     deep_lfm2.head = HeadKind::tied;
+    RandomModelOptions granite = odd(RandomArchitecture::granitehybrid);
+    granite.layers = 3;
+    granite.mamba_heads = 6;
+    granite.mamba_groups = 3;
+    granite.mamba_head_dim = 18;
+    granite.mamba_state_dim = 20;
+    granite.convolution_width = 3;
+    granite.rotates = false;
+    RandomModelOptions deep_granite = blocks(RandomArchitecture::granitehybrid);
+    deep_granite.layers = 5;
+    deep_granite.attention_interval = 4;
+    deep_granite.mixture = true;
+    deep_granite.shared_feed_forward = 64;
+    deep_granite.head = HeadKind::tied;
+    deep_granite.mamba_groups = 1;
+    deep_granite.convolution_bias = false;
+    RandomModelOptions nemotron = odd(RandomArchitecture::nemotron_h);
+    nemotron.layers = 6;
+    nemotron.mamba_heads = 6;
+    nemotron.mamba_head_dim = 18;
+    nemotron.mamba_state_dim = 20;
+    RandomModelOptions tiled_nemotron = tiled_model(RandomArchitecture::nemotron_h, WeightFormat::q5_k);
+    tiled_nemotron.layers = 4;
+    tiled_nemotron.mamba_head_dim = 64;
+    RandomModelOptions nemotron_experts = odd(RandomArchitecture::nemotron_h_moe);
+    nemotron_experts.layers = 6;
+    nemotron_experts.experts = 7;
+    nemotron_experts.experts_used = 3;
+    nemotron_experts.expert_feed_forward = 27;
+    nemotron_experts.shared_feed_forward = 45;
+    nemotron_experts.expert_scale = 2.5F;
+    RandomModelOptions tiled_experts = blocks(RandomArchitecture::nemotron_h_moe);
+    tiled_experts.layers = 4;
+    tiled_experts.embedding = 256;
+    tiled_experts.expert_feed_forward = 256;
+    tiled_experts.shared_feed_forward = 256;
+    tiled_experts.mamba_head_dim = 64;
+    tiled_experts.role_formats = {{"ffn_gate_inp", WeightFormat::f32},
+                                  {"ffn_up_exps", WeightFormat::q4_k},
+                                  {"ffn_down_exps", WeightFormat::q6_k}};
     RandomModelOptions plain = odd(RandomArchitecture::qwen35);
     plain.delta_key_heads = plain.delta_value_heads = 1;
     plain.convolution_width = 8;
@@ -442,6 +482,12 @@ std::vector<NamedModel> recurrent_models() {
         {"lfm2 F32, odd", random_model(lfm2), f32},
         {"lfm2 Q8_0, tied, five layers", random_model(deep_lfm2), f16},
         {"lfm2 Q4_K, in tiles", random_model(tiled_model(RandomArchitecture::lfm2, WeightFormat::q4_k)), f32},
+        {"granitehybrid F32, three groups, no rotation", random_model(granite), f32},
+        {"granitehybrid Q8_0, tied, five layers, experts", random_model(deep_granite), f16},
+        {"nemotron_h BF16, six layers", with_formats(nemotron, WeightFormat::bf16), f32},
+        {"nemotron_h Q5_K, in tiles", random_model(tiled_nemotron), f32},
+        {"nemotron_h_moe F32, 3 of 7 experts, one shared", random_model(nemotron_experts), f32},
+        {"nemotron_h_moe Q4_K and Q6_K experts in tiles", random_model(tiled_experts), f16},
         {"qwen3next F16, 6 heads on 3", with_formats(grouped, WeightFormat::f16), f32},
         {"qwen3next F32, ssm_in, odd heads", random_model(older), f32},
         {"qwen3next Q8_0, ssm_in, five layers", random_model(older_deep), f16},

@@ -16,9 +16,10 @@ namespace {
 
 constexpr uint32_t state_vocabulary = 200;
 constexpr uint32_t prompt_tokens = 21;
-constexpr std::array recurrent_architectures{RandomArchitecture::qwen35, RandomArchitecture::qwen3next,
-                                             RandomArchitecture::qwen35moe, RandomArchitecture::lfm2,
-                                             RandomArchitecture::lfm2moe};
+constexpr std::array recurrent_architectures{
+    RandomArchitecture::qwen35,        RandomArchitecture::qwen3next, RandomArchitecture::qwen35moe,
+    RandomArchitecture::lfm2,          RandomArchitecture::lfm2moe,   RandomArchitecture::granitehybrid,
+    RandomArchitecture::nemotron_h_moe};
 
 Bytes state_model(RandomArchitecture architecture) {
     return random_model({.architecture = architecture,

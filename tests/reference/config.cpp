@@ -169,10 +169,33 @@ Status read_lfm2(const Keys& keys, Config& config) {
     return {};
 }
 
+/// Mamba 2 in layers without key/value heads and, in nemotron_h, without feed-forward length.
+Status read_mamba(const Keys& keys, Config& config) {
+    ETNA_TRY(config.convolution_width, keys.size("ssm.conv_kernel"));
+    ETNA_TRY(config.mamba_heads.state_length, keys.size("ssm.state_size"));
+    ETNA_TRY(config.mamba_heads.groups, keys.size("ssm.group_count"));
+    ETNA_TRY(config.mamba_heads.heads, keys.size("ssm.time_step_rank"));
+    ETNA_TRY(const std::size_t inner, keys.size("ssm.inner_size"));
+    config.mamba_heads.head_length = inner / config.mamba_heads.heads;
+    ETNA_TRY(const std::vector<std::size_t> heads, keys.sizes("attention.head_count_kv", config.layers));
+    ETNA_TRY(const std::vector<std::size_t> lengths, keys.sizes("feed_forward_length", config.layers));
+    config.recurrent.clear();
+    for (std::size_t layer = 0; layer < config.layers; ++layer) {
+        const bool feeds = is_nemotron(config) && lengths[layer] > 0;
+        config.recurrent.push_back(heads[layer] == 0 && !feeds);
+        if (is_nemotron(config)) {
+            config.has_mixer[layer] = !feeds;
+            config.has_feed_forward[layer] = feeds;
+            config.rotates[layer] = false;
+        }
+    }
+    return {};
+}
+
 Status read_experts(const Keys& keys, Config& config) {
     ETNA_TRY(config.experts, keys.size("expert_count"));
     ETNA_TRY(config.experts_used, keys.size("expert_used_count"));
-    if (is_one_of(config.architecture, {"llama", "mistral3", "granitemoe"})) {
+    if (is_one_of(config.architecture, {"llama", "mistral3", "granitemoe", "granitehybrid"})) {
         config.expert_feed_forward = config.feed_forward;
         ETNA_TRY(config.shared_feed_forward, keys.size("expert_shared_feed_forward_length", 0));
         return {};
@@ -181,7 +204,7 @@ Status read_experts(const Keys& keys, Config& config) {
              keys.size("expert_feed_forward_length", config.feed_forward / config.experts_used));
     config.routing.is_normalised = keys.flag("expert_weights_norm", config.architecture != "qwen2moe");
     ETNA_TRY(config.routing.scale, keys.number("expert_weights_scale", 1.0));
-    if (is_one_of(config.architecture, {"glm4moe", "lfm2moe"})) {
+    if (is_one_of(config.architecture, {"glm4moe", "lfm2moe", "nemotron_h_moe"})) {
         config.routing.is_sigmoid = true;
         ETNA_TRY(config.dense_layers, keys.count("leading_dense_block_count", 0));
     }
@@ -189,7 +212,7 @@ Status read_experts(const Keys& keys, Config& config) {
         ETNA_TRY(const std::size_t shared, keys.count("expert_shared_count", 0));
         config.shared_feed_forward = shared * config.expert_feed_forward;
     }
-    if (is_one_of(config.architecture, {"qwen2moe", "qwen3next", "qwen35moe"})) {
+    if (is_one_of(config.architecture, {"nemotron_h_moe", "qwen2moe", "qwen3next", "qwen35moe"})) {
         ETNA_TRY(config.shared_feed_forward,
                  keys.size("expert_shared_feed_forward_length", config.feed_forward));
     }
@@ -202,15 +225,20 @@ Status read_own_keys(const Keys& keys, Config& config) {
     config.windows.assign(config.layers, 0);
     config.attention_scale = attention_scale(config);
     config.rotates.assign(config.layers, true);
-    if (is_one_of(config.architecture, {"glm4moe", "lfm2moe", "qwen2moe", "qwen3moe", "qwen3vlmoe", "gpt-oss",
-                                        "qwen3next", "qwen35moe"}) ||
-        (is_one_of(config.architecture, {"llama", "mistral3", "granitemoe"}) && keys.has("expert_count")))
+    config.has_mixer.assign(config.layers, true);
+    config.has_feed_forward.assign(config.layers, true);
+    if (is_one_of(config.architecture, {"glm4moe", "lfm2moe", "nemotron_h_moe", "qwen2moe", "qwen3moe",
+                                        "qwen3vlmoe", "gpt-oss", "qwen3next", "qwen35moe"}) ||
+        (is_one_of(config.architecture, {"llama", "mistral3", "granitemoe", "granitehybrid"}) &&
+         keys.has("expert_count")))
         ETNA_CHECK(read_experts(keys, config));
     if (has_delta_nets(config))
         return read_delta_nets(keys, config);
     if (is_lfm2(config))
         return read_lfm2(keys, config);
     config.recurrent.assign(config.layers, false);
+    if (has_mamba(config))
+        ETNA_CHECK(read_mamba(keys, config));
     if (config.architecture == "gemma2")
         return read_gemma2(keys, config);
     if (config.architecture == "gemma3")
@@ -223,7 +251,7 @@ Status read_own_keys(const Keys& keys, Config& config) {
         for (std::size_t layer = 3; layer < config.layers; layer += 4)
             config.rotates[layer] = false;
     }
-    if (is_one_of(config.architecture, {"granite", "granitemoe"})) {
+    if (is_one_of(config.architecture, {"granite", "granitemoe", "granitehybrid"})) {
         ETNA_TRY(config.residual_scale, keys.number("residual_scale", 1.0));
         ETNA_TRY(config.embedding_scale, keys.number("embedding_scale", 1.0));
         ETNA_TRY(config.attention_scale, keys.number("attention.scale", config.attention_scale));
@@ -257,6 +285,14 @@ Status check(const Config& config) {
 
 } // namespace
 
+bool is_nemotron(const Config& config) {
+    return is_one_of(config.architecture, {"nemotron_h", "nemotron_h_moe"});
+}
+
+bool has_mamba(const Config& config) {
+    return config.architecture == "granitehybrid" || is_nemotron(config);
+}
+
 bool is_lfm2(const Config& config) {
     return is_one_of(config.architecture, {"lfm2", "lfm2moe"});
 }
@@ -269,23 +305,25 @@ Result<Config> read_config(const gguf::File& file) {
     Config config;
     config.architecture = file.text("general.architecture").value_or("");
     if (!is_one_of(config.architecture,
-                   {"llama",     "mistral3", "smollm3", "granite",    "granitemoe", "glm4",
-                    "glm4moe",   "lfm2",     "lfm2moe", "qwen2",      "qwen2moe",   "qwen2vl",
-                    "qwen3",     "qwen3moe", "qwen3vl", "qwen3vlmoe", "qwen3next",  "qwen35",
-                    "qwen35moe", "phi3",     "gemma2",  "gemma3",     "gpt-oss"})) {
+                   {"llama",      "mistral3",  "smollm3", "granite",       "granitemoe", "glm4",
+                    "glm4moe",    "lfm2",      "lfm2moe", "granitehybrid", "nemotron_h", "nemotron_h_moe",
+                    "qwen2",      "qwen2moe",  "qwen2vl", "qwen3",         "qwen3moe",   "qwen3vl",
+                    "qwen3vlmoe", "qwen3next", "qwen35",  "qwen35moe",     "phi3",       "gemma2",
+                    "gemma3",     "gpt-oss"})) {
         return Error{.kind = ErrorKind::unsupported,
                      .message =
                          file.name() + ": architecture `" + config.architecture + "` has no reference"};
     }
     const Keys keys(file, config.architecture);
-    const bool is_adjacent =
-        is_one_of(config.architecture, {"llama", "mistral3", "smollm3", "granite", "granitemoe"}) ||
-        (config.architecture == "glm4" && !keys.has("rope.dimension_sections"));
+    const bool is_adjacent = is_one_of(config.architecture, {"llama", "mistral3", "smollm3", "granite",
+                                                             "granitemoe", "granitehybrid"}) ||
+                             (config.architecture == "glm4" && !keys.has("rope.dimension_sections"));
     config.pairing = is_adjacent ? Pairing::adjacent : Pairing::half_split;
 
     ETNA_TRY(config.layers, keys.size("block_count"));
     ETNA_TRY(config.width, keys.size("embedding_length"));
-    ETNA_TRY(config.feed_forward, keys.size("feed_forward_length"));
+    ETNA_TRY(const auto lengths, keys.sizes("feed_forward_length", config.layers));
+    config.feed_forward = *std::max_element(lengths.begin(), lengths.end());
     ETNA_TRY(config.heads, keys.size("attention.head_count"));
     config.kv_heads = config.heads;
     if (keys.has("attention.head_count_kv")) {

@@ -7,6 +7,7 @@
 #include "tests/reference/cache_element.hpp"
 #include "tests/reference/config.hpp"
 #include "tests/reference/delta_net.hpp"
+#include "tests/reference/mamba2.hpp"
 #include "tests/reference/weights.hpp"
 
 #include <cstddef>
@@ -27,6 +28,7 @@ struct Cache {
         Vector keys;                       ///< [entries, kv heads, head length], after rotation
         Vector values;                     ///< [entries, kv heads, head length]
         std::optional<DeltaNet> delta_net; ///< of a gated delta net
+        std::optional<Mamba2> mamba;       ///< of Mamba 2
         Matrix inputs = {};                ///< of a recurrent layer's convolution [entries, columns]
     };
     CacheElements elements = {};
@@ -50,13 +52,14 @@ struct Cache {
 /// gpt-oss too, which has biases, a sink in each softmax, and a clamped gate; with delta nets (qwen3next,
 /// qwen35, qwen35moe) the first line is
 ///     x += W_o gated_norm(delta_net(convolution(W_qkv n), W_a n, W_b n), W_z n)
-/// in recurrent layers (lfm2: x += W_o gated_short_convolution(W_in n)), and attention is multiplied by
-/// sigmoid(W_g n) before W_o in the others. A shared expert is one more feed-forward network in the second
-/// line, multiplied by sigmoid(w m). granite scales embeddings, scores and what is added to x, and divides
-/// logits. Sources: LLaMA (arXiv 2302.13971), Llama 2 (2307.09288), Qwen2 (2407.10671), Qwen3 (2505.09388),
-/// Phi 3 (2404.14219), LongRoPE (2402.13753), Gemma 2 and 3 (2408.00118, 2503.19786), gpt-oss (2508.10925),
-/// gated delta nets (2412.06464); tensors as GGUF names them. Immutable after load; thread-safe if each
-/// thread has a separate Cache.
+/// in recurrent layers (Mamba 2 in granitehybrid and nemotron_h: x += W_o
+/// gate_first_norm(mamba(convolution(x, B, C), dt), z) with z, x, B, C, dt = W_in n; lfm2: x += W_o
+/// gated_short_convolution(W_in n)), and attention is multiplied by sigmoid(W_g n) before W_o in the others.
+/// A shared expert is one more feed-forward network in the second line, multiplied by sigmoid(w m). granite
+/// scales embeddings, scores and what is added to x, and divides logits. Sources: LLaMA (arXiv 2302.13971),
+/// Llama 2 (2307.09288), Qwen2 (2407.10671), Qwen3 (2505.09388), Phi 3 (2404.14219), LongRoPE (2402.13753),
+/// Gemma 2 and 3 (2408.00118, 2503.19786), gpt-oss (2508.10925), gated delta nets (2412.06464); tensors as
+/// GGUF names them. Immutable after load; thread-safe if each thread has a separate Cache.
 class ReferenceModel {
 public:
     /// Decodes all weights; the file is not needed afterwards. Errors: those of read_config and load_weights.
@@ -108,7 +111,9 @@ private:
     [[nodiscard]] Vector attend(std::size_t layer_index, View x, uint32_t position, EntryRange range,
                                 const Cache::Layer& stored, Units units) const;
     [[nodiscard]] EntryRange visible(std::size_t layer_index, std::size_t index, std::size_t end) const;
-    [[nodiscard]] Vector add_blocks(std::size_t layer_index, View x, View mixed, Units units) const;
+    [[nodiscard]] Vector add_mixed(std::size_t layer_index, View x, View mixed) const;
+    [[nodiscard]] Vector add_feed_forward(std::size_t layer_index, View x, Units units) const;
+    [[nodiscard]] Vector mamba(const Mamba2Weights& mixer, View x, Cache::Layer& stored, Units units) const;
     [[nodiscard]] Vector mix(std::size_t layer_index, View x, Cache::Layer& stored, Units units) const;
     [[nodiscard]] Vector short_convolution(const ConvolutionWeights& mixer, View x, Cache::Layer& stored,
                                            Units units) const;

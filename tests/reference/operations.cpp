@@ -86,6 +86,21 @@ Vector geglu(View gate, View up) {
     return y;
 }
 
+Vector reglu(View gate, View up) {
+    assert(gate.size() == up.size());
+    Vector y;
+    for (std::size_t i = 0; i < gate.size(); ++i)
+        y.push_back(std::max(gate[i], 0.0) * up[i]);
+    return y;
+}
+
+Vector squared_relu(View x) {
+    Vector y;
+    for (const double one : x)
+        y.push_back(one > 0 ? one * one : 0);
+    return y;
+}
+
 Vector sigmoid_gate(View gate, View x) {
     assert(gate.size() == x.size());
     Vector y(x.begin(), x.end());

@@ -42,6 +42,12 @@ Vector geglu(View gate, View up);
 /// 2508.10925.
 Vector clamped_swiglu(View gate, View up);
 
+/// max(gate_i, 0) * up_i. Shazeer, arXiv 2002.05202.
+Vector reglu(View gate, View up);
+
+/// max(x_i, 0)^2. So et al., arXiv 2109.08668.
+Vector squared_relu(View x);
+
 /// x_i / (1 + exp(-gate_i)): the output gate of attention. Qiu et al., arXiv 2505.06708.
 Vector sigmoid_gate(View gate, View x);
 

@@ -222,10 +222,35 @@ Status load_short_convolution(Tensors& tensors, const Config& config, const std:
     return {};
 }
 
+Status load_mamba(Tensors& tensors, const Config& config, const std::string& block, LayerWeights& layer) {
+    const Mamba2Heads& heads = config.mamba_heads;
+    const std::size_t inner = heads.heads * heads.head_length;
+    const std::size_t channels = inner + 2 * heads.groups * heads.state_length;
+    Mamba2Weights& mamba = layer.mamba;
+    ETNA_TRY(layer.attention_norm, tensors.vector(block + "attn_norm.weight", config.width));
+    ETNA_TRY(mamba.input,
+             tensors.matrix(block + "ssm_in.weight", inner + channels + heads.heads, config.width));
+    ETNA_TRY(mamba.convolution,
+             tensors.matrix(block + "ssm_conv1d.weight", channels, config.convolution_width));
+    ETNA_TRY(mamba.convolution_bias, tensors.optional_vector(block + "ssm_conv1d.bias", channels));
+    ETNA_TRY(Matrix decay, tensors.matrix(block + "ssm_a", heads.heads, 1));
+    ETNA_TRY(Matrix skip, tensors.matrix(block + "ssm_d", heads.heads, 1));
+    mamba.decay = std::move(decay.values);
+    mamba.skip = std::move(skip.values);
+    ETNA_TRY(mamba.dt_bias, tensors.vector(block + "ssm_dt.bias", heads.heads));
+    ETNA_TRY(mamba.norm, tensors.matrix(block + "ssm_norm.weight", heads.groups, inner / heads.groups));
+    ETNA_TRY(mamba.output, tensors.matrix(block + "ssm_out.weight", config.width, inner));
+    return {};
+}
+
 Status load_mixer(Tensors& tensors, const Config& config, std::size_t index, const std::string& block,
                   LayerWeights& layer) {
+    if (!config.has_mixer[index])
+        return {};
     if (!config.recurrent[index])
         return load_attention(tensors, config, block, layer);
+    if (has_mamba(config))
+        return load_mamba(tensors, config, block, layer);
     if (is_lfm2(config))
         return load_short_convolution(tensors, config, block, layer);
     return load_delta_net(tensors, config, block, layer);
@@ -234,10 +259,12 @@ Status load_mixer(Tensors& tensors, const Config& config, std::size_t index, con
 Status load_shared_expert(Tensors& tensors, const Config& config, const std::string& block,
                           LayerWeights& layer) {
     const std::size_t length = config.shared_feed_forward;
-    if (config.architecture != "granitemoe" && config.architecture != "glm4moe") {
+    if (config.architecture.starts_with("qwen")) {
         ETNA_TRY(layer.shared_row_gate, tensors.matrix(block + "ffn_gate_inp_shexp.weight", 1, config.width));
     }
-    ETNA_TRY(layer.shared_gate, tensors.matrix(block + "ffn_gate_shexp.weight", length, config.width));
+    if (!is_nemotron(config)) {
+        ETNA_TRY(layer.shared_gate, tensors.matrix(block + "ffn_gate_shexp.weight", length, config.width));
+    }
     ETNA_TRY(layer.shared_up, tensors.matrix(block + "ffn_up_shexp.weight", length, config.width));
     ETNA_TRY(layer.shared_down, tensors.matrix(block + "ffn_down_shexp.weight", config.width, length));
     return {};
@@ -247,7 +274,10 @@ Status load_experts(Tensors& tensors, const Config& config, const std::string& b
     const std::size_t count = config.experts;
     const std::size_t length = config.expert_feed_forward;
     ETNA_TRY(layer.router, tensors.matrix(block + "ffn_gate_inp.weight", count, config.width));
-    ETNA_TRY(layer.expert_gates, tensors.stack(block + "ffn_gate_exps.weight", count, length, config.width));
+    if (!is_nemotron(config)) {
+        ETNA_TRY(layer.expert_gates,
+                 tensors.stack(block + "ffn_gate_exps.weight", count, length, config.width));
+    }
     ETNA_TRY(layer.expert_ups, tensors.stack(block + "ffn_up_exps.weight", count, length, config.width));
     ETNA_TRY(layer.expert_downs, tensors.stack(block + "ffn_down_exps.weight", count, config.width, length));
     if (config.routing.is_sigmoid) {
@@ -268,9 +298,10 @@ Status load_feed_forward(Tensors& tensors, const Config& config, std::size_t ind
                          LayerWeights& layer) {
     const bool is_after_mixer =
         config.architecture == "gpt-oss" || config.architecture == "glm4moe" || has_delta_nets(config);
-    ETNA_TRY(layer.feed_forward_norm,
-             tensors.vector(block + (is_after_mixer ? "post_attention_norm.weight" : "ffn_norm.weight"),
-                            config.width));
+    const std::string norm = is_nemotron(config) ? "attn_norm.weight"
+                             : is_after_mixer    ? "post_attention_norm.weight"
+                                                 : "ffn_norm.weight";
+    ETNA_TRY(layer.feed_forward_norm, tensors.vector(block + norm, config.width));
     if (has_post_norms(config)) {
         ETNA_TRY(layer.post_feed_forward_norm, tensors.vector(block + "post_ffw_norm.weight", config.width));
     }
@@ -282,7 +313,10 @@ Status load_feed_forward(Tensors& tensors, const Config& config, std::size_t ind
         layer.gate = rows_of(fused, 0, config.feed_forward);
         layer.up = rows_of(fused, config.feed_forward, config.feed_forward);
     } else {
-        ETNA_TRY(layer.gate, tensors.matrix(block + "ffn_gate.weight", config.feed_forward, config.width));
+        if (!is_nemotron(config)) {
+            ETNA_TRY(layer.gate,
+                     tensors.matrix(block + "ffn_gate.weight", config.feed_forward, config.width));
+        }
         ETNA_TRY(layer.up, tensors.matrix(block + "ffn_up.weight", config.feed_forward, config.width));
     }
     ETNA_TRY(layer.down, tensors.matrix(block + "ffn_down.weight", config.width, config.feed_forward));
@@ -293,7 +327,8 @@ Result<LayerWeights> load_layer(Tensors& tensors, const Config& config, std::siz
     const std::string block = "blk." + std::to_string(index) + ".";
     LayerWeights layer;
     ETNA_CHECK(load_mixer(tensors, config, index, block, layer));
-    ETNA_CHECK(load_feed_forward(tensors, config, index, block, layer));
+    if (config.has_feed_forward[index])
+        ETNA_CHECK(load_feed_forward(tensors, config, index, block, layer));
     return layer;
 }
 

@@ -29,6 +29,18 @@ struct ConvolutionWeights {
     Matrix output;      ///< shortconv.out_proj [width, width]
 };
 
+/// The mixer of a recurrent layer of granitehybrid, nemotron_h and nemotron_h_moe.
+struct Mamba2Weights {
+    Matrix input;            ///< ssm_in [z, x, B, C and dt, width]
+    Matrix convolution;      ///< ssm_conv1d [x, B and C, convolution width]
+    Vector convolution_bias; ///< ssm_conv1d.bias, optional
+    Vector decay;            ///< ssm_a [heads], negative
+    Vector dt_bias;          ///< ssm_dt.bias [heads]
+    Vector skip;             ///< ssm_d [heads]
+    Matrix norm;             ///< ssm_norm [groups, heads * head length / groups]
+    Matrix output;           ///< ssm_out [width, heads * head length]
+};
+
 /// One transformer block. phi3's fused attn_qkv (rows of q, then k, then v) and ffn_up (gate, then up) are
 /// split here. An empty vector means that the model does not have the tensor.
 struct LayerWeights {
@@ -51,6 +63,7 @@ struct LayerWeights {
     Matrix down;              ///< ffn_down [width, feed forward]
 
     DeltaNetWeights delta_net;            ///< instead of attention in recurrent layers
+    Mamba2Weights mamba;                  ///< the same
     ConvolutionWeights short_convolution; ///< the same, lfm2
 
     Vector post_attention_norm;    ///< post_attention_norm [width], gemma2 and gemma3

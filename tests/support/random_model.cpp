@@ -1,6 +1,7 @@
 #include "tests/support/random_model.hpp"
 
 #include "tests/support/random_tokenizer.hpp"
+#include "tests/support/tensor_maker.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -17,80 +18,6 @@ const std::string_view chatml_template =
     "'\\n' }}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}";
 
 namespace {
-
-/// Adds the tensors of one model, drawing weights in the order of the calls.
-class TensorMaker {
-public:
-    TensorMaker(GgufWriter& writer, uint64_t seed) : writer_(writer), numbers_(seed) {}
-
-    void matrix(const std::string& name, uint32_t rows, uint32_t columns, WeightFormat format,
-                double deviation) {
-        add(name, {columns, rows}, format, deviation);
-    }
-
-    /// `count` matrices in one tensor.
-    void stack(const std::string& name, uint32_t count, uint32_t rows, uint32_t columns, WeightFormat format,
-               double deviation) {
-        add(name, {columns, rows, count}, format, deviation);
-    }
-
-    /// Weights of an RMS norm: around 1.
-    void norm(const std::string& name, uint32_t size) {
-        std::vector<float> values(size);
-        for (float& value : values)
-            value = static_cast<float>(1.0 + 0.1 * numbers_.normal());
-        vector(name, values);
-    }
-
-    void vector(const std::string& name, const std::vector<float>& values) {
-        writer_.add_tensor(
-            {name, type_number(WeightFormat::f32), {values.size()}, encode(values, WeightFormat::f32)});
-    }
-
-    /// Around 0.
-    void bias(const std::string& name, uint32_t size) { vector(name, around_zero(size)); }
-
-    /// From -1.6 to -0.2.
-    void decays(const std::string& name, uint32_t size) {
-        std::vector<float> values = around_zero(size);
-        for (float& value : values)
-            value = -0.2F - std::min(std::fabs(value), 1.4F);
-        vector(name, values);
-    }
-
-    /// `count` vectors in one tensor, around 0.
-    void biases(const std::string& name, uint32_t count, uint32_t size) {
-        writer_.add_tensor({name,
-                            type_number(WeightFormat::f32),
-                            {size, count},
-                            encode(around_zero(std::size_t{count} * size), WeightFormat::f32)});
-    }
-
-private:
-    std::vector<float> around_zero(std::size_t size) {
-        std::vector<float> values(size);
-        for (float& value : values)
-            value = static_cast<float>(0.3 * numbers_.normal());
-        return values;
-    }
-
-    void add(const std::string& name, const std::vector<uint64_t>& shape, WeightFormat format,
-             double deviation) {
-        if (shape[0] % block_elements(format) != 0) {
-            throw std::invalid_argument(
-                fmt::format("{}: rows of {} elements are not a multiple of the block length {}", name,
-                            shape[0], block_elements(format)));
-        }
-        std::size_t elements = 1;
-        for (const uint64_t size : shape)
-            elements *= size;
-        writer_.add_tensor(
-            {name, type_number(format), shape, random_weights(format, elements, deviation, numbers_)});
-    }
-
-    GgufWriter& writer_;
-    RandomNumbers numbers_;
-};
 
 void check(const RandomModelOptions& options) {
     const auto require = [](bool holds, std::string_view rule) {
@@ -127,31 +54,45 @@ bool is_lfm2(RandomArchitecture architecture) {
     return is_one_of(architecture, {lfm2, lfm2moe});
 }
 
+bool is_nemotron(RandomArchitecture architecture) {
+    return is_one_of(architecture, {nemotron_h, nemotron_h_moe});
+}
+
+bool has_mamba(RandomArchitecture architecture) {
+    return architecture == granitehybrid || is_nemotron(architecture);
+}
+
 /// Experts chosen by biased sigmoids, after dense layers.
 bool has_biased_experts(RandomArchitecture architecture) {
-    return is_one_of(architecture, {lfm2moe, glm4moe});
+    return is_one_of(architecture, {lfm2moe, glm4moe, nemotron_h_moe});
 }
 
 /// Whether a layer of a recurrent architecture has attention.
 bool has_attention(const RandomModelOptions& options, uint32_t layer) {
+    if (is_nemotron(options.architecture))
+        return layer % 3 == 1;
     const uint32_t interval = options.attention_interval == 0 ? 4 : options.attention_interval;
     return !is_recurrent(options.architecture) || (layer + 1) % interval == 0;
 }
 
+bool has_feed_forward(const RandomModelOptions& options, uint32_t layer) {
+    return !is_nemotron(options.architecture) || layer % 3 == 2;
+}
+
 /// attention.head_count_kv is a list, with zeros for layers without attention.
 bool lists_heads(RandomArchitecture architecture) {
-    return is_lfm2(architecture);
+    return is_lfm2(architecture) || has_mamba(architecture);
 }
 
 bool has_experts(const RandomModelOptions& options) {
-    return (options.mixture && is_one_of(options.architecture, {llama, mistral3})) ||
-           is_one_of(options.architecture, {granitemoe, glm4moe, lfm2moe, qwen2moe, qwen3moe, qwen3vlmoe,
-                                            qwen3next, qwen35moe, gpt_oss});
+    return (options.mixture && is_one_of(options.architecture, {llama, mistral3, granitehybrid})) ||
+           is_one_of(options.architecture, {granitemoe, glm4moe, lfm2moe, nemotron_h_moe, qwen2moe, qwen3moe,
+                                            qwen3vlmoe, qwen3next, qwen35moe, gpt_oss});
 }
 
 /// Experts as wide as a dense block, without a key for their width.
 bool has_wide_experts(RandomArchitecture architecture) {
-    return is_one_of(architecture, {llama, mistral3, granitemoe});
+    return is_one_of(architecture, {llama, mistral3, granitemoe, granitehybrid});
 }
 
 bool has_row_gate(RandomArchitecture architecture) {
@@ -160,7 +101,8 @@ bool has_row_gate(RandomArchitecture architecture) {
 
 bool has_shared_expert(const RandomModelOptions& options) {
     return has_row_gate(options.architecture) ||
-           (options.architecture == granitemoe && options.shared_feed_forward != 0) ||
+           (is_one_of(options.architecture, {granitemoe, granitehybrid, nemotron_h_moe}) &&
+            has_experts(options) && options.shared_feed_forward != 0) ||
            (options.architecture == glm4moe && options.shared_experts != 0);
 }
 
@@ -170,7 +112,7 @@ uint32_t shared_width(const RandomModelOptions& options) {
 }
 
 bool is_granite(RandomArchitecture architecture) {
-    return is_one_of(architecture, {granite, granitemoe});
+    return is_one_of(architecture, {granite, granitemoe, granitehybrid});
 }
 
 bool has_post_norms(RandomArchitecture architecture) {
@@ -238,6 +180,14 @@ void add_rope_keys(GgufWriter& writer, const RandomModelOptions& options, const 
         writer.add(prefix + "rope.scaling.yarn_log_multiplier", options.yarn_log_multiplier);
 }
 
+void add_mamba_keys(GgufWriter& writer, const RandomModelOptions& options, const std::string& prefix) {
+    writer.add(prefix + "ssm.conv_kernel", options.convolution_width);
+    writer.add(prefix + "ssm.state_size", options.mamba_state_dim);
+    writer.add(prefix + "ssm.group_count", options.mamba_groups);
+    writer.add(prefix + "ssm.time_step_rank", options.mamba_heads);
+    writer.add(prefix + "ssm.inner_size", options.mamba_heads * options.mamba_head_dim);
+}
+
 void add_delta_keys(GgufWriter& writer, const RandomModelOptions& options, const std::string& prefix) {
     writer.add(prefix + "ssm.conv_kernel", options.convolution_width);
     writer.add(prefix + "ssm.state_size", options.delta_key_dim);
@@ -261,8 +211,10 @@ void add_own_keys(GgufWriter& writer, const RandomModelOptions& options, const s
     if (options.expert_scale != 0)
         writer.add(prefix + "expert_weights_scale", options.expert_scale);
     if (has_biased_experts(options.architecture)) {
-        writer.add(prefix + "leading_dense_block_count", options.dense_layers);
-        writer.add(prefix + "expert_gating_func", 2U);
+        if (!is_nemotron(options.architecture)) {
+            writer.add(prefix + "leading_dense_block_count", options.dense_layers);
+            writer.add(prefix + "expert_gating_func", 2U);
+        }
         writer.add(prefix + "expert_weights_norm", options.experts_normalised);
     }
     if (options.architecture == glm4moe)
@@ -279,6 +231,10 @@ void add_own_keys(GgufWriter& writer, const RandomModelOptions& options, const s
         writer.add(prefix + "expert_shared_feed_forward_length", options.shared_feed_forward);
     if (has_delta_nets(options.architecture))
         add_delta_keys(writer, options, prefix);
+    if (is_nemotron(options.architecture))
+        writer.add(prefix + "attention.layer_norm_epsilon", options.norm_epsilon);
+    if (has_mamba(options.architecture))
+        add_mamba_keys(writer, options, prefix);
     if (is_lfm2(options.architecture))
         writer.add(prefix + "shortconv.l_cache", options.convolution_width);
     if (options.architecture == RandomArchitecture::gpt_oss)
@@ -307,6 +263,19 @@ void add_kv_heads(GgufWriter& writer, const RandomModelOptions& options, const s
     writer.add_array(prefix + "attention.head_count_kv", heads);
 }
 
+void add_feed_forward_lengths(GgufWriter& writer, const RandomModelOptions& options,
+                              const std::string& prefix) {
+    if (!is_nemotron(options.architecture)) {
+        writer.add(prefix + "feed_forward_length", options.feed_forward);
+        return;
+    }
+    const uint32_t width = has_experts(options) ? options.expert_feed_forward : options.feed_forward;
+    std::vector<int32_t> widths;
+    for (uint32_t layer = 0; layer < options.layers; ++layer)
+        widths.push_back(has_feed_forward(options, layer) ? static_cast<int32_t>(width) : 0);
+    writer.add_array(prefix + "feed_forward_length", widths);
+}
+
 void add_keys(GgufWriter& writer, const RandomModelOptions& options) {
     const auto architecture = std::string(to_string(options.architecture));
     const std::string prefix = architecture + ".";
@@ -316,7 +285,7 @@ void add_keys(GgufWriter& writer, const RandomModelOptions& options) {
     writer.add(prefix + "block_count", options.layers + options.predicting_layers);
     writer.add(prefix + "context_length", options.context);
     writer.add(prefix + "embedding_length", options.embedding);
-    writer.add(prefix + "feed_forward_length", options.feed_forward);
+    add_feed_forward_lengths(writer, options, prefix);
     writer.add(prefix + "attention.head_count", options.heads);
     add_kv_heads(writer, options, prefix);
     writer.add(prefix + "attention.key_length", options.head_dim);
@@ -429,9 +398,28 @@ public:
         matrix("shortconv.out_proj", options_.embedding, options_.embedding);
     }
 
+    void add_mamba() {
+        const uint32_t inner = options_.mamba_heads * options_.mamba_head_dim;
+        const uint32_t channels = inner + 2 * options_.mamba_groups * options_.mamba_state_dim;
+        norm("attn_norm", options_.embedding);
+        matrix("ssm_in", inner + channels + options_.mamba_heads, options_.embedding);
+        tensors_.biases(prefix_ + "ssm_conv1d.weight", channels, options_.convolution_width);
+        if (options_.convolution_bias)
+            tensors_.bias(prefix_ + "ssm_conv1d.bias", channels);
+        tensors_.bias(prefix_ + "ssm_dt.bias", options_.mamba_heads);
+        tensors_.decay_rows(prefix_ + "ssm_a", options_.mamba_heads);
+        tensors_.biases(prefix_ + "ssm_d", options_.mamba_heads, 1);
+        tensors_.norms(prefix_ + "ssm_norm.weight", options_.mamba_groups, inner / options_.mamba_groups);
+        matrix("ssm_out", options_.embedding, inner);
+    }
+
     void add_mixer() {
         if (has_attention(options_, layer_))
             add_attention();
+        else if (is_nemotron(options_.architecture) && has_feed_forward(options_, layer_))
+            return; // a feed-forward block alone
+        else if (has_mamba(options_.architecture))
+            add_mamba();
         else if (is_lfm2(options_.architecture))
             add_short_convolution();
         else
@@ -447,17 +435,25 @@ public:
     }
 
     void add_feed_forward() {
+        if (!has_feed_forward(options_, layer_))
+            return;
+        const bool is_gated = !is_nemotron(options_.architecture);
         const bool is_gpt_oss = options_.architecture == RandomArchitecture::gpt_oss;
-        norm(is_gpt_oss || options_.architecture == glm4moe || has_delta_nets(options_.architecture)
-                 ? "post_attention_norm"
-                 : "ffn_norm",
-             options_.embedding);
-        const bool is_dense = has_biased_experts(options_.architecture) && layer_ < options_.dense_layers;
+        if (!is_gated)
+            norm("attn_norm", options_.embedding);
+        else
+            norm(is_gpt_oss || options_.architecture == glm4moe || has_delta_nets(options_.architecture)
+                     ? "post_attention_norm"
+                     : "ffn_norm",
+                 options_.embedding);
+        const bool is_dense = has_biased_experts(options_.architecture) &&
+                              !is_nemotron(options_.architecture) && layer_ < options_.dense_layers;
         if (has_experts(options_) && !is_dense) {
             const uint32_t width = has_wide_experts(options_.architecture) ? options_.feed_forward
                                                                            : options_.expert_feed_forward;
             matrix("ffn_gate_inp", options_.experts, options_.embedding);
-            stack("ffn_gate_exps", width, options_.embedding);
+            if (is_gated)
+                stack("ffn_gate_exps", width, options_.embedding);
             stack("ffn_up_exps", width, options_.embedding);
             stack("ffn_down_exps", options_.embedding, width);
             if (is_gpt_oss)
@@ -470,7 +466,8 @@ public:
             matrix("ffn_up", 2 * options_.feed_forward, options_.embedding);
             matrix("ffn_down", options_.embedding, options_.feed_forward);
         } else {
-            matrix("ffn_gate", options_.feed_forward, options_.embedding);
+            if (is_gated)
+                matrix("ffn_gate", options_.feed_forward, options_.embedding);
             matrix("ffn_up", options_.feed_forward, options_.embedding);
             matrix("ffn_down", options_.embedding, options_.feed_forward);
         }
@@ -483,7 +480,8 @@ private:
         if (has_row_gate(options_.architecture))
             tensors_.bias(prefix_ + "ffn_gate_inp_shexp.weight", options_.embedding);
         const uint32_t width = shared_width(options_);
-        matrix("ffn_gate_shexp", width, options_.embedding);
+        if (!is_nemotron(options_.architecture))
+            matrix("ffn_gate_shexp", width, options_.embedding);
         matrix("ffn_up_shexp", width, options_.embedding);
         matrix("ffn_down_shexp", options_.embedding, width);
     }
@@ -537,6 +535,8 @@ std::string_view to_string(RandomArchitecture architecture) {
         return "granite";
     case granitemoe:
         return "granitemoe";
+    case granitehybrid:
+        return "granitehybrid";
     case glm4:
         return "glm4";
     case glm4moe:
@@ -545,6 +545,10 @@ std::string_view to_string(RandomArchitecture architecture) {
         return "lfm2";
     case lfm2moe:
         return "lfm2moe";
+    case nemotron_h:
+        return "nemotron_h";
+    case nemotron_h_moe:
+        return "nemotron_h_moe";
     case qwen2:
         return "qwen2";
     case qwen2moe:
@@ -578,7 +582,7 @@ std::string_view to_string(RandomArchitecture architecture) {
 }
 
 bool is_recurrent(RandomArchitecture architecture) {
-    return has_delta_nets(architecture) || is_lfm2(architecture);
+    return has_delta_nets(architecture) || has_mamba(architecture) || is_lfm2(architecture);
 }
 
 uint32_t minimum_vocabulary(RandomArchitecture architecture) {

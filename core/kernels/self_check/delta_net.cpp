@@ -205,37 +205,51 @@ void pose_short_convolution(Trial& trial, const KernelUse&) {
         pose_convolution(trial, kind);
 }
 
-void pose_gated_rms_norm(Trial& trial, const KernelUse&) {
-    constexpr uint32_t head_dim = 75;
+namespace {
+
+void pose_norm(Trial& trial, GatedNorm order) {
+    constexpr uint32_t norm_dim = 75;
     constexpr uint32_t heads = 2;
     constexpr uint32_t rows = 2;
     constexpr float epsilon = 1e-5F;
     Noise noise(13);
-    const std::vector<float> x = noise.numbers(uint64_t{rows} * heads * head_dim);
-    std::vector<float> z = noise.numbers(uint64_t{rows} * heads * head_dim);
+    const std::vector<float> x = noise.numbers(uint64_t{rows} * heads * norm_dim);
+    std::vector<float> z = noise.numbers(uint64_t{rows} * heads * norm_dim);
     for (float& one : z)
         one *= 6;
-    const std::vector<float> weight = noise.numbers(head_dim);
-    const Activations values = trial.put_rows(x, rows, heads * head_dim);
+    const bool gate_first = order == GatedNorm::gate_first;
+    const std::vector<float> weight = noise.numbers(gate_first ? heads * norm_dim : norm_dim);
+    const Activations values = trial.put_rows(x, rows, heads * norm_dim);
     gated_rms_norm(trial.library(), trial.recorder(),
                    {.values = values,
-                    .gate = trial.put_rows(z, rows, heads * head_dim),
+                    .gate = trial.put_rows(z, rows, heads * norm_dim),
                     .weight = trial.put(weight),
-                    .head_dim = head_dim,
+                    .head_dim = norm_dim,
                     .count = rows,
-                    .epsilon = epsilon});
+                    .epsilon = epsilon,
+                    .order = order});
     std::vector<Bounded> expected;
-    for (std::size_t from = 0; from < x.size(); from += head_dim) {
+    for (std::size_t from = 0; from < x.size(); from += norm_dim) {
+        const auto gate = [&](std::size_t i) { return z[i] * sigmoid(z[i]); };
+        const auto normed = [&](std::size_t i) { return gate_first ? x[i] * gate(i) : x[i]; };
         double squares = 0;
-        for (std::size_t i = from; i < from + head_dim; ++i)
-            squares += double{x[i]} * x[i];
-        const double length = std::sqrt(squares / head_dim + double{epsilon});
-        for (std::size_t i = from; i < from + head_dim; ++i) {
-            const double y = x[i] / length * weight[i - from] * z[i] * sigmoid(z[i]);
-            expected.push_back({y, (head_dim * rounding + silu_tolerance(z[i])) * std::abs(y)});
+        for (std::size_t i = from; i < from + norm_dim; ++i)
+            squares += normed(i) * normed(i);
+        const double length = std::sqrt(squares / norm_dim + double{epsilon});
+        const std::size_t own_weight = gate_first ? from % weight.size() : 0;
+        for (std::size_t i = from; i < from + norm_dim; ++i) {
+            const double y = x[i] / length * weight[own_weight + i - from] * gate(i);
+            expected.push_back({y, (norm_dim * rounding + 4 * silu_tolerance(z[i])) * std::abs(y)});
         }
     }
     trial.expect_rows(values, 0, expected);
+}
+
+} // namespace
+
+void pose_gated_rms_norm(Trial& trial, const KernelUse&) {
+    for (const GatedNorm order : {GatedNorm::norm_first, GatedNorm::gate_first})
+        pose_norm(trial, order);
 }
 
 } // namespace etna::kernels

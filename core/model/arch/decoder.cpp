@@ -52,6 +52,9 @@ struct MixerBlock {
     std::optional<Mixer> operator()(const ShortConvolutionConfig&) const {
         return short_convolution_block(weights, config, layer);
     }
+    std::optional<Mixer> operator()(const Mamba2Config&) const {
+        return mamba2_block(weights, config, layer);
+    }
     std::optional<Mixer> operator()(const NoMixer&) const { return std::nullopt; }
 };
 
@@ -73,7 +76,7 @@ Decoder assemble_decoder(const Config& config, const Weights& weights) {
                   .feed_forward = {}};
         if (config.has_experts(layer)) {
             one.feed_forward = experts_block(weights, config, layer);
-        } else {
+        } else if (config.layers[layer].feed_forward > 0) {
             one.feed_forward = feed_forward_block(weights, config, layer);
         }
         decoder.layers.push_back(one);

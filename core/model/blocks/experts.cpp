@@ -71,10 +71,10 @@ void record_routing(const Recording& recording, const ExpertsBlock& block,
 /// Records the groups that this step's pairs need, and a barrier. Matrices in tiles need none for few rows.
 std::optional<kernels::ExpertGroups> record_groups(const Recording& recording, const ExpertsBlock& block,
                                                    const kernels::ExpertRouting& choice) {
-    const auto stacks = {&block.gate, &block.up, &block.down};
+    const auto stacks = {&block.up, &block.down, block.gate ? &*block.gate : &block.up};
     const auto tiled = std::count_if(stacks.begin(), stacks.end(),
                                      [](const kernels::MatrixStack* stack) { return in_tiles(*stack); });
-    const auto arrangement = tiled > 0 ? kernels::Arrangement::tiles : block.gate.matrices.layout.arrangement;
+    const auto arrangement = tiled > 0 ? kernels::Arrangement::tiles : block.up.matrices.layout.arrangement;
     const kernels::ExpertGroups groups{
         .range = recording.activations.expert_groups,
         .tile_pairs = kernels::expert_tile_pairs(choice.pairs(), choice.count, arrangement)};
@@ -100,9 +100,9 @@ void record_inner(const Recording& recording, const ExpertsBlock& block, const k
                   .expert_count = choice.count};
     }
     const bool halves = in_tiles(block.down);
-    if (in_tiles(block.gate) && block.gate.matrices.layout == block.up.matrices.layout) {
+    if (block.gate && in_tiles(*block.gate) && block.gate->matrices.layout == block.up.matrices.layout) {
         kernels::expert_gate_up(library, recorder,
-                                {.gate = block.gate,
+                                {.gate = *block.gate,
                                  .up = block.up,
                                  .input = activations.hidden,
                                  .output = activations.expert_gate,
@@ -114,20 +114,22 @@ void record_inner(const Recording& recording, const ExpertsBlock& block, const k
                                  .groups = groups});
         return;
     }
-    kernels::ExpertLinear linear{.weights = block.gate,
+    kernels::ExpertLinear linear{.weights = block.gate ? *block.gate : block.up,
                                  .input = activations.hidden,
                                  .output = activations.expert_gate,
                                  .reads = kernels::ExpertInput::row,
                                  .choice = choice,
                                  .groups = groups};
     kernels::expert_linear(library, recorder, linear);
-    linear.weights = block.up;
-    linear.output = activations.expert_up;
-    kernels::expert_linear(library, recorder, linear);
+    if (block.gate) {
+        linear.weights = block.up;
+        linear.output = activations.expert_up;
+        kernels::expert_linear(library, recorder, linear);
+    }
     recorder.barrier();
     kernels::gate_multiply(library, recorder,
                            {.gate = activations.expert_gate,
-                            .up = activations.expert_up,
+                            .up = block.gate ? activations.expert_up : activations.expert_gate,
                             .first = 0,
                             .count = choice.pairs(),
                             .kind = block.gate_kind,
@@ -191,7 +193,8 @@ void declare_experts(TensorTable& table, const Config& config, uint32_t layer, E
     const auto name = [&](std::string_view part) { return fmt::format("blk.{}.{}", layer, part); };
     table.vector(name(config.feed_forward_norm) + ".weight", config.width);
     table.exact_matrix(name("ffn_gate_inp.weight"), experts.count, config.width);
-    table.stack(name("ffn_gate_exps.weight"), experts.count, experts.feed_forward, config.width);
+    if (experts.gated)
+        table.stack(name("ffn_gate_exps.weight"), experts.count, experts.feed_forward, config.width);
     table.stack(name("ffn_up_exps.weight"), experts.count, experts.feed_forward, config.width);
     table.stack(name("ffn_down_exps.weight"), experts.count, config.width, experts.feed_forward);
     if (experts.selection_bias)
@@ -212,7 +215,8 @@ ExpertsBlock experts_block(const Weights& weights, const Config& config, uint32_
             .router = {.weight = weights.matrix(name("ffn_gate_inp.weight")),
                        .bias = weights.find_vector(name("ffn_gate_inp.bias")),
                        .factors = kernels::OperandPrecision::f32}, // rounding could change the chosen expert
-            .gate = weights.stack(name("ffn_gate_exps.weight")),
+            .gate = config.experts.gated ? std::optional(weights.stack(name("ffn_gate_exps.weight")))
+                                         : std::nullopt,
             .up = weights.stack(name("ffn_up_exps.weight")),
             .down = weights.stack(name("ffn_down_exps.weight")),
             .gate_bias = weights.find_vector(name("ffn_gate_exps.bias")),
@@ -233,12 +237,13 @@ void record(const Recording& recording, const ExpertsBlock& block) {
     const Activations& activations = recording.activations;
     const kernels::ExpertRouting choice{.experts = activations.expert_ids,
                                         .routing_weights = activations.routing_weights,
-                                        .count = block.gate.count,
+                                        .count = block.up.count,
                                         .experts_per_token = block.experts_per_token,
                                         .rows = recording.step.rows};
 
     record_norm(recording, {block.norm, block.epsilon, block.nan_probe},
-                in_tiles(block.gate) || in_tiles(block.up) || (block.shared && reads_halves(*block.shared)));
+                (block.gate && in_tiles(*block.gate)) || in_tiles(block.up) ||
+                    (block.shared && reads_halves(*block.shared)));
     if (block.shared)
         record_shared_projections(recording, *block.shared);
     record_routing(recording, block, choice);

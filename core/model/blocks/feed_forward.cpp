@@ -14,7 +14,13 @@ namespace {
 /// Leaves gate and up of all rows in Activations; of fused decode rows their product and its halves.
 void record_gate_and_up(const Recording& recording, const FeedForwardBlock& block) {
     const Activations& activations = recording.activations;
-    const std::array<Projection, 2> projections{{{block.gate, activations.gate}, {block.up, activations.up}}};
+    if (!block.gate) { // the product is of up with itself
+        const std::array<Projection, 1> up{{{block.up, activations.gate}}};
+        record_projections(recording, block.norm, up);
+        return;
+    }
+    const std::array<Projection, 2> projections{
+        {{*block.gate, activations.gate}, {block.up, activations.up}}};
     if (!block.is_gate_fused) {
         record_projections(recording, block.norm, projections);
         return;
@@ -25,7 +31,7 @@ void record_gate_and_up(const Recording& recording, const FeedForwardBlock& bloc
             continue;
         }
         kernels::fused_linear(recording.library, recording.recorder,
-                              {.weight = block.gate.weight,
+                              {.weight = block.gate->weight,
                                .gated = kernels::GatedBy{.up = block.up.weight, .kind = block.gate_kind},
                                .input = activations.hidden,
                                .norm = pending_norm(recording, block.norm),
@@ -42,10 +48,15 @@ void record_gate_and_up(const Recording& recording, const FeedForwardBlock& bloc
 void declare_feed_forward(TensorTable& table, const Config& config, uint32_t layer,
                           FeedForwardTensors tensors) {
     table.vector(fmt::format("blk.{}.{}.weight", layer, config.feed_forward_norm), config.width);
-    table.projections(tensors.storage, fmt::format("blk.{}.ffn_up.weight", layer),
-                      {{fmt::format("blk.{}.ffn_gate.weight", layer), config.layers[layer].feed_forward},
-                       {fmt::format("blk.{}.ffn_up.weight", layer), config.layers[layer].feed_forward}},
-                      config.width);
+    if (!tensors.gate) {
+        table.matrix(fmt::format("blk.{}.ffn_up.weight", layer), config.layers[layer].feed_forward,
+                     config.width);
+    } else {
+        table.projections(tensors.storage, fmt::format("blk.{}.ffn_up.weight", layer),
+                          {{fmt::format("blk.{}.ffn_gate.weight", layer), config.layers[layer].feed_forward},
+                           {fmt::format("blk.{}.ffn_up.weight", layer), config.layers[layer].feed_forward}},
+                          config.width);
+    }
     table.matrix(fmt::format("blk.{}.ffn_down.weight", layer), config.width,
                  config.layers[layer].feed_forward);
     if (tensors.post_norm)
@@ -61,7 +72,8 @@ FeedForwardBlock feed_forward_block(const Weights& weights, const Config& config
         .norm = {.weight = weights.vector(fmt::format("blk.{}.{}.weight", layer, config.feed_forward_norm)),
                  .epsilon = config.rms_epsilon,
                  .nan_probe = feed_forward_nan_probe(layer)},
-        .gate = linear("ffn_gate"),
+        .gate = weights.has_matrix(tensor_name(layer, "ffn_gate.weight")) ? std::optional(linear("ffn_gate"))
+                                                                          : std::nullopt,
         .up = linear("ffn_up"),
         .down = {.weights = linear("ffn_down"),
                  .post_norm = {.weight =
@@ -74,13 +86,13 @@ FeedForwardBlock feed_forward_block(const Weights& weights, const Config& config
 void record(const Recording& recording, const FeedForwardBlock& block) {
     const Activations& activations = recording.activations;
 
-    record_norm(recording, block.norm, reads_halves(block.gate) || reads_halves(block.up));
+    record_norm(recording, block.norm, (block.gate && reads_halves(*block.gate)) || reads_halves(block.up));
     record_gate_and_up(recording, block);
     recording.recorder.barrier();
     const RowRange rows = rows_outside(recording.step, block.is_gate_fused);
     kernels::gate_multiply(recording.library, recording.recorder,
                            {.gate = activations.gate,
-                            .up = activations.up,
+                            .up = block.gate ? activations.up : activations.gate,
                             .first = rows.first,
                             .count = rows.count,
                             .kind = block.gate_kind,
