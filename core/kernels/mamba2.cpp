@@ -50,7 +50,7 @@ uint64_t mamba2_state_bytes(const Mamba2Shape& shape) {
 uint64_t mamba2_pending_bytes(const Mamba2Shape& shape) {
     const uint64_t row_floats =
         uint64_t{shape.groups} * shape.state_dim + shape.output_columns() + shape.heads;
-    return 2 * pending_rows_max * row_floats * 4;
+    return uint64_t{2} * pending_rows_max * row_floats * 4;
 }
 
 void mamba2(Library& library, vk::Recorder& recorder, const Mamba2& operation) {

@@ -380,7 +380,7 @@ void add_heads(Cases& cases) {
 }
 
 void add_gate_multiply(Cases& cases, Gate gate, bool biases, bool halves = false) {
-    constexpr std::string_view names[] = {"silu", "gelu", "clamped silu", "sigmoid"};
+    constexpr std::string_view names[] = {"silu", "gelu", "clamped silu", "sigmoid", "relu"};
     cases.push_back({fmt::format("gate_multiply {}{}{}", names[static_cast<size_t>(gate)],
                                  biases ? ", biases" : "", halves ? ", halves" : ""),
                      [=](Library& library, vk::Recorder& recorder) {
