@@ -94,6 +94,27 @@ std::vector<uint32_t> read_list_with_zeros(MetadataReader& reader, std::string_v
     return list;
 }
 
+/// Of each layer.
+std::vector<uint32_t> read_feed_forward(MetadataReader& reader, uint32_t layers, LayerLists lists) {
+    constexpr std::string_view key = "feed_forward_length";
+    if (lists == LayerLists::with_zeros && reader.has(key))
+        return read_list_with_zeros(reader, key, layers, width_max);
+    // With experts, the width of a dense layer is optional, because no layer is dense.
+    const auto fallback = reader.has("expert_feed_forward_length") ? std::optional(1U) : std::nullopt;
+    return std::vector<uint32_t>(layers, reader.integer(key, {.min = 1, .max = width_max}, fallback));
+}
+
+/// Of each layer; empty: all layers are alike.
+std::vector<uint32_t> read_kv_heads(MetadataReader& reader, uint32_t layers, LayerLists lists) {
+    constexpr std::string_view key = "attention.head_count_kv";
+    if (lists == LayerLists::alike || !reader.has(key))
+        return {};
+    std::vector<uint32_t> heads = read_list_with_zeros(reader, key, layers, heads_max);
+    if (std::ranges::max(heads) == 0)
+        reader.fail(ErrorKind::unsupported, key, "0 in every layer is not supported");
+    return heads;
+}
+
 uint32_t read_vocabulary(MetadataReader& reader) {
     // The embedding bounds token ids; its other dimension is checked with the tensors.
     const gguf::Tensor* embedding = reader.file().find_tensor("token_embd.weight");
@@ -147,23 +168,12 @@ Config read_common(MetadataReader& reader, kernels::RotaryPairs pairs, LayerList
     LayerConfig layer;
     AttentionConfig attention;
     config.width = reader.integer("embedding_length", {.min = 1, .max = width_max});
-    // With experts, the width of a dense layer is optional, because no layer is dense.
-    std::vector<uint32_t> feed_forward;
-    if (lists == LayerLists::with_zeros && reader.has("feed_forward_length"))
-        feed_forward = read_list_with_zeros(reader, "feed_forward_length", layers, width_max);
-    if (feed_forward.empty())
-        layer.feed_forward =
-            reader.integer("feed_forward_length", {.min = 1, .max = width_max},
-                           reader.has("expert_feed_forward_length") ? std::optional(1U) : std::nullopt);
+    const std::vector<uint32_t> feed_forward = read_feed_forward(reader, layers, lists);
     config.context = reader.integer("context_length", {.min = 1, .max = context_max});
     config.vocabulary = read_vocabulary(reader);
     config.rms_epsilon =
         static_cast<float>(reader.number("attention.layer_norm_rms_epsilon", {.min = 0, .max = 0.1}));
-    std::vector<uint32_t> kv_heads;
-    if (lists == LayerLists::with_zeros && reader.has("attention.head_count_kv"))
-        kv_heads = read_list_with_zeros(reader, "attention.head_count_kv", layers, heads_max);
-    if (!kv_heads.empty() && std::ranges::max(kv_heads) == 0)
-        reader.fail(ErrorKind::unsupported, "attention.head_count_kv", "0 in every layer is not supported");
+    const std::vector<uint32_t> kv_heads = read_kv_heads(reader, layers, lists);
     read_heads(reader, config, kv_heads.empty() ? 0 : std::ranges::max(kv_heads), attention);
     layer.mixer = attention;
     config.attention_scale = 1 / std::sqrt(static_cast<float>(attention.head_dim));
@@ -172,10 +182,9 @@ Config read_common(MetadataReader& reader, kernels::RotaryPairs pairs, LayerList
     read_rotary(reader, config, attention.head_dim, rotary);
     config.cache_groups = {CacheGroup{.window_tokens = 0, .rotary = rotary}};
     config.layers.assign(layers, layer);
-    for (std::size_t i = 0; i < feed_forward.size(); ++i)
+    for (std::size_t i = 0; i < layers; ++i) {
         config.layers[i].feed_forward = feed_forward[i];
-    for (std::size_t i = 0; i < kv_heads.size(); ++i) {
-        if (kv_heads[i] == 0)
+        if (!kv_heads.empty() && kv_heads[i] == 0)
             config.layers[i].mixer = NoMixer();
     }
     return config;
