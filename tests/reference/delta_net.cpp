@@ -59,7 +59,7 @@ Matrix short_convolution(const Matrix& x, const Matrix& weights, View bias) {
 
 Matrix gated_short_convolution(const Matrix& bcx, const Matrix& weights, View bias) {
     const std::size_t channels = weights.rows;
-    assert(bcx.columns == 3 * channels);
+    assert(channels > 0 && bcx.columns == 3 * channels);
     Matrix product{.rows = bcx.rows, .columns = channels};
     for (std::size_t t = 0; t < bcx.rows; ++t) {
         for (std::size_t c = 0; c < channels; ++c)

@@ -257,9 +257,9 @@ void add_kv_heads(GgufWriter& writer, const RandomModelOptions& options, const s
         writer.add(prefix + "attention.head_count_kv", options.kv_heads);
         return;
     }
-    std::vector<int32_t> heads;
+    std::vector<int32_t> heads(options.layers);
     for (uint32_t layer = 0; layer < options.layers; ++layer)
-        heads.push_back(has_attention(options, layer) ? static_cast<int32_t>(options.kv_heads) : 0);
+        heads[layer] = has_attention(options, layer) ? static_cast<int32_t>(options.kv_heads) : 0;
     writer.add_array(prefix + "attention.head_count_kv", heads);
 }
 
@@ -270,9 +270,9 @@ void add_feed_forward_lengths(GgufWriter& writer, const RandomModelOptions& opti
         return;
     }
     const uint32_t width = has_experts(options) ? options.expert_feed_forward : options.feed_forward;
-    std::vector<int32_t> widths;
+    std::vector<int32_t> widths(options.layers);
     for (uint32_t layer = 0; layer < options.layers; ++layer)
-        widths.push_back(has_feed_forward(options, layer) ? static_cast<int32_t>(width) : 0);
+        widths[layer] = has_feed_forward(options, layer) ? static_cast<int32_t>(width) : 0;
     writer.add_array(prefix + "feed_forward_length", widths);
 }
 
@@ -414,16 +414,17 @@ public:
     }
 
     void add_mixer() {
-        if (has_attention(options_, layer_))
+        if (is_nemotron(options_.architecture) && has_feed_forward(options_, layer_))
+            return; // the layer's only block
+        if (has_attention(options_, layer_)) {
             add_attention();
-        else if (is_nemotron(options_.architecture) && has_feed_forward(options_, layer_))
-            return; // a feed-forward block alone
-        else if (has_mamba(options_.architecture))
+        } else if (has_mamba(options_.architecture)) {
             add_mamba();
-        else if (is_lfm2(options_.architecture))
+        } else if (is_lfm2(options_.architecture)) {
             add_short_convolution();
-        else
+        } else {
             add_delta_net();
+        }
     }
 
     /// What a layer that predicts further tokens has in addition to a layer with attention.
@@ -439,13 +440,10 @@ public:
             return;
         const bool is_gated = !is_nemotron(options_.architecture);
         const bool is_gpt_oss = options_.architecture == RandomArchitecture::gpt_oss;
-        if (!is_gated)
-            norm("attn_norm", options_.embedding);
-        else
-            norm(is_gpt_oss || options_.architecture == glm4moe || has_delta_nets(options_.architecture)
-                     ? "post_attention_norm"
-                     : "ffn_norm",
-                 options_.embedding);
+        const bool is_after_mixer =
+            is_gpt_oss || options_.architecture == glm4moe || has_delta_nets(options_.architecture);
+        norm(!is_gated ? "attn_norm" : (is_after_mixer ? "post_attention_norm" : "ffn_norm"),
+             options_.embedding);
         const bool is_dense = has_biased_experts(options_.architecture) &&
                               !is_nemotron(options_.architecture) && layer_ < options_.dense_layers;
         if (has_experts(options_) && !is_dense) {

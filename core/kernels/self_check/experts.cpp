@@ -137,6 +137,7 @@ void pose_router(Trial& trial, uint32_t rows, RoutingRule rule) {
         const auto logit = [&](uint32_t expert) { return logits[first + expert].value; };
         std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return logit(a) > logit(b); });
         std::vector<double> scores;
+        scores.reserve(order.size());
         for (const uint32_t expert : order)
             scores.push_back(logit(expert));
         add_choices(rule, order, scores, chosen, routing_weights);
