@@ -11,8 +11,8 @@
 namespace etna::kernels {
 namespace {
 
-static_assert(sizeof(shaders::ExpertRouteArguments) == 40);
-static_assert(sizeof(shaders::ExpertRouterArguments) == 88);
+static_assert(sizeof(shaders::ExpertRouteArguments) == 48);
+static_assert(sizeof(shaders::ExpertRouterArguments) == 96);
 static_assert(sizeof(shaders::ExpertGroupArguments) == 32);
 static_assert(sizeof(shaders::ExpertLinearArguments) == 88);
 static_assert(sizeof(shaders::ExpertTilesArguments) == 120);
@@ -66,12 +66,23 @@ bool halves_fit(vk::Recorder& recorder, std::string_view operation, const Activa
                    "the input's halves are missing or shorter than its rows");
 }
 
+bool fits(vk::Recorder& recorder, std::string_view operation, const RoutingRule& rule, uint32_t experts) {
+    return require(recorder, !rule.selection_bias || rule.scores == RoutingRule::Scores::sigmoid, operation,
+                   "a selection bias needs sigmoid scores") &&
+           require(recorder, !rule.selection_bias || rule.selection_bias->bytes >= uint64_t{experts} * 4,
+                   operation, "the selection bias is short");
+}
+
+uint32_t is_sigmoid(const RoutingRule& rule) {
+    return rule.scores == RoutingRule::Scores::sigmoid ? 1 : 0;
+}
+
 bool fits(vk::Recorder& recorder, const ExpertRouter& operation, bool usable) {
     constexpr std::string_view name = "expert_router";
     const Matrix& weight = operation.weight;
     const ExpertRouting& choice = operation.choice;
     const uint64_t end = uint64_t{operation.first} + choice.rows;
-    return fits(recorder, name, choice) &&
+    return fits(recorder, name, choice) && fits(recorder, name, operation.rule, choice.count) &&
            require(recorder, usable, name,
                    "the weight is not in f32 and rows, or the kernel is not trusted") &&
            require(recorder, weight.rows == choice.count && operation.router.columns == choice.count, name,
@@ -242,25 +253,30 @@ uint32_t expert_tile_pairs(uint32_t pairs, uint32_t experts, Arrangement arrange
 void expert_route(Library& library, vk::Recorder& recorder, const ExpertRoute& operation) {
     const ExpertRouting& choice = operation.choice;
     if (choice.rows == 0 || !fits(recorder, "expert_route", choice) ||
+        !fits(recorder, "expert_route", operation.rule, choice.count) ||
         !require(recorder, operation.router.columns == choice.count, "expert_route",
                  "router and experts differ in number"))
         return;
+    const RoutingRule& rule = operation.rule;
     const vk::Range router = operation.router.rows(0, choice.rows);
+    const vk::Range selection_bias = rule.selection_bias.value_or(vk::Range{});
     const shaders::ExpertRouteArguments arguments{
         .router = router.address,
+        .selection_bias = rule.selection_bias ? selection_bias.address : router.address,
         .experts = choice.experts.address,
         .routing_weights = choice.routing_weights.address,
         .expert_count = choice.count,
         .router_stride = operation.router.stride,
         .experts_per_token = choice.experts_per_token,
-        .unused = 0,
+        .scale = rule.scale,
     };
     const ReducePlan plan = reduce_plan(library.target(), shaders::expert_route(shaders::Reduce::subgroup));
     launch(library, recorder,
            {.variant = shaders::expert_route(plan.reduce),
-            .specialization = {plan.workgroup, plan.one_subgroup, operation.normalised ? 1U : 0U},
+            .specialization = {plan.workgroup, plan.one_subgroup, rule.normalised ? 1U : 0U, is_sigmoid(rule),
+                               rule.selection_bias ? 1U : 0U},
             .groups = {choice.rows, 1, 1},
-            .reads = {router},
+            .reads = {router, selection_bias},
             .writes = {choice.experts, choice.routing_weights}},
            arguments);
 }
@@ -281,11 +297,14 @@ void expert_router(Library& library, vk::Recorder& recorder, const ExpertRouter&
     const vk::Range input = operation.input.rows(operation.first, rows);
     const vk::Range router = operation.router.rows(operation.first, rows);
     const vk::Range bias = operation.bias.value_or(vk::Range{});
+    const RoutingRule& rule = operation.rule;
+    const vk::Range selection_bias = rule.selection_bias.value_or(vk::Range{});
     const uint32_t columns = padded_columns(operation.weight.columns);
     const shaders::ExpertRouterArguments arguments{
         .weights = operation.weight.weights.address,
         .x = input.address,
         .bias = operation.bias ? bias.address : router.address, // never null: see sample.cpp
+        .selection_bias = rule.selection_bias ? selection_bias.address : router.address,
         .router = router.address,
         .experts = choice.experts.address,
         .routing_weights = choice.routing_weights.address,
@@ -297,15 +316,16 @@ void expert_router(Library& library, vk::Recorder& recorder, const ExpertRouter&
         .expert_count = choice.count,
         .experts_per_token = choice.experts_per_token,
         .use_bias = operation.bias ? 1U : 0U,
-        .unused = 0,
+        .scale = rule.scale,
     };
     const ReducePlan plan = expert_router_plan(library.target(), columns);
     const uint32_t rows_each = std::min(std::bit_ceil(rows), router_rows_max);
     launch(library, recorder,
            {.variant = shaders::expert_router(plan.reduce),
-            .specialization = {plan.workgroup, plan.one_subgroup, rows_each, operation.normalised ? 1U : 0U},
+            .specialization = {plan.workgroup, plan.one_subgroup, rows_each, rule.normalised ? 1U : 0U,
+                               is_sigmoid(rule), rule.selection_bias ? 1U : 0U},
             .groups = {choice.count, divide_up(rows, rows_each), 1},
-            .reads = {operation.weight.weights, input, bias},
+            .reads = {operation.weight.weights, input, bias, selection_bias},
             .writes = {router, choice.experts, choice.routing_weights, operation.counters}},
            arguments);
 }

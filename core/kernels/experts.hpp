@@ -45,13 +45,27 @@ struct ExpertRouting {
     }
 };
 
+/// How values r of a router become choices and routing weights.
+struct RoutingRule {
+    enum class Scores : uint8_t {
+        softmax, ///< the largest r, and the softmax over them (arXiv 1701.06538, 2505.09388)
+        sigmoid, ///< the largest s = 1 / (1 + exp(-r)), and s / max(sum of the chosen s, 2^-14)
+                 ///< (arXiv 2412.19437)
+    };
+    Scores scores = Scores::softmax;
+    /// False: the softmax is over all experts of the row (Qwen2 MoE, arXiv 2407.10671); s is not divided.
+    bool normalised = true;
+    float scale = 1; ///< of the routing weights
+    /// f32 [experts]: choices are the largest s + selection_bias; with sigmoid only.
+    std::optional<vk::Range> selection_bias = std::nullopt;
+};
+
 /// Selects the `experts_per_token` largest values of each row of `router`, the smaller id first among equals,
-/// and as their weights the softmax over them. Source: arXiv 1701.06538, 2505.09388.
+/// and their weights, by the rule.
 struct ExpertRoute {
     Activations router;   ///< [rows, count]
     ExpertRouting choice; ///< written
-    bool normalised =
-        true; ///< false: the softmax is over all experts of the row (Qwen2 MoE, arXiv 2407.10671)
+    RoutingRule rule = {};
 };
 void expert_route(Library& library, vk::Recorder& recorder, const ExpertRoute& operation);
 
@@ -63,8 +77,8 @@ struct ExpertRouter {
     Activations input;
     Activations router; ///< [rows, experts]
     uint32_t first = 0;
-    ExpertRouting choice;    ///< of these rows only, written
-    bool normalised = true;  ///< as of ExpertRoute
+    ExpertRouting choice; ///< of these rows only, written
+    RoutingRule rule = {};
     vk::Range counters = {}; ///< u32 [choice.rows]: zeros, and zeros again afterwards
 };
 void expert_router(Library& library, vk::Recorder& recorder, const ExpertRouter& operation);

@@ -14,6 +14,7 @@ enum class Gate : uint8_t {
     /// y / (1 + exp(-1.702 y)) with y = min(x, 7); up becomes clamp(up, -7, 7) + 1, arXiv 2508.10925
     clamped_silu,
     sigmoid, ///< 1 / (1 + exp(-x))
+    relu,    ///< max(x, 0), arXiv 2002.05202; of equal gate and up, their square
 };
 
 /// Biases of a mixture's experts.

@@ -10,6 +10,7 @@ static_assert(sizeof(shaders::GatedRmsNormArguments) == 40);
 
 void gated_rms_norm(Library& library, vk::Recorder& recorder, const GatedRmsNorm& operation) {
     const Activations& values = operation.values;
+    const bool gate_first = operation.order == GatedNorm::gate_first;
     const uint32_t heads = operation.head_dim == 0 ? 0 : values.columns / operation.head_dim;
     const auto check = [&](bool holds, std::string_view problem) {
         return require(recorder, holds, "gated_rms_norm", problem);
@@ -22,7 +23,8 @@ void gated_rms_norm(Library& library, vk::Recorder& recorder, const GatedRmsNorm
         !check(has_rows(values) && has_rows(operation.gate), "values or gate has too few rows") ||
         !check(heads > 0 && heads * operation.head_dim == values.columns,
                "width is not a multiple of the head size") ||
-        !check(operation.weight.bytes >= uint64_t{operation.head_dim} * 4, "weight is short"))
+        !check(operation.weight.bytes >= uint64_t{gate_first ? values.columns : operation.head_dim} * 4,
+               "weight is short"))
         return;
     const vk::Range x = values.rows(operation.first, operation.count);
     const vk::Range z = operation.gate.rows(operation.first, operation.count);
@@ -38,7 +40,7 @@ void gated_rms_norm(Library& library, vk::Recorder& recorder, const GatedRmsNorm
     const ReducePlan plan = reduce_plan(library.target(), shaders::gated_rms_norm(shaders::Reduce::subgroup));
     launch(library, recorder,
            {.variant = shaders::gated_rms_norm(plan.reduce),
-            .specialization = {plan.workgroup, plan.one_subgroup},
+            .specialization = {plan.workgroup, plan.one_subgroup, gate_first ? 1U : 0U},
             .groups = {heads, operation.count, 1},
             .reads = {z, operation.weight},
             .writes = {x}},

@@ -52,6 +52,8 @@ std::string_view name_of(Operation operation) {
         return "short_convolution";
     case Operation::delta_net:
         return "delta_net";
+    case Operation::mamba2:
+        return "mamba2";
     case Operation::gated_rms_norm:
         return "gated_rms_norm";
     case Operation::sample_partial:
@@ -167,11 +169,14 @@ void add_others(const PlanTarget& target, const KernelScope& scope, std::vector<
         add(Operation::expert_group, shaders::expert_group());
         add(Operation::expert_sum, shaders::expert_sum());
     }
-    if (scope.delta_nets) {
+    if (scope.delta_nets || scope.short_convolutions || scope.mamba2)
         add(Operation::short_convolution, shaders::short_convolution());
+    if (scope.delta_nets)
         add(Operation::delta_net, shaders::delta_net());
+    if (scope.mamba2)
+        add(Operation::mamba2, shaders::mamba2());
+    if (scope.delta_nets || scope.mamba2)
         add(Operation::gated_rms_norm, reduced(target, shaders::gated_rms_norm));
-    }
     add(Operation::sample_partial, reduced(target, shaders::sample_partial));
     add(Operation::sample_finish, reduced(target, shaders::sample_finish));
 }
@@ -206,6 +211,8 @@ KernelScope KernelScope::everything() {
     for (auto* formats : {&scope.tables, &scope.matrices, &scope.stacks})
         formats->set();
     scope.delta_nets = true;
+    scope.short_convolutions = true;
+    scope.mamba2 = true;
     scope.odd_columns = true;
     return scope;
 }

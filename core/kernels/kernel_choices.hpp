@@ -33,6 +33,7 @@ enum class Operation : uint8_t {
     expert_sum,
     short_convolution,
     delta_net,
+    mamba2,
     gated_rms_norm,
     sample_partial,
     sample_finish,
@@ -56,6 +57,8 @@ struct KernelScope {
     std::bitset<format_count> matrices = {}; ///< of layers and head
     std::bitset<format_count> stacks = {};   ///< of experts' matrices; empty: no mixture of experts
     bool delta_nets = false;                 ///< layers with a gated delta net
+    bool short_convolutions = false;         ///< layers with a gated convolution
+    bool mamba2 = false;                     ///< layers of Mamba 2
     bool odd_columns = false;                ///< some widths are no multiple of tile_columns
 
     static KernelScope everything();

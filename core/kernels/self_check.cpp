@@ -57,6 +57,8 @@ Pose& pose_of(Operation operation) {
         return pose_short_convolution;
     case Operation::delta_net:
         return pose_delta_net;
+    case Operation::mamba2:
+        return pose_mamba2;
     case Operation::gated_rms_norm:
         return pose_gated_rms_norm;
     case Operation::sample_partial:

@@ -20,7 +20,8 @@ bool fits(vk::Recorder& recorder, const ShortConvolution& operation) {
     const Sequences& sequences = operation.sequences;
     const Activations& input = operation.input;
     const Activations& output = operation.output;
-    const uint32_t channels = input.columns;
+    const uint32_t channels = output.columns;
+    const uint32_t parts = operation.kind == ConvolutionKind::gated ? 3 : 1;
     const auto check = [&](bool holds, std::string_view problem) {
         return require(recorder, holds, "short_convolution", problem);
     };
@@ -29,7 +30,7 @@ bool fits(vk::Recorder& recorder, const ShortConvolution& operation) {
            check(sequences.count <= sequences_max &&
                      sequences.infos.bytes >= uint64_t{sequences.count} * sizeof(SequenceInfo),
                  "sequences are too many or short") &&
-           check(input.columns == output.columns, "input and output differ in width") &&
+           check(input.columns == parts * channels, "input and output do not match in width") &&
            check(input.range.bytes >= uint64_t{sequences.rows} * input.stride * 4 &&
                      output.range.bytes >= uint64_t{sequences.rows} * output.stride * 4,
                  "input or output is shorter than the batch") &&
@@ -61,7 +62,7 @@ void short_convolution(Library& library, vk::Recorder& recorder, const ShortConv
         .weight = operation.weight.address,
         .bias = bias.address,
         .ring = operation.ring.range.address,
-        .channels = input.columns,
+        .channels = output.columns,
         .x_stride = input.stride,
         .y_stride = output.stride,
         .ring_length = operation.ring.length,
@@ -70,8 +71,9 @@ void short_convolution(Library& library, vk::Recorder& recorder, const ShortConv
     };
     launch(library, recorder,
            {.variant = shaders::short_convolution(),
-            .specialization = {operation.width, operation.bias ? 1U : 0U},
-            .groups = {divide_up(input.columns, 64), sequences.count, 1},
+            .specialization = {operation.width, operation.bias ? 1U : 0U,
+                               operation.kind == ConvolutionKind::gated ? 1U : 0U},
+            .groups = {divide_up(output.columns, 64), sequences.count, 1},
             .reads = {sequences.infos, input.rows(0, sequences.rows), operation.weight, bias},
             .writes = {output.rows(0, sequences.rows), operation.ring.range}},
            arguments);

@@ -18,17 +18,26 @@ struct ConvolutionRing {
 uint32_t convolution_ring_length(uint32_t width);
 constexpr uint32_t convolution_width_max = 8;
 
+/// From a row's sum to its output.
+enum class ConvolutionKind : uint8_t {
+    silu,
+    /// A row of the input holds b | c | x of all channels: the convolution is of b x, and y = c sum (LFM2,
+    /// transformers, modeling_lfm2.py).
+    gated,
+};
+
 /// y[r][c] = silu(bias[c] + sum_d weight[c][d] x[position(r) - width + 1 + d][c]), silu(x) = x / (1 +
 /// exp(-x)), for the rows of each sequence; x before position 0 is zero. Source: arXiv 2312.00752,
 /// section 3.4.
 struct ShortConvolution {
     Sequences sequences = {};
-    Activations input = {};
-    Activations output = {};            ///< not the input
+    Activations input = {};             ///< [rows, channels], gated [rows, 3 channels]
+    Activations output = {};            ///< [rows, channels], not the input
     vk::Range weight = {};              ///< f32 [channels][width], as GGUF files store ssm_conv1d
     std::optional<vk::Range> bias = {}; ///< f32 [channels]
     ConvolutionRing ring;
     uint32_t width = 4; ///< at most convolution_width_max
+    ConvolutionKind kind = ConvolutionKind::silu;
 };
 void short_convolution(Library& library, vk::Recorder& recorder, const ShortConvolution& operation);
 

@@ -6,6 +6,7 @@
 #include "core/kernels/gate_multiply.hpp"
 #include "core/kernels/gated_rms_norm.hpp"
 #include "core/kernels/halve.hpp"
+#include "core/kernels/mamba2.hpp"
 #include "core/kernels/policy.hpp"
 #include "core/kernels/rms_norm.hpp"
 #include "core/kernels/rotary_store.hpp"
@@ -309,6 +310,30 @@ void add_delta_problems(Problems& problems, uint32_t count) {
                         .pose = norm});
 }
 
+/// Mamba 2 of Granite 4 H Tiny.
+void add_mamba_problem(Problems& problems, uint32_t count) {
+    constexpr Mamba2Shape shape{.heads = 48, .groups = 1, .head_dim = 64, .state_dim = 128};
+    const auto pose = [=](ProblemMemory& memory) -> RecordRepetition {
+        const Mamba2 operation{.sequences = sequence_of(memory, count),
+                               .shape = shape,
+                               .xbc = memory.rows(count, shape.xbc_columns()),
+                               .dt = memory.rows(count, shape.heads),
+                               .decay = memory.take(float_bytes(shape.heads)),
+                               .dt_bias = memory.take(float_bytes(shape.heads)),
+                               .skip = memory.take(float_bytes(shape.heads)),
+                               .states = {.states = memory.take(mamba2_state_bytes(shape)),
+                                          .pending = memory.take(mamba2_pending_bytes(shape)),
+                                          .slots = 1},
+                               .output = memory.rows(count, shape.output_columns())};
+        Library& library = memory.library();
+        return [=, &library](vk::Recorder& recorder, uint32_t) { mamba2(library, recorder, operation); };
+    };
+    const uint64_t columns = shape.xbc_columns() + shape.output_columns();
+    problems.push_back({.name = fmt::format("mamba2 48 heads of 64, {}", rows_text(count)),
+                        .bytes = 2 * mamba2_state_bytes(shape) + float_bytes(count * columns),
+                        .pose = pose});
+}
+
 } // namespace
 
 void add_step_problems(std::vector<KernelProblem>& problems, const PlanTarget& target) {
@@ -320,6 +345,7 @@ void add_step_problems(std::vector<KernelProblem>& problems, const PlanTarget& t
         add_gate_problem(problems, count);
         add_routing_problems(problems, count);
         add_delta_problems(problems, count);
+        add_mamba_problem(problems, count);
     }
     add_soft_cap_problem(problems);
     add_sample_problem(problems);

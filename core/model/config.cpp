@@ -56,13 +56,19 @@ void read_rotary(MetadataReader& reader, const Config& config, uint32_t head_dim
     read_scaling(reader, config, rotary);
 }
 
-void read_heads(MetadataReader& reader, const Config& config, AttentionConfig& layer) {
-    layer.q_heads = reader.integer("attention.head_count", {.min = 1, .max = heads_max});
-    layer.kv_heads = reader.integer("attention.head_count_kv", {.min = 1, .max = heads_max}, layer.q_heads);
+void check_kv_heads(MetadataReader& reader, const AttentionConfig& layer) {
     if (layer.q_heads % layer.kv_heads != 0) {
         reader.fail(ErrorKind::corrupt, "attention.head_count_kv",
                     fmt::format("does not divide head_count {}", layer.q_heads));
     }
+}
+
+void read_heads(MetadataReader& reader, const Config& config, uint32_t kv_heads, AttentionConfig& layer) {
+    layer.q_heads = reader.integer("attention.head_count", {.min = 1, .max = heads_max});
+    layer.kv_heads =
+        kv_heads == 0 ? reader.integer("attention.head_count_kv", {.min = 1, .max = heads_max}, layer.q_heads)
+                      : kv_heads;
+    check_kv_heads(reader, layer);
 
     const IntegerBounds sizes{.min = 2, .max = kernels::head_dim_max};
     if (!reader.has("attention.key_length") &&
@@ -80,6 +86,41 @@ void read_heads(MetadataReader& reader, const Config& config, AttentionConfig& l
         reader.fail(ErrorKind::unsupported, "attention.value_length",
                     fmt::format("must equal the key length {}", layer.head_dim));
     }
+}
+
+/// An integer for each layer, or one for all: zero, or the same in every other layer.
+std::vector<uint32_t> read_list_with_zeros(MetadataReader& reader, std::string_view key, uint32_t layers,
+                                           uint32_t max) {
+    const std::vector<uint32_t> list = reader.integers(key, layers, {.min = 0, .max = max});
+    const uint32_t largest = std::ranges::max(list);
+    if (std::ranges::any_of(list, [&](uint32_t one) { return one != 0 && one != largest; }))
+        reader.fail(ErrorKind::unsupported, key, "values above 0 that differ are not supported");
+    return list;
+}
+
+/// Of each layer.
+std::vector<uint32_t> read_feed_forward(MetadataReader& reader, uint32_t layers, LayerLists lists) {
+    constexpr std::string_view key = "feed_forward_length";
+    if (lists == LayerLists::with_zeros && reader.has(key))
+        return read_list_with_zeros(reader, key, layers, width_max);
+    if (lists == LayerLists::differing)
+        return reader.integers(key, layers, {.min = 1, .max = width_max});
+    // With experts, the width of a dense layer is optional, because no layer is dense.
+    const auto fallback = reader.has("expert_feed_forward_length") ? std::optional(1U) : std::nullopt;
+    return std::vector<uint32_t>(layers, reader.integer(key, {.min = 1, .max = width_max}, fallback));
+}
+
+/// Of each layer; empty: all layers are alike.
+std::vector<uint32_t> read_kv_heads(MetadataReader& reader, uint32_t layers, LayerLists lists) {
+    constexpr std::string_view key = "attention.head_count_kv";
+    if (lists == LayerLists::alike || !reader.has(key))
+        return {};
+    if (lists == LayerLists::differing)
+        return reader.integers(key, layers, {.min = 1, .max = heads_max});
+    std::vector<uint32_t> heads = read_list_with_zeros(reader, key, layers, heads_max);
+    if (std::ranges::max(heads) == 0)
+        reader.fail(ErrorKind::unsupported, key, "0 in every layer is not supported");
+    return heads;
 }
 
 uint32_t read_vocabulary(MetadataReader& reader) {
@@ -108,14 +149,17 @@ std::vector<bool> read_window_pattern(MetadataReader& reader, uint32_t layers, u
 
 uint32_t Config::feed_forward_max() const {
     uint32_t widest = 0;
-    for (const LayerConfig& layer : layers)
-        widest = std::max(widest, layer.feed_forward);
+    for (uint32_t layer = 0; layer < layer_count(); ++layer) {
+        if (!has_experts(layer))
+            widest = std::max(widest, layers[layer].feed_forward);
+    }
     return widest;
 }
 
 bool Config::is_recurrent() const {
-    return std::any_of(layers.begin(), layers.end(),
-                       [](const LayerConfig& layer) { return layer.attention() == nullptr; });
+    return std::any_of(layers.begin(), layers.end(), [](const LayerConfig& layer) {
+        return layer.attention() == nullptr && !std::holds_alternative<NoMixer>(layer.mixer);
+    });
 }
 
 uint32_t Config::rotary_dims_max() const {
@@ -125,22 +169,20 @@ uint32_t Config::rotary_dims_max() const {
     return dims;
 }
 
-Config read_common(MetadataReader& reader, kernels::RotaryPairs pairs) {
+Config read_common(MetadataReader& reader, kernels::RotaryPairs pairs, LayerLists lists) {
     Config config;
     config.architecture = reader.architecture();
     const uint32_t layers = reader.integer("block_count", {.min = 1, .max = layers_max});
     LayerConfig layer;
     AttentionConfig attention;
     config.width = reader.integer("embedding_length", {.min = 1, .max = width_max});
-    // With experts, the width of a dense layer is optional, because no layer is dense.
-    layer.feed_forward =
-        reader.integer("feed_forward_length", {.min = 1, .max = width_max},
-                       reader.has("expert_feed_forward_length") ? std::optional(1U) : std::nullopt);
+    const std::vector<uint32_t> feed_forward = read_feed_forward(reader, layers, lists);
     config.context = reader.integer("context_length", {.min = 1, .max = context_max});
     config.vocabulary = read_vocabulary(reader);
     config.rms_epsilon =
         static_cast<float>(reader.number("attention.layer_norm_rms_epsilon", {.min = 0, .max = 0.1}));
-    read_heads(reader, config, attention);
+    const std::vector<uint32_t> kv_heads = read_kv_heads(reader, layers, lists);
+    read_heads(reader, config, kv_heads.empty() ? 0 : std::ranges::max(kv_heads), attention);
     layer.mixer = attention;
     config.attention_scale = 1 / std::sqrt(static_cast<float>(attention.head_dim));
     RotaryConfig rotary;
@@ -148,6 +190,18 @@ Config read_common(MetadataReader& reader, kernels::RotaryPairs pairs) {
     read_rotary(reader, config, attention.head_dim, rotary);
     config.cache_groups = {CacheGroup{.window_tokens = 0, .rotary = rotary}};
     config.layers.assign(layers, layer);
+    for (std::size_t i = 0; i < layers; ++i) {
+        config.layers[i].feed_forward = feed_forward[i];
+        if (kv_heads.empty())
+            continue;
+        if (kv_heads[i] == 0) {
+            config.layers[i].mixer = NoMixer();
+        } else {
+            attention.kv_heads = kv_heads[i];
+            check_kv_heads(reader, attention);
+            config.layers[i].mixer = attention;
+        }
+    }
     return config;
 }
 
@@ -202,6 +256,28 @@ DeltaNetConfig read_delta_net(MetadataReader& reader) {
     return net;
 }
 
+Mamba2Config read_mamba2(MetadataReader& reader, const Config& config) {
+    Mamba2Config mamba;
+    mamba.epsilon = config.rms_epsilon;
+    mamba.convolution_width =
+        reader.integer("ssm.conv_kernel", {.min = 2, .max = kernels::convolution_width_max});
+    mamba.shape.state_dim =
+        reader.integer("ssm.state_size", {.min = 1, .max = kernels::mamba2_state_dim_max});
+    mamba.shape.groups = reader.integer("ssm.group_count", {.min = 1, .max = heads_max});
+    mamba.shape.heads = reader.integer("ssm.time_step_rank", {.min = 1, .max = heads_max});
+    const uint32_t inner = reader.integer("ssm.inner_size", {.min = 1, .max = width_max});
+    mamba.shape.head_dim = inner / mamba.shape.heads;
+    if (mamba.shape.heads % mamba.shape.groups != 0) {
+        reader.fail(ErrorKind::corrupt, "ssm.time_step_rank",
+                    fmt::format("not a multiple of group_count {}", mamba.shape.groups));
+    }
+    if (inner % mamba.shape.heads != 0) {
+        reader.fail(ErrorKind::corrupt, "ssm.inner_size",
+                    fmt::format("not a multiple of time_step_rank {}", mamba.shape.heads));
+    }
+    return mamba;
+}
+
 float read_softcap(MetadataReader& reader, std::string_view key, double fallback) {
     return static_cast<float>(
         reader.number(key, {.min = 0, .max = 1e6, .lower = LowerBound::inclusive}, fallback));
@@ -223,10 +299,7 @@ ExpertConfig read_experts(MetadataReader& reader, const Config& config) {
     }
     const double scale =
         reader.number("expert_weights_scale", {.min = 0, .max = 1e6, .lower = LowerBound::inclusive}, 0);
-    if (scale != 0 && scale != 1) {
-        reader.fail(ErrorKind::unsupported, "expert_weights_scale",
-                    "scaled routing weights are not supported");
-    }
+    experts.scale = scale == 0 ? 1 : static_cast<float>(scale);
     const uint32_t shared_out = std::max(1U, config.layers[0].feed_forward / experts.experts_per_token);
     experts.feed_forward =
         reader.integer("expert_feed_forward_length", {.min = 1, .max = width_max}, shared_out);
@@ -238,6 +311,21 @@ ExpertConfig read_optional_experts(MetadataReader& reader, const Config& config)
         return {};
     ExpertConfig experts = read_experts(reader, config);
     experts.feed_forward = config.layers[0].feed_forward;
+    return experts;
+}
+
+ExpertConfig read_biased_experts(MetadataReader& reader, const Config& config) {
+    ExpertConfig experts = read_experts(reader, config);
+    experts.selection_bias = true;
+    experts.dense_layers =
+        reader.integer("leading_dense_block_count", {.min = 0, .max = config.layer_count()}, 0);
+    constexpr uint32_t sigmoid = 2;
+    if (reader.integer("expert_gating_func", {.min = 0, .max = width_max}, sigmoid) != sigmoid)
+        reader.fail(ErrorKind::unsupported, "expert_gating_func", "only sigmoid (2) is supported");
+    experts.scores = kernels::RoutingRule::Scores::sigmoid;
+    experts.normalised = reader.flag("expert_weights_norm", true);
+    if (reader.integer("expert_group_count", {.min = 0, .max = width_max}, 1) > 1)
+        reader.fail(ErrorKind::unsupported, "expert_group_count", "groups of experts are not supported");
     return experts;
 }
 

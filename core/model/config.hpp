@@ -6,6 +6,7 @@
 #include "core/kernels/experts.hpp"
 #include "core/kernels/gate_multiply.hpp"
 #include "core/kernels/kv_cache.hpp"
+#include "core/kernels/mamba2.hpp"
 #include "core/kernels/rotary_store.hpp"
 #include "core/model/metadata_reader.hpp"
 
@@ -90,10 +91,26 @@ struct DeltaNetConfig {
     bool fused_inputs = false;      ///< ssm_in holds the rows of q, k, v and the output gate, by key head
 };
 
+/// A gated convolution over the last positions (LFM2), whose state is its last inputs.
+struct ShortConvolutionConfig {
+    uint32_t channels = 0;
+    uint32_t width = 0; ///< from 1 to kernels::convolution_width_max
+};
+
+/// Mamba 2 after a short convolution, with a state of fixed size.
+struct Mamba2Config {
+    kernels::Mamba2Shape shape;
+    uint32_t convolution_width = 0; ///< from 1 to kernels::convolution_width_max
+    float epsilon = 0;              ///< of the norm of its output
+};
+
+/// The layer has a feed-forward block alone.
+struct NoMixer {};
+
 /// What may differ between layers.
 struct LayerConfig {
-    std::variant<AttentionConfig, DeltaNetConfig> mixer;
-    uint32_t feed_forward = 0; ///< width of a dense block
+    std::variant<AttentionConfig, DeltaNetConfig, ShortConvolutionConfig, Mamba2Config, NoMixer> mixer;
+    uint32_t feed_forward = 0; ///< width of a dense block; 0: the layer has no feed-forward block
 
     /// Null if the layer has another mixer.
     [[nodiscard]] const AttentionConfig* attention() const { return std::get_if<AttentionConfig>(&mixer); }
@@ -102,11 +119,16 @@ struct LayerConfig {
 
 /// Mixture of experts that replaces each feed-forward block.
 struct ExpertConfig {
-    uint32_t count = 0;               ///< 0: none
-    uint32_t experts_per_token = 0;   ///< at most count and kernels::experts_per_token_max
-    uint32_t feed_forward = 0;        ///< width of one expert
-    bool normalised = true;           ///< the routing weights of a row have the sum 1
+    uint32_t count = 0;             ///< 0: none
+    uint32_t experts_per_token = 0; ///< at most count and kernels::experts_per_token_max
+    uint32_t feed_forward = 0;      ///< width of one expert
+    uint32_t dense_layers = 0;      ///< leading layers with a dense block instead
+    kernels::RoutingRule::Scores scores = kernels::RoutingRule::Scores::softmax;
+    bool normalised = true;           ///< the routing weights of a row have the sum 1, before `scale`
+    float scale = 1;                  ///< of the routing weights
+    bool selection_bias = false;      ///< exp_probs_b is added to scores for the choice
     uint32_t shared_feed_forward = 0; ///< width of the expert that every row uses; 0: none
+    bool gated = true;                ///< false: squared ReLU of Up h instead of a gate
     bool shared_row_gate = false;     ///< its output is multiplied by a sigmoid of the row
 };
 
@@ -128,6 +150,7 @@ struct Config {
     float logit_scale = 1;           ///< multiplies the logits
     kernels::Gate gate = kernels::Gate::silu;
     std::string_view feed_forward_norm = "ffn_norm"; ///< stem of the norm's name before a feed-forward block
+    std::string_view output_norm = "output_norm";    ///< stem of the last norm's name
     ExpertConfig experts;
     uint32_t per_layer_width = 0; ///< of the input that each layer has of a token; 0: none
     uint32_t ignored_layers = 0;  ///< in the file after the others: answers do not depend on them
@@ -136,7 +159,12 @@ struct Config {
     [[nodiscard]] uint32_t layer_count() const { return static_cast<uint32_t>(layers.size()); }
     [[nodiscard]] uint32_t rotary_dims_max() const; ///< widest rotation of any group
 
-    /// Largest width of a dense block of any layer.
+    /// Whether a layer has experts instead of a dense block.
+    [[nodiscard]] bool has_experts(uint32_t layer) const {
+        return experts.count > 0 && layer >= experts.dense_layers && layers[layer].feed_forward > 0;
+    }
+
+    /// Largest width of a dense block of any layer; 0 without dense blocks.
     [[nodiscard]] uint32_t feed_forward_max() const;
 
     /// Largest value of a number of any layer with this mixer:
@@ -155,13 +183,20 @@ struct Config {
     [[nodiscard]] bool is_recurrent() const;
 };
 
+/// How layers may differ in key/value heads and feed-forward widths.
+enum class LayerLists : uint8_t { alike, with_zeros, differing };
+
 /// Reads what decoder architectures share, under keys "<architecture>.*" of the GGUF specification, with its
 /// defaults: one key/value head for each query head, head_dim = width / q_heads, scores scaled by 1 /
 /// sqrt(head_dim), rotation of entire heads with base 10000. One full cache group, dense layers. Errors stay
 /// in the reader: corrupt (a key is missing, of the wrong type, out of bounds or contradicts another; names
 /// key and value), unsupported (well-formed, but not built: per-layer head counts, unknown rope scaling). The
 /// result is meaningless after an error.
-Config read_common(MetadataReader& reader, kernels::RotaryPairs pairs);
+///
+/// With LayerLists::with_zeros, attention.head_count_kv and feed_forward_length may list their value or 0 for
+/// each layer: a layer with 0 has NoMixer, or no feed-forward block. With LayerLists::differing, they may
+/// list any values above 0.
+Config read_common(MetadataReader& reader, kernels::RotaryPairs pairs, LayerLists lists = LayerLists::alike);
 
 /// attention.sliding_window; 0: none. Without a fallback the key is required.
 uint32_t read_window(MetadataReader& reader, std::optional<uint32_t> fallback = std::nullopt);
@@ -183,17 +218,24 @@ std::vector<bool> read_layer_flags(MetadataReader& reader, std::string_view key,
 /// ssm.*: the gated delta net that all recurrent layers of a model have, with tiled heads.
 DeltaNetConfig read_delta_net(MetadataReader& reader);
 
+/// ssm.*: the Mamba 2 that all recurrent layers of a model have.
+Mamba2Config read_mamba2(MetadataReader& reader, const Config& config);
+
 /// A soft cap; `fallback` if the key is absent.
 float read_softcap(MetadataReader& reader, std::string_view key, double fallback = 0);
 
 /// Fails the reader if the file has experts.
 void refuse_experts(MetadataReader& reader);
 
-/// expert_count, expert_used_count, expert_feed_forward_length.
+/// expert_count, expert_used_count, expert_feed_forward_length, expert_weights_scale.
 ExpertConfig read_experts(MetadataReader& reader, const Config& config);
 
 /// Experts as wide as a dense block; none if expert_count is absent or 0.
 ExpertConfig read_optional_experts(MetadataReader& reader, const Config& config);
+
+/// read_experts() with leading_dense_block_count, expert_gating_func (sigmoid if absent),
+/// expert_weights_norm (true if absent) and a selection bias. Refuses groups of experts.
+ExpertConfig read_biased_experts(MetadataReader& reader, const Config& config);
 
 /// read_experts() with expert_shared_feed_forward_length, or the width of a dense block, for a shared expert
 /// with a row gate.

@@ -15,17 +15,22 @@ namespace {
 void record_layer(const Recording& recording, const Layer& layer, uint32_t index) {
     vk::Recorder& recorder = recording.recorder;
     recorder.begin_region(fmt::format("layer {}", index));
-    recorder.begin_region("attention");
-    std::visit(
-        [&]<class Block>(const Block& mixer) {
-            record(recording, mixer, std::get<typename Block::State>(recording.states[index]));
-        },
-        layer.mixer);
-    recorder.end_region();
-    recorder.barrier();
-    recorder.begin_region("feed forward");
-    std::visit([&](const auto& block) { record(recording, block); }, layer.feed_forward);
-    recorder.end_region();
+    if (layer.mixer) {
+        recorder.begin_region("attention");
+        std::visit(
+            [&]<class Block>(const Block& mixer) {
+                record(recording, mixer, std::get<typename Block::State>(recording.states[index]));
+            },
+            *layer.mixer);
+        recorder.end_region();
+    }
+    if (layer.mixer && layer.feed_forward)
+        recorder.barrier();
+    if (layer.feed_forward) {
+        recorder.begin_region("feed forward");
+        std::visit([&](const auto& block) { record(recording, block); }, *layer.feed_forward);
+        recorder.end_region();
+    }
     if (layer.per_layer) {
         recorder.barrier();
         recorder.begin_region("layer input");

@@ -4,7 +4,9 @@
 #include "core/model/blocks/delta_net.hpp"
 #include "core/model/blocks/experts.hpp"
 #include "core/model/blocks/feed_forward.hpp"
+#include "core/model/blocks/mamba2.hpp"
 #include "core/model/blocks/per_layer.hpp"
+#include "core/model/blocks/short_convolution.hpp"
 #include "core/model/step.hpp"
 
 #include <cstdint>
@@ -15,15 +17,16 @@
 namespace etna::model {
 
 /// Moves information between positions: see core/model/README.md for what a mixer provides.
-using Mixer = std::variant<AttentionBlock, DeltaNetBlock>;
+using Mixer = std::variant<AttentionBlock, DeltaNetBlock, ShortConvolutionBlock, Mamba2Block>;
 
 /// Works on each position alone.
 using FeedForward = std::variant<FeedForwardBlock, ExpertsBlock>;
 
-/// residual += mixer, then residual += feed_forward; each begins with its own norm.
+/// residual += mixer, then residual += feed_forward, of which it has one at least; each begins with its own
+/// norm.
 struct Layer {
-    Mixer mixer;
-    FeedForward feed_forward;
+    std::optional<Mixer> mixer;
+    std::optional<FeedForward> feed_forward;
     std::optional<PerLayerBlock> per_layer = std::nullopt; ///< after the feed-forward block
 };
 

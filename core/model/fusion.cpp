@@ -9,8 +9,8 @@ namespace etna::model {
 namespace {
 
 bool fuses_gate(const kernels::PlanTarget& target, const FeedForwardBlock& block) {
-    return reads_halves(block.down.weights) && kernels::can_fuse(target, block.gate.weight) &&
-           kernels::can_fuse(target, block.up.weight) && block.gate.weight.layout == block.up.weight.layout;
+    return block.gate && reads_halves(block.down.weights) && kernels::can_fuse(target, block.gate->weight) &&
+           kernels::can_fuse(target, block.up.weight) && block.gate->weight.layout == block.up.weight.layout;
 }
 
 /// The matrices that read a block's norm.
@@ -25,8 +25,21 @@ std::vector<const LinearWeights*> readers_of(const AttentionBlock& block) {
 std::vector<const LinearWeights*> readers_of(const DeltaNetBlock& block) {
     return {&block.qkv, &block.gate, &block.alpha, &block.beta};
 }
+std::vector<const LinearWeights*> readers_of(const Mamba2Block& block) {
+    return {&block.gate, &block.xbc, &block.dt};
+}
+std::vector<const LinearWeights*> readers_of(const ShortConvolutionBlock& block) {
+    return {&block.input};
+}
 std::vector<const LinearWeights*> readers_of(const FeedForwardBlock& block) {
-    return {&block.gate, &block.up};
+    std::vector<const LinearWeights*> readers{&block.up};
+    if (block.gate)
+        readers.push_back(&*block.gate);
+    return readers;
+}
+
+FeedForwardBlock* dense_block(Layer& layer) {
+    return layer.feed_forward ? std::get_if<FeedForwardBlock>(&*layer.feed_forward) : nullptr;
 }
 
 /// Marks the norms of consecutive blocks.
@@ -36,6 +49,8 @@ public:
 
     void visit(AttentionBlock& block) { visit(block, block.output); }
     void visit(DeltaNetBlock& block) { visit(block, block.output); }
+    void visit(Mamba2Block& block) { visit(block, block.output); }
+    void visit(ShortConvolutionBlock& block) { visit(block, block.output); }
     void visit(FeedForwardBlock& block) { visit(block, block.down); }
     /// The router reads rows in f32.
     void visit(ExpertsBlock&) { producer_ = nullptr; }
@@ -66,11 +81,13 @@ private:
 void fuse(Decoder& decoder, const kernels::PlanTarget& target) {
     NormFusion norms(target);
     for (Layer& layer : decoder.layers) {
-        std::visit([&](auto& block) { norms.visit(block); }, layer.mixer);
-        std::visit([&](auto& block) { norms.visit(block); }, layer.feed_forward);
+        if (layer.mixer)
+            std::visit([&](auto& block) { norms.visit(block); }, *layer.mixer);
+        if (layer.feed_forward)
+            std::visit([&](auto& block) { norms.visit(block); }, *layer.feed_forward);
         if (layer.per_layer)
             norms.forget();
-        if (auto* const block = std::get_if<FeedForwardBlock>(&layer.feed_forward))
+        if (FeedForwardBlock* const block = dense_block(layer))
             block->is_gate_fused = fuses_gate(target, *block);
     }
 }

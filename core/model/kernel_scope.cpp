@@ -1,5 +1,7 @@
 #include "core/model/kernel_scope.hpp"
 
+#include "core/model/blocks/mamba2.hpp"
+#include "core/model/blocks/short_convolution.hpp"
 #include "core/model/weights.hpp"
 
 namespace etna::model {
@@ -8,7 +10,10 @@ kernels::KernelScope kernel_scope(const gguf::File& file) {
     kernels::KernelScope scope;
     for (const gguf::Tensor& tensor : file.tensors()) {
         const auto format = static_cast<std::size_t>(format_of(tensor.type));
-        scope.delta_nets = scope.delta_nets || tensor.name.ends_with(".ssm_a");
+        scope.delta_nets = scope.delta_nets || tensor.name.ends_with(".ssm_beta.weight") ||
+                           tensor.name.ends_with(".ssm_ba.weight");
+        scope.mamba2 = scope.mamba2 || tensor.name.ends_with(mamba2_skip_name);
+        scope.short_convolutions = scope.short_convolutions || tensor.name.ends_with(short_convolution_name);
         const bool is_layer_table = tensor.name == "per_layer_token_embd.weight";
         const bool is_table = tensor.name == "token_embd.weight";
         if (is_table || is_layer_table)

@@ -2,6 +2,7 @@
 
 #include "core/kernels/delta_net.hpp"
 #include "core/kernels/kv_cache.hpp"
+#include "core/kernels/mamba2.hpp"
 #include "core/kernels/short_convolution.hpp"
 #include "core/model/config.hpp"
 
@@ -19,8 +20,23 @@ struct DeltaNetState {
     kernels::ConvolutionRing ring;
 };
 
+/// What a layer with a short convolution remembers of the sequences, by slot.
+struct ShortConvolutionState {
+    kernels::ConvolutionRing ring;
+};
+
+/// What a layer of Mamba 2 remembers of the sequences, by slot.
+struct Mamba2State {
+    kernels::Mamba2States mamba;
+    kernels::ConvolutionRing ring;
+};
+
+/// A layer without a mixer remembers nothing.
+struct NoState {};
+
 /// What a layer remembers: keys and values by page, or states by slot. Each mixer names its alternative.
-using LayerState = std::variant<kernels::LayerCache, DeltaNetState>;
+using LayerState =
+    std::variant<kernels::LayerCache, DeltaNetState, ShortConvolutionState, Mamba2State, NoState>;
 
 /// A buffer of a recurrent layer's states.
 struct StatePart {

@@ -47,20 +47,16 @@ std::optional<uint64_t> same_in_all_layers(const gguf::Array& list) {
         list.items);
 }
 
-/// The integers of a list; empty if one is negative or the items are of another type.
+/// Integers that are not negative; empty if the list has others.
 std::vector<uint64_t> integers_of(const gguf::Array& list) {
     return std::visit(
         [](const auto& items) -> std::vector<uint64_t> {
             using Item = typename std::decay_t<decltype(items)>::value_type;
-            std::vector<uint64_t> integers;
             if constexpr (std::is_integral_v<Item> && !std::is_same_v<Item, bool>) {
-                for (const Item item : items) {
-                    if (std::cmp_less(item, 0))
-                        return {};
-                    integers.push_back(static_cast<uint64_t>(item));
-                }
+                if (std::ranges::all_of(items, [](Item item) { return std::cmp_greater_equal(item, 0); }))
+                    return {items.begin(), items.end()};
             }
-            return integers;
+            return {};
         },
         list.items);
 }
@@ -103,8 +99,7 @@ bool MetadataReader::usable(std::string_view key, bool required) {
         return false;
     }
     const auto* list = std::get_if<gguf::Array>(value);
-    const bool may_differ = std::find(layer_keys_.begin(), layer_keys_.end(), key) != layer_keys_.end();
-    if (list != nullptr && !may_differ && !same_in_all_layers(*list)) {
+    if (list != nullptr && !same_in_all_layers(*list)) {
         fail(ErrorKind::unsupported, key, "values that differ from layer to layer are not supported");
         return false;
     }
@@ -116,11 +111,8 @@ uint32_t MetadataReader::integer(std::string_view key, IntegerBounds bounds,
     if (!usable(key, !fallback))
         return fallback.value_or(1);
     const auto* list = std::get_if<gguf::Array>(file_.find(full(key)));
-    std::optional<uint64_t> value = file_.unsigned_integer(full(key));
-    if (list != nullptr) {
-        const std::vector<uint64_t> items = integers_of(*list);
-        value = items.empty() ? std::nullopt : std::optional(items.front());
-    }
+    const std::optional<uint64_t> value =
+        list == nullptr ? file_.unsigned_integer(full(key)) : same_in_all_layers(*list);
     if (!value) {
         fail(ErrorKind::corrupt, key, "not an integer");
     } else if (*value < bounds.min || *value > bounds.max) {
@@ -131,24 +123,21 @@ uint32_t MetadataReader::integer(std::string_view key, IntegerBounds bounds,
     return fallback.value_or(1);
 }
 
-std::vector<uint32_t> MetadataReader::integers(std::string_view key, IntegerBounds bounds, uint32_t layers,
-                                               std::optional<uint32_t> fallback) {
-    std::vector<uint32_t> values(layers, integer(key, bounds, fallback));
+std::vector<uint32_t> MetadataReader::integers(std::string_view key, uint32_t count, IntegerBounds bounds) {
     const gguf::Value* value = file_.find(full(key));
     const auto* list = value == nullptr ? nullptr : std::get_if<gguf::Array>(value);
     if (list == nullptr)
-        return values;
-    const std::vector<uint64_t> items = integers_of(*list);
-    if (items.size() != layers)
-        fail(ErrorKind::corrupt, key, fmt::format("must hold {} integers", layers));
-    for (std::size_t i = 0; i < items.size() && i < values.size(); ++i) {
-        if (items[i] < bounds.min || items[i] > bounds.max)
-            fail(ErrorKind::corrupt, key,
-                 fmt::format("{} is outside {} to {}", items[i], bounds.min, bounds.max));
-        else
-            values[i] = static_cast<uint32_t>(items[i]);
+        return std::vector<uint32_t>(count, integer(key, bounds));
+    const std::vector<uint64_t> numbers = integers_of(*list);
+    const auto is_within = [&](uint64_t one) { return one >= bounds.min && one <= bounds.max; };
+    if (numbers.size() != count) {
+        fail(ErrorKind::corrupt, key, fmt::format("must hold {} integers that are not negative", count));
+    } else if (!std::ranges::all_of(numbers, is_within)) {
+        fail(ErrorKind::corrupt, key, fmt::format("has values outside {} to {}", bounds.min, bounds.max));
+    } else {
+        return {numbers.begin(), numbers.end()};
     }
-    return values;
+    return std::vector<uint32_t>(count, 1);
 }
 
 double MetadataReader::number(std::string_view key, NumberBounds bounds, std::optional<double> fallback) {
@@ -166,6 +155,16 @@ double MetadataReader::number(std::string_view key, NumberBounds bounds, std::op
         return *value;
     }
     return fallback.value_or(1);
+}
+
+bool MetadataReader::flag(std::string_view key, bool fallback) {
+    const gguf::Value* value = file_.find(full(key));
+    if (value == nullptr)
+        return fallback;
+    if (const bool* held = std::get_if<bool>(value))
+        return *held;
+    fail(ErrorKind::corrupt, key, "not a truth value");
+    return fallback;
 }
 
 std::string MetadataReader::text(std::string_view key, std::string_view fallback) {

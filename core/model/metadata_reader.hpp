@@ -7,7 +7,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace etna::model {
@@ -27,19 +26,16 @@ struct NumberBounds {
 /// as a list; after an error, reads return fallback values. Borrows the file.
 class MetadataReader {
 public:
-    /// `layer_keys`: keys whose values may differ from layer to layer; integer() then reads the first
-    /// layer's.
-    MetadataReader(const gguf::File& file, std::string_view architecture,
-                   std::vector<std::string_view> layer_keys = {})
-        : file_(file), architecture_(architecture), layer_keys_(std::move(layer_keys)) {}
+    MetadataReader(const gguf::File& file, std::string_view architecture)
+        : file_(file), architecture_(architecture) {}
 
     /// With a fallback, the key may be absent; without one, its absence is an error.
     uint32_t integer(std::string_view key, IntegerBounds bounds,
                      std::optional<uint32_t> fallback = std::nullopt);
-    /// The value of each layer, from one for all or a list of `layers`.
-    std::vector<uint32_t> integers(std::string_view key, IntegerBounds bounds, uint32_t layers,
-                                   std::optional<uint32_t> fallback = std::nullopt);
+    /// One for each of `count` layers: a list of so many, or one value for all. Ones after an error.
+    std::vector<uint32_t> integers(std::string_view key, uint32_t count, IntegerBounds bounds);
     double number(std::string_view key, NumberBounds bounds, std::optional<double> fallback = std::nullopt);
+    bool flag(std::string_view key, bool fallback);
     std::string text(std::string_view key, std::string_view fallback);
 
     [[nodiscard]] bool has(std::string_view key) const;
@@ -56,7 +52,6 @@ private:
 
     const gguf::File& file_;
     std::string architecture_;
-    std::vector<std::string_view> layer_keys_;
     std::optional<Error> error_;
 };
 

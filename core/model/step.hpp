@@ -57,8 +57,6 @@ struct Activations {
     kernels::Activations k;                ///< [rows, kv_width]
     kernels::Activations v;                ///< [rows, kv_width]
     kernels::Activations attention_output; ///< [rows, q_width]
-    kernels::Activations gate;             ///< [rows, feed_forward]; with experts [pairs, their feed_forward]
-    kernels::Activations up;               ///< same shape as `gate`
     kernels::Activations output_hidden;    ///< [output_rows, width]: output rows after the last norm
     kernels::Activations logits;           ///< [output_rows, vocabulary]
     vk::Range attention_partials;          ///< limits the decode rows per attention pass
@@ -68,6 +66,10 @@ struct Activations {
     vk::Range sample_partials;
     vk::Range slots;      ///< u32 [slots]: sampled ids
     vk::Range nan_probes; ///< u32 [batch_rows_max]: kernels::NanProbe
+
+    // With dense blocks only:
+    kernels::Activations gate; ///< [rows, feed_forward]
+    kernels::Activations up;   ///< [rows, feed_forward]
 
     // With an output gate of attention only:
     kernels::Activations attention_gate; ///< [rows, q_width]
@@ -85,8 +87,21 @@ struct Activations {
     kernels::Activations delta_beta;   ///< [rows, value heads]
     kernels::Activations delta_output; ///< [rows, output_columns]
 
+    // With short convolutions only:
+    kernels::Activations convolution_input;  ///< [rows, 3 channels]: b | c | x
+    kernels::Activations convolution_output; ///< [rows, channels]
+
+    // With Mamba 2 only:
+    kernels::Activations mamba_input;  ///< [rows, xbc_columns]: before the convolution
+    kernels::Activations mamba_xbc;    ///< [rows, xbc_columns]
+    kernels::Activations mamba_gate;   ///< [rows, output_columns]: of the output
+    kernels::Activations mamba_dt;     ///< [rows, heads]
+    kernels::Activations mamba_output; ///< [rows, output_columns]
+
     // With experts only:
     kernels::Activations router;         ///< [rows, experts]
+    kernels::Activations expert_gate;    ///< [pairs, their feed_forward]
+    kernels::Activations expert_up;      ///< [pairs, their feed_forward]
     kernels::Activations expert_outputs; ///< [pairs, width]
     vk::Range expert_ids;                ///< kernels::ExpertRouting
     vk::Range routing_weights;

@@ -40,6 +40,22 @@ void add_mixer_sizes(std::vector<ActivationSize>& sizes, const Config& config, u
         sizes.push_back({&Activations::attention_gate, "attention gate", rows,
                          config.max_of<AttentionConfig>(&AttentionConfig::q_width), true});
     }
+    if (const auto channels = config.max_of<ShortConvolutionConfig>(&ShortConvolutionConfig::channels)) {
+        sizes.push_back({&Activations::convolution_input, "convolution input", rows, 3 * channels});
+        sizes.push_back({&Activations::convolution_output, "convolution output", rows, channels, true});
+    }
+    const auto mamba = [&](auto number) {
+        return config.max_of<Mamba2Config>([&](const Mamba2Config& one) { return number(one.shape); });
+    };
+    if (const auto mamba_heads = mamba([](const kernels::Mamba2Shape& shape) { return shape.heads; })) {
+        const auto xbc = mamba([](const kernels::Mamba2Shape& shape) { return shape.xbc_columns(); });
+        const auto output = mamba([](const kernels::Mamba2Shape& shape) { return shape.output_columns(); });
+        sizes.push_back({&Activations::mamba_input, "Mamba input", rows, xbc});
+        sizes.push_back({&Activations::mamba_xbc, "Mamba x, B, C", rows, xbc});
+        sizes.push_back({&Activations::mamba_gate, "Mamba gate", rows, output});
+        sizes.push_back({&Activations::mamba_dt, "Mamba dt", rows, mamba_heads});
+        sizes.push_back({&Activations::mamba_output, "Mamba output", rows, output, true});
+    }
     const auto largest = [&](auto number) {
         return config.max_of<DeltaNetConfig>([&](const DeltaNetConfig& net) { return number(net.shape); });
     };
@@ -71,8 +87,6 @@ void add_per_layer_sizes(std::vector<ActivationSize>& sizes, const Config& confi
 std::vector<ActivationSize> activation_sizes(const Config& config, const WorkspaceOptions& options) {
     const uint32_t rows = options.batch_rows_max;
     const ExpertConfig& experts = config.experts;
-    const uint32_t inner_rows = experts.count > 0 ? rows * experts.experts_per_token : rows;
-    const uint32_t inner = experts.count > 0 ? experts.feed_forward : config.feed_forward_max();
     const auto q_width = config.max_of<AttentionConfig>(&AttentionConfig::q_width);
     const auto kv_width = config.max_of<AttentionConfig>(&AttentionConfig::kv_width);
     std::vector<ActivationSize> sizes{
@@ -82,16 +96,21 @@ std::vector<ActivationSize> activation_sizes(const Config& config, const Workspa
         {&Activations::k, "k", rows, kv_width},
         {&Activations::v, "v", rows, kv_width},
         {&Activations::attention_output, "attention output", rows, q_width, true},
-        {&Activations::gate, "gate", inner_rows, inner, true},
-        {&Activations::up, "up", inner_rows, inner},
         {&Activations::output_hidden, "output hidden", options.output_rows_max, config.width, true},
         {&Activations::logits, "logits", options.output_rows_max, config.vocabulary},
     };
     add_mixer_sizes(sizes, config, rows);
     add_per_layer_sizes(sizes, config, rows);
+    if (const uint32_t inner = config.feed_forward_max(); inner > 0) {
+        sizes.push_back({&Activations::gate, "gate", rows, inner, true});
+        sizes.push_back({&Activations::up, "up", rows, inner});
+    }
     if (experts.count > 0) {
+        const uint32_t pairs = rows * experts.experts_per_token;
+        sizes.push_back({&Activations::expert_gate, "experts' gate", pairs, experts.feed_forward, true});
+        sizes.push_back({&Activations::expert_up, "experts' up", pairs, experts.feed_forward});
         sizes.push_back({&Activations::router, "router", rows, experts.count});
-        sizes.push_back({&Activations::expert_outputs, "expert outputs", inner_rows, config.width});
+        sizes.push_back({&Activations::expert_outputs, "expert outputs", pairs, config.width});
     }
     if (experts.shared_feed_forward > 0) {
         sizes.push_back(

@@ -4,17 +4,19 @@ namespace etna::shaders {
 #endif
 struct ExpertRouteArguments {
     ADDRESS(Floats) router; // [row][router_stride]
+    ADDRESS(Floats) selection_bias; // [expert], read only with BIASED
     ADDRESS(Words) experts; // [row][experts_per_token]
     ADDRESS(Floats) routing_weights; // [row][experts_per_token]
     uint expert_count;
     uint router_stride;
     uint experts_per_token;
-    uint unused;
+    float scale; // of the routing weights
 };
 struct ExpertRouterArguments {
     ADDRESS(Vectors) weights; // f32 [expert][columns]
     ADDRESS(InputElements) x; // Vectors; x, router, experts, routing_weights: of the first row of this dispatch
     ADDRESS(Floats) bias;     // [expert], read when use_bias != 0
+    ADDRESS(Floats) selection_bias; // [expert], read only with BIASED
     ADDRESS(CoherentFloats) router;  // [row][router_stride]
     ADDRESS(Words) experts;          // [row][experts_per_token]
     ADDRESS(Floats) routing_weights; // [row][experts_per_token]
@@ -26,7 +28,7 @@ struct ExpertRouterArguments {
     uint expert_count;
     uint experts_per_token;
     uint use_bias;
-    uint unused;
+    float scale; // of the routing weights
 };
 struct ExpertGroupArguments {
     ADDRESS(Words) experts; // [pair], a pair being row x experts_per_token + choice

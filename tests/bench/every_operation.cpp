@@ -9,6 +9,7 @@
 #include "core/kernels/gated_rms_norm.hpp"
 #include "core/kernels/halve.hpp"
 #include "core/kernels/linear.hpp"
+#include "core/kernels/mamba2.hpp"
 #include "core/kernels/policy.hpp"
 #include "core/kernels/rms_norm.hpp"
 #include "core/kernels/rotary_store.hpp"
@@ -379,7 +380,7 @@ void add_heads(Cases& cases) {
 }
 
 void add_gate_multiply(Cases& cases, Gate gate, bool biases, bool halves = false) {
-    constexpr std::string_view names[] = {"silu", "gelu", "clamped silu", "sigmoid"};
+    constexpr std::string_view names[] = {"silu", "gelu", "clamped silu", "sigmoid", "relu"};
     cases.push_back({fmt::format("gate_multiply {}{}{}", names[static_cast<size_t>(gate)],
                                  biases ? ", biases" : "", halves ? ", halves" : ""),
                      [=](Library& library, vk::Recorder& recorder) {
@@ -414,7 +415,7 @@ void add_elementwise(Cases& cases, const PlanTarget& target) {
                            .halves = halves});
              }});
     }
-    for (const Gate gate : {Gate::silu, Gate::gelu, Gate::clamped_silu, Gate::sigmoid})
+    for (const Gate gate : {Gate::silu, Gate::gelu, Gate::clamped_silu, Gate::sigmoid, Gate::relu})
         add_gate_multiply(cases, gate, false);
     add_gate_multiply(cases, Gate::clamped_silu, true);
     if (reads_halves(target, width))
@@ -428,6 +429,24 @@ void add_elementwise(Cases& cases, const PlanTarget& target) {
 
 Sequences one_sequence(Space& space) {
     return {.infos = space.take(), .count = 1, .rows = 1};
+}
+
+/// A layer of Granite 4 H Tiny.
+void add_mamba2(Cases& cases) {
+    constexpr Mamba2Shape shape{.heads = 48, .groups = 1, .head_dim = 64, .state_dim = 128};
+    cases.push_back({"mamba2", [=](Library& library, vk::Recorder& recorder) {
+                         Space space;
+                         mamba2(library, recorder,
+                                {.sequences = one_sequence(space),
+                                 .shape = shape,
+                                 .xbc = activations(space, shape.xbc_columns()),
+                                 .dt = activations(space, shape.heads),
+                                 .decay = space.take(),
+                                 .dt_bias = space.take(),
+                                 .skip = space.take(),
+                                 .states = {.states = space.take(), .pending = space.take(), .slots = 1},
+                                 .output = activations(space, shape.output_columns())});
+                     }});
 }
 
 /// Qwen3.5-35B-A3B's layer.
@@ -490,6 +509,7 @@ std::vector<OperationCase> every_operation(const PlanTarget& target) {
     add_experts(cases);
     add_heads(cases);
     add_elementwise(cases, target);
+    add_mamba2(cases);
     add_delta_net(cases);
     add_sample(cases);
     return cases;

@@ -90,7 +90,21 @@ RandomModelOptions small(RandomArchitecture architecture) {
     }
     if (architecture == RandomArchitecture::glm4)
         options.rotated = 32;
-    if (is_recurrent(architecture)) {
+    if (architecture == RandomArchitecture::glm4moe)
+        options.rotated = 32;
+    if (architecture == RandomArchitecture::glm4moe || architecture == RandomArchitecture::nemotron_h_moe)
+        options.expert_scale = 2.5F;
+    options.mamba_heads = 8; // together twice the embedding, as the peer has it
+    options.mamba_head_dim = 64;
+    options.mamba_state_dim = 64;
+    if (architecture == RandomArchitecture::lfm2 || architecture == RandomArchitecture::lfm2moe) {
+        options.layers = 4; // two with attention
+    } else if (architecture == RandomArchitecture::granitehybrid) {
+        options.layers = 4;
+    } else if (architecture == RandomArchitecture::nemotron_h ||
+               architecture == RandomArchitecture::nemotron_h_moe) {
+        options.layers = 6; // two of each kind
+    } else if (is_recurrent(architecture)) {
         options.layers = 4;
         options.attention_interval = 0; // every fourth
         options.rotated = 16;
@@ -147,6 +161,12 @@ std::optional<RandomModelOptions> variant_of(const std::string& name) {
         options.mixture = true;
         return options;
     }
+    if (name == "small-granitehybrid-experts") { // Granite 4 H Tiny
+        RandomModelOptions options = small(RandomArchitecture::granitehybrid);
+        options.mixture = true;
+        options.rotates = false;
+        return options;
+    }
     if (name == "small-qwen3next-fused") { // as older files are
         RandomModelOptions options = small(RandomArchitecture::qwen3next);
         options.fused_inputs = true;
@@ -200,11 +220,11 @@ std::string names(const Map& map) {
 int main(int count, char** arguments) {
     const auto options = count == 4 ? options_of(arguments[1], arguments[2]) : std::nullopt;
     if (!options) {
-        fmt::print(
-            stderr,
-            "usage: write_model SHAPE FORMAT FILE\nshapes: {}, "
-            "small-ARCHITECTURE[-ROPE_SCALING], small-llama-experts, small-qwen3next-fused\nformats: {}\n",
-            names(shapes), names(formats));
+        fmt::print(stderr,
+                   "usage: write_model SHAPE FORMAT FILE\nshapes: {}, "
+                   "small-ARCHITECTURE[-ROPE_SCALING], small-llama-experts, small-granitehybrid-experts, "
+                   "small-qwen3next-fused\nformats: {}\n",
+                   names(shapes), names(formats));
         return 2;
     }
     const Bytes bytes = random_model(*options);

@@ -23,6 +23,8 @@ auto twin_of(kernels::Gate kind) {
         return reference::geglu;
     case kernels::Gate::sigmoid:
         return reference::sigmoid_gate;
+    case kernels::Gate::relu:
+        return reference::reglu;
     case kernels::Gate::clamped_silu:
         break;
     }
@@ -30,7 +32,7 @@ auto twin_of(kernels::Gate kind) {
 }
 
 constexpr std::array all_gates{kernels::Gate::silu, kernels::Gate::gelu, kernels::Gate::clamped_silu,
-                               kernels::Gate::sigmoid};
+                               kernels::Gate::sigmoid, kernels::Gate::relu};
 
 /// Rows of gate and up, and biases of five experts: NaN for experts of no row or of the first one only.
 class BiasedGates {
@@ -223,7 +225,7 @@ TEST_CASE("gate_multiply agrees with the twin, large values included") {
              {std::pair{1U, kernels::Gate::silu}, std::pair{63U, kernels::Gate::gelu},
               std::pair{64U, kernels::Gate::silu}, std::pair{200U, kernels::Gate::gelu},
               std::pair{1U, kernels::Gate::clamped_silu}, std::pair{131U, kernels::Gate::clamped_silu},
-              std::pair{63U, kernels::Gate::sigmoid}}) {
+              std::pair{63U, kernels::Gate::sigmoid}, std::pair{65U, kernels::Gate::relu}}) {
             constexpr uint32_t rows = 3;
             DeviceCase device(family);
             std::vector<float> gate = random_floats(random, std::size_t{rows} * columns);

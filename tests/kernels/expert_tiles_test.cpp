@@ -69,6 +69,8 @@ double gated(kernels::Gate kind, double gate, double up) {
         return reference::geglu(g, u)[0];
     case kernels::Gate::clamped_silu:
         return reference::clamped_swiglu(g, u)[0];
+    case kernels::Gate::relu:
+        return reference::reglu(g, u)[0];
     case kernels::Gate::sigmoid:
         return reference::sigmoid_gate(g, u)[0];
     default:

@@ -135,7 +135,51 @@ private:
     std::vector<float> routing_weights_, x_, before_, bias_;
 };
 
+/// Rules of every kind, by the number of experts.
+reference::RoutingRule rule_of(std::mt19937& random, uint32_t experts) {
+    reference::RoutingRule rule{.is_normalised = experts % 2 == 0, .is_sigmoid = experts % 3 == 1};
+    if (rule.is_sigmoid)
+        rule.scale = 2.5;
+    if (rule.is_sigmoid && experts % 4 != 1) {
+        for (const float bias : random_floats(random, experts))
+            rule.selection_bias.push_back(bias);
+    }
+    return rule;
+}
+
+kernels::RoutingRule uploaded(DeviceCase& device, const reference::RoutingRule& rule) {
+    kernels::RoutingRule same{.scores = rule.is_sigmoid ? kernels::RoutingRule::Scores::sigmoid
+                                                        : kernels::RoutingRule::Scores::softmax,
+                              .normalised = rule.is_normalised,
+                              .scale = static_cast<float>(rule.scale)};
+    if (!rule.selection_bias.empty()) {
+        same.selection_bias =
+            device.upload(std::vector<float>(rule.selection_bias.begin(), rule.selection_bias.end()));
+    }
+    return same;
+}
+
 } // namespace
+
+TEST_CASE("expert_route refuses a selection bias that it cannot use") {
+    DeviceCase device(kernels::PlanFamily::lavapipe);
+    kernels::ExpertRoute operation{.router = device.upload_rows(std::vector<float>(5), 1, 5),
+                                   .choice = make_choices(device, 1, 5, 2).choice};
+    const auto is_refused = [&] {
+        auto recorder = vk::Recorder::create(device.library().device());
+        REQUIRE(recorder.has_value());
+        expert_route(device.library(), *recorder, operation);
+        return !recorder->finish();
+    };
+    operation.rule.scores = kernels::RoutingRule::Scores::sigmoid;
+    operation.rule.selection_bias = device.upload(std::vector<float>(5));
+    CHECK_FALSE(is_refused());
+    operation.rule.selection_bias->bytes -= 4;
+    CHECK(is_refused());
+    operation.rule.selection_bias->bytes += 4;
+    operation.rule.scores = kernels::RoutingRule::Scores::softmax;
+    CHECK(is_refused());
+}
 
 TEST_CASE("expert_route agrees with the twin, equals and infinities included") {
     std::mt19937 random(1);
@@ -152,22 +196,22 @@ TEST_CASE("expert_route agrees with the twin, equals and infinities included") {
             constexpr uint32_t rows = 4;
             DeviceCase device(family);
             std::vector<float> logits = random_floats(random, std::size_t{rows} * count);
+            const reference::RoutingRule rule = rule_of(random, count);
             for (std::size_t i = 0; i < logits.size(); ++i) // the first row has equals
-                logits[i] = i < count ? std::round(logits[i] * 2) : logits[i] * 20;
-            if (experts_per_token < count)
+                logits[i] = i < count ? std::round(logits[i] * 2) : logits[i] * (rule.is_sigmoid ? 4 : 20);
+            if (experts_per_token < count && !rule.is_sigmoid)
                 logits[std::size_t{2} * count + count - 1] = -INFINITY;
             const auto router = device.upload_rows(logits, rows, count);
             const Choices made = make_choices(device, rows, count, experts_per_token);
-            const bool normalised = count % 2 == 0;
             device.run([&](kernels::Library& library, vk::Recorder& recorder) {
                 expert_route(library, recorder,
-                             {.router = router, .choice = made.choice, .normalised = normalised});
+                             {.router = router, .choice = made.choice, .rule = uploaded(device, rule)});
             });
             const auto experts = device.download<uint32_t>(made.choice.experts);
             const auto routing_weights = device.download<float>(made.choice.routing_weights);
             for (uint32_t row = 0; row < rows; ++row) {
                 const auto expected =
-                    reference::choose_experts(row_of(logits, row, count), experts_per_token, normalised);
+                    reference::choose_experts(row_of(logits, row, count), experts_per_token, rule);
                 for (uint32_t i = 0; i < experts_per_token; ++i) {
                     INFO("row " << row << " choice " << i);
                     const std::size_t at = std::size_t{row} * experts_per_token + i;
@@ -188,7 +232,8 @@ public:
                   uint32_t seed)
         : device_(family), random_(seed), experts_(experts), experts_per_token_(experts_per_token),
           columns_(columns), source_(random_weight(random_, kernels::Format::f32, experts, columns)),
-          weight_(upload_weight(device_, source_, {})), bias_(random_floats(random_, experts)) {}
+          weight_(upload_weight(device_, source_, {})), bias_(random_floats(random_, experts)),
+          rule_(rule_of(random_, experts)) {}
 
     /// Logits, choices and their weights of `rows` rows of x, each [rows] of the lengths of one.
     struct Routed {
@@ -208,7 +253,7 @@ public:
             .first = 1,
             .choice = make_choices(device_, rows, experts_, experts_per_token_).choice,
             .counters = device_.upload(std::vector<uint32_t>(rows))};
-        operation.normalised = is_normalised();
+        operation.rule = uploaded(device_, rule_);
         if (biased)
             operation.bias = device_.upload(bias_);
         device_.run([&](kernels::Library& library, vk::Recorder& recorder) {
@@ -238,7 +283,7 @@ public:
                 REQUIRE(std::abs(logits[expert] - exact[expert] - added) <=
                         (static_cast<double>(columns_) + 4) * 0x1p-24 * sizes);
             }
-            const auto chosen = reference::choose_experts(logits, experts_per_token_, is_normalised());
+            const auto chosen = reference::choose_experts(logits, experts_per_token_, rule_);
             for (uint32_t i = 0; i < experts_per_token_; ++i) {
                 const std::size_t at = std::size_t{row} * experts_per_token_ + i;
                 REQUIRE(routed.experts[at] == chosen[i].expert);
@@ -252,9 +297,6 @@ public:
     }
 
 private:
-    /// Of routing weights: both occur.
-    [[nodiscard]] bool is_normalised() const { return experts_ % 2 == 0; }
-
     DeviceCase device_;
     std::mt19937 random_;
     uint32_t experts_;
@@ -263,6 +305,7 @@ private:
     WeightSource source_;
     kernels::Matrix weight_;
     std::vector<float> bias_;
+    reference::RoutingRule rule_;
 };
 
 } // namespace

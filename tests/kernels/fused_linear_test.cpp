@@ -176,6 +176,8 @@ private:
             return reference::geglu(gate, up);
         case Gate::clamped_silu:
             return reference::clamped_swiglu(gate, up);
+        case Gate::relu:
+            return reference::reglu(gate, up);
         case Gate::sigmoid:
             break;
         }

@@ -16,6 +16,9 @@ struct Filter {
     uint32_t channels;
     uint32_t width;
     bool has_bias;
+    bool is_gated = false;
+
+    [[nodiscard]] uint32_t input_columns() const { return is_gated ? 3 * channels : channels; }
 };
 
 struct Weights {
@@ -36,21 +39,25 @@ SequenceValues convolve(std::mt19937& random, const Filter& filter, const Weight
     const uint32_t channels = filter.channels;
     const uint32_t length = kernels::convolution_ring_length(filter.width);
     const uint32_t slots = 5;
-    kernels::ShortConvolution operation{.weight = device.upload(weights.weight),
-                                        .ring = {.range = device.upload(std::vector<float>(
-                                                     std::size_t{slots} * length * channels, unset_input)),
-                                                 .slots = slots,
-                                                 .length = length},
-                                        .width = filter.width};
+    kernels::ShortConvolution operation{
+        .weight = device.upload(weights.weight),
+        .ring = {.range =
+                     device.upload(std::vector<float>(std::size_t{slots} * length * channels, unset_input)),
+                 .slots = slots,
+                 .length = length},
+        .width = filter.width,
+        .kind = filter.is_gated ? kernels::ConvolutionKind::gated : kernels::ConvolutionKind::silu};
     if (!weights.bias.empty())
         operation.bias = device.upload(weights.bias);
-    SequenceValues outputs(sequences.size(), std::vector<float>(inputs.front().size()));
+    SequenceValues outputs(sequences.size(),
+                           std::vector<float>(inputs.front().size() / filter.input_columns() * channels));
     for (const RecurrentBatch& batch : recurrent_batches(sequences)) {
         const auto rows = static_cast<uint32_t>(batch.rows.size());
         operation.sequences = {.infos = device.upload(batch.infos),
                                .count = static_cast<uint32_t>(batch.infos.size()),
                                .rows = rows};
-        operation.input = device.upload_rows(batch_values(random, batch, inputs, channels), rows, channels);
+        operation.input = device.upload_rows(batch_values(random, batch, inputs, filter.input_columns()),
+                                             rows, filter.input_columns());
         operation.output =
             device.upload_rows(std::vector<float>(std::size_t{rows} * channels), rows, channels);
         device.run([&](kernels::Library& library, vk::Recorder& recorder) {
@@ -67,9 +74,11 @@ SequenceValues convolve(std::mt19937& random, const Filter& filter, const Weight
 TEST_CASE("short_convolution agrees with the twin, and its bits do not depend on cuts and drafts") {
     constexpr uint32_t rows = 45;
     std::mt19937 random(31);
-    for (const Filter& filter : {Filter{130, 4, false}, Filter{1, 4, true}, Filter{64, 1, false},
-                                 Filter{63, 2, true}, Filter{20, 8, false}}) {
-        INFO("channels " << filter.channels << " width " << filter.width);
+    for (const Filter& filter :
+         {Filter{130, 4, false}, Filter{1, 4, true}, Filter{64, 1, false}, Filter{63, 2, true},
+          Filter{20, 8, false}, Filter{67, 3, false, true}, Filter{64, 3, true, true}}) {
+        INFO("channels " << filter.channels << " width " << filter.width
+                         << (filter.is_gated ? ", gated" : ""));
         Weights weights{random_floats(random, std::size_t{filter.channels} * filter.width), {}};
         if (filter.has_bias)
             weights.bias = random_floats(random, filter.channels);
@@ -81,11 +90,12 @@ TEST_CASE("short_convolution agrees with the twin, and its bits do not depend on
                                                        {.slot = 4, .steps = random_drafts(random, rows)},
                                                        {.slot = 1, .steps = mixed}};
         const SequenceValues inputs(sequences.size(),
-                                    random_floats(random, std::size_t{rows} * filter.channels));
+                                    random_floats(random, std::size_t{rows} * filter.input_columns()));
         const SequenceValues outputs = convolve(random, filter, weights, sequences, inputs);
-        const reference::Matrix expected = reference::short_convolution(
-            matrix(inputs[0], filter.channels), matrix(weights.weight, filter.width),
-            std::vector<double>(weights.bias.begin(), weights.bias.end()));
+        const auto twin = filter.is_gated ? reference::gated_short_convolution : reference::short_convolution;
+        const reference::Matrix expected =
+            twin(matrix(inputs[0], filter.input_columns()), matrix(weights.weight, filter.width),
+                 std::vector<double>(weights.bias.begin(), weights.bias.end()));
         for (std::size_t i = 0; i < outputs[0].size(); ++i) {
             INFO("element " << i);
             REQUIRE(outputs[0][i] == Approx(expected.values[i]).epsilon(2e-6).margin(2e-6));
@@ -142,4 +152,5 @@ TEST_CASE("short_convolution refuses shapes that do not fit and clamps numbers o
     CHECK(refuses([](auto& one) { one.sequences.rows = 3; }));
     CHECK(refuses([](auto& one) { one.sequences.count = 2; }));
     CHECK(refuses([](auto& one) { one.bias = vk::Range{}; }));
+    CHECK(refuses([](auto& one) { one.kind = kernels::ConvolutionKind::gated; }));
 }

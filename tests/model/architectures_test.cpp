@@ -188,6 +188,104 @@ TEST_CASE("qwen35moe and qwen3next have delta nets, and experts of which one is 
           "m.gguf: qwen3next.expert_shared_feed_forward_length = 0: outside 1 to 262144");
 }
 
+TEST_CASE("lfm2 has attention in the layers with key/value heads, and short convolutions in the others") {
+    RandomModelOptions options = options_of(RandomArchitecture::lfm2);
+    options.layers = 3;
+    options.convolution_width = 3;
+    const auto config = config_of(options);
+    REQUIRE(config);
+    REQUIRE(config->layers[1].attention() != nullptr);
+    CHECK(config->layers[1].attention()->kv_heads == 2);
+    for (const std::size_t layer : {0, 2}) {
+        const auto& mixer = std::get<model::ShortConvolutionConfig>(config->layers[layer].mixer);
+        CHECK(mixer.channels == options.embedding);
+        CHECK(mixer.width == 3);
+    }
+    CHECK(config->is_recurrent());
+    CHECK(config->cache_groups[0].rotary.pairs == kernels::RotaryPairs::halves);
+    CHECK(config->output_norm == "token_embd_norm");
+
+    options.attention_interval = 4;
+    CHECK(config_of(options).error().message ==
+          "m.gguf: lfm2.attention.head_count_kv = an array: 0 in every layer is not supported");
+}
+
+TEST_CASE("granitehybrid has attention in the layers with key/value heads, and Mamba 2 in the others") {
+    RandomModelOptions options = options_of(RandomArchitecture::granitehybrid);
+    options.layers = 3;
+    options.rotates = false;
+    options.norm_epsilon = 1e-5F;
+    const auto config = config_of(options);
+    REQUIRE(config);
+    REQUIRE(config->layers[1].attention() != nullptr);
+    CHECK_FALSE(config->layers[1].attention()->rotates);
+    const auto& mamba = std::get<model::Mamba2Config>(config->layers[2].mixer);
+    CHECK(mamba.shape.heads == 4);
+    CHECK(mamba.shape.groups == 2);
+    CHECK(mamba.shape.head_dim == 16);
+    CHECK(mamba.shape.state_dim == 16);
+    CHECK(mamba.convolution_width == 4);
+    CHECK(mamba.epsilon == 1e-5F);                 // not of the scaled residual
+    CHECK(config->rms_epsilon == Approx(6.25e-5)); // 1e-5 / 0.4^2
+    CHECK(config->experts.count == 0);
+
+    options.mamba_groups = 3;
+    CHECK(config_of(options).error().message ==
+          "m.gguf: granitehybrid.ssm.time_step_rank = 4: not a multiple of group_count 3");
+}
+
+TEST_CASE("nemotron_h has one block in each layer") {
+    RandomModelOptions options = options_of(RandomArchitecture::nemotron_h_moe);
+    options.layers = 6;
+    const auto config = config_of(options);
+    REQUIRE(config);
+    for (const uint32_t layer : {0U, 3U}) {
+        CHECK(std::holds_alternative<model::Mamba2Config>(config->layers[layer].mixer));
+        CHECK(config->layers[layer].feed_forward == 0);
+        CHECK_FALSE(config->has_experts(layer));
+    }
+    for (const uint32_t layer : {1U, 4U}) {
+        REQUIRE(config->layers[layer].attention() != nullptr);
+        CHECK_FALSE(config->layers[layer].attention()->rotates);
+        CHECK_FALSE(config->has_experts(layer));
+    }
+    for (const uint32_t layer : {2U, 5U}) {
+        CHECK(std::holds_alternative<model::NoMixer>(config->layers[layer].mixer));
+        CHECK(config->has_experts(layer));
+    }
+    CHECK_FALSE(config->experts.gated);
+    CHECK(config->gate == kernels::Gate::relu);
+    CHECK(config->feed_forward_norm == "attn_norm");
+    CHECK(error_with(options, "nemotron_h_moe.moe_latent_size", 64U) ==
+          "m.gguf: nemotron_h_moe.moe_latent_size = 64: experts of a latent size are not supported");
+}
+
+TEST_CASE("lists of key/value heads hold zeros and one other number, a value for each layer") {
+    const auto error_with = [&](const std::vector<int32_t>& heads) {
+        GgufWriter writer;
+        writer.add("general.architecture", "lfm2");
+        for (const auto& [key, value] : {std::pair{"block_count", 3U},
+                                         {"context_length", 64U},
+                                         {"embedding_length", 64U},
+                                         {"feed_forward_length", 64U},
+                                         {"attention.head_count", 4U},
+                                         {"vocab_size", 300U},
+                                         {"shortconv.l_cache", 3U}})
+            writer.add(std::string("lfm2.") + key, value);
+        writer.add("lfm2.attention.layer_norm_rms_epsilon", 1e-5F);
+        writer.add_array("lfm2.attention.head_count_kv", heads);
+        return config_of(writer.bytes()).error().message;
+    };
+    CHECK(error_with({0, 2}) ==
+          "m.gguf: lfm2.attention.head_count_kv = an array: must hold 3 integers that are not negative");
+    CHECK(error_with({0, 2, -1}) ==
+          "m.gguf: lfm2.attention.head_count_kv = an array: must hold 3 integers that are not negative");
+    CHECK(error_with({0, 2, 4097}) ==
+          "m.gguf: lfm2.attention.head_count_kv = an array: has values outside 0 to 4096");
+    CHECK(error_with({1, 0, 2}) ==
+          "m.gguf: lfm2.attention.head_count_kv = an array: values above 0 that differ are not supported");
+}
+
 TEST_CASE("qwen35 may list its recurrent layers") {
     RandomModelOptions options = options_of(RandomArchitecture::qwen35);
     options.layers = 3;
@@ -376,8 +474,6 @@ TEST_CASE("inconsistent numbers of experts are refused") {
     CHECK(config_of(options).error().message == "m.gguf: qwen3moe.expert_count = 2000: outside 1 to 1024");
     options.experts = 0;
     CHECK(config_of(options).error().message == "m.gguf: qwen3moe.expert_count = 0: outside 1 to 1024");
-    CHECK(error_with(options_of(RandomArchitecture::qwen2moe), "qwen2moe.expert_weights_scale", 2.5F) ==
-          "m.gguf: qwen2moe.expert_weights_scale = 2.5: scaled routing weights are not supported");
     for (const auto architecture :
          {RandomArchitecture::gemma3, RandomArchitecture::phi3, RandomArchitecture::qwen2,
           RandomArchitecture::qwen2vl, RandomArchitecture::qwen3, RandomArchitecture::qwen3vl,
@@ -385,6 +481,36 @@ TEST_CASE("inconsistent numbers of experts are refused") {
         const std::string key = std::string(to_string(architecture)) + ".expert_count";
         CHECK(error_with(options_of(architecture), key, 8U) ==
               "m.gguf: " + key + " = 8: mixtures of experts are not supported");
+    }
+}
+
+TEST_CASE("glm4moe and lfm2moe choose experts by biased sigmoids, after dense layers") {
+    for (const auto architecture : {RandomArchitecture::glm4moe, RandomArchitecture::lfm2moe}) {
+        RandomModelOptions options = options_of(architecture);
+        options.layers = 3;
+        options.dense_layers = 2;
+        options.expert_scale = 2.5F;
+        options.shared_experts = 3;
+        const auto config = config_of(options);
+        REQUIRE(config);
+        CHECK(config->experts.scores == kernels::RoutingRule::Scores::sigmoid);
+        CHECK(config->experts.selection_bias);
+        CHECK(config->experts.normalised);
+        CHECK(config->experts.scale == 2.5F);
+        CHECK_FALSE(config->has_experts(1));
+        CHECK(config->has_experts(2));
+        const bool is_glm = architecture == RandomArchitecture::glm4moe;
+        CHECK(config->experts.shared_feed_forward == (is_glm ? 3 * options.expert_feed_forward : 0));
+        CHECK_FALSE(config->experts.shared_row_gate);
+
+        const std::string prefix = "m.gguf: " + std::string(to_string(architecture)) + ".";
+        const std::string name = prefix.substr(8);
+        Bytes softmax = random_model_keys(options).bytes();
+        set_integer(softmax, name + "expert_gating_func", 1);
+        CHECK(config_of(softmax).error().message ==
+              prefix + "expert_gating_func = 1: only sigmoid (2) is supported");
+        CHECK(error_with(options, name + "expert_group_count", 4U) ==
+              prefix + "expert_group_count = 4: groups of experts are not supported");
     }
 }
 

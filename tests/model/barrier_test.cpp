@@ -134,6 +134,9 @@ TEST_CASE("leaving out any one barrier of a step is reported", "[device]") {
             options.layers = 4;
             options.shared_kv_layers = 2;
         }
+        if (architecture == RandomArchitecture::nemotron_h ||
+            architecture == RandomArchitecture::nemotron_h_moe)
+            options.layers = 3;                             // of each kind one
         if (architecture == RandomArchitecture::qwen3moe) { // experts in tiles; those of gpt-oss are in rows
             options.matrices = WeightFormat::q8_0;
             options.embedding = options.expert_feed_forward = 256;

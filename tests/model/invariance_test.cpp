@@ -72,6 +72,14 @@ TEST_CASE("a request gives the same bits alone and in a batch, for any chunks of
                            std::tuple{RandomArchitecture::qwen35, WeightFormat::f16, 96U},
                            std::tuple{RandomArchitecture::qwen3next, WeightFormat::q8_0, 96U},
                            std::tuple{RandomArchitecture::qwen35moe, WeightFormat::f16, 96U},
+                           std::tuple{RandomArchitecture::lfm2, WeightFormat::q8_0, 96U},
+                           std::tuple{RandomArchitecture::granitehybrid, WeightFormat::q8_0, 96U},
+                           std::tuple{RandomArchitecture::nemotron_h, WeightFormat::q4_k, in_tiles},
+                           std::tuple{RandomArchitecture::nemotron_h_moe, WeightFormat::f16, 96U},
+                           std::tuple{RandomArchitecture::lfm2moe, WeightFormat::f16, 96U},
+                           std::tuple{RandomArchitecture::glm4moe, WeightFormat::q8_0, 96U},
+                           std::tuple{RandomArchitecture::glm4moe, WeightFormat::q4_k, in_tiles},
+                           std::tuple{RandomArchitecture::lfm2, WeightFormat::q4_k, in_tiles},
                            std::tuple{RandomArchitecture::qwen2, WeightFormat::q4_k, in_tiles},
                            std::tuple{RandomArchitecture::qwen3moe, WeightFormat::q4_k, in_tiles}};
     for (std::size_t i = 0; i < cases.size(); ++i) {
@@ -79,10 +87,13 @@ TEST_CASE("a request gives the same bits alone and in a batch, for any chunks of
         RandomModelOptions options = model_options(architecture);
         options.embedding = width;
         if (width == in_tiles) {
-            options.head_dim = 64;
+            options.head_dim = options.mamba_head_dim = 64;
             options.feed_forward = options.expert_feed_forward = in_tiles;
             options.role_formats = {{"ffn_gate_inp", WeightFormat::f32}};
         }
+        if (architecture == RandomArchitecture::nemotron_h ||
+            architecture == RandomArchitecture::nemotron_h_moe)
+            options.layers = 4;           // of each kind one
         options.temperature_scale = 0.3F; // mistral3
         options.rope_scaling =
             architecture == RandomArchitecture::mistral3 ? RopeScaling::yarn : RopeScaling::none;

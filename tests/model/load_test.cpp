@@ -106,7 +106,16 @@ TEST_CASE("the kernels that a model needs follow from its tensors") {
     for (const auto architecture : {RandomArchitecture::qwen35, RandomArchitecture::qwen3next}) {
         recurrent.architecture = architecture;
         CHECK(scope_of(recurrent).delta_nets);
+        CHECK_FALSE(scope_of(recurrent).short_convolutions);
+        CHECK_FALSE(scope_of(recurrent).mamba2);
     }
+    recurrent.architecture = RandomArchitecture::lfm2;
+    recurrent.layers = 2;
+    CHECK(scope_of(recurrent).short_convolutions);
+    CHECK_FALSE(scope_of(recurrent).delta_nets);
+    recurrent.architecture = RandomArchitecture::granitehybrid;
+    CHECK(scope_of(recurrent).mamba2);
+    CHECK_FALSE(scope_of(recurrent).delta_nets);
 }
 
 TEST_CASE("a missing tensor is named") {
@@ -150,9 +159,9 @@ TEST_CASE("an unknown architecture is refused by name, with the known ones") {
     CHECK(error.kind == ErrorKind::unsupported);
     CHECK(error.message == "m.gguf: architecture `mamba` is not supported");
     CHECK(error.hint ==
-          "supported are gemma2, gemma3, gemma4, glm4, gpt-oss, granite, granitemoe, llama, mistral3, phi3, "
-          "qwen2, qwen2moe, qwen2vl, qwen3, qwen35, qwen35moe, qwen3moe, qwen3next, qwen3vl, "
-          "qwen3vlmoe, smollm3");
+          "supported are gemma2, gemma3, gemma4, glm4, glm4moe, gpt-oss, granite, granitehybrid, granitemoe, "
+          "lfm2, lfm2moe, llama, mistral3, nemotron_h, nemotron_h_moe, phi3, qwen2, qwen2moe, qwen2vl, "
+          "qwen3, qwen35, qwen35moe, qwen3moe, qwen3next, qwen3vl, qwen3vlmoe, smollm3");
     GgufWriter newer;
     newer.add("general.architecture", "gemma5");
     CHECK(

@@ -366,7 +366,39 @@ std::vector<NamedModel> expert_models() {
     tiled_gpt_oss.layers = 2;
     tiled_gpt_oss.embedding = 256;
     tiled_gpt_oss.expert_feed_forward = 256;
+    RandomModelOptions glm4moe = odd(RandomArchitecture::glm4moe);
+    glm4moe.layers = 3;
+    glm4moe.rotated = 6;
+    glm4moe.experts = 7;
+    glm4moe.experts_used = 3;
+    glm4moe.expert_feed_forward = 27;
+    glm4moe.expert_scale = 2.5F;
+    RandomModelOptions deep_glm4moe = blocks(RandomArchitecture::glm4moe);
+    deep_glm4moe.layers = 4;
+    deep_glm4moe.dense_layers = 2;
+    deep_glm4moe.shared_experts = 2;
+    deep_glm4moe.head_norms = false;
+    deep_glm4moe.experts_normalised = false;
+    deep_glm4moe.coordinates = true;
+    deep_glm4moe.predicting_layers = 1;
+    RandomModelOptions unshared_glm4moe = tiled;
+    unshared_glm4moe.architecture = RandomArchitecture::glm4moe;
+    unshared_glm4moe.shared_experts = 0;
+    RandomModelOptions lfm2moe = odd(RandomArchitecture::lfm2moe);
+    lfm2moe.layers = 4;
+    lfm2moe.experts = 6;
+    lfm2moe.experts_used = 4;
+    lfm2moe.expert_feed_forward = 27;
+    RandomModelOptions deep_lfm2moe = blocks(RandomArchitecture::lfm2moe);
+    deep_lfm2moe.layers = 4;
+    deep_lfm2moe.attention_interval = 4;
+    deep_lfm2moe.dense_layers = 0;
     return {
+        {"glm4moe F32, 3 of 7 experts, scaled", random_model(glm4moe), f32},
+        {"glm4moe Q8_0, two dense layers, one more ignored", random_model(deep_glm4moe), f16},
+        {"glm4moe Q4_K and Q6_K in tiles, none shared", random_model(unshared_glm4moe), f32},
+        {"lfm2moe F16, 4 of 6 experts", with_formats(lfm2moe, WeightFormat::f16), f32},
+        {"lfm2moe Q8_0, no dense layer", random_model(deep_lfm2moe), f16},
         {"gpt-oss F32", random_model(gpt_oss), f32},
         {"gpt-oss, MXFP4 experts in tiles", random_model(tiled_gpt_oss), f32},
         {"qwen3moe Q4_K and Q6_K, 4 of 9 experts in tiles", random_model(tiled), f32},
@@ -428,6 +460,52 @@ std::vector<NamedModel> recurrent_models() {
     wide.shared_feed_forward = 256;
     wide.expert_feed_forward = 256;
     wide.fused_inputs = true;
+    RandomModelOptions lfm2 = odd(RandomArchitecture::lfm2);
+    lfm2.convolution_width = 3;
+    RandomModelOptions deep_lfm2 = blocks(RandomArchitecture::lfm2);
+    deep_lfm2.layers = 5;
+    deep_lfm2.attention_interval = 4;
+    deep_lfm2.head = HeadKind::tied;
+    RandomModelOptions granite = odd(RandomArchitecture::granitehybrid);
+    granite.layers = 3;
+    granite.mamba_heads = 6;
+    granite.mamba_groups = 3;
+    granite.mamba_head_dim = 18;
+    granite.mamba_state_dim = 20;
+    granite.convolution_width = 3;
+    granite.rotates = false;
+    RandomModelOptions deep_granite = blocks(RandomArchitecture::granitehybrid);
+    deep_granite.layers = 5;
+    deep_granite.attention_interval = 4;
+    deep_granite.mixture = true;
+    deep_granite.shared_feed_forward = 64;
+    deep_granite.head = HeadKind::tied;
+    deep_granite.mamba_groups = 1;
+    deep_granite.convolution_bias = false;
+    RandomModelOptions nemotron = odd(RandomArchitecture::nemotron_h);
+    nemotron.layers = 6;
+    nemotron.mamba_heads = 6;
+    nemotron.mamba_head_dim = 18;
+    nemotron.mamba_state_dim = 20;
+    RandomModelOptions tiled_nemotron = tiled_model(RandomArchitecture::nemotron_h, WeightFormat::q5_k);
+    tiled_nemotron.layers = 4;
+    tiled_nemotron.mamba_head_dim = 64;
+    RandomModelOptions nemotron_experts = odd(RandomArchitecture::nemotron_h_moe);
+    nemotron_experts.layers = 6;
+    nemotron_experts.experts = 7;
+    nemotron_experts.experts_used = 3;
+    nemotron_experts.expert_feed_forward = 27;
+    nemotron_experts.shared_feed_forward = 45;
+    nemotron_experts.expert_scale = 2.5F;
+    RandomModelOptions tiled_experts = blocks(RandomArchitecture::nemotron_h_moe);
+    tiled_experts.layers = 4;
+    tiled_experts.embedding = 256;
+    tiled_experts.expert_feed_forward = 256;
+    tiled_experts.shared_feed_forward = 256;
+    tiled_experts.mamba_head_dim = 64;
+    tiled_experts.role_formats = {{"ffn_gate_inp", WeightFormat::f32},
+                                  {"ffn_up_exps", WeightFormat::q4_k},
+                                  {"ffn_down_exps", WeightFormat::q6_k}};
     RandomModelOptions plain = odd(RandomArchitecture::qwen35);
     plain.delta_key_heads = plain.delta_value_heads = 1;
     plain.convolution_width = 8;
@@ -439,6 +517,15 @@ std::vector<NamedModel> recurrent_models() {
          f32},
         {"qwen35moe F32, 3 of 5 experts, one shared", random_model(odd_experts), f32},
         {"qwen35moe Q8_0, five layers, one more ignored", random_model(with_experts), f16},
+        {"lfm2 F32, odd", random_model(lfm2), f32},
+        {"lfm2 Q8_0, tied, five layers", random_model(deep_lfm2), f16},
+        {"lfm2 Q4_K, in tiles", random_model(tiled_model(RandomArchitecture::lfm2, WeightFormat::q4_k)), f32},
+        {"granitehybrid F32, three groups, no rotation", random_model(granite), f32},
+        {"granitehybrid Q8_0, tied, five layers, experts", random_model(deep_granite), f16},
+        {"nemotron_h BF16, six layers", with_formats(nemotron, WeightFormat::bf16), f32},
+        {"nemotron_h Q5_K, in tiles", random_model(tiled_nemotron), f32},
+        {"nemotron_h_moe F32, 3 of 7 experts, one shared", random_model(nemotron_experts), f32},
+        {"nemotron_h_moe Q4_K and Q6_K experts in tiles", random_model(tiled_experts), f16},
         {"qwen3next F16, 6 heads on 3", with_formats(grouped, WeightFormat::f16), f32},
         {"qwen3next F32, ssm_in, odd heads", random_model(older), f32},
         {"qwen3next Q8_0, ssm_in, five layers", random_model(older_deep), f16},

@@ -16,8 +16,10 @@ namespace {
 
 constexpr uint32_t state_vocabulary = 200;
 constexpr uint32_t prompt_tokens = 21;
-constexpr std::array recurrent_architectures{RandomArchitecture::qwen35, RandomArchitecture::qwen3next,
-                                             RandomArchitecture::qwen35moe};
+constexpr std::array recurrent_architectures{
+    RandomArchitecture::qwen35,        RandomArchitecture::qwen3next, RandomArchitecture::qwen35moe,
+    RandomArchitecture::lfm2,          RandomArchitecture::lfm2moe,   RandomArchitecture::granitehybrid,
+    RandomArchitecture::nemotron_h_moe};
 
 Bytes state_model(RandomArchitecture architecture) {
     return random_model({.architecture = architecture,
@@ -125,8 +127,7 @@ TEST_CASE("rejected drafts leave no trace in recurrent states", "[device]") {
 }
 
 TEST_CASE("a copied state continues as its original, which it does not change", "[device]") {
-    const auto architecture =
-        GENERATE(RandomArchitecture::qwen35, RandomArchitecture::qwen3next, RandomArchitecture::qwen35moe);
+    const auto architecture = GENERATE(from_range(recurrent_architectures));
     INFO(to_string(architecture));
     ModelCase tested(state_model(architecture), {});
     engine::Executor& executor = tested.executor();

@@ -95,7 +95,23 @@ TEST_CASE("experts are the most probable ones, with shares in the ratio of their
     CHECK(chosen[1].share == Approx(6.0 / 15));
     CHECK(chosen[2].share == Approx(3.0 / 15));
     CHECK(choose_experts(router, 1)[0].share == 1);
-    CHECK(choose_experts(router, 3, false)[2].share == Approx(3.0 / 18)); // 2 + 6 + 1 + 6 + 3
+    CHECK(choose_experts(router, 3, {.is_normalised = false})[2].share ==
+          Approx(3.0 / 18)); // 2 + 6 + 1 + 6 + 3
+}
+
+TEST_CASE("sigmoid scores choose experts with a bias, which their shares do not have") {
+    const Vector router{std::log(3.0), 0, -std::log(3.0)}; // sigmoids 3/4, 1/2, 1/4
+    RoutingRule rule{.is_sigmoid = true, .scale = 3, .selection_bias = {0, 0, 0.4}};
+    const auto chosen = choose_experts(router, 2, rule);
+    CHECK(chosen[0].expert == 0);
+    CHECK(chosen[1].expert == 2);
+    CHECK(chosen[0].share == Approx(3 * 0.75));
+    CHECK(chosen[1].share == Approx(3 * 0.25));
+    rule.is_normalised = false;
+    rule.selection_bias = {};
+    const auto largest = choose_experts(router, 2, rule);
+    CHECK(largest[1].expert == 1);
+    CHECK(largest[1].share == Approx(3 * 0.5));
 }
 
 TEST_CASE(

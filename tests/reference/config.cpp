@@ -23,6 +23,14 @@ public:
         return static_cast<std::size_t>(*value);
     }
 
+    /// A count that may be zero.
+    Result<std::size_t> count(std::string_view name, std::size_t otherwise) const {
+        if (file_.find(key(name)) == nullptr)
+            return otherwise;
+        const auto value = file_.unsigned_integer(key(name));
+        return value ? Result<std::size_t>(static_cast<std::size_t>(*value)) : refuse(name);
+    }
+
     Result<double> number(std::string_view name, std::optional<double> otherwise = {}) const {
         if (otherwise && file_.find(key(name)) == nullptr)
             return *otherwise;
@@ -32,13 +40,12 @@ public:
         return *value;
     }
 
-    /// One for all, or one for each of `count` layers.
-    Result<std::vector<std::size_t>> sizes(std::string_view name, std::size_t count,
-                                           std::size_t otherwise) const {
+    /// A number for each layer; one number stands for all.
+    Result<std::vector<std::size_t>> sizes(std::string_view name, std::size_t count) const {
         const gguf::Value* value = file_.find(key(name));
         const auto* list = value == nullptr ? nullptr : std::get_if<gguf::Array>(value);
         if (list == nullptr) {
-            ETNA_TRY(const std::size_t one, size(name, otherwise));
+            ETNA_TRY(const std::size_t one, size(name));
             return std::vector<std::size_t>(count, one);
         }
         std::vector<std::size_t> found;
@@ -51,10 +58,6 @@ public:
         return found;
     }
 
-    /// May be zero, as by default.
-    [[nodiscard]] std::size_t count(std::string_view name) const {
-        return static_cast<std::size_t>(file_.unsigned_integer(key(name)).value_or(0));
-    }
     [[nodiscard]] std::vector<bool> flags(std::string_view name) const {
         return std::get<std::vector<bool>>(std::get<gguf::Array>(*file_.find(key(name))).items);
     }
@@ -157,10 +160,10 @@ Status read_gemma4(const Keys& keys, Config& config) {
     ETNA_TRY(config.logit_soft_cap, keys.number("final_logit_softcapping", 0.0));
     ETNA_TRY(const std::size_t window, keys.size("attention.sliding_window"));
     ETNA_TRY(const std::size_t window_length, keys.size("attention.key_length_swa", config.head_length));
-    ETNA_TRY(const auto kv_heads, keys.sizes("attention.head_count_kv", config.layers, config.heads));
-    ETNA_TRY(const auto widths, keys.sizes("feed_forward_length", config.layers, 0));
-    config.per_layer_width = keys.count("embedding_length_per_layer_input");
-    const std::size_t shared = keys.count("attention.shared_kv_layers");
+    ETNA_TRY(const auto kv_heads, keys.sizes("attention.head_count_kv", config.layers));
+    ETNA_TRY(const auto widths, keys.sizes("feed_forward_length", config.layers));
+    ETNA_TRY(config.per_layer_width, keys.count("embedding_length_per_layer_input", 0));
+    ETNA_TRY(const std::size_t shared, keys.count("attention.shared_kv_layers", 0));
     const std::vector<bool> has_window = keys.flags("attention.sliding_window_pattern");
     for (std::size_t layer = 0; layer < config.layers; ++layer) {
         config.windows[layer] = has_window[layer] ? window : 0;
@@ -198,18 +201,59 @@ Status read_delta_nets(const Keys& keys, Config& config) {
     return {};
 }
 
+/// Short convolutions, but for the layers with key/value heads.
+Status read_lfm2(const Keys& keys, Config& config) {
+    ETNA_TRY(config.convolution_width, keys.size("shortconv.l_cache"));
+    ETNA_TRY(const std::vector<std::size_t> heads, keys.sizes("attention.head_count_kv", config.layers));
+    for (const std::size_t count : heads)
+        config.recurrent.push_back(count == 0);
+    return {};
+}
+
+/// Mamba 2 in layers without key/value heads and, in nemotron_h, without feed-forward length.
+Status read_mamba(const Keys& keys, Config& config) {
+    ETNA_TRY(config.convolution_width, keys.size("ssm.conv_kernel"));
+    ETNA_TRY(config.mamba_heads.state_length, keys.size("ssm.state_size"));
+    ETNA_TRY(config.mamba_heads.groups, keys.size("ssm.group_count"));
+    ETNA_TRY(config.mamba_heads.heads, keys.size("ssm.time_step_rank"));
+    ETNA_TRY(const std::size_t inner, keys.size("ssm.inner_size"));
+    config.mamba_heads.head_length = inner / config.mamba_heads.heads;
+    ETNA_TRY(const std::vector<std::size_t> heads, keys.sizes("attention.head_count_kv", config.layers));
+    ETNA_TRY(const std::vector<std::size_t> lengths, keys.sizes("feed_forward_length", config.layers));
+    config.recurrent.clear();
+    for (std::size_t layer = 0; layer < config.layers; ++layer) {
+        const bool feeds = is_nemotron(config) && lengths[layer] > 0;
+        config.recurrent.push_back(heads[layer] == 0 && !feeds);
+        if (is_nemotron(config)) {
+            config.has_mixer[layer] = !feeds;
+            config.has_feed_forward[layer] = feeds;
+            config.rotates[layer] = false;
+        }
+    }
+    return {};
+}
+
 Status read_experts(const Keys& keys, Config& config) {
     ETNA_TRY(config.experts, keys.size("expert_count"));
     ETNA_TRY(config.experts_used, keys.size("expert_used_count"));
-    if (is_one_of(config.architecture, {"llama", "mistral3", "granitemoe"})) {
+    if (is_one_of(config.architecture, {"llama", "mistral3", "granitemoe", "granitehybrid"})) {
         config.expert_feed_forward = config.feed_forward;
         ETNA_TRY(config.shared_feed_forward, keys.size("expert_shared_feed_forward_length", 0));
         return {};
     }
     ETNA_TRY(config.expert_feed_forward,
              keys.size("expert_feed_forward_length", config.feed_forward / config.experts_used));
-    config.experts_normalised = config.architecture != "qwen2moe";
-    if (is_one_of(config.architecture, {"qwen2moe", "qwen3next", "qwen35moe"})) {
+    config.routing.is_normalised = keys.flag("expert_weights_norm", config.architecture != "qwen2moe");
+    ETNA_TRY(config.routing.scale, keys.number("expert_weights_scale", 1.0));
+    if (is_one_of(config.architecture, {"glm4moe", "lfm2moe", "nemotron_h_moe"})) {
+        config.routing.is_sigmoid = true;
+        ETNA_TRY(config.dense_layers, keys.count("leading_dense_block_count", 0));
+    }
+    if (config.architecture == "glm4moe") {
+        ETNA_TRY(const std::size_t shared, keys.count("expert_shared_count", 0));
+        config.shared_feed_forward = shared * config.expert_feed_forward;
+    }
+    if (is_one_of(config.architecture, {"nemotron_h_moe", "qwen2moe", "qwen3next", "qwen35moe"})) {
         ETNA_TRY(config.shared_feed_forward,
                  keys.size("expert_shared_feed_forward_length", config.feed_forward));
     }
@@ -222,13 +266,20 @@ Status read_own_keys(const Keys& keys, Config& config) {
     config.windows.assign(config.layers, 0);
     config.attention_scale = attention_scale(config);
     config.rotates.assign(config.layers, true);
-    if (is_one_of(config.architecture,
-                  {"qwen2moe", "qwen3moe", "qwen3vlmoe", "gpt-oss", "qwen3next", "qwen35moe"}) ||
-        (is_one_of(config.architecture, {"llama", "mistral3", "granitemoe"}) && keys.has("expert_count")))
+    config.has_mixer.assign(config.layers, true);
+    config.has_feed_forward.assign(config.layers, true);
+    if (is_one_of(config.architecture, {"glm4moe", "lfm2moe", "nemotron_h_moe", "qwen2moe", "qwen3moe",
+                                        "qwen3vlmoe", "gpt-oss", "qwen3next", "qwen35moe"}) ||
+        (is_one_of(config.architecture, {"llama", "mistral3", "granitemoe", "granitehybrid"}) &&
+         keys.has("expert_count")))
         ETNA_CHECK(read_experts(keys, config));
     if (has_delta_nets(config))
         return read_delta_nets(keys, config);
+    if (is_lfm2(config))
+        return read_lfm2(keys, config);
     config.recurrent.assign(config.layers, false);
+    if (has_mamba(config))
+        ETNA_CHECK(read_mamba(keys, config));
     if (config.architecture == "gemma2")
         return read_gemma2(keys, config);
     if (config.architecture == "gemma3")
@@ -243,7 +294,7 @@ Status read_own_keys(const Keys& keys, Config& config) {
         for (std::size_t layer = 3; layer < config.layers; layer += 4)
             config.rotates[layer] = false;
     }
-    if (is_one_of(config.architecture, {"granite", "granitemoe"})) {
+    if (is_one_of(config.architecture, {"granite", "granitemoe", "granitehybrid"})) {
         ETNA_TRY(config.residual_scale, keys.number("residual_scale", 1.0));
         ETNA_TRY(config.embedding_scale, keys.number("embedding_scale", 1.0));
         ETNA_TRY(config.attention_scale, keys.number("attention.scale", config.attention_scale));
@@ -277,6 +328,18 @@ Status check(const Config& config) {
 
 } // namespace
 
+bool is_nemotron(const Config& config) {
+    return is_one_of(config.architecture, {"nemotron_h", "nemotron_h_moe"});
+}
+
+bool has_mamba(const Config& config) {
+    return config.architecture == "granitehybrid" || is_nemotron(config);
+}
+
+bool is_lfm2(const Config& config) {
+    return is_one_of(config.architecture, {"lfm2", "lfm2moe"});
+}
+
 bool has_delta_nets(const Config& config) {
     return is_one_of(config.architecture, {"qwen3next", "qwen35", "qwen35moe"});
 }
@@ -285,26 +348,31 @@ Result<Config> read_config(const gguf::File& file) {
     Config config;
     config.architecture = file.text("general.architecture").value_or("");
     if (!is_one_of(config.architecture,
-                   {"llama",    "mistral3",  "smollm3", "granite",  "granitemoe", "glm4",       "qwen2",
-                    "qwen2moe", "qwen2vl",   "qwen3",   "qwen3moe", "qwen3vl",    "qwen3vlmoe", "qwen3next",
-                    "qwen35",   "qwen35moe", "phi3",    "gemma2",   "gemma3",     "gemma4",     "gpt-oss"})) {
+                   {"llama",      "mistral3",  "smollm3", "granite",       "granitemoe", "glm4",
+                    "glm4moe",    "lfm2",      "lfm2moe", "granitehybrid", "nemotron_h", "nemotron_h_moe",
+                    "qwen2",      "qwen2moe",  "qwen2vl", "qwen3",         "qwen3moe",   "qwen3vl",
+                    "qwen3vlmoe", "qwen3next", "qwen35",  "qwen35moe",     "phi3",       "gemma2",
+                    "gemma3",     "gemma4",    "gpt-oss"})) {
         return Error{.kind = ErrorKind::unsupported,
                      .message =
                          file.name() + ": architecture `" + config.architecture + "` has no reference"};
     }
     const Keys keys(file, config.architecture);
-    const bool is_adjacent =
-        is_one_of(config.architecture, {"llama", "mistral3", "smollm3", "granite", "granitemoe"}) ||
-        (config.architecture == "glm4" && !keys.has("rope.dimension_sections"));
+    const bool is_adjacent = is_one_of(config.architecture, {"llama", "mistral3", "smollm3", "granite",
+                                                             "granitemoe", "granitehybrid"}) ||
+                             (config.architecture == "glm4" && !keys.has("rope.dimension_sections"));
     config.pairing = is_adjacent ? Pairing::adjacent : Pairing::half_split;
 
     ETNA_TRY(config.layers, keys.size("block_count"));
     ETNA_TRY(config.width, keys.size("embedding_length"));
-    const bool differs = config.architecture == "gemma4"; // its layers' sizes are lists
-    ETNA_TRY(config.feed_forward, differs ? Result<std::size_t>(0) : keys.size("feed_forward_length"));
+    ETNA_TRY(const auto lengths, keys.sizes("feed_forward_length", config.layers));
+    config.feed_forward = *std::max_element(lengths.begin(), lengths.end());
     ETNA_TRY(config.heads, keys.size("attention.head_count"));
-    ETNA_TRY(config.kv_heads,
-             differs ? Result<std::size_t>(1) : keys.size("attention.head_count_kv", config.heads));
+    config.kv_heads = config.heads;
+    if (keys.has("attention.head_count_kv")) {
+        ETNA_TRY(const auto heads, keys.sizes("attention.head_count_kv", config.layers));
+        config.kv_heads = *std::max_element(heads.begin(), heads.end());
+    }
     ETNA_TRY(config.head_length, keys.size("attention.key_length", config.width / config.heads));
     ETNA_TRY(const std::size_t value_length, keys.size("attention.value_length", config.head_length));
     if (value_length != config.head_length) {

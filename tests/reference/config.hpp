@@ -3,6 +3,8 @@
 #include "core/base/result.hpp"
 #include "core/gguf/file.hpp"
 #include "tests/reference/delta_net.hpp"
+#include "tests/reference/mamba2.hpp"
+#include "tests/reference/operations.hpp"
 #include "tests/reference/rotary.hpp"
 
 #include <cstddef>
@@ -16,8 +18,9 @@ namespace etna::reference {
 enum class GateKind { silu, gelu, clamped_silu };
 
 /// The hyperparameters in a GGUF file's metadata, for the architectures `llama`, `mistral3`, `smollm3`,
-/// `granite`, `granitemoe`, `glm4`, `qwen2`, `qwen2moe`, `qwen2vl`, `qwen3`, `qwen3moe`, `qwen3vl`,
-/// `qwen3vlmoe`, `qwen3next`, `qwen35`, `qwen35moe`, `phi3`, `gemma2`, `gemma3`, `gemma4` and `gpt-oss`.
+/// `granite`, `granitemoe`, `granitehybrid`, `glm4`, `glm4moe`, `lfm2`, `lfm2moe`, `nemotron_h`,
+/// `nemotron_h_moe`, `qwen2`, `qwen2moe`, `qwen2vl`, `qwen3`, `qwen3moe`, `qwen3vl`, `qwen3vlmoe`,
+/// `qwen3next`, `qwen35`, `qwen35moe`, `phi3`, `gemma2`, `gemma3`, `gemma4` and `gpt-oss`.
 struct Config {
     /// What differs between layers of gemma4 alone.
     struct Layer {
@@ -57,10 +60,15 @@ struct Config {
     std::size_t experts = 0; ///< 0: a plain feed-forward network
     std::size_t experts_used = 0;
     std::size_t expert_feed_forward = 0;
-    bool experts_normalised = true;
+    std::size_t dense_layers = 0;        ///< leading layers without a mixture
+    RoutingRule routing;                 ///< without the selection bias, which is a tensor
     std::size_t shared_feed_forward = 0; ///< of the shared expert, 0: none
-    std::vector<bool> recurrent = {};    ///< [layers]: a gated delta net instead of attention
-    DeltaHeads delta_heads;              ///< of the gated delta nets
+    std::vector<bool> recurrent =
+        {}; ///< [layers]: a gated delta net or, in lfm2 and lfm2moe, a convolution instead of attention
+    std::vector<bool> has_mixer = {};        ///< [layers]
+    std::vector<bool> has_feed_forward = {}; ///< [layers]
+    Mamba2Heads mamba_heads; ///< of Mamba 2, which recurrent layers of granitehybrid and nemotron_h are
+    DeltaHeads delta_heads;  ///< of the gated delta nets
     std::size_t convolution_width = 0;
 };
 
@@ -74,6 +82,15 @@ struct Config {
 /// unsupported (architecture, scaling type, values of another length than keys), corrupt (a key that is
 /// missing, of the wrong type, zero, or contradicts another).
 Result<Config> read_config(const gguf::File& file);
+
+/// lfm2 and lfm2moe: some layers are short convolutions.
+bool is_lfm2(const Config& config);
+
+/// granitehybrid, nemotron_h and nemotron_h_moe: some layers are of Mamba 2.
+bool has_mamba(const Config& config);
+
+/// nemotron_h and nemotron_h_moe: a layer has a mixer or a feed-forward block, which is a squared ReLU.
+bool is_nemotron(const Config& config);
 
 /// Whether some layers are gated delta nets.
 bool has_delta_nets(const Config& config);

@@ -30,9 +30,8 @@ Vector with_length_one(View x, double epsilon) {
     return y;
 }
 
-} // namespace
-
-Matrix short_convolution(const Matrix& x, const Matrix& weights, View bias) {
+/// Causal, of each channel over the tokens.
+Matrix convolution(const Matrix& x, const Matrix& weights, View bias) {
     assert(weights.rows == x.columns && (bias.empty() || bias.size() == x.columns));
     const std::size_t width = weights.columns;
     Matrix y{.rows = x.rows, .columns = x.columns};
@@ -43,9 +42,32 @@ Matrix short_convolution(const Matrix& x, const Matrix& weights, View bias) {
                 if (t + d + 1 >= width)
                     sum += weights.row(c)[d] * x.row(t + d + 1 - width)[c];
             }
-            y.values.push_back(silu(sum));
+            y.values.push_back(sum);
         }
     }
+    return y;
+}
+
+} // namespace
+
+Matrix short_convolution(const Matrix& x, const Matrix& weights, View bias) {
+    Matrix y = convolution(x, weights, bias);
+    for (double& one : y.values)
+        one = silu(one);
+    return y;
+}
+
+Matrix gated_short_convolution(const Matrix& bcx, const Matrix& weights, View bias) {
+    const std::size_t channels = weights.rows;
+    assert(channels > 0 && bcx.columns == 3 * channels);
+    Matrix product{.rows = bcx.rows, .columns = channels};
+    for (std::size_t t = 0; t < bcx.rows; ++t) {
+        for (std::size_t c = 0; c < channels; ++c)
+            product.values.push_back(bcx.row(t)[c] * bcx.row(t)[2 * channels + c]);
+    }
+    Matrix y = convolution(product, weights, bias);
+    for (std::size_t i = 0; i < y.values.size(); ++i)
+        y.values[i] *= bcx.row(i / channels)[channels + i % channels];
     return y;
 }
 

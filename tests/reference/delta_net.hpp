@@ -12,6 +12,11 @@ namespace etna::reference {
 /// 2312.00752.
 Matrix short_convolution(const Matrix& x, const Matrix& weights, View bias);
 
+/// LFM2's convolution (transformers, modeling_lfm2.py): of b x, without silu, times c:
+///     y_t,c = c_t,c (bias_c + sum_d weights_c,d (b x)_(t - width + 1 + d),c).
+/// `bcx` [tokens, b, c and x of the channels]; the others as above.
+Matrix gated_short_convolution(const Matrix& bcx, const Matrix& weights, View bias);
+
 /// y_i = x_i / sqrt(mean(x^2) + epsilon) weight_i silu(gate_i), all of one head.
 Vector gated_rms_norm(View x, View gate, View weight, double epsilon);
 

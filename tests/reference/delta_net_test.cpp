@@ -36,6 +36,13 @@ TEST_CASE("a convolution adds its bias before the activation") {
     CHECK(short_convolution(x, weights, Vector{-1}).values[0] == Approx(silu(5)));
 }
 
+TEST_CASE("a gated convolution multiplies its inputs with b and its sums with c") {
+    // Rows b, c, x of one channel.
+    const Matrix bcx{.rows = 2, .columns = 3, .values = {2, 5, 3, -1, 7, 4}};
+    const Matrix weights{.rows = 1, .columns = 2, .values = {0.5, 10}};
+    CHECK(gated_short_convolution(bcx, weights, {}).values == Vector{5 * 60, 7 * (3 - 40)});
+}
+
 TEST_CASE("a gated norm multiplies the norm with silu of the gate") {
     const Vector y = gated_rms_norm(Vector{3, -3}, Vector{1, -2}, Vector{1, 2}, 0);
     CHECK(y[0] == Approx(silu(1)));

@@ -54,12 +54,12 @@ Vector normalise_if(View x, View weight, double epsilon) {
 constexpr double length_epsilon = 1e-6;
 
 /// The last row of the convolution of all inputs.
-Vector last_convolved(const Matrix& inputs, const Matrix& weights) {
+Vector last_convolved(const Matrix& inputs, const Matrix& weights, View bias, auto convolution) {
     const std::size_t count = std::min(inputs.rows, weights.columns);
     Matrix last{.rows = count, .columns = inputs.columns, .values = {}};
     last.values.assign(inputs.values.end() - static_cast<std::ptrdiff_t>(count * inputs.columns),
                        inputs.values.end());
-    const Matrix convolved = short_convolution(last, weights, {});
+    const Matrix convolved = convolution(last, weights, bias);
     const auto row = convolved.row(count - 1);
     return {row.begin(), row.end()};
 }
@@ -81,7 +81,7 @@ void Cache::truncate(std::size_t kept) {
     if (kept >= count)
         return;
     for (Layer& layer : layers) {
-        assert(!layer.delta_net);
+        assert(layer.inputs.columns == 0);
         layer.keys.resize(layer.keys.empty() ? 0 : kept * layer.entry_length);
         layer.values.resize(layer.keys.size());
     }
@@ -110,7 +110,13 @@ Cache ReferenceModel::make_cache(CacheElements elements) const {
         Cache::Layer layer;
         layer.entry_length = config_.shapes[i].kv_heads * config_.shapes[i].head_length;
         const DeltaNetWeights& net = weights_.layers[i].delta_net;
-        if (config_.recurrent[i]) {
+        if (config_.recurrent[i] && is_lfm2(config_)) {
+            layer.inputs.columns = 3 * config_.width;
+        } else if (config_.recurrent[i] && has_mamba(config_)) {
+            const Mamba2Weights& mamba = weights_.layers[i].mamba;
+            layer.mamba.emplace(config_.mamba_heads, mamba.decay, mamba.dt_bias, mamba.skip);
+            layer.inputs.columns = mamba.convolution.rows;
+        } else if (config_.recurrent[i]) {
             layer.delta_net.emplace(config_.delta_heads, net.decay, net.dt_bias, length_epsilon);
             layer.inputs.columns = net.qkv.rows;
         }
@@ -119,11 +125,50 @@ Cache ReferenceModel::make_cache(CacheElements elements) const {
     return cache;
 }
 
+Vector ReferenceModel::short_convolution(const ConvolutionWeights& mixer, View x, Cache::Layer& stored,
+                                         Units units) const {
+    append(linear_on(units, mixer.input, x), stored.inputs.values);
+    ++stored.inputs.rows;
+    return linear_on(units, mixer.output,
+                     last_convolved(stored.inputs, mixer.convolution, {}, gated_short_convolution));
+}
+
+Vector ReferenceModel::mamba(const Mamba2Weights& mixer, View x, Cache::Layer& stored, Units units) const {
+    const Vector projected = linear_on(units, mixer.input, x);
+    const std::size_t inner = mixer.output.columns;
+    const View gate = View(projected).first(inner);
+    const View xbc = View(projected).subspan(inner, mixer.convolution.rows);
+    append({xbc.begin(), xbc.end()}, stored.inputs.values);
+    ++stored.inputs.rows;
+    const Vector y = stored.mamba->step(last_convolved(stored.inputs, mixer.convolution,
+                                                       mixer.convolution_bias, reference::short_convolution),
+                                        View(projected).subspan(inner + mixer.convolution.rows));
+    Vector normed;
+    const std::size_t length = mixer.norm.columns;
+    for (std::size_t group = 0; group < mixer.norm.rows; ++group) {
+        append(gate_first_rms_norm(View(y).subspan(group * length, length),
+                                   gate.subspan(group * length, length), mixer.norm.row(group),
+                                   config_.epsilon),
+               normed);
+    }
+    return linear_on(units, mixer.output, normed);
+}
+
+/// The mixer of a recurrent layer.
+Vector ReferenceModel::mix(std::size_t layer_index, View x, Cache::Layer& stored, Units units) const {
+    const LayerWeights& layer = weights_.layers[layer_index];
+    if (has_mamba(config_))
+        return mamba(layer.mamba, x, stored, units);
+    if (is_lfm2(config_))
+        return short_convolution(layer.short_convolution, x, stored, units);
+    return delta_net(layer.delta_net, x, stored, units);
+}
+
 Vector ReferenceModel::delta_net(const DeltaNetWeights& net, View x, Cache::Layer& stored,
                                  Units units) const {
     append(linear_on(units, net.qkv, x), stored.inputs.values);
     ++stored.inputs.rows;
-    const Vector qkv = last_convolved(stored.inputs, net.convolution);
+    const Vector qkv = last_convolved(stored.inputs, net.convolution, {}, reference::short_convolution);
     Vector values =
         stored.delta_net->step(qkv, linear_on(units, net.alpha, x), linear_on(units, net.beta, x));
     const Vector gate = linear_on(units, net.gate, x);
@@ -137,9 +182,10 @@ Vector ReferenceModel::delta_net(const DeltaNetWeights& net, View x, Cache::Laye
 }
 
 Vector ReferenceModel::feed_forward(const LayerWeights& layer, View x, Units units) const {
-    if (config_.experts == 0) {
-        const Vector inner =
-            gated(config_.gate, linear_on(units, layer.gate, x), linear_on(units, layer.up, x));
+    if (layer.router.rows == 0) {
+        const Vector up = linear_on(units, layer.up, x);
+        const Vector inner = layer.gate.rows == 0 ? squared_relu(up)
+                                                  : gated(config_.gate, linear_on(units, layer.gate, x), up);
         return linear_on(units, layer.down, inner);
     }
     Vector y = experts(layer, x);
@@ -150,13 +196,19 @@ Vector ReferenceModel::experts(const LayerWeights& layer, View x) const {
     const auto bias_of = [](const Matrix& biases, std::size_t expert) {
         return biases.rows == 0 ? View() : biases.row(expert);
     };
-    const std::vector<ExpertShare> chosen = choose_experts(add_if(linear(layer.router, x), layer.router_bias),
-                                                           config_.experts_used, config_.experts_normalised);
+    RoutingRule rule = config_.routing;
+    rule.selection_bias = layer.selection_bias;
+    const std::vector<ExpertShare> chosen =
+        choose_experts(add_if(linear(layer.router, x), layer.router_bias), config_.experts_used, rule);
     Matrix outputs{.rows = chosen.size(), .columns = config_.width, .values = {}};
     for (const ExpertShare& share : chosen) {
         const std::size_t i = share.expert;
-        const Vector gate = add_if(linear(layer.expert_gates[i], x), bias_of(layer.expert_gate_biases, i));
         const Vector up = add_if(linear(layer.expert_ups[i], x), bias_of(layer.expert_up_biases, i));
+        if (layer.expert_gates.empty()) {
+            append(linear(layer.expert_downs[i], squared_relu(up)), outputs.values);
+            continue;
+        }
+        const Vector gate = add_if(linear(layer.expert_gates[i], x), bias_of(layer.expert_gate_biases, i));
         append(linear(layer.expert_downs[i], gated(config_.gate, gate, up)), outputs.values);
     }
     return mix_experts(chosen, outputs, layer.expert_down_biases);
@@ -164,8 +216,10 @@ Vector ReferenceModel::experts(const LayerWeights& layer, View x) const {
 
 /// Its inner values are scaled by the row gate: the rows of the last matrix are linear.
 Vector ReferenceModel::shared_expert(const LayerWeights& layer, View x, Units units) const {
-    Vector inner =
-        gated(config_.gate, linear_on(units, layer.shared_gate, x), linear_on(units, layer.shared_up, x));
+    const Vector up = linear_on(units, layer.shared_up, x);
+    Vector inner = layer.shared_gate.rows == 0
+                       ? squared_relu(up)
+                       : gated(config_.gate, linear_on(units, layer.shared_gate, x), up);
     if (layer.shared_row_gate.rows > 0) {
         const Vector row_gate(inner.size(), linear_on(units, layer.shared_row_gate, x)[0]);
         inner = sigmoid_gate(row_gate, inner);
@@ -225,21 +279,32 @@ Vector ReferenceModel::attend(std::size_t layer_index, View x, uint32_t position
     return add_if(linear_on(units, layer.attention_output, heads), layer.output_bias);
 }
 
-/// The stream after a layer: x, the mixer's output, and the feed-forward block's.
-Vector ReferenceModel::add_blocks(std::size_t layer_index, View x, View mixed, View input,
-                                  Units units) const {
+/// The stream after a mixer.
+Vector ReferenceModel::add_mixed(std::size_t layer_index, View x, View mixed) const {
+    return add(x, scaled(config_.residual_scale,
+                         normalise_if({mixed.begin(), mixed.end()},
+                                      weights_.layers[layer_index].post_attention_norm, config_.epsilon)));
+}
+
+/// The stream after a layer's feed-forward block, if it has one.
+Vector ReferenceModel::add_feed_forward(std::size_t layer_index, View x, Units units) const {
+    if (!config_.has_feed_forward[layer_index])
+        return {x.begin(), x.end()};
     const LayerWeights& layer = weights_.layers[layer_index];
-    const Vector sum =
-        add(x, scaled(config_.residual_scale, normalise_if({mixed.begin(), mixed.end()},
-                                                           layer.post_attention_norm, config_.epsilon)));
     const Vector transformed =
-        feed_forward(layer, rms_norm(sum, layer.feed_forward_norm, config_.epsilon), units);
-    Vector y = add(sum, scaled(config_.residual_scale,
-                               normalise_if(transformed, layer.post_feed_forward_norm, config_.epsilon)));
+        feed_forward(layer, rms_norm(x, layer.feed_forward_norm, config_.epsilon), units);
+    return add(x, scaled(config_.residual_scale,
+                         normalise_if(transformed, layer.post_feed_forward_norm, config_.epsilon)));
+}
+
+/// The stream after gemma4's input of a layer, if it has one, and the scale of its output.
+Vector ReferenceModel::add_layer_input(std::size_t layer_index, View x, View input, Units units) const {
+    const LayerWeights& layer = weights_.layers[layer_index];
+    Vector y(x.begin(), x.end());
     if (!input.empty()) {
-        const Vector inner = geglu(linear_on(units, layer.input_gate, y), input);
+        const Vector inner = geglu(linear_on(units, layer.input_gate, x), input);
         y = add(
-            y, rms_norm(linear_on(units, layer.input_output, inner), layer.post_input_norm, config_.epsilon));
+            x, rms_norm(linear_on(units, layer.input_output, inner), layer.post_input_norm, config_.epsilon));
     }
     return layer.output_scale.empty() ? y : scaled(layer.output_scale[0], std::move(y));
 }
@@ -274,17 +339,19 @@ Vector ReferenceModel::hidden(TokenId token, std::size_t index, uint32_t positio
         value *= config_.embedding_scale;
     const Vector inputs = layer_inputs(token, x, units);
     for (std::size_t i = 0; i < config_.layers; ++i) {
-        const Vector input = rms_norm(x, weights_.layers[i].attention_norm, config_.epsilon);
         Cache::Layer& stored = cache.layers[i];
-        if (config_.recurrent[i]) {
-            x = add_blocks(i, x, delta_net(weights_.layers[i].delta_net, input, stored, units), {}, units);
-            continue;
+        if (config_.has_mixer[i]) {
+            const Vector input = rms_norm(x, weights_.layers[i].attention_norm, config_.epsilon);
+            if (!config_.recurrent[i] && !config_.shapes[i].keys_of)
+                store(i, input, position, cache.elements, stored, units);
+            const Vector mixed =
+                config_.recurrent[i]
+                    ? mix(i, input, stored, units)
+                    : attend(i, input, position, visible(i, index, index + 1), read_by(i, cache), units);
+            x = add_mixed(i, x, mixed);
         }
-        if (!config_.shapes[i].keys_of)
-            store(i, input, position, cache.elements, stored, units);
-        const Vector mixed =
-            attend(i, input, position, visible(i, index, index + 1), read_by(i, cache), units);
-        x = add_blocks(i, x, mixed, layer_input(i, inputs), units);
+        x = add_feed_forward(i, x, units);
+        x = add_layer_input(i, x, layer_input(i, inputs), units);
     }
     cache.count = index + 1;
     return rms_norm(x, weights_.output_norm, config_.epsilon);
@@ -303,18 +370,21 @@ std::vector<Vector> ReferenceModel::hidden_together(std::span<const TokenId> tok
     for (std::size_t i = 0; i < config_.layers; ++i) {
         Cache::Layer& stored = cache.layers[i];
         std::vector<Vector> inputs;
-        for (std::size_t row = 0; row < rows.size(); ++row) {
+        for (std::size_t row = 0; row < rows.size() && config_.has_mixer[i]; ++row) {
             inputs.push_back(rms_norm(rows[row], weights_.layers[i].attention_norm, config_.epsilon));
             if (!config_.recurrent[i] && !config_.shapes[i].keys_of)
                 store(i, inputs[row], static_cast<uint32_t>(row), cache.elements, stored, Units::plain);
         }
+        for (std::size_t row = 0; row < inputs.size(); ++row) {
+            const Vector mixed = config_.recurrent[i]
+                                     ? mix(i, inputs[row], stored, Units::plain)
+                                     : attend(i, inputs[row], static_cast<uint32_t>(row),
+                                              visible(i, row, rows.size()), read_by(i, cache), Units::plain);
+            rows[row] = add_mixed(i, rows[row], mixed);
+        }
         for (std::size_t row = 0; row < rows.size(); ++row) {
-            const Vector mixed =
-                config_.recurrent[i]
-                    ? delta_net(weights_.layers[i].delta_net, inputs[row], stored, Units::plain)
-                    : attend(i, inputs[row], static_cast<uint32_t>(row), visible(i, row, rows.size()),
-                             read_by(i, cache), Units::plain);
-            rows[row] = add_blocks(i, rows[row], mixed, layer_input(i, inputs_of_rows[row]), Units::plain);
+            const Vector fed = add_feed_forward(i, rows[row], Units::plain);
+            rows[row] = add_layer_input(i, fed, layer_input(i, inputs_of_rows[row]), Units::plain);
         }
     }
     for (Vector& row : rows)

@@ -7,6 +7,7 @@
 #include "tests/reference/cache_element.hpp"
 #include "tests/reference/config.hpp"
 #include "tests/reference/delta_net.hpp"
+#include "tests/reference/mamba2.hpp"
 #include "tests/reference/weights.hpp"
 
 #include <cstddef>
@@ -27,8 +28,9 @@ struct Cache {
         Vector keys;                       ///< [entries, kv heads, head length], after rotation
         Vector values;                     ///< [entries, kv heads, head length]
         std::size_t entry_length = 0;      ///< kv heads * head length
-        std::optional<DeltaNet> delta_net; ///< of a recurrent layer, which has no keys and values
-        Matrix inputs = {};                ///< of its convolution [entries, channels]
+        std::optional<DeltaNet> delta_net; ///< of a gated delta net
+        std::optional<Mamba2> mamba;       ///< of Mamba 2
+        Matrix inputs = {};                ///< of a recurrent layer's convolution [entries, columns]
     };
     CacheElements elements = {};
     std::vector<Layer> layers = {};
@@ -50,8 +52,10 @@ struct Cache {
 /// gpt-oss too, which has biases, a sink in each softmax, and a clamped gate; with delta nets (qwen3next,
 /// qwen35, qwen35moe) the first line is
 ///     x += W_o gated_norm(delta_net(convolution(W_qkv n), W_a n, W_b n), W_z n)
-/// in recurrent layers, and attention is multiplied by sigmoid(W_g n) before W_o in the others. A shared
-/// expert is one more feed-forward network in the second line, multiplied by sigmoid(w m).
+/// in recurrent layers (Mamba 2 in granitehybrid and nemotron_h: x += W_o
+/// gate_first_norm(mamba(convolution(x, B, C), dt), z) with z, x, B, C, dt = W_in n; lfm2: x += W_o
+/// gated_short_convolution(W_in n)), and attention is multiplied by sigmoid(W_g n) before W_o in the others.
+/// A shared expert is one more feed-forward network in the second line, multiplied by sigmoid(w m).
 /// gemma4 follows gemma3, with unscaled scores, values v / rms(v) of each head, head lengths of the layer,
 /// and after the second line
 ///     x += rms_norm(W_proj (gelu(W_gate x) * p));  x *= scale
@@ -114,14 +118,19 @@ private:
     [[nodiscard]] Vector attend(std::size_t layer_index, View x, uint32_t position, EntryRange range,
                                 const Cache::Layer& stored, Units units) const;
     [[nodiscard]] EntryRange visible(std::size_t layer_index, std::size_t index, std::size_t end) const;
-    [[nodiscard]] Vector add_blocks(std::size_t layer_index, View x, View mixed, View input,
-                                    Units units) const;
+    [[nodiscard]] Vector add_mixed(std::size_t layer_index, View x, View mixed) const;
+    [[nodiscard]] Vector add_feed_forward(std::size_t layer_index, View x, Units units) const;
+    [[nodiscard]] Vector add_layer_input(std::size_t layer_index, View x, View input, Units units) const;
     /// The inputs of all layers [layers, per-layer width] of a token with the scaled embedding x; empty if
     /// the model has none.
     [[nodiscard]] Vector layer_inputs(TokenId token, View x, Units units) const;
     /// The part of layer_inputs() of one layer.
     [[nodiscard]] View layer_input(std::size_t layer_index, View inputs) const;
     [[nodiscard]] const Cache::Layer& read_by(std::size_t layer_index, const Cache& cache) const;
+    [[nodiscard]] Vector mamba(const Mamba2Weights& mixer, View x, Cache::Layer& stored, Units units) const;
+    [[nodiscard]] Vector mix(std::size_t layer_index, View x, Cache::Layer& stored, Units units) const;
+    [[nodiscard]] Vector short_convolution(const ConvolutionWeights& mixer, View x, Cache::Layer& stored,
+                                           Units units) const;
     [[nodiscard]] Vector delta_net(const DeltaNetWeights& net, View x, Cache::Layer& stored,
                                    Units units) const;
     [[nodiscard]] Vector feed_forward(const LayerWeights& layer, View x, Units units) const;

@@ -86,6 +86,21 @@ Vector geglu(View gate, View up) {
     return y;
 }
 
+Vector reglu(View gate, View up) {
+    assert(gate.size() == up.size());
+    Vector y;
+    for (std::size_t i = 0; i < gate.size(); ++i)
+        y.push_back(std::max(gate[i], 0.0) * up[i]);
+    return y;
+}
+
+Vector squared_relu(View x) {
+    Vector y;
+    for (const double one : x)
+        y.push_back(one > 0 ? one * one : 0);
+    return y;
+}
+
 Vector sigmoid_gate(View gate, View x) {
     assert(gate.size() == x.size());
     Vector y(x.begin(), x.end());
@@ -110,17 +125,22 @@ double soft_cap(double x, double cap) {
     return cap * std::tanh(x / cap);
 }
 
-std::vector<ExpertShare> choose_experts(View router, std::size_t used, bool normalised) {
+std::vector<ExpertShare> choose_experts(View router, std::size_t used, const RoutingRule& rule) {
     assert(used >= 1 && used <= router.size());
-    const Vector probabilities = softmax(router);
+    Vector scores = softmax(router);
+    if (rule.is_sigmoid) {
+        for (std::size_t i = 0; i < scores.size(); ++i)
+            scores[i] = 1 / (1 + std::exp(-router[i]));
+    }
+    const Vector ranked = rule.selection_bias.empty() ? scores : add(scores, rule.selection_bias);
     std::vector<ExpertShare> chosen;
     double sum = 0;
-    for (const Candidate& best : top_candidates(probabilities, used)) {
-        chosen.push_back({.expert = best.token, .share = best.logit});
-        sum += best.logit;
+    for (const Candidate& best : top_candidates(ranked, used)) {
+        chosen.push_back({.expert = best.token, .share = scores[best.token]});
+        sum += scores[best.token];
     }
     for (ExpertShare& one : chosen)
-        one.share /= normalised ? sum : 1;
+        one.share *= rule.scale / (rule.is_normalised ? sum : 1);
     return chosen;
 }
 

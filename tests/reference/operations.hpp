@@ -42,6 +42,12 @@ Vector geglu(View gate, View up);
 /// 2508.10925.
 Vector clamped_swiglu(View gate, View up);
 
+/// max(gate_i, 0) * up_i. Shazeer, arXiv 2002.05202.
+Vector reglu(View gate, View up);
+
+/// max(x_i, 0)^2. So et al., arXiv 2109.08668.
+Vector squared_relu(View x);
+
 /// x_i / (1 + exp(-gate_i)): the output gate of attention. Qiu et al., arXiv 2505.06708.
 Vector sigmoid_gate(View gate, View x);
 
@@ -54,10 +60,19 @@ struct ExpertShare {
     double share = 0;
 };
 
-/// The `used` largest of softmax(router), smaller number first among equals, their shares brought to the
-/// sum 1 unless `normalised` is false. Precondition: 1 <= used <= size. Shazeer et al., arXiv 1701.06538;
-/// Qwen3, arXiv 2505.09388; without normalisation Qwen2, arXiv 2407.10671.
-std::vector<ExpertShare> choose_experts(View router, std::size_t used, bool normalised = true);
+/// How router values become shares.
+struct RoutingRule {
+    bool is_normalised = true;  ///< the shares of a row have the sum 1, before `scale`
+    bool is_sigmoid = false;    ///< scores are sigmoids instead of a softmax
+    double scale = 1;           ///< of the shares
+    Vector selection_bias = {}; ///< [experts], added to scores for the choice alone; or empty
+};
+
+/// The `used` largest scores, softmax(router) or 1 / (1 + exp(-router)), with selection_bias; smaller number
+/// first among equals. Their shares are the scores without the bias. Precondition: 1 <= used <= size. Shazeer
+/// et al., arXiv 1701.06538; Qwen3, arXiv 2505.09388; without normalisation Qwen2, arXiv 2407.10671; sigmoids
+/// DeepSeek-V3, arXiv 2412.19437.
+std::vector<ExpertShare> choose_experts(View router, std::size_t used, const RoutingRule& rule = {});
 
 /// sum_i share_i (outputs_i + bias of expert_i). `outputs` [chosen, width]; `biases` [experts, width], or
 /// without rows: none.

@@ -186,7 +186,9 @@ Status load_attention(Tensors& tensors, const Config& config, const std::string&
     ETNA_TRY(layer.query_bias, tensors.optional_vector(block + "attn_q.bias", query_length));
     ETNA_TRY(layer.key_bias, tensors.optional_vector(block + "attn_k.bias", kv_length));
     ETNA_TRY(layer.value_bias, tensors.optional_vector(block + "attn_v.bias", kv_length));
-    if (config.architecture.starts_with("qwen3") || config.architecture == "gemma3") {
+    const bool has_norms = config.architecture.starts_with("qwen3") || config.architecture == "gemma3" ||
+                           is_lfm2(config) || tensors.has(block + "attn_q_norm.weight");
+    if (has_norms) {
         ETNA_TRY(layer.query_norm, tensors.vector(block + "attn_q_norm.weight", config.head_length));
         ETNA_TRY(layer.key_norm, tensors.vector(block + "attn_k_norm.weight", config.head_length));
     }
@@ -250,13 +252,62 @@ Status load_delta_net(Tensors& tensors, const Config& config, const std::string&
     return {};
 }
 
+Status load_short_convolution(Tensors& tensors, const Config& config, const std::string& block,
+                              LayerWeights& layer) {
+    ConvolutionWeights& mixer = layer.short_convolution;
+    ETNA_TRY(layer.attention_norm, tensors.vector(block + "attn_norm.weight", config.width));
+    ETNA_TRY(mixer.input, tensors.matrix(block + "shortconv.in_proj.weight", 3 * config.width, config.width));
+    ETNA_TRY(mixer.convolution,
+             tensors.matrix(block + "shortconv.conv.weight", config.width, config.convolution_width));
+    ETNA_TRY(mixer.output, tensors.matrix(block + "shortconv.out_proj.weight", config.width, config.width));
+    return {};
+}
+
+Status load_mamba(Tensors& tensors, const Config& config, const std::string& block, LayerWeights& layer) {
+    const Mamba2Heads& heads = config.mamba_heads;
+    const std::size_t inner = heads.heads * heads.head_length;
+    const std::size_t channels = inner + 2 * heads.groups * heads.state_length;
+    Mamba2Weights& mamba = layer.mamba;
+    ETNA_TRY(layer.attention_norm, tensors.vector(block + "attn_norm.weight", config.width));
+    ETNA_TRY(mamba.input,
+             tensors.matrix(block + "ssm_in.weight", inner + channels + heads.heads, config.width));
+    ETNA_TRY(mamba.convolution,
+             tensors.matrix(block + "ssm_conv1d.weight", channels, config.convolution_width));
+    ETNA_TRY(mamba.convolution_bias, tensors.optional_vector(block + "ssm_conv1d.bias", channels));
+    ETNA_TRY(Matrix decay, tensors.matrix(block + "ssm_a", heads.heads, 1));
+    ETNA_TRY(Matrix skip, tensors.matrix(block + "ssm_d", heads.heads, 1));
+    mamba.decay = std::move(decay.values);
+    mamba.skip = std::move(skip.values);
+    ETNA_TRY(mamba.dt_bias, tensors.vector(block + "ssm_dt.bias", heads.heads));
+    ETNA_TRY(mamba.norm, tensors.matrix(block + "ssm_norm.weight", heads.groups, inner / heads.groups));
+    ETNA_TRY(mamba.output, tensors.matrix(block + "ssm_out.weight", config.width, inner));
+    return {};
+}
+
+Status load_mixer(Tensors& tensors, const Config& config, std::size_t index, const std::string& block,
+                  LayerWeights& layer) {
+    if (!config.has_mixer[index])
+        return {};
+    if (config.architecture == "gemma4")
+        return load_gemma4_attention(tensors, config, config.shapes[index], block, layer);
+    if (!config.recurrent[index])
+        return load_attention(tensors, config, block, layer);
+    if (has_mamba(config))
+        return load_mamba(tensors, config, block, layer);
+    if (is_lfm2(config))
+        return load_short_convolution(tensors, config, block, layer);
+    return load_delta_net(tensors, config, block, layer);
+}
+
 Status load_shared_expert(Tensors& tensors, const Config& config, const std::string& block,
                           LayerWeights& layer) {
     const std::size_t length = config.shared_feed_forward;
-    if (config.architecture != "granitemoe") {
+    if (config.architecture.starts_with("qwen")) {
         ETNA_TRY(layer.shared_row_gate, tensors.matrix(block + "ffn_gate_inp_shexp.weight", 1, config.width));
     }
-    ETNA_TRY(layer.shared_gate, tensors.matrix(block + "ffn_gate_shexp.weight", length, config.width));
+    if (!is_nemotron(config)) {
+        ETNA_TRY(layer.shared_gate, tensors.matrix(block + "ffn_gate_shexp.weight", length, config.width));
+    }
     ETNA_TRY(layer.shared_up, tensors.matrix(block + "ffn_up_shexp.weight", length, config.width));
     ETNA_TRY(layer.shared_down, tensors.matrix(block + "ffn_down_shexp.weight", config.width, length));
     return {};
@@ -266,9 +317,15 @@ Status load_experts(Tensors& tensors, const Config& config, const std::string& b
     const std::size_t count = config.experts;
     const std::size_t length = config.expert_feed_forward;
     ETNA_TRY(layer.router, tensors.matrix(block + "ffn_gate_inp.weight", count, config.width));
-    ETNA_TRY(layer.expert_gates, tensors.stack(block + "ffn_gate_exps.weight", count, length, config.width));
+    if (!is_nemotron(config)) {
+        ETNA_TRY(layer.expert_gates,
+                 tensors.stack(block + "ffn_gate_exps.weight", count, length, config.width));
+    }
     ETNA_TRY(layer.expert_ups, tensors.stack(block + "ffn_up_exps.weight", count, length, config.width));
     ETNA_TRY(layer.expert_downs, tensors.stack(block + "ffn_down_exps.weight", count, config.width, length));
+    if (config.routing.is_sigmoid) {
+        ETNA_TRY(layer.selection_bias, tensors.vector(block + "exp_probs_b.bias", count));
+    }
     if (config.shared_feed_forward > 0)
         ETNA_CHECK(load_shared_expert(tensors, config, block, layer));
     if (config.architecture == "gpt-oss") {
@@ -280,16 +337,19 @@ Status load_experts(Tensors& tensors, const Config& config, const std::string& b
     return {};
 }
 
-Status load_feed_forward(Tensors& tensors, const Config& config, std::size_t feed_forward,
-                         const std::string& block, LayerWeights& layer) {
-    const bool is_after_mixer = config.architecture == "gpt-oss" || has_delta_nets(config);
-    ETNA_TRY(layer.feed_forward_norm,
-             tensors.vector(block + (is_after_mixer ? "post_attention_norm.weight" : "ffn_norm.weight"),
-                            config.width));
+Status load_feed_forward(Tensors& tensors, const Config& config, std::size_t index, const std::string& block,
+                         LayerWeights& layer) {
+    const std::size_t feed_forward = config.shapes[index].feed_forward;
+    const bool is_after_mixer =
+        config.architecture == "gpt-oss" || config.architecture == "glm4moe" || has_delta_nets(config);
+    const std::string norm = is_nemotron(config) ? "attn_norm.weight"
+                             : is_after_mixer    ? "post_attention_norm.weight"
+                                                 : "ffn_norm.weight";
+    ETNA_TRY(layer.feed_forward_norm, tensors.vector(block + norm, config.width));
     if (has_post_norms(config)) {
         ETNA_TRY(layer.post_feed_forward_norm, tensors.vector(block + "post_ffw_norm.weight", config.width));
     }
-    if (config.experts > 0)
+    if (config.experts > 0 && index >= config.dense_layers)
         return load_experts(tensors, config, block, layer);
     if (config.architecture == "phi3" || config.architecture == "glm4") {
         ETNA_TRY(const Matrix fused,
@@ -297,7 +357,9 @@ Status load_feed_forward(Tensors& tensors, const Config& config, std::size_t fee
         layer.gate = rows_of(fused, 0, config.feed_forward);
         layer.up = rows_of(fused, config.feed_forward, config.feed_forward);
     } else {
-        ETNA_TRY(layer.gate, tensors.matrix(block + "ffn_gate.weight", feed_forward, config.width));
+        if (!is_nemotron(config)) {
+            ETNA_TRY(layer.gate, tensors.matrix(block + "ffn_gate.weight", feed_forward, config.width));
+        }
         ETNA_TRY(layer.up, tensors.matrix(block + "ffn_up.weight", feed_forward, config.width));
     }
     ETNA_TRY(layer.down, tensors.matrix(block + "ffn_down.weight", config.width, feed_forward));
@@ -307,14 +369,11 @@ Status load_feed_forward(Tensors& tensors, const Config& config, std::size_t fee
 Result<LayerWeights> load_layer(Tensors& tensors, const Config& config, std::size_t index) {
     const std::string block = "blk." + std::to_string(index) + ".";
     LayerWeights layer;
-    if (config.architecture == "gemma4") {
-        ETNA_CHECK(load_gemma4_attention(tensors, config, config.shapes[index], block, layer));
+    ETNA_CHECK(load_mixer(tensors, config, index, block, layer));
+    if (config.has_feed_forward[index])
+        ETNA_CHECK(load_feed_forward(tensors, config, index, block, layer));
+    if (config.architecture == "gemma4")
         ETNA_CHECK(load_layer_input(tensors, config, block, layer));
-    } else {
-        ETNA_CHECK(config.recurrent[index] ? load_delta_net(tensors, config, block, layer)
-                                           : load_attention(tensors, config, block, layer));
-    }
-    ETNA_CHECK(load_feed_forward(tensors, config, config.shapes[index].feed_forward, block, layer));
     return layer;
 }
 
@@ -326,7 +385,8 @@ Result<Weights> load_weights(const gguf::File& file, const Config& config) {
     Tensors tensors(file);
     Weights weights;
     ETNA_TRY(weights.embedding, tensors.matrix("token_embd.weight", vocabulary, config.width));
-    ETNA_TRY(weights.output_norm, tensors.vector("output_norm.weight", config.width));
+    const std::string norm = is_lfm2(config) ? "token_embd_norm" : "output_norm";
+    ETNA_TRY(weights.output_norm, tensors.vector(norm + ".weight", config.width));
     weights.head = weights.embedding;
     if (tensors.has("output.weight")) {
         ETNA_TRY(weights.head, tensors.matrix("output.weight", vocabulary, config.width));

@@ -22,6 +22,25 @@ struct DeltaNetWeights {
     Matrix output;      ///< ssm_out [width, value heads * value length]
 };
 
+/// The mixer of a recurrent layer of lfm2.
+struct ConvolutionWeights {
+    Matrix input;       ///< shortconv.in_proj [b, c and x of the channels, width]
+    Matrix convolution; ///< shortconv.conv [width, convolution width]
+    Matrix output;      ///< shortconv.out_proj [width, width]
+};
+
+/// The mixer of a recurrent layer of granitehybrid, nemotron_h and nemotron_h_moe.
+struct Mamba2Weights {
+    Matrix input;            ///< ssm_in [z, x, B, C and dt, width]
+    Matrix convolution;      ///< ssm_conv1d [x, B and C, convolution width]
+    Vector convolution_bias; ///< ssm_conv1d.bias, optional
+    Vector decay;            ///< ssm_a [heads], negative
+    Vector dt_bias;          ///< ssm_dt.bias [heads]
+    Vector skip;             ///< ssm_d [heads]
+    Matrix norm;             ///< ssm_norm [groups, heads * head length / groups]
+    Matrix output;           ///< ssm_out [width, heads * head length]
+};
+
 /// One transformer block. phi3's fused attn_qkv (rows of q, then k, then v) and ffn_up (gate, then up) are
 /// split here. An empty vector means that the model does not have the tensor.
 struct LayerWeights {
@@ -43,7 +62,9 @@ struct LayerWeights {
     Matrix up;                ///< ffn_up [feed forward, width]
     Matrix down;              ///< ffn_down [width, feed forward]
 
-    DeltaNetWeights delta_net; ///< instead of attention in recurrent layers
+    DeltaNetWeights delta_net;            ///< instead of attention in recurrent layers
+    Mamba2Weights mamba;                  ///< the same
+    ConvolutionWeights short_convolution; ///< the same, lfm2
 
     Vector post_attention_norm;    ///< post_attention_norm [width], glm4, gemma2, gemma3 and gemma4
     Vector post_feed_forward_norm; ///< post_ffw_norm [width], the same
@@ -53,8 +74,8 @@ struct LayerWeights {
     Vector post_input_norm; ///< post_norm [width]
     Vector output_scale;    ///< layer_output_scale [1], gemma4, optional
 
-    Matrix router; ///< ffn_gate_inp [experts, width], of a mixture, which has the following for gate, up and
-                   ///< down
+    Matrix router; ///< ffn_gate_inp [experts, width], of a mixture; without rows in other layers. It has the
+                   ///< following for gate, up and down
     std::vector<Matrix> expert_gates; ///< ffn_gate_exps, each [expert feed forward, width]
     std::vector<Matrix> expert_ups;   ///< ffn_up_exps
     std::vector<Matrix> expert_downs; ///< ffn_down_exps, each [width, expert feed forward]
@@ -63,6 +84,7 @@ struct LayerWeights {
     Matrix shared_up;                 ///< ffn_up_shexp, the same
     Matrix shared_down;               ///< ffn_down_shexp [width, shared feed forward]
     Vector router_bias;               ///< ffn_gate_inp.bias [experts], gpt-oss
+    Vector selection_bias;            ///< exp_probs_b.bias [experts], glm4moe, lfm2moe
     Matrix expert_gate_biases;        ///< ffn_gate_exps.bias [experts, expert feed forward], gpt-oss
     Matrix expert_up_biases;          ///< ffn_up_exps.bias, the same
     Matrix expert_down_biases;        ///< ffn_down_exps.bias [experts, width], gpt-oss

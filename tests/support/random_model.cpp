@@ -1,6 +1,7 @@
 #include "tests/support/random_model.hpp"
 
 #include "tests/support/random_tokenizer.hpp"
+#include "tests/support/tensor_maker.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -17,80 +18,6 @@ const std::string_view chatml_template =
     "'\\n' }}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}";
 
 namespace {
-
-/// Adds the tensors of one model, drawing weights in the order of the calls.
-class TensorMaker {
-public:
-    TensorMaker(GgufWriter& writer, uint64_t seed) : writer_(writer), numbers_(seed) {}
-
-    void matrix(const std::string& name, uint32_t rows, uint32_t columns, WeightFormat format,
-                double deviation) {
-        add(name, {columns, rows}, format, deviation);
-    }
-
-    /// `count` matrices in one tensor.
-    void stack(const std::string& name, uint32_t count, uint32_t rows, uint32_t columns, WeightFormat format,
-               double deviation) {
-        add(name, {columns, rows, count}, format, deviation);
-    }
-
-    /// Weights of an RMS norm: around 1.
-    void norm(const std::string& name, uint32_t size) {
-        std::vector<float> values(size);
-        for (float& value : values)
-            value = static_cast<float>(1.0 + 0.1 * numbers_.normal());
-        vector(name, values);
-    }
-
-    void vector(const std::string& name, const std::vector<float>& values) {
-        writer_.add_tensor(
-            {name, type_number(WeightFormat::f32), {values.size()}, encode(values, WeightFormat::f32)});
-    }
-
-    /// Around 0.
-    void bias(const std::string& name, uint32_t size) { vector(name, around_zero(size)); }
-
-    /// From -1.6 to -0.2.
-    void decays(const std::string& name, uint32_t size) {
-        std::vector<float> values = around_zero(size);
-        for (float& value : values)
-            value = -0.2F - std::min(std::fabs(value), 1.4F);
-        vector(name, values);
-    }
-
-    /// `count` vectors in one tensor, around 0.
-    void biases(const std::string& name, uint32_t count, uint32_t size) {
-        writer_.add_tensor({name,
-                            type_number(WeightFormat::f32),
-                            {size, count},
-                            encode(around_zero(std::size_t{count} * size), WeightFormat::f32)});
-    }
-
-private:
-    std::vector<float> around_zero(std::size_t size) {
-        std::vector<float> values(size);
-        for (float& value : values)
-            value = static_cast<float>(0.3 * numbers_.normal());
-        return values;
-    }
-
-    void add(const std::string& name, const std::vector<uint64_t>& shape, WeightFormat format,
-             double deviation) {
-        if (shape[0] % block_elements(format) != 0) {
-            throw std::invalid_argument(
-                fmt::format("{}: rows of {} elements are not a multiple of the block length {}", name,
-                            shape[0], block_elements(format)));
-        }
-        std::size_t elements = 1;
-        for (const uint64_t size : shape)
-            elements *= size;
-        writer_.add_tensor(
-            {name, type_number(format), shape, random_weights(format, elements, deviation, numbers_)});
-    }
-
-    GgufWriter& writer_;
-    RandomNumbers numbers_;
-};
 
 void check(const RandomModelOptions& options) {
     const auto require = [](bool holds, std::string_view rule) {
@@ -119,15 +46,53 @@ bool has_bpe(RandomArchitecture architecture) {
     return !is_one_of(architecture, {llama, phi3, gemma2, gemma3, gemma4});
 }
 
+bool has_delta_nets(RandomArchitecture architecture) {
+    return is_one_of(architecture, {qwen3next, qwen35, qwen35moe});
+}
+
+bool is_lfm2(RandomArchitecture architecture) {
+    return is_one_of(architecture, {lfm2, lfm2moe});
+}
+
+bool is_nemotron(RandomArchitecture architecture) {
+    return is_one_of(architecture, {nemotron_h, nemotron_h_moe});
+}
+
+bool has_mamba(RandomArchitecture architecture) {
+    return architecture == granitehybrid || is_nemotron(architecture);
+}
+
+/// Experts chosen by biased sigmoids, after dense layers.
+bool has_biased_experts(RandomArchitecture architecture) {
+    return is_one_of(architecture, {lfm2moe, glm4moe, nemotron_h_moe});
+}
+
+/// Whether a layer of a recurrent architecture has attention.
+bool has_attention(const RandomModelOptions& options, uint32_t layer) {
+    if (is_nemotron(options.architecture))
+        return layer % 3 == 1;
+    const uint32_t interval = options.attention_interval == 0 ? 4 : options.attention_interval;
+    return !is_recurrent(options.architecture) || (layer + 1) % interval == 0;
+}
+
+bool has_feed_forward(const RandomModelOptions& options, uint32_t layer) {
+    return !is_nemotron(options.architecture) || layer % 3 == 2;
+}
+
+/// attention.head_count_kv is a list, with zeros for layers without attention.
+bool lists_heads(RandomArchitecture architecture) {
+    return is_lfm2(architecture) || has_mamba(architecture);
+}
+
 bool has_experts(const RandomModelOptions& options) {
-    return (options.mixture && is_one_of(options.architecture, {llama, mistral3})) ||
-           is_one_of(options.architecture,
-                     {granitemoe, qwen2moe, qwen3moe, qwen3vlmoe, qwen3next, qwen35moe, gpt_oss});
+    return (options.mixture && is_one_of(options.architecture, {llama, mistral3, granitehybrid})) ||
+           is_one_of(options.architecture, {granitemoe, glm4moe, lfm2moe, nemotron_h_moe, qwen2moe, qwen3moe,
+                                            qwen3vlmoe, qwen3next, qwen35moe, gpt_oss});
 }
 
 /// Experts as wide as a dense block, without a key for their width.
 bool has_wide_experts(RandomArchitecture architecture) {
-    return is_one_of(architecture, {llama, mistral3, granitemoe});
+    return is_one_of(architecture, {llama, mistral3, granitemoe, granitehybrid});
 }
 
 bool has_row_gate(RandomArchitecture architecture) {
@@ -136,11 +101,18 @@ bool has_row_gate(RandomArchitecture architecture) {
 
 bool has_shared_expert(const RandomModelOptions& options) {
     return has_row_gate(options.architecture) ||
-           (options.architecture == granitemoe && options.shared_feed_forward != 0);
+           (is_one_of(options.architecture, {granitemoe, granitehybrid, nemotron_h_moe}) &&
+            has_experts(options) && options.shared_feed_forward != 0) ||
+           (options.architecture == glm4moe && options.shared_experts != 0);
+}
+
+uint32_t shared_width(const RandomModelOptions& options) {
+    return options.architecture == glm4moe ? options.shared_experts * options.expert_feed_forward
+                                           : options.shared_feed_forward;
 }
 
 bool is_granite(RandomArchitecture architecture) {
-    return is_one_of(architecture, {granite, granitemoe});
+    return is_one_of(architecture, {granite, granitemoe, granitehybrid});
 }
 
 bool has_post_norms(RandomArchitecture architecture) {
@@ -153,12 +125,13 @@ bool has_fused_gate(RandomArchitecture architecture) {
 }
 
 bool has_qkv_biases(RandomArchitecture architecture) {
-    return is_one_of(architecture, {glm4, qwen2, qwen2moe, qwen2vl, gpt_oss});
+    return is_one_of(architecture, {glm4, glm4moe, qwen2, qwen2moe, qwen2vl, gpt_oss});
 }
 
-bool has_head_norms(RandomArchitecture architecture) {
-    return is_one_of(architecture,
-                     {qwen3, qwen3moe, qwen3vl, qwen3vlmoe, qwen3next, qwen35, qwen35moe, gemma3, gemma4});
+bool has_head_norms(const RandomModelOptions& options) {
+    return (options.architecture == glm4moe && options.head_norms) ||
+           is_one_of(options.architecture, {lfm2, lfm2moe, qwen3, qwen3moe, qwen3vl, qwen3vlmoe, qwen3next,
+                                            qwen35, qwen35moe, gemma3, gemma4});
 }
 
 /// Whether a layer of gemma4 has a window.
@@ -172,7 +145,10 @@ uint32_t head_dim_of(const RandomModelOptions& options, uint32_t layer) {
     return own ? options.window_head_dim : options.head_dim;
 }
 
+/// Of a layer with attention; 0 in the others of an architecture that lists them.
 uint32_t kv_heads_of(const RandomModelOptions& options, uint32_t layer) {
+    if (lists_heads(options.architecture) && !has_attention(options, layer))
+        return 0;
     const bool own =
         options.architecture == gemma4 && options.window_kv_heads != 0 && has_window(options, layer);
     return own ? options.window_kv_heads : options.kv_heads;
@@ -182,7 +158,12 @@ bool shares_keys(const RandomModelOptions& options, uint32_t layer) {
     return options.architecture == gemma4 && layer + options.shared_kv_layers >= options.layers;
 }
 
+/// Of a layer with a feed-forward block; 0 in the others.
 uint32_t feed_forward_of(const RandomModelOptions& options, uint32_t layer) {
+    if (!has_feed_forward(options, layer))
+        return 0;
+    if (is_nemotron(options.architecture) && has_experts(options))
+        return options.expert_feed_forward;
     return options.wide_shared_layers && shares_keys(options, layer) ? 2 * options.feed_forward
                                                                      : options.feed_forward;
 }
@@ -206,7 +187,7 @@ void add_gemma4_keys(GgufWriter& writer, const RandomModelOptions& options, cons
         writer.add(prefix + "final_logit_softcapping", options.logit_softcap);
 }
 
-/// One number, or a list for gemma4 with layers that differ.
+/// One number, or a list of layers that differ.
 void add_layer_sizes(GgufWriter& writer, const RandomModelOptions& options, const std::string& key,
                      uint32_t (*size_of)(const RandomModelOptions& options, uint32_t layer), uint32_t size) {
     std::vector<int32_t> sizes;
@@ -222,7 +203,7 @@ void add_layer_sizes(GgufWriter& writer, const RandomModelOptions& options, cons
 
 /// Coordinates of an image, by which the parts of a head rotate.
 bool has_sections(const RandomModelOptions& options) {
-    return (options.coordinates && options.architecture == glm4) ||
+    return (options.coordinates && is_one_of(options.architecture, {glm4, glm4moe})) ||
            is_one_of(options.architecture, {qwen2vl, qwen3vl, qwen3vlmoe, qwen35, qwen35moe});
 }
 
@@ -266,6 +247,14 @@ void add_rope_keys(GgufWriter& writer, const RandomModelOptions& options, const 
         writer.add(prefix + "rope.scaling.yarn_log_multiplier", options.yarn_log_multiplier);
 }
 
+void add_mamba_keys(GgufWriter& writer, const RandomModelOptions& options, const std::string& prefix) {
+    writer.add(prefix + "ssm.conv_kernel", options.convolution_width);
+    writer.add(prefix + "ssm.state_size", options.mamba_state_dim);
+    writer.add(prefix + "ssm.group_count", options.mamba_groups);
+    writer.add(prefix + "ssm.time_step_rank", options.mamba_heads);
+    writer.add(prefix + "ssm.inner_size", options.mamba_heads * options.mamba_head_dim);
+}
+
 void add_delta_keys(GgufWriter& writer, const RandomModelOptions& options, const std::string& prefix) {
     writer.add(prefix + "ssm.conv_kernel", options.convolution_width);
     writer.add(prefix + "ssm.state_size", options.delta_key_dim);
@@ -286,6 +275,17 @@ void add_own_keys(GgufWriter& writer, const RandomModelOptions& options, const s
         if (!has_wide_experts(options.architecture))
             writer.add(prefix + "expert_feed_forward_length", options.expert_feed_forward);
     }
+    if (options.expert_scale != 0)
+        writer.add(prefix + "expert_weights_scale", options.expert_scale);
+    if (has_biased_experts(options.architecture)) {
+        if (!is_nemotron(options.architecture)) {
+            writer.add(prefix + "leading_dense_block_count", options.dense_layers);
+            writer.add(prefix + "expert_gating_func", 2U);
+        }
+        writer.add(prefix + "expert_weights_norm", options.experts_normalised);
+    }
+    if (options.architecture == glm4moe)
+        writer.add(prefix + "expert_shared_count", options.shared_experts);
     if (is_granite(options.architecture))
         add_granite_keys(writer, options, prefix);
     if (has_sections(options))
@@ -294,10 +294,16 @@ void add_own_keys(GgufWriter& writer, const RandomModelOptions& options, const s
         writer.add(prefix + "n_deepstack_layers", 3U);
     if (options.architecture == mistral3 && options.temperature_scale != 0)
         writer.add(prefix + "attention.temperature_scale", options.temperature_scale);
-    if (has_shared_expert(options))
+    if (has_shared_expert(options) && options.architecture != glm4moe)
         writer.add(prefix + "expert_shared_feed_forward_length", options.shared_feed_forward);
-    if (is_recurrent(options.architecture))
+    if (has_delta_nets(options.architecture))
         add_delta_keys(writer, options, prefix);
+    if (is_nemotron(options.architecture))
+        writer.add(prefix + "attention.layer_norm_epsilon", options.norm_epsilon);
+    if (has_mamba(options.architecture))
+        add_mamba_keys(writer, options, prefix);
+    if (is_lfm2(options.architecture))
+        writer.add(prefix + "shortconv.l_cache", options.convolution_width);
     if (options.architecture == RandomArchitecture::gpt_oss)
         writer.add(prefix + "attention.sliding_window", options.window);
     if (options.architecture == RandomArchitecture::phi3 && options.window != 0)
@@ -389,7 +395,7 @@ public:
         if (options_.architecture == RandomArchitecture::phi3) {
             matrix("attn_qkv", query + 2 * key_value, options_.embedding);
         } else {
-            const bool has_gate = is_recurrent(options_.architecture);
+            const bool has_gate = has_delta_nets(options_.architecture);
             matrix("attn_q", has_gate ? 2 * query : query, options_.embedding);
             const bool is_gemma4 = options_.architecture == gemma4;
             if (!shares_keys(options_, layer_))
@@ -409,7 +415,7 @@ public:
             tensors_.bias(prefix_ + "attn_output.bias", options_.embedding);
             tensors_.bias(prefix_ + "attn_sinks.weight", options_.heads);
         }
-        if (has_head_norms(options_.architecture)) {
+        if (has_head_norms(options_)) {
             norm("attn_q_norm", head_dim);
             if (!shares_keys(options_, layer_))
                 norm("attn_k_norm", head_dim);
@@ -441,6 +447,42 @@ public:
         matrix("ssm_out", options_.embedding, values);
     }
 
+    void add_short_convolution() {
+        norm("attn_norm", options_.embedding);
+        matrix("shortconv.in_proj", 3 * options_.embedding, options_.embedding);
+        tensors_.biases(prefix_ + "shortconv.conv.weight", options_.embedding, options_.convolution_width);
+        matrix("shortconv.out_proj", options_.embedding, options_.embedding);
+    }
+
+    void add_mamba() {
+        const uint32_t inner = options_.mamba_heads * options_.mamba_head_dim;
+        const uint32_t channels = inner + 2 * options_.mamba_groups * options_.mamba_state_dim;
+        norm("attn_norm", options_.embedding);
+        matrix("ssm_in", inner + channels + options_.mamba_heads, options_.embedding);
+        tensors_.biases(prefix_ + "ssm_conv1d.weight", channels, options_.convolution_width);
+        if (options_.convolution_bias)
+            tensors_.bias(prefix_ + "ssm_conv1d.bias", channels);
+        tensors_.bias(prefix_ + "ssm_dt.bias", options_.mamba_heads);
+        tensors_.decay_rows(prefix_ + "ssm_a", options_.mamba_heads);
+        tensors_.biases(prefix_ + "ssm_d", options_.mamba_heads, 1);
+        tensors_.norms(prefix_ + "ssm_norm.weight", options_.mamba_groups, inner / options_.mamba_groups);
+        matrix("ssm_out", options_.embedding, inner);
+    }
+
+    void add_mixer() {
+        if (is_nemotron(options_.architecture) && has_feed_forward(options_, layer_))
+            return; // the layer's only block
+        if (has_attention(options_, layer_)) {
+            add_attention();
+        } else if (has_mamba(options_.architecture)) {
+            add_mamba();
+        } else if (is_lfm2(options_.architecture)) {
+            add_short_convolution();
+        } else {
+            add_delta_net();
+        }
+    }
+
     /// What a layer that predicts further tokens has in addition to a layer with attention.
     void add_prediction() {
         matrix("nextn.eh_proj", options_.embedding, 2 * options_.embedding);
@@ -450,18 +492,28 @@ public:
     }
 
     void add_feed_forward() {
+        if (!has_feed_forward(options_, layer_))
+            return;
+        const bool is_gated = !is_nemotron(options_.architecture);
         const bool is_gpt_oss = options_.architecture == RandomArchitecture::gpt_oss;
-        norm(is_gpt_oss || is_recurrent(options_.architecture) ? "post_attention_norm" : "ffn_norm",
+        const bool is_after_mixer =
+            is_gpt_oss || options_.architecture == glm4moe || has_delta_nets(options_.architecture);
+        norm(!is_gated ? "attn_norm" : (is_after_mixer ? "post_attention_norm" : "ffn_norm"),
              options_.embedding);
-        if (has_experts(options_)) {
+        const bool is_dense = has_biased_experts(options_.architecture) &&
+                              !is_nemotron(options_.architecture) && layer_ < options_.dense_layers;
+        if (has_experts(options_) && !is_dense) {
             const uint32_t width = has_wide_experts(options_.architecture) ? options_.feed_forward
                                                                            : options_.expert_feed_forward;
             matrix("ffn_gate_inp", options_.experts, options_.embedding);
-            stack("ffn_gate_exps", width, options_.embedding);
+            if (is_gated)
+                stack("ffn_gate_exps", width, options_.embedding);
             stack("ffn_up_exps", width, options_.embedding);
             stack("ffn_down_exps", options_.embedding, width);
             if (is_gpt_oss)
                 add_expert_biases();
+            if (has_biased_experts(options_.architecture))
+                tensors_.bias(prefix_ + "exp_probs_b.bias", options_.experts);
             if (has_shared_expert(options_))
                 add_shared_expert();
         } else if (has_fused_gate(options_.architecture)) {
@@ -469,7 +521,8 @@ public:
             matrix("ffn_down", options_.embedding, options_.feed_forward);
         } else {
             const uint32_t width = feed_forward_of(options_, layer_);
-            matrix("ffn_gate", width, options_.embedding);
+            if (is_gated)
+                matrix("ffn_gate", width, options_.embedding);
             matrix("ffn_up", width, options_.embedding);
             matrix("ffn_down", options_.embedding, width);
         }
@@ -493,9 +546,11 @@ private:
     void add_shared_expert() {
         if (has_row_gate(options_.architecture))
             tensors_.bias(prefix_ + "ffn_gate_inp_shexp.weight", options_.embedding);
-        matrix("ffn_gate_shexp", options_.shared_feed_forward, options_.embedding);
-        matrix("ffn_up_shexp", options_.shared_feed_forward, options_.embedding);
-        matrix("ffn_down_shexp", options_.embedding, options_.shared_feed_forward);
+        const uint32_t width = shared_width(options_);
+        if (!is_nemotron(options_.architecture))
+            matrix("ffn_gate_shexp", width, options_.embedding);
+        matrix("ffn_up_shexp", width, options_.embedding);
+        matrix("ffn_down_shexp", options_.embedding, width);
     }
 
     void add_expert_biases() {
@@ -547,8 +602,20 @@ std::string_view to_string(RandomArchitecture architecture) {
         return "granite";
     case granitemoe:
         return "granitemoe";
+    case granitehybrid:
+        return "granitehybrid";
     case glm4:
         return "glm4";
+    case glm4moe:
+        return "glm4moe";
+    case lfm2:
+        return "lfm2";
+    case lfm2moe:
+        return "lfm2moe";
+    case nemotron_h:
+        return "nemotron_h";
+    case nemotron_h_moe:
+        return "nemotron_h_moe";
     case qwen2:
         return "qwen2";
     case qwen2moe:
@@ -584,7 +651,7 @@ std::string_view to_string(RandomArchitecture architecture) {
 }
 
 bool is_recurrent(RandomArchitecture architecture) {
-    return is_one_of(architecture, {qwen3next, qwen35, qwen35moe});
+    return has_delta_nets(architecture) || has_mamba(architecture) || is_lfm2(architecture);
 }
 
 uint32_t minimum_vocabulary(RandomArchitecture architecture) {
@@ -617,12 +684,7 @@ GgufWriter random_model_writer(const RandomModelOptions& options) {
     }
     for (uint32_t layer = 0; layer < options.layers; ++layer) {
         LayerMaker maker(tensors, options, layer);
-        const uint32_t interval = options.attention_interval == 0 ? 4 : options.attention_interval;
-        if (is_recurrent(options.architecture) && (layer + 1) % interval != 0) {
-            maker.add_delta_net();
-        } else {
-            maker.add_attention();
-        }
+        maker.add_mixer();
         maker.add_feed_forward();
         if (options.architecture == gemma4)
             maker.add_layer_input();
@@ -633,7 +695,8 @@ GgufWriter random_model_writer(const RandomModelOptions& options) {
         maker.add_feed_forward();
         maker.add_prediction();
     }
-    tensors.norm("output_norm.weight", options.embedding);
+    tensors.norm(is_lfm2(options.architecture) ? "token_embd_norm.weight" : "output_norm.weight",
+                 options.embedding);
     if (options.head == HeadKind::separate) {
         tensors.matrix("output.weight", options.vocabulary, options.embedding, options.head_format,
                        head_deviation);

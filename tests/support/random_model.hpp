@@ -17,7 +17,13 @@ enum class RandomArchitecture {
     smollm3,
     granite,
     granitemoe,
+    granitehybrid,
     glm4,
+    glm4moe,
+    lfm2,
+    lfm2moe,
+    nemotron_h,
+    nemotron_h_moe,
     qwen2,
     qwen2moe,
     qwen2vl,
@@ -37,7 +43,9 @@ enum class RandomArchitecture {
 
 constexpr RandomArchitecture all_random_architectures[] = {
     RandomArchitecture::llama,      RandomArchitecture::mistral3,   RandomArchitecture::smollm3,
-    RandomArchitecture::granite,    RandomArchitecture::granitemoe, RandomArchitecture::glm4,
+    RandomArchitecture::granite,    RandomArchitecture::granitemoe, RandomArchitecture::granitehybrid,
+    RandomArchitecture::glm4,       RandomArchitecture::glm4moe,    RandomArchitecture::lfm2,
+    RandomArchitecture::lfm2moe,    RandomArchitecture::nemotron_h, RandomArchitecture::nemotron_h_moe,
     RandomArchitecture::qwen2,      RandomArchitecture::qwen2moe,   RandomArchitecture::qwen2vl,
     RandomArchitecture::qwen3,      RandomArchitecture::qwen3moe,   RandomArchitecture::qwen3vl,
     RandomArchitecture::qwen3vlmoe, RandomArchitecture::qwen3next,  RandomArchitecture::qwen35,
@@ -100,7 +108,7 @@ struct RandomModelOptions {
     float attention_scale = 0.3F;   ///< granite, granitemoe; 0: no key
     float logit_scale = 2;          ///< granite, granitemoe: divides the logits
     bool rotates = true;            ///< granite, granitemoe; false: rope.scaling.finetuned is false
-    bool coordinates = false;       ///< glm4: rope.dimension_sections
+    bool coordinates = false;       ///< glm4, glm4moe: rope.dimension_sections
 
     uint32_t window = 24;        ///< gemma2, gemma3, gemma4, gpt-oss, and phi3 unless 0
     uint32_t window_pattern = 2; ///< gemma2 to gemma4: every window_pattern-th layer has no window; 0: no key
@@ -115,22 +123,35 @@ struct RandomModelOptions {
     bool values_are_keys = false;    ///< gemma4: layers without a window have no attn_v
     bool output_scales = true;       ///< gemma4: layer_output_scale
 
-    bool mixture = false; ///< llama, mistral3: experts, as wide as feed_forward
+    bool mixture = false; ///< llama, mistral3, granitehybrid: experts, as wide as feed_forward
     uint32_t experts = 5; ///< of a mixture
     uint32_t experts_used = 2;
     uint32_t expert_feed_forward = 32;
+    uint32_t dense_layers = 1;         ///< lfm2moe, glm4moe: leading layers without experts
+    float expert_scale = 0;            ///< of routing weights; 0: no key
+    bool experts_normalised = true;    ///< lfm2moe, glm4moe, nemotron_h_moe: expert_weights_norm
+    uint32_t shared_experts = 1;       ///< glm4moe: the shared expert is so many experts wide
+    bool head_norms = true;            ///< glm4moe: norms on heads
     uint32_t shared_feed_forward = 32; ///< qwen2moe, qwen3next, qwen35moe, and granitemoe unless 0
 
-    uint32_t attention_interval =
-        2; ///< qwen3next, qwen35, qwen35moe: every attention_interval-th layer has attention; 0: no key
+    /// Recurrent architectures: every attention_interval-th layer has attention; 0: every fourth, and
+    /// qwen3next, qwen35 and qwen35moe have no key. nemotron_h and nemotron_h_moe: Mamba 2, attention and a
+    /// feed-forward block in turn.
+    uint32_t attention_interval = 2;
     uint32_t rotated = 0;         ///< rope.dimension_count; 0: head_dim
     uint32_t delta_key_heads = 2; ///< qwen3next, qwen35, qwen35moe
     uint32_t delta_value_heads = 4;
     uint32_t delta_key_dim = 16;
     uint32_t delta_value_dim = 16;
-    uint32_t convolution_width = 4;
-    bool fused_inputs = false;      ///< qwen3next: ssm_in, as older files have it
-    uint32_t predicting_layers = 0; ///< qwen35, qwen35moe, glm4: further layers, which predict further tokens
+    uint32_t convolution_width = 4; ///< also lfm2, lfm2moe
+    uint32_t mamba_heads = 4;       ///< granitehybrid, nemotron_h, nemotron_h_moe
+    uint32_t mamba_groups = 2;
+    uint32_t mamba_head_dim = 16;
+    uint32_t mamba_state_dim = 16;
+    bool convolution_bias = true; ///< the same
+    bool fused_inputs = false;    ///< qwen3next: ssm_in, as older files have it
+    uint32_t predicting_layers =
+        0; ///< qwen35, qwen35moe, glm4, glm4moe: further layers, which predict further tokens
 
     HeadKind head = HeadKind::separate;
     WeightFormat matrices = WeightFormat::f32; ///< attention and feed-forward

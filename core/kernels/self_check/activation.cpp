@@ -12,6 +12,8 @@
 namespace etna::kernels {
 
 Bounded activated(Gate kind, double gate, double up) {
+    if (kind == Gate::relu)
+        return {std::max(gate, 0.0) * up, 2 * rounding * std::abs(gate * up)};
     const bool is_clamped = kind == Gate::clamped_silu;
     const double x = is_clamped ? std::min(gate, 7.0) : gate;
     const double u = is_clamped ? std::clamp(up, -7.0, 7.0) + 1 : up;
@@ -141,6 +143,7 @@ void pose_gate_multiply(Trial& trial, const KernelUse&) {
     pose_gate(trial, Gate::gelu, 6, 1);
     pose_gate(trial, Gate::clamped_silu, 12, 10);
     pose_gate(trial, Gate::sigmoid, 6, 1);
+    pose_gate(trial, Gate::relu, 6, 1);
     pose_biases(trial);
     pose_row_gate(trial);
     if (reads_halves(trial.library().target(), tile_columns))

@@ -145,24 +145,30 @@ void pose_delta_net(Trial& trial, const KernelUse&) {
     expect_delta(trial, inputs, operation.output, operation.states.states);
 }
 
-void pose_short_convolution(Trial& trial, const KernelUse&) {
+namespace {
+
+/// Seven rows in two steps.
+void pose_convolution(Trial& trial, ConvolutionKind kind) {
     constexpr uint32_t channels = 71;
     constexpr uint32_t rows = 7;
-    constexpr uint32_t width = 4;
-    const uint32_t length = convolution_ring_length(width);
+    constexpr uint32_t filter_width = 4;
+    const bool is_gated = kind == ConvolutionKind::gated;
+    const uint32_t columns = is_gated ? 3 * channels : channels;
+    const uint32_t length = convolution_ring_length(filter_width);
     Noise noise(12);
-    const std::vector<float> x = noise.numbers(uint64_t{rows} * channels);
-    const std::vector<float> weight = noise.numbers(uint64_t{channels} * width);
+    const std::vector<float> x = noise.numbers(uint64_t{rows} * columns);
+    const std::vector<float> weight = noise.numbers(uint64_t{channels} * filter_width);
     const std::vector<float> bias = noise.numbers(channels);
     ShortConvolution operation{
-        .input = trial.put_rows(x, rows, channels),
+        .input = trial.put_rows(x, rows, columns),
         .output = trial.put_unset(rows, channels),
         .weight = trial.put(weight),
         .bias = trial.put(bias),
         .ring = {.range = trial.put(std::vector<float>(std::size_t{length} * channels, Trial::unset)),
                  .slots = 1,
                  .length = length},
-        .width = width};
+        .width = filter_width,
+        .kind = kind};
     for (const auto& [from, to] : {std::pair{0U, 2U}, {2U, rows}}) {
         const SequenceInfo step{.slot = 0,
                                 .first_row = from,
@@ -174,51 +180,76 @@ void pose_short_convolution(Trial& trial, const KernelUse&) {
         short_convolution(trial.library(), trial.recorder(), operation);
         trial.recorder().barrier();
     }
+    const auto part = [&](uint32_t row, uint32_t which, uint32_t c) -> double {
+        return x[std::size_t{row} * columns + std::size_t{which} * channels + c];
+    };
     std::vector<Bounded> expected;
     for (uint32_t row = 0; row < rows; ++row) {
         for (uint32_t c = 0; c < channels; ++c) {
             double sum = bias[c];
-            for (uint32_t d = row >= width - 1 ? 0 : width - 1 - row; d < width; ++d) {
-                sum += double{weight[std::size_t{c} * width + d]} *
-                       x[std::size_t{row + d - (width - 1)} * channels + c];
+            for (uint32_t d = row >= filter_width - 1 ? 0 : filter_width - 1 - row; d < filter_width; ++d) {
+                const uint32_t at = row + d - (filter_width - 1);
+                sum += weight[std::size_t{c} * filter_width + d] * part(at, 0, c) *
+                       (is_gated ? part(at, 2, c) : 1);
             }
-            expected.push_back({sum * sigmoid(sum), 8 * silu_tolerance(sum)});
+            expected.push_back({sum * (is_gated ? part(row, 1, c) : sigmoid(sum)), 8 * silu_tolerance(sum)});
         }
     }
     trial.expect_rows(operation.output, 0, expected);
 }
 
-void pose_gated_rms_norm(Trial& trial, const KernelUse&) {
-    constexpr uint32_t head_dim = 75;
+} // namespace
+
+void pose_short_convolution(Trial& trial, const KernelUse&) {
+    for (const ConvolutionKind kind : {ConvolutionKind::silu, ConvolutionKind::gated})
+        pose_convolution(trial, kind);
+}
+
+namespace {
+
+void pose_norm(Trial& trial, GatedNorm order) {
+    constexpr uint32_t norm_dim = 75;
     constexpr uint32_t heads = 2;
     constexpr uint32_t rows = 2;
     constexpr float epsilon = 1e-5F;
     Noise noise(13);
-    const std::vector<float> x = noise.numbers(uint64_t{rows} * heads * head_dim);
-    std::vector<float> z = noise.numbers(uint64_t{rows} * heads * head_dim);
+    const std::vector<float> x = noise.numbers(uint64_t{rows} * heads * norm_dim);
+    std::vector<float> z = noise.numbers(uint64_t{rows} * heads * norm_dim);
     for (float& one : z)
         one *= 6;
-    const std::vector<float> weight = noise.numbers(head_dim);
-    const Activations values = trial.put_rows(x, rows, heads * head_dim);
+    const bool gate_first = order == GatedNorm::gate_first;
+    const std::vector<float> weight = noise.numbers(gate_first ? heads * norm_dim : norm_dim);
+    const Activations values = trial.put_rows(x, rows, heads * norm_dim);
     gated_rms_norm(trial.library(), trial.recorder(),
                    {.values = values,
-                    .gate = trial.put_rows(z, rows, heads * head_dim),
+                    .gate = trial.put_rows(z, rows, heads * norm_dim),
                     .weight = trial.put(weight),
-                    .head_dim = head_dim,
+                    .head_dim = norm_dim,
                     .count = rows,
-                    .epsilon = epsilon});
+                    .epsilon = epsilon,
+                    .order = order});
     std::vector<Bounded> expected;
-    for (std::size_t from = 0; from < x.size(); from += head_dim) {
+    for (std::size_t from = 0; from < x.size(); from += norm_dim) {
+        const auto gate = [&](std::size_t i) { return z[i] * sigmoid(z[i]); };
+        const auto normed = [&](std::size_t i) { return gate_first ? x[i] * gate(i) : x[i]; };
         double squares = 0;
-        for (std::size_t i = from; i < from + head_dim; ++i)
-            squares += double{x[i]} * x[i];
-        const double length = std::sqrt(squares / head_dim + double{epsilon});
-        for (std::size_t i = from; i < from + head_dim; ++i) {
-            const double y = x[i] / length * weight[i - from] * z[i] * sigmoid(z[i]);
-            expected.push_back({y, (head_dim * rounding + silu_tolerance(z[i])) * std::abs(y)});
+        for (std::size_t i = from; i < from + norm_dim; ++i)
+            squares += normed(i) * normed(i);
+        const double length = std::sqrt(squares / norm_dim + double{epsilon});
+        const std::size_t own_weight = gate_first ? from % weight.size() : 0;
+        for (std::size_t i = from; i < from + norm_dim; ++i) {
+            const double y = x[i] / length * weight[own_weight + i - from] * gate(i);
+            expected.push_back({y, (norm_dim * rounding + 4 * silu_tolerance(z[i])) * std::abs(y)});
         }
     }
     trial.expect_rows(values, 0, expected);
+}
+
+} // namespace
+
+void pose_gated_rms_norm(Trial& trial, const KernelUse&) {
+    for (const GatedNorm order : {GatedNorm::norm_first, GatedNorm::gate_first})
+        pose_norm(trial, order);
 }
 
 } // namespace etna::kernels

@@ -94,7 +94,25 @@ std::vector<float> distinct_biases(Noise& noise) {
     return biases;
 }
 
-void pose_router(Trial& trial, uint32_t rows, bool normalised) {
+/// The choices of a row whose experts are in the order of their router values, and their weights.
+void add_choices(const RoutingRule& rule, const std::vector<uint32_t>& order,
+                 const std::vector<double>& values, std::vector<uint32_t>& chosen,
+                 std::vector<Bounded>& routing_weights) {
+    const bool is_softmax = rule.scores == RoutingRule::Scores::softmax;
+    const auto score = [&](uint32_t rank) {
+        return is_softmax ? std::exp(values[rank] - values[0]) : 1 / (1 + std::exp(-values[rank]));
+    };
+    double sum = 0;
+    for (uint32_t rank = 0; rank < (rule.normalised ? routing_used : routing_experts); ++rank)
+        sum += score(rank);
+    for (uint32_t rank = 0; rank < routing_used; ++rank) {
+        const double share = rule.scale * score(rank) / (is_softmax || rule.normalised ? sum : 1);
+        chosen.push_back(order[rank]);
+        routing_weights.push_back({share, 256 * rounding * share});
+    }
+}
+
+void pose_router(Trial& trial, uint32_t rows, RoutingRule rule) {
     constexpr uint32_t columns = 131;
     Noise noise(18);
     const NoiseMatrices weight =
@@ -118,14 +136,11 @@ void pose_router(Trial& trial, uint32_t rows, bool normalised) {
         std::iota(order.begin(), order.end(), 0);
         const auto logit = [&](uint32_t expert) { return logits[first + expert].value; };
         std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return logit(a) > logit(b); });
-        double sum = 0;
-        for (uint32_t rank = 0; rank < (normalised ? routing_used : routing_experts); ++rank)
-            sum += std::exp(logit(order[rank]) - logit(order[0]));
-        for (uint32_t rank = 0; rank < routing_used; ++rank) {
-            const double share = std::exp(logit(order[rank]) - logit(order[0])) / sum;
-            chosen.push_back(order[rank]);
-            routing_weights.push_back({share, 256 * rounding * share});
-        }
+        std::vector<double> scores;
+        scores.reserve(order.size());
+        for (const uint32_t expert : order)
+            scores.push_back(logit(expert));
+        add_choices(rule, order, scores, chosen, routing_weights);
     }
     const Activations router = trial.put_unset(rows, routing_experts);
     const std::vector<uint32_t> zeros(rows);
@@ -139,7 +154,7 @@ void pose_router(Trial& trial, uint32_t rows, bool normalised) {
                    .count = routing_experts,
                    .experts_per_token = routing_used,
                    .rows = rows},
-        .normalised = normalised,
+        .rule = rule,
         .counters = trial.put(zeros)};
     expert_router(trial.library(), trial.recorder(), operation);
     trial.expect_rows(router, 0, logits);
@@ -148,7 +163,7 @@ void pose_router(Trial& trial, uint32_t rows, bool normalised) {
     trial.expect_words(operation.counters, zeros);
 }
 
-void pose_route(Trial& trial, bool normalised) {
+void pose_route(Trial& trial, RoutingRule rule) {
     Noise noise(6);
     // Scores a quarter apart, in random order, so that the largest are certain.
     std::vector<float> router;
@@ -159,19 +174,14 @@ void pose_route(Trial& trial, bool normalised) {
         std::iota(order.begin(), order.end(), 0);
         for (uint32_t i = routing_experts; i > 1; --i)
             std::swap(order[i - 1], order[noise.bits() % i]);
-        std::vector<float> scores(routing_experts);
-        double sum = 0;
+        std::vector<float> values(routing_experts);
+        std::vector<double> ordered;
         for (uint32_t rank = 0; rank < routing_experts; ++rank) {
-            scores[order[rank]] = 5 - 0.25F * static_cast<float>(rank);
-            if (rank < routing_used || !normalised)
-                sum += std::exp(-0.25 * rank);
+            values[order[rank]] = 5 - 0.25F * static_cast<float>(rank);
+            ordered.push_back(values[order[rank]]);
         }
-        for (uint32_t rank = 0; rank < routing_used; ++rank) {
-            chosen.push_back(order[rank]);
-            const double share = std::exp(-0.25 * rank) / sum;
-            routing_weights.push_back({share, 32 * rounding * share});
-        }
-        router.insert(router.end(), scores.begin(), scores.end());
+        add_choices(rule, order, ordered, chosen, routing_weights);
+        router.insert(router.end(), values.begin(), values.end());
     }
     const vk::Range chosen_range = trial.put(std::vector<uint32_t>(pairs, routing_experts));
     const vk::Range shares_range = trial.put(std::vector<float>(pairs, -1));
@@ -182,21 +192,53 @@ void pose_route(Trial& trial, bool normalised) {
                              .count = routing_experts,
                              .experts_per_token = routing_used,
                              .rows = routing_rows},
-                  .normalised = normalised});
+                  .rule = rule});
     trial.expect_words(chosen_range, chosen);
     trial.expect_numbers(shares_range, routing_weights);
+}
+
+/// A selection bias that turns the order of the scores around.
+void pose_biased_route(Trial& trial) {
+    std::vector<float> router;
+    std::vector<float> bias;
+    std::vector<uint32_t> chosen;
+    std::vector<Bounded> routing_weights;
+    for (uint32_t expert = 0; expert < routing_experts; ++expert) {
+        router.push_back(2 - 0.0625F * static_cast<float>(expert));
+        bias.push_back(static_cast<float>(expert));
+    }
+    for (uint32_t i = 0; i < routing_used; ++i) {
+        chosen.push_back(routing_experts - 1 - i);
+        const double score = 1 / (1 + std::exp(-double{router[chosen[i]]}));
+        routing_weights.push_back({score, 256 * rounding * score});
+    }
+    const ExpertRoute operation{
+        .router = trial.put_rows(router, 1, routing_experts),
+        .choice = {.experts = trial.put(std::vector<uint32_t>(routing_used, routing_experts)),
+                   .routing_weights = trial.put(std::vector<float>(routing_used, -1)),
+                   .count = routing_experts,
+                   .experts_per_token = routing_used,
+                   .rows = 1},
+        .rule = {
+            .scores = RoutingRule::Scores::sigmoid, .normalised = false, .selection_bias = trial.put(bias)}};
+    expert_route(trial.library(), trial.recorder(), operation);
+    trial.expect_words(operation.choice.experts, chosen);
+    trial.expect_numbers(operation.choice.routing_weights, routing_weights);
 }
 
 } // namespace
 
 void pose_expert_router(Trial& trial, const KernelUse&) {
-    pose_router(trial, 1, true);
-    pose_router(trial, routing_rows, false);
+    pose_router(trial, 1, {});
+    pose_router(trial, routing_rows, {.normalised = false});
+    pose_router(trial, routing_rows, {.scores = RoutingRule::Scores::sigmoid, .scale = 2.5F});
 }
 
 void pose_expert_route(Trial& trial, const KernelUse&) {
-    pose_route(trial, true);
-    pose_route(trial, false);
+    pose_route(trial, {});
+    pose_route(trial, {.normalised = false});
+    pose_route(trial, {.scores = RoutingRule::Scores::sigmoid, .scale = 2.5F});
+    pose_biased_route(trial);
 }
 
 void pose_expert_group(Trial& trial, const KernelUse&) {

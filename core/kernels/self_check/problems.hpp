@@ -39,6 +39,8 @@ Pose pose_expert_sum;
 Pose pose_short_convolution;
 Pose pose_delta_net;
 Pose pose_gated_rms_norm;
+// mamba2.cpp
+Pose pose_mamba2;
 
 // sample.cpp
 Pose pose_sample_partial;

@@ -1,12 +1,15 @@
 #include "core/model/arch/decoder.hpp"
 
+#include <optional>
+#include <string>
+
 #include <fmt/format.h>
 
 namespace etna::model {
 
 void declare_ends(TensorTable& table, const Config& config) {
     table.matrix("token_embd.weight", config.vocabulary, config.width);
-    table.vector("output_norm.weight", config.width);
+    table.vector(std::string(config.output_norm) + ".weight", config.width);
     table.matrix("output.weight", config.vocabulary, config.width, Presence::optional);
 }
 
@@ -40,8 +43,19 @@ struct MixerBlock {
     const Config& config;
     uint32_t layer;
 
-    Mixer operator()(const AttentionConfig&) const { return attention_block(weights, config, layer); }
-    Mixer operator()(const DeltaNetConfig&) const { return delta_net_block(weights, config, layer); }
+    std::optional<Mixer> operator()(const AttentionConfig&) const {
+        return attention_block(weights, config, layer);
+    }
+    std::optional<Mixer> operator()(const DeltaNetConfig&) const {
+        return delta_net_block(weights, config, layer);
+    }
+    std::optional<Mixer> operator()(const ShortConvolutionConfig&) const {
+        return short_convolution_block(weights, config, layer);
+    }
+    std::optional<Mixer> operator()(const Mamba2Config&) const {
+        return mamba2_block(weights, config, layer);
+    }
+    std::optional<Mixer> operator()(const NoMixer&) const { return std::nullopt; }
 };
 
 } // namespace
@@ -52,7 +66,7 @@ Decoder assemble_decoder(const Config& config, const Weights& weights) {
         .per_layer_inputs =
             config.per_layer_width > 0 ? std::optional(per_layer_inputs(weights, config)) : std::nullopt,
         .layers = {},
-        .output_norm = weights.vector("output_norm.weight"),
+        .output_norm = weights.vector(std::string(config.output_norm) + ".weight"),
         .head = weights.matrix(weights.has_matrix("output.weight") ? "output.weight" : "token_embd.weight"),
         .epsilon = config.rms_epsilon,
         .embedding_scale = config.embedding_scale,
@@ -62,9 +76,9 @@ Decoder assemble_decoder(const Config& config, const Weights& weights) {
     for (uint32_t layer = 0; layer < config.layer_count(); ++layer) {
         Layer one{.mixer = std::visit(MixerBlock{weights, config, layer}, config.layers[layer].mixer),
                   .feed_forward = {}};
-        if (config.experts.count > 0) {
+        if (config.has_experts(layer)) {
             one.feed_forward = experts_block(weights, config, layer);
-        } else {
+        } else if (config.layers[layer].feed_forward > 0) {
             one.feed_forward = feed_forward_block(weights, config, layer);
         }
         if (config.per_layer_width > 0)

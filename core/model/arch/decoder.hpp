@@ -7,7 +7,8 @@
 
 namespace etna::model {
 
-/// Declares token_embd, output_norm and output (absent if the head is tied to the embedding).
+/// Declares token_embd, the last norm (Config::output_norm) and output (absent if the head is tied to the
+/// embedding).
 void declare_ends(TensorTable& table, const Config& config);
 
 /// Declares frequency divisors: LongRoPE's two tensors if the metadata names it, else Llama 3's (optional).

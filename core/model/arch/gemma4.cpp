@@ -59,25 +59,12 @@ void share_keys(MetadataReader& reader, Config& config) {
 }
 
 void read_layers(MetadataReader& reader, Config& config, uint32_t window_head_dim) {
-    const uint32_t layers = config.layer_count();
-    const std::vector<uint32_t> kv_heads =
-        reader.integers(kv_heads_key, {.min = 1, .max = heads_max}, layers,
-                        config.max_of<AttentionConfig>(&AttentionConfig::kv_heads));
-    const std::vector<uint32_t> widths =
-        reader.integers(feed_forward_key, {.min = 1, .max = width_max}, layers, config.feed_forward_max());
-    for (uint32_t layer = 0; layer < layers; ++layer) {
+    for (uint32_t layer = 0; layer < config.layer_count(); ++layer) {
         auto& attention = std::get<AttentionConfig>(config.layers[layer].mixer);
-        attention.kv_heads = kv_heads[layer];
-        if (attention.q_heads % attention.kv_heads != 0) {
-            reader.fail(
-                ErrorKind::corrupt, kv_heads_key,
-                fmt::format("{} does not divide head_count {}", attention.kv_heads, attention.q_heads));
-        }
         if (attention.group > 0)
             attention.head_dim = window_head_dim;
         attention.norms_values = true;
         attention.values_are_keys = reader.file().find_tensor(tensor_name(layer, "attn_v.weight")) == nullptr;
-        config.layers[layer].feed_forward = widths[layer];
     }
     share_keys(reader, config);
 }
@@ -111,8 +98,8 @@ void check_layers(MetadataReader& reader, const Config& config) {
 }
 
 Result<Config> read_gemma4(const gguf::File& file) {
-    MetadataReader reader(file, "gemma4", {kv_heads_key, feed_forward_key});
-    Config config = read_common(reader, kernels::RotaryPairs::halves);
+    MetadataReader reader(file, "gemma4");
+    Config config = read_common(reader, kernels::RotaryPairs::halves, LayerLists::differing);
     refuse_experts(reader);
     const uint32_t window_head_dim =
         read_window_head_dim(reader, config.max_of<AttentionConfig>(&AttentionConfig::head_dim));
@@ -165,7 +152,7 @@ Decoder assemble_gemma4(const Config& config, const Weights& weights) {
     for (uint32_t layer = 0; layer < config.layer_count(); ++layer) {
         Layer& one = decoder.layers[layer];
         OutputMatrix& last =
-            one.per_layer ? one.per_layer->down : std::get<FeedForwardBlock>(one.feed_forward).down;
+            one.per_layer ? one.per_layer->down : std::get<FeedForwardBlock>(*one.feed_forward).down;
         last.post_norm.scale = weights.find_vector(scale_name(layer));
     }
     return decoder;

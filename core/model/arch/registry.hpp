@@ -26,17 +26,24 @@ struct Architecture {
 /// names and the known ones).
 Result<const Architecture*> find_architecture(const gguf::File& file);
 
-// In arch/<name>.cpp; granitemoe in arch/granite.cpp, the text models of Qwen's vision models in
-// arch/qwen_vl.cpp.
+// In arch/<name>.cpp; granitemoe and granitehybrid in arch/granite.cpp, nemotron_h_moe in
+// arch/nemotron_h.cpp, lfm2moe in arch/lfm2.cpp, the text models of Qwen's
+// vision models in arch/qwen_vl.cpp.
 extern const Architecture gemma2_architecture;
 extern const Architecture gemma3_architecture;
 extern const Architecture gemma4_architecture;
 extern const Architecture glm4_architecture;
+extern const Architecture glm4moe_architecture;
 extern const Architecture gpt_oss_architecture;
 extern const Architecture granite_architecture;
+extern const Architecture granitehybrid_architecture;
 extern const Architecture granitemoe_architecture;
+extern const Architecture lfm2_architecture;
+extern const Architecture lfm2moe_architecture;
 extern const Architecture llama_architecture;
 extern const Architecture mistral3_architecture;
+extern const Architecture nemotron_h_architecture;
+extern const Architecture nemotron_h_moe_architecture;
 extern const Architecture phi3_architecture;
 extern const Architecture qwen2_architecture;
 extern const Architecture qwen2moe_architecture;

@@ -200,10 +200,11 @@ void declare_attention(TensorTable& table, const Config& config, uint32_t layer,
     }
     if (tensors.sinks)
         table.vector(name("attn_sinks.weight"), shape.q_heads);
-    if (tensors.head_norms) {
-        table.vector(name("attn_q_norm.weight"), shape.head_dim);
+    if (tensors.head_norms || tensors.may_have_head_norms) {
+        const Presence presence = tensors.head_norms ? Presence::required : Presence::optional;
+        table.vector(name("attn_q_norm.weight"), shape.head_dim, presence);
         if (!shape.keys_of)
-            table.vector(name("attn_k_norm.weight"), shape.head_dim);
+            table.vector(name("attn_k_norm.weight"), shape.head_dim, presence);
     }
     if (tensors.post_norm)
         table.vector(post_norm_name(layer), config.width);

@@ -50,9 +50,10 @@ enum class Biases : uint8_t {
 struct AttentionTensors {
     Storage storage = Storage::separate; ///< fused: attn_qkv
     Biases biases = Biases::none;
-    bool head_norms = false; ///< q and k heads are normalised
-    bool sinks = false;      ///< attn_sinks
-    bool post_norm = false;  ///< the block's output is normalised before the residual add
+    bool head_norms = false;          ///< q and k heads are normalised
+    bool may_have_head_norms = false; ///< they are if the file has the norms
+    bool sinks = false;               ///< attn_sinks
+    bool post_norm = false;           ///< the block's output is normalised before the residual add
 };
 
 /// Stem of the norm of an attention block's output; gpt-oss and Qwen3.5 store the norm before the

@@ -39,7 +39,7 @@ void record_routing(const Recording& recording, const ExpertsBlock& block,
                                     .router = activations.router,
                                     .first = range.first,
                                     .choice = choice.part(range.first, range.count),
-                                    .normalised = block.normalised,
+                                    .rule = block.rule,
                                     .counters = activations.expert_counters});
             continue;
         }
@@ -63,7 +63,7 @@ void record_routing(const Recording& recording, const ExpertsBlock& block,
         kernels::expert_route(library, recorder,
                               {.router = activations.router.part(range.first, range.count),
                                .choice = choice.part(range.first, range.count),
-                               .normalised = block.normalised});
+                               .rule = block.rule});
     }
     recorder.barrier();
 }
@@ -71,10 +71,10 @@ void record_routing(const Recording& recording, const ExpertsBlock& block,
 /// Records the groups that this step's pairs need, and a barrier. Matrices in tiles need none for few rows.
 std::optional<kernels::ExpertGroups> record_groups(const Recording& recording, const ExpertsBlock& block,
                                                    const kernels::ExpertRouting& choice) {
-    const auto stacks = {&block.gate, &block.up, &block.down};
+    const auto stacks = {&block.up, &block.down, block.gate ? &*block.gate : &block.up};
     const auto tiled = std::count_if(stacks.begin(), stacks.end(),
                                      [](const kernels::MatrixStack* stack) { return in_tiles(*stack); });
-    const auto arrangement = tiled > 0 ? kernels::Arrangement::tiles : block.gate.matrices.layout.arrangement;
+    const auto arrangement = tiled > 0 ? kernels::Arrangement::tiles : block.up.matrices.layout.arrangement;
     const kernels::ExpertGroups groups{
         .range = recording.activations.expert_groups,
         .tile_pairs = kernels::expert_tile_pairs(choice.pairs(), choice.count, arrangement)};
@@ -86,7 +86,7 @@ std::optional<kernels::ExpertGroups> record_groups(const Recording& recording, c
 }
 
 /// Gate and up projections and their product, in one step or three. Leaves the pairs' inner values in
-/// Activations::gate, with halves if `down` reads them.
+/// Activations::expert_gate, with halves if `down` reads them.
 void record_inner(const Recording& recording, const ExpertsBlock& block, const kernels::ExpertRouting& choice,
                   const std::optional<kernels::ExpertGroups>& groups) {
     const Activations& activations = recording.activations;
@@ -100,12 +100,12 @@ void record_inner(const Recording& recording, const ExpertsBlock& block, const k
                   .expert_count = choice.count};
     }
     const bool halves = in_tiles(block.down);
-    if (in_tiles(block.gate) && block.gate.matrices.layout == block.up.matrices.layout) {
+    if (block.gate && in_tiles(*block.gate) && block.gate->matrices.layout == block.up.matrices.layout) {
         kernels::expert_gate_up(library, recorder,
-                                {.gate = block.gate,
+                                {.gate = *block.gate,
                                  .up = block.up,
                                  .input = activations.hidden,
-                                 .output = activations.gate,
+                                 .output = activations.expert_gate,
                                  .kind = block.gate_kind,
                                  .biases = biases,
                                  .halves = halves,
@@ -114,20 +114,22 @@ void record_inner(const Recording& recording, const ExpertsBlock& block, const k
                                  .groups = groups});
         return;
     }
-    kernels::ExpertLinear linear{.weights = block.gate,
+    kernels::ExpertLinear linear{.weights = block.gate ? *block.gate : block.up,
                                  .input = activations.hidden,
-                                 .output = activations.gate,
+                                 .output = activations.expert_gate,
                                  .reads = kernels::ExpertInput::row,
                                  .choice = choice,
                                  .groups = groups};
     kernels::expert_linear(library, recorder, linear);
-    linear.weights = block.up;
-    linear.output = activations.up;
-    kernels::expert_linear(library, recorder, linear);
+    if (block.gate) {
+        linear.weights = block.up;
+        linear.output = activations.expert_up;
+        kernels::expert_linear(library, recorder, linear);
+    }
     recorder.barrier();
     kernels::gate_multiply(library, recorder,
-                           {.gate = activations.gate,
-                            .up = activations.up,
+                           {.gate = activations.expert_gate,
+                            .up = block.gate ? activations.expert_up : activations.expert_gate,
                             .first = 0,
                             .count = choice.pairs(),
                             .kind = block.gate_kind,
@@ -157,7 +159,7 @@ void record_down(const Recording& recording, const ExpertsBlock& block, const ke
         kernels::expert_down(
             library, recorder,
             {.weights = block.down,
-             .input = activations.gate.part(range.first * per_token, range.count * per_token),
+             .input = activations.expert_gate.part(range.first * per_token, range.count * per_token),
              .output = activations.residual.part(range.first, range.count),
              .choice = choice.part(range.first, range.count),
              .bias = block.down_bias});
@@ -166,7 +168,7 @@ void record_down(const Recording& recording, const ExpertsBlock& block, const ke
         return;
     kernels::expert_linear(library, recorder, // of all pairs, because these are grouped
                            {.weights = block.down,
-                            .input = activations.gate,
+                            .input = activations.expert_gate,
                             .output = activations.expert_outputs,
                             .reads = kernels::ExpertInput::pair,
                             .choice = choice,
@@ -191,9 +193,12 @@ void declare_experts(TensorTable& table, const Config& config, uint32_t layer, E
     const auto name = [&](std::string_view part) { return fmt::format("blk.{}.{}", layer, part); };
     table.vector(name(config.feed_forward_norm) + ".weight", config.width);
     table.exact_matrix(name("ffn_gate_inp.weight"), experts.count, config.width);
-    table.stack(name("ffn_gate_exps.weight"), experts.count, experts.feed_forward, config.width);
+    if (experts.gated)
+        table.stack(name("ffn_gate_exps.weight"), experts.count, experts.feed_forward, config.width);
     table.stack(name("ffn_up_exps.weight"), experts.count, experts.feed_forward, config.width);
     table.stack(name("ffn_down_exps.weight"), experts.count, config.width, experts.feed_forward);
+    if (experts.selection_bias)
+        table.vector(name("exp_probs_b.bias"), experts.count);
     if (experts.shared_feed_forward > 0)
         declare_shared_expert(table, config, layer);
     if (!tensors.biases)
@@ -210,7 +215,8 @@ ExpertsBlock experts_block(const Weights& weights, const Config& config, uint32_
             .router = {.weight = weights.matrix(name("ffn_gate_inp.weight")),
                        .bias = weights.find_vector(name("ffn_gate_inp.bias")),
                        .factors = kernels::OperandPrecision::f32}, // rounding could change the chosen expert
-            .gate = weights.stack(name("ffn_gate_exps.weight")),
+            .gate = config.experts.gated ? std::optional(weights.stack(name("ffn_gate_exps.weight")))
+                                         : std::nullopt,
             .up = weights.stack(name("ffn_up_exps.weight")),
             .down = weights.stack(name("ffn_down_exps.weight")),
             .gate_bias = weights.find_vector(name("ffn_gate_exps.bias")),
@@ -219,7 +225,10 @@ ExpertsBlock experts_block(const Weights& weights, const Config& config, uint32_
             .shared = shared_expert(weights, config, layer),
             .gate_kind = config.gate,
             .experts_per_token = config.experts.experts_per_token,
-            .normalised = config.experts.normalised,
+            .rule = {.scores = config.experts.scores,
+                     .normalised = config.experts.normalised,
+                     .scale = config.experts.scale,
+                     .selection_bias = weights.find_vector(name("exp_probs_b.bias"))},
             .epsilon = config.rms_epsilon,
             .nan_probe = feed_forward_nan_probe(layer)};
 }
@@ -228,12 +237,13 @@ void record(const Recording& recording, const ExpertsBlock& block) {
     const Activations& activations = recording.activations;
     const kernels::ExpertRouting choice{.experts = activations.expert_ids,
                                         .routing_weights = activations.routing_weights,
-                                        .count = block.gate.count,
+                                        .count = block.up.count,
                                         .experts_per_token = block.experts_per_token,
                                         .rows = recording.step.rows};
 
     record_norm(recording, {block.norm, block.epsilon, block.nan_probe},
-                in_tiles(block.gate) || in_tiles(block.up) || (block.shared && reads_halves(*block.shared)));
+                (block.gate && in_tiles(*block.gate)) || in_tiles(block.up) ||
+                    (block.shared && reads_halves(*block.shared)));
     if (block.shared)
         record_shared_projections(recording, *block.shared);
     record_routing(recording, block, choice);

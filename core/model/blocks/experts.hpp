@@ -18,8 +18,8 @@ namespace etna::model {
 /// h = rms_norm(residual) (arXiv 1701.06538), and the output of a shared expert for the same h.
 struct ExpertsBlock {
     vk::Range norm;
-    LinearWeights router; ///< [experts, width]
-    kernels::MatrixStack gate;
+    LinearWeights router;                     ///< [experts, width]
+    std::optional<kernels::MatrixStack> gate; ///< empty: act(Gate h) * Up h is max(Up h, 0)^2
     kernels::MatrixStack up;
     kernels::MatrixStack down;
     std::optional<vk::Range>
@@ -29,7 +29,7 @@ struct ExpertsBlock {
     std::optional<SharedExpert> shared;
     kernels::Gate gate_kind = kernels::Gate::silu;
     uint32_t experts_per_token = 0;
-    bool normalised = true; ///< the routing weights of a row have the sum 1
+    kernels::RoutingRule rule;
     float epsilon = 0;
     uint32_t nan_probe = 0; ///< number of its norm's probe
 };

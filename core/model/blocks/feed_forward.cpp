@@ -14,9 +14,14 @@ namespace {
 /// Leaves gate and up of all rows in Activations; of fused decode rows their product and its halves.
 void record_gate_and_up(const Recording& recording, const FeedForwardBlock& block) {
     const Activations& activations = recording.activations;
-    const kernels::Activations gate = narrowed(activations.gate, block.gate.weight.rows);
+    const kernels::Activations gate = narrowed(activations.gate, block.up.weight.rows);
+    if (!block.gate) { // the product is of up with itself
+        const std::array<Projection, 1> up{{{block.up, gate}}};
+        record_projections(recording, block.norm, up);
+        return;
+    }
     const kernels::Activations up = narrowed(activations.up, block.up.weight.rows);
-    const std::array<Projection, 2> projections{{{block.gate, gate}, {block.up, up}}};
+    const std::array<Projection, 2> projections{{{*block.gate, gate}, {block.up, up}}};
     if (!block.is_gate_fused) {
         record_projections(recording, block.norm, projections);
         return;
@@ -27,7 +32,7 @@ void record_gate_and_up(const Recording& recording, const FeedForwardBlock& bloc
             continue;
         }
         kernels::fused_linear(recording.library, recording.recorder,
-                              {.weight = block.gate.weight,
+                              {.weight = block.gate->weight,
                                .gated = kernels::GatedBy{.up = block.up.weight, .kind = block.gate_kind},
                                .input = activations.hidden,
                                .norm = pending_norm(recording, block.norm),
@@ -44,10 +49,15 @@ void record_gate_and_up(const Recording& recording, const FeedForwardBlock& bloc
 void declare_feed_forward(TensorTable& table, const Config& config, uint32_t layer,
                           FeedForwardTensors tensors) {
     table.vector(fmt::format("blk.{}.{}.weight", layer, config.feed_forward_norm), config.width);
-    table.projections(tensors.storage, fmt::format("blk.{}.ffn_up.weight", layer),
-                      {{fmt::format("blk.{}.ffn_gate.weight", layer), config.layers[layer].feed_forward},
-                       {fmt::format("blk.{}.ffn_up.weight", layer), config.layers[layer].feed_forward}},
-                      config.width);
+    if (!tensors.gate) {
+        table.matrix(fmt::format("blk.{}.ffn_up.weight", layer), config.layers[layer].feed_forward,
+                     config.width);
+    } else {
+        table.projections(tensors.storage, fmt::format("blk.{}.ffn_up.weight", layer),
+                          {{fmt::format("blk.{}.ffn_gate.weight", layer), config.layers[layer].feed_forward},
+                           {fmt::format("blk.{}.ffn_up.weight", layer), config.layers[layer].feed_forward}},
+                          config.width);
+    }
     table.matrix(fmt::format("blk.{}.ffn_down.weight", layer), config.width,
                  config.layers[layer].feed_forward);
     if (tensors.post_norm)
@@ -63,7 +73,8 @@ FeedForwardBlock feed_forward_block(const Weights& weights, const Config& config
         .norm = {.weight = weights.vector(fmt::format("blk.{}.{}.weight", layer, config.feed_forward_norm)),
                  .epsilon = config.rms_epsilon,
                  .nan_probe = feed_forward_nan_probe(layer)},
-        .gate = linear("ffn_gate"),
+        .gate = weights.has_matrix(tensor_name(layer, "ffn_gate.weight")) ? std::optional(linear("ffn_gate"))
+                                                                          : std::nullopt,
         .up = linear("ffn_up"),
         .down = {.weights = linear("ffn_down"),
                  .post_norm = {.weight =
@@ -76,14 +87,14 @@ FeedForwardBlock feed_forward_block(const Weights& weights, const Config& config
 void record(const Recording& recording, const FeedForwardBlock& block) {
     const Activations& activations = recording.activations;
 
-    record_norm(recording, block.norm, reads_halves(block.gate) || reads_halves(block.up));
+    record_norm(recording, block.norm, (block.gate && reads_halves(*block.gate)) || reads_halves(block.up));
     record_gate_and_up(recording, block);
     recording.recorder.barrier();
     const RowRange rows = rows_outside(recording.step, block.is_gate_fused);
-    const kernels::Activations gate = narrowed(activations.gate, block.gate.weight.rows);
+    const kernels::Activations gate = narrowed(activations.gate, block.up.weight.rows);
     kernels::gate_multiply(recording.library, recording.recorder,
                            {.gate = gate,
-                            .up = narrowed(activations.up, block.up.weight.rows),
+                            .up = block.gate ? narrowed(activations.up, gate.columns) : gate,
                             .first = rows.first,
                             .count = rows.count,
                             .kind = block.gate_kind,

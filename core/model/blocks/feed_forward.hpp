@@ -13,10 +13,11 @@
 namespace etna::model {
 
 /// residual += Down (act(Gate h) * Up h) with h = rms_norm(residual) (SwiGLU and GEGLU, arXiv 2002.05202);
-/// with a post norm, residual += rms_norm(Down ...).
+/// with a post norm, residual += rms_norm(Down ...). Without a gate, residual += Down max(Up h, 0)^2
+/// (arXiv 2109.08668).
 struct FeedForwardBlock {
     InputNorm norm;
-    LinearWeights gate;
+    std::optional<LinearWeights> gate;
     LinearWeights up;
     OutputMatrix down;
     kernels::Gate gate_kind = kernels::Gate::silu;
@@ -27,6 +28,7 @@ struct FeedForwardBlock {
 struct FeedForwardTensors {
     Storage storage = Storage::separate; ///< fused: gate and up in ffn_up
     bool post_norm = false;              ///< the block's output is normalised before the residual add
+    bool gate = true;
 };
 
 /// Declares blk.<layer>.ffn_* .

@@ -11,7 +11,8 @@ void declare_shared_expert(TensorTable& table, const Config& config, uint32_t la
     const auto name = [&](std::string_view part) { return tensor_name(layer, part); };
     if (experts.shared_row_gate)
         table.matrix(name("ffn_gate_inp_shexp.weight"), 1, config.width);
-    table.matrix(name("ffn_gate_shexp.weight"), experts.shared_feed_forward, config.width);
+    if (experts.gated)
+        table.matrix(name("ffn_gate_shexp.weight"), experts.shared_feed_forward, config.width);
     table.matrix(name("ffn_up_shexp.weight"), experts.shared_feed_forward, config.width);
     table.matrix(name("ffn_down_shexp.weight"), config.width, experts.shared_feed_forward);
 }
@@ -25,14 +26,14 @@ std::optional<SharedExpert> shared_expert(const Weights& weights, const Config& 
     };
     return SharedExpert{.row_gate =
                             config.experts.shared_row_gate ? std::optional(linear("gate_inp")) : std::nullopt,
-                        .gate = linear("gate"),
+                        .gate = config.experts.gated ? std::optional(linear("gate")) : std::nullopt,
                         .up = linear("up"),
                         .down = linear("down"),
                         .gate_kind = config.gate};
 }
 
 bool reads_halves(const SharedExpert& expert) {
-    return reads_halves(expert.gate) || reads_halves(expert.up) ||
+    return (expert.gate && reads_halves(*expert.gate)) || reads_halves(expert.up) ||
            (expert.row_gate && reads_halves(*expert.row_gate));
 }
 
@@ -41,8 +42,9 @@ void record_shared_projections(const Recording& recording, const SharedExpert& e
     const auto project = [&](const LinearWeights& weights, const kernels::Activations& output) {
         record_linear(recording, weights, activations.hidden, output, kernels::Store::replace);
     };
-    project(expert.gate, activations.shared_gate);
-    project(expert.up, activations.shared_up);
+    if (expert.gate)
+        project(*expert.gate, activations.shared_gate);
+    project(expert.up, expert.gate ? activations.shared_up : activations.shared_gate);
     if (expert.row_gate)
         project(*expert.row_gate, activations.shared_row_gate);
 }
@@ -52,7 +54,7 @@ void record_shared_product(const Recording& recording, const SharedExpert& exper
     kernels::gate_multiply(
         recording.library, recording.recorder,
         {.gate = activations.shared_gate,
-         .up = activations.shared_up,
+         .up = expert.gate ? activations.shared_up : activations.shared_gate,
          .first = 0,
          .count = recording.step.rows,
          .kind = expert.gate_kind,

@@ -16,7 +16,7 @@ namespace etna::model {
 /// g = sigmoid(RowGate h), or 1 without a row gate, and the block's h (arXiv 2401.06066, 2407.10671).
 struct SharedExpert {
     std::optional<LinearWeights> row_gate; ///< [1, width]
-    LinearWeights gate;
+    std::optional<LinearWeights> gate;     ///< empty: act(Gate h) * Up h is max(Up h, 0)^2
     LinearWeights up;
     LinearWeights down;
     kernels::Gate gate_kind = kernels::Gate::silu;

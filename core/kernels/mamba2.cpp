@@ -1,0 +1,91 @@
+#include "core/kernels/mamba2.hpp"
+
+#include "core/kernels/record.hpp"
+#include "shaders/delta/arguments.h"
+
+namespace etna::kernels {
+namespace {
+
+static_assert(sizeof(shaders::Mamba2Arguments) == 104);
+
+bool fits(vk::Recorder& recorder, const Mamba2& operation) {
+    const Mamba2Shape& shape = operation.shape;
+    const Sequences& sequences = operation.sequences;
+    const Mamba2States& states = operation.states;
+    const uint64_t state_bytes = states.slots * mamba2_state_bytes(shape);
+    const uint64_t pending_bytes = states.slots * mamba2_pending_bytes(shape);
+    const uint64_t head_bytes = uint64_t{shape.heads} * 4;
+    const auto check = [&](bool holds, std::string_view problem) {
+        return require(recorder, holds, "mamba2", problem);
+    };
+    const auto has_rows = [&](const Activations& rows, uint32_t columns) {
+        return rows.columns == columns && rows.range.bytes >= uint64_t{sequences.rows} * rows.stride * 4;
+    };
+    return check(shape.groups > 0 && shape.heads > 0 && shape.heads % shape.groups == 0,
+                 "the number of heads is not a multiple of that of groups") &&
+           check(shape.state_dim > 0 && shape.state_dim <= mamba2_state_dim_max && shape.head_dim > 0,
+                 "head or state size is 0 or too large") &&
+           // The shader's indices are 32 bits.
+           check(states.slots > 0 && state_bytes / 4 <= UINT32_MAX && pending_bytes / 4 <= UINT32_MAX,
+                 "there are no states, or too many") &&
+           check(states.states.bytes >= state_bytes && states.pending.bytes >= pending_bytes,
+                 "states or pending rows are shorter than their shape") &&
+           check(sequences.count <= sequences_max &&
+                     sequences.infos.bytes >= uint64_t{sequences.count} * sizeof(SequenceInfo),
+                 "sequences are too many or short") &&
+           check(has_rows(operation.xbc, shape.xbc_columns()) && has_rows(operation.dt, shape.heads) &&
+                     has_rows(operation.output, shape.output_columns()),
+                 "xbc, dt or output does not match the heads or the batch") &&
+           check(operation.decay.bytes >= head_bytes && operation.dt_bias.bytes >= head_bytes &&
+                     operation.skip.bytes >= head_bytes,
+                 "decay, dt_bias or skip is short");
+}
+
+} // namespace
+
+uint64_t mamba2_state_bytes(const Mamba2Shape& shape) {
+    return uint64_t{shape.output_columns()} * shape.state_dim * 4;
+}
+
+uint64_t mamba2_pending_bytes(const Mamba2Shape& shape) {
+    const uint64_t row_floats =
+        uint64_t{shape.groups} * shape.state_dim + shape.output_columns() + shape.heads;
+    return uint64_t{2} * pending_rows_max * row_floats * 4;
+}
+
+void mamba2(Library& library, vk::Recorder& recorder, const Mamba2& operation) {
+    const Mamba2Shape& shape = operation.shape;
+    const Sequences& sequences = operation.sequences;
+    if (sequences.count == 0 || !fits(recorder, operation))
+        return;
+    const auto rows = [&](const Activations& all) { return all.rows(0, sequences.rows); };
+    const shaders::Mamba2Arguments arguments{
+        .sequences = sequences.infos.address,
+        .xbc = operation.xbc.range.address,
+        .dt = operation.dt.range.address,
+        .decay = operation.decay.address,
+        .dt_bias = operation.dt_bias.address,
+        .skip = operation.skip.address,
+        .state = operation.states.states.address,
+        .pending = operation.states.pending.address,
+        .y = operation.output.range.address,
+        .xbc_stride = operation.xbc.stride,
+        .dt_stride = operation.dt.stride,
+        .y_stride = operation.output.stride,
+        .value_heads = shape.heads,
+        .key_heads = shape.groups,
+        .slots = operation.states.slots,
+        .rows = sequences.rows,
+        .unused = 0,
+    };
+    launch(library, recorder,
+           {.variant = shaders::mamba2(),
+            .specialization = {shape.state_dim, shape.head_dim},
+            .groups = {shape.heads * divide_up(shape.head_dim, shaders::delta_values), sequences.count, 1},
+            .reads = {sequences.infos, rows(operation.xbc), rows(operation.dt), operation.decay,
+                      operation.dt_bias, operation.skip},
+            .writes = {operation.states.states, operation.states.pending, rows(operation.output)}},
+           arguments);
+}
+
+} // namespace etna::kernels

@@ -1,0 +1,45 @@
+#include "core/model/arch/decoder.hpp"
+#include "core/model/arch/registry.hpp"
+
+// GLM-4.5 and later mixtures (transformers, modeling_glm4_moe.py): a part of each head rotates, norms on
+// heads in the larger models, leading dense layers, experts chosen by biased sigmoids, and a shared expert.
+// The norm before the feed-forward block is stored as post_attention_norm. Layers that predict further tokens
+// are not used.
+namespace etna::model {
+namespace {
+
+Result<Config> read_glm4moe(const gguf::File& file) {
+    MetadataReader reader(file, "glm4moe");
+    Config config = read_common(reader, kernels::RotaryPairs::halves);
+    config.experts = read_biased_experts(reader, config);
+    const uint32_t shared = reader.integer("expert_shared_count", {.min = 0, .max = kernels::experts_max});
+    if (uint64_t{shared} * config.experts.feed_forward > width_max)
+        reader.fail(ErrorKind::corrupt, "expert_shared_count", "the shared experts are too wide");
+    config.experts.shared_feed_forward = shared * config.experts.feed_forward;
+    config.feed_forward_norm = post_attention_norm;
+    read_further_layers(reader, config);
+    ETNA_CHECK(reader.status());
+    return config;
+}
+
+TensorTable declare_glm4moe(const Config& config) {
+    TensorTable table;
+    declare_ends(table, config);
+    for (uint32_t layer = 0; layer < config.layer_count(); ++layer) {
+        declare_attention(table, config, layer, {.biases = Biases::any, .may_have_head_norms = true});
+        if (config.has_experts(layer)) {
+            declare_experts(table, config, layer);
+        } else {
+            declare_feed_forward(table, config, layer);
+        }
+    }
+    ignore_further_layers(table, config);
+    return table;
+}
+
+} // namespace
+
+const Architecture glm4moe_architecture{
+    .name = "glm4moe", .read_config = read_glm4moe, .declare = declare_glm4moe, .assemble = assemble_decoder};
+
+} // namespace etna::model

@@ -1,0 +1,51 @@
+#pragma once
+
+#include "core/kernels/mamba2.hpp"
+#include "core/model/blocks/linear.hpp"
+#include "core/model/config.hpp"
+#include "core/model/layer_state.hpp"
+#include "core/model/step.hpp"
+#include "core/model/tensor_table.hpp"
+#include "core/model/weights.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace etna::model {
+
+/// residual += O norm(mamba2(x, B, C, dt) silu(z)) with z, xbc, dt = In rms_norm(residual) and x, B, C =
+/// short_convolution(xbc); the norm is of each group. Mamba 2 (arXiv 2405.21060).
+struct Mamba2Block {
+    using State = Mamba2State;
+
+    InputNorm norm;
+    LinearWeights gate; ///< z
+    LinearWeights xbc;
+    LinearWeights dt;
+    OutputMatrix output;
+    vk::Range convolution;                     ///< f32 [xbc_columns][convolution_width]
+    std::optional<vk::Range> convolution_bias; ///< f32 [xbc_columns]
+    vk::Range decay;                           ///< f32 [heads], negative
+    vk::Range dt_bias;                         ///< f32 [heads]
+    vk::Range skip;                            ///< f32 [heads]
+    vk::Range output_norm;                     ///< f32 [groups][output_columns / groups]
+    kernels::Mamba2Shape shape;
+    uint32_t convolution_width = 0;
+    float epsilon = 0; ///< of the output's norm
+};
+
+/// End of the name of a tensor that no other mixer has.
+constexpr std::string_view mamba2_skip_name = ".ssm_d";
+
+/// Declares attn_norm and ssm_* of blk.<layer>. Precondition: the layer's mixer is Mamba 2.
+void declare_mamba2(TensorTable& table, const Config& config, uint32_t layer);
+
+/// The block over tensors that declare_mamba2() declared.
+Mamba2Block mamba2_block(const Weights& weights, const Config& config, uint32_t layer);
+
+/// Records the block over the sequences of the step. Its steps are separated by barriers; none before the
+/// first or after the last.
+void record(const Recording& recording, const Mamba2Block& block, const Mamba2State& state);
+
+} // namespace etna::model
