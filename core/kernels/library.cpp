@@ -28,6 +28,8 @@ bool has_feature(const vk::DeviceProfile& profile, shaders::Feature feature) {
         return profile.shader_int64;
     case shaders::Feature::integer_dot_product:
         return profile.integer_dot_product;
+    case shaders::Feature::large_push_constants:
+        return profile.large_push_constants;
     }
     return false;
 }
@@ -39,12 +41,14 @@ Status usable(const shaders::Code& code, const vk::DeviceProfile& profile) {
         return Error{ErrorKind::unsupported, fmt::format("kernel {} was left out of this build", code.name),
                      "build with a newer glslang"};
     }
-    for (const auto& [feature, name] : {std::pair{Feature::subgroup_arithmetic, "subgroup arithmetic"},
-                                        std::pair{Feature::cooperative_matrix, "cooperative matrices"},
-                                        std::pair{Feature::shader_float16, "16-bit floats in shaders"},
-                                        std::pair{Feature::storage_16bit, "16-bit storage"},
-                                        std::pair{Feature::shader_int64, "64-bit integers in shaders"},
-                                        std::pair{Feature::integer_dot_product, "integer dot products"}}) {
+    for (const auto& [feature, name] :
+         {std::pair{Feature::subgroup_arithmetic, "subgroup arithmetic"},
+          std::pair{Feature::cooperative_matrix, "cooperative matrices"},
+          std::pair{Feature::shader_float16, "16-bit floats in shaders"},
+          std::pair{Feature::storage_16bit, "16-bit storage"},
+          std::pair{Feature::shader_int64, "64-bit integers in shaders"},
+          std::pair{Feature::integer_dot_product, "integer dot products"},
+          std::pair{Feature::large_push_constants, "256 bytes of push constants"}}) {
         if ((code.required & static_cast<uint32_t>(feature)) != 0 && !has_feature(profile, feature)) {
             return Error{ErrorKind::unsupported,
                          fmt::format("kernel {} needs {}, which {} lacks", code.name, name, profile.name)};

@@ -327,6 +327,15 @@ FusedLinearPlan fused_linear_plan(const PlanTarget& target, Format format, uint3
     return plan;
 }
 
+LinearPlan heads_linear_plan(const PlanTarget& target, Format format, uint32_t rows, uint32_t columns,
+                             uint32_t count, uint32_t head_dim) {
+    LinearPlan plan = tiles_plan(target, format, rows, columns, count);
+    plan.reads_codes = reads_codes(target, shaders::heads_codes(static_cast<shaders::Format>(format)));
+    while (plan.rows_each > 1 && head_dim % (plan.rows_each * repack_rows) != 0)
+        plan.rows_each /= 2;
+    return plan;
+}
+
 Result<LinearPlan> linear_plan(const PlanTarget& target, Layout layout, uint32_t rows, uint32_t columns,
                                RowPath path, uint32_t count, OperandPrecision factors) {
     if (layout.arrangement == Arrangement::lanes) {
@@ -383,6 +392,11 @@ shaders::Variant linear_variant(const LinearPlan& plan, Layout layout) {
         break;
     }
     return shaders::linear_lanes(axis);
+}
+
+shaders::Variant heads_linear_variant(const LinearPlan& plan, Format format) {
+    const auto axis = static_cast<shaders::Format>(format);
+    return plan.reads_codes ? shaders::heads_codes(axis) : shaders::heads_linear(axis);
 }
 
 shaders::Variant fused_linear_variant(const FusedLinearPlan& plan, Format format) {

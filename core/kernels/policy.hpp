@@ -76,6 +76,13 @@ FusedLinearPlan fused_linear_plan(const PlanTarget& target, Format format, uint3
 /// The shader of a plan.
 shaders::Variant fused_linear_variant(const FusedLinearPlan& plan, Format format);
 
+/// A plan of heads_linear: `tiles` with workgroups whose rows divide those of a head.
+LinearPlan heads_linear_plan(const PlanTarget& target, Format format, uint32_t rows, uint32_t columns,
+                             uint32_t count, uint32_t head_dim);
+
+/// The shader of a plan.
+shaders::Variant heads_linear_variant(const LinearPlan& plan, Format format);
+
 /// The HALVES constant of kernels that write blocks of activations: 1: halves, 2: halves and codes.
 uint32_t written_blocks(const PlanTarget& target);
 

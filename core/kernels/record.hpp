@@ -24,7 +24,7 @@ void launch_bytes(Library& library, vk::Recorder& recorder, const Launch& launch
 
 template <class Arguments>
 void launch(Library& library, vk::Recorder& recorder, const Launch& what, const Arguments& arguments) {
-    static_assert(sizeof(Arguments) <= 128, "push constants are 128 bytes at most");
+    static_assert(sizeof(Arguments) <= vk::large_push_constant_bytes, "these are the most push constants");
     launch_bytes(library, recorder, what, std::as_bytes(std::span(&arguments, 1)));
 }
 

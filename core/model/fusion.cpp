@@ -1,6 +1,7 @@
 #include "core/model/fusion.hpp"
 
 #include "core/kernels/fused_linear.hpp"
+#include "core/kernels/heads_linear.hpp"
 
 #include <algorithm>
 #include <array>
@@ -11,6 +12,12 @@ namespace {
 bool fuses_gate(const kernels::PlanTarget& target, const FeedForwardBlock& block) {
     return reads_halves(block.down.weights) && kernels::can_fuse(target, block.gate.weight) &&
            kernels::can_fuse(target, block.up.weight) && block.gate.weight.layout == block.up.weight.layout;
+}
+
+bool fuses_heads(const kernels::PlanTarget& target, const AttentionBlock& block) {
+    return std::ranges::all_of(std::array{&block.q, &block.k, &block.v}, [&](const LinearWeights* one) {
+        return kernels::can_fuse_heads(target, one->weight, block.head_dim);
+    });
 }
 
 /// The matrices that read a block's norm.
@@ -63,6 +70,8 @@ void fuse(Decoder& decoder, const kernels::PlanTarget& target) {
     NormFusion norms(target);
     for (Layer& layer : decoder.layers) {
         std::visit([&](auto& block) { norms.visit(block); }, layer.mixer);
+        if (auto* const block = std::get_if<AttentionBlock>(&layer.mixer))
+            block->is_heads_fused = fuses_heads(target, *block);
         std::visit([&](auto& block) { norms.visit(block); }, layer.feed_forward);
         if (auto* const block = std::get_if<FeedForwardBlock>(&layer.feed_forward))
             block->is_gate_fused = fuses_gate(target, *block);

@@ -10,10 +10,11 @@ namespace etna::kernels {
 
 using Pose = void(Trial& trial, const KernelUse& use);
 
-// embed.cpp, linear.cpp, fused_linear.cpp, halves.cpp, rms_norm.cpp
+// embed.cpp, linear.cpp, fused_linear.cpp, heads_linear.cpp, halves.cpp, rms_norm.cpp
 Pose pose_embed;
 Pose pose_linear;
 Pose pose_fused_linear;
+Pose pose_heads_linear;
 Pose pose_halve;
 Pose pose_rms_norm;
 

@@ -2,6 +2,7 @@
 
 #include "core/kernels/attention.hpp"
 #include "core/kernels/gate_multiply.hpp"
+#include "core/kernels/heads_linear.hpp"
 #include "core/kernels/rms_norm.hpp"
 #include "core/kernels/rotary_store.hpp"
 #include "core/model/nan_probe.hpp"
@@ -38,8 +39,55 @@ bool writes_halves(const Recording& recording, const AttentionBlock& block,
                                                                          .formats = cache.formats});
 }
 
-/// Norm and projections of the block's input.
-void record_heads_input(const Recording& recording, const AttentionBlock& block) {
+/// Norms, rotation and store of rows [first, first + count).
+kernels::RotaryStore rotary_of(const Recording& recording, const AttentionBlock& block,
+                               const kernels::LayerCache& cache, uint32_t first, uint32_t count) {
+    const Activations& activations = recording.activations;
+    const GroupInputs& inputs = recording.step.groups[block.group];
+    return {.rows = rows_of(inputs, first, count),
+            .q = activations.q,
+            .k = activations.k,
+            .v = activations.v,
+            .angles = inputs.angles,
+            .cache = cache,
+            .tables = inputs.tables,
+            .q_heads = block.q_heads,
+            .rotated = block.rotated,
+            .pairs = block.pairs,
+            .q_norm = block.q_norm,
+            .k_norm = block.k_norm,
+            .epsilon = block.epsilon,
+            .temperature_scale = block.temperature_scale,
+            .temperature_tokens = block.temperature_tokens};
+}
+
+/// Projections of decode rows with rotation and store: one dispatch for each layout.
+void record_fused_heads(const Recording& recording, const AttentionBlock& block,
+                        const kernels::LayerCache& cache, const RowRange& range) {
+    using Layout = kernels::Layout;
+    const auto matrix = [](const LinearWeights& one, Layout layout) -> std::optional<kernels::HeadMatrix> {
+        if (one.weight.layout != layout)
+            return std::nullopt;
+        return kernels::HeadMatrix{.weight = one.weight, .bias = one.bias};
+    };
+    const std::array layouts{block.q.weight.layout, block.k.weight.layout, block.v.weight.layout};
+    for (auto layout = layouts.begin(); layout != layouts.end(); ++layout) {
+        if (std::find(layouts.begin(), layout, *layout) != layout)
+            continue;
+        kernels::heads_linear(recording.library, recording.recorder,
+                              {.q = matrix(block.q, *layout),
+                               .k = matrix(block.k, *layout),
+                               .v = matrix(block.v, *layout),
+                               .input = recording.activations.hidden,
+                               .norm = pending_norm(recording, block.norm),
+                               .heads = rotary_of(recording, block, cache, range.first, range.count),
+                               .counters = recording.activations.fused_counters});
+    }
+}
+
+/// Norm and projections of the block's input; with a barrier between, rotation and store of the heads.
+void record_heads_input(const Recording& recording, const AttentionBlock& block,
+                        const kernels::LayerCache& cache) {
     const Activations& activations = recording.activations;
     const bool halves = reads_halves(block.q) || reads_halves(block.k) || reads_halves(block.v) ||
                         (block.gate && reads_halves(*block.gate));
@@ -49,7 +97,17 @@ void record_heads_input(const Recording& recording, const AttentionBlock& block)
          {block.k, activations.k},
          {block.v, activations.v},
          {block.gate ? *block.gate : block.q, activations.attention_gate}}};
-    record_projections(recording, block.norm, std::span(projections).first(block.gate ? 4 : 3));
+    const auto all = std::span(projections).first(block.gate ? 4 : 3);
+    for (const RowRange& range : recording.step.row_ranges) {
+        const bool is_fused = block.is_heads_fused && range.path == kernels::RowPath::decode;
+        if (is_fused)
+            record_fused_heads(recording, block, cache, range);
+        record_projections(recording, range, block.norm, is_fused ? all.subspan(3) : all);
+    }
+    recording.recorder.barrier();
+    const RowRange rows = rows_outside(recording.step, block.is_heads_fused);
+    kernels::rotary_store(recording.library, recording.recorder,
+                          rotary_of(recording, block, cache, rows.first, rows.count));
 }
 
 kernels::Attention attention_of(const Recording& recording, const AttentionBlock& block,
@@ -204,6 +262,7 @@ AttentionBlock attention_block(const Weights& weights, const Config& config, uin
             .k_norm = weights.find_vector(tensor_name(layer, "attn_k_norm.weight")),
             .epsilon = config.rms_epsilon,
             .q_heads = shape.q_heads,
+            .head_dim = shape.head_dim,
             .rotated = shape.rotates ? rotary.dims : 0,
             .pairs = rotary.pairs,
             .scale = config.attention_scale,
@@ -217,30 +276,8 @@ AttentionBlock attention_block(const Weights& weights, const Config& config, uin
 }
 
 void record(const Recording& recording, const AttentionBlock& block, const kernels::LayerCache& cache) {
-    const Activations& activations = recording.activations;
-    const Step& step = recording.step;
-    const GroupInputs& inputs = step.groups[block.group];
-    kernels::Library& library = recording.library;
     vk::Recorder& recorder = recording.recorder;
-
-    record_heads_input(recording, block);
-    recorder.barrier();
-    kernels::rotary_store(library, recorder,
-                          {.rows = rows_of(inputs, 0, step.rows),
-                           .q = activations.q,
-                           .k = activations.k,
-                           .v = activations.v,
-                           .angles = inputs.angles,
-                           .cache = cache,
-                           .tables = inputs.tables,
-                           .q_heads = block.q_heads,
-                           .rotated = block.rotated,
-                           .pairs = block.pairs,
-                           .q_norm = block.q_norm,
-                           .k_norm = block.k_norm,
-                           .epsilon = block.epsilon,
-                           .temperature_scale = block.temperature_scale,
-                           .temperature_tokens = block.temperature_tokens});
+    record_heads_input(recording, block, cache);
     recorder.barrier();
     record_scores(recording, block, cache);
     recorder.barrier();
