@@ -11,68 +11,96 @@
 #include "shaders/sample/sample_info.glsl"
 #include "shaders/sample/arguments.h"
 #include "shaders/sample/philox.glsl"
+#include "shaders/sample/select.glsl"
 
 layout(push_constant, std430) uniform Push { SampleArguments a; };
 
-shared uint taken[chunks_max]; // candidates already taken from each chunk's list
 shared uint ids[candidates_max];
 shared float logits[candidates_max];
+shared float weights[candidates_max]; // exp(logit - largest)
+shared float heated[candidates_max];  // at the row's temperature
 
 // Index into the candidates. They are in descending order, so each filter keeps a prefix.
 uint draw(SampleInfo info) {
     uint count = clamp(info.top_k, 1, a.candidates);
     float all = 0;
     for (uint i = 0; i < count; ++i)
-        all += exp(logits[i] - logits[0]);
+        all += weights[i];
     float mass = 0;
     for (uint i = 0; i < count; ++i) {
-        mass += exp(logits[i] - logits[0]);
+        mass += weights[i];
         if (mass >= info.top_p * all) {
             count = i + 1;
             break;
         }
     }
-    while (count > 1 && exp(logits[count - 1] - logits[0]) < info.min_p)
+    while (count > 1 && weights[count - 1] < info.min_p)
         --count;
-    float heated = 0;
+    float total = 0;
     for (uint i = 0; i < count; ++i)
-        heated += exp((logits[i] - logits[0]) / info.temperature);
-    float target = uniform_number(info.seed, info.position) * heated;
+        total += heated[i];
+    float target = uniform_number(info.seed, info.position) * total;
     mass = 0;
     for (uint i = 0; i < count; ++i) {
-        mass += exp((logits[i] - logits[0]) / info.temperature);
+        mass += heated[i];
         if (mass > target)
             return i;
     }
     return count - 1;
 }
 
-void merge_candidates(uint from, uint list_words) {
-    for (uint n = 0; n < a.candidates; ++n) {
-        float best = minus_infinity;
-        uint best_id = 0xFFFFFFFFu;
-        uint best_chunk = 0;
-        for (uint c = gl_LocalInvocationID.x; c < a.chunks; c += WORKGROUP) {
-            if (taken[c] >= a.candidates)
-                continue;
-            uint at = from + c * list_words + 4 + 2 * taken[c];
-            uint id = a.partials.v[at];
-            float logit = uintBitsToFloat(a.partials.v[at + 1]);
-            if (logit > best || (logit == best && id < best_id)) {
-                best = logit;
-                best_id = id;
-                best_chunk = c;
+// Candidate n of the row's chunk c.
+Logit candidate(uint from, uint c, uint n) {
+    uint at = from + c * (4 + 2 * a.candidates) + 4 + 2 * n;
+    return Logit(uintBitsToFloat(a.partials.v[at + 1]), a.partials.v[at]);
+}
+
+// The number of all candidates that precede one, or a.candidates if there are as many or more.
+uint rank_of_all(uint from, Logit one) {
+    uint rank = 0;
+    for (uint c = 0; c < a.chunks && rank < a.candidates; ++c)
+        for (uint n = 0; n < a.candidates && precedes(candidate(from, c, n), one); ++n)
+            ++rank;
+    return min(rank, a.candidates);
+}
+
+void keep(uint rank, Logit one) {
+    if (rank < a.candidates) {
+        ids[rank] = one.id;
+        logits[rank] = one.value;
+    }
+}
+
+// The `candidates` largest of the chunks' candidates. A cell is one of the first candidates of a chunk: as many of each as all chunks
+// together need.
+void merge_candidates(uint from) {
+    uint t = gl_LocalInvocationID.x;
+    uint chunk_cells = (a.candidates + a.chunks - 1) / a.chunks;
+    uint cell_count = a.chunks * chunk_cells;
+    for (uint i = t; i < cell_count; i += WORKGROUP)
+        cells[i] = candidate(from, i / chunk_cells, i % chunk_cells);
+    barrier();
+    find_bound(cell_count, a.candidates);
+    barrier();
+    for (uint c = t; c < a.chunks; c += WORKGROUP)
+        for (uint n = 0; n < a.candidates; ++n)
+            if (!list(candidate(from, c, n)))
+                break;
+    barrier();
+    if (listed_count <= listed_max) {
+        for (uint i = t; i < listed_count; i += WORKGROUP)
+            keep(rank_in_list(listed[i]), listed[i]);
+    } else { // some chunks have nearly all of the largest logits
+        for (uint c = t; c < a.chunks; c += WORKGROUP) {
+            uint rank = 0;
+            for (uint n = 0; n < a.candidates && rank < a.candidates; ++n) { // ranks of a chunk's candidates ascend
+                Logit one = candidate(from, c, n);
+                rank = rank_of_all(from, one);
+                keep(rank, one);
             }
         }
-        uint own_id = best_id;
-        workgroup_best(best, best_id);
-        if (own_id == best_id && best_id != 0xFFFFFFFFu)
-            ++taken[best_chunk];
-        if (gl_LocalInvocationID.x == 0) {
-            ids[n] = best_id;
-            logits[n] = best;
-        }
     }
+    barrier();
 }
 
 // The first NaN probe that fired in any row of the step: rows that attend to a bad row are bad too.
@@ -94,7 +122,6 @@ void main() {
     for (uint c = t; c < a.chunks; c += WORKGROUP) {
         largest = max(largest, uintBitsToFloat(a.partials.v[from + c * list_words]));
         bad = max(bad, float(a.partials.v[from + c * list_words + 2]));
-        taken[c] = 0;
     }
     largest = workgroup_max(largest);
     bad = workgroup_max(bad);
@@ -105,11 +132,16 @@ void main() {
             sum = fma(chunk_sum, exp(uintBitsToFloat(a.partials.v[from + c * list_words]) - largest), sum);
     }
     sum = workgroup_sum(sum);
-    merge_candidates(from, list_words);
+    merge_candidates(from);
+    SampleInfo info = a.infos.v[row];
+    for (uint i = t; i < a.candidates; i += WORKGROUP) {
+        weights[i] = exp(logits[i] - logits[0]);
+        heated[i] = exp((logits[i] - logits[0]) / info.temperature);
+    }
+    barrier();
     if (t != 0)
         return;
 
-    SampleInfo info = a.infos.v[row];
     uint chosen = info.temperature == 0 ? 0 : draw(info);
     uint token = min(ids[chosen], a.vocabulary - 1);
     uint to = row * result_words;
