@@ -2,6 +2,7 @@
 
 #include "core/engine/device/device_executor.hpp"
 #include "core/kernels/library.hpp"
+#include "core/kernels/matrix_rate.hpp"
 #include "core/model/kernel_scope.hpp"
 #include "core/runtime/copy_rate.hpp"
 #include "core/runtime/memory_forecast.hpp"
@@ -112,27 +113,31 @@ Result<LoadedExecutor> Runtime::load(const gguf::File& file, const ExecutorOptio
     };
     ETNA_TRY(auto executor, load_onto(*shared, file, options, client, planned));
     const vk::DeviceProfile& profile = shared->device().profile();
-    return LoadedExecutor{.device = shared,
-                          .client = std::move(client),
-                          .executor = std::move(executor),
-                          .device_name = profile.name,
-                          .on_cpu = profile.type == vk::DeviceType::cpu,
-                          .memory =
-                              [shared] {
-                                  const vk::MemoryState state = shared->device().memory();
-                                  return DeviceMemory{.free_bytes = state.free_bytes,
-                                                      .total_bytes = state.total_bytes,
-                                                      .peak_bytes = state.peak_bytes};
-                              },
-                          .memory_bytes = memory_bytes,
-                          .weight_reads = weight_reads,
-                          .has_adapted_kv_type = has_adapted_kv_type,
-                          .copy_rate = [shared]() -> Result<double> {
-                              ETNA_TRY(const auto library,
-                                       shared->library({}, kernels::Precision::exact, {}));
-                              return measure_copy_rate(*library);
-                          },
-                          .timings = [shared] { return shared->device().timings(); }};
+    return LoadedExecutor{
+        .device = shared,
+        .client = std::move(client),
+        .executor = std::move(executor),
+        .device_name = profile.name,
+        .on_cpu = profile.type == vk::DeviceType::cpu,
+        .memory =
+            [shared] {
+                const vk::MemoryState state = shared->device().memory();
+                return DeviceMemory{.free_bytes = state.free_bytes,
+                                    .total_bytes = state.total_bytes,
+                                    .peak_bytes = state.peak_bytes};
+            },
+        .memory_bytes = memory_bytes,
+        .weight_reads = weight_reads,
+        .has_adapted_kv_type = has_adapted_kv_type,
+        .copy_rate = [shared]() -> Result<double> {
+            ETNA_TRY(const auto library, shared->library({}, kernels::Precision::exact, {}));
+            return measure_copy_rate(*library);
+        },
+        .matrix_rate = [shared]() -> Result<double> {
+            ETNA_TRY(const auto library, shared->library({}, kernels::Precision::exact, {}));
+            return kernels::measure_matrix_rate(*library);
+        },
+        .timings = [shared] { return shared->device().timings(); }};
 }
 
 } // namespace etna::runtime

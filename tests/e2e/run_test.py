@@ -85,6 +85,8 @@ class Bench(unittest.TestCase):
             self.assertAlmostEqual(row["per_token"]["submits"], 1 / row["batch"])
             self.assertGreater(row["per_token"]["dispatches"], row["per_token"]["barriers"])
             self.assertGreater(row["weights_of_copy_rate"], 0)
+            self.assertGreater(row["prompt_of_matrix_rate"], 0)
+            self.assertLess(row["prompt_of_matrix_rate"], 1)
         self.assertGreater(report["device_peak_bytes"], report["rows"][0]["step_weight_bytes"])
 
     def test_a_timeline_has_every_layer(self):
@@ -113,7 +115,8 @@ class Bench(unittest.TestCase):
         result = run("bench", "demo", "-p", "8", "-n", "4", "-b", "1", "-c", "0", "-r", "1")
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertTrue(result.stdout.decode().startswith("demo on "))
-        self.assertIn("prompt tok/s", result.stdout.decode())
+        for text in "of matrix rate", "weights GB/s", "prompts:", "generation:":
+            self.assertIn(text, result.stdout.decode())
 
 
 class Cache(unittest.TestCase):

@@ -211,6 +211,23 @@ TEST_CASE("a step reads all weights but the embedding table, unless it is the he
     }
 }
 
+TEST_CASE("a prompt row is multiplied by the matrices of the layers, not by the head") {
+    RandomModelOptions options = one_layer();
+    for (const HeadKind head : {HeadKind::separate, HeadKind::tied}) {
+        options.head = head;
+        const auto blueprint = plan(random_model(options));
+        REQUIRE(blueprint);
+        uint64_t weights = 0;
+        for (const model::PlannedTensor& tensor : blueprint->tensors) {
+            const bool is_of_layer = tensor.name.starts_with("blk.");
+            if (tensor.role == model::TensorRole::matrix && is_of_layer)
+                weights += uint64_t{tensor.rows} * tensor.columns;
+        }
+        REQUIRE(weights > 0);
+        CHECK(model::weight_reads(*blueprint).row_weights == weights);
+    }
+}
+
 TEST_CASE("a row of a mixture reads the experts that it chooses") {
     RandomModelOptions options = one_layer();
     options.architecture = RandomArchitecture::qwen3moe;
@@ -224,6 +241,14 @@ TEST_CASE("a row of a mixture reads the experts that it chooses") {
     CHECK(reads.expert_bytes == expert_bytes / 5 * 2);
     CHECK(reads.bytes(1) == reads.shared_bytes + reads.expert_bytes);
     CHECK_FALSE(reads.bytes(2));
+    uint64_t row_weights = 0;
+    for (const model::PlannedTensor& tensor : blueprint->tensors) {
+        if (tensor.role == model::TensorRole::stack)
+            row_weights += 2ULL * tensor.rows * tensor.columns;
+        else if (tensor.role == model::TensorRole::matrix && tensor.name.starts_with("blk."))
+            row_weights += uint64_t{tensor.rows} * tensor.columns;
+    }
+    CHECK(reads.row_weights == row_weights);
 }
 
 TEST_CASE("fused tensors are checked as one and planned as their parts") {
