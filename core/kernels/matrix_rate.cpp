@@ -62,7 +62,7 @@ uint64_t rate_operations(const PlanTarget& target, const RateWork& work) {
     const vk::MatrixShape& shape = target.profile.matrix_shape;
     const uint64_t products = work.units == RateUnits::matrix
                                   ? uint64_t{shape.rows} * shape.columns * shape.depth
-                                  : arithmetic_steps * arithmetic_workgroup;
+                                  : uint64_t{arithmetic_steps} * arithmetic_workgroup;
     return 2 * products * sums * work.workgroups * work.repetitions;
 }
 
