@@ -104,16 +104,18 @@ Result<DeviceReports> list_devices(const std::vector<vk::PhysicalDevice>& device
         const auto verdict = StoredVerdict(cache_folder, device.profile, family).read();
         const kernels::PlanTarget target{
             .family = family, .profile = device.profile, .untrusted = verdict.wrong};
-        DeviceReport report{.index = device.index,
-                            .profile = device.profile,
-                            .missing = device.missing,
-                            .family = kernels::to_string(target.family),
-                            .features = used_features(device.profile),
-                            .shortfalls = shortfalls_of(device.profile),
-                            .kernels = kernels::chosen_kernels(target),
-                            .self_check = report_of(verdict),
-                            .is_chosen = device.index == chosen,
-                            .reason = reason_for(device, devices, chosen, selector)};
+        DeviceReport report{
+            .index = device.index,
+            .profile = device.profile,
+            .missing = device.missing,
+            .family = kernels::to_string(target.family),
+            .features = used_features(device.profile),
+            .shortfalls = shortfalls_of(device.profile),
+            .kernels = kernels::chosen_kernels(target),
+            .self_check = report_of(verdict),
+            .tuned = StoredTuning(cache_folder, device.profile, family, target.precision).read(target),
+            .is_chosen = device.index == chosen,
+            .reason = reason_for(device, devices, chosen, selector)};
         if (device.missing.empty())
             add_memory(read_memory(device), report);
         reports.push_back(std::move(report));

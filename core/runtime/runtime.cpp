@@ -4,6 +4,7 @@
 #include "core/kernels/library.hpp"
 #include "core/kernels/matrix_rate.hpp"
 #include "core/model/kernel_scope.hpp"
+#include "core/model/tuned_shapes.hpp"
 #include "core/runtime/copy_rate.hpp"
 #include "core/runtime/memory_forecast.hpp"
 #include "core/runtime/scheduled_executor.hpp"
@@ -93,6 +94,31 @@ Result<KernelTimings> Runtime::bench(const KernelBenchOptions& options) {
     ETNA_TRY(const auto shared, open(chosen, options.cache_folder));
     ETNA_TRY(const auto library, shared->library({}, options.precision, kernels::KernelScope::everything()));
     return bench_kernels(*library, options);
+}
+
+Result<TuneReport> Runtime::tune(const gguf::File& file, const TuneRequest& request) {
+    ETNA_TRY(const auto shared_instance, instance());
+    ETNA_TRY(const vk::PhysicalDevice chosen, vk::select_device(shared_instance->devices(), request.device));
+    ETNA_TRY(const auto shared, open(chosen, request.cache_folder));
+    ETNA_TRY(const auto library,
+             shared->library(request.plan_as, request.precision, model::kernel_scope(file)));
+    kernels::PlanTarget target = library->target();
+    target.tuning = {};
+    ETNA_TRY(const model::Blueprint blueprint, model::plan_model(file, target));
+    const kernels::TuneOptions options{
+        .library = {.family = target.family, .untrusted = target.untrusted, .precision = target.precision},
+        .is_cancelled = request.is_cancelled};
+    return tune_shapes(shared->device(), model::tuned_shapes(blueprint, target), options, request);
+}
+
+Result<std::string> Runtime::forget_tuning(std::string_view device,
+                                           const std::filesystem::path& cache_folder) {
+    ETNA_TRY(const auto shared_instance, instance());
+    ETNA_TRY(const vk::PhysicalDevice chosen, vk::select_device(shared_instance->devices(), device));
+    const kernels::PlanFamily family = kernels::natural_family(chosen.profile);
+    for (const auto precision : {kernels::Precision::exact, kernels::Precision::fast})
+        StoredTuning(cache_folder, chosen.profile, family, precision).forget();
+    return chosen.profile.name;
 }
 
 Result<LoadedExecutor> Runtime::load(const gguf::File& file, const ExecutorOptions& options) {
