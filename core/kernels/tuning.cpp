@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -10,6 +11,15 @@ namespace {
 
 constexpr std::array tuned_kernels{TunedKernel::linear, TunedKernel::fused_linear, TunedKernel::gated_linear,
                                    TunedKernel::attention, TunedKernel::attention_decode};
+
+/// The order of entries: each dispatch of a step looks its shape up.
+auto rank(const TunedShape& shape) {
+    return std::tuple(shape.rows, shape.columns, shape.kernel, shape.layout.format, shape.layout.arrangement,
+                      shape.kv_heads);
+}
+auto rank_of_entry(const Tuning::Entry& entry) {
+    return rank(entry.shape);
+}
 
 bool is_attention(TunedKernel kernel) {
     return kernel == TunedKernel::attention || kernel == TunedKernel::attention_decode;
@@ -62,17 +72,18 @@ std::string describe(const TunedShape& shape, const WorkgroupSizes& sizes) {
 }
 
 void Tuning::set(const TunedShape& shape, const WorkgroupSizes& sizes) {
-    const auto found = std::ranges::find(entries_, shape, &Entry::shape);
-    if (found == entries_.end()) {
-        entries_.push_back({.shape = shape, .sizes = sizes});
-    } else {
+    const auto found = std::ranges::lower_bound(entries_, rank(shape), {}, rank_of_entry);
+    if (found != entries_.end() && found->shape == shape) {
         found->sizes = sizes;
+    } else {
+        entries_.insert(found, {.shape = shape, .sizes = sizes});
     }
 }
 
 std::optional<WorkgroupSizes> Tuning::find(const TunedShape& shape) const {
-    const auto found = std::ranges::find(entries_, shape, &Entry::shape);
-    return found == entries_.end() ? std::nullopt : std::optional(found->sizes);
+    const auto found = std::ranges::lower_bound(entries_, rank(shape), {}, rank_of_entry);
+    const bool is_found = found != entries_.end() && found->shape == shape;
+    return is_found ? std::optional(found->sizes) : std::nullopt;
 }
 
 } // namespace etna::kernels

@@ -51,7 +51,7 @@ struct WorkgroupSizes {
 /// Display text: "workgroup 256, 2 groups of rows".
 std::string describe(const TunedShape& shape, const WorkgroupSizes& sizes);
 
-/// Measured sizes by shape, as a value. Few entries: a model has about ten shapes.
+/// Measured sizes by shape, as a value. A model has about ten shapes.
 class Tuning {
 public:
     struct Entry {
@@ -69,7 +69,7 @@ public:
     bool operator==(const Tuning&) const = default;
 
 private:
-    std::vector<Entry> entries_;
+    std::vector<Entry> entries_; ///< in ascending order of their shapes
 };
 
 } // namespace etna::kernels

@@ -113,6 +113,25 @@ std::vector<float> rows_with(PlanFamily family, const TunedShape& shape, const W
 
 } // namespace
 
+TEST_CASE("a tuning finds each shape's newest sizes, and is equal whatever the order of its choices") {
+    std::vector<TunedShape> shapes = gpu_shapes();
+    kernels::Tuning tuning;
+    kernels::Tuning reversed;
+    for (uint32_t i = 0; i < shapes.size(); ++i) {
+        CHECK_FALSE(tuning.find(shapes[i]));
+        tuning.set(shapes[i], {.workgroup = 1});
+        tuning.set(shapes[i], {.workgroup = 100 + i});
+    }
+    for (uint32_t i = static_cast<uint32_t>(shapes.size()); i-- > 0;)
+        reversed.set(shapes[i], {.workgroup = 100 + i});
+    CHECK(tuning == reversed);
+    CHECK(tuning.entries().size() == shapes.size());
+    for (uint32_t i = 0; i < shapes.size(); ++i)
+        CHECK(tuning.find(shapes[i])->workgroup == 100 + i);
+    shapes[0].kv_heads = 1;
+    CHECK_FALSE(tuning.find(shapes[0]));
+}
+
 TEST_CASE("the candidates of a shape begin with the policy's sizes, and differ") {
     for (const auto family : {PlanFamily::nvidia, PlanFamily::amd, PlanFamily::intel}) {
         const PlanTarget target = gpu_target(family);
