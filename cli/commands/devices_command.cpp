@@ -86,6 +86,7 @@ std::string as_text(const runtime::SelfCheckReport& report) {
 Json as_json(const runtime::StoredChoice& one) {
     return {{"date", one.date},
             {"kernel", describe(one.shape)},
+            {"precision", kernels::to_string(one.precision)},
             {"policy_us", one.policy_us == 0 ? Json() : Json(one.policy_us)},
             {"sizes", describe(one.shape, one.sizes)},
             {"us", one.time_us}};
@@ -133,8 +134,9 @@ std::string tuned_line(const runtime::StoredChoice& one) {
     const std::string gain =
         one.policy_us == 0 ? ""
                            : fmt::format(", {:.2f} times the policy's speed", one.policy_us / one.time_us);
-    return fmt::format("   {:<38} {}; tuned on {}{}\n", describe(one.shape), describe(one.shape, one.sizes),
-                       one.date, gain);
+    const std::string_view precision = one.precision == kernels::Precision::fast ? " for fast precision" : "";
+    return fmt::format("   {:<38} {}; tuned on {}{}{}\n", describe(one.shape), describe(one.shape, one.sizes),
+                       one.date, precision, gain);
 }
 
 std::string as_text(const DeviceReport& report, bool with_kernels) {

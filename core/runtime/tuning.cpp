@@ -89,6 +89,7 @@ std::optional<StoredChoice> choice_of(std::string_view line, const kernels::Plan
         return std::nullopt;
     one.shape.kernel = *kernel;
     one.date = words[11];
+    one.precision = target.precision;
     const std::vector<kernels::WorkgroupSizes> candidates = kernels::tuning_candidates(target, one.shape);
     const bool is_candidate = std::ranges::find(candidates, one.sizes) != candidates.end();
     return is_candidate ? std::optional(std::move(one)) : std::nullopt;

@@ -23,6 +23,7 @@ struct StoredChoice {
     double time_us = 0;
     double policy_us = 0; ///< with the policy's sizes; 0: their results were wrong
     std::string date;     ///< of the measurement: "2026-11-26"
+    kernels::Precision precision = kernels::Precision::exact; ///< of the models that use them
 
     bool operator==(const StoredChoice&) const = default;
 };

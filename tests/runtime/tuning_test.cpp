@@ -103,6 +103,17 @@ TEST_CASE("choices are stored per device, driver, build, family and precision") 
     CHECK(StoredTuning({}, target.profile, PlanFamily::amd, Precision::exact).read(target).empty());
 }
 
+TEST_CASE("choices for models of fast precision are read as such") {
+    const TuningFolder folder;
+    kernels::PlanTarget target = stored_target();
+    target.precision = Precision::fast;
+    const StoredTuning stored = stored_in(folder, target);
+    REQUIRE(stored.write(some_choices()));
+    const std::vector<StoredChoice> choices = stored.read(target);
+    REQUIRE(choices.size() == 2);
+    CHECK(choices[0].precision == Precision::fast);
+}
+
 TEST_CASE("a file of choices that is damaged, foreign or impossible is ignored with a warning") {
     const TuningFolder folder;
     const kernels::PlanTarget target = stored_target();
