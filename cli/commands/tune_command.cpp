@@ -41,7 +41,9 @@ constexpr std::array tune_options = {
            .description = "Vulkan device, by number, UUID or part of its name",
            .category = Category::device},
     precision_option,
-    Option{.name = "reset", .description = "forget what was measured on the device, for all models"},
+    Option{.name = "reset",
+           .description = "forget what was measured on the device, for all models",
+           .settable = Settable::command_line},
     Option{.name = "json", .description = "print one JSON object", .category = Category::output},
     help_option,
 };

@@ -86,10 +86,11 @@ KernelProblem fused_problem(Format format, uint32_t rows, uint32_t columns, bool
                    .halves = halves,
                    .counters = counters,
                    .count = count};
-            if (gated)
+            if (gated) {
                 one.gated = GatedBy{.up = matrix()};
-            else
+            } else {
                 one.next_norm = next;
+            }
         }
         Library& library = memory.library();
         return [turns, &library](vk::Recorder& recorder, uint32_t repetition) {

@@ -5,6 +5,7 @@
 #include "tests/kernels/tiles_case.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <map>
 #include <string>
 #include <vector>
@@ -104,7 +105,8 @@ std::vector<float> rows_with(PlanFamily family, const TunedShape& shape, const W
         all.insert(all.end(), x.begin(), x.end());
     kernels::Activations input = device.upload_rows(all, count, shape.columns);
     add_halves(device, shape.layout, input);
-    const auto output = device.upload_rows(std::vector<float>(count * shape.rows), count, shape.rows);
+    const auto output =
+        device.upload_rows(std::vector<float>(std::size_t{count} * shape.rows), count, shape.rows);
     device.run([&](kernels::Library& library, vk::Recorder& recorder) {
         linear(library, recorder, {.weight = weight, .input = input, .output = output, .count = count});
     });
@@ -294,7 +296,7 @@ TEST_CASE("a row has the same bits alone and in company, whatever is tuned") {
                 const std::vector<float> alone = rows_with(family, shape, sizes, 1);
                 const std::vector<float> together = rows_with(family, shape, sizes, 7);
                 for (uint32_t i = 0; i < 7; ++i) {
-                    const auto first = together.begin() + i * shape.rows;
+                    const auto first = together.begin() + std::ptrdiff_t{i} * shape.rows;
                     CHECK(std::equal(alone.begin(), alone.end(), first));
                 }
             }
