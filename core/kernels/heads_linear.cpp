@@ -155,7 +155,8 @@ void launch_heads(Library& library, vk::Recorder& recorder, const HeadsLinear& o
                    biases[0], biases[1], biases[2], heads.rows.infos, angles, heads.tables.range,
                    heads.q_norm.value_or(vk::Range{}), heads.k_norm.value_or(vk::Range{})},
          .writes = {outputs[0], outputs[1], outputs[2], counters[0], counters[1], counters[2],
-                    operation.k ? cache.keys : vk::Range{}, operation.v ? cache.values : vk::Range{}}},
+                    operation.k ? cache.keys : vk::Range{}, operation.v ? cache.values : vk::Range{}},
+            .subgroup = plan.subgroup},
         arguments);
 }
 

@@ -62,22 +62,24 @@ Status usable(const shaders::Code& code, const vk::DeviceProfile& profile) {
 class PipelineTable {
 public:
     /// Null if there is none.
-    [[nodiscard]] const vk::Pipeline* find(shaders::Variant variant,
-                                           std::span<const uint32_t> specialization) const {
+    [[nodiscard]] const vk::Pipeline* find(shaders::Variant variant, std::span<const uint32_t> specialization,
+                                           uint32_t subgroup) const {
         const Entry* entry = head(variant).load(std::memory_order_acquire);
-        while (entry != nullptr && !std::ranges::equal(entry->specialization, specialization))
+        while (entry != nullptr &&
+               (entry->subgroup != subgroup || !std::ranges::equal(entry->specialization, specialization)))
             entry = entry->next;
         return entry == nullptr ? nullptr : &entry->pipeline;
     }
 
     /// Returns the pipeline that another thread has inserted in the meantime, else the new one.
     const vk::Pipeline* insert(shaders::Variant variant, std::span<const uint32_t> specialization,
-                               vk::Pipeline created) {
+                               uint32_t subgroup, vk::Pipeline created) {
         const std::scoped_lock lock(mutex_);
-        if (const vk::Pipeline* const found = find(variant, specialization); found != nullptr)
+        if (const vk::Pipeline* const found = find(variant, specialization, subgroup); found != nullptr)
             return found;
         entries_.push_back({.variant = variant,
                             .specialization = {specialization.begin(), specialization.end()},
+                            .subgroup = subgroup,
                             .pipeline = std::move(created),
                             .next = head(variant).load(std::memory_order_relaxed)});
         head(variant).store(&entries_.back(), std::memory_order_release);
@@ -91,10 +93,12 @@ public:
         for (const Entry& entry : entries_) {
             created.push_back({.variant = entry.variant,
                                .specialization = entry.specialization,
+                               .subgroup = entry.subgroup,
                                .pipeline = &entry.pipeline});
         }
-        std::ranges::sort(created, {},
-                          [](const auto& one) { return std::tie(one.variant, one.specialization); });
+        std::ranges::sort(created, {}, [](const auto& one) {
+            return std::tie(one.variant, one.specialization, one.subgroup);
+        });
         return created;
     }
 
@@ -102,6 +106,7 @@ private:
     struct Entry {
         shaders::Variant variant{};
         std::vector<uint32_t> specialization;
+        uint32_t subgroup = 0;
         vk::Pipeline pipeline;
         const Entry* next = nullptr; ///< of the same variant
     };
@@ -138,7 +143,8 @@ Library::Library(vk::Device& device, LibraryOptions options)
           PlanTarget{.family = options.family.value_or(natural_family(device.profile())),
                      .profile = device.profile(),
                      .untrusted = options.untrusted,
-                     .precision = options.precision},
+                     .precision = options.precision,
+                     .tuning = std::move(options.tuning)},
           std::move(options.code))) {}
 
 Library::~Library() = default;
@@ -153,8 +159,8 @@ vk::Device& Library::device() const {
 
 Result<const vk::Pipeline*> Library::pipeline(shaders::Variant variant,
                                               std::span<const uint32_t> specialization,
-                                              uint32_t push_constant_bytes) {
-    if (const vk::Pipeline* const found = impl_->pipelines.find(variant, specialization); found != nullptr)
+                                              uint32_t push_constant_bytes, uint32_t subgroup) {
+    if (const vk::Pipeline* const found = impl_->pipelines.find(variant, specialization, subgroup))
         return found;
     const shaders::Code& code = impl_->code(variant);
     ETNA_CHECK(usable(code, impl_->target.profile));
@@ -162,8 +168,9 @@ Result<const vk::Pipeline*> Library::pipeline(shaders::Variant variant,
              vk::Pipeline::create(impl_->device, {.label = code.name,
                                                   .code = code.words,
                                                   .specialization = specialization,
-                                                  .push_constant_bytes = push_constant_bytes}));
-    return impl_->pipelines.insert(variant, specialization, std::move(created));
+                                                  .push_constant_bytes = push_constant_bytes,
+                                                  .required_subgroup_size = subgroup}));
+    return impl_->pipelines.insert(variant, specialization, subgroup, std::move(created));
 }
 
 std::vector<CreatedPipeline> Library::created() const {

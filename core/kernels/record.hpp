@@ -17,6 +17,7 @@ struct Launch {
     std::array<uint32_t, 3> groups{1, 1, 1};
     std::initializer_list<vk::Range> reads;
     std::initializer_list<vk::Range> writes;
+    uint32_t subgroup = 0; ///< Library::pipeline()'s
 };
 
 /// Gets the pipeline and records the dispatch; if the pipeline is unavailable, fails the recorder.

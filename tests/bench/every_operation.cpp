@@ -10,6 +10,7 @@
 #include "core/kernels/halve.hpp"
 #include "core/kernels/heads_linear.hpp"
 #include "core/kernels/linear.hpp"
+#include "core/kernels/matrix_rate.hpp"
 #include "core/kernels/policy.hpp"
 #include "core/kernels/rms_norm.hpp"
 #include "core/kernels/rotary_store.hpp"
@@ -517,6 +518,18 @@ void add_sample(Cases& cases) {
                      }});
 }
 
+void add_rates(Cases& cases, const PlanTarget& target) {
+    for (const RateUnits units : {RateUnits::arithmetic, RateUnits::matrix}) {
+        if (units == RateUnits::matrix && !usable(shaders::matrix_rate(), target.profile))
+            continue;
+        cases.push_back({units == RateUnits::matrix ? "matrix_rate" : "arithmetic_rate",
+                         [=](Library& library, vk::Recorder& recorder) {
+                             Space space;
+                             rate(library, recorder, {.units = units, .output = space.take()});
+                         }});
+    }
+}
+
 } // namespace
 
 std::vector<OperationCase> every_operation(const PlanTarget& target) {
@@ -528,6 +541,7 @@ std::vector<OperationCase> every_operation(const PlanTarget& target) {
     add_elementwise(cases, target);
     add_delta_net(cases);
     add_sample(cases);
+    add_rates(cases, target);
     return cases;
 }
 

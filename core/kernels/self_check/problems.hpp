@@ -45,4 +45,9 @@ Pose pose_gated_rms_norm;
 Pose pose_sample_partial;
 Pose pose_sample_finish;
 
+// One problem of a shape, for sizes that are measured (tune.hpp). `count`: decode rows.
+void pose_linear_of(Trial& trial, const TunedShape& shape, uint32_t count);
+void pose_fused_linear_of(Trial& trial, const TunedShape& shape, uint32_t count);
+void pose_attention_of(Trial& trial, const TunedShape& shape);
+
 } // namespace etna::kernels
