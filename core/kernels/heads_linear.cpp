@@ -156,7 +156,7 @@ void launch_heads(Library& library, vk::Recorder& recorder, const HeadsLinear& o
                    heads.q_norm.value_or(vk::Range{}), heads.k_norm.value_or(vk::Range{})},
          .writes = {outputs[0], outputs[1], outputs[2], counters[0], counters[1], counters[2],
                     operation.k ? cache.keys : vk::Range{}, operation.v ? cache.values : vk::Range{}},
-            .subgroup = plan.subgroup},
+         .subgroup = plan.subgroup},
         arguments);
 }
 
