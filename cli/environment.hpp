@@ -4,6 +4,7 @@
 #include "core/generate/model.hpp"
 #include "core/runtime/devices.hpp"
 #include "core/runtime/kernel_bench.hpp"
+#include "core/runtime/tuning.hpp"
 #include "core/store/foreign_models.hpp"
 
 #include <cstdint>
@@ -52,6 +53,8 @@ struct Environment {
     runtime::ExecutorFactory executor_factory;
     runtime::DeviceLister device_lister;
     runtime::KernelBench kernel_bench;
+    runtime::ModelTuner model_tuner;
+    runtime::TuningReset tuning_reset;
     /// While the returned function or a copy of it lives, SIGINT and SIGTERM do not end the program; the
     /// function reports them. Each call starts a new watch.
     std::function<generate::CancelPoll(SecondInterrupt second)> watch_interrupts;

@@ -156,6 +156,12 @@ Environment process_environment() {
         return runtime->list(device, cache_folder);
     };
     environment.kernel_bench = [runtime](const auto& options) { return runtime->bench(options); };
+    environment.model_tuner = [runtime](const auto& file, const auto& request) {
+        return runtime->tune(file, request);
+    };
+    environment.tuning_reset = [runtime](std::string_view device, const auto& cache_folder) {
+        return runtime->forget_tuning(device, cache_folder);
+    };
     environment.watch_interrupts = watch_interrupts;
     environment.watch_end_signals = watch_end_signals;
     environment.ask_at_terminal = ask_at_terminal;

@@ -13,6 +13,7 @@ namespace etna::cli {
 namespace {
 
 constexpr double gigabyte = 1e9;
+constexpr double teraflop = 1e12;
 constexpr std::string_view no_figure = "-";
 
 std::string with_spread(const Spread& spread, int decimals) {
@@ -27,11 +28,21 @@ std::string count_cell(double count) {
     return count == 0 ? std::string(no_figure) : fmt::format("{:.1f}", count);
 }
 
-std::string speeds_table(const BenchReport& report) {
-    TextTable table = {{"batch", "depth", "prompt tok/s", "first ms", "tok/s", "weights GB/s", "of copies"}};
+std::string prompts_table(const BenchReport& report) {
+    TextTable table = {{"batch", "depth", "tok/s", "first ms", "TFLOP/s", "of matrix rate"}};
     for (const BenchRow& row : report.rows) {
         table.push_back({fmt::format("{}", row.batch), fmt::format("{}", row.depth),
                          with_spread(row.prompt_tok_s, 1), with_spread(row.first_token_ms, 1),
+                         optional_cell(row.prompt_flop_s(), 1 / teraflop, 3, ""),
+                         optional_cell(matrix_share(report, row), 100, 0, "%")});
+    }
+    return aligned(table, FirstColumn::right);
+}
+
+std::string generation_table(const BenchReport& report) {
+    TextTable table = {{"batch", "depth", "tok/s", "weights GB/s", "of copies"}};
+    for (const BenchRow& row : report.rows) {
+        table.push_back({fmt::format("{}", row.batch), fmt::format("{}", row.depth),
                          with_spread(row.generation_tok_s, 1),
                          optional_cell(row.weight_bytes_s(), 1 / gigabyte, 2, ""),
                          optional_cell(copy_share(report, row), 100, 0, "%")});
@@ -77,6 +88,8 @@ Json as_json(const BenchReport& report, const BenchRow& row) {
               {"dispatches", or_null_if_zero(row.dispatches)},
               {"host_us", as_json(row.host_us)},
               {"submits", row.submits}}},
+            {"prompt_flop_s", or_null(row.prompt_flop_s())},
+            {"prompt_of_matrix_rate", or_null(matrix_share(report, row))},
             {"prompt_tok_s", as_json(row.prompt_tok_s)},
             {"step_weight_bytes", or_null(row.step_weight_bytes)},
             {"weight_bytes_s", or_null(row.weight_bytes_s())},
@@ -106,15 +119,31 @@ std::optional<double> copy_share(const BenchReport& report, const BenchRow& row)
     return *read / *report.copy_bytes_s;
 }
 
+std::optional<double> BenchRow::prompt_flop_s() const {
+    if (row_weights == 0)
+        return std::nullopt;
+    return 2 * static_cast<double>(row_weights) * prompt_tok_s.median;
+}
+
+std::optional<double> matrix_share(const BenchReport& report, const BenchRow& row) {
+    const auto flop_s = row.prompt_flop_s();
+    if (!flop_s || !report.matrix_flop_s)
+        return std::nullopt;
+    return *flop_s / *report.matrix_flop_s;
+}
+
 std::string bench_text(const BenchReport& report) {
     std::string text = fmt::format("{} on {}\n", report.model, report.device);
-    text += fmt::format("load {:.0f} ms; peak memory: device {}, host {}; copies {}\n", report.load_ms,
-                        mebibytes(report.device_peak_bytes), mebibytes(report.host_peak_bytes),
-                        optional_cell(report.copy_bytes_s, 1 / gigabyte, 2, " GB/s"));
+    text += fmt::format("load {:.0f} ms; peak memory: device {}, host {}\n", report.load_ms,
+                        mebibytes(report.device_peak_bytes), mebibytes(report.host_peak_bytes));
+    text += fmt::format("copies {}; matrix rate {}\n",
+                        optional_cell(report.copy_bytes_s, 1 / gigabyte, 2, " GB/s"),
+                        optional_cell(report.matrix_flop_s, 1 / teraflop, 3, " TFLOP/s"));
     text += fmt::format("prompt of {} tokens, {} generated; medians of {}, ± half of the range\n\n",
                         report.prompt_tokens, report.generated_tokens, report.repetitions);
     if (!report.rows.empty())
-        text += speeds_table(report) + "\nper generated token:\n" + costs_table(report);
+        text += "prompts:\n" + prompts_table(report) + "\ngeneration:\n" + generation_table(report) +
+                "\nper generated token:\n" + costs_table(report);
     return text;
 }
 
@@ -131,6 +160,7 @@ Json bench_json(const BenchReport& report) {
             {"generated_tokens", report.generated_tokens},
             {"host_peak_bytes", report.host_peak_bytes},
             {"load_ms", report.load_ms},
+            {"matrix_flop_s", or_null(report.matrix_flop_s)},
             {"model", report.model},
             {"not_measured", gaps},
             {"prompt_tokens", report.prompt_tokens},

@@ -35,9 +35,13 @@ struct BenchRow {
     double submits = 0;    ///< per generated token
     /// Bytes of weights that a generation step reads, each weight counted once; empty: unknown.
     std::optional<uint64_t> step_weight_bytes;
+    uint64_t row_weights = 0; ///< model::WeightReads'; 0: unknown
 
     /// Returns the bytes of weights that generation reads in a second.
     [[nodiscard]] std::optional<double> weight_bytes_s() const;
+
+    /// Returns the multiplications and additions of prompts with the layers' weights in a second.
+    [[nodiscard]] std::optional<double> prompt_flop_s() const;
 };
 
 /// A batch and depth without figures.
@@ -55,15 +59,19 @@ struct BenchReport {
     uint32_t generated_tokens = 0;
     uint32_t repetitions = 0;
     double load_ms = 0;
-    uint64_t device_peak_bytes = 0;     ///< 0: unknown
-    uint64_t host_peak_bytes = 0;       ///< with a device that is the CPU, its memory too
-    std::optional<double> copy_bytes_s; ///< read and written by copies on the device; empty: unknown
+    uint64_t device_peak_bytes = 0;      ///< 0: unknown
+    uint64_t host_peak_bytes = 0;        ///< with a device that is the CPU, its memory too
+    std::optional<double> copy_bytes_s;  ///< read and written by copies on the device; empty: unknown
+    std::optional<double> matrix_flop_s; ///< see kernels::measure_matrix_rate(); empty: unknown
     std::vector<BenchRow> rows;
     std::vector<BenchGap> gaps;
 };
 
 /// Returns the bytes of weights read as a share of the device's copy rate; empty if one is unknown.
 std::optional<double> copy_share(const BenchReport& report, const BenchRow& row);
+
+/// Returns the operations of prompts as a share of the device's matrix rate; empty if one is unknown.
+std::optional<double> matrix_share(const BenchReport& report, const BenchRow& row);
 
 /// Tables for people, lines of at most 80 columns.
 std::string bench_text(const BenchReport& report);

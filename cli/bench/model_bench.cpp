@@ -137,7 +137,8 @@ Result<BenchRow> ModelBench::measure(uint32_t batch, uint32_t depth,
                     .dispatches = per_token(samples.last.dispatches),
                     .barriers = per_token(samples.last.barriers),
                     .submits = per_token(samples.last.submits),
-                    .step_weight_bytes = weights_.bytes(batch)};
+                    .step_weight_bytes = weights_.bytes(batch),
+                    .row_weights = weights_.row_weights};
 }
 
 } // namespace etna::cli

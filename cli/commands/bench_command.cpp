@@ -250,6 +250,9 @@ Result<BenchReport> bench_model(const BenchOptions& options, const Environment& 
     if (loaded.copy_rate) { // after the peaks, which its buffers would raise
         ETNA_TRY(report.copy_bytes_s, loaded.copy_rate());
     }
+    if (loaded.matrix_rate) {
+        ETNA_TRY(report.matrix_flop_s, loaded.matrix_rate());
+    }
     return report;
 }
 
@@ -342,6 +345,11 @@ Command bench_spec() {
                 "the host. A warm-up is left out; the figures are medians.\n\n"
                 "With --kernels no model is needed: each kernel is timed on its own, over more data than the "
                 "device's caches hold, and its bytes and sums per second are printed.\n\n"
+                "TFLOP/s of prompts count two operations for each weight of the layers and each token, of a "
+                "mixture for the experts that a token chooses, and neither the head nor attention. They are "
+                "compared with the matrix rate, which a kernel measures that multiplies and adds in "
+                "registers alone: on the device's matrix units in f16 with sums in f32, or on its "
+                "arithmetic units in f32 if they are faster. No kernel that reads memory reaches it.\n\n"
                 "Weights read per second count each weight once a step, and are compared with the bytes that "
                 "the fastest copies on the same device read and write. A mixture of experts has the figure "
                 "for one "

@@ -20,6 +20,7 @@ Command chat_spec();
 Command serve_spec();
 Command devices_spec();
 Command bench_spec();
+Command tune_spec();
 Command plan_spec();
 Command completion_spec();
 Command tokenize_spec();

@@ -6,6 +6,7 @@
 #include "core/base/bytes.hpp"
 #include "core/base/json.hpp"
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <string>
@@ -35,7 +36,8 @@ constexpr std::array devices_options = {
     Option{.name = "json", .description = "print one JSON object", .category = Category::output},
     Option{.name = "verbose",
            .short_name = 'v',
-           .description = "also list the kernel selected for each operation and format",
+           .description = "also list the kernel selected for each operation and format, and the sizes that "
+                          "`etna tune` measured",
            .category = Category::output},
     help_option,
 };
@@ -81,6 +83,15 @@ std::string as_text(const runtime::SelfCheckReport& report) {
     return "not run yet; the first model load runs it";
 }
 
+Json as_json(const runtime::StoredChoice& one) {
+    return {{"date", one.date},
+            {"kernel", describe(one.shape)},
+            {"precision", kernels::to_string(one.precision)},
+            {"policy_us", one.policy_us == 0 ? Json() : Json(one.policy_us)},
+            {"sizes", describe(one.shape, one.sizes)},
+            {"us", one.time_us}};
+}
+
 Json as_json(const DeviceReport& report) {
     Json shortfalls = Json::array();
     for (const runtime::Shortfall& one : report.shortfalls)
@@ -88,6 +99,9 @@ Json as_json(const DeviceReport& report) {
     std::map<std::string, std::string> kernels; // a JSON object's members are sorted by name
     for (const kernels::ChosenKernel& one : report.kernels)
         kernels[one.operation] = one.variant;
+    Json tuned = Json::array();
+    for (const runtime::StoredChoice& one : report.tuned)
+        tuned.push_back(as_json(one));
     return {{"chosen", report.is_chosen},
             {"driver", report.profile.driver},
             {"features", report.features},
@@ -101,9 +115,28 @@ Json as_json(const DeviceReport& report) {
             {"reason", report.reason},
             {"self_check", as_json(report.self_check)},
             {"shortfalls", shortfalls},
+            {"tuned", tuned},
             {"type", type_name(report.profile.type)},
             {"usable", report.missing.empty()},
             {"uuid", vk::uuid_text(report.profile)}};
+}
+
+/// Where the sizes of workgroups come from.
+std::string sizes_text(const DeviceReport& report) {
+    if (report.tuned.empty())
+        return "by policy; `etna tune MODEL` measures them";
+    const auto newest = std::ranges::max_element(report.tuned, {}, &runtime::StoredChoice::date);
+    return fmt::format("tuned for {} shape{}, the newest on {}; the others by policy", report.tuned.size(),
+                       report.tuned.size() == 1 ? "" : "s", newest->date);
+}
+
+std::string tuned_line(const runtime::StoredChoice& one) {
+    const std::string gain =
+        one.policy_us == 0 ? ""
+                           : fmt::format(", {:.2f} times the policy's speed", one.policy_us / one.time_us);
+    const std::string_view precision = one.precision == kernels::Precision::fast ? " for fast precision" : "";
+    return fmt::format("   {:<38} {}; tuned on {}{}{}\n", describe(one.shape), describe(one.shape, one.sizes),
+                       one.date, precision, gain);
 }
 
 std::string as_text(const DeviceReport& report, bool with_kernels) {
@@ -126,6 +159,7 @@ std::string as_text(const DeviceReport& report, bool with_kernels) {
                      static_cast<double>(report.total_bytes) / gibibyte));
     line("features", report.features.empty() ? "none" : fmt::format("{}", fmt::join(report.features, ", ")));
     line("kernels", fmt::format("as for {}", report.family));
+    line("sizes", sizes_text(report));
     line("self-check", as_text(report.self_check));
     for (const runtime::Shortfall& one : report.shortfalls) {
         line("missing",
@@ -134,6 +168,8 @@ std::string as_text(const DeviceReport& report, bool with_kernels) {
     if (with_kernels) {
         for (const kernels::ChosenKernel& one : report.kernels)
             text += fmt::format("   {:<26} {}\n", one.operation, one.variant);
+        for (const runtime::StoredChoice& one : report.tuned)
+            text += tuned_line(one);
     }
     return text;
 }

@@ -152,7 +152,8 @@ void fused_linear(Library& library, vk::Recorder& recorder, const FusedLinear& o
          .groups = folded_groups(weight.rows / plan.output_rows,
                                  divide_up(operation.count, plan.tiles.columns_each)),
          .reads = {weight.weights, ranges.up, ranges.input, ranges.squares, ranges.bias, ranges.next_weight},
-         .writes = {ranges.output, ranges.halves, ranges.next_squares, ranges.nan_probes, ranges.counters}},
+         .writes = {ranges.output, ranges.halves, ranges.next_squares, ranges.nan_probes, ranges.counters},
+         .subgroup = plan.tiles.subgroup},
         arguments_of(operation, ranges));
 }
 

@@ -22,6 +22,8 @@ std::string_view name_of(Operation operation) {
         return "linear";
     case Operation::fused_linear:
         return "fused_linear";
+    case Operation::heads_linear:
+        return "heads_linear";
     case Operation::halve:
         return "halve";
     case Operation::rotary_store:
@@ -105,6 +107,12 @@ void add_layout(const PlanTarget& target, const KernelScope& scope, Layout layou
         fused_linear_plan(target, layout.format, usual_width, usual_width, 1, false), layout.format);
     if (layout.arrangement == Arrangement::tiles && !target.untrusted.contains(fused))
         uses.push_back({.operation = Operation::fused_linear, .variant = fused, .layout = layout});
+    const shaders::Variant heads = heads_linear_variant(
+        heads_linear_plan(target, layout.format, usual_width, usual_width, 1, usual_heads.head_dim),
+        layout.format);
+    if (layout.arrangement == Arrangement::tiles && usable(heads, target.profile).has_value() &&
+        !target.untrusted.contains(heads))
+        uses.push_back({.operation = Operation::heads_linear, .variant = heads, .layout = layout});
     if (scope.stacks.any() && layout.arrangement != Arrangement::tiles) // a router
         add_linear(RowPath::prefill, OperandPrecision::f32);
 }
@@ -195,6 +203,7 @@ std::string describe(const KernelUse& use) {
     case Operation::expert_gate_up:
     case Operation::expert_down:
     case Operation::fused_linear:
+    case Operation::heads_linear:
         return fmt::format("{} {}", name_of(use.operation), layout_text(use.layout));
     case Operation::linear:
         return fmt::format("linear {}, {}{}", layout_text(use.layout), name_of(use.path),

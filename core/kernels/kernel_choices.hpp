@@ -18,6 +18,7 @@ enum class Operation : uint8_t {
     rms_norm,
     linear,
     fused_linear,
+    heads_linear,
     halve,
     rotary_store,
     attention,

@@ -25,20 +25,22 @@ constexpr uint32_t fill_word = 0x2C2C2C2CU;
 constexpr uint32_t model_width = 4096;
 constexpr uint32_t feed_forward_width = 14336;
 
-void add_linear_problem(Problems& problems, Layout layout, uint32_t rows, RowPath path, uint32_t count) {
-    const PackedBytes packed = packed_bytes(layout, rows, model_width);
+} // namespace
+
+KernelProblem linear_problem(Layout layout, uint32_t rows, uint32_t columns, RowPath path, uint32_t count) {
+    const PackedBytes packed = packed_bytes(layout, rows, columns);
     const auto pose = [=](ProblemMemory& memory) -> RecordRepetition {
         std::vector<Matrix> weights(memory.copies(packed.weights + packed.scales));
         for (Matrix& one : weights) {
             one = {.layout = layout,
                    .rows = rows,
-                   .columns = model_width,
+                   .columns = columns,
                    .weights = memory.take(packed.weights),
                    .scales = packed.scales == 0 ? vk::Range{} : memory.take(packed.scales)};
         }
-        Activations input = memory.rows(count, model_width);
+        Activations input = memory.rows(count, columns);
         if (layout.arrangement == Arrangement::tiles)
-            input.halves = memory.take(count * halves_bytes(model_width));
+            input.halves = memory.take(count * halves_bytes(columns));
         const Activations output = memory.rows(count, rows);
         Library& library = memory.library();
         return [=, &library](vk::Recorder& recorder, uint32_t repetition) {
@@ -50,18 +52,15 @@ void add_linear_problem(Problems& problems, Layout layout, uint32_t rows, RowPat
                     .path = path});
         };
     };
-    problems.push_back(
-        {.name =
-             fmt::format("linear {} {} x {}, {} {} row{}", to_string(layout.format), rows, model_width, count,
-                         path == RowPath::prefill ? "prompt" : "generation", count == 1 ? "" : "s"),
-         .bytes = packed.weights + packed.scales + float_bytes(uint64_t{count} * (model_width + rows)),
-         .operations = 2 * uint64_t{rows} * model_width * count,
-         .pose = pose});
+    return {.name =
+                fmt::format("linear {} {} x {}, {} {} row{}", to_string(layout.format), rows, columns, count,
+                            path == RowPath::prefill ? "prompt" : "generation", count == 1 ? "" : "s"),
+            .bytes = packed.weights + packed.scales + float_bytes(uint64_t{count} * (columns + rows)),
+            .operations = 2 * uint64_t{rows} * columns * count,
+            .pose = pose};
 }
 
-/// A block's fused matrices: gate and up with their activation, or a matrix that adds to the residual and
-/// prepares the next norm.
-void add_fused_problem(Problems& problems, Format format, uint32_t rows, uint32_t columns, bool gated) {
+KernelProblem fused_problem(Format format, uint32_t rows, uint32_t columns, bool gated, uint32_t count) {
     const Layout layout{.format = format, .arrangement = Arrangement::tiles};
     const PackedBytes packed = packed_bytes(layout, rows, columns);
     const uint32_t matrices = gated ? 2 : 1;
@@ -70,15 +69,15 @@ void add_fused_problem(Problems& problems, Format format, uint32_t rows, uint32_
             return Matrix{
                 .layout = layout, .rows = rows, .columns = columns, .weights = memory.take(packed.weights)};
         };
-        Activations input = memory.rows(1, columns);
-        input.halves = memory.take(halves_bytes(columns));
-        const Activations output = memory.rows(1, rows);
-        const vk::Range halves = memory.take(halves_bytes(rows));
-        const std::vector<uint32_t> zeros(fused_counter_bytes(1, rows) / sizeof(uint32_t));
+        Activations input = memory.rows(count, columns);
+        input.halves = memory.take(count * halves_bytes(columns));
+        const Activations output = memory.rows(count, rows);
+        const vk::Range halves = memory.take(count * halves_bytes(rows));
+        const std::vector<uint32_t> zeros(fused_counter_bytes(count, rows) / sizeof(uint32_t));
         const vk::Range counters = memory.put(std::as_bytes(std::span(zeros)));
         const NextNorm next{.weight = memory.take(float_bytes(rows)),
-                            .squares = memory.take(float_bytes(rows / tile_columns)),
-                            .nan_probe = {.nan_probes = memory.take(sizeof(uint32_t))}};
+                            .squares = memory.take(float_bytes(uint64_t{count} * (rows / tile_columns))),
+                            .nan_probe = {.nan_probes = memory.take(count * sizeof(uint32_t))}};
         std::vector<FusedLinear> turns(memory.copies(matrices * packed.weights));
         for (FusedLinear& one : turns) {
             one = {.weight = matrix(),
@@ -86,23 +85,26 @@ void add_fused_problem(Problems& problems, Format format, uint32_t rows, uint32_
                    .output = output,
                    .halves = halves,
                    .counters = counters,
-                   .count = 1};
-            if (gated)
+                   .count = count};
+            if (gated) {
                 one.gated = GatedBy{.up = matrix()};
-            else
+            } else {
                 one.next_norm = next;
+            }
         }
         Library& library = memory.library();
         return [turns, &library](vk::Recorder& recorder, uint32_t repetition) {
             fused_linear(library, recorder, turns[repetition % turns.size()]);
         };
     };
-    problems.push_back({.name = fmt::format("fused_linear {} {} x {}{}, 1 row", to_string(format), rows,
-                                            columns, gated ? ", gated" : ", next norm"),
-                        .bytes = matrices * packed.weights + float_bytes(columns + rows),
-                        .operations = 2 * uint64_t{matrices} * rows * columns,
-                        .pose = pose});
+    return {.name = fmt::format("fused_linear {} {} x {}{}, {} row{}", to_string(format), rows, columns,
+                                gated ? ", gated" : ", next norm", count, count == 1 ? "" : "s"),
+            .bytes = matrices * packed.weights + float_bytes(uint64_t{count} * (columns + rows)),
+            .operations = 2 * uint64_t{matrices} * rows * columns * count,
+            .pose = pose};
 }
+
+namespace {
 
 /// Qwen3-30B-A3B's experts.
 constexpr uint32_t experts = 128;
@@ -229,12 +231,13 @@ void add_weight_problems(Problems& problems, const PlanTarget& target) {
         const Layout layout{.format = format, .arrangement = matrix_arrangement(target, format, model_width)};
         for (const uint32_t rows : {model_width, feed_forward_width}) {
             for (const uint32_t count : {1U, 2U, 4U, 8U})
-                add_linear_problem(problems, layout, rows, RowPath::decode, count);
-            add_linear_problem(problems, layout, rows, RowPath::prefill, prompt_rows(target));
+                problems.push_back(linear_problem(layout, rows, model_width, RowPath::decode, count));
+            problems.push_back(
+                linear_problem(layout, rows, model_width, RowPath::prefill, prompt_rows(target)));
         }
         if (layout.arrangement == Arrangement::tiles) {
-            add_fused_problem(problems, format, feed_forward_width, model_width, true);
-            add_fused_problem(problems, format, model_width, feed_forward_width, false);
+            problems.push_back(fused_problem(format, feed_forward_width, model_width, true, 1));
+            problems.push_back(fused_problem(format, model_width, feed_forward_width, false, 1));
         }
         const Layout stack{.format = format, .arrangement = stack_arrangement(target, format, expert_outer)};
         add_expert_linear_problem(problems, stack);
@@ -245,30 +248,30 @@ void add_weight_problems(Problems& problems, const PlanTarget& target) {
     }
 }
 
-/// One generation row of an 8B model over a cache of `tokens`.
-void add_attention_problem(Problems& problems, const PlanTarget& target, CacheFormat format,
-                           std::string_view format_name, uint32_t tokens) {
-    constexpr uint32_t q_heads = 32;
-    constexpr uint32_t kv_heads = 8;
-    constexpr uint32_t head_dim = 128;
-    const uint64_t cache_bytes = layer_cache_bytes(format, tokens / page_tokens, kv_heads, head_dim);
+} // namespace
+
+KernelProblem attention_problem(const PlanTarget& target, const AttentionShape& shape, uint32_t tokens,
+                                RowPath path, uint32_t count) {
+    const auto [q_heads, kv_heads, head_dim, formats] = shape;
+    const uint64_t cache_bytes = layer_cache_bytes(formats.keys, tokens / page_tokens, kv_heads, head_dim);
     const AttendMax attend_max{.end = tokens, .keys = tokens};
-    const AttentionShape shape{
-        .q_heads = q_heads, .kv_heads = kv_heads, .head_dim = head_dim, .formats = {format, format}};
-    const uint64_t partial_bytes = attention_partial_bytes(target, shape, 1, attend_max);
-    const std::vector<std::byte> counters(attention_counter_bytes(target, shape, 1, attend_max));
+    const bool is_decode = path == RowPath::decode;
+    const uint64_t partial_bytes = is_decode ? attention_partial_bytes(target, shape, count, attend_max) : 0;
+    const std::vector<std::byte> counters(
+        is_decode ? attention_counter_bytes(target, shape, count, attend_max) : 0);
     const auto pose = [=](ProblemMemory& memory) -> RecordRepetition {
-        const RowInfo row{.position = tokens - 1, .attend_end = tokens, .first_page = 0};
-        const Rows rows{.infos = memory.put(std::as_bytes(std::span(&row, 1))), .count = 1};
+        const std::vector<RowInfo> infos(count,
+                                         {.position = tokens - 1, .attend_end = tokens, .first_page = 0});
+        const Rows rows{.infos = memory.put(std::as_bytes(std::span(infos))), .count = count};
         const vk::Range tables = memory.take(sizeof(uint32_t));
         const vk::Range partials = partial_bytes == 0 ? vk::Range{} : memory.take(partial_bytes);
         const vk::Range zeros = counters.empty() ? vk::Range{} : memory.put(counters);
         std::vector<Attention> turns(memory.copies(2 * cache_bytes));
         for (Attention& one : turns) {
             one = {.rows = rows,
-                   .q = memory.rows(1, q_heads * head_dim),
-                   .output = memory.rows(1, q_heads * head_dim),
-                   .cache = {.formats = shape.formats,
+                   .q = memory.rows(count, q_heads * head_dim),
+                   .output = memory.rows(count, q_heads * head_dim),
+                   .cache = {.formats = formats,
                              .kv_heads = kv_heads,
                              .head_dim = head_dim,
                              .pages = tokens / page_tokens,
@@ -277,6 +280,7 @@ void add_attention_problem(Problems& problems, const PlanTarget& target, CacheFo
                    .tables = {tables},
                    .q_heads = q_heads,
                    .scale = 1 / std::sqrt(static_cast<float>(head_dim)),
+                   .path = path,
                    .attend_max = attend_max,
                    .partials = partials,
                    .counters = zeros};
@@ -291,14 +295,13 @@ void add_attention_problem(Problems& problems, const PlanTarget& target, CacheFo
             attention_merge(library, recorder, operation);
         };
     };
-    problems.push_back(
-        {.name = fmt::format("attention {}, heads of 128, 32 to 8, 1 row, {} tokens", format_name, tokens),
-         .bytes = 2 * cache_bytes + 2 * float_bytes(uint64_t{q_heads} * head_dim),
-         .operations = 4 * uint64_t{q_heads} * head_dim * tokens,
-         .pose = pose});
+    return {.name = fmt::format("attention {}, heads of {}, {} to {}, {} row{}, {} tokens",
+                                formats.keys == CacheFormat::f16 ? "f16" : "q8_0", head_dim, q_heads,
+                                kv_heads, count, count == 1 ? "" : "s", tokens),
+            .bytes = 2 * cache_bytes + 2 * float_bytes(uint64_t{count} * q_heads * head_dim),
+            .operations = 4 * uint64_t{count} * q_heads * head_dim * tokens,
+            .pose = pose};
 }
-
-} // namespace
 
 uint64_t float_bytes(uint64_t count) {
     return count * sizeof(float);
@@ -361,8 +364,11 @@ std::vector<KernelProblem> kernel_problems(const PlanTarget& target) {
     Problems problems;
     add_weight_problems(problems, target);
     for (const uint32_t tokens : {512U, 4096U}) {
-        add_attention_problem(problems, target, CacheFormat::f16, "f16", tokens);
-        add_attention_problem(problems, target, CacheFormat::q8_0, "q8_0", tokens);
+        for (const CacheFormat format : {CacheFormat::f16, CacheFormat::q8_0}) {
+            const AttentionShape heads{
+                .q_heads = 32, .kv_heads = 8, .head_dim = 128, .formats = {format, format}};
+            problems.push_back(attention_problem(target, heads, tokens, RowPath::decode, 1));
+        }
     }
     add_step_problems(problems, target);
     return problems;

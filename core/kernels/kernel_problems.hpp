@@ -2,6 +2,7 @@
 
 #include "core/base/bytes.hpp"
 #include "core/base/result.hpp"
+#include "core/kernels/attention.hpp"
 #include "core/kernels/layout.hpp"
 #include "core/kernels/library.hpp"
 #include "core/vk/buffer.hpp"
@@ -62,6 +63,18 @@ struct KernelProblem {
     uint64_t operations = 0; ///< additions and multiplications of its sums; 0: not counted
     std::function<RecordRepetition(ProblemMemory& memory)> pose; ///< allocates what the repetitions use
 };
+
+/// Rows of a prompt or of generation times a matrix.
+KernelProblem linear_problem(Layout layout, uint32_t rows, uint32_t columns, RowPath path, uint32_t count);
+
+/// A block's fused matrices in tiles: gate and up with their activation (`gated`), or a matrix that adds to
+/// the residual and prepares the next norm.
+KernelProblem fused_problem(Format format, uint32_t rows, uint32_t columns, bool gated, uint32_t count);
+
+/// Rows that attend to `tokens` keys of a cache in f16 or Q8_0; `target` is that of the library which runs
+/// it.
+KernelProblem attention_problem(const PlanTarget& target, const AttentionShape& shape, uint32_t tokens,
+                                RowPath path, uint32_t count);
 
 /// The linear layers of an 8B model in each weight format, a mixture's experts, attention, and the smaller
 /// kernels of a generation step. Weights are in the arrangement that the target prefers. Pure.

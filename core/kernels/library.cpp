@@ -28,6 +28,8 @@ bool has_feature(const vk::DeviceProfile& profile, shaders::Feature feature) {
         return profile.shader_int64;
     case shaders::Feature::integer_dot_product:
         return profile.integer_dot_product;
+    case shaders::Feature::large_push_constants:
+        return profile.large_push_constants;
     }
     return false;
 }
@@ -39,12 +41,14 @@ Status usable(const shaders::Code& code, const vk::DeviceProfile& profile) {
         return Error{ErrorKind::unsupported, fmt::format("kernel {} was left out of this build", code.name),
                      "build with a newer glslang"};
     }
-    for (const auto& [feature, name] : {std::pair{Feature::subgroup_arithmetic, "subgroup arithmetic"},
-                                        std::pair{Feature::cooperative_matrix, "cooperative matrices"},
-                                        std::pair{Feature::shader_float16, "16-bit floats in shaders"},
-                                        std::pair{Feature::storage_16bit, "16-bit storage"},
-                                        std::pair{Feature::shader_int64, "64-bit integers in shaders"},
-                                        std::pair{Feature::integer_dot_product, "integer dot products"}}) {
+    for (const auto& [feature, name] :
+         {std::pair{Feature::subgroup_arithmetic, "subgroup arithmetic"},
+          std::pair{Feature::cooperative_matrix, "cooperative matrices"},
+          std::pair{Feature::shader_float16, "16-bit floats in shaders"},
+          std::pair{Feature::storage_16bit, "16-bit storage"},
+          std::pair{Feature::shader_int64, "64-bit integers in shaders"},
+          std::pair{Feature::integer_dot_product, "integer dot products"},
+          std::pair{Feature::large_push_constants, "256 bytes of push constants"}}) {
         if ((code.required & static_cast<uint32_t>(feature)) != 0 && !has_feature(profile, feature)) {
             return Error{ErrorKind::unsupported,
                          fmt::format("kernel {} needs {}, which {} lacks", code.name, name, profile.name)};
@@ -58,22 +62,24 @@ Status usable(const shaders::Code& code, const vk::DeviceProfile& profile) {
 class PipelineTable {
 public:
     /// Null if there is none.
-    [[nodiscard]] const vk::Pipeline* find(shaders::Variant variant,
-                                           std::span<const uint32_t> specialization) const {
+    [[nodiscard]] const vk::Pipeline* find(shaders::Variant variant, std::span<const uint32_t> specialization,
+                                           uint32_t subgroup) const {
         const Entry* entry = head(variant).load(std::memory_order_acquire);
-        while (entry != nullptr && !std::ranges::equal(entry->specialization, specialization))
+        while (entry != nullptr &&
+               (entry->subgroup != subgroup || !std::ranges::equal(entry->specialization, specialization)))
             entry = entry->next;
         return entry == nullptr ? nullptr : &entry->pipeline;
     }
 
     /// Returns the pipeline that another thread has inserted in the meantime, else the new one.
     const vk::Pipeline* insert(shaders::Variant variant, std::span<const uint32_t> specialization,
-                               vk::Pipeline created) {
+                               uint32_t subgroup, vk::Pipeline created) {
         const std::scoped_lock lock(mutex_);
-        if (const vk::Pipeline* const found = find(variant, specialization); found != nullptr)
+        if (const vk::Pipeline* const found = find(variant, specialization, subgroup); found != nullptr)
             return found;
         entries_.push_back({.variant = variant,
                             .specialization = {specialization.begin(), specialization.end()},
+                            .subgroup = subgroup,
                             .pipeline = std::move(created),
                             .next = head(variant).load(std::memory_order_relaxed)});
         head(variant).store(&entries_.back(), std::memory_order_release);
@@ -87,10 +93,12 @@ public:
         for (const Entry& entry : entries_) {
             created.push_back({.variant = entry.variant,
                                .specialization = entry.specialization,
+                               .subgroup = entry.subgroup,
                                .pipeline = &entry.pipeline});
         }
-        std::ranges::sort(created, {},
-                          [](const auto& one) { return std::tie(one.variant, one.specialization); });
+        std::ranges::sort(created, {}, [](const auto& one) {
+            return std::tie(one.variant, one.specialization, one.subgroup);
+        });
         return created;
     }
 
@@ -98,6 +106,7 @@ private:
     struct Entry {
         shaders::Variant variant{};
         std::vector<uint32_t> specialization;
+        uint32_t subgroup = 0;
         vk::Pipeline pipeline;
         const Entry* next = nullptr; ///< of the same variant
     };
@@ -134,7 +143,8 @@ Library::Library(vk::Device& device, LibraryOptions options)
           PlanTarget{.family = options.family.value_or(natural_family(device.profile())),
                      .profile = device.profile(),
                      .untrusted = options.untrusted,
-                     .precision = options.precision},
+                     .precision = options.precision,
+                     .tuning = std::move(options.tuning)},
           std::move(options.code))) {}
 
 Library::~Library() = default;
@@ -149,8 +159,8 @@ vk::Device& Library::device() const {
 
 Result<const vk::Pipeline*> Library::pipeline(shaders::Variant variant,
                                               std::span<const uint32_t> specialization,
-                                              uint32_t push_constant_bytes) {
-    if (const vk::Pipeline* const found = impl_->pipelines.find(variant, specialization); found != nullptr)
+                                              uint32_t push_constant_bytes, uint32_t subgroup) {
+    if (const vk::Pipeline* const found = impl_->pipelines.find(variant, specialization, subgroup))
         return found;
     const shaders::Code& code = impl_->code(variant);
     ETNA_CHECK(usable(code, impl_->target.profile));
@@ -158,8 +168,9 @@ Result<const vk::Pipeline*> Library::pipeline(shaders::Variant variant,
              vk::Pipeline::create(impl_->device, {.label = code.name,
                                                   .code = code.words,
                                                   .specialization = specialization,
-                                                  .push_constant_bytes = push_constant_bytes}));
-    return impl_->pipelines.insert(variant, specialization, std::move(created));
+                                                  .push_constant_bytes = push_constant_bytes,
+                                                  .required_subgroup_size = subgroup}));
+    return impl_->pipelines.insert(variant, specialization, subgroup, std::move(created));
 }
 
 std::vector<CreatedPipeline> Library::created() const {

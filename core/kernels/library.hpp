@@ -2,6 +2,7 @@
 
 #include "core/base/result.hpp"
 #include "core/kernels/layout.hpp"
+#include "core/kernels/tuning.hpp"
 #include "core/kernels/variant_set.hpp"
 #include "core/vk/device.hpp"
 #include "core/vk/pipeline.hpp"
@@ -40,6 +41,7 @@ struct PlanTarget {
     vk::DeviceProfile profile;
     VariantSet untrusted = {}; ///< variants that compute wrong results here; used only if no other can run
     Precision precision = Precision::exact;
+    Tuning tuning = {}; ///< measured sizes, each among tuning_candidates() of this target
 };
 
 /// The default family of a device.
@@ -64,6 +66,7 @@ struct LibraryOptions {
     std::optional<PlanFamily> family = {};  ///< empty: natural_family
     VariantSet untrusted = {};              ///< PlanTarget's
     Precision precision = Precision::exact; ///< PlanTarget's
+    Tuning tuning = {};                     ///< PlanTarget's
     CodeSource code = shaders::code;        ///< tests substitute it to simulate driver bugs
 };
 
@@ -74,6 +77,7 @@ Status usable(shaders::Variant variant, const vk::DeviceProfile& profile);
 struct CreatedPipeline {
     shaders::Variant variant{};
     std::vector<uint32_t> specialization;
+    uint32_t subgroup = 0; ///< required; 0: the driver's choice
     const vk::Pipeline* pipeline = nullptr;
 };
 
@@ -90,11 +94,12 @@ public:
     [[nodiscard]] const PlanTarget& target() const;
     [[nodiscard]] vk::Device& device() const;
 
-    /// The pipeline of a shader variant with these specialisation constants. Blocks while it compiles the
+    /// The pipeline of a shader variant with these specialisation constants, and subgroups of the required
+    /// size unless that is 0 (DeviceProfile::subgroup_size_control). Blocks while it compiles the
     /// first time; other pipelines can compile concurrently. Lives as long as the library. Errors:
     /// unsupported (variant not in this build or rejected by the driver), out_of_memory, device_lost.
     Result<const vk::Pipeline*> pipeline(shaders::Variant variant, std::span<const uint32_t> specialization,
-                                         uint32_t push_constant_bytes);
+                                         uint32_t push_constant_bytes, uint32_t subgroup = 0);
 
     /// All pipelines created until now, by variant.
     [[nodiscard]] std::vector<CreatedPipeline> created() const;

@@ -41,7 +41,8 @@ void launch_planned(Library& library, vk::Recorder& recorder, const LinearPlan& 
                 .specialization = specialization,
                 .groups = folded_groups(divide_up(arguments.rows, rows), y_groups),
                 .reads = reads,
-                .writes = writes},
+                .writes = writes,
+                .subgroup = plan.subgroup},
                arguments);
     };
     switch (plan.kernel) {
@@ -128,7 +129,8 @@ void launch_tiles(Library& library, vk::Recorder& recorder, const LinearPlan& pl
             .specialization = {plan.workgroup, plan.rows_each, plan.columns_each, plan.parts},
             .groups = folded_groups(workgroups, divide_up(operation.count, plan.columns_each)),
             .reads = {input, squares, weights[0], weights[1], weights[2], biases[0], biases[1], biases[2]},
-            .writes = {outputs[0], outputs[1], outputs[2]}},
+            .writes = {outputs[0], outputs[1], outputs[2]},
+            .subgroup = plan.subgroup},
            arguments);
 }
 

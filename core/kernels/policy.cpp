@@ -1,6 +1,9 @@
 #include "core/kernels/policy.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -18,11 +21,37 @@ constexpr uint32_t invocation_sums_max = 8;
 /// Every Vulkan device has at least 16 KiB of shared memory; queries take at most half of it.
 constexpr uint32_t attention_query_floats = 2048;
 constexpr uint32_t norm_invocations_max = 512; ///< of a row
-/// Keys in one KV split of the general kernel's decode path: long enough that merging is cheap, short enough
-/// to fill a GPU.
-constexpr uint32_t gpu_split_tokens = 128;
-/// A CPU does not benefit from more workgroups than cores.
-constexpr uint32_t cpu_split_tokens = 2048;
+
+/// The sizes that differ between families, where they were measured or where a family's hardware gives a
+/// reason. All others follow from the shape alone. `etna tune` measures them on a device
+/// (tuning_candidates()).
+struct FamilySizes {
+    /// Required size of a subgroup of the kernels for decode rows, if the device allows a choice; 0: the
+    /// driver's. Intel's drivers choose 8, 16 or 32 for each shader, and 16 fills the registers of Xe2.
+    /// NVIDIA has 32 alone; AMD's drivers choose 32 or 64 by generation.
+    uint32_t subgroup;
+    uint32_t rows_workgroup; ///< invocations of linear_rows, unless it is one subgroup
+    uint32_t rows_each; ///< weight rows of a workgroup of linear_rows: wider registers favour more of them
+    uint32_t attention_workgroup; ///< of the general kernel
+    /// Registers that attention_decode may take for tile, queries and sums: with more than 96, RADV of Mesa
+    /// 22.3 spills on RDNA 3.
+    uint32_t attention_registers;
+    /// Keys in one KV split of the general attention kernel's decode path: long enough that merging is cheap,
+    /// short enough to fill a GPU. A CPU does not benefit from more workgroups than cores.
+    uint32_t kv_split_tokens;
+};
+
+// subgroup, rows_workgroup, rows_each, attention_workgroup, attention_registers, kv_split_tokens
+constexpr std::array<FamilySizes, 4> family_sizes{{
+    {0, 64, 2, 64, 128, 128}, // nvidia
+    {0, 64, 2, 64, 96, 128},  // amd
+    {16, 32, 4, 64, 96, 128}, // intel
+    {0, 64, 2, 32, 96, 2048}, // lavapipe
+}};
+
+const FamilySizes& sizes_of(PlanFamily family) {
+    return family_sizes[static_cast<std::size_t>(family)];
+}
 
 /// A workgroup's outputs, and elements of a step along k, of the kernels for prompts.
 constexpr uint32_t prompt_tile_rows = 64;
@@ -54,13 +83,19 @@ bool uses_prompt_kernel(const PlanTarget& target, Layout layout, RowPath path) {
     return path == RowPath::prefill ? prompt || !rows : prompt && !rows;
 }
 
-/// Weight rows of one workgroup, by family: wider registers favour more rows, small matrices favour more
-/// workgroups.
+/// Weight rows of one workgroup of linear_rows: small matrices favour more workgroups.
 uint32_t rows_for(PlanFamily family, uint32_t rows) {
     constexpr uint32_t few_rows = 2048;
-    if (rows < few_rows)
-        return 1;
-    return family == PlanFamily::intel ? 4 : 2;
+    return rows < few_rows ? 1 : sizes_of(family).rows_each;
+}
+
+/// The family's subgroup, if the device allows it.
+uint32_t required_subgroup(const PlanTarget& target) {
+    const vk::DeviceProfile& profile = target.profile;
+    const uint32_t size = sizes_of(target.family).subgroup;
+    const bool is_choice = profile.subgroup_size_control && profile.subgroup_size_min <= size &&
+                           size <= profile.subgroup_size_max;
+    return is_choice ? size : 0;
 }
 
 /// Invocations of the decode kernel: eight loads of each cover the keys of a tile.
@@ -82,15 +117,29 @@ uint32_t decode_registers(uint32_t heads, uint32_t head_dim) {
     return tile + 2 * 8 * heads;
 }
 
+/// Whether a workgroup of the decode kernel can serve so many query heads.
+bool decode_heads_fit(const PlanTarget& target, const AttentionShape& shape, uint32_t heads) {
+    return shape.q_heads / shape.kv_heads % heads == 0 &&
+           decode_registers(heads, shape.head_dim) <= sizes_of(target.family).attention_registers &&
+           decode_shared_bytes(heads, shape.head_dim) <= target.profile.shared_bytes;
+}
+
 /// Query heads that one workgroup of the decode kernel serves: more of them read the cache less often, and
-/// take more registers and shared memory. With more than 96 registers RADV of Mesa 22.3 spills on RDNA 3.
+/// take more registers and shared memory.
 uint32_t decode_heads(const PlanTarget& target, const AttentionShape& shape) {
-    const uint32_t registers = target.family == PlanFamily::nvidia ? 128 : 96;
     uint32_t heads = 4;
-    while (heads > 1 && (shape.q_heads / shape.kv_heads % heads != 0 ||
-                         decode_registers(heads, shape.head_dim) > registers ||
-                         decode_shared_bytes(heads, shape.head_dim) > target.profile.shared_bytes))
+    while (heads > 1 && !decode_heads_fit(target, shape, heads))
         heads /= 2;
+    return heads;
+}
+
+/// Query heads that one workgroup of the general kernel serves.
+uint32_t general_heads(const AttentionShape& shape) {
+    const uint32_t group = shape.q_heads / shape.kv_heads;
+    const auto stride = static_cast<uint32_t>(round_up(shape.head_dim, 8));
+    uint32_t heads = std::clamp(attention_query_floats / stride, 1U, group);
+    while (group % heads != 0)
+        --heads;
     return heads;
 }
 
@@ -272,23 +321,88 @@ bool reads_codes(const PlanTarget& target, shaders::Variant variant) {
            usable(variant, target.profile).has_value() && !target.untrusted.contains(variant);
 }
 
+namespace {
+
+/// The largest workgroup of a kernel for matrices in tiles. Larger ones of a gated pair leave too few
+/// registers (scripts/shader-stats).
+uint32_t tiles_workgroup_max(const PlanTarget& target, TunedKernel kernel) {
+    constexpr uint32_t gated_workgroup_max = 256;
+    const uint32_t most = std::min(target.profile.workgroup_invocations_max, 512U);
+    if (kernel == TunedKernel::gated_linear)
+        return std::min(most, gated_workgroup_max);
+    const bool is_fused = kernel == TunedKernel::fused_linear;
+    return is_fused && target.profile.shared_bytes < fused_shared_bytes ? std::min(most, 256U) : most;
+}
+
 /// Measured on an H100: a slice takes a quarter of a tile, and as many slices share a row as it has quarters,
-/// up to 64, or 32 where so many rows fill the device. Two groups of rows share the loads of one input.
-LinearPlan tiles_plan(const PlanTarget& target, Format format, uint32_t rows, uint32_t columns,
-                      uint32_t count) {
+/// up to 64, or 32 where so many rows fill the device. Two groups of rows share the loads of one input. A
+/// workgroup of a gated pair has a group of rows of each matrix.
+WorkgroupSizes tiles_sizes(const PlanTarget& target, const TunedShape& shape) {
     constexpr uint32_t many_rows = 8192;
-    const uint32_t quarters = columns / tile_columns * tile_parts;
-    const uint32_t most = std::min(target.profile.workgroup_invocations_max, rows < many_rows ? 512U : 256U);
+    const uint32_t quarters = shape.columns / tile_columns * tile_parts;
+    const uint32_t most =
+        std::min(tiles_workgroup_max(target, shape.kernel), shape.rows < many_rows ? 512U : 256U);
+    WorkgroupSizes sizes{.workgroup = tiles_workgroup_min, .subgroup = required_subgroup(target)};
+    while (sizes.workgroup < quarters * repack_rows && sizes.workgroup * 2 <= most)
+        sizes.workgroup *= 2;
+    const bool shares_loads = sizes.workgroup >= 256 && shape.rows >= 4096;
+    sizes.rows = shape.kernel == TunedKernel::gated_linear || shares_loads ? 2 : 1;
+    return sizes;
+}
+
+WorkgroupSizes rows_sizes(const PlanTarget& target, const ReducePlan& reduce, uint32_t rows) {
+    return {.workgroup = reduce.one_subgroup == 1 ? reduce.workgroup : sizes_of(target.family).rows_workgroup,
+            .rows = rows_for(target.family, rows),
+            .subgroup = reduce.one_subgroup == 1 ? 0 : required_subgroup(target)};
+}
+
+ReducePlan linear_reduce(const PlanTarget& target, Format format) {
+    return reduce_plan(target,
+                       shaders::linear_rows(static_cast<shaders::Format>(format), shaders::Reduce::subgroup));
+}
+
+constexpr WorkgroupSizes lanes_sizes{.rows = 4};
+
+WorkgroupSizes policy_sizes(const PlanTarget& target, const TunedShape& shape) {
+    const AttentionShape heads{.q_heads = shape.rows, .kv_heads = shape.kv_heads, .head_dim = shape.columns};
+    switch (shape.kernel) {
+    case TunedKernel::attention:
+        return {.workgroup = sizes_of(target.family).attention_workgroup, .rows = general_heads(heads)};
+    case TunedKernel::attention_decode:
+        return {.workgroup = decode_workgroup(heads.head_dim), .rows = decode_heads(target, heads)};
+    default:
+        break;
+    }
+    switch (shape.layout.arrangement) {
+    case Arrangement::lanes:
+        return lanes_sizes;
+    case Arrangement::rows:
+        return rows_sizes(target, linear_reduce(target, shape.layout.format), shape.rows);
+    case Arrangement::tiles:
+        break;
+    }
+    return tiles_sizes(target, shape);
+}
+
+WorkgroupSizes sizes_for(const PlanTarget& target, const TunedShape& shape) {
+    const auto tuned = target.tuning.find(shape);
+    return tuned ? *tuned : policy_sizes(target, shape);
+}
+
+LinearPlan tiles_plan(const PlanTarget& target, const TunedShape& shape, uint32_t count) {
+    const WorkgroupSizes sizes = sizes_for(target, shape);
     LinearPlan plan{.kernel = LinearKernel::tiles, .reduce = {}, .shape = {}};
     plan.parts = tile_parts;
-    plan.workgroup = tiles_workgroup_min;
-    while (plan.workgroup < quarters * repack_rows && plan.workgroup * 2 <= most)
-        plan.workgroup *= 2;
+    plan.workgroup = sizes.workgroup;
+    plan.subgroup = sizes.subgroup;
     plan.columns_each = std::min(columns_for(count), tiles_columns_max);
-    plan.rows_each = plan.columns_each == 1 && plan.workgroup >= 256 && rows >= 4096 ? 2 : 1;
-    plan.reads_codes = reads_codes(target, shaders::linear_codes(static_cast<shaders::Format>(format)));
+    plan.rows_each = plan.columns_each == 1 || shape.kernel == TunedKernel::gated_linear ? sizes.rows : 1;
+    plan.reads_codes =
+        reads_codes(target, shaders::linear_codes(static_cast<shaders::Format>(shape.layout.format)));
     return plan;
 }
+
+} // namespace
 
 uint32_t expert_tiles_workgroup(const PlanTarget& target, uint32_t tiles) {
     const uint32_t most = std::min(target.profile.workgroup_invocations_max, expert_workgroup_max);
@@ -307,28 +421,39 @@ uint32_t expert_down_workgroup(const PlanTarget& target, uint32_t tiles) {
     return workgroup;
 }
 
-/// A workgroup of a gated pair has a group of rows of each matrix. Larger workgroups, or more columns of
-/// formats whose weights are loaded whole, leave too few registers for that (scripts/shader-stats).
+/// More columns of formats whose weights are loaded whole leave a gated pair too few registers
+/// (scripts/shader-stats).
 FusedLinearPlan fused_linear_plan(const PlanTarget& target, Format format, uint32_t rows, uint32_t columns,
                                   uint32_t count, bool is_gated) {
-    constexpr uint32_t gated_workgroup_max = 256;
     constexpr uint32_t plain_columns_max = 2;
-    FusedLinearPlan plan{.tiles = tiles_plan(target, format, rows, columns, count)};
-    if (target.profile.shared_bytes < fused_shared_bytes)
-        plan.tiles.workgroup = std::min(plan.tiles.workgroup, 256U);
+    const TunedShape shape{.kernel = is_gated ? TunedKernel::gated_linear : TunedKernel::fused_linear,
+                           .layout = {.format = format, .arrangement = Arrangement::tiles},
+                           .rows = rows,
+                           .columns = columns};
+    FusedLinearPlan plan{.tiles = tiles_plan(target, shape, count)};
     plan.tiles.reads_codes = reads_codes(target, shaders::fused_codes(static_cast<shaders::Format>(format)));
-    if (is_gated) {
-        plan.tiles.rows_each = 2;
-        plan.tiles.workgroup = std::min(plan.tiles.workgroup, gated_workgroup_max);
-        if (block_columns(format) == 1)
-            plan.tiles.columns_each = std::min(plan.tiles.columns_each, plain_columns_max);
-    }
+    if (is_gated && block_columns(format) == 1)
+        plan.tiles.columns_each = std::min(plan.tiles.columns_each, plain_columns_max);
     plan.output_rows = plan.tiles.rows_each / (is_gated ? 2 : 1) * repack_rows;
+    return plan;
+}
+
+LinearPlan heads_linear_plan(const PlanTarget& target, Format format, uint32_t rows, uint32_t columns,
+                             uint32_t count, uint32_t head_dim) {
+    const TunedShape shape{.kernel = TunedKernel::linear,
+                           .layout = {.format = format, .arrangement = Arrangement::tiles},
+                           .rows = rows,
+                           .columns = columns};
+    LinearPlan plan = tiles_plan(target, shape, count);
+    plan.reads_codes = reads_codes(target, shaders::heads_codes(static_cast<shaders::Format>(format)));
+    while (plan.rows_each > 1 && head_dim % (plan.rows_each * repack_rows) != 0)
+        plan.rows_each /= 2;
     return plan;
 }
 
 Result<LinearPlan> linear_plan(const PlanTarget& target, Layout layout, uint32_t rows, uint32_t columns,
                                RowPath path, uint32_t count, OperandPrecision factors) {
+    const TunedShape shape{.kernel = TunedKernel::linear, .layout = layout, .rows = rows, .columns = columns};
     if (layout.arrangement == Arrangement::lanes) {
         if (!lanes_usable(target.profile)) {
             return Error{
@@ -336,13 +461,14 @@ Result<LinearPlan> linear_plan(const PlanTarget& target, Layout layout, uint32_t
                 fmt::format("{} cannot run kernels for weights in lanes arrangement", target.profile.name)};
         }
         const uint32_t columns_each = columns_for(count);
+        const uint32_t rows_each = sizes_for(target, shape).rows;
         return LinearPlan{.kernel = LinearKernel::lanes,
                           .reduce = {},
                           .shape = {},
-                          .rows_each = columns_each > 2 ? 2U : 4U, // sums of a lane stay within the registers
+                          .rows_each = columns_each > 2 ? std::min(rows_each, 2U)
+                                                        : rows_each, // sums fit the registers
                           .columns_each = columns_each};
     }
-    const auto axis = static_cast<shaders::Format>(layout.format);
     const bool may_round = path == RowPath::prefill && factors == OperandPrecision::f16_allowed;
     if (may_round && matrix_usable(target, layout))
         return matrix_plan(target.profile);
@@ -354,17 +480,17 @@ Result<LinearPlan> linear_plan(const PlanTarget& target, Layout layout, uint32_t
                           .columns_each = prompt_tile_columns};
     }
     if (layout.arrangement == Arrangement::tiles)
-        return tiles_plan(target, layout.format, rows, columns, count);
-    ReducePlan reduce = reduce_plan(target, shaders::linear_rows(axis, shaders::Reduce::subgroup));
-    if (target.family == PlanFamily::intel && reduce.one_subgroup == 0)
-        reduce.workgroup = 32;
+        return tiles_plan(target, shape, count);
+    const WorkgroupSizes sizes = sizes_for(target, shape);
+    ReducePlan reduce = linear_reduce(target, layout.format);
+    reduce.workgroup = sizes.workgroup;
     const uint32_t columns_each = columns_for(count);
     return LinearPlan{.kernel = LinearKernel::rows,
                       .reduce = reduce,
                       .shape = {},
-                      .rows_each =
-                          std::min(rows_for(target.family, rows), invocation_sums_max / columns_each),
-                      .columns_each = columns_each};
+                      .rows_each = std::min(sizes.rows, invocation_sums_max / columns_each),
+                      .columns_each = columns_each,
+                      .subgroup = sizes.subgroup};
 }
 
 shaders::Variant linear_variant(const LinearPlan& plan, Layout layout) {
@@ -385,6 +511,11 @@ shaders::Variant linear_variant(const LinearPlan& plan, Layout layout) {
     return shaders::linear_lanes(axis);
 }
 
+shaders::Variant heads_linear_variant(const LinearPlan& plan, Format format) {
+    const auto axis = static_cast<shaders::Format>(format);
+    return plan.reads_codes ? shaders::heads_codes(axis) : shaders::heads_linear(axis);
+}
+
 shaders::Variant fused_linear_variant(const FusedLinearPlan& plan, Format format) {
     const auto axis = static_cast<shaders::Format>(format);
     return plan.tiles.reads_codes ? shaders::fused_codes(axis) : shaders::fused_linear(axis);
@@ -398,19 +529,15 @@ uint32_t written_blocks(const PlanTarget& target) {
 }
 
 AttentionPlan attention_plan(const PlanTarget& target, const AttentionShape& shape, RowPath path) {
-    if (uses_decode_kernel(target, shape, path)) {
-        return {.kernel = AttentionKernel::decode,
-                .workgroup = decode_workgroup(shape.head_dim),
-                .heads = decode_heads(target, shape)};
-    }
-    const uint32_t group = shape.q_heads / shape.kv_heads;
-    const auto stride = static_cast<uint32_t>(round_up(shape.head_dim, 8));
-    uint32_t heads = std::clamp(attention_query_floats / stride, 1U, group);
-    while (group % heads != 0)
-        --heads;
-    return {.kernel = AttentionKernel::general,
-            .workgroup = target.family == PlanFamily::lavapipe ? 32U : 64U,
-            .heads = heads};
+    const bool is_decode = uses_decode_kernel(target, shape, path);
+    const WorkgroupSizes sizes =
+        sizes_for(target, {.kernel = is_decode ? TunedKernel::attention_decode : TunedKernel::attention,
+                           .rows = shape.q_heads,
+                           .columns = shape.head_dim,
+                           .kv_heads = shape.kv_heads});
+    return {.kernel = is_decode ? AttentionKernel::decode : AttentionKernel::general,
+            .workgroup = sizes.workgroup,
+            .heads = sizes.rows};
 }
 
 shaders::Variant attention_variant(const AttentionPlan& plan) {
@@ -418,7 +545,102 @@ shaders::Variant attention_variant(const AttentionPlan& plan) {
 }
 
 uint32_t kv_split_tokens(const PlanTarget& target) {
-    return target.family == PlanFamily::lavapipe ? cpu_split_tokens : gpu_split_tokens;
+    return sizes_of(target.family).kv_split_tokens;
+}
+
+namespace {
+
+/// Subgroups that candidates may require, the policy's first.
+std::vector<uint32_t> subgroup_candidates(const PlanTarget& target, uint32_t policy) {
+    const vk::DeviceProfile& profile = target.profile;
+    std::vector<uint32_t> sizes{policy};
+    if (!profile.subgroup_size_control || profile.subgroup_size_min == profile.subgroup_size_max)
+        return sizes;
+    for (uint32_t size = profile.subgroup_size_min; size <= profile.subgroup_size_max; size *= 2) {
+        if (size != policy)
+            sizes.push_back(size);
+    }
+    return sizes;
+}
+
+/// All combinations that the device's workgroups allow, the first argument first.
+std::vector<WorkgroupSizes> combined(const PlanTarget& target, const WorkgroupSizes& policy,
+                                     std::span<const uint32_t> workgroups, std::span<const uint32_t> rows) {
+    std::vector<WorkgroupSizes> sizes{policy};
+    for (const uint32_t workgroup : workgroups) {
+        for (const uint32_t rows_each : rows) {
+            for (const uint32_t subgroup : subgroup_candidates(target, policy.subgroup)) {
+                const WorkgroupSizes one{.workgroup = workgroup, .rows = rows_each, .subgroup = subgroup};
+                if (workgroup <= target.profile.workgroup_invocations_max && subgroup <= workgroup &&
+                    one != policy)
+                    sizes.push_back(one);
+            }
+        }
+    }
+    return sizes;
+}
+
+std::vector<WorkgroupSizes> matrix_candidates(const PlanTarget& target, const TunedShape& shape) {
+    const WorkgroupSizes policy = policy_sizes(target, shape);
+    constexpr std::array rows{1U, 2U, 4U};
+    switch (shape.layout.arrangement) {
+    case Arrangement::lanes:
+        return {policy, {.rows = 1}, {.rows = 2}};
+    case Arrangement::rows: {
+        if (linear_reduce(target, shape.layout.format).one_subgroup == 1)
+            return combined(target, policy, std::array{policy.workgroup}, rows);
+        return combined(target, policy, std::array{32U, 64U, 128U, 256U}, rows);
+    }
+    case Arrangement::tiles:
+        break;
+    }
+    std::vector<WorkgroupSizes> sizes =
+        shape.kernel == TunedKernel::gated_linear
+            ? combined(target, policy, std::array{128U, 256U}, std::array{2U})
+            : combined(target, policy, std::array{128U, 256U, 512U}, std::array{1U, 2U});
+    std::erase_if(sizes, [&](const WorkgroupSizes& one) {
+        return one.workgroup > tiles_workgroup_max(target, shape.kernel);
+    });
+    return sizes;
+}
+
+} // namespace
+
+std::vector<WorkgroupSizes> tuning_candidates(const PlanTarget& target, const TunedShape& shape) {
+    const bool is_matrix =
+        shape.kernel != TunedKernel::attention && shape.kernel != TunedKernel::attention_decode;
+    const Layout layout = shape.layout;
+    if (shape.rows == 0 || shape.columns == 0)
+        return {};
+    if (is_matrix) {
+        const bool is_fused = shape.kernel != TunedKernel::linear;
+        const bool fits_tiles = shape.columns % tile_columns == 0 && tiles_usable(target, layout.format) &&
+                                (!is_fused || shape.rows % tile_columns == 0);
+        const bool has_kernel = layout.arrangement == Arrangement::tiles   ? fits_tiles
+                                : layout.arrangement == Arrangement::lanes ? lanes_usable(target.profile)
+                                                                           : true;
+        return has_kernel && (!is_fused || layout.arrangement == Arrangement::tiles)
+                   ? matrix_candidates(target, shape)
+                   : std::vector<WorkgroupSizes>{};
+    }
+    if (shape.kv_heads == 0 || shape.rows % shape.kv_heads != 0 || shape.columns > head_dim_max ||
+        shape.columns % 2 != 0)
+        return {};
+    const WorkgroupSizes policy = policy_sizes(target, shape);
+    if (shape.kernel == TunedKernel::attention)
+        return combined(target, policy, std::array{32U, 64U, 128U}, std::array{policy.rows});
+    const AttentionShape heads{.q_heads = shape.rows, .kv_heads = shape.kv_heads, .head_dim = shape.columns};
+    if (!uses_decode_kernel(target, heads, RowPath::decode))
+        return {};
+    // The output's halves are written by the kernel or by another one, whichever heads are chosen.
+    const auto writes_halves = [&](uint32_t count) { return count * shape.columns % tile_columns == 0; };
+    std::vector<WorkgroupSizes> sizes =
+        combined(target, policy, std::array{policy.workgroup}, std::array{1U, 2U, 4U});
+    std::erase_if(sizes, [&](const WorkgroupSizes& one) {
+        return !decode_heads_fit(target, heads, one.rows) ||
+               writes_halves(one.rows) != writes_halves(policy.rows);
+    });
+    return sizes;
 }
 
 } // namespace etna::kernels

@@ -5,10 +5,12 @@
 #include "core/kernels/rows.hpp"
 
 #include <cstdint>
+#include <vector>
 
-// Kernel selection: pure functions of shape, layout and target, tested without a device. Tuning happens here.
-// Nothing may depend on the number of rows in a step, except the number of columns per workgroup, which
-// affects no sum. An untrusted variant (PlanTarget::untrusted) is selected only if no other kernel can run.
+// Kernel selection: pure functions of shape, layout and target, tested without a device. Sizes of workgroups
+// come from the target's tuning, else from the tables in policy.cpp. Nothing may depend on the number of rows
+// in a step, except the number of columns per workgroup, which affects no sum. An untrusted variant
+// (PlanTarget::untrusted) is selected only if no other kernel can run.
 namespace etna::kernels {
 
 /// Invocations that reduce one row together, and whether they are guaranteed to be one subgroup.
@@ -46,6 +48,7 @@ struct LinearPlan {
     uint32_t rows_each = 1;    ///< weight rows (lanes, tiles: groups of 8) that one workgroup computes
     uint32_t columns_each = 1; ///< activation rows that one workgroup computes
     bool reads_codes = false;  ///< of `tiles`: inputs in 8 bits
+    uint32_t subgroup = 0;     ///< required size of a subgroup; 0: the driver's choice
 
     bool operator==(const LinearPlan&) const = default;
 };
@@ -76,8 +79,19 @@ FusedLinearPlan fused_linear_plan(const PlanTarget& target, Format format, uint3
 /// The shader of a plan.
 shaders::Variant fused_linear_variant(const FusedLinearPlan& plan, Format format);
 
+/// A plan of heads_linear: `tiles` with workgroups whose rows divide those of a head.
+LinearPlan heads_linear_plan(const PlanTarget& target, Format format, uint32_t rows, uint32_t columns,
+                             uint32_t count, uint32_t head_dim);
+
+/// The shader of a plan.
+shaders::Variant heads_linear_variant(const LinearPlan& plan, Format format);
+
 /// The HALVES constant of kernels that write blocks of activations: 1: halves, 2: halves and codes.
 uint32_t written_blocks(const PlanTarget& target);
+
+/// Sizes that a shape's kernel can have on a target, the policy's first: what `etna tune` measures and what a
+/// Tuning may hold. Empty if no plan of the target runs the kernel. Pure; ignores PlanTarget::tuning.
+std::vector<WorkgroupSizes> tuning_candidates(const PlanTarget& target, const TunedShape& shape);
 
 /// Whether the lanes kernels can run: they need one subgroup of at least 8 invocations.
 bool lanes_usable(const vk::DeviceProfile& profile);

@@ -7,8 +7,8 @@
 namespace etna::kernels {
 
 void launch_bytes(Library& library, vk::Recorder& recorder, const Launch& launch, ByteView arguments) {
-    auto pipeline =
-        library.pipeline(launch.variant, launch.specialization, static_cast<uint32_t>(arguments.size()));
+    auto pipeline = library.pipeline(launch.variant, launch.specialization,
+                                     static_cast<uint32_t>(arguments.size()), launch.subgroup);
     if (!pipeline) {
         recorder.fail(std::move(pipeline).error());
         return;

@@ -17,6 +17,7 @@ struct Launch {
     std::array<uint32_t, 3> groups{1, 1, 1};
     std::initializer_list<vk::Range> reads;
     std::initializer_list<vk::Range> writes;
+    uint32_t subgroup = 0; ///< Library::pipeline()'s
 };
 
 /// Gets the pipeline and records the dispatch; if the pipeline is unavailable, fails the recorder.
@@ -24,7 +25,7 @@ void launch_bytes(Library& library, vk::Recorder& recorder, const Launch& launch
 
 template <class Arguments>
 void launch(Library& library, vk::Recorder& recorder, const Launch& what, const Arguments& arguments) {
-    static_assert(sizeof(Arguments) <= 128, "push constants are 128 bytes at most");
+    static_assert(sizeof(Arguments) <= vk::large_push_constant_bytes, "these are the most push constants");
     launch_bytes(library, recorder, what, std::as_bytes(std::span(&arguments, 1)));
 }
 

@@ -5,11 +5,10 @@
 #include "shaders/rotary/arguments.h"
 
 namespace etna::kernels {
-namespace {
 
 static_assert(sizeof(shaders::RotaryStoreArguments) == 120);
 
-bool fits(vk::Recorder& recorder, const RotaryStore& operation) {
+bool rotary_fits(vk::Recorder& recorder, const RotaryStore& operation) {
     const LayerCache& cache = operation.cache;
     const uint64_t angles = uint64_t{operation.rows.first + operation.rows.count} * operation.rotated * 4;
     return require(recorder, cache.head_dim > 0 && cache.head_dim % 2 == 0 && cache.head_dim <= head_dim_max,
@@ -26,20 +25,21 @@ bool fits(vk::Recorder& recorder, const RotaryStore& operation) {
            require(recorder, operation.angles.bytes >= angles, "rotary_store", "angles are short");
 }
 
-} // namespace
+vk::Range rotary_angles(const RotaryStore& operation) {
+    const uint64_t row_bytes = uint64_t{operation.rotated} * 4;
+    return operation.angles.part(operation.rows.first * row_bytes, operation.rows.count * row_bytes);
+}
 
 void rotary_store(Library& library, vk::Recorder& recorder, const RotaryStore& operation) {
     const Rows& rows = operation.rows;
     const LayerCache& cache = operation.cache;
-    if (rows.count == 0 || !fits(recorder, operation))
+    if (rows.count == 0 || !rotary_fits(recorder, operation))
         return;
     const vk::Range q = operation.q.rows(rows.first, rows.count);
     const bool stores = operation.stores;
     const vk::Range k = stores ? operation.k.rows(rows.first, rows.count) : vk::Range{};
     const vk::Range v = stores ? operation.v.rows(rows.first, rows.count) : vk::Range{};
-    const uint64_t row_angle_bytes = uint64_t{operation.rotated} * 4;
-    const vk::Range angles =
-        operation.angles.part(rows.first * row_angle_bytes, rows.count * row_angle_bytes);
+    const vk::Range angles = rotary_angles(operation);
     const vk::Range q_norm = operation.q_norm.value_or(vk::Range{});
     const vk::Range k_norm = operation.k_norm.value_or(vk::Range{});
     const shaders::RotaryStoreArguments arguments{

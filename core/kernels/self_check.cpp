@@ -27,6 +27,8 @@ Pose& pose_of(Operation operation) {
         return pose_linear;
     case Operation::fused_linear:
         return pose_fused_linear;
+    case Operation::heads_linear:
+        return pose_heads_linear;
     case Operation::halve:
         return pose_halve;
     case Operation::rotary_store:

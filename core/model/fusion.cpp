@@ -1,6 +1,7 @@
 #include "core/model/fusion.hpp"
 
 #include "core/kernels/fused_linear.hpp"
+#include "core/kernels/heads_linear.hpp"
 
 #include <algorithm>
 #include <array>
@@ -11,6 +12,15 @@ namespace {
 bool fuses_gate(const kernels::PlanTarget& target, const FeedForwardBlock& block) {
     return block.gate && reads_halves(block.down.weights) && kernels::can_fuse(target, block.gate->weight) &&
            kernels::can_fuse(target, block.up.weight) && block.gate->weight.layout == block.up.weight.layout;
+}
+
+/// heads_linear stores keys and values from matrices of their own, and values as they are projected.
+bool fuses_heads(const kernels::PlanTarget& target, const AttentionBlock& block) {
+    if (!block.k || !block.v || block.norms_values)
+        return false;
+    return std::ranges::all_of(std::array{&block.q, &*block.k, &*block.v}, [&](const LinearWeights* one) {
+        return kernels::can_fuse_heads(target, one->weight, block.head_dim);
+    });
 }
 
 /// The matrices that read a block's norm.
@@ -38,7 +48,12 @@ std::vector<const LinearWeights*> readers_of(const FeedForwardBlock& block) {
     return readers;
 }
 
-FeedForwardBlock* dense_block(Layer& layer) {
+/// Null if the layer has another mixer.
+AttentionBlock* attention_of(Layer& layer) {
+    return layer.mixer ? std::get_if<AttentionBlock>(&*layer.mixer) : nullptr;
+}
+/// Null if the layer has none.
+FeedForwardBlock* dense_block_of(Layer& layer) {
     return layer.feed_forward ? std::get_if<FeedForwardBlock>(&*layer.feed_forward) : nullptr;
 }
 
@@ -83,11 +98,13 @@ void fuse(Decoder& decoder, const kernels::PlanTarget& target) {
     for (Layer& layer : decoder.layers) {
         if (layer.mixer)
             std::visit([&](auto& block) { norms.visit(block); }, *layer.mixer);
+        if (AttentionBlock* const block = attention_of(layer))
+            block->is_heads_fused = fuses_heads(target, *block);
         if (layer.feed_forward)
             std::visit([&](auto& block) { norms.visit(block); }, *layer.feed_forward);
         if (layer.per_layer)
             norms.forget();
-        if (FeedForwardBlock* const block = dense_block(layer))
+        if (FeedForwardBlock* const block = dense_block_of(layer))
             block->is_gate_fused = fuses_gate(target, *block);
     }
 }

@@ -10,6 +10,10 @@ struct Blueprint;
 /// The weights that a step reads from device memory, each counted once: all but the rows of the embedding
 /// table, unless it is the head too, and but the experts that no row chooses.
 struct WeightReads {
+    /// Weights that a row of a prompt is multiplied by: of the layers' matrices and of the experts that it
+    /// chooses; not of the head, which serves the last row alone.
+    uint64_t row_weights = 0;
+
     uint64_t shared_bytes = 0; ///< read by every step with an output
     uint64_t expert_bytes = 0; ///< read by one row in addition: the experts that it chooses; 0: no mixture
 

@@ -2,6 +2,7 @@
 
 #include "core/kernels/attention.hpp"
 #include "core/kernels/fused_linear.hpp"
+#include "core/kernels/heads_linear.hpp"
 #include "core/kernels/sample.hpp"
 #include "core/vk/recorder.hpp"
 #include "core/vk/sub_allocator.hpp"
@@ -147,6 +148,12 @@ std::vector<ScratchSize> scratch_sizes(const Config& config, const kernels::Plan
         return kernels::attention_counter_bytes(target, shape_of(layer, options.cache_formats),
                                                 options.batch_rows_max, all);
     });
+    const uint64_t fused_counters = std::max(
+        kernels::fused_counter_bytes(options.batch_rows_max,
+                                     std::max(config.width, config.feed_forward_max())),
+        config.max_of<AttentionConfig>([&](const AttentionConfig& layer) {
+            return kernels::heads_counter_bytes(options.batch_rows_max, layer.q_heads, layer.kv_heads);
+        }));
     const uint64_t sample = kernels::sample_partial_bytes(options.output_rows_max, config.vocabulary);
     constexpr uint64_t bytes_min = 16; // a buffer is never empty
     std::vector<ScratchSize> sizes{
@@ -157,11 +164,7 @@ std::vector<ScratchSize> scratch_sizes(const Config& config, const kernels::Plan
          std::max(
              bytes_min,
              round_up(config.width / kernels::tile_columns * options.batch_rows_max * sizeof(float), 16))},
-        {&Activations::fused_counters, "fused counters",
-         std::max(bytes_min,
-                  round_up(kernels::fused_counter_bytes(options.batch_rows_max,
-                                                        std::max(config.width, config.feed_forward_max())),
-                           16))},
+        {&Activations::fused_counters, "fused counters", std::max(bytes_min, round_up(fused_counters, 16))},
         {&Activations::sample_partials, "sample partials", std::max(bytes_min, round_up(sample, 16))},
         {&Activations::nan_probes, "NaN probes",
          std::max(bytes_min, uint64_t{options.batch_rows_max} * sizeof(uint32_t))},

@@ -5,6 +5,7 @@
 #include "core/store/cache_file.hpp"
 
 #include <span>
+#include <system_error>
 
 #include <fmt/format.h>
 
@@ -30,8 +31,25 @@ std::vector<std::byte> DeviceFile::read() const {
 void DeviceFile::write(ByteView content) const {
     if (path_.empty())
         return;
-    if (const Status written = store::write_cache_file(path_, key_, content); !written)
+    if (const Status written = try_write(content); !written)
         log(LogLevel::info, written.error().message);
+}
+
+Status DeviceFile::try_write(ByteView content) const {
+    if (path_.empty())
+        return invalid_argument("no cache folder is known", "set HOME or XDG_CACHE_HOME");
+    return store::write_cache_file(path_, key_, content);
+}
+
+bool DeviceFile::exists() const {
+    std::error_code failure;
+    return !path_.empty() && std::filesystem::exists(path_, failure);
+}
+
+void DeviceFile::remove() const {
+    std::error_code failure;
+    if (!path_.empty())
+        std::filesystem::remove(path_, failure);
 }
 
 } // namespace etna::runtime

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/base/bytes.hpp"
+#include "core/base/result.hpp"
 #include "core/vk/profile.hpp"
 
 #include <cstddef>
@@ -11,7 +12,7 @@
 
 namespace etna::runtime {
 
-/// A file in the cache folder for one device, driver and kernel build. Read and write failures are ignored.
+/// A file in the cache folder for one device, driver and kernel build. read() and write() ignore failures.
 class DeviceFile {
 public:
     /// `kind` names the file; `more` adds to the key. With an empty folder nothing is stored.
@@ -21,6 +22,11 @@ public:
     /// Returns the content last written; empty if the file is missing.
     [[nodiscard]] std::vector<std::byte> read() const;
     void write(ByteView content) const;
+    /// As write(), for content that must not get lost. Errors: io; invalid_argument without a folder.
+    [[nodiscard]] Status try_write(ByteView content) const;
+    [[nodiscard]] bool exists() const;
+    void remove() const;
+    [[nodiscard]] const std::filesystem::path& path() const { return path_; } ///< empty without a folder
 
 private:
     std::filesystem::path path_; ///< empty: nothing is stored

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -52,6 +53,18 @@ SelfCheckReport report_of(const kernels::SelfCheckVerdict& verdict) {
     if (report.checked > 0)
         report.state = report.wrong.empty() ? State::passed : State::set_aside;
     return report;
+}
+
+/// The stored choices for models of either precision.
+std::vector<StoredChoice> tuned_on(const vk::DeviceProfile& profile, kernels::PlanFamily family,
+                                   const std::filesystem::path& cache_folder) {
+    std::vector<StoredChoice> all;
+    for (const auto precision : {kernels::Precision::exact, kernels::Precision::fast}) {
+        const kernels::PlanTarget target{.family = family, .profile = profile, .precision = precision};
+        std::ranges::move(StoredTuning(cache_folder, profile, family, precision).read(target),
+                          std::back_inserter(all));
+    }
+    return all;
 }
 
 /// Memory sizes need an open device; they stay 0 if it cannot be opened.
@@ -112,6 +125,7 @@ Result<DeviceReports> list_devices(const std::vector<vk::PhysicalDevice>& device
                             .shortfalls = shortfalls_of(device.profile),
                             .kernels = kernels::chosen_kernels(target),
                             .self_check = report_of(verdict),
+                            .tuned = tuned_on(device.profile, family, cache_folder),
                             .is_chosen = device.index == chosen,
                             .reason = reason_for(device, devices, chosen, selector)};
         if (device.missing.empty())

@@ -2,6 +2,7 @@
 
 #include "core/base/result.hpp"
 #include "core/kernels/kernel_choices.hpp"
+#include "core/runtime/tuning.hpp"
 #include "core/vk/device.hpp"
 #include "core/vk/instance.hpp"
 #include "core/vk/profile.hpp"
@@ -43,6 +44,7 @@ struct DeviceReport {
     std::vector<Shortfall> shortfalls;
     std::vector<kernels::ChosenKernel> kernels; ///< without those that failed the self-check
     SelfCheckReport self_check;
+    std::vector<StoredChoice> tuned; ///< sizes that `etna tune` has stored; all others come from policy
     bool is_chosen = false;
     std::string reason; ///< why the device was or was not chosen
 };

@@ -61,7 +61,8 @@ struct LoadedExecutor {
     uint64_t memory_bytes = 0; ///< that the model takes, as planned: on the device and in host memory
     model::WeightReads weight_reads = {};
     bool has_adapted_kv_type = false; ///< keys and values are q8_0, by ExecutorOptions::adapts_kv_type
-    std::function<Result<double>()> copy_rate = {}; ///< see measure_copy_rate(); may be empty
+    std::function<Result<double>()> copy_rate = {};   ///< see measure_copy_rate(); may be empty
+    std::function<Result<double>()> matrix_rate = {}; ///< see kernels::measure_matrix_rate(); may be empty
     /// Dispatches of the newest completed step, with ExecutorOptions::timestamps, in order. Empty if the
     /// device has no timestamps. Thread-safe; may be empty.
     std::function<std::vector<vk::Timing>()> timings = {};

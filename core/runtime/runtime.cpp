@@ -2,7 +2,9 @@
 
 #include "core/engine/device/device_executor.hpp"
 #include "core/kernels/library.hpp"
+#include "core/kernels/matrix_rate.hpp"
 #include "core/model/kernel_scope.hpp"
+#include "core/model/tuned_shapes.hpp"
 #include "core/runtime/copy_rate.hpp"
 #include "core/runtime/memory_forecast.hpp"
 #include "core/runtime/scheduled_executor.hpp"
@@ -94,6 +96,31 @@ Result<KernelTimings> Runtime::bench(const KernelBenchOptions& options) {
     return bench_kernels(*library, options);
 }
 
+Result<TuneReport> Runtime::tune(const gguf::File& file, const TuneRequest& request) {
+    ETNA_TRY(const auto shared_instance, instance());
+    ETNA_TRY(const vk::PhysicalDevice chosen, vk::select_device(shared_instance->devices(), request.device));
+    ETNA_TRY(const auto shared, open(chosen, request.cache_folder));
+    ETNA_TRY(const auto library,
+             shared->library(request.plan_as, request.precision, model::kernel_scope(file)));
+    kernels::PlanTarget target = library->target();
+    target.tuning = {};
+    ETNA_TRY(const model::Blueprint blueprint, model::plan_model(file, target));
+    const kernels::TuneOptions options{
+        .library = {.family = target.family, .untrusted = target.untrusted, .precision = target.precision},
+        .is_cancelled = request.is_cancelled};
+    return tune_shapes(shared->device(), model::tuned_shapes(blueprint, target), options, request);
+}
+
+Result<std::string> Runtime::forget_tuning(std::string_view device,
+                                           const std::filesystem::path& cache_folder) {
+    ETNA_TRY(const auto shared_instance, instance());
+    ETNA_TRY(const vk::PhysicalDevice chosen, vk::select_device(shared_instance->devices(), device));
+    const kernels::PlanFamily family = kernels::natural_family(chosen.profile);
+    for (const auto precision : {kernels::Precision::exact, kernels::Precision::fast})
+        StoredTuning(cache_folder, chosen.profile, family, precision).forget();
+    return chosen.profile.name;
+}
+
 Result<LoadedExecutor> Runtime::load(const gguf::File& file, const ExecutorOptions& options) {
     ETNA_TRY(const auto shared_instance, instance());
     ETNA_TRY(const vk::PhysicalDevice chosen, vk::select_device(shared_instance->devices(), options.device));
@@ -112,27 +139,31 @@ Result<LoadedExecutor> Runtime::load(const gguf::File& file, const ExecutorOptio
     };
     ETNA_TRY(auto executor, load_onto(*shared, file, options, client, planned));
     const vk::DeviceProfile& profile = shared->device().profile();
-    return LoadedExecutor{.device = shared,
-                          .client = std::move(client),
-                          .executor = std::move(executor),
-                          .device_name = profile.name,
-                          .on_cpu = profile.type == vk::DeviceType::cpu,
-                          .memory =
-                              [shared] {
-                                  const vk::MemoryState state = shared->device().memory();
-                                  return DeviceMemory{.free_bytes = state.free_bytes,
-                                                      .total_bytes = state.total_bytes,
-                                                      .peak_bytes = state.peak_bytes};
-                              },
-                          .memory_bytes = memory_bytes,
-                          .weight_reads = weight_reads,
-                          .has_adapted_kv_type = has_adapted_kv_type,
-                          .copy_rate = [shared]() -> Result<double> {
-                              ETNA_TRY(const auto library,
-                                       shared->library({}, kernels::Precision::exact, {}));
-                              return measure_copy_rate(*library);
-                          },
-                          .timings = [shared] { return shared->device().timings(); }};
+    return LoadedExecutor{
+        .device = shared,
+        .client = std::move(client),
+        .executor = std::move(executor),
+        .device_name = profile.name,
+        .on_cpu = profile.type == vk::DeviceType::cpu,
+        .memory =
+            [shared] {
+                const vk::MemoryState state = shared->device().memory();
+                return DeviceMemory{.free_bytes = state.free_bytes,
+                                    .total_bytes = state.total_bytes,
+                                    .peak_bytes = state.peak_bytes};
+            },
+        .memory_bytes = memory_bytes,
+        .weight_reads = weight_reads,
+        .has_adapted_kv_type = has_adapted_kv_type,
+        .copy_rate = [shared]() -> Result<double> {
+            ETNA_TRY(const auto library, shared->library({}, kernels::Precision::exact, {}));
+            return measure_copy_rate(*library);
+        },
+        .matrix_rate = [shared]() -> Result<double> {
+            ETNA_TRY(const auto library, shared->library({}, kernels::Precision::exact, {}));
+            return kernels::measure_matrix_rate(*library);
+        },
+        .timings = [shared] { return shared->device().timings(); }};
 }
 
 } // namespace etna::runtime

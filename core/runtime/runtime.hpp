@@ -4,12 +4,14 @@
 #include "core/runtime/devices.hpp"
 #include "core/runtime/executor_factory.hpp"
 #include "core/runtime/kernel_bench.hpp"
+#include "core/runtime/tuning.hpp"
 
 #include <cstdint>
 #include <filesystem>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <string_view>
 
 namespace etna::vk {
@@ -44,6 +46,16 @@ public:
     /// those of vk::Instance::create and bench_kernels(), not_found and invalid_argument (the requested
     /// device).
     Result<KernelTimings> bench(const KernelBenchOptions& options);
+
+    /// Measures the sizes of the kernels that the model in the file needs, after their self-check, and stores
+    /// them; loads of models use them from then on. A ModelTuner. Blocking. Errors: those of
+    /// vk::Instance::create, model::plan_model() and tune_shapes(), not_found and invalid_argument (the
+    /// requested device).
+    Result<TuneReport> tune(const gguf::File& file, const TuneRequest& request);
+
+    /// A TuningReset. Blocking. Errors: those of vk::Instance::create, not_found and invalid_argument (the
+    /// requested device).
+    Result<std::string> forget_tuning(std::string_view device, const std::filesystem::path& cache_folder);
 
 private:
     Result<std::shared_ptr<vk::Instance>> instance();

@@ -1,6 +1,7 @@
 #include "core/runtime/shared_device.hpp"
 
 #include "core/runtime/self_check.hpp"
+#include "core/runtime/tuning.hpp"
 
 #include <utility>
 
@@ -30,13 +31,19 @@ Result<std::shared_ptr<kernels::Library>> SharedDevice::library(std::optional<ke
              check_kernels(
                  *device_,
                  {.cache_folder = cache_folder_, .plan_as = family, .precision = precision, .scope = scope}));
+    const kernels::PlanTarget untuned{
+        .family = family, .profile = device_->profile(), .untrusted = untrusted, .precision = precision};
+    const kernels::Tuning tuning =
+        tuning_of(StoredTuning(cache_folder_, untuned.profile, family, precision).read(untuned));
     for (const auto& library : libraries_) {
         const kernels::PlanTarget& target = library->target();
-        if (target.family == family && target.untrusted == untrusted && target.precision == precision)
+        if (target.family == family && target.untrusted == untrusted && target.precision == precision &&
+            target.tuning == tuning)
             return library;
     }
     return libraries_.emplace_back(std::make_shared<kernels::Library>(
-        *device_, kernels::LibraryOptions{.family = family, .untrusted = untrusted, .precision = precision}));
+        *device_, kernels::LibraryOptions{
+                      .family = family, .untrusted = untrusted, .precision = precision, .tuning = tuning}));
 }
 
 void SharedDevice::store_pipelines() {

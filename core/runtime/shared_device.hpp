@@ -32,9 +32,9 @@ public:
     /// Locked while a model is planned and loaded.
     [[nodiscard]] std::mutex& load_mutex() { return load_mutex_; }
 
-    /// Returns the library for the family (empty: the device's own) and precision, without the kernels that
-    /// failed the self-check; kernels of `scope` that were not checked are checked first. Blocks, also while
-    /// another thread checks. Errors: those of check_kernels().
+    /// Returns the library for the family (empty: the device's own) and precision, with the sizes that `etna
+    /// tune` has stored, without the kernels that failed the self-check; kernels of `scope` that were not
+    /// checked are checked first. Blocks, also while another thread checks. Errors: those of check_kernels().
     Result<std::shared_ptr<kernels::Library>> library(std::optional<kernels::PlanFamily> plan_as,
                                                       kernels::Precision precision,
                                                       const kernels::KernelScope& scope);
@@ -55,7 +55,7 @@ private:
 
     std::mutex mutex_; ///< guards the members below, and serialises self-checks
     PipelineCache pipelines_;
-    std::vector<std::shared_ptr<kernels::Library>> libraries_; ///< one for each family and verdict
+    std::vector<std::shared_ptr<kernels::Library>> libraries_; ///< one for each family, verdict and tuning
 };
 
 } // namespace etna::runtime

@@ -106,6 +106,7 @@ DeviceProfile without_optional_features(DeviceProfile profile) {
     profile.shader_int8 = false;
     profile.shader_int64 = false;
     profile.integer_dot_product = profile.integer_dot_accelerated = false;
+    profile.large_push_constants = false;
     profile.subgroup_arithmetic = false;
     profile.subgroup_size_control = false;
     profile.cooperative_matrix = false;

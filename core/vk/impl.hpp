@@ -121,8 +121,8 @@ struct Pipeline::Impl {
     ~Impl();
 };
 
-/// Push constant bytes that every Vulkan device supports; larger arguments are passed by address.
-constexpr uint32_t push_constant_bytes_max = 128;
+/// Push constant bytes that every Vulkan device supports.
+constexpr uint32_t push_constant_bytes_min = 128;
 
 struct CommandBuffer::Impl {
     Device::Impl* device = nullptr;          ///< borrowed

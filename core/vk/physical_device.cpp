@@ -132,6 +132,8 @@ void read_properties([[maybe_unused]] VkInstance instance, VkPhysicalDevice hand
         profile.subgroup_size_min = size_control.minSubgroupSize;
         profile.subgroup_size_max = size_control.maxSubgroupSize;
     }
+    profile.large_push_constants =
+        properties.properties.limits.maxPushConstantsSize >= large_push_constant_bytes;
     profile.integer_dot_product = features.dot_product.shaderIntegerDotProduct == VK_TRUE;
     profile.integer_dot_accelerated =
         profile.integer_dot_product && dot_product.integerDotProduct4x8BitPackedSignedAccelerated == VK_TRUE;

@@ -33,6 +33,8 @@ Status check(const Device::Impl& device, const PipelineOptions& options,
              const std::optional<std::array<uint32_t, 3>>& size) {
     if (options.code.size() <= spirv_header_words || options.code[0] != spirv_magic)
         return invalid_argument(fmt::format("shader `{}` is not SPIR-V", options.label));
+    const uint32_t push_constant_bytes_max =
+        device.profile.large_push_constants ? large_push_constant_bytes : push_constant_bytes_min;
     if (options.push_constant_bytes > push_constant_bytes_max || options.push_constant_bytes % 4 != 0) {
         return invalid_argument(
             fmt::format("shader `{}` has {} bytes of push constants; the limit is {}, in multiples of 4",

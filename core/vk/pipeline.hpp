@@ -17,7 +17,7 @@ struct PipelineOptions {
     std::string_view label = {};                   ///< for captures, profiles and errors
     std::span<const uint32_t> code = {};           ///< SPIR-V, entry point "main"
     std::span<const uint32_t> specialization = {}; ///< constant ids 0, 1, 2, ... in order
-    uint32_t push_constant_bytes = 0;              ///< at most 128
+    uint32_t push_constant_bytes = 0; ///< at most 128, or 256 with DeviceProfile::large_push_constants
     /// 0: the driver's choice; needs DeviceProfile::subgroup_size_control.
     uint32_t required_subgroup_size = 0;
 };

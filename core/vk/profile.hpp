@@ -19,6 +19,9 @@ struct MatrixShape {
     bool operator==(const MatrixShape&) const = default;
 };
 
+/// Push constants that most devices support; every one supports half of them.
+constexpr uint32_t large_push_constant_bytes = 256;
+
 /// Everything that policy may depend on: read once, then a plain value, so that kernel choice is a pure
 /// function, testable without a device. Feature flags are true only if the feature is usable and enabled.
 struct DeviceProfile {
@@ -40,6 +43,7 @@ struct DeviceProfile {
     bool subgroup_arithmetic = false;     ///< in compute shaders
     bool subgroup_size_control = false;   ///< with full subgroups
     bool cooperative_matrix = false;      ///< VK_KHR_cooperative_matrix, of a MatrixShape
+    bool large_push_constants = false;    ///< of large_push_constant_bytes
     bool memory_budget = false;
     bool pipeline_statistics = false; ///< VK_KHR_pipeline_executable_properties
     bool unified_memory = false;      ///< all device-local memory is host-visible

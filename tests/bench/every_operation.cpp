@@ -8,8 +8,10 @@
 #include "core/kernels/gate_multiply.hpp"
 #include "core/kernels/gated_rms_norm.hpp"
 #include "core/kernels/halve.hpp"
+#include "core/kernels/heads_linear.hpp"
 #include "core/kernels/linear.hpp"
 #include "core/kernels/mamba2.hpp"
+#include "core/kernels/matrix_rate.hpp"
 #include "core/kernels/policy.hpp"
 #include "core/kernels/rms_norm.hpp"
 #include "core/kernels/rotary_store.hpp"
@@ -126,6 +128,39 @@ void add_fused_linear(Cases& cases, Layout layout, uint32_t count) {
     }
 }
 
+void add_heads_linear(Cases& cases, Layout layout, uint32_t count) {
+    cases.push_back({fmt::format("heads_linear {}, {} columns", to_string(layout.format), count),
+                     [=](Library& library, vk::Recorder& recorder) {
+                         Space space;
+                         constexpr uint32_t head_dim = 128;
+                         constexpr uint32_t kv_width = width / 4;
+                         const auto head_matrix = [&](uint32_t rows) {
+                             return HeadMatrix{.weight = matrix(space, layout, rows)};
+                         };
+                         heads_linear(library, recorder,
+                                      {.q = head_matrix(width),
+                                       .k = head_matrix(kv_width),
+                                       .v = head_matrix(kv_width),
+                                       .input = activations(space, width),
+                                       .norm = PendingNorm{.squares = space.take()},
+                                       .heads = {.rows = {.infos = space.take(), .count = count},
+                                                 .q = activations(space, width),
+                                                 .k = activations(space, kv_width),
+                                                 .v = activations(space, kv_width),
+                                                 .angles = space.take(),
+                                                 .cache = {.kv_heads = kv_width / head_dim,
+                                                           .head_dim = head_dim,
+                                                           .pages = 1,
+                                                           .keys = space.take(),
+                                                           .values = space.take()},
+                                                 .tables = {space.take()},
+                                                 .q_heads = width / head_dim,
+                                                 .rotated = head_dim,
+                                                 .pairs = RotaryPairs::halves},
+                                       .counters = space.take()});
+                     }});
+}
+
 ExpertRouting expert_choice(Space& space, uint32_t rows) {
     return {.experts = space.take(),
             .routing_weights = space.take(),
@@ -232,6 +267,10 @@ void add_weights(Cases& cases, const PlanTarget& target) {
                 add_linear_stack(cases, layout);
                 for (const uint32_t count : {1U, 2U, 4U})
                     add_fused_linear(cases, layout, count);
+                for (const uint32_t count : {1U, 2U, 4U}) {
+                    if (target.profile.large_push_constants)
+                        add_heads_linear(cases, layout, count);
+                }
             }
             for (const uint32_t rows : {4U, 8U, 16U, 32U}) // 1, 2, 4, 8 pairs for each of 8 experts
                 add_expert_linear(cases, layout, rows);
@@ -500,6 +539,18 @@ void add_sample(Cases& cases) {
                      }});
 }
 
+void add_rates(Cases& cases, const PlanTarget& target) {
+    for (const RateUnits units : {RateUnits::arithmetic, RateUnits::matrix}) {
+        if (units == RateUnits::matrix && !usable(shaders::matrix_rate(), target.profile))
+            continue;
+        cases.push_back({units == RateUnits::matrix ? "matrix_rate" : "arithmetic_rate",
+                         [=](Library& library, vk::Recorder& recorder) {
+                             Space space;
+                             rate(library, recorder, {.units = units, .output = space.take()});
+                         }});
+    }
+}
+
 } // namespace
 
 std::vector<OperationCase> every_operation(const PlanTarget& target) {
@@ -512,6 +563,7 @@ std::vector<OperationCase> every_operation(const PlanTarget& target) {
     add_mamba2(cases);
     add_delta_net(cases);
     add_sample(cases);
+    add_rates(cases, target);
     return cases;
 }
 

@@ -171,7 +171,8 @@ def loops_of(text):
 
 def weights_of_turn(pipeline):
     """Weights that one turn of a kernel's loop multiplies, per invocation: see the shader of that name."""
-    tiles = re.fullmatch(r"(?:linear_tiles|linear_codes|fused_linear|fused_codes)_\w+?-\d+-(\d+)-\d+-(\d+)(?:-\d-\d-\d-\d)?", pipeline)
+    tiles = re.fullmatch(r"(?:linear_tiles|linear_codes|fused_linear|fused_codes|heads_linear|heads_codes)_\w+?"
+                         r"-\d+-(\d+)-\d+-(\d+)(?:-\d+)*", pipeline)
     if tiles:
         return 256 // int(tiles[2]) * int(tiles[1])
     experts = re.fullmatch(r"expert_(tiles|down)_\w+?(-\d+)+", pipeline)

@@ -42,6 +42,34 @@ const std::map<std::string, RandomModelOptions> shapes = {
       .norm_epsilon = 1e-6F,
       .rope_base = 1e6F,
       .head = HeadKind::tied}},
+    {"qwen2.5-1.5b",
+     {.architecture = RandomArchitecture::qwen2,
+      .layers = 28,
+      .embedding = 1536,
+      .heads = 12,
+      .kv_heads = 2,
+      .head_dim = 128,
+      .feed_forward = 8960,
+      .vocabulary = 151936,
+      .context = 32768,
+      .norm_epsilon = 1e-6F,
+      .rope_base = 1e6F,
+      .head = HeadKind::tied}},
+    // Qwen3-30B-A3B's layers, four of 48, with a fifth of its vocabulary.
+    {"qwen3moe-3b",
+     {.architecture = RandomArchitecture::qwen3moe,
+      .layers = 4,
+      .embedding = 2048,
+      .heads = 32,
+      .kv_heads = 4,
+      .head_dim = 128,
+      .vocabulary = 32768,
+      .context = 40960,
+      .norm_epsilon = 1e-6F,
+      .rope_base = 1e6F,
+      .experts = 128,
+      .experts_used = 8,
+      .expert_feed_forward = 768}},
 };
 
 /// A few layers of each architecture, in rows that every format can store, with what a small vocabulary
@@ -127,10 +155,11 @@ void mix_q4_k_m(RandomModelOptions& options) {
     options.embedding_format = options.head_format = WeightFormat::q6_k;
     for (uint32_t layer = 0; layer < options.layers; ++layer) {
         const uint32_t eighth = options.layers / 8;
-        const bool more_bits = layer < eighth || layer >= 7 * eighth || (layer - eighth) % 3 == 2;
+        const bool more_bits = layer < eighth || layer >= 7 * options.layers / 8 || (layer - eighth) % 3 == 2;
         if (more_bits) {
             options.role_formats[fmt::format("{}.attn_v", layer)] = WeightFormat::q6_k;
             options.role_formats[fmt::format("{}.ffn_down", layer)] = WeightFormat::q6_k;
+            options.role_formats[fmt::format("{}.ffn_down_exps", layer)] = WeightFormat::q6_k;
         }
     }
 }

@@ -37,10 +37,13 @@ BenchReport one_row() {
     report.model = "tiny";
     report.device = "a GPU";
     report.copy_bytes_s = 2e9;
+    report.matrix_flop_s = 2e10;
     BenchRow row;
     row.batch = 4;
     row.generation_tok_s = {.median = 200, .min = 190, .max = 230};
     row.step_weight_bytes = 10'000'000;
+    row.prompt_tok_s = {.median = 1000, .min = 900, .max = 1100};
+    row.row_weights = 3'000'000;
     report.rows.push_back(row);
     return report;
 }
@@ -71,6 +74,24 @@ TEST_CASE("a batch reads the weights once for all of its tokens") {
     CHECK_FALSE(copy_share(report, mixture));
 }
 
+TEST_CASE("a prompt computes two operations for each weight and token") {
+    BenchReport report = one_row();
+    CHECK(report.rows[0].prompt_flop_s().value() == Approx(6e9));
+    CHECK(matrix_share(report, report.rows[0]).value() == Approx(0.3));
+    CHECK(contains(bench_text(report), "30%"));
+    const Json json = bench_json(report);
+    CHECK(json["matrix_flop_s"].get<double>() == Approx(2e10));
+    CHECK(json["rows"][0]["prompt_flop_s"].get<double>() == Approx(6e9));
+    CHECK(json["rows"][0]["prompt_of_matrix_rate"].get<double>() == Approx(0.3));
+    report.matrix_flop_s.reset();
+    CHECK_FALSE(matrix_share(report, report.rows[0]));
+    CHECK(bench_json(report)["rows"][0]["prompt_of_matrix_rate"].is_null());
+    report.matrix_flop_s = 2e10;
+    report.rows[0].row_weights = 0;
+    CHECK_FALSE(report.rows[0].prompt_flop_s());
+    CHECK_FALSE(matrix_share(report, report.rows[0]));
+}
+
 TEST_CASE("unknown figures are a dash in the table and null in JSON") {
     BenchReport report = one_row();
     CHECK(contains(bench_text(report), "25%"));
@@ -82,7 +103,7 @@ TEST_CASE("unknown figures are a dash in the table and null in JSON") {
     CHECK(json["rows"][0]["weights_of_copy_rate"].is_null());
     CHECK(json["rows"][0]["per_token"]["dispatches"].is_null());
     CHECK(json["rows"][0]["weight_bytes_s"].get<double>() == Approx(5e8));
-    CHECK(contains(bench_text(report), "copies -\n"));
+    CHECK(contains(bench_text(report), "copies -; matrix rate 0.020 TFLOP/s\n"));
 }
 
 TEST_CASE("generation is measured between the first and the last step of the full batch") {

@@ -55,6 +55,31 @@ TEST_CASE("devices lists each device, its shortfalls and the chosen one") {
     CHECK(etna.listed_device == "old");
 }
 
+TEST_CASE("devices reports where the sizes of kernels come from") {
+    Harness etna;
+    runtime::DeviceReports reports = two_devices();
+    etna.devices = reports;
+    CHECK(contains(etna.run({"devices"}).output, "sizes      by policy; `etna tune MODEL` measures them\n"));
+    reports[0].tuned = {{.shape = {.kernel = kernels::TunedKernel::linear,
+                                   .layout = {kernels::Format::q4_k, kernels::Arrangement::tiles},
+                                   .rows = 4096,
+                                   .columns = 1024},
+                         .sizes = {.workgroup = 256, .rows = 2},
+                         .time_us = 10,
+                         .policy_us = 15,
+                         .date = "2026-11-26"}};
+    etna.devices = reports;
+    CHECK(contains(etna.run({"devices"}).output,
+                   "sizes      tuned for 1 shape, the newest on 2026-11-26; the others by policy\n"));
+    const std::string verbose = etna.run({"devices", "-v"}).output;
+    CHECK(contains(verbose, "linear q4_k 4096 x 1024"));
+    CHECK(contains(verbose,
+                   "workgroup 256, 2 groups of rows; tuned on 2026-11-26, 1.50 times the policy's speed\n"));
+    const auto json = nlohmann::json::parse(etna.run({"devices", "--json"}).output);
+    CHECK(json["devices"][0]["tuned"][0]["date"] == "2026-11-26");
+    CHECK(json["devices"][1]["tuned"].empty());
+}
+
 TEST_CASE("devices reports the self-check from the user's cache folder") {
     Harness etna;
     runtime::DeviceReports reports = two_devices();

@@ -214,6 +214,14 @@ Outcome Harness::run_into(int output, const std::vector<std::string>& arguments)
         kernel_filter = options.filter;
         return kernel_timings;
     };
+    environment.model_tuner = [this](const gguf::File& /*file*/, const runtime::TuneRequest& request) {
+        tune_request = request;
+        return tune_report;
+    };
+    environment.tuning_reset = [this](std::string_view device, const std::filesystem::path&) {
+        reset_device = device;
+        return Result<std::string>("a GPU");
+    };
     environment.ask_at_terminal = [this](const std::string& question,
                                          const generate::CancelPoll& /*is_cancelled*/) {
         return agree(question);

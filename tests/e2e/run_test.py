@@ -71,6 +71,32 @@ class Devices(unittest.TestCase):
         self.assertIn(b"apt install", result.stderr)
 
 
+class Tune(unittest.TestCase):
+    def tuned(self, folder):
+        devices = json.loads(run("devices", "--json", XDG_CACHE_HOME=folder).stdout)["devices"]
+        return next(device["tuned"] for device in devices if device["chosen"])
+
+    def test_measured_sizes_are_stored_used_and_forgotten(self):
+        with tempfile.TemporaryDirectory() as folder:
+            result = run("tune", STORIES, "--json", XDG_CACHE_HOME=folder)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            choices = json.loads(result.stdout)["choices"]
+            self.assertGreater(len(choices), 1)
+            self.assertEqual([choice["wrong"] for choice in choices], [0] * len(choices))
+            self.assertEqual([one["kernel"] for one in self.tuned(folder)], [choice["kernel"] for choice in choices])
+            answers = [run("run", STORIES, "Once", "-n", "8", "--temp", "0", XDG_CACHE_HOME=folder) for _ in range(2)]
+            self.assertEqual([answer.returncode for answer in answers], [0, 0])
+            self.assertEqual(answers[0].stdout, answers[1].stdout)
+            (file,) = (pathlib.Path(folder) / "etna").glob("tuning-*.bin")
+            file.write_bytes(b"damaged" * 100)
+            damaged = run("run", STORIES, "Once", "-n", "8", "--temp", "0", XDG_CACHE_HOME=folder)
+            self.assertEqual(damaged.returncode, 0)
+            self.assertIn(b"is damaged or of another build, and is ignored", damaged.stderr)
+            self.assertEqual(run("tune", "--reset", XDG_CACHE_HOME=folder).returncode, 0)
+            self.assertEqual(self.tuned(folder), [])
+            self.assertFalse(file.exists())
+
+
 class Bench(unittest.TestCase):
     def test_each_batch_and_depth_of_a_model_is_measured(self):
         result = run("bench", "demo", "-p", "16", "-n", "6", "-b", "1,3", "-c", "0,40", "-r", "2", "--json")
@@ -85,6 +111,8 @@ class Bench(unittest.TestCase):
             self.assertAlmostEqual(row["per_token"]["submits"], 1 / row["batch"])
             self.assertGreater(row["per_token"]["dispatches"], row["per_token"]["barriers"])
             self.assertGreater(row["weights_of_copy_rate"], 0)
+            self.assertGreater(row["prompt_of_matrix_rate"], 0)
+            self.assertLess(row["prompt_of_matrix_rate"], 1)
         self.assertGreater(report["device_peak_bytes"], report["rows"][0]["step_weight_bytes"])
 
     def test_a_timeline_has_every_layer(self):
@@ -113,7 +141,8 @@ class Bench(unittest.TestCase):
         result = run("bench", "demo", "-p", "8", "-n", "4", "-b", "1", "-c", "0", "-r", "1")
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertTrue(result.stdout.decode().startswith("demo on "))
-        self.assertIn("prompt tok/s", result.stdout.decode())
+        for text in "of matrix rate", "weights GB/s", "prompts:", "generation:":
+            self.assertIn(text, result.stdout.decode())
 
 
 class Cache(unittest.TestCase):

@@ -1,6 +1,7 @@
 // The problems of `etna bench --kernels` run as they are described.
 
 #include "core/kernels/kernel_rate.hpp"
+#include "core/kernels/matrix_rate.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/vulkan.hpp"
 
@@ -75,4 +76,20 @@ TEST_CASE("kernel problems of experts in tiles run on the device") {
         REQUIRE(samples_us);
         CHECK(*std::min_element(samples_us->begin(), samples_us->end()) > 0);
     }
+}
+
+TEST_CASE("the matrix rate counts the operations of its kernels, and is measured") {
+    kernels::Library library(gpu().device, {});
+    const kernels::PlanTarget& target = library.target();
+    for (const kernels::RateUnits units : {kernels::RateUnits::arithmetic, kernels::RateUnits::matrix}) {
+        const kernels::RateWork one{.units = units, .output = {}};
+        const kernels::RateWork more{.units = units, .workgroups = 3, .repetitions = 5, .output = {}};
+        CHECK(kernels::rate_operations(target, more) == 15 * kernels::rate_operations(target, one));
+    }
+    // 64 invocations multiply and add 8 sums 16 times.
+    CHECK(kernels::rate_operations(target, {.output = {}}) == 64ULL * 8 * 16 * 2);
+    const auto flop_s = kernels::measure_matrix_rate(library);
+    INFO((flop_s ? "" : flop_s.error().message));
+    REQUIRE(flop_s);
+    CHECK(*flop_s > 1e8);
 }

@@ -90,6 +90,38 @@ TEST_CASE("candidates and log-sum-exp agree with the twin, ties by smaller id, o
     }
 }
 
+TEST_CASE("candidates are right where a few chunks hold nearly all of the largest logits") {
+    constexpr uint32_t chunk = 1024;
+    constexpr uint32_t candidates = 64;
+    std::mt19937 random(22);
+    // Each chunk but the last has `candidates` large logits, so that all of them are above the last one's
+    // largest.
+    std::vector<float> deep;
+    for (uint32_t c = 0; c < candidates; ++c) {
+        std::vector<float> logits = random_floats(random, chunk);
+        for (uint32_t i = 0; c + 1 < candidates && i < candidates; ++i)
+            logits[(i * 13 + c) % chunk] += 50;
+        deep.insert(deep.end(), logits.begin(), logits.end());
+    }
+    const std::vector<float> equal(3000, 2.5F);
+    std::vector<float> masked(3000, -std::numeric_limits<float>::infinity());
+    masked[2500] = 1;
+    masked[17] = 2;
+    for (const auto family : all_families()) {
+        for (const std::vector<float>& logits : {deep, equal, masked}) {
+            const auto vocabulary = static_cast<uint32_t>(logits.size());
+            const Answer answer =
+                sample(family, logits, vocabulary, std::vector<kernels::SampleInfo>(1), candidates);
+            const auto expected = reference::top_candidates(row_of(logits, 0, vocabulary), candidates);
+            INFO(to_string(family) << " vocabulary " << vocabulary);
+            for (std::size_t i = 0; i < expected.size(); ++i) {
+                REQUIRE(answer.results[0].candidates[i].token == expected[i].token);
+                REQUIRE(answer.results[0].candidates[i].logit == static_cast<float>(expected[i].logit));
+            }
+        }
+    }
+}
+
 TEST_CASE("the device draws the token of the definition, for many parameters, seeds and positions") {
     std::mt19937 random(22);
     uint32_t near_a_border = 0;

@@ -1,5 +1,6 @@
 #include "core/model/kernel_scope.hpp"
 #include "core/model/model.hpp"
+#include "core/model/tuned_shapes.hpp"
 #include "core/model/weight_reads.hpp"
 #include "tests/model/model_case.hpp"
 #include "tests/support/catch.hpp"
@@ -9,6 +10,7 @@
 #include <cstring>
 #include <string>
 #include <tuple>
+#include <vector>
 
 using namespace etna;
 using namespace etna::test;
@@ -221,6 +223,58 @@ TEST_CASE("a step reads all weights but the embedding table, unless it is the he
     }
 }
 
+TEST_CASE("a prompt row is multiplied by the matrices of the layers, not by the head") {
+    RandomModelOptions options = one_layer();
+    for (const HeadKind head : {HeadKind::separate, HeadKind::tied}) {
+        options.head = head;
+        const auto blueprint = plan(random_model(options));
+        REQUIRE(blueprint);
+        uint64_t weights = 0;
+        for (const model::PlannedTensor& tensor : blueprint->tensors) {
+            const bool is_of_layer = tensor.name.starts_with("blk.");
+            if (tensor.role == model::TensorRole::matrix && is_of_layer)
+                weights += uint64_t{tensor.rows} * tensor.columns;
+        }
+        REQUIRE(weights > 0);
+        CHECK(model::weight_reads(*blueprint).row_weights == weights);
+    }
+}
+
+TEST_CASE("the shapes to tune are those of the dispatches, each once") {
+    RandomModelOptions options{.layers = 3,
+                               .embedding = 256,
+                               .heads = 4,
+                               .kv_heads = 2,
+                               .head_dim = 64,
+                               .feed_forward = 512,
+                               .vocabulary = 320,
+                               .tokenizer = RandomTokenizer::none};
+    options.matrices = options.head_format = WeightFormat::q8_0;
+    const Bytes bytes = random_model(options);
+    const auto file = gguf::File::parse(bytes, "m.gguf");
+    REQUIRE(file);
+    kernels::PlanTarget gpu = target();
+    gpu.profile.shader_float16 = gpu.profile.shader_int64 = true;
+    gpu.profile.workgroup_invocations_max = 1024;
+    gpu.profile.shared_bytes = 32768;
+    const auto blueprint = model::plan_model(*file, gpu);
+    REQUIRE(blueprint);
+    std::vector<std::string> names;
+    for (const kernels::TunedShape& shape : model::tuned_shapes(*blueprint, gpu))
+        names.push_back(describe(shape));
+    std::ranges::sort(names);
+    CHECK(names == std::vector<std::string>{
+                       "attention, heads of 64, 4 to 2", "attention_decode, heads of 64, 4 to 2",
+                       "fused_linear q8_0 256 x 256", // attn_output
+                       "fused_linear q8_0 256 x 512", // ffn_down
+                       "gated_linear q8_0 512 x 256", // ffn_gate and ffn_up
+                       "linear q8_0 256 x 256",       // attn_output without a next norm
+                       "linear q8_0 256 x 512",
+                       "linear q8_0 320 x 256", // head
+                       "linear q8_0 512 x 256", // attn_q, attn_k and attn_v
+                   });
+}
+
 TEST_CASE("a row of a mixture reads the experts that it chooses") {
     RandomModelOptions options = one_layer();
     options.architecture = RandomArchitecture::qwen3moe;
@@ -234,6 +288,14 @@ TEST_CASE("a row of a mixture reads the experts that it chooses") {
     CHECK(reads.expert_bytes == expert_bytes / 5 * 2);
     CHECK(reads.bytes(1) == reads.shared_bytes + reads.expert_bytes);
     CHECK_FALSE(reads.bytes(2));
+    uint64_t row_weights = 0;
+    for (const model::PlannedTensor& tensor : blueprint->tensors) {
+        if (tensor.role == model::TensorRole::stack)
+            row_weights += 2ULL * tensor.rows * tensor.columns;
+        else if (tensor.role == model::TensorRole::matrix && tensor.name.starts_with("blk."))
+            row_weights += uint64_t{tensor.rows} * tensor.columns;
+    }
+    CHECK(reads.row_weights == row_weights);
 }
 
 TEST_CASE("fused tensors are checked as one and planned as their parts") {

@@ -154,7 +154,7 @@ TEST_CASE("models and listings share the device and its kernels") {
     CHECK(reports->front().total_bytes > 0);
 }
 
-TEST_CASE("a loaded model reports what its steps read, the peak of its memory and the device's copy rate") {
+TEST_CASE("a loaded model reports what its steps read, the peak of its memory and the device's rates") {
     Runtime runtime;
     auto loaded = load(runtime, first_file());
     REQUIRE(loaded);
@@ -166,6 +166,10 @@ TEST_CASE("a loaded model reports what its steps read, the peak of its memory an
     REQUIRE(copy_bytes_s);
     CHECK(*copy_bytes_s > 1e6);
     CHECK(*copy_bytes_s < 1e14);
+    const auto matrix_flop_s = loaded->matrix_rate();
+    REQUIRE(matrix_flop_s);
+    CHECK(*matrix_flop_s > 1e8);
+    CHECK(*matrix_flop_s < 1e16);
     CHECK(loaded->memory().peak_bytes > peak_bytes); // the copied buffers
 }
 

@@ -75,7 +75,7 @@ TEST_CASE("an invalid or unsupported shader is refused, and the error has its la
     const std::vector<uint32_t> noise(100, 0x12345678);
     CHECK(kind_of(device, {.label = "noise", .code = noise}) == ErrorKind::invalid_argument);
     CHECK(kind_of(device, {.label = "empty"}) == ErrorKind::invalid_argument);
-    CHECK(kind_of(device, {.label = "large push", .code = add_one_code(), .push_constant_bytes = 132}) ==
+    CHECK(kind_of(device, {.label = "large push", .code = add_one_code(), .push_constant_bytes = 260}) ==
           ErrorKind::invalid_argument);
     CHECK(kind_of(device, {.label = "odd push", .code = add_one_code(), .push_constant_bytes = 30}) ==
           ErrorKind::invalid_argument);

@@ -174,9 +174,9 @@ void expect_output(Trial& trial, const Setup& setup) {
 }
 
 /// Rows whose keys lie in one KV split.
-void pose_whole(Trial& trial, CacheFormat format, std::vector<KeyRange> keys, float softcap,
+void pose_whole(Trial& trial, const AttentionShape& heads, std::vector<KeyRange> keys, float softcap,
                 bool with_sinks) {
-    Setup setup = set_up(trial, odd_heads_in(format), std::move(keys), with_sinks);
+    Setup setup = set_up(trial, heads, std::move(keys), with_sinks);
     setup.operation.softcap = softcap;
     setup.operation.path = RowPath::prefill;
     attention(trial.library(), trial.recorder(), setup.operation);
@@ -268,6 +268,14 @@ std::vector<Bounded> merge(std::span<const float> partials) {
 
 } // namespace
 
+void pose_attention_of(Trial& trial, const TunedShape& shape) {
+    const AttentionShape heads{.q_heads = shape.rows, .kv_heads = shape.kv_heads, .head_dim = shape.columns};
+    if (shape.kernel == TunedKernel::attention_decode)
+        pose_decode(trial, heads, {{0, 200}, {30, 71}, {0, 1}}, 0, true);
+    else
+        pose_whole(trial, heads, {{0, 71}, {30, 64}, {0, 1}}, 0, true);
+}
+
 void pose_attention(Trial& trial, const KernelUse& use) {
     if (use.variant == shaders::attention_decode()) {
         pose_decode(trial, {.q_heads = 8, .kv_heads = 2, .head_dim = 128}, {{0, 200}, {0, 71}, {0, 1}}, 0,
@@ -278,9 +286,9 @@ void pose_attention(Trial& trial, const KernelUse& use) {
                     false);
         return;
     }
-    pose_whole(trial, CacheFormat::f32, {{0, 71}, {0, 34}, {0, 1}}, 0, false);
-    pose_whole(trial, CacheFormat::q8_0, {{30, 71}, {0, 34}, {0, 1}}, 2, false);
-    pose_whole(trial, CacheFormat::f16, {{30, 71}, {0, 34}, {0, 1}}, 0, true);
+    pose_whole(trial, odd_heads_in(CacheFormat::f32), {{0, 71}, {0, 34}, {0, 1}}, 0, false);
+    pose_whole(trial, odd_heads_in(CacheFormat::q8_0), {{30, 71}, {0, 34}, {0, 1}}, 2, false);
+    pose_whole(trial, odd_heads_in(CacheFormat::f16), {{30, 71}, {0, 34}, {0, 1}}, 0, true);
     for (const bool with_sinks : {false, true})
         pose_partial(trial, CacheFormat::f16, with_sinks);
 }

@@ -1,5 +1,6 @@
 #include "core/kernels/fused_linear.hpp"
 
+#include "core/kernels/policy.hpp"
 #include "core/kernels/self_check/activation.hpp"
 #include "core/kernels/self_check/halves.hpp"
 #include "core/kernels/self_check/problems.hpp"
@@ -24,11 +25,15 @@ void expect_idle(Trial& trial, const FusedLinear& operation) {
     trial.expect_words(operation.counters, std::vector<uint32_t>(operation.counters.bytes / 4));
 }
 
+struct FusedShape {
+    uint32_t rows;
+    uint32_t columns;
+    uint32_t count;
+};
+
 /// silu(W x) * Up x, of rows whose norm is pending.
-void pose_gated(Trial& trial, Layout layout, bool from_codes) {
-    constexpr uint32_t rows = tile_columns;
-    constexpr uint32_t columns = 2 * tile_columns;
-    constexpr uint32_t count = 3;
+void pose_gated(Trial& trial, Layout layout, bool from_codes, const FusedShape& shape) {
+    const auto [rows, columns, count] = shape;
     Noise noise(22);
     const NoiseMatrices gate =
         put_weights(trial, noise, {.layout = layout, .rows = rows, .columns = columns});
@@ -58,14 +63,8 @@ void pose_gated(Trial& trial, Layout layout, bool from_codes) {
     expect_idle(trial, operation);
 }
 
-struct ResidualShape {
-    uint32_t rows;
-    uint32_t columns;
-    uint32_t count;
-};
-
 /// y += W x + b, with the next norm.
-void pose_residual(Trial& trial, Layout layout, bool from_codes, const ResidualShape& shape) {
+void pose_residual(Trial& trial, Layout layout, bool from_codes, const FusedShape& shape) {
     const auto [rows, columns, count] = shape;
     Noise noise(23);
     const NoiseMatrices weight =
@@ -112,10 +111,18 @@ void pose_residual(Trial& trial, Layout layout, bool from_codes, const ResidualS
 
 } // namespace
 
+void pose_fused_linear_of(Trial& trial, const TunedShape& shape, uint32_t count) {
+    const bool is_gated = shape.kernel == TunedKernel::gated_linear;
+    const FusedLinearPlan plan = fused_linear_plan(trial.library().target(), shape.layout.format, shape.rows,
+                                                   shape.columns, count, is_gated);
+    const FusedShape sizes{shape.rows, shape.columns, count};
+    (is_gated ? pose_gated : pose_residual)(trial, shape.layout, plan.tiles.reads_codes, sizes);
+}
+
 void pose_fused_linear(Trial& trial, const KernelUse& use) {
     const bool from_codes =
         use.variant == shaders::fused_codes(static_cast<shaders::Format>(use.layout.format));
-    pose_gated(trial, use.layout, from_codes);
+    pose_gated(trial, use.layout, from_codes, {tile_columns, 2 * tile_columns, 3});
     pose_residual(trial, use.layout, from_codes, {2 * tile_columns, tile_columns, 5});
     pose_residual(trial, use.layout, from_codes,
                   {tile_columns, 17 * tile_columns, 1}); // the largest workgroup

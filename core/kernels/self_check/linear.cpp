@@ -116,6 +116,19 @@ void pose_stack(Trial& trial, Layout layout, bool from_codes) {
 
 } // namespace
 
+void pose_linear_of(Trial& trial, const TunedShape& shape, uint32_t count) {
+    const Layout layout = shape.layout;
+    KernelUse use{.operation = Operation::linear, .layout = layout, .path = RowPath::decode};
+    const auto plan =
+        linear_plan(trial.library().target(), layout, shape.rows, shape.columns, use.path, count);
+    if (!plan) {
+        trial.fail(plan.error());
+        return;
+    }
+    use.variant = linear_variant(*plan, layout);
+    pose(trial, use, {shape.rows, shape.columns, count, Store::add});
+}
+
 void pose_linear(Trial& trial, const KernelUse& use) {
     constexpr uint32_t few_rows = 67;
     constexpr uint32_t many_rows = 2051;

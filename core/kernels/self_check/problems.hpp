@@ -10,10 +10,11 @@ namespace etna::kernels {
 
 using Pose = void(Trial& trial, const KernelUse& use);
 
-// embed.cpp, linear.cpp, fused_linear.cpp, halves.cpp, rms_norm.cpp
+// embed.cpp, linear.cpp, fused_linear.cpp, heads_linear.cpp, halves.cpp, rms_norm.cpp
 Pose pose_embed;
 Pose pose_linear;
 Pose pose_fused_linear;
+Pose pose_heads_linear;
 Pose pose_halve;
 Pose pose_rms_norm;
 
@@ -45,5 +46,10 @@ Pose pose_mamba2;
 // sample.cpp
 Pose pose_sample_partial;
 Pose pose_sample_finish;
+
+// One problem of a shape, for sizes that are measured (tune.hpp). `count`: decode rows.
+void pose_linear_of(Trial& trial, const TunedShape& shape, uint32_t count);
+void pose_fused_linear_of(Trial& trial, const TunedShape& shape, uint32_t count);
+void pose_attention_of(Trial& trial, const TunedShape& shape);
 
 } // namespace etna::kernels

@@ -1,6 +1,7 @@
 #include "core/kernels/rotary_store.hpp"
 
 #include "core/kernels/self_check/cache.hpp"
+#include "core/kernels/self_check/heads.hpp"
 #include "core/kernels/self_check/problems.hpp"
 
 #include <cmath>
@@ -24,37 +25,6 @@ struct RotaryShape {
 };
 
 constexpr uint32_t temperature_tokens = 7;
-
-/// One head after norm and rotation; `angles` are (cos, sin) of each pair.
-std::vector<Bounded> turned(const RotaryShape& shape, std::span<const float> head,
-                            std::span<const float> norm, std::span<const float> angles) {
-    std::vector<double> x(head.begin(), head.end());
-    double roundings = 0;
-    if (shape.norms) {
-        double squares = 0;
-        for (const double one : x)
-            squares += one * one;
-        const double factor = 1 / std::sqrt(squares / shape.head_dim + double{epsilon});
-        for (uint32_t d = 0; d < shape.head_dim; ++d)
-            x[d] *= factor * norm[d];
-        roundings = shape.head_dim + 16;
-    }
-    std::vector<Bounded> result;
-    result.reserve(x.size());
-    for (const double one : x)
-        result.push_back({one, roundings * rounding * std::abs(one)});
-    for (uint32_t p = 0; p < shape.rotated / 2; ++p) {
-        const uint32_t i = shape.pairs == RotaryPairs::halves ? p : 2 * p;
-        const uint32_t j = shape.pairs == RotaryPairs::halves ? p + shape.rotated / 2 : 2 * p + 1;
-        const double cosine = angles[std::size_t{2} * p];
-        const double sine = angles[std::size_t{2} * p + 1];
-        const double size = std::abs(x[i]) + std::abs(x[j]);
-        const double tolerance = (roundings + 4) * rounding * size;
-        result[i] = {x[i] * cosine - x[j] * sine, tolerance};
-        result[j] = {x[i] * sine + x[j] * cosine, tolerance};
-    }
-    return result;
-}
 
 std::vector<Bounded> exactly(std::span<const float> head) {
     std::vector<Bounded> result;
@@ -105,6 +75,12 @@ void pose(Trial& trial, const RotaryShape& shape) {
     }
     rotary_store(trial.library(), trial.recorder(), operation);
 
+    const TurnedHead how{.rotated = shape.rotated,
+                         .pairs = shape.pairs,
+                         .norms = shape.norms,
+                         .epsilon = epsilon,
+                         .temperature_scale = shape.temperature_scale,
+                         .temperature_tokens = temperature_tokens};
     std::vector<Bounded> expected;
     const auto head_of = [&](const std::vector<float>& all, uint32_t row, uint32_t heads, uint32_t head) {
         return std::span(all).subspan((std::size_t{row} * heads + head) * shape.head_dim, shape.head_dim);
@@ -112,16 +88,13 @@ void pose(Trial& trial, const RotaryShape& shape) {
     for (uint32_t row = 0; row < rotary_rows; ++row) {
         const auto own_angles = std::span(angles).subspan(std::size_t{row} * shape.rotated, shape.rotated);
         for (uint32_t head = 0; head < q_heads; ++head) {
-            const uint32_t periods = positions[row] / temperature_tokens;
-            const double factor = 1 + double{shape.temperature_scale} * std::log(1.0 + periods);
-            for (const Bounded& one : turned(shape, head_of(q, row, q_heads, head), q_norm, own_angles)) {
-                const double y = one.value * factor;
-                expected.push_back({y, one.tolerance * factor + 16 * rounding * std::abs(y)});
-            }
+            for (const Bounded& one :
+                 turned(how, exactly(head_of(q, row, q_heads, head)), q_norm, own_angles))
+                expected.push_back(warmed(how, one, positions[row]));
         }
         for (uint32_t head = 0; head < kv_heads; ++head) {
             expect_position(trial, cache, cache.device.keys, positions[row], head,
-                            turned(shape, head_of(k, row, kv_heads, head), k_norm, own_angles));
+                            turned(how, exactly(head_of(k, row, kv_heads, head)), k_norm, own_angles));
             expect_position(trial, cache, cache.device.values, positions[row], head,
                             exactly(head_of(v, row, kv_heads, head)));
         }

@@ -2,11 +2,13 @@
 
 #include "core/kernels/attention.hpp"
 #include "core/kernels/gate_multiply.hpp"
+#include "core/kernels/heads_linear.hpp"
 #include "core/kernels/rms_norm.hpp"
 #include "core/kernels/rotary_store.hpp"
 #include "core/model/nan_probe.hpp"
 
 #include <algorithm>
+#include <array>
 #include <span>
 #include <string>
 #include <string_view>
@@ -50,8 +52,59 @@ kernels::Activations heads_output(const Recording& recording, const AttentionBlo
     return narrowed(recording.activations.attention_output, block.q.weight.rows);
 }
 
-/// Norm and projections of the block's input.
-void record_heads_input(const Recording& recording, const AttentionBlock& block) {
+/// Norms, rotation and store of rows [first, first + count).
+kernels::RotaryStore rotary_of(const Recording& recording, const AttentionBlock& block,
+                               const kernels::LayerCache& cache, uint32_t first, uint32_t count) {
+    const Activations& activations = recording.activations;
+    const GroupInputs& inputs = recording.step.groups[block.group];
+    const kernels::Activations k = keys_before_store(recording, block);
+    return {.rows = rows_of(inputs, first, count),
+            .q = narrowed(activations.q, block.q.weight.rows),
+            .k = k,
+            .v = block.v ? narrowed(activations.v, k.columns) : k,
+            .angles = inputs.angles,
+            .cache = cache,
+            .tables = inputs.tables,
+            .q_heads = block.q_heads,
+            .rotated = block.rotated,
+            .pairs = block.pairs,
+            .q_norm = block.q_norm,
+            .k_norm = block.k_norm,
+            .norms_values = block.norms_values,
+            .stores = block.k.has_value(),
+            .epsilon = block.epsilon,
+            .temperature_scale = block.temperature_scale,
+            .temperature_tokens = block.temperature_tokens};
+}
+
+/// Projections of decode rows with rotation and store: one dispatch for each layout. Precondition: the block
+/// has k and v.
+void record_fused_heads(const Recording& recording, const AttentionBlock& block,
+                        const kernels::LayerCache& cache, const RowRange& range) {
+    using Layout = kernels::Layout;
+    const auto matrix = [](const LinearWeights& one, Layout layout) -> std::optional<kernels::HeadMatrix> {
+        if (one.weight.layout != layout)
+            return std::nullopt;
+        return kernels::HeadMatrix{.weight = one.weight, .bias = one.bias};
+    };
+    const std::array layouts{block.q.weight.layout, block.k->weight.layout, block.v->weight.layout};
+    for (auto layout = layouts.begin(); layout != layouts.end(); ++layout) {
+        if (std::find(layouts.begin(), layout, *layout) != layout)
+            continue;
+        kernels::heads_linear(recording.library, recording.recorder,
+                              {.q = matrix(block.q, *layout),
+                               .k = matrix(*block.k, *layout),
+                               .v = matrix(*block.v, *layout),
+                               .input = recording.activations.hidden,
+                               .norm = pending_norm(recording, block.norm),
+                               .heads = rotary_of(recording, block, cache, range.first, range.count),
+                               .counters = recording.activations.fused_counters});
+    }
+}
+
+/// Norm and projections of the block's input; with a barrier between, rotation and store of the heads.
+void record_heads_input(const Recording& recording, const AttentionBlock& block,
+                        const kernels::LayerCache& cache) {
     const Activations& activations = recording.activations;
     const kernels::Activations q = narrowed(activations.q, block.q.weight.rows);
     const kernels::Activations k = keys_before_store(recording, block);
@@ -66,7 +119,18 @@ void record_heads_input(const Recording& recording, const AttentionBlock& block)
     const bool halves =
         std::ranges::any_of(projections, [](const Projection& one) { return reads_halves(one.weights); });
     record_norm(recording, block.norm, halves);
-    record_projections(recording, block.norm, projections);
+    const std::span<const Projection> all = projections;
+    for (const RowRange& range : recording.step.row_ranges) {
+        const bool is_fused = block.is_heads_fused && range.path == kernels::RowPath::decode;
+        if (is_fused)
+            record_fused_heads(recording, block, cache, range);
+        record_projections(recording, range, block.norm,
+                           is_fused ? all.subspan(3) : all); // q, k, v are first
+    }
+    recording.recorder.barrier();
+    const RowRange rows = rows_outside(recording.step, block.is_heads_fused);
+    kernels::rotary_store(recording.library, recording.recorder,
+                          rotary_of(recording, block, cache, rows.first, rows.count));
 }
 
 kernels::Attention attention_of(const Recording& recording, const AttentionBlock& block,
@@ -232,6 +296,7 @@ AttentionBlock attention_block(const Weights& weights, const Config& config, uin
         .norms_values = shape.norms_values,
         .epsilon = config.rms_epsilon,
         .q_heads = shape.q_heads,
+        .head_dim = shape.head_dim,
         .rotated = shape.rotates ? rotary.dims : 0,
         .pairs = rotary.pairs,
         .scale = config.attention_scale,
@@ -244,33 +309,8 @@ AttentionBlock attention_block(const Weights& weights, const Config& config, uin
 }
 
 void record(const Recording& recording, const AttentionBlock& block, const kernels::LayerCache& cache) {
-    const Activations& activations = recording.activations;
-    const Step& step = recording.step;
-    const kernels::Activations k = keys_before_store(recording, block);
-    const GroupInputs& inputs = step.groups[block.group];
-    kernels::Library& library = recording.library;
     vk::Recorder& recorder = recording.recorder;
-
-    record_heads_input(recording, block);
-    recorder.barrier();
-    kernels::rotary_store(library, recorder,
-                          {.rows = rows_of(inputs, 0, step.rows),
-                           .q = narrowed(activations.q, block.q.weight.rows),
-                           .k = k,
-                           .v = block.v ? narrowed(activations.v, k.columns) : k,
-                           .angles = inputs.angles,
-                           .cache = cache,
-                           .tables = inputs.tables,
-                           .q_heads = block.q_heads,
-                           .rotated = block.rotated,
-                           .pairs = block.pairs,
-                           .q_norm = block.q_norm,
-                           .k_norm = block.k_norm,
-                           .norms_values = block.norms_values,
-                           .stores = block.k.has_value(),
-                           .epsilon = block.epsilon,
-                           .temperature_scale = block.temperature_scale,
-                           .temperature_tokens = block.temperature_tokens});
+    record_heads_input(recording, block, cache);
     recorder.barrier();
     record_scores(recording, block, cache);
     recorder.barrier();

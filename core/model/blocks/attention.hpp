@@ -28,6 +28,7 @@ struct AttentionBlock {
     bool norms_values = false; ///< value heads are normalised without a weight
     float epsilon = 0;         ///< of the heads' norms
     uint32_t q_heads = 0;
+    uint32_t head_dim = 0;
     uint32_t rotated = 0; ///< leading elements of a head that rotate; 0: none
     kernels::RotaryPairs pairs = kernels::RotaryPairs::adjacent;
     float scale = 0;             ///< of the scores
@@ -37,6 +38,7 @@ struct AttentionBlock {
     uint32_t group = 0;                ///< cache group
     std::optional<LinearWeights> gate; ///< the heads' outputs are multiplied by sigmoid(gate h) before O
     std::optional<vk::Range> sinks;    ///< one more logit of each head, without a value
+    bool is_heads_fused = false; ///< of decode rows: projections, rotation and store in one (fusion.hpp)
 };
 
 enum class Biases : uint8_t {

@@ -1,0 +1,159 @@
+#include "core/model/tuned_shapes.hpp"
+
+#include "core/kernels/fused_linear.hpp"
+#include "core/kernels/linear.hpp"
+#include "core/kernels/policy.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace etna::model {
+namespace {
+
+using kernels::TunedKernel;
+using kernels::TunedShape;
+
+/// The matrices of a blueprint by name, each with the rows of all of its parts.
+class MatrixShapes {
+public:
+    MatrixShapes(const Blueprint& blueprint, const kernels::PlanTarget& target) : target_(target) {
+        for (const PlannedTensor& tensor : blueprint.tensors) {
+            if (tensor.role != TensorRole::matrix || tensor.is_exact)
+                continue;
+            kernels::Matrix& matrix = matrices_[tensor.name];
+            is_split_[tensor.name] = matrix.rows > 0;
+            matrix.layout = tensor.layout;
+            matrix.rows += tensor.rows;
+            matrix.columns = tensor.columns;
+        }
+    }
+
+    [[nodiscard]] const std::map<std::string, kernels::Matrix>& all() const { return matrices_; }
+
+    /// Null if the model has no such matrix.
+    [[nodiscard]] const kernels::Matrix* find(uint32_t layer, std::string_view name) const {
+        const auto found = matrices_.find(tensor_name(layer, fmt::format("{}.weight", name)));
+        return found == matrices_.end() ? nullptr : &found->second;
+    }
+
+    /// Whether matrices share dispatches: those in tiles, in one part.
+    [[nodiscard]] bool is_stackable(uint32_t layer, std::string_view name) const {
+        const kernels::Matrix* const matrix = find(layer, name);
+        return matrix != nullptr && matrix->layout.arrangement == kernels::Arrangement::tiles &&
+               !is_split_.at(tensor_name(layer, fmt::format("{}.weight", name)));
+    }
+
+    [[nodiscard]] bool is_fusible(uint32_t layer, std::string_view name) const {
+        return is_stackable(layer, name) && kernels::can_fuse(target_, *find(layer, name));
+    }
+
+private:
+    const kernels::PlanTarget& target_;
+    std::map<std::string, kernels::Matrix> matrices_;
+    std::map<std::string, bool> is_split_;
+};
+
+/// The shapes found so far, each once.
+class ShapeList {
+public:
+    explicit ShapeList(const kernels::PlanTarget& target) : target_(target) {}
+
+    void add(const TunedShape& shape) {
+        if (std::ranges::find(shapes_, shape) == shapes_.end() &&
+            kernels::tuning_candidates(target_, shape).size() > 1)
+            shapes_.push_back(shape);
+    }
+    void add(TunedKernel kernel, const kernels::Matrix& matrix) {
+        add({.kernel = kernel, .layout = matrix.layout, .rows = matrix.rows, .columns = matrix.columns});
+    }
+    std::vector<TunedShape> take() { return std::move(shapes_); }
+
+private:
+    const kernels::PlanTarget& target_;
+    std::vector<TunedShape> shapes_;
+};
+
+/// The stacks of projections over one input, as record_projections() makes them.
+void add_stacks(const MatrixShapes& matrices, uint32_t layer, std::span<const std::string_view> names,
+                ShapeList& shapes) {
+    std::vector<kernels::Matrix> left;
+    for (const std::string_view name : names) {
+        if (matrices.is_stackable(layer, name))
+            left.push_back(*matrices.find(layer, name));
+    }
+    while (!left.empty()) {
+        kernels::Matrix stack = left.front();
+        stack.rows = 0;
+        std::size_t size = 0;
+        std::erase_if(left, [&](const kernels::Matrix& one) {
+            const bool joins = one.layout == stack.layout && size < kernels::stacked_matrices_max;
+            stack.rows += joins ? one.rows : 0;
+            size += joins ? 1 : 0;
+            return joins;
+        });
+        shapes.add(TunedKernel::linear, stack);
+    }
+}
+
+void add_layer(const MatrixShapes& matrices, uint32_t layer, ShapeList& shapes) {
+    constexpr std::array<std::string_view, 4> attention{"attn_q", "attn_k", "attn_v", "attn_q_gate"};
+    constexpr std::array<std::string_view, 2> feed_forward{"ffn_gate", "ffn_up"};
+    add_stacks(matrices, layer, attention, shapes);
+    const kernels::Matrix* const gate = matrices.find(layer, "ffn_gate");
+    if (matrices.is_fusible(layer, "ffn_gate") && matrices.is_fusible(layer, "ffn_up") &&
+        gate->layout == matrices.find(layer, "ffn_up")->layout) {
+        shapes.add(TunedKernel::gated_linear, *gate);
+    } else {
+        add_stacks(matrices, layer, feed_forward, shapes);
+    }
+    for (const std::string_view name : {"attn_output", "ffn_down"}) {
+        if (matrices.is_fusible(layer, name))
+            shapes.add(TunedKernel::fused_linear, *matrices.find(layer, name));
+    }
+}
+
+/// Whether a matrix has dispatches of its own. In tiles, those of a layer's projections are stacked.
+bool is_alone(const std::string& name, const kernels::Matrix& matrix) {
+    const bool is_projection =
+        name.starts_with("blk.") &&
+        std::ranges::any_of(std::array<std::string_view, 6>{".attn_q.", ".attn_k.", ".attn_v.",
+                                                            ".attn_q_gate.", ".ffn_gate.", ".ffn_up."},
+                            [&](std::string_view stem) { return name.find(stem) != std::string::npos; });
+    return matrix.layout.arrangement != kernels::Arrangement::tiles || !is_projection;
+}
+
+} // namespace
+
+std::vector<TunedShape> tuned_shapes(const Blueprint& blueprint, const kernels::PlanTarget& target) {
+    constexpr std::string_view table = "token_embd.weight";
+    const MatrixShapes matrices(blueprint, target);
+    ShapeList shapes(target);
+    const Config& config = blueprint.config;
+    for (uint32_t layer = 0; layer < config.layer_count(); ++layer) {
+        add_layer(matrices, layer, shapes);
+        if (const AttentionConfig* const heads = config.layers[layer].attention()) {
+            for (const TunedKernel kernel : {TunedKernel::attention_decode, TunedKernel::attention}) {
+                shapes.add({.kernel = kernel,
+                            .rows = heads->q_heads,
+                            .columns = heads->head_dim,
+                            .kv_heads = heads->kv_heads});
+            }
+        }
+    }
+    const bool has_head = matrices.all().contains("output.weight");
+    for (const auto& [name, matrix] : matrices.all()) {
+        if (is_alone(name, matrix) && !(has_head && name == table))
+            shapes.add(TunedKernel::linear, matrix);
+    }
+    return shapes.take();
+}
+
+} // namespace etna::model
