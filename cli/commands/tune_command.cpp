@@ -43,6 +43,7 @@ constexpr std::array tune_options = {
     precision_option,
     Option{.name = "reset",
            .description = "forget what was measured on the device, for all models",
+           .category = Category::device,
            .settable = Settable::command_line},
     Option{.name = "json", .description = "print one JSON object", .category = Category::output},
     help_option,
@@ -146,7 +147,7 @@ ExitCode reset_tuning(const TuneOptions& options, const Environment& environment
         diagnostics.error(name.error());
         return ExitCode::failed;
     }
-    diagnostics.note(fmt::format("{}: the sizes of kernels come from policy again", *name));
+    diagnostics.note(fmt::format("{}: the measured sizes are forgotten", *name));
     return options.as_json ? print(dump_json_indented({{"device", *name}}) + "\n", environment, diagnostics)
                            : ExitCode::done;
 }
@@ -163,7 +164,8 @@ ExitCode tune_command(const TuneOptions& options, const Environment& environment
         return ExitCode::failed;
     }
     for (const kernels::TunedShape& one : report->left_out)
-        diagnostics.warning(fmt::format("{}: no candidate computes right; the policy stays", describe(one)));
+        diagnostics.warning(
+            fmt::format("{}: no candidate gives right results; the policy's sizes stay", describe(one)));
     const ExitCode printed =
         print(options.as_json ? dump_json_indented(tune_json(*report)) + "\n" : tune_text(*report),
               environment, diagnostics);
@@ -182,7 +184,7 @@ Command tune_spec() {
         .description =
             "Measures the kernels of a model on a device, at the shapes and formats of its matrices and of "
             "its attention, with each size of workgroups and subgroups that the device allows. Results "
-            "are first compared with the self-check's reference; sizes that compute wrong are left out. "
+            "are first compared with the self-check's reference; sizes with wrong results are left out. "
             "The fastest sizes are stored in the cache folder, for this device, driver and build, and "
             "models use them from the next start on. Sizes change the last bits of answers, but not "
             "between runs. Other work on the device disturbs the measurement. Ctrl-C keeps the choices "

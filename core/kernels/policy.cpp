@@ -389,8 +389,8 @@ WorkgroupSizes sizes_for(const PlanTarget& target, const TunedShape& shape) {
     return tuned ? *tuned : policy_sizes(target, shape);
 }
 
-LinearPlan tiles_plan(const PlanTarget& target, const TunedShape& shape, uint32_t count) {
-    const WorkgroupSizes sizes = sizes_for(target, shape);
+LinearPlan tiles_plan(const PlanTarget& target, const TunedShape& shape, const WorkgroupSizes& sizes,
+                      uint32_t count) {
     LinearPlan plan{.kernel = LinearKernel::tiles, .reduce = {}, .shape = {}};
     plan.parts = tile_parts;
     plan.workgroup = sizes.workgroup;
@@ -430,7 +430,7 @@ FusedLinearPlan fused_linear_plan(const PlanTarget& target, Format format, uint3
                            .layout = {.format = format, .arrangement = Arrangement::tiles},
                            .rows = rows,
                            .columns = columns};
-    FusedLinearPlan plan{.tiles = tiles_plan(target, shape, count)};
+    FusedLinearPlan plan{.tiles = tiles_plan(target, shape, sizes_for(target, shape), count)};
     plan.tiles.reads_codes = reads_codes(target, shaders::fused_codes(static_cast<shaders::Format>(format)));
     if (is_gated && block_columns(format) == 1)
         plan.tiles.columns_each = std::min(plan.tiles.columns_each, plain_columns_max);
@@ -444,7 +444,7 @@ LinearPlan heads_linear_plan(const PlanTarget& target, Format format, uint32_t r
                            .layout = {.format = format, .arrangement = Arrangement::tiles},
                            .rows = rows,
                            .columns = columns};
-    LinearPlan plan = tiles_plan(target, shape, count);
+    LinearPlan plan = tiles_plan(target, shape, policy_sizes(target, shape), count); // not tuned
     plan.reads_codes = reads_codes(target, shaders::heads_codes(static_cast<shaders::Format>(format)));
     while (plan.rows_each > 1 && head_dim % (plan.rows_each * repack_rows) != 0)
         plan.rows_each /= 2;
@@ -480,7 +480,7 @@ Result<LinearPlan> linear_plan(const PlanTarget& target, Layout layout, uint32_t
                           .columns_each = prompt_tile_columns};
     }
     if (layout.arrangement == Arrangement::tiles)
-        return tiles_plan(target, shape, count);
+        return tiles_plan(target, shape, sizes_for(target, shape), count);
     const WorkgroupSizes sizes = sizes_for(target, shape);
     ReducePlan reduce = linear_reduce(target, layout.format);
     reduce.workgroup = sizes.workgroup;

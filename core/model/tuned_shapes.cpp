@@ -38,6 +38,8 @@ public:
 
     [[nodiscard]] const std::map<std::string, kernels::Matrix>& all() const { return matrices_; }
 
+    [[nodiscard]] bool is_split(const std::string& name) const { return is_split_.at(name); }
+
     /// Null if the model has no such matrix.
     [[nodiscard]] const kernels::Matrix* find(uint32_t layer, std::string_view name) const {
         const auto found = matrices_.find(tensor_name(layer, fmt::format("{}.weight", name)));
@@ -134,6 +136,7 @@ bool is_alone(const std::string& name, const kernels::Matrix& matrix) {
 
 std::vector<TunedShape> tuned_shapes(const Blueprint& blueprint, const kernels::PlanTarget& target) {
     constexpr std::string_view table = "token_embd.weight";
+    constexpr std::string_view layer_table = "per_layer_token_embd.weight"; // only looked up
     const MatrixShapes matrices(blueprint, target);
     ShapeList shapes(target);
     const Config& config = blueprint.config;
@@ -150,7 +153,9 @@ std::vector<TunedShape> tuned_shapes(const Blueprint& blueprint, const kernels::
     }
     const bool has_head = matrices.all().contains("output.weight");
     for (const auto& [name, matrix] : matrices.all()) {
-        if (is_alone(name, matrix) && !(has_head && name == table))
+        // Matrices in parts are too large for the measurement.
+        if (is_alone(name, matrix) && !matrices.is_split(name) && name != layer_table &&
+            !(has_head && name == table))
             shapes.add(TunedKernel::linear, matrix);
     }
     return shapes.take();

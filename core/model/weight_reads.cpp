@@ -19,7 +19,8 @@ WeightReads weight_reads(const Blueprint& blueprint) {
         const uint64_t weights = uint64_t{tensor.rows} * tensor.columns;
         if (tensor.role == TensorRole::stack)
             reads.row_weights += weights * experts.experts_per_token;
-        else if (tensor.role == TensorRole::matrix && tensor.name != table && tensor.name != head)
+        else if (tensor.role == TensorRole::matrix && tensor.name != table && tensor.name != layer_table &&
+                 tensor.name != head)
             reads.row_weights += weights;
         if (tensor.role == TensorRole::stack) {
             reads.expert_bytes += tensor.device_bytes() / tensor.count * experts.experts_per_token;

@@ -46,10 +46,14 @@ bool DeviceFile::exists() const {
     return !path_.empty() && std::filesystem::exists(path_, failure);
 }
 
-void DeviceFile::remove() const {
+Status DeviceFile::remove() const {
     std::error_code failure;
     if (!path_.empty())
         std::filesystem::remove(path_, failure);
+    if (failure)
+        return Error{ErrorKind::io, fmt::format("cannot remove {}: {}", path_.string(), failure.message()),
+                     "check the permissions of the cache folder"};
+    return {};
 }
 
 } // namespace etna::runtime

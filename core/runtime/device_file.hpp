@@ -25,7 +25,8 @@ public:
     /// As write(), for content that must not get lost. Errors: io; invalid_argument without a folder.
     [[nodiscard]] Status try_write(ByteView content) const;
     [[nodiscard]] bool exists() const;
-    void remove() const;
+    /// Success without a file. Errors: io.
+    [[nodiscard]] Status remove() const;
     [[nodiscard]] const std::filesystem::path& path() const { return path_; } ///< empty without a folder
 
 private:

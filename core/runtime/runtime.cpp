@@ -117,7 +117,7 @@ Result<std::string> Runtime::forget_tuning(std::string_view device,
     ETNA_TRY(const vk::PhysicalDevice chosen, vk::select_device(shared_instance->devices(), device));
     const kernels::PlanFamily family = kernels::natural_family(chosen.profile);
     for (const auto precision : {kernels::Precision::exact, kernels::Precision::fast})
-        StoredTuning(cache_folder, chosen.profile, family, precision).forget();
+        ETNA_CHECK(StoredTuning(cache_folder, chosen.profile, family, precision).forget());
     return chosen.profile.name;
 }
 

@@ -160,8 +160,8 @@ Status StoredTuning::write(std::span<const StoredChoice> choices) const {
     return file_.try_write(std::as_bytes(std::span(text)));
 }
 
-void StoredTuning::forget() const {
-    file_.remove();
+Status StoredTuning::forget() const {
+    return file_.remove();
 }
 
 kernels::Tuning tuning_of(std::span<const StoredChoice> choices) {

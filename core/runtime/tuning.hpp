@@ -40,8 +40,8 @@ public:
     [[nodiscard]] std::vector<StoredChoice> read(const kernels::PlanTarget& target) const;
     /// Replaces the choices atomically. Errors: io.
     [[nodiscard]] Status write(std::span<const StoredChoice> choices) const;
-    /// Removes the file, if there is one.
-    void forget() const;
+    /// Removes the file, if there is one. Errors: io.
+    [[nodiscard]] Status forget() const;
 
 private:
     DeviceFile file_;

@@ -66,7 +66,8 @@ TEST_CASE("tune reports shapes without a right candidate, errors and interrupts"
     const Outcome cut = etna.run({"tune", "stories"});
     CHECK(cut.code == 130);
     CHECK(contains(cut.output, "attention, heads of 128, 32 to 8"));
-    CHECK(contains(cut.error, "linear q4_k 4096 x 1024: no candidate computes right; the policy stays"));
+    CHECK(contains(cut.error,
+                   "linear q4_k 4096 x 1024: no candidate gives right results; the policy's sizes stay"));
     CHECK(contains(cut.error, "interrupted; the finished choices are stored"));
     etna.tune_report = Error{ErrorKind::device_lost, "the GPU was lost", "restart"};
     const Outcome failed = etna.run({"tune", "stories"});
@@ -83,7 +84,7 @@ TEST_CASE("tune --reset forgets a device's choices, and takes no model") {
     const Outcome outcome = etna.run({"tune", "--reset", "--device", "GPU"});
     CHECK(outcome.code == 0);
     CHECK(etna.reset_device == "GPU");
-    CHECK(contains(outcome.error, "a GPU: the sizes of kernels come from policy again"));
+    CHECK(contains(outcome.error, "a GPU: the measured sizes are forgotten"));
     CHECK(nlohmann::json::parse(etna.run({"tune", "--reset", "--json"}).output)["device"] == "a GPU");
     CHECK(etna.run({"tune", "stories", "--reset"}).code == 2);
     CHECK(etna.run({"tune"}).code == 2);

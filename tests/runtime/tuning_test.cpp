@@ -97,7 +97,7 @@ TEST_CASE("choices are stored per device, driver, build, family and precision") 
     CHECK(
         StoredTuning(folder.path, target.profile, PlanFamily::nvidia, Precision::exact).read(target).empty());
     CHECK(StoredTuning(folder.path, target.profile, PlanFamily::amd, Precision::fast).read(target).empty());
-    stored.forget();
+    REQUIRE(stored.forget());
     CHECK(stored.read(target).empty());
     CHECK_FALSE(StoredTuning({}, target.profile, PlanFamily::amd, Precision::exact).write(some_choices()));
     CHECK(StoredTuning({}, target.profile, PlanFamily::amd, Precision::exact).read(target).empty());
