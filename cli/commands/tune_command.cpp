@@ -180,15 +180,16 @@ ExitCode tune_command(const TuneOptions& options, const Environment& environment
 Command tune_spec() {
     return {
         .name = "tune",
-        .summary = "measure which sizes of workgroups run a model fastest on a device",
+        .summary = "find the fastest workgroup sizes for a model on a device",
         .description =
             "Measures the kernels of a model on a device, at the shapes and formats of its matrices and of "
-            "its attention, with each size of workgroups and subgroups that the device allows. Results "
-            "are first compared with the self-check's reference; sizes with wrong results are left out. "
-            "The fastest sizes are stored in the cache folder, for this device, driver and build, and "
-            "models use them from the next start on. Sizes change the last bits of answers, but not "
-            "between runs. Other work on the device disturbs the measurement. Ctrl-C keeps the choices "
-            "that are finished. The matrices of experts are not measured.",
+            "its attention, with several sizes of workgroups and subgroups. Results are first compared "
+            "with the self-check's reference; sizes with wrong results are left out. The fastest sizes are "
+            "stored in the cache folder, for this device, driver and build, and models use them from the "
+            "next start on. Another choice of sizes changes the last bits of answers; runs with the same "
+            "choice give the same bits. Other work on the device disturbs the measurement. Ctrl-C keeps "
+            "the choices that are finished. Matrices of experts are not measured, nor are the projections "
+            "of attention on devices that store keys and values in the same dispatch.",
         .positionals = tune_positionals,
         .options = tune_options,
         .examples = tune_examples,

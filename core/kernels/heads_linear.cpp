@@ -5,6 +5,7 @@
 #include "shaders/linear/arguments.h"
 #include "shaders/rotary/arguments.h"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <string_view>
@@ -177,19 +178,18 @@ bool can_fuse_heads(const PlanTarget& target, const Matrix& weight, uint32_t hea
 
 void heads_linear(Library& library, vk::Recorder& recorder, const HeadsLinear& operation) {
     const auto members = members_of(operation);
-    const HeadMatrix* first = nullptr;
-    for (const Member& member : members) {
-        if (first == nullptr)
-            first = member.matrix;
-    }
-    if (operation.heads.rows.count == 0 ||
-        !require(recorder, first != nullptr, heads_name, "no matrix is given") ||
+    if (operation.heads.rows.count == 0)
+        return;
+    const auto* const first =
+        std::ranges::find_if(members, [](const Member& member) { return member.matrix != nullptr; });
+    if (!require(recorder, first != members.end(), heads_name, "no matrix is given") ||
         !rotary_fits(recorder, operation.heads) || !has_inputs(recorder, operation))
         return;
+    const Layout layout = first->matrix->weight.layout;
     for (const Member& member : members) {
         if (member.matrix == nullptr)
             continue;
-        if (!fits(recorder, operation, first->weight.layout, member) ||
+        if (!fits(recorder, operation, layout, member) ||
             !require(recorder,
                      can_fuse_heads(library.target(), member.matrix->weight, operation.heads.cache.head_dim),
                      heads_name, "a matrix is not in tiles, or its heads are no multiple of 8"))

@@ -1,6 +1,7 @@
 #include "core/model/tuned_shapes.hpp"
 
 #include "core/kernels/fused_linear.hpp"
+#include "core/kernels/heads_linear.hpp"
 #include "core/kernels/linear.hpp"
 #include "core/kernels/policy.hpp"
 
@@ -57,6 +58,10 @@ public:
         return is_stackable(layer, name) && kernels::can_fuse(target_, *find(layer, name));
     }
 
+    [[nodiscard]] bool fuses_heads(uint32_t layer, std::string_view name, uint32_t head_dim) const {
+        return is_stackable(layer, name) && kernels::can_fuse_heads(target_, *find(layer, name), head_dim);
+    }
+
 private:
     const kernels::PlanTarget& target_;
     std::map<std::string, kernels::Matrix> matrices_;
@@ -105,16 +110,35 @@ void add_stacks(const MatrixShapes& matrices, uint32_t layer, std::span<const st
     }
 }
 
-void add_layer(const MatrixShapes& matrices, uint32_t layer, ShapeList& shapes) {
-    constexpr std::array<std::string_view, 4> attention{"attn_q", "attn_k", "attn_v", "attn_q_gate"};
-    constexpr std::array<std::string_view, 2> feed_forward{"ffn_gate", "ffn_up"};
-    add_stacks(matrices, layer, attention, shapes);
+using Names = std::span<const std::string_view>;
+constexpr std::array<std::string_view, 4> attention_names{"attn_q", "attn_k", "attn_v", "attn_q_gate"};
+constexpr std::array<std::string_view, 4> delta_names{"attn_qkv", "attn_gate", "ssm_alpha", "ssm_beta"};
+constexpr std::array<std::string_view, 3> mamba_names{"ssm_in_gate", "ssm_in_xbc", "ssm_in_dt"};
+constexpr std::array<std::string_view, 2> feed_forward_names{"ffn_gate", "ffn_up"};
+/// The projections of each kind of block, in the order in which record_projections() stacks them.
+constexpr std::array<Names, 4> projections{attention_names, delta_names, mamba_names, feed_forward_names};
+
+/// Whether heads_linear(), which has no candidates, computes q, k and v.
+bool fuses_heads(const MatrixShapes& matrices, uint32_t layer, const AttentionConfig* heads) {
+    return heads != nullptr &&
+           std::ranges::all_of(Names(attention_names).first(3), [&](std::string_view name) {
+               return matrices.fuses_heads(layer, name, heads->head_dim);
+           });
+}
+
+void add_layer(const MatrixShapes& matrices, uint32_t layer, const AttentionConfig* heads,
+               ShapeList& shapes) {
+    const Names attention = attention_names;
+    add_stacks(matrices, layer, fuses_heads(matrices, layer, heads) ? attention.subspan(3) : attention,
+               shapes);
+    add_stacks(matrices, layer, delta_names, shapes);
+    add_stacks(matrices, layer, mamba_names, shapes);
     const kernels::Matrix* const gate = matrices.find(layer, "ffn_gate");
     if (matrices.is_fusible(layer, "ffn_gate") && matrices.is_fusible(layer, "ffn_up") &&
         gate->layout == matrices.find(layer, "ffn_up")->layout) {
         shapes.add(TunedKernel::gated_linear, *gate);
     } else {
-        add_stacks(matrices, layer, feed_forward, shapes);
+        add_stacks(matrices, layer, feed_forward_names, shapes);
     }
     for (const std::string_view name : {"attn_output", "ffn_down"}) {
         if (matrices.is_fusible(layer, name))
@@ -124,11 +148,12 @@ void add_layer(const MatrixShapes& matrices, uint32_t layer, ShapeList& shapes) 
 
 /// Whether a matrix has dispatches of its own. In tiles, those of a layer's projections are stacked.
 bool is_alone(const std::string& name, const kernels::Matrix& matrix) {
-    const bool is_projection =
-        name.starts_with("blk.") &&
-        std::ranges::any_of(std::array<std::string_view, 6>{".attn_q.", ".attn_k.", ".attn_v.",
-                                                            ".attn_q_gate.", ".ffn_gate.", ".ffn_up."},
-                            [&](std::string_view stem) { return name.find(stem) != std::string::npos; });
+    const auto has_stem = [&](std::string_view stem) {
+        return name.find(fmt::format(".{}.", stem)) != std::string::npos;
+    };
+    const bool is_projection = name.starts_with("blk.") && std::ranges::any_of(projections, [&](Names names) {
+                                   return std::ranges::any_of(names, has_stem);
+                               });
     return matrix.layout.arrangement != kernels::Arrangement::tiles || !is_projection;
 }
 
@@ -141,8 +166,9 @@ std::vector<TunedShape> tuned_shapes(const Blueprint& blueprint, const kernels::
     ShapeList shapes(target);
     const Config& config = blueprint.config;
     for (uint32_t layer = 0; layer < config.layer_count(); ++layer) {
-        add_layer(matrices, layer, shapes);
-        if (const AttentionConfig* const heads = config.layers[layer].attention()) {
+        const AttentionConfig* const heads = config.layers[layer].attention();
+        add_layer(matrices, layer, heads, shapes);
+        if (heads != nullptr) {
             for (const TunedKernel kernel : {TunedKernel::attention_decode, TunedKernel::attention}) {
                 shapes.add({.kernel = kernel,
                             .rows = heads->q_heads,

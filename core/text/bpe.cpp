@@ -9,13 +9,7 @@
 #include <fmt/format.h>
 
 namespace etna::text {
-namespace {
-
-uint64_t pair_key(uint32_t left, uint32_t right) {
-    return (uint64_t{left} << 32) | right;
-}
-
-} // namespace
+namespace {} // namespace
 
 Result<Bpe> Bpe::create(const gguf::File& file, const Vocabulary& vocabulary) {
     const auto name = file.text("tokenizer.ggml.pre");
@@ -28,38 +22,11 @@ Result<Bpe> Bpe::create(const gguf::File& file, const Vocabulary& vocabulary) {
     auto pre_tokenizer = PreTokenizer::create(name.value_or("default"));
     if (!pre_tokenizer)
         return std::move(pre_tokenizer).error().while_doing(file.name());
-    Bpe bpe(vocabulary, std::move(pre_tokenizer).value());
+    ETNA_TRY(MergeTable merges, MergeTable::read(file, vocabulary));
+    Bpe bpe(vocabulary, std::move(pre_tokenizer).value(), std::move(merges));
     for (unsigned byte = 0; byte < 256; ++byte)
-        bpe.piece_of_byte_[byte] = bpe.piece_named(character_of_byte(static_cast<uint8_t>(byte)));
-    ETNA_CHECK(bpe.read_merges(file));
+        bpe.piece_of_byte_[byte] = bpe.merges_.piece_named(character_of_byte(static_cast<uint8_t>(byte)));
     return bpe;
-}
-
-Bpe::Piece Bpe::piece_named(std::string_view spelling) {
-    if (const auto token = vocabulary_->find_text(spelling))
-        return *token;
-    const auto next = static_cast<Piece>(vocabulary_->names.size() + other_pieces_.size());
-    return other_pieces_.try_emplace(std::string(spelling), next).first->second;
-}
-
-Status Bpe::read_merges(const gguf::File& file) {
-    ETNA_TRY(const auto lines, read_strings(file, "tokenizer.ggml.merges"));
-    merges_.reserve(lines.size());
-    std::string joined;
-    for (std::size_t i = 0; i < lines.size(); ++i) {
-        const std::size_t space =
-            lines[i].find(' ', 1); // the left piece is never empty, so it may begin with a space
-        if (space == std::string_view::npos) {
-            return Error{ErrorKind::corrupt, fmt::format("{}: merge {} is not two pieces", file.name(), i),
-                         "the file is damaged; fetch it again"};
-        }
-        const std::string_view left = lines[i].substr(0, space);
-        const std::string_view right = lines[i].substr(space + 1);
-        joined.assign(left).append(right);
-        merges_.try_emplace(pair_key(piece_named(left), piece_named(right)),
-                            Merge{.order = static_cast<float>(i), .id = piece_named(joined)});
-    }
-    return {};
 }
 
 Status Bpe::encode(std::string_view text, TokenizeBudget& budget, std::vector<TokenId>& tokens) const {
@@ -99,9 +66,8 @@ Status Bpe::encode_word(std::string_view word, TokenizeBudget& budget, Scratch& 
                            .length = 1});
     }
     link_symbols(symbols);
-    const auto find = [&](const Symbol& left, const Symbol& right) -> std::optional<Merge> {
-        const auto found = merges_.find(pair_key(left.id, right.id));
-        return found == merges_.end() ? std::nullopt : std::optional(found->second);
+    const auto find = [&](const Symbol& left, const Symbol& right) {
+        return merges_.find(left.id, right.id);
     };
     if (!merge_symbols(symbols, scratch.heap, budget, find))
         return TokenizeBudget::error();

@@ -1,13 +1,13 @@
 #pragma once
 
-#include "core/text/merge.hpp"
+#include "core/text/merge_table.hpp"
 #include "core/text/pre_tokenizer.hpp"
 #include "core/text/vocabulary.hpp"
 
 #include <array>
 #include <string>
 #include <string_view>
-#include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace etna::text {
@@ -30,28 +30,22 @@ public:
     [[nodiscard]] const PreTokenizer& pre_tokenizer() const { return pre_tokenizer_; }
 
 private:
-    /// A token's piece is its id; pieces named by merges but missing from the vocabulary are numbered from
-    /// its size.
-    using Piece = uint32_t;
     struct Scratch {
         std::vector<Symbol> symbols;
         std::vector<MergeCandidate> heap;
         std::string word; ///< without the bytes that have no token
     };
 
-    Bpe(const Vocabulary& vocabulary, PreTokenizer pre_tokenizer)
-        : vocabulary_(&vocabulary), pre_tokenizer_(std::move(pre_tokenizer)) {}
+    Bpe(const Vocabulary& vocabulary, PreTokenizer pre_tokenizer, MergeTable merges)
+        : vocabulary_(&vocabulary), pre_tokenizer_(std::move(pre_tokenizer)), merges_(std::move(merges)) {}
 
-    Piece piece_named(std::string_view spelling);
-    Status read_merges(const gguf::File& file);
     Status encode_word(std::string_view word, TokenizeBudget& budget, Scratch& scratch,
                        std::vector<TokenId>& tokens) const;
 
     const Vocabulary* vocabulary_;
     PreTokenizer pre_tokenizer_;
-    std::array<Piece, 256> piece_of_byte_{};
-    std::unordered_map<uint64_t, Merge> merges_; ///< by left piece << 32 | right piece
-    std::unordered_map<std::string, Piece> other_pieces_;
+    MergeTable merges_;
+    std::array<MergeTable::Piece, 256> piece_of_byte_{};
 };
 
 } // namespace etna::text

@@ -1,16 +1,14 @@
 #pragma once
 
 #include "core/base/result.hpp"
-#include "core/text/merge.hpp"
+#include "core/text/byte_tokens.hpp"
+#include "core/text/merge_table.hpp"
 #include "core/text/tokenize_budget.hpp"
 #include "core/text/vocabulary.hpp"
 
-#include <array>
-#include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace etna::text {
@@ -30,26 +28,21 @@ public:
     Status encode(std::string_view text, TokenizeBudget& budget, std::vector<TokenId>& tokens) const;
 
 private:
-    /// A token's piece is its id; pieces named by merges but missing from the vocabulary are numbered from
-    /// its size.
-    using Piece = uint32_t;
     struct Scratch {
         std::vector<Symbol> symbols;
         std::vector<MergeCandidate> heap;
         std::string marked; ///< the line, with U+2581 for spaces
     };
 
-    explicit CharacterBpe(const Vocabulary& vocabulary) : vocabulary_(&vocabulary) {}
-    Piece piece_named(std::string_view spelling);
-    Status read_merges(const gguf::File& file);
+    CharacterBpe(const Vocabulary& vocabulary, MergeTable merges)
+        : vocabulary_(&vocabulary), merges_(std::move(merges)), byte_tokens_(vocabulary) {}
+
     Status encode_line(std::string_view line, TokenizeBudget& budget, Scratch& scratch,
                        std::vector<TokenId>& tokens) const;
-    Status append_bytes(std::string_view bytes, std::vector<TokenId>& tokens) const;
 
     const Vocabulary* vocabulary_;
-    std::array<std::optional<TokenId>, 256> token_of_byte_;
-    std::unordered_map<uint64_t, Merge> merges_; ///< by left piece << 32 | right piece
-    std::unordered_map<std::string, Piece> other_pieces_;
+    MergeTable merges_;
+    ByteTokens byte_tokens_;
 };
 
 } // namespace etna::text

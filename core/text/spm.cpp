@@ -18,8 +18,6 @@ Result<Spm> Spm::create(const gguf::File& file, const Vocabulary& vocabulary) {
     for (TokenId token = 0; token < vocabulary.names.size(); ++token) {
         const std::string_view name = vocabulary.names[token];
         spm.longest_name_bytes_ = std::max(spm.longest_name_bytes_, name.size());
-        if (const auto byte = byte_of_name(name); byte && !spm.token_of_byte_[*byte])
-            spm.token_of_byte_[*byte] = token;
         for (std::size_t mark = name.find(space_mark, 1); mark < name.size();
              mark = name.find(space_mark, mark + 1))
             spm.may_precede_mark_[static_cast<uint8_t>(name[mark - 1])] = true;
@@ -90,21 +88,7 @@ Status Spm::encode_word(TokenizeBudget& budget, Scratch& scratch, std::vector<To
         } else if (const auto token = vocabulary_->find_text(piece)) { // a character that did not merge
             tokens.push_back(*token);
         } else {
-            ETNA_CHECK(append_bytes(piece, tokens));
-        }
-    }
-    return {};
-}
-
-Status Spm::append_bytes(std::string_view bytes, std::vector<TokenId>& tokens) const {
-    for (const char byte : bytes) {
-        if (const auto token = token_of_byte_[static_cast<uint8_t>(byte)]) {
-            tokens.push_back(*token);
-        } else if (vocabulary_->special.unknown) {
-            tokens.push_back(*vocabulary_->special.unknown);
-        } else {
-            return invalid_argument(fmt::format("the model's vocabulary has no token for the byte 0x{:02X}",
-                                                static_cast<uint8_t>(byte)));
+            ETNA_CHECK(byte_tokens_.append(piece, tokens));
         }
     }
     return {};

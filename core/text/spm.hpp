@@ -1,11 +1,11 @@
 #pragma once
 
+#include "core/text/byte_tokens.hpp"
 #include "core/text/merge.hpp"
 #include "core/text/tokenize_budget.hpp"
 #include "core/text/vocabulary.hpp"
 
 #include <array>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,14 +36,13 @@ private:
         std::string marked; ///< the word, with U+2581 for spaces
     };
 
-    explicit Spm(const Vocabulary& vocabulary) : vocabulary_(&vocabulary) {}
+    explicit Spm(const Vocabulary& vocabulary) : vocabulary_(&vocabulary), byte_tokens_(vocabulary) {}
     [[nodiscard]] std::size_t word_end(std::string_view text, std::size_t from) const;
     Status encode_word(TokenizeBudget& budget, Scratch& scratch, std::vector<TokenId>& tokens) const;
-    Status append_bytes(std::string_view bytes, std::vector<TokenId>& tokens) const;
 
     const Vocabulary* vocabulary_;
+    ByteTokens byte_tokens_;
     std::size_t longest_name_bytes_ = 0;
-    std::array<std::optional<TokenId>, 256> token_of_byte_;
     std::array<bool, 256> may_precede_mark_{}; ///< bytes before a space inside some token
 };
 

@@ -1,6 +1,6 @@
 // Decode rows of a layer's q, k and v, or some of them, from weights in tiles: y[c] = f[c] W x[c] + bias as in linear_tiles.comp, then each
-// head as in rotary_store.comp: norm, rotation, temperature; q into y, k and v into the cache. The workgroup that finishes a head last does
-// this; no workgroup waits for another.
+// head as in rotary_store.comp: norm, rotation, temperature; q into y, k and v into the cache. The last workgroup to finish a head
+// does this; no workgroup waits for another.
 // W: [heads x HEAD_DIM, columns] in FORMAT, arrangement tiles (include/tiles.glsl); x: blocks of halves (include/halves.glsl);
 // y: f32 [count, y_strides]; cache as in include/cache.glsl.
 // Grid: x, z = sum over the matrices of rows / (8 GROUPS) folded, y = ceil(count / COLUMNS).

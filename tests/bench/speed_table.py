@@ -176,6 +176,7 @@ def parsed(words):
 def main(words):
     arguments = parsed(words)
     etna = shlex.split(arguments.etna)
+    device = chosen_device(etna)
     programs = [Program("etna", etna, etna_speeds)]
     for peer in arguments.peer:
         name, _, command = peer.partition("=")
@@ -184,7 +185,7 @@ def main(words):
     for file in arguments.files:
         print(f"== {file.stem}", file=sys.stderr, flush=True)
         results[file.stem] = measure(programs, file, arguments.prompt, arguments.generation, arguments.rounds)
-    name, text = report(arguments, results, chosen_device(etna))
+    name, text = report(arguments, results, device)
     print(text)
     if arguments.results is not None:
         (arguments.results / name).write_text(text)

@@ -163,6 +163,7 @@ private:
     }
     [[nodiscard]] std::vector<kernels::RowInfo> infos() const {
         std::vector<kernels::RowInfo> infos;
+        infos.reserve(case_.count);
         for (uint32_t row = 0; row < case_.count; ++row)
             infos.push_back({.position = position(row), .table = table_start});
         return infos;

@@ -273,6 +273,33 @@ TEST_CASE("the shapes to tune are those of the dispatches, each once") {
                        "linear q8_0 320 x 256", // head
                        "linear q8_0 512 x 256", // attn_q, attn_k and attn_v
                    });
+    // heads_linear has no candidates.
+    gpu.profile.large_push_constants = true;
+    std::erase(names, "linear q8_0 512 x 256");
+    std::vector<std::string> fused;
+    for (const kernels::TunedShape& shape : model::tuned_shapes(*blueprint, gpu))
+        fused.push_back(describe(shape));
+    std::ranges::sort(fused);
+    CHECK(fused == names);
+}
+
+TEST_CASE("a table of inputs of each layer is neither multiplied nor tuned") {
+    RandomModelOptions options = one_layer();
+    options.architecture = RandomArchitecture::gemma4;
+    options.layers = 2;
+    const auto blueprint = plan(random_model(options));
+    REQUIRE(blueprint);
+    uint64_t weights = 0;
+    uint32_t table_rows = 0;
+    for (const model::PlannedTensor& tensor : blueprint->tensors) {
+        const bool is_table = tensor.name == "per_layer_token_embd.weight";
+        table_rows += is_table ? tensor.rows : 0;
+        if (tensor.role == model::TensorRole::matrix && !is_table && tensor.name != "token_embd.weight" &&
+            tensor.name != "output.weight")
+            weights += uint64_t{tensor.rows} * tensor.columns;
+    }
+    REQUIRE(table_rows > 0);
+    CHECK(model::weight_reads(*blueprint).row_weights == weights);
 }
 
 TEST_CASE("a row of a mixture reads the experts that it chooses") {
