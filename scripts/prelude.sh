@@ -20,6 +20,28 @@ debian_archive() {
         awk -v name="$VERSION_CODENAME" '($1 == name || $2 == name || $2 == "sid") && $3 == "main" && !found++ { print $4 }'
 }
 
+# separate_apt FOLDER TYPES SUITE: an apt with lists, state and cache of its own in FOLDER, for the main section of a suite
+# of the archive of this machine's sources, with Debian's signatures. Afterwards `apt` runs it. Needs no root.
+separate_apt() {
+    local folder=$1 types=$2 suite=$3 archive keyring=/usr/share/keyrings/debian-archive-keyring.gpg
+    archive=$(debian_archive)
+    if [[ -z $archive ]] && ((EUID == 0)); then # apt knows no targets before its first update
+        apt-get -qq update >&2
+        archive=$(debian_archive)
+    fi
+    [[ -n $archive ]] || fail "apt's sources name no archive of this release; run \`apt-get update\` first"
+    mkdir -p "$folder"/{sources,state/lists/partial,cache/archives/partial}
+    touch "$folder/status"
+    {
+        printf 'Types: %s\nURIs: %s\nSuites: %s\nComponents: main\n' "$types" "$archive" "$suite"
+        [[ ! -e $keyring ]] || echo "Signed-By: $keyring"
+    } >"$folder/sources/$suite.sources"
+    apt_options=(-o "Dir::Etc::SourceList=/dev/null" -o "Dir::Etc::SourceParts=$folder/sources"
+        -o "Dir::State=$folder/state" -o "Dir::State::status=$folder/status" -o "Dir::Cache=$folder/cache"
+        -o "APT::Sandbox::User=$(id -un)" -o "Acquire::Retries=2" -o "Acquire::http::Timeout=30")
+    apt() { apt-get -qq "${apt_options[@]}" "$@"; }
+}
+
 # Concurrent compilers: one per core, but no more than fit in free memory at about 1 GiB each.
 compile_jobs() {
     local cores memory_gib

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <iterator>
 #include <optional>
 #include <utility>
@@ -77,6 +78,17 @@ void add_memory(const Result<vk::MemoryState>& memory, DeviceReport& report) {
     report.total_bytes = memory->total_bytes;
 }
 
+/// The first number of Mesa's version in a driver's name ("llvmpipe Mesa 25.0.7-2 (LLVM 19.1.7)"), 0 if it
+/// has none. (driverVersion of lavapipe is 1 in all releases.)
+uint32_t mesa_release(std::string_view driver) {
+    constexpr std::string_view before = "Mesa ";
+    const auto found = driver.find(before);
+    uint32_t release = 0;
+    if (found != std::string_view::npos)
+        std::from_chars(driver.data() + found + before.size(), driver.data() + driver.size(), release);
+    return release;
+}
+
 } // namespace
 
 std::vector<Shortfall> shortfalls_of(const vk::DeviceProfile& profile) {
@@ -87,7 +99,7 @@ std::vector<Shortfall> shortfalls_of(const vk::DeviceProfile& profile) {
                               "vendor's for NVIDIA"});
     }
     constexpr uint32_t fast_mesa = 25; // its CPU driver loads vectors by address in one instruction
-    if (profile.vendor == vk::Vendor::lavapipe && profile.driver_version >> 22 < fast_mesa) {
+    if (profile.vendor == vk::Vendor::lavapipe && mesa_release(profile.driver) < fast_mesa) {
         shortfalls.push_back({"Mesa 25 or newer", "this one's CPU driver is several times slower",
                               "on Debian 12, mesa-vulkan-drivers is in bookworm-backports"});
     }
