@@ -76,7 +76,7 @@ void report_model(const generate::Model& model, const ModelOptions& options, Dia
         diagnostics.note(fmt::format("the context of {} tokens exceeds the {} that the model was trained for",
                                      model.context_tokens(), model.trained_context_tokens()));
     }
-    if (const std::string note = model.memory_note(); !note.empty())
+    for (const std::string& note : model.memory_notes())
         diagnostics.note(note);
 }
 

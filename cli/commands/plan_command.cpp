@@ -107,6 +107,8 @@ Json plan_json(const PlanReport& report) {
             {"error", error},
             {"fits", !forecast.shortage},
             {"host_bytes", forecast.memory.reserved_bytes(MemoryPlace::host)},
+            {"host_expert_layers", plan.host_experts.layers},
+            {"host_expert_row_bytes", plan.host_experts.row_bytes},
             {"key_type", format_name(plan.cache_formats.keys)},
             {"memory", uses},
             {"model", report.model},
@@ -128,7 +130,10 @@ std::string plan_text(const PlanReport& report) {
     const bool has_host = forecast.memory.reserved_bytes(MemoryPlace::host) > 0;
     std::string text = fmt::format("{} on {}\n", report.model, report.device.profile.name);
     text += fmt::format("{:<12} {}\n", "context", context_text(plan));
-    text += fmt::format("{:<12} {}\n\n", "parallel", plan.limits.sequences_max);
+    text += fmt::format("{:<12} {}\n", "parallel", plan.limits.sequences_max);
+    if (plan.host_experts.layers > 0)
+        text += fmt::format("{:<12} {}\n", "experts", text_of(plan.host_experts));
+    text += '\n';
     const auto line = [&](std::string_view label, std::string_view place, uint64_t bytes,
                           std::string_view detail) {
         text +=

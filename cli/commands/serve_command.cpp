@@ -115,7 +115,7 @@ Result<server::Models::Handle> load_served(const store::ModelSource& source, con
     load.system = preset.generation.system;
     load.requests = request_defaults(preset.generation);
     ETNA_TRY(auto model, generate::Model::load(source, load, environment.executor_factory));
-    if (const std::string note = model.memory_note(); !note.empty())
+    for (const std::string& note : model.memory_notes())
         log(LogLevel::info, fmt::format("{}: {}", model.name(), note));
     return std::make_shared<const generate::Model>(std::move(model));
 }

@@ -41,6 +41,7 @@ inline constexpr std::array compat_model = {
 };
 
 inline constexpr std::string_view one_device = "the complete model runs on one device, selected by --device";
+inline constexpr std::string_view all_host_layers = "10000"; ///< the largest --experts-in-host
 inline constexpr std::string_view own_threads = "set LP_NUM_THREADS to limit the threads of the CPU driver";
 inline constexpr std::string_view own_batches =
     "etna chooses batch sizes; `etna serve` has --batch-tokens to limit them";
@@ -59,11 +60,15 @@ inline constexpr std::array compat_device = {
     CompatOption{.names = "-md, --model-draft, --spec-draft-model", .ours = "draft"},
     CompatOption{.names = "--draft-max, --draft-n, --spec-draft-n-max", .ours = "num-assistant-tokens"},
     CompatOption{.names = "--chat-template-file", .ours = "chat-template"},
+    CompatOption{.names = "-ncmoe, --n-cpu-moe", .ours = "experts-in-host"},
+    CompatOption{.names = "-cmoe, --cpu-moe",
+                 .value = CompatValue::none,
+                 .ours = "experts-in-host",
+                 .fixed = all_host_layers},
     no_effect("-ngl, --gpu-layers, --n-gpu-layers, -sm, --split-mode, -ts, --tensor-split, -mg, "
-              "--main-gpu, -ot, --override-tensor, -ncmoe, --n-cpu-moe, -fit, --fit",
+              "--main-gpu, -ot, --override-tensor, -fit, --fit",
               one_device),
-    no_effect("-nkvo, --no-kv-offload, -kvo, --kv-offload, -cmoe, --cpu-moe, --no-op-offload", one_device,
-              CompatValue::none),
+    no_effect("-nkvo, --no-kv-offload, -kvo, --kv-offload, --no-op-offload", one_device, CompatValue::none),
     no_effect("-t, --threads, -tb, --threads-batch, -C, --cpu-mask, -Cr, --cpu-range, "
               "--cpu-strict, --prio, --poll, --numa",
               own_threads),

@@ -15,6 +15,7 @@ namespace etna::cli {
 namespace {
 
 constexpr double context_tokens_max = 1 << 26; ///< same as model::context_max
+constexpr double host_layers_max = 10000;      ///< more than any model has; see all_host_layers
 constexpr double size_min_bytes = 1 << 16;
 constexpr double size_max_bytes = 1ULL << 50;
 
@@ -162,6 +163,15 @@ constexpr std::array device_rows = {
            .range = {size_min_bytes, size_max_bytes},
            .default_text = "an eighth of the KV cache",
            .description = "memory for snapshots of recurrent layers, from which later prompts continue"},
+    Option{.name = "experts-in-host",
+           .value = "N",
+           .kind = Kind::integer,
+           .range = {0, host_layers_max},
+           .default_text = "auto, as few as let the model fit",
+           .absence = "auto",
+           .description =
+               "keep the experts of the last N layers in host memory, from which the GPU reads them: "
+               "larger mixtures fit, and generate more slowly"},
     precision_option,
     Option{.name = "plan-as",
            .value = "VENDOR",
@@ -335,6 +345,7 @@ Status read_device(const OptionValues& values, runtime::ExecutorOptions& executo
     ETNA_CHECK(read_cache_types(values, executor));
     executor.kv_memory_bytes = kv_memory_bytes.value_or(0);
     executor.state_cache_bytes = state_cache_bytes.value_or(0);
+    ETNA_TRY(executor.host_expert_layers, values.integer("experts-in-host"));
     executor.plan_as = plan_as.value_or("");
     executor.device = values.text("device").value_or("");
     return {};

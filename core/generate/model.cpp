@@ -111,6 +111,7 @@ Result<Model> Model::load(const store::ModelSource& source, const LoadOptions& o
     model.is_context_requested_ = options.executor.context_tokens > 0;
     model.memory_bytes_ = loaded.memory_bytes + draft.memory_bytes;
     model.has_adapted_kv_type_ = loaded.has_adapted_kv_type;
+    model.host_experts_ = loaded.host_experts;
     model.memory_ = std::move(loaded.memory);
     model.device_ = std::move(loaded.device);
     model.draft_device_ = std::move(draft.device);
@@ -130,17 +131,20 @@ std::optional<runtime::DeviceMemory> Model::device_memory() const {
     return memory_ ? std::optional(memory_()) : std::nullopt;
 }
 
-std::string Model::memory_note() const {
+std::vector<std::string> Model::memory_notes() const {
+    std::vector<std::string> notes;
     if (!is_context_requested_ && context_tokens() < trained_context_tokens()) {
-        return fmt::format("memory limits the context to {} of the model's {} tokens{}", context_tokens(),
-                           trained_context_tokens(),
-                           has_adapted_kv_type_ ? ", with keys and values in q8_0" : "");
+        notes.push_back(fmt::format("memory limits the context to {} of the model's {} tokens{}",
+                                    context_tokens(), trained_context_tokens(),
+                                    has_adapted_kv_type_ ? ", with keys and values in q8_0" : ""));
+    } else if (has_adapted_kv_type_) {
+        notes.push_back(
+            fmt::format("keys and values are in q8_0, because a context of {} tokens does not fit in f16",
+                        context_tokens()));
     }
-    if (has_adapted_kv_type_) {
-        return fmt::format("keys and values are in q8_0, because a context of {} tokens does not fit in f16",
-                           context_tokens());
-    }
-    return {};
+    if (host_experts_.layers > 0)
+        notes.push_back(text_of(host_experts_));
+    return notes;
 }
 
 grammar::GrammarCache& Model::grammars() const {

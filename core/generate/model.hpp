@@ -101,9 +101,9 @@ public:
     /// Byte length of the longest token's text.
     [[nodiscard]] std::size_t longest_token_bytes() const { return longest_token_bytes_; }
 
-    /// Returns a line about what the device's memory limits: the context, or the format of keys and values.
-    /// Empty if nothing is limited.
-    [[nodiscard]] std::string memory_note() const;
+    /// Returns lines about what the device's memory limits: the context, the format of keys and values, or
+    /// the place of experts. Empty if nothing is limited.
+    [[nodiscard]] std::vector<std::string> memory_notes() const;
 
     [[nodiscard]] const std::string& device_name() const { return device_name_; }
     [[nodiscard]] bool on_cpu() const { return on_cpu_; }
@@ -139,6 +139,7 @@ private:
     bool on_cpu_ = false;
     bool is_context_requested_ = false;
     bool has_adapted_kv_type_ = false;
+    model::HostExperts host_experts_;
     uint64_t memory_bytes_ = 0;
     double load_ms_ = 0;
     std::function<runtime::DeviceMemory()> memory_;

@@ -5,6 +5,7 @@
 #include "core/kernels/library.hpp"
 #include "core/model/arch/registry.hpp"
 #include "core/model/config.hpp"
+#include "core/model/expert_placement.hpp"
 #include "core/model/forward.hpp"
 #include "core/model/rotary.hpp"
 #include "core/model/weights.hpp"
@@ -22,6 +23,7 @@ struct Blueprint {
     Config config;
     std::vector<PlannedTensor> tensors; ///< borrow the gguf::File
     uint64_t weight_bytes = 0;          ///< on the device
+    HostExperts host_experts;           ///< none, until place_experts()
 };
 
 /// Checks a file's metadata and tensors and plans their layouts for a device. Pure. `matrix_part_bytes`: as

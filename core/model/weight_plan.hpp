@@ -27,6 +27,7 @@ struct PlannedTensor {
     uint32_t rows = 1;  ///< of each
     uint32_t columns = 0;
     bool is_exact = false;                ///< see TensorSpec
+    bool is_in_host = false;              ///< its buffer is in host memory; see place_experts()
     const gguf::Tensor* tensor = nullptr; ///< borrowed from the gguf::File
     uint64_t offset = 0;                  ///< of the matrix's first row in the tensor's bytes
     uint32_t first_row = 0;               ///< within the matrix, of a part of a large one
@@ -39,6 +40,7 @@ struct PlannedTensor {
         {}; ///< of each matrix; vectors: f32, padded to kernels::column_padding elements
 
     [[nodiscard]] uint64_t source_bytes() const { return uint64_t{count} * rows * row_bytes; }
+    /// As the device reads it, wherever the buffer is.
     [[nodiscard]] uint64_t device_bytes() const { return count * (packed.weights + packed.scales); }
 };
 
@@ -48,7 +50,7 @@ struct PlannedTensor {
 Result<std::vector<PlannedTensor>> plan_weights(const gguf::File& file,
                                                 const std::vector<ClaimedTensor>& claimed,
                                                 const kernels::PlanTarget& target, uint64_t part_bytes);
-/// Device bytes that the buffers of all planned tensors take.
+/// Bytes that the buffers of the planned tensors take on the device, without those in host memory.
 uint64_t weight_bytes(const std::vector<PlannedTensor>& planned);
 
 } // namespace etna::model

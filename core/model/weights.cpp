@@ -231,8 +231,8 @@ Result<Weights> Weights::load(vk::Device& device, const gguf::File& file,
     weights.buffers_.reserve(planned.size()); // slices borrow the buffers
     std::vector<Slice> slices;
     for (const PlannedTensor& tensor : planned) {
-        ETNA_TRY(vk::Buffer buffer,
-                 vk::Buffer::create(device, vk::MemoryDomain::device, tensor.device_bytes(), tensor.name));
+        const auto domain = tensor.is_in_host ? vk::MemoryDomain::upload : vk::MemoryDomain::device;
+        ETNA_TRY(vk::Buffer buffer, vk::Buffer::create(device, domain, tensor.device_bytes(), tensor.name));
         weights.buffers_.push_back(std::move(buffer));
         weights.add(tensor, weights.buffers_.back());
         add_slices(tensor, weights.buffers_.back(), slices);

@@ -4,6 +4,7 @@
 #include "core/engine/executor.hpp"
 #include "core/gguf/file.hpp"
 #include "core/kernels/library.hpp"
+#include "core/model/expert_placement.hpp"
 #include "core/model/weight_reads.hpp"
 #include "core/runtime/device_turns.hpp"
 #include "core/vk/device.hpp"
@@ -12,6 +13,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,10 +30,12 @@ struct ExecutorOptions {
     bool adapts_kv_type = false;    ///< q8_0 instead of f16 if the context needs it; see engine::DeviceSizes
     uint64_t kv_memory_bytes = 0;   ///< 0: one context, more for several sequences if memory is plentiful
     uint64_t state_cache_bytes = 0; ///< for snapshots of recurrent layers; 0: an eighth of the KV cache
-    uint32_t sequences_max = 1;     ///< maximum number of concurrent sequences
-    uint32_t batch_tokens_max = 0;  ///< rows per step over all sequences; 0: 512, and 64 on a CPU
-    uint32_t queue_max = 256;       ///< maximum number of waiting requests; more are refused
-    std::string device;             ///< index, UUID or part of a name; empty: the best device
+    /// Layers whose experts lie in host memory; none: as few as let the model fit; see engine::DeviceSizes
+    std::optional<uint32_t> host_expert_layers = std::nullopt;
+    uint32_t sequences_max = 1;         ///< maximum number of concurrent sequences
+    uint32_t batch_tokens_max = 0;      ///< rows per step over all sequences; 0: 512, and 64 on a CPU
+    uint32_t queue_max = 256;           ///< maximum number of waiting requests; more are refused
+    std::string device;                 ///< index, UUID or part of a name; empty: the best device
     std::filesystem::path cache_folder; ///< for compiled kernels; empty: no cache
     bool timestamps = false; ///< measure every dispatch, for LoadedExecutor::timings; steps become slower
     kernels::Precision precision = kernels::Precision::exact;
@@ -60,6 +64,7 @@ struct LoadedExecutor {
     std::function<DeviceMemory()> memory = {}; ///< thread-safe; may be empty
     uint64_t memory_bytes = 0; ///< that the model takes, as planned: on the device and in host memory
     model::WeightReads weight_reads = {};
+    model::HostExperts host_experts = {};
     bool has_adapted_kv_type = false; ///< keys and values are q8_0, by ExecutorOptions::adapts_kv_type
     std::function<Result<double>()> copy_rate = {};   ///< see measure_copy_rate(); may be empty
     std::function<Result<double>()> matrix_rate = {}; ///< see kernels::measure_matrix_rate(); may be empty

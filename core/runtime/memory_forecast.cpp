@@ -38,14 +38,15 @@ engine::DeviceSizes device_sizes(const ExecutorOptions& options) {
             .state_cache_bytes = options.state_cache_bytes,
             .contexts = options.sequences_max,
             .batch_rows_max = options.batch_tokens_max,
-            .sequences_max = options.sequences_max};
+            .sequences_max = options.sequences_max,
+            .host_expert_layers = options.host_expert_layers};
 }
 
 Result<MemoryForecast> forecast_memory(const gguf::File& file, const DeviceReport& device,
                                        const ExecutorOptions& options) {
     constexpr uint64_t plentiful_bytes = uint64_t{1} << 50;
     ETNA_TRY(const kernels::PlanTarget target, target_of(device, options.plan_as));
-    ETNA_TRY(const model::Blueprint blueprint, model::plan_model(file, target));
+    ETNA_TRY(model::Blueprint blueprint, model::plan_model(file, target));
     engine::DeviceSizes sizes = device_sizes(options);
     const auto plan_with = [&](uint64_t free_bytes) {
         return engine::plan_load(file, blueprint, target, sizes,

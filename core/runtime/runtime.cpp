@@ -129,10 +129,12 @@ Result<LoadedExecutor> Runtime::load(const gguf::File& file, const ExecutorOptio
     if (client == nullptr || client->turns() != shared->turns())
         client = std::make_shared<DeviceClient>(shared->turns());
     model::WeightReads weight_reads;
+    model::HostExperts host_experts;
     uint64_t memory_bytes = 0;
     bool has_adapted_kv_type = false;
     const auto planned = [&](const engine::DevicePlan& plan, const engine::MemoryPlan& memory) {
         weight_reads = plan.weight_reads;
+        host_experts = plan.host_experts;
         memory_bytes = memory.reserved_bytes(engine::MemoryPlace::device) +
                        memory.reserved_bytes(engine::MemoryPlace::host);
         has_adapted_kv_type = plan.cache_formats != device_sizes(options).cache_formats;
@@ -154,6 +156,7 @@ Result<LoadedExecutor> Runtime::load(const gguf::File& file, const ExecutorOptio
             },
         .memory_bytes = memory_bytes,
         .weight_reads = weight_reads,
+        .host_experts = host_experts,
         .has_adapted_kv_type = has_adapted_kv_type,
         .copy_rate = [shared]() -> Result<double> {
             ETNA_TRY(const auto library, shared->library({}, kernels::Precision::exact, {}));

@@ -296,10 +296,14 @@ MemoryState read_memory_state(const Device::Impl& impl) {
     // The heap of a device that is the CPU has a meaningless size (lavapipe reports 2 GiB and allocates
     // more).
     if (impl.physical_profile.type == DeviceType::cpu && host_free_bytes)
-        return {.free_bytes = *host_free_bytes, .total_bytes = host_memory_bytes(), .peak_bytes = peak_bytes};
+        return {.free_bytes = *host_free_bytes,
+                .total_bytes = host_memory_bytes(),
+                .peak_bytes = peak_bytes,
+                .host_free_bytes = host_free_bytes};
     MemoryState state{.free_bytes = free_heap_bytes(impl),
                       .total_bytes = impl.profile.memory_bytes,
-                      .peak_bytes = peak_bytes};
+                      .peak_bytes = peak_bytes,
+                      .host_free_bytes = host_free_bytes};
     if (impl.physical_profile.unified_memory && host_free_bytes)
         state.free_bytes = std::min(state.free_bytes, *host_free_bytes);
     return state;

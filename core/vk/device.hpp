@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,7 @@ struct MemoryState {
                              ///< unified memory the smaller of both
     uint64_t total_bytes = 0;
     uint64_t peak_bytes = 0; ///< most that this process has held in device-local memory
+    std::optional<uint64_t> host_free_bytes = std::nullopt; ///< MemAvailable; empty: unknown
 };
 
 /// Memory that the buffers of a Device take, by the heap that it is on. The driver needs more, for pipelines

@@ -115,3 +115,25 @@ TEST_CASE("plan counts a draft model, which is loaded first") {
     CHECK(plan({"--draft", "demo"})["fits"] == false);
     CHECK(contains(etna.run({"plan", "demo", "--draft", "nowhere"}).error, "no model `nowhere`"));
 }
+
+TEST_CASE("plan tells which experts go to host memory, and what they cost") {
+    Harness etna;
+    etna.devices = a_gpu(2048 * mib);
+    const TemporaryFolder folder;
+    const auto path = folder.path() / "mixture.gguf";
+    write_file(path, random_model({.architecture = RandomArchitecture::qwen3moe, .layers = 4}));
+    const Outcome text = etna.run({"plan", path.string(), "--experts-in-host", "3"});
+    REQUIRE(text.code == 0);
+    CHECK(contains(text.output,
+                   "\nexperts      experts of the last 3 layers (0.0 GiB) are in host memory: each "
+                   "token reads up to "));
+    const Outcome json = etna.run({"plan", path.string(), "--n-cpu-moe", "2", "--json"});
+    REQUIRE(json.code == 0);
+    const auto plan = nlohmann::json::parse(json.output);
+    CHECK(plan["host_expert_layers"] == 2);
+    CHECK(bytes_of(plan, "weights", "host") > 0);
+    const Outcome automatic = etna.run({"plan", path.string(), "--experts-in-host", "auto", "--json"});
+    CHECK(nlohmann::json::parse(automatic.output)["host_expert_layers"] == 0);
+    CHECK(nlohmann::json::parse(
+              etna.run({"plan", path.string(), "--cpu-moe", "--json"}).output)["host_expert_layers"] == 4);
+}

@@ -115,7 +115,7 @@ TEST_CASE("the refusal of a model tells what it would need in Q4_K_M, if that fi
     REQUIRE(file);
     kernels::PlanTarget target;
     target.profile.name = "Small GPU";
-    const auto blueprint = model::plan_model(*file, target);
+    auto blueprint = model::plan_model(*file, target);
     REQUIRE(blueprint);
     const auto refusal = [&](uint64_t free_bytes) {
         const auto plan = engine::plan_load(*file, *blueprint, target, {.context_tokens = 64},
@@ -127,4 +127,131 @@ TEST_CASE("the refusal of a model tells what it would need in Q4_K_M, if that fi
     CHECK(small.message.ends_with(" 140 MiB are free on Small GPU"));
     CHECK(small.hint.ends_with("; in Q4_K_M the model would need about 0.1 GiB"));
     CHECK(refusal(80 * mebibyte).hint.find("Q4_K_M") == std::string::npos);
+}
+
+namespace {
+
+/// Six layers, five of them with stacks of 8 experts, two of which a token chooses; about 2 MiB a layer in
+/// F16.
+RandomModelOptions mixture() {
+    RandomModelOptions options = model_of(RandomArchitecture::glm4moe);
+    options.layers = 6;
+    options.dense_layers = 1;
+    options.embedding = 256;
+    options.experts = 8;
+    options.experts_used = 2;
+    options.expert_feed_forward = 256;
+    options.matrices = WeightFormat::f16;
+    return options;
+}
+
+kernels::PlanTarget discrete_gpu() {
+    kernels::PlanTarget target;
+    target.profile.name = "Small GPU";
+    target.profile.type = vk::DeviceType::discrete;
+    target.profile.allocation_bytes_max = 4 * gibibyte;
+    return target;
+}
+
+} // namespace
+
+TEST_CASE("experts of the last layers go to host memory, as few as let a mixture fit") {
+    const Bytes bytes = random_model(mixture());
+    const auto file = gguf::File::parse(bytes, "m.gguf");
+    REQUIRE(file);
+    const kernels::PlanTarget target = discrete_gpu();
+    auto blueprint = model::plan_model(*file, target);
+    REQUIRE(blueprint);
+    CHECK(model::expert_layers(*blueprint) == 5);
+    const uint64_t all_bytes = blueprint->weight_bytes;
+    uint64_t layer_bytes = 0; // of the last layer's stacks
+    for (const model::PlannedTensor& tensor : blueprint->tensors) {
+        if (tensor.role == model::TensorRole::stack && tensor.name.starts_with("blk.5."))
+            layer_bytes += tensor.device_bytes();
+    }
+    REQUIRE(layer_bytes > mebibyte);
+
+    const auto plan = [&](uint64_t free_bytes, engine::DeviceSizes sizes = {},
+                          std::optional<uint64_t> host_free_bytes = {}) {
+        sizes.context_tokens = 64;
+        sizes.sequences_max = 1;
+        return engine::plan_load(
+            *file, *blueprint, target, sizes,
+            {.free_bytes = free_bytes, .total_bytes = free_bytes, .host_free_bytes = host_free_bytes});
+    };
+    const auto whole = plan(gibibyte);
+    REQUIRE(whole);
+    CHECK(whole->host_experts.layers == 0);
+    const uint64_t needed = whole->weight_bytes + whole->workspace_bytes + whole->cache_bytes;
+
+    // The margin is 64 MiB and a part of what is free: find the smallest memory with each count of layers.
+    uint32_t before = 0;
+    for (uint64_t free_bytes = needed + 200 * mebibyte; free_bytes > 60 * mebibyte;
+         free_bytes -= layer_bytes / 4) {
+        const auto fitted = plan(free_bytes);
+        if (!fitted)
+            break;
+        const uint32_t layers = fitted->host_experts.layers;
+        INFO(free_bytes << " bytes free, " << layers << " layers in host memory");
+        CHECK((layers == before || layers == before + 1));
+        CHECK(fitted->host_experts.bytes == layers * layer_bytes);
+        CHECK(fitted->host_experts.row_bytes == layers * layer_bytes / 4);
+        CHECK(fitted->weight_bytes == all_bytes - layers * layer_bytes);
+        before = layers;
+    }
+    CHECK(before == 5);
+
+    const auto chosen = plan(gibibyte, {.host_expert_layers = 2});
+    REQUIRE(chosen);
+    for (const model::PlannedTensor& tensor : blueprint->tensors) {
+        const bool is_last = tensor.name.starts_with("blk.5.") || tensor.name.starts_with("blk.4.");
+        CHECK(tensor.is_in_host == (is_last && tensor.role == model::TensorRole::stack));
+    }
+    CHECK(plan(gibibyte, {.host_expert_layers = 9})->host_experts.layers == 5);
+
+    const auto refused = plan(gibibyte, {.host_expert_layers = 5}, mebibyte);
+    REQUIRE(!refused);
+    CHECK(refused.error().kind == ErrorKind::out_of_memory);
+    CHECK(refused.error().message ==
+          "m.gguf: the experts of 5 layers need 0.0 GiB of host memory, 0.0 are free");
+}
+
+TEST_CASE("no experts move where device memory is the host's, unless asked for") {
+    const Bytes bytes = random_model(mixture());
+    const auto file = gguf::File::parse(bytes, "m.gguf");
+    REQUIRE(file);
+    kernels::PlanTarget target = discrete_gpu();
+    target.profile.unified_memory = true;
+    auto blueprint = model::plan_model(*file, target);
+    REQUIRE(blueprint);
+    const auto plan = [&](uint64_t free_bytes, std::optional<uint32_t> layers) {
+        return engine::plan_load(*file, *blueprint, target,
+                                 {.context_tokens = 64, .sequences_max = 1, .host_expert_layers = layers},
+                                 {.free_bytes = free_bytes, .total_bytes = free_bytes});
+    };
+    const auto whole = plan(gibibyte, {});
+    const auto moved = plan(gibibyte, 5);
+    REQUIRE(whole);
+    REQUIRE(moved);
+    CHECK(moved->host_experts.layers == 5);
+    CHECK(moved->weight_bytes == whole->weight_bytes); // the same memory
+    CHECK(!plan(70 * mebibyte, {}));
+    CHECK(blueprint->host_experts.layers == 0);
+}
+
+TEST_CASE("a mixture with experts in host memory computes the same bits", "[device]") {
+    const Bytes bytes = random_model(mixture());
+    const auto file = gguf::File::parse(bytes, "m.gguf");
+    REQUIRE(file);
+    const FreshDevice fresh;
+    const auto logits = [&](uint32_t layers) {
+        const Loaded loaded =
+            load(fresh, *file, {.context_tokens = 128, .sequences_max = 4, .host_expert_layers = layers});
+        check_used(loaded.plan, fresh.device->allocated());
+        return run_together(
+            *loaded.executor,
+            {{.tokens = random_tokens(40, loaded.executor->limits().vocabulary, 1), .prompt = 30}},
+            PageOrder::consecutive);
+    };
+    CHECK(logits(0) == logits(3));
 }

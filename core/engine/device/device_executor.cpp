@@ -178,7 +178,7 @@ Result<std::unique_ptr<Executor>> create_device_executor(std::shared_ptr<kernels
                                                          const gguf::File& file,
                                                          const DeviceExecutorOptions& options) {
     vk::Device& device = library->device();
-    ETNA_TRY(const model::Blueprint blueprint,
+    ETNA_TRY(model::Blueprint blueprint,
              model::plan_model(file, library->target(), options.matrix_part_bytes));
     ETNA_TRY(DevicePlan plan, plan_load(file, blueprint, library->target(), options.sizes, device.memory()));
     plan.weight_reads = model::weight_reads(blueprint);

@@ -5,11 +5,13 @@
 #include "core/kernels/kv_cache.hpp"
 #include "core/kernels/library.hpp"
 #include "core/model/config.hpp"
+#include "core/model/expert_placement.hpp"
 #include "core/model/weight_reads.hpp"
 #include "core/model/workspace.hpp"
 #include "core/vk/device.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 namespace etna::engine {
@@ -30,11 +32,15 @@ struct DeviceSizes {
     uint32_t sequences_max =
         64; ///< with recurrent layers, fewer if their states take over a quarter of free memory
     uint32_t embeddings_max = 0; ///< see Limits
+    /// Layers whose experts lie in host memory; none: as few as let the model fit, on a device with memory of
+    /// its own.
+    std::optional<uint32_t> host_expert_layers = std::nullopt;
 };
 
 /// Memory budget of a model, computed before anything is allocated.
 struct DevicePlan {
     uint64_t weight_bytes = 0;
+    model::HostExperts host_experts; ///< set by plan_load()
     model::WeightReads weight_reads; ///< set by create_device_executor()
     uint64_t cache_bytes = 0;        ///< keys and values
     uint64_t state_bytes = 0;        ///< recurrent states

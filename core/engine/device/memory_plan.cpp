@@ -120,17 +120,53 @@ uint64_t q4_k_m_bytes(const model::Blueprint& blueprint) {
     return static_cast<uint64_t>(bytes);
 }
 
+bool is_out_of_memory(const Result<DevicePlan>& plan) {
+    return !plan && plan.error().kind == ErrorKind::out_of_memory;
+}
+
+Status check_host_memory(const gguf::File& file, const model::HostExperts& experts,
+                         const vk::MemoryState& memory) {
+    if (!memory.host_free_bytes || experts.bytes <= *memory.host_free_bytes)
+        return {};
+    return Error{.kind = ErrorKind::out_of_memory,
+                 .message =
+                     fmt::format("{}: the experts of {} layers need {:.1f} GiB of host memory, {:.1f} "
+                                 "are free",
+                                 file.name(), experts.layers, static_cast<double>(experts.bytes) / gibibyte,
+                                 static_cast<double>(*memory.host_free_bytes) / gibibyte),
+                 .hint = "choose a smaller quantisation of the model, or close other programs"};
+}
+
 } // namespace
 
-Result<DevicePlan> plan_load(const gguf::File& file, const model::Blueprint& blueprint,
+Result<DevicePlan> plan_load(const gguf::File& file, model::Blueprint& blueprint,
                              const kernels::PlanTarget& target, const DeviceSizes& sizes,
                              const vk::MemoryState& memory) {
     const auto plan_with = [&](uint64_t weight_bytes) {
         return plan_device(file.name(), blueprint.config, target, sizes, weight_bytes, memory);
     };
-    auto plan = plan_with(blueprint.weight_bytes);
+    const auto plan_placed = [&](uint32_t layers) -> Result<DevicePlan> {
+        model::place_experts(blueprint, layers);
+        const model::HostExperts& experts = blueprint.host_experts;
+        ETNA_CHECK(check_host_memory(file, experts, memory));
+        ETNA_TRY(DevicePlan plan,
+                 plan_with(blueprint.weight_bytes + (uses_host_memory(target) ? experts.bytes : 0)));
+        plan.host_experts = experts;
+        return plan;
+    };
+    auto plan = plan_placed(sizes.host_expert_layers.value_or(0));
+    if (!is_out_of_memory(plan))
+        return plan;
+    if (!sizes.host_expert_layers && !uses_host_memory(target)) {
+        for (uint32_t layers = 1; layers <= model::expert_layers(blueprint); ++layers) {
+            auto placed = plan_placed(layers);
+            if (!is_out_of_memory(placed))
+                return placed;
+        }
+        model::place_experts(blueprint, 0);
+    }
     const uint64_t smaller_bytes = q4_k_m_bytes(blueprint);
-    if (plan || plan.error().kind != ErrorKind::out_of_memory || smaller_bytes >= blueprint.weight_bytes)
+    if (smaller_bytes >= blueprint.weight_bytes)
         return plan;
     const auto smaller = plan_with(smaller_bytes);
     if (!smaller)
@@ -174,7 +210,8 @@ MemoryPlan plan_memory(const model::Blueprint& blueprint, const kernels::PlanTar
     const model::Config& config = blueprint.config;
     BufferList buffers(target);
     for (const model::PlannedTensor& tensor : blueprint.tensors)
-        buffers.add(MemoryKind::weights, layout_text(tensor), MemoryDomain::device, tensor.device_bytes());
+        buffers.add(MemoryKind::weights, layout_text(tensor),
+                    tensor.is_in_host ? MemoryDomain::upload : MemoryDomain::device, tensor.device_bytes());
     for (const model::WorkspaceBuffer& buffer : workspace_buffers(config, target, plan.workspace)) {
         const bool is_scratch = buffer.kind == model::WorkspaceBuffer::Kind::scratch;
         buffers.add(is_scratch ? MemoryKind::scratch : MemoryKind::activations, {}, MemoryDomain::device,
