@@ -4,6 +4,7 @@
 #include "cli/options/command_line.hpp"
 #include "cli/terminal/diagnostics.hpp"
 #include "cli/terminal/printable.hpp"
+#include "cli/text_io.hpp"
 
 #include <algorithm>
 #include <array>
@@ -29,7 +30,9 @@ constexpr std::array completion_examples = {
     Example{"etna completion fish > ~/.config/fish/completions/etna.fish", "for all later fish shells"},
 };
 constexpr std::array document_positionals = {
-    Positional{.name = "DOCUMENT", .description = "etna.1 or etna-COMMAND.1"},
+    Positional{.name = "DOCUMENT",
+               .description =
+                   "etna.1 or etna-COMMAND.1; README.md or etna-models.7, read from standard input"},
 };
 constexpr std::array only_help = {help_option};
 
@@ -341,8 +344,13 @@ Result<std::string> completion_script(std::string_view shell) {
                             "use bash, zsh or fish");
 }
 
-/// Returns the man page of that name. Errors: invalid_argument.
-Result<std::string> document(std::string_view name) {
+/// Returns the page of that name; one that is written by hand is read from standard input. Errors:
+/// invalid_argument, io.
+Result<std::string> document(std::string_view name, const Environment& environment) {
+    if (is_renewed_page(name)) {
+        ETNA_TRY(const auto page, read_input(environment.input, FinalNewline::kept));
+        return renewed_page(name, page.value_or(""));
+    }
     if (name == "etna.1")
         return man_page();
     std::string known = "etna.1";
@@ -353,7 +361,7 @@ Result<std::string> document(std::string_view name) {
         known += ", " + page;
     }
     return invalid_argument(fmt::format("there is no document {}", backquoted(name)),
-                            fmt::format("use one of {}", known));
+                            fmt::format("use one of {}, README.md, etna-models.7", known));
 }
 
 Result<ExitCode> print_document(const Result<std::string>& text, const Environment& environment) {
@@ -377,7 +385,7 @@ Result<ExitCode> run_completion(const Command& /*command*/, const TypedArguments
 
 Result<ExitCode> run_generate_docs(const Command& /*command*/, const TypedArguments& arguments,
                                    const Environment& environment) {
-    return print_document(document(first_argument(arguments)), environment);
+    return print_document(document(first_argument(arguments), environment), environment);
 }
 
 } // namespace
@@ -395,8 +403,10 @@ Command completion_spec() {
 
 Command generate_docs_spec() {
     return {.name = "generate-docs",
-            .summary = "print a man page",
-            .description = "Prints a document generated from the option tables.",
+            .summary = "print a document that is generated, or has a generated section",
+            .description =
+                "Prints a man page generated from the option tables; or a page from standard input, "
+                "with a new list of architectures.",
             .positionals = document_positionals,
             .options = only_help,
             .examples = {},

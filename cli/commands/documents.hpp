@@ -6,6 +6,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace etna::cli {
@@ -24,6 +25,14 @@ std::string full_help(const Command& command);
 std::string man_page();
 std::string man_page(const Command& command);
 
+/// Returns true for a page that is written by hand around one generated section: README.md, etna-models.7.
+bool is_renewed_page(std::string_view name);
+
+/// Returns `page` with its section replaced by the list of architectures of core/model. The lines of comment
+/// around the section stay. Precondition: is_renewed_page(name). Errors: invalid_argument (the lines
+/// are missing).
+Result<std::string> renewed_page(std::string_view name, std::string_view page);
+
 /// Shell completion scripts for commands, options, choice values, models and files.
 std::string bash_completion();
 std::string zsh_completion();
@@ -37,5 +46,7 @@ std::string details(const Option& option);
 std::map<Category, std::vector<const Option*>> by_category(std::span<const Option> options);
 /// "MODEL [PROMPT]".
 std::string synopsis(const Command& command);
+/// Escapes text for roff: backslashes, leading dots and quotes become literal, dashes become option dashes.
+std::string roff(std::string_view text);
 
 } // namespace etna::cli

@@ -7,27 +7,6 @@
 namespace etna::cli {
 namespace {
 
-/// Escapes text for roff: backslashes, leading dots and quotes become literal, dashes become option dashes.
-std::string roff(std::string_view text) {
-    std::string result;
-    bool line_start = true;
-    for (const char c : text) {
-        if (line_start && (c == '.' || c == '\''))
-            result += "\\&";
-        if (c == '\\') {
-            result += "\\e";
-        } else if (c == '-') {
-            result += "\\-";
-        } else if (c == '`') { // backquotes of the tables become quotes
-            result += "\\(cq";
-        } else {
-            result += c;
-        }
-        line_start = c == '\n';
-    }
-    return result;
-}
-
 std::string header(std::string_view name, std::string_view summary, std::string_view usage) {
     std::string upper(name);
     for (char& c : upper)
@@ -113,6 +92,26 @@ void append_topics(std::string& page) {
 }
 
 } // namespace
+
+std::string roff(std::string_view text) {
+    std::string result;
+    bool line_start = true;
+    for (const char c : text) {
+        if (line_start && (c == '.' || c == '\''))
+            result += "\\&";
+        if (c == '\\') {
+            result += "\\e";
+        } else if (c == '-') {
+            result += "\\-";
+        } else if (c == '`') { // backquotes of the tables become quotes
+            result += "\\(cq";
+        } else {
+            result += c;
+        }
+        line_start = c == '\n';
+    }
+    return result;
+}
 
 std::string man_page() {
     std::string page = header("etna", "run language models on any GPU through Vulkan",

@@ -1,6 +1,7 @@
 // Help, man pages and completions agree with the option tables.
 
 #include "cli/commands/documents.hpp"
+#include "core/model/arch/registry.hpp"
 #include "tests/cli/harness.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/folders.hpp"
@@ -131,9 +132,41 @@ TEST_CASE("the committed man pages match the tables") {
     for (const auto& [name, page] : pages) {
         std::ifstream file(ETNA_SOURCE_DIR "/man/" + name, std::ios::binary);
         const std::string committed{std::istreambuf_iterator<char>(file), {}};
-        INFO("renew it with: etna generate-docs " << name << " > man/" << name);
+        INFO(name << ": renew it with scripts/generate-docs");
         CHECK(committed == page);
     }
+}
+
+TEST_CASE("the committed lists of architectures match the registry") {
+    for (const auto& [name, path] :
+         {std::pair{"README.md", "/README.md"}, {"etna-models.7", "/man/etna-models.7"}}) {
+        std::ifstream file(ETNA_SOURCE_DIR + std::string(path), std::ios::binary);
+        const std::string committed{std::istreambuf_iterator<char>(file), {}};
+        INFO("renew it with scripts/generate-docs");
+        CHECK(renewed_page(name, committed).value() == committed);
+    }
+}
+
+TEST_CASE("a list of architectures is written between its marks, and has each architecture") {
+    const std::string before = "a\n<!-- architectures: written by scripts/generate-docs -->\n";
+    const std::string after = "<!-- end of architectures -->\nb\n";
+    const std::string page = renewed_page("README.md", before + "| outdated |\n" + after).value();
+    CHECK(page.starts_with(before + "| `general.architecture` |"));
+    CHECK(page.ends_with("|\n" + after));
+    CHECK(!contains(page, "outdated"));
+    for (const model::Architecture* architecture : model::architectures()) {
+        CAPTURE(architecture->name);
+        CHECK(contains(page, fmt::format("| `{}` | {} |", architecture->name, architecture->models)));
+        CHECK(!architecture->models.empty());
+        CHECK(!architecture->checks.empty());
+    }
+    for (const std::string& unmarked : {before, after, after + before})
+        CHECK(renewed_page("README.md", unmarked).error().kind == ErrorKind::invalid_argument);
+    CHECK(std::ranges::is_sorted(model::architectures(), {}, &model::Architecture::name));
+    etna::test::Harness etna;
+    etna.input_kind = InputKind::pipe;
+    etna.input = before + after;
+    CHECK(etna.run({"generate-docs", "README.md"}).output == page);
 }
 
 TEST_CASE("help, version and documents are printed to standard output with code 0") {

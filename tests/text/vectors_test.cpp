@@ -3,7 +3,12 @@
 #include "tests/support/catch.hpp"
 #include "tests/text/vocabularies.hpp"
 
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
 #include <iostream>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -121,6 +126,26 @@ TEST_CASE("cl100k's vocabulary gives llama.cpp's token ids for DBRX and StableLM
     const auto vectors = *folder / "vocab-vectors" / ("ggml-vocab-" + name + ".gguf");
     check(name, cl100k_vocabulary(*folder / "vocab" / "vocab-llama3.gguf.gz", name),
           read_vectors(vectors.string() + ".inp", vectors.string() + ".out"));
+}
+
+TEST_CASE("tokenizer.json files give the token ids of another implementation", "[tokenizers]") {
+    const char* folder = std::getenv("ETNA_TOKENIZER_CASES");
+    if (folder == nullptr) {
+        std::cout << "not run: tokenizer.json files (scripts/test --long tokenizers)\n";
+        return;
+    }
+    std::vector<std::filesystem::path> vocabularies;
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+        if (entry.path().extension() == ".gguf")
+            vocabularies.push_back(entry.path());
+    }
+    REQUIRE(!vocabularies.empty());
+    std::ranges::sort(vocabularies);
+    for (const auto& path : vocabularies) {
+        check(path.stem(), open_vocabulary(path),
+              read_json_lines(std::filesystem::path(path).replace_extension(".jsonl"),
+                              Oracle::parses_specials));
+    }
 }
 
 } // namespace etna::test

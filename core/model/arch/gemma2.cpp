@@ -43,7 +43,11 @@ TensorTable declare_gemma2(const Config& config) {
 
 } // namespace
 
-const Architecture gemma2_architecture{
-    .name = "gemma2", .read_config = read_gemma2, .declare = declare_gemma2, .assemble = assemble_decoder};
+const Architecture gemma2_architecture{.name = "gemma2",
+                                       .read_config = read_gemma2,
+                                       .declare = declare_gemma2,
+                                       .assemble = assemble_decoder,
+                                       .models = "Gemma 2",
+                                       .checks = "random weights; sliding windows, soft caps"};
 
 } // namespace etna::model

@@ -46,7 +46,12 @@ TensorTable declare_gemma3(const Config& config) {
 
 } // namespace
 
-const Architecture gemma3_architecture{
-    .name = "gemma3", .read_config = read_gemma3, .declare = declare_gemma3, .assemble = assemble_decoder};
+const Architecture gemma3_architecture{.name = "gemma3",
+                                       .read_config = read_gemma3,
+                                       .declare = declare_gemma3,
+                                       .assemble = assemble_decoder,
+                                       .models = "Gemma 3 (text)",
+                                       .checks =
+                                           "random weights; sliding windows, linear scaling, soft caps"};
 
 } // namespace etna::model

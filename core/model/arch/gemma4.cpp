@@ -160,7 +160,13 @@ Decoder assemble_gemma4(const Config& config, const Weights& weights) {
 
 } // namespace
 
-const Architecture gemma4_architecture{
-    .name = "gemma4", .read_config = read_gemma4, .declare = declare_gemma4, .assemble = assemble_gemma4};
+const Architecture gemma4_architecture{.name = "gemma4",
+                                       .read_config = read_gemma4,
+                                       .declare = declare_gemma4,
+                                       .assemble = assemble_gemma4,
+                                       .models = "Gemma 4 (text, without experts)",
+                                       .checks =
+                                           "random weights; heads of 16 to 512 by layer, shared keys and "
+                                           "values, keys as values, inputs of layers, in F32 and Q8_0"};
 
 } // namespace etna::model

@@ -32,6 +32,11 @@ TensorTable declare_glm4(const Config& config) {
 } // namespace
 
 const Architecture glm4_architecture{
-    .name = "glm4", .read_config = read_glm4, .declare = declare_glm4, .assemble = assemble_decoder};
+    .name = "glm4",
+    .read_config = read_glm4,
+    .declare = declare_glm4,
+    .assemble = assemble_decoder,
+    .models = "GLM-4 of 2025 (dense)",
+    .checks = "random weights; partial rotation, norms before and after each block"};
 
 } // namespace etna::model

@@ -39,7 +39,13 @@ TensorTable declare_glm4moe(const Config& config) {
 
 } // namespace
 
-const Architecture glm4moe_architecture{
-    .name = "glm4moe", .read_config = read_glm4moe, .declare = declare_glm4moe, .assemble = assemble_decoder};
+const Architecture glm4moe_architecture{.name = "glm4moe",
+                                        .read_config = read_glm4moe,
+                                        .declare = declare_glm4moe,
+                                        .assemble = assemble_decoder,
+                                        .models = "GLM-4.5 and later, with experts",
+                                        .checks =
+                                            "random weights; leading dense layers, experts chosen by biased "
+                                            "sigmoids with a shared one, in F32, F16, Q8_0, Q4_K and Q6_K"};
 
 } // namespace etna::model

@@ -58,9 +58,19 @@ TensorTable declare_lfm2(const Config& config) {
 } // namespace
 
 const Architecture lfm2_architecture{
-    .name = "lfm2", .read_config = read_lfm2, .declare = declare_lfm2, .assemble = assemble_decoder};
+    .name = "lfm2",
+    .read_config = read_lfm2,
+    .declare = declare_lfm2,
+    .assemble = assemble_decoder,
+    .models = "LFM2",
+    .checks = "random weights; gated short convolutions, in F32, F16, Q8_0 and Q4_K"};
 
-const Architecture lfm2moe_architecture{
-    .name = "lfm2moe", .read_config = read_lfm2moe, .declare = declare_lfm2, .assemble = assemble_decoder};
+const Architecture lfm2moe_architecture{.name = "lfm2moe",
+                                        .read_config = read_lfm2moe,
+                                        .declare = declare_lfm2,
+                                        .assemble = assemble_decoder,
+                                        .models = "LFM2 with experts",
+                                        .checks = "random weights; gated short convolutions, experts chosen "
+                                                  "by biased sigmoids, in F32, F16, Q8_0 and Q4_K"};
 
 } // namespace etna::model

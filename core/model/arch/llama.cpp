@@ -34,6 +34,11 @@ TensorTable declare_llama(const Config& config) {
 }
 
 const Architecture llama_architecture{
-    .name = "llama", .read_config = read_llama, .declare = declare_llama, .assemble = assemble_decoder};
+    .name = "llama",
+    .read_config = read_llama,
+    .declare = declare_llama,
+    .assemble = assemble_decoder,
+    .models = "Llama 1 to 3.x, Mistral, Mixtral, SmolLM",
+    .checks = "published and random weights; linear, YaRN, LongRoPE and Llama 3 rope scaling, experts"};
 
 } // namespace etna::model

@@ -20,7 +20,12 @@ Result<Config> read_mistral3(const gguf::File& file) {
 
 } // namespace
 
-const Architecture mistral3_architecture{
-    .name = "mistral3", .read_config = read_mistral3, .declare = declare_llama, .assemble = assemble_decoder};
+const Architecture mistral3_architecture{.name = "mistral3",
+                                         .read_config = read_mistral3,
+                                         .declare = declare_llama,
+                                         .assemble = assemble_decoder,
+                                         .models = "Ministral 3, Mistral Small 3",
+                                         .checks =
+                                             "random weights; YaRN, queries scaled by position, experts"};
 
 } // namespace etna::model

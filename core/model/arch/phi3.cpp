@@ -34,7 +34,11 @@ TensorTable declare_phi3(const Config& config) {
 
 } // namespace
 
-const Architecture phi3_architecture{
-    .name = "phi3", .read_config = read_phi3, .declare = declare_phi3, .assemble = assemble_decoder};
+const Architecture phi3_architecture{.name = "phi3",
+                                     .read_config = read_phi3,
+                                     .declare = declare_phi3,
+                                     .assemble = assemble_decoder,
+                                     .models = "Phi 3, 3.5, 4",
+                                     .checks = "random weights; sliding windows, LongRoPE"};
 
 } // namespace etna::model

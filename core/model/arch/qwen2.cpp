@@ -21,7 +21,11 @@ TensorTable declare_qwen2(const Config& config) {
 
 } // namespace
 
-const Architecture qwen2_architecture{
-    .name = "qwen2", .read_config = read_qwen2, .declare = declare_qwen2, .assemble = assemble_decoder};
+const Architecture qwen2_architecture{.name = "qwen2",
+                                      .read_config = read_qwen2,
+                                      .declare = declare_qwen2,
+                                      .assemble = assemble_decoder,
+                                      .models = "Qwen2, Qwen2.5",
+                                      .checks = "random weights; YaRN"};
 
 } // namespace etna::model

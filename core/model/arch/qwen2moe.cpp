@@ -30,6 +30,8 @@ TensorTable declare_qwen2moe(const Config& config) {
 const Architecture qwen2moe_architecture{.name = "qwen2moe",
                                          .read_config = read_qwen2moe,
                                          .declare = declare_qwen2moe,
-                                         .assemble = assemble_decoder};
+                                         .assemble = assemble_decoder,
+                                         .models = "Qwen1.5 and Qwen2 with experts",
+                                         .checks = "random weights; a shared expert, in F32, F16 and Q8_0"};
 
 } // namespace etna::model

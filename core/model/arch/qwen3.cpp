@@ -21,7 +21,11 @@ TensorTable declare_qwen3(const Config& config) {
 
 } // namespace
 
-const Architecture qwen3_architecture{
-    .name = "qwen3", .read_config = read_qwen3, .declare = declare_qwen3, .assemble = assemble_decoder};
+const Architecture qwen3_architecture{.name = "qwen3",
+                                      .read_config = read_qwen3,
+                                      .declare = declare_qwen3,
+                                      .assemble = assemble_decoder,
+                                      .models = "Qwen3 (dense)",
+                                      .checks = "random weights; YaRN"};
 
 } // namespace etna::model

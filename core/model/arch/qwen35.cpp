@@ -32,7 +32,11 @@ TensorTable declare_qwen35(const Config& config) {
 
 } // namespace
 
-const Architecture qwen35_architecture{
-    .name = "qwen35", .read_config = read_qwen35, .declare = declare_qwen35, .assemble = assemble_decoder};
+const Architecture qwen35_architecture{.name = "qwen35",
+                                       .read_config = read_qwen35,
+                                       .declare = declare_qwen35,
+                                       .assemble = assemble_decoder,
+                                       .models = "Qwen3.5 (text)",
+                                       .checks = "random weights; gated delta nets, partial rotation"};
 
 } // namespace etna::model

@@ -33,6 +33,9 @@ TensorTable declare_qwen35moe(const Config& config) {
 const Architecture qwen35moe_architecture{.name = "qwen35moe",
                                           .read_config = read_qwen35moe,
                                           .declare = declare_qwen35moe,
-                                          .assemble = assemble_decoder};
+                                          .assemble = assemble_decoder,
+                                          .models = "Qwen3.5 with experts (text)",
+                                          .checks = "random weights; gated delta nets, partial rotation, "
+                                                    "experts with a shared one, in F32, F16, BF16 and Q8_0"};
 
 } // namespace etna::model

@@ -26,9 +26,12 @@ TensorTable declare_qwen3moe(const Config& config) {
 
 } // namespace
 
-const Architecture qwen3moe_architecture{.name = "qwen3moe",
-                                         .read_config = read_qwen3moe,
-                                         .declare = declare_qwen3moe,
-                                         .assemble = assemble_decoder};
+const Architecture qwen3moe_architecture{
+    .name = "qwen3moe",
+    .read_config = read_qwen3moe,
+    .declare = declare_qwen3moe,
+    .assemble = assemble_decoder,
+    .models = "Qwen3 with experts",
+    .checks = "random weights; experts in F32, F16, BF16, Q8_0, Q4_K, Q5_0 and Q6_K"};
 
 } // namespace etna::model

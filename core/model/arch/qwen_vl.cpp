@@ -44,14 +44,20 @@ Result<Config> read_qwen3vlmoe(const gguf::File& file) {
 const Architecture qwen2vl_architecture{.name = "qwen2vl",
                                         .read_config = read_qwen2vl,
                                         .declare = declare_qwen_vl<AttentionTensors{.biases = Biases::qkv}>,
-                                        .assemble = assemble_decoder};
+                                        .assemble = assemble_decoder,
+                                        .models = "Qwen2-VL, Qwen2.5-VL (text)",
+                                        .checks = "random weights"};
 const Architecture qwen3vl_architecture{.name = "qwen3vl",
                                         .read_config = read_qwen3vl,
                                         .declare = declare_qwen_vl<AttentionTensors{.head_norms = true}>,
-                                        .assemble = assemble_decoder};
+                                        .assemble = assemble_decoder,
+                                        .models = "Qwen3-VL (text)",
+                                        .checks = "random weights, in F32, BF16 and Q8_0"};
 const Architecture qwen3vlmoe_architecture{.name = "qwen3vlmoe",
                                            .read_config = read_qwen3vlmoe,
                                            .declare = declare_qwen_vl<AttentionTensors{.head_norms = true}>,
-                                           .assemble = assemble_decoder};
+                                           .assemble = assemble_decoder,
+                                           .models = "Qwen3-VL with experts (text)",
+                                           .checks = "random weights, in F32, BF16 and Q8_0"};
 
 } // namespace etna::model

@@ -14,7 +14,7 @@
 namespace etna::model {
 namespace {
 
-constexpr std::array architectures{
+constexpr std::array all_architectures{
     &gemma2_architecture,    &gemma3_architecture,        &gemma4_architecture,
     &glm4_architecture,      &glm4moe_architecture,       &gpt_oss_architecture,
     &granite_architecture,   &granitehybrid_architecture, &granitemoe_architecture,
@@ -28,6 +28,10 @@ constexpr std::array architectures{
 
 } // namespace
 
+std::span<const Architecture* const> architectures() {
+    return all_architectures;
+}
+
 Result<const Architecture*> find_architecture(const gguf::File& file) {
     const auto name = file.text("general.architecture");
     if (!name) {
@@ -37,7 +41,7 @@ Result<const Architecture*> find_architecture(const gguf::File& file) {
                      .hint = "the file may be an adapter, or be damaged; fetch the model again"};
     }
     std::vector<std::string> known;
-    for (const Architecture* architecture : architectures) {
+    for (const Architecture* architecture : architectures()) {
         if (architecture->name == *name)
             return architecture;
         known.emplace_back(architecture->name);

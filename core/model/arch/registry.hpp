@@ -7,6 +7,7 @@
 #include "core/model/tensor_table.hpp"
 #include "core/model/weights.hpp"
 
+#include <span>
 #include <string_view>
 
 namespace etna::model {
@@ -20,7 +21,14 @@ struct Architecture {
     TensorTable (*declare)(const Config& config) = nullptr;
     /// Precondition: `weights` has every tensor that was declared as required.
     Decoder (*assemble)(const Config& config, const Weights& weights) = nullptr;
+
+    // Text of README.md and man/etna-models.7, which scripts/generate-docs renews; without markup.
+    std::string_view models; ///< names that users know: "Qwen2, Qwen2.5"
+    std::string_view checks; ///< what is compared with the reference in double precision
 };
+
+/// Every architecture, ascending by name.
+std::span<const Architecture* const> architectures();
 
 /// The architecture of a file. Errors: corrupt (the key is missing), unsupported (unknown; lists similar
 /// names and the known ones).

@@ -27,7 +27,11 @@ TensorTable declare_smollm3(const Config& config) {
 
 } // namespace
 
-const Architecture smollm3_architecture{
-    .name = "smollm3", .read_config = read_smollm3, .declare = declare_smollm3, .assemble = assemble_decoder};
+const Architecture smollm3_architecture{.name = "smollm3",
+                                        .read_config = read_smollm3,
+                                        .declare = declare_smollm3,
+                                        .assemble = assemble_decoder,
+                                        .models = "SmolLM3",
+                                        .checks = "random weights; layers without rotation"};
 
 } // namespace etna::model
