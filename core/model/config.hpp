@@ -117,7 +117,7 @@ struct LayerConfig {
     [[nodiscard]] const DeltaNetConfig* delta_net() const { return std::get_if<DeltaNetConfig>(&mixer); }
 };
 
-/// Mixture of experts that replaces each feed-forward block.
+/// Mixture of experts that replaces each feed-forward block, or runs in parallel with it.
 struct ExpertConfig {
     uint32_t count = 0;             ///< 0: none
     uint32_t experts_per_token = 0; ///< at most count and kernels::experts_per_token_max
@@ -129,7 +129,9 @@ struct ExpertConfig {
     bool selection_bias = false;      ///< exp_probs_b is added to scores for the choice
     uint32_t shared_feed_forward = 0; ///< width of the expert that every row uses; 0: none
     bool gated = true;                ///< false: squared ReLU of Up h instead of a gate
-    bool shared_row_gate = false;     ///< its output is multiplied by a sigmoid of the row
+    bool has_dense_branch = false; ///< the layers also have their dense block, with norms of both (Gemma 4)
+    bool fused_gate_up = false;    ///< ffn_gate_up_exps holds the rows of each expert's gate and up
+    bool shared_row_gate = false;  ///< its output is multiplied by a sigmoid of the row
 };
 
 /// A model's hyperparameters, read from metadata and validated: nonzero, bounded, consistent.
@@ -159,7 +161,7 @@ struct Config {
     [[nodiscard]] uint32_t layer_count() const { return static_cast<uint32_t>(layers.size()); }
     [[nodiscard]] uint32_t rotary_dims_max() const; ///< widest rotation of any group
 
-    /// Whether a layer has experts instead of a dense block.
+    /// Whether a layer has experts.
     [[nodiscard]] bool has_experts(uint32_t layer) const {
         return experts.count > 0 && layer >= experts.dense_layers && layers[layer].feed_forward > 0;
     }

@@ -5,6 +5,7 @@
 #include "core/model/blocks/experts.hpp"
 #include "core/model/blocks/feed_forward.hpp"
 #include "core/model/blocks/mamba2.hpp"
+#include "core/model/blocks/parallel_experts.hpp"
 #include "core/model/blocks/per_layer.hpp"
 #include "core/model/blocks/short_convolution.hpp"
 #include "core/model/step.hpp"
@@ -20,7 +21,7 @@ namespace etna::model {
 using Mixer = std::variant<AttentionBlock, DeltaNetBlock, ShortConvolutionBlock, Mamba2Block>;
 
 /// Works on each position alone.
-using FeedForward = std::variant<FeedForwardBlock, ExpertsBlock>;
+using FeedForward = std::variant<FeedForwardBlock, ExpertsBlock, ParallelExpertsBlock>;
 
 /// residual += mixer, then residual += feed_forward, of which it has one at least; each begins with its own
 /// norm.

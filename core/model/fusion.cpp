@@ -54,7 +54,10 @@ AttentionBlock* attention_of(Layer& layer) {
 }
 /// Null if the layer has none.
 FeedForwardBlock* dense_block_of(Layer& layer) {
-    return layer.feed_forward ? std::get_if<FeedForwardBlock>(&*layer.feed_forward) : nullptr;
+    if (!layer.feed_forward)
+        return nullptr;
+    auto* const parallel = std::get_if<ParallelExpertsBlock>(&*layer.feed_forward);
+    return parallel != nullptr ? &parallel->dense : std::get_if<FeedForwardBlock>(&*layer.feed_forward);
 }
 
 /// Marks the norms of consecutive blocks.
@@ -69,6 +72,7 @@ public:
     void visit(FeedForwardBlock& block) { visit(block, block.down); }
     /// The router reads rows in f32.
     void visit(ExpertsBlock&) { producer_ = nullptr; }
+    void visit(ParallelExpertsBlock&) { producer_ = nullptr; }
     /// The next norm does not follow the block visited last.
     void forget() { producer_ = nullptr; }
 

@@ -108,6 +108,8 @@ struct Activations {
     vk::Range expert_groups;   ///< kernels::ExpertGroups
     vk::Range expert_counters; ///< zero between dispatches
 
+    kernels::Activations branches; ///< [rows, width], with ExpertConfig::has_dense_branch only
+
     // With a shared expert only:
     kernels::Activations shared_gate;     ///< [rows, its feed_forward]
     kernels::Activations shared_up;       ///< [rows, its feed_forward]

@@ -108,6 +108,13 @@ void TensorTable::stack(std::string name, uint32_t count, uint32_t rows, uint32_
                       .role = TensorRole::stack});
 }
 
+void TensorTable::fused_stack(std::string name, uint32_t count, std::vector<TensorPart> parts,
+                              uint32_t columns) {
+    projections(Storage::fused, std::move(name), std::move(parts), columns);
+    specs_.back().count = count;
+    specs_.back().role = TensorRole::stack;
+}
+
 void TensorTable::vector(std::string name, uint32_t columns, Presence presence) {
     specs_.push_back(
         {.name = std::move(name), .columns = columns, .role = TensorRole::vector, .presence = presence});

@@ -30,7 +30,7 @@ std::vector<PlannedTensor> parts_of(const ClaimedTensor& claimed) {
         unsplit.name = part.name;
         unsplit.rows = part.rows * spec.part_runs;
         unsplit.offset = first * unsplit.row_bytes;
-        if (spec.part_runs > 1) {
+        if (spec.part_runs > 1 || spec.role == TensorRole::stack) {
             unsplit.run_rows = part.rows;
             unsplit.run_stride = spec.rows / spec.part_runs;
         }

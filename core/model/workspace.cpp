@@ -113,6 +113,8 @@ std::vector<ActivationSize> activation_sizes(const Config& config, const Workspa
         sizes.push_back({&Activations::router, "router", rows, experts.count});
         sizes.push_back({&Activations::expert_outputs, "expert outputs", pairs, config.width});
     }
+    if (experts.has_dense_branch)
+        sizes.push_back({&Activations::branches, "branches", rows, config.width});
     if (experts.shared_feed_forward > 0) {
         sizes.push_back(
             {&Activations::shared_gate, "shared expert gate", rows, experts.shared_feed_forward, true});

@@ -32,7 +32,8 @@ CASES = (
     [(architecture, form) for architecture in ARCHITECTURES for form in EVERYWHERE]
     + [("llama", form) for form in LLAMA_ONLY]
     + [("llama", "mixture"), ("qwen3moe", "mixture"), ("gpt-oss", "mxfp4")]
-    + [(shape, "f32") for shape in [*ROPE_SCALINGS, "llama-experts", "granitehybrid-experts", "qwen3next-fused"]]
+    + [(shape, "f32") for shape in [*ROPE_SCALINGS, "llama-experts", "granitehybrid-experts", "gemma4-experts", "gemma4-fused",
+                                 "qwen3next-fused"]]  # fmt: skip
 )
 
 

@@ -196,6 +196,14 @@ std::optional<RandomModelOptions> variant_of(const std::string& name) {
         options.rotates = false;
         return options;
     }
+    if (name == "small-gemma4-experts" || name == "small-gemma4-fused") { // Gemma 4 26B A4B
+        RandomModelOptions options = small(RandomArchitecture::gemma4);
+        options.mixture = true;
+        options.fused_experts = name == "small-gemma4-fused";
+        options.shared_kv_layers = options.per_layer_width = 0;
+        options.values_are_keys = true;
+        return options;
+    }
     if (name == "small-qwen3next-fused") { // as older files are
         RandomModelOptions options = small(RandomArchitecture::qwen3next);
         options.fused_inputs = true;
@@ -252,7 +260,7 @@ int main(int count, char** arguments) {
         fmt::print(stderr,
                    "usage: write_model SHAPE FORMAT FILE\nshapes: {}, "
                    "small-ARCHITECTURE[-ROPE_SCALING], small-llama-experts, small-granitehybrid-experts, "
-                   "small-qwen3next-fused\nformats: {}\n",
+                   "small-gemma4-experts, small-gemma4-fused, small-qwen3next-fused\nformats: {}\n",
                    names(shapes), names(formats));
         return 2;
     }

@@ -7,6 +7,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <map>
 #include <stdexcept>
 
 using namespace etna;
@@ -216,6 +217,40 @@ TEST_CASE("a random model of qwen3next has fused projections, and experts of whi
         CHECK(shape_of("ffn_down_shexp") == Shape{11, 40, 1, 1});
         CHECK(file.unsigned_integer("qwen3next.expert_shared_feed_forward_length") == 11U);
     }
+}
+
+TEST_CASE("a random model of gemma4 may have experts in parallel with its dense blocks") {
+    RandomModelOptions options{.architecture = RandomArchitecture::gemma4,
+                               .embedding = 40,
+                               .feed_forward = 53,
+                               .vocabulary = 77,
+                               .mixture = true,
+                               .tokenizer = RandomTokenizer::none};
+    using Shape = std::array<uint64_t, 4>;
+    const auto shapes_of = [](const RandomModelOptions& model) {
+        const Bytes bytes = random_model(model);
+        const gguf::File file = parse_sound(bytes);
+        std::map<std::string, Shape> shapes;
+        for (const gguf::Tensor& tensor : file.tensors())
+            shapes[std::string(tensor.name)] = tensor.shape;
+        return shapes;
+    };
+    auto shapes = shapes_of(options);
+    CHECK(shapes["blk.1.ffn_up.weight"] == Shape{40, 53, 1, 1});
+    CHECK(shapes["blk.1.ffn_gate_inp.weight"] == Shape{40, 5, 1, 1});
+    CHECK(shapes["blk.1.ffn_gate_inp.scale"] == Shape{40, 1, 1, 1});
+    CHECK(shapes["blk.1.ffn_down_exps.scale"] == Shape{5, 1, 1, 1});
+    CHECK(shapes["blk.1.ffn_gate_exps.weight"] == Shape{40, 32, 5, 1});
+    CHECK(shapes["blk.1.ffn_up_exps.weight"] == Shape{40, 32, 5, 1});
+    CHECK(shapes["blk.1.ffn_down_exps.weight"] == Shape{32, 40, 5, 1});
+    for (const std::string norm : {"pre_ffw_norm_2", "post_ffw_norm", "post_ffw_norm_1", "post_ffw_norm_2"})
+        CHECK(shapes["blk.1." + norm + ".weight"] == Shape{40, 1, 1, 1});
+    options.fused_experts = true;
+    options.expert_scales = false;
+    shapes = shapes_of(options);
+    CHECK(shapes["blk.1.ffn_gate_up_exps.weight"] == Shape{40, 64, 5, 1});
+    CHECK_FALSE(shapes.contains("blk.1.ffn_up_exps.weight"));
+    CHECK_FALSE(shapes.contains("blk.1.ffn_down_exps.scale"));
 }
 
 TEST_CASE("a random model of qwen35 has recurrent layers, and one more to be ignored") {

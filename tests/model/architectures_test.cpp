@@ -369,6 +369,24 @@ TEST_CASE("gemma4 has head sizes by window, and layers that read the keys of an 
     CHECK(config->embedding_scale == 8);
 }
 
+TEST_CASE("gemma4 may have experts in parallel with the dense block of each layer") {
+    RandomModelOptions options = gemma4_options();
+    CHECK(config_of(random_model_writer(options))->experts.count == 0);
+    options.mixture = true;
+    const auto config = config_of(random_model_writer(options));
+    REQUIRE(config);
+    CHECK(config->experts.count == 5);
+    CHECK(config->experts.experts_per_token == 2);
+    CHECK(config->experts.feed_forward == 32);
+    CHECK(config->experts.normalised);
+    CHECK(config->experts.has_dense_branch);
+    CHECK_FALSE(config->experts.fused_gate_up);
+    CHECK(config->has_experts(0));
+    CHECK(config->feed_forward_max() == 192);
+    options.fused_experts = true;
+    CHECK(config_of(random_model_writer(options))->experts.fused_gate_up);
+}
+
 TEST_CASE("gemma4 ignores the key weights of layers that read another's keys") {
     GgufWriter writer = random_model_writer(gemma4_options());
     for (const char* name : {"blk.2.attn_k.weight", "blk.2.attn_v.weight"})
@@ -402,8 +420,10 @@ TEST_CASE("gemma4 refuses keys that contradict each other or are not supported, 
     options.shared_kv_layers = 3;
     CHECK(error_of(options) ==
           "m.gguf: gemma4.attention.shared_kv_layers = 3: no earlier layer has the same window");
-    CHECK(error_with(gemma4_options(), "gemma4.expert_count", 4U) ==
-          "m.gguf: gemma4.expert_count = 4: mixtures of experts are not supported");
+    options = gemma4_options();
+    options.mixture = true;
+    options.experts_used = 6;
+    CHECK(error_of(options) == "m.gguf: gemma4.expert_used_count = 6: above expert_count 5");
 }
 
 TEST_CASE("gemma3 may list the layers with a window") {

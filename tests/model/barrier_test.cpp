@@ -150,6 +150,26 @@ TEST_CASE("leaving out any one barrier of a step is reported", "[device]") {
     }
 }
 
+TEST_CASE("leaving out any one barrier of experts in parallel with a dense block is reported", "[device]") {
+    for (const uint32_t width : {64U, 256U}) { // in rows, and in tiles
+        const RandomModelOptions options{.architecture = RandomArchitecture::gemma4,
+                                         .embedding = width,
+                                         .feed_forward = width,
+                                         .context = 600,
+                                         .per_layer_width = 0,
+                                         .mixture = true,
+                                         .expert_feed_forward = width,
+                                         .matrices = width == 64 ? WeightFormat::f32 : WeightFormat::q8_0,
+                                         .role_formats = {{"ffn_gate_inp", WeightFormat::f32}},
+                                         .tokenizer = RandomTokenizer::none};
+        for (const auto family : {kernels::PlanFamily::nvidia, kernels::PlanFamily::lavapipe}) {
+            INFO("width " << width << ", planned as " << kernels::to_string(family));
+            Bare bare = load(random_model(options), family);
+            check_steps(bare);
+        }
+    }
+}
+
 TEST_CASE("a layer in tiles generates with five dispatches, and needs all of their barriers", "[device]") {
     constexpr uint32_t layers = 8;
     const auto options = [](uint32_t count) {

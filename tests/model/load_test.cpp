@@ -348,6 +348,33 @@ TEST_CASE("fused tensors are checked as one and planned as their parts") {
           "m.gguf: tensor blk.0.attn_qkv.weight has shape [64, 128], the metadata asks for [64, 96]");
 }
 
+TEST_CASE("a stack of experts' gates and ups is planned as two, whose rows lie in runs") {
+    RandomModelOptions options = one_layer();
+    options.architecture = RandomArchitecture::gemma4;
+    options.window_pattern = 1;
+    options.mixture = options.fused_experts = true;
+    Bytes bytes = random_model(options);
+    const auto file = gguf::File::parse(bytes, "m.gguf");
+    REQUIRE(file);
+    const auto blueprint = model::plan_model(*file, target());
+    REQUIRE(blueprint);
+    const auto part = std::find_if(blueprint->tensors.begin(), blueprint->tensors.end(),
+                                   [](const auto& one) { return one.name == "blk.0.ffn_up_exps.weight"; });
+    REQUIRE(part != blueprint->tensors.end());
+    CHECK(part->tensor->name == "blk.0.ffn_gate_up_exps.weight");
+    CHECK(part->role == model::TensorRole::stack);
+    CHECK(part->count == 5);
+    CHECK(part->rows == 32);
+    CHECK(part->offset == uint64_t{32} * 64 * 4); // after the first expert's gate
+    CHECK(part->run_rows == 32);
+    CHECK(part->run_stride == 64);
+
+    set_integer(bytes, "gemma4.expert_feed_forward_length", 16);
+    CHECK(error_of(bytes).message ==
+          "m.gguf: tensor blk.0.ffn_gate_up_exps.weight has shape [64, 64, 5], the "
+          "metadata asks for [64, 32, 5]");
+}
+
 TEST_CASE("a query tensor with gates is planned as two matrices, whose rows lie in runs") {
     RandomModelOptions options = one_layer();
     options.architecture = RandomArchitecture::qwen35;

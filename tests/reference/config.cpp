@@ -182,6 +182,11 @@ Status read_gemma4(const Keys& keys, Config& config) {
     ETNA_TRY(local.rotated, keys.size("rope.dimension_count_swa", window_length));
     ETNA_TRY(local.base, keys.number("rope.freq_base_swa", config.rotary.base));
     config.window_rotary = local;
+    ETNA_TRY(config.experts, keys.count("expert_count", 0));
+    if (config.experts == 0)
+        return {};
+    ETNA_TRY(config.experts_used, keys.size("expert_used_count"));
+    ETNA_TRY(config.expert_feed_forward, keys.size("expert_feed_forward_length"));
     return {};
 }
 

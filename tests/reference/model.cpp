@@ -227,6 +227,25 @@ Vector ReferenceModel::shared_expert(const LayerWeights& layer, View x, Units un
     return linear_on(units, layer.shared_down, inner);
 }
 
+Vector ReferenceModel::dense_and_experts(const LayerWeights& layer, View x, Units units) const {
+    const Vector h = rms_norm(x, layer.feed_forward_norm, config_.epsilon);
+    const Vector dense =
+        linear_on(units, layer.down, geglu(linear_on(units, layer.gate, h), linear_on(units, layer.up, h)));
+    const Vector routed = scaled(1 / std::sqrt(static_cast<double>(config_.width)),
+                                 rms_norm(x, layer.router_scale, config_.epsilon));
+    const std::vector<ExpertShare> chosen = choose_experts(linear(layer.router, routed), config_.experts_used,
+                                                           {.expert_scales = layer.expert_scales});
+    const Vector input = rms_norm(x, layer.expert_norm, config_.epsilon);
+    Matrix outputs{.rows = chosen.size(), .columns = config_.width, .values = {}};
+    for (const ExpertShare& one : chosen) {
+        const Vector inner =
+            geglu(linear(layer.expert_gates[one.expert], input), linear(layer.expert_ups[one.expert], input));
+        append(linear(layer.expert_downs[one.expert], inner), outputs.values);
+    }
+    return add(rms_norm(dense, layer.post_dense_norm, config_.epsilon),
+               rms_norm(mix_experts(chosen, outputs, {}), layer.post_expert_norm, config_.epsilon));
+}
+
 void ReferenceModel::turn(std::size_t layer_index, Vector& heads, uint32_t position) const {
     if (config_.rotates[layer_index]) {
         rotate_heads(heads, config_.shapes[layer_index].head_length, position, config_.pairing,
@@ -292,7 +311,9 @@ Vector ReferenceModel::add_feed_forward(std::size_t layer_index, View x, Units u
         return {x.begin(), x.end()};
     const LayerWeights& layer = weights_.layers[layer_index];
     const Vector transformed =
-        feed_forward(layer, rms_norm(x, layer.feed_forward_norm, config_.epsilon), units);
+        layer.expert_norm.empty()
+            ? feed_forward(layer, rms_norm(x, layer.feed_forward_norm, config_.epsilon), units)
+            : dense_and_experts(layer, x, units);
     return add(x, scaled(config_.residual_scale,
                          normalise_if(transformed, layer.post_feed_forward_norm, config_.epsilon)));
 }

@@ -62,6 +62,9 @@ struct Cache {
 /// where p is the layer's part of
 ///     (rms_norm(W_project e / sqrt(width)) + sqrt(size p) table[token]) / sqrt(2)      e = the scaled
 ///     embedding
+/// and in its mixtures the second line is
+///     x += rms_norm(rms_norm(dense(rms_norm(x))) + rms_norm(experts(rms_norm(x))))
+/// whose router reads rms_norm(x) / sqrt(width), and whose shares are multiplied by a scale of each expert.
 /// granite scales embeddings, scores and what is added to x, and divides logits. Sources: LLaMA
 /// (arXiv 2302.13971), Llama 2 (2307.09288), Qwen2 (2407.10671), Qwen3 (2505.09388), Phi 3 (2404.14219),
 /// LongRoPE (2402.13753), Gemma 2 and 3 (2408.00118, 2503.19786), Gemma 4 (transformers, modeling_gemma4.py),
@@ -135,6 +138,8 @@ private:
                                    Units units) const;
     [[nodiscard]] Vector feed_forward(const LayerWeights& layer, View x, Units units) const;
     [[nodiscard]] Vector experts(const LayerWeights& layer, View x) const;
+    /// Of gemma4, from the stream itself: the sum of both branches after their norms.
+    [[nodiscard]] Vector dense_and_experts(const LayerWeights& layer, View x, Units units) const;
     [[nodiscard]] Vector shared_expert(const LayerWeights& layer, View x, Units units) const;
 
     Config config_;

@@ -337,6 +337,33 @@ Status load_experts(Tensors& tensors, const Config& config, const std::string& b
     return {};
 }
 
+// gemma4: in parallel with the dense network; an expert's gate and up may be one matrix above the other.
+Status load_gemma4_experts(Tensors& tensors, const Config& config, const std::string& block,
+                           LayerWeights& layer) {
+    const std::size_t count = config.experts;
+    const std::size_t length = config.expert_feed_forward;
+    ETNA_TRY(layer.router, tensors.matrix(block + "ffn_gate_inp.weight", count, config.width));
+    ETNA_TRY(layer.router_scale, tensors.vector(block + "ffn_gate_inp.scale", config.width));
+    ETNA_TRY(layer.expert_scales, tensors.optional_vector(block + "ffn_down_exps.scale", count));
+    ETNA_TRY(layer.expert_norm, tensors.vector(block + "pre_ffw_norm_2.weight", config.width));
+    ETNA_TRY(layer.post_dense_norm, tensors.vector(block + "post_ffw_norm_1.weight", config.width));
+    ETNA_TRY(layer.post_expert_norm, tensors.vector(block + "post_ffw_norm_2.weight", config.width));
+    ETNA_TRY(layer.expert_downs, tensors.stack(block + "ffn_down_exps.weight", count, config.width, length));
+    if (!tensors.has(block + "ffn_gate_up_exps.weight")) {
+        ETNA_TRY(layer.expert_gates,
+                 tensors.stack(block + "ffn_gate_exps.weight", count, length, config.width));
+        ETNA_TRY(layer.expert_ups, tensors.stack(block + "ffn_up_exps.weight", count, length, config.width));
+        return {};
+    }
+    ETNA_TRY(const auto both,
+             tensors.stack(block + "ffn_gate_up_exps.weight", count, 2 * length, config.width));
+    for (const Matrix& one : both) {
+        layer.expert_gates.push_back(rows_of(one, 0, length));
+        layer.expert_ups.push_back(rows_of(one, length, length));
+    }
+    return {};
+}
+
 Status load_feed_forward(Tensors& tensors, const Config& config, std::size_t index, const std::string& block,
                          LayerWeights& layer) {
     const std::size_t feed_forward = config.shapes[index].feed_forward;
@@ -349,7 +376,9 @@ Status load_feed_forward(Tensors& tensors, const Config& config, std::size_t ind
     if (has_post_norms(config)) {
         ETNA_TRY(layer.post_feed_forward_norm, tensors.vector(block + "post_ffw_norm.weight", config.width));
     }
-    if (config.experts > 0 && index >= config.dense_layers)
+    if (config.experts > 0 && config.architecture == "gemma4") {
+        ETNA_CHECK(load_gemma4_experts(tensors, config, block, layer));
+    } else if (config.experts > 0 && index >= config.dense_layers)
         return load_experts(tensors, config, block, layer);
     if (config.architecture == "phi3" || config.architecture == "glm4") {
         ETNA_TRY(const Matrix fused,

@@ -69,6 +69,12 @@ struct LayerWeights {
     Vector post_attention_norm;    ///< post_attention_norm [width], glm4, gemma2, gemma3 and gemma4
     Vector post_feed_forward_norm; ///< post_ffw_norm [width], the same
 
+    Vector router_scale;     ///< ffn_gate_inp.scale [width], gemma4 with experts, as are the four below
+    Vector expert_scales;    ///< ffn_down_exps.scale [experts], optional
+    Vector expert_norm;      ///< pre_ffw_norm_2 [width]
+    Vector post_dense_norm;  ///< post_ffw_norm_1 [width]
+    Vector post_expert_norm; ///< post_ffw_norm_2 [width]
+
     Matrix input_gate;      ///< inp_gate [per-layer width, width], gemma4, optional with the two below
     Matrix input_output;    ///< proj [width, per-layer width]
     Vector post_input_norm; ///< post_norm [width]

@@ -85,7 +85,7 @@ bool lists_heads(RandomArchitecture architecture) {
 }
 
 bool has_experts(const RandomModelOptions& options) {
-    return (options.mixture && is_one_of(options.architecture, {llama, mistral3, granitehybrid})) ||
+    return (options.mixture && is_one_of(options.architecture, {llama, mistral3, granitehybrid, gemma4})) ||
            is_one_of(options.architecture, {granitemoe, glm4moe, lfm2moe, nemotron_h_moe, qwen2moe, qwen3moe,
                                             qwen3vlmoe, qwen3next, qwen35moe, gpt_oss});
 }
@@ -502,7 +502,9 @@ public:
              options_.embedding);
         const bool is_dense = has_biased_experts(options_.architecture) &&
                               !is_nemotron(options_.architecture) && layer_ < options_.dense_layers;
-        if (has_experts(options_) && !is_dense) {
+        if (has_experts(options_) && options_.architecture == gemma4)
+            add_parallel_experts();
+        if (has_experts(options_) && options_.architecture != gemma4 && !is_dense) {
             const uint32_t width = has_wide_experts(options_.architecture) ? options_.feed_forward
                                                                            : options_.expert_feed_forward;
             matrix("ffn_gate_inp", options_.experts, options_.embedding);
@@ -551,6 +553,24 @@ private:
             matrix("ffn_gate_shexp", width, options_.embedding);
         matrix("ffn_up_shexp", width, options_.embedding);
         matrix("ffn_down_shexp", options_.embedding, width);
+    }
+
+    /// gemma4's, in addition to the dense block.
+    void add_parallel_experts() {
+        const uint32_t width = options_.expert_feed_forward;
+        matrix("ffn_gate_inp", options_.experts, options_.embedding);
+        tensors_.norm(prefix_ + "ffn_gate_inp.scale", options_.embedding);
+        if (options_.expert_scales)
+            tensors_.norm(prefix_ + "ffn_down_exps.scale", options_.experts);
+        if (options_.fused_experts) {
+            stack("ffn_gate_up_exps", 2 * width, options_.embedding);
+        } else {
+            stack("ffn_gate_exps", width, options_.embedding);
+            stack("ffn_up_exps", width, options_.embedding);
+        }
+        stack("ffn_down_exps", options_.embedding, width);
+        for (const char* role : {"pre_ffw_norm_2", "post_ffw_norm_1", "post_ffw_norm_2"})
+            norm(role, options_.embedding);
     }
 
     void add_expert_biases() {

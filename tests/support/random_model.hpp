@@ -123,8 +123,11 @@ struct RandomModelOptions {
     bool values_are_keys = false;    ///< gemma4: layers without a window have no attn_v
     bool output_scales = true;       ///< gemma4: layer_output_scale
 
-    bool mixture = false; ///< llama, mistral3, granitehybrid: experts, as wide as feed_forward
-    uint32_t experts = 5; ///< of a mixture
+    bool mixture = false; ///< llama, mistral3, granitehybrid: experts, as wide as feed_forward; gemma4: in
+                          ///< parallel with the dense block
+    bool fused_experts = false; ///< gemma4: ffn_gate_up_exps
+    bool expert_scales = true;  ///< gemma4: ffn_down_exps.scale
+    uint32_t experts = 5;       ///< of a mixture
     uint32_t experts_used = 2;
     uint32_t expert_feed_forward = 32;
     uint32_t dense_layers = 1;         ///< lfm2moe, glm4moe: leading layers without experts

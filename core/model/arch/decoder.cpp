@@ -76,7 +76,9 @@ Decoder assemble_decoder(const Config& config, const Weights& weights) {
     for (uint32_t layer = 0; layer < config.layer_count(); ++layer) {
         Layer one{.mixer = std::visit(MixerBlock{weights, config, layer}, config.layers[layer].mixer),
                   .feed_forward = {}};
-        if (config.has_experts(layer)) {
+        if (config.has_experts(layer) && config.experts.has_dense_branch) {
+            one.feed_forward = parallel_experts_block(weights, config, layer);
+        } else if (config.has_experts(layer)) {
             one.feed_forward = experts_block(weights, config, layer);
         } else if (config.layers[layer].feed_forward > 0) {
             one.feed_forward = feed_forward_block(weights, config, layer);

@@ -11,8 +11,8 @@
 // Gemma 4, text model: sliding-window and full layers, each kind with its own head size and RoPE parameters;
 // QK-norm, values normalised without a weight, unscaled scores, pre- and post-norms, GELU-gated MLP, scaled
 // embedding. Full layers may take their keys as values, the last layers read an earlier layer's keys and
-// values, each layer may have an input of its own, and its output may be scaled (transformers,
-// modeling_gemma4.py).
+// values, each layer may have an input of its own, its output may be scaled, and experts may run in parallel
+// with the MLP (transformers, modeling_gemma4.py).
 namespace etna::model {
 namespace {
 
@@ -97,10 +97,19 @@ void check_layers(MetadataReader& reader, const Config& config) {
     check_widths(reader, feed_forward_key, feed_forward);
 }
 
+/// Experts in parallel with each dense block; none if expert_count is absent or 0.
+void read_mixture(MetadataReader& reader, Config& config) {
+    if (reader.integer("expert_count", {.min = 0, .max = kernels::experts_max}, 0) == 0)
+        return;
+    config.experts = read_experts(reader, config);
+    config.experts.has_dense_branch = true;
+    config.experts.fused_gate_up =
+        reader.file().find_tensor(tensor_name(0, "ffn_gate_up_exps.weight")) != nullptr;
+}
+
 Result<Config> read_gemma4(const gguf::File& file) {
     MetadataReader reader(file, "gemma4");
     Config config = read_common(reader, kernels::RotaryPairs::halves, LayerLists::differing);
-    refuse_experts(reader);
     const uint32_t window_head_dim =
         read_window_head_dim(reader, config.max_of<AttentionConfig>(&AttentionConfig::head_dim));
     const uint32_t window_tokens = reader.integer("attention.sliding_window", {.min = 1, .max = context_max});
@@ -112,6 +121,7 @@ Result<Config> read_gemma4(const gguf::File& file) {
          .rotary = read_window_rotary(reader, config.cache_groups[0].rotary, window_head_dim)});
     read_layers(reader, config, window_head_dim);
     check_layers(reader, config);
+    read_mixture(reader, config);
     config.per_layer_width =
         reader.integer("embedding_length_per_layer_input", {.min = 0, .max = width_max}, 0);
     if (config.per_layer_width % 4 != 0) {
@@ -136,7 +146,11 @@ TensorTable declare_gemma4(const Config& config) {
     bool has_full_layers = false;
     for (uint32_t layer = 0; layer < config.layer_count(); ++layer) {
         declare_attention(table, config, layer, {.head_norms = true, .post_norm = true});
-        declare_feed_forward(table, config, layer, {.post_norm = true});
+        if (config.has_experts(layer)) {
+            declare_parallel_experts(table, config, layer);
+        } else {
+            declare_feed_forward(table, config, layer, {.post_norm = true});
+        }
         declare_per_layer(table, config, layer);
         table.vector(scale_name(layer), 1, Presence::optional);
         has_full_layers = has_full_layers || config.layers[layer].attention()->group == 0;
@@ -146,14 +160,21 @@ TensorTable declare_gemma4(const Config& config) {
     return table;
 }
 
+/// The norm of what a layer adds to the residual last.
+PostNorm& last_norm_of(Layer& layer) {
+    if (layer.per_layer)
+        return layer.per_layer->down.post_norm;
+    auto* const parallel = std::get_if<ParallelExpertsBlock>(&*layer.feed_forward);
+    return parallel != nullptr ? parallel->post_norm
+                               : std::get<FeedForwardBlock>(*layer.feed_forward).down.post_norm;
+}
+
 /// A layer's output is scaled where its last block adds to the residual.
 Decoder assemble_gemma4(const Config& config, const Weights& weights) {
     Decoder decoder = assemble_decoder(config, weights);
     for (uint32_t layer = 0; layer < config.layer_count(); ++layer) {
         Layer& one = decoder.layers[layer];
-        OutputMatrix& last =
-            one.per_layer ? one.per_layer->down : std::get<FeedForwardBlock>(*one.feed_forward).down;
-        last.post_norm.scale = weights.find_vector(scale_name(layer));
+        last_norm_of(one).scale = weights.find_vector(scale_name(layer));
     }
     return decoder;
 }
