@@ -111,6 +111,8 @@ struct NoMixer {};
 struct LayerConfig {
     std::variant<AttentionConfig, DeltaNetConfig, ShortConvolutionConfig, Mamba2Config, NoMixer> mixer;
     uint32_t feed_forward = 0; ///< width of a dense block; 0: the layer has no feed-forward block
+    /// Gates of the dense block are sparse: kernels::StatisticalTopK::deviations; empty: they are not.
+    std::optional<float> gate_deviations = std::nullopt;
 
     /// Null if the layer has another mixer.
     [[nodiscard]] const AttentionConfig* attention() const { return std::get_if<AttentionConfig>(&mixer); }
@@ -154,6 +156,8 @@ struct Config {
     std::string_view feed_forward_norm = "ffn_norm"; ///< stem of the norm's name before a feed-forward block
     std::string_view output_norm = "output_norm";    ///< stem of the last norm's name
     ExpertConfig experts;
+    uint32_t streams = 1;         ///< of alternating updates, with the residual (Gemma 3n)
+    uint32_t laurel_rank = 0;     ///< of the low-rank branch of layers with streams
     uint32_t per_layer_width = 0; ///< of the input that each layer has of a token; 0: none
     uint32_t ignored_layers = 0;  ///< in the file after the others: answers do not depend on them
     std::vector<CacheGroup> cache_groups;

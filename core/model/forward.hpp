@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/model/blocks/altup.hpp"
 #include "core/model/blocks/attention.hpp"
 #include "core/model/blocks/delta_net.hpp"
 #include "core/model/blocks/experts.hpp"
@@ -29,12 +30,14 @@ struct Layer {
     std::optional<Mixer> mixer;
     std::optional<FeedForward> feed_forward;
     std::optional<PerLayerBlock> per_layer = std::nullopt; ///< after the feed-forward block
+    std::optional<AltUpBlock> altup = std::nullopt;        ///< around both blocks, in models with streams
 };
 
 /// A decoder over weights on the device (borrowed), assembled by an architecture.
 struct Decoder {
-    kernels::Matrix embedding;                      ///< [vocabulary, width]
-    std::optional<PerLayerInputs> per_layer_inputs; ///< if the layers have per_layer blocks
+    kernels::Matrix embedding;                            ///< [vocabulary, width]
+    std::optional<PerLayerInputs> per_layer_inputs;       ///< if the layers have per_layer blocks
+    std::optional<StreamEnds> stream_ends = std::nullopt; ///< if the layers have altup blocks
     std::vector<Layer> layers;
     vk::Range output_norm;
     kernels::Matrix head; ///< [vocabulary, width]; the embedding if tied

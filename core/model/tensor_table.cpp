@@ -14,7 +14,7 @@ namespace {
 using SpecByName = std::unordered_map<std::string_view, const TensorSpec*>;
 
 std::vector<uint64_t> expected_shape(const TensorSpec& spec) {
-    if (spec.role == TensorRole::stack)
+    if (spec.role == TensorRole::stack || spec.count > 1)
         return {spec.columns, spec.rows, spec.count};
     if (spec.role == TensorRole::matrix || spec.rows > 1)
         return {spec.columns, spec.rows};
@@ -98,6 +98,14 @@ void TensorTable::interleaved(std::string name, std::vector<TensorPart> parts, u
     projections(Storage::fused, std::move(name), std::move(parts), columns);
     specs_.back().rows *= runs;
     specs_.back().part_runs = runs;
+}
+
+void TensorTable::slices(std::string name, std::vector<TensorPart> parts, uint32_t columns) {
+    const auto count = static_cast<uint32_t>(parts.size());
+    const uint32_t rows = parts.front().rows;
+    projections(Storage::fused, std::move(name), std::move(parts), columns);
+    specs_.back().rows = rows;
+    specs_.back().count = count;
 }
 
 void TensorTable::stack(std::string name, uint32_t count, uint32_t rows, uint32_t columns) {

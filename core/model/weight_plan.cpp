@@ -24,6 +24,8 @@ std::vector<PlannedTensor> parts_of(const ClaimedTensor& claimed) {
                           .factor = spec.factor};
     if (spec.parts.empty())
         return {unsplit};
+    if (spec.role != TensorRole::stack)
+        unsplit.count = 1;
     std::vector<PlannedTensor> parts;
     uint64_t first = 0;
     for (const TensorPart& part : spec.parts) {

@@ -104,6 +104,15 @@ RandomModelOptions small(RandomArchitecture architecture) {
         options.head_dim = 256;
         options.logit_softcap = 30;
     }
+    if (architecture ==
+        RandomArchitecture::gemma3n) { // the peer has keys of layers from 20 on, and four streams
+        options.layers = 22;
+        options.window_pattern = 5;
+        options.shared_kv_layers = 2;
+        options.laurel_rank = 64;
+        options.per_layer_width = 256;
+        options.sparse_layers = 10;
+    }
     if (architecture == RandomArchitecture::phi3) {
         options.window = 0;              // llama.cpp leaves Phi 3's window out,
         options.name = "random weights"; // the peer expects the tokens of Phi 3 in a model of that name
@@ -200,6 +209,8 @@ std::optional<RandomModelOptions> variant_of(const std::string& name) {
         RandomModelOptions options = small(RandomArchitecture::gemma4);
         options.mixture = true;
         options.fused_experts = name == "small-gemma4-fused";
+        if (options.fused_experts)
+            options.experts_used = options.experts; // the peer's GELU rounds, which may change a choice
         options.shared_kv_layers = options.per_layer_width = 0;
         options.values_are_keys = true;
         return options;

@@ -93,16 +93,27 @@ std::vector<std::pair<std::string, std::array<uint64_t, 4>>> layer_shapes(const 
     }
     if (is(RandomArchitecture::qwen3) || is(RandomArchitecture::qwen3moe) ||
         is(RandomArchitecture::qwen3vl) || is(RandomArchitecture::qwen3vlmoe) ||
-        is(RandomArchitecture::gemma3) || is(RandomArchitecture::gemma4))
+        is(RandomArchitecture::gemma3) || is(RandomArchitecture::gemma3n) || is(RandomArchitecture::gemma4))
         add({{"attn_q_norm.weight", {o.head_dim, 1, 1, 1}}, {"attn_k_norm.weight", {o.head_dim, 1, 1, 1}}});
-    if (is(RandomArchitecture::gemma4)) {
+    if (is(RandomArchitecture::gemma3n) || is(RandomArchitecture::gemma4)) {
         add({{"inp_gate.weight", {d, o.per_layer_width, 1, 1}},
              {"proj.weight", {o.per_layer_width, d, 1, 1}},
-             {"post_norm.weight", {d, 1, 1, 1}},
-             {"layer_output_scale.weight", {1, 1, 1, 1}}});
+             {"post_norm.weight", {d, 1, 1, 1}}});
+    }
+    if (is(RandomArchitecture::gemma4))
+        add({{"layer_output_scale.weight", {1, 1, 1, 1}}});
+    if (is(RandomArchitecture::gemma3n)) {
+        add({{"altup_router.weight", {d, o.streams, 1, 1}},
+             {"altup_router_norm.weight", {d, 1, 1, 1}},
+             {"altup_predict_coef.weight", {o.streams, uint64_t{o.streams} * o.streams, 1, 1}},
+             {"altup_correct_coef.weight", {o.streams, o.streams, 1, 1}},
+             {"altup_correct_scale.weight", {d, 1, 1, 1}},
+             {"laurel_l.weight", {d, o.laurel_rank, 1, 1}},
+             {"laurel_r.weight", {o.laurel_rank, d, 1, 1}},
+             {"laurel_post_norm.weight", {d, 1, 1, 1}}});
     }
     if (is(RandomArchitecture::glm4) || is(RandomArchitecture::gemma2) || is(RandomArchitecture::gemma3) ||
-        is(RandomArchitecture::gemma4))
+        is(RandomArchitecture::gemma3n) || is(RandomArchitecture::gemma4))
         add({{"post_attention_norm.weight", {d, 1, 1, 1}}, {"post_ffw_norm.weight", {d, 1, 1, 1}}});
     if (is(RandomArchitecture::gpt_oss)) {
         add({{"attn_output.bias", {d, 1, 1, 1}},
@@ -148,7 +159,8 @@ TEST_CASE("a random model has every tensor of its architecture, in odd sizes too
           RandomArchitecture::qwen2, RandomArchitecture::qwen2moe, RandomArchitecture::qwen2vl,
           RandomArchitecture::qwen3, RandomArchitecture::qwen3moe, RandomArchitecture::qwen3vl,
           RandomArchitecture::qwen3vlmoe, RandomArchitecture::phi3, RandomArchitecture::gemma2,
-          RandomArchitecture::gemma3, RandomArchitecture::gemma4, RandomArchitecture::gpt_oss}) {
+          RandomArchitecture::gemma3, RandomArchitecture::gemma3n, RandomArchitecture::gemma4,
+          RandomArchitecture::gpt_oss}) {
         const RandomModelOptions options{.architecture = architecture,
                                          .layers = 3,
                                          .embedding = 40,
@@ -171,8 +183,11 @@ TEST_CASE("a random model has every tensor of its architecture, in odd sizes too
                 REQUIRE(tensor->shape == shape);
             }
         }
-        // gemma4 also has the frequency divisors and three tensors for the inputs of layers.
-        const std::size_t others = architecture == RandomArchitecture::gemma4 ? 3 + 4 : 3;
+        // Three tensors are for the inputs of layers; gemma4 also has frequency divisors, gemma3n projections
+        // of streams.
+        const std::size_t others = architecture == RandomArchitecture::gemma4    ? 3 + 3 + 1
+                                   : architecture == RandomArchitecture::gemma3n ? 3 + 3 + 2
+                                                                                 : 3;
         REQUIRE(file.tensors().size() == options.layers * shapes.size() + others);
         REQUIRE(file.find_tensor("token_embd.weight")->shape == std::array<uint64_t, 4>{40, 77, 1, 1});
         REQUIRE(file.find_tensor("output.weight")->shape == std::array<uint64_t, 4>{40, 77, 1, 1});

@@ -130,7 +130,7 @@ TEST_CASE("leaving out any one barrier of a step is reported", "[device]") {
                                    .window = 2150,
                                    .logit_softcap = 30,
                                    .tokenizer = RandomTokenizer::none};
-        if (architecture == RandomArchitecture::gemma4) {
+        if (architecture == RandomArchitecture::gemma3n || architecture == RandomArchitecture::gemma4) {
             options.layers = 4;
             options.shared_kv_layers = 2;
         }

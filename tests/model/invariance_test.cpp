@@ -65,6 +65,7 @@ TEST_CASE("a request gives the same bits alone and in a batch, for any chunks of
     const std::array cases{std::tuple{RandomArchitecture::qwen3, WeightFormat::f32, 96U},
                            std::tuple{RandomArchitecture::qwen3, WeightFormat::q8_0, 96U},
                            std::tuple{RandomArchitecture::gemma3, WeightFormat::f16, 96U},
+                           std::tuple{RandomArchitecture::gemma3n, WeightFormat::q8_0, 96U},
                            std::tuple{RandomArchitecture::gemma4, WeightFormat::q8_0, 96U},
                            std::tuple{RandomArchitecture::gemma4, WeightFormat::q4_k, in_tiles}, // a mixture
                            std::tuple{RandomArchitecture::qwen3moe, WeightFormat::q8_0, 96U},
@@ -87,6 +88,7 @@ TEST_CASE("a request gives the same bits alone and in a batch, for any chunks of
         const auto& [architecture, format, width] = cases[i];
         RandomModelOptions options = model_options(architecture);
         options.embedding = width;
+        options.laurel_rank = 32;
         if (width == in_tiles) {
             options.head_dim = options.mamba_head_dim = 64;
             options.feed_forward = options.expert_feed_forward = in_tiles;

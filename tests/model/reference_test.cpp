@@ -280,7 +280,28 @@ std::vector<NamedModel> windowed_models() {
     tiled_gemma4.shared_kv_layers = 1;
     tiled_gemma4.wide_shared_layers = true;
     tiled_gemma4.per_layer_width = 256;
+    RandomModelOptions gemma3n = gemma4_blocks(); // shared keys
+    gemma3n.architecture = RandomArchitecture::gemma3n;
+    gemma3n.layers = 5;
+    gemma3n.shared_kv_layers = 2;
+    gemma3n.wide_shared_layers = true;
+    gemma3n.sparse_layers = 3;
+    gemma3n.head = HeadKind::tied;
+    gemma3n.embedding = 64;
+    RandomModelOptions odd_gemma3n = odd(RandomArchitecture::gemma3n);
+    odd_gemma3n.layers = 3;
+    odd_gemma3n.streams = 3;
+    odd_gemma3n.laurel_rank = 7;
+    odd_gemma3n.per_layer_width = 12;
+    odd_gemma3n.logit_softcap = 5;
+    RandomModelOptions tiled_gemma3n = tiled_model(RandomArchitecture::gemma3n, WeightFormat::q8_0);
+    tiled_gemma3n.streams = 2;
+    tiled_gemma3n.laurel_rank = 32;
+    tiled_gemma3n.per_layer_width = 256;
     return {
+        {"gemma3n F32, shared keys", with_formats(gemma3n, WeightFormat::f32), f32},
+        {"gemma3n F32, three streams, odd sizes", random_model(odd_gemma3n), f32},
+        {"gemma3n Q8_0, two streams, in tiles", random_model(tiled_gemma3n), f32},
         {"gemma4 F32, shared keys", with_formats(gemma4, WeightFormat::f32), f32},
         {"gemma4 Q8_0, keys as values", random_model(plain_gemma4), f16},
         {"gemma4 F32, odd sizes", random_model(odd_gemma4), f32},

@@ -1,9 +1,9 @@
 #include "core/model/arch/decoder.hpp"
+#include "core/model/arch/gemma_layers.hpp"
 #include "core/model/arch/registry.hpp"
 
 #include <cmath>
 #include <optional>
-#include <set>
 #include <variant>
 
 #include <fmt/format.h>
@@ -15,9 +15,6 @@
 // with the MLP (transformers, modeling_gemma4.py).
 namespace etna::model {
 namespace {
-
-constexpr std::string_view kv_heads_key = "attention.head_count_kv";
-constexpr std::string_view feed_forward_key = "feed_forward_length";
 
 uint32_t read_window_head_dim(MetadataReader& reader, uint32_t fallback) {
     const IntegerBounds bounds{.min = 2, .max = kernels::head_dim_max};
@@ -39,25 +36,6 @@ RotaryConfig read_window_rotary(MetadataReader& reader, const RotaryConfig& full
     return {.dims = dims, .base = full.base, .pairs = full.pairs, .has_divisors = false};
 }
 
-/// The last layers read the keys and values of the last layer before them with the same window.
-void share_keys(MetadataReader& reader, Config& config) {
-    constexpr std::string_view key = "attention.shared_kv_layers";
-    const uint32_t layers = config.layer_count();
-    const uint32_t first = layers - reader.integer(key, {.min = 0, .max = layers - 1}, 0);
-    for (uint32_t layer = first; layer < layers; ++layer) {
-        auto& attention = std::get<AttentionConfig>(config.layers[layer].mixer);
-        for (uint32_t earlier = 0; earlier < first; ++earlier) {
-            if (config.layers[earlier].attention()->group == attention.group)
-                attention.keys_of = earlier;
-        }
-        if (!attention.keys_of) {
-            reader.fail(ErrorKind::corrupt, key, "no earlier layer has the same window");
-        } else if (config.layers[*attention.keys_of].attention()->kv_heads != attention.kv_heads) {
-            reader.fail(ErrorKind::corrupt, kv_heads_key, "differs between layers that share keys");
-        }
-    }
-}
-
 void read_layers(MetadataReader& reader, Config& config, uint32_t window_head_dim) {
     for (uint32_t layer = 0; layer < config.layer_count(); ++layer) {
         auto& attention = std::get<AttentionConfig>(config.layers[layer].mixer);
@@ -67,34 +45,6 @@ void read_layers(MetadataReader& reader, Config& config, uint32_t window_head_di
         attention.values_are_keys = reader.file().find_tensor(tensor_name(layer, "attn_v.weight")) == nullptr;
     }
     share_keys(reader, config);
-}
-
-/// Layers of different widths share scratch memory, whose rows then must have no padding.
-void check_widths(MetadataReader& reader, std::string_view key, const std::set<uint32_t>& widths) {
-    const auto has_halves = [](uint32_t width) { return width % kernels::tile_columns == 0; };
-    for (const uint32_t width : widths) {
-        if (widths.size() > 1 &&
-            (width % kernels::column_padding != 0 || has_halves(width) != has_halves(*widths.begin()))) {
-            reader.fail(
-                ErrorKind::unsupported, key,
-                fmt::format("rows of {} elements beside others in other layers: all must be multiples of {}",
-                            width, kernels::tile_columns));
-        }
-    }
-}
-
-void check_layers(MetadataReader& reader, const Config& config) {
-    std::set<uint32_t> q_widths;
-    std::set<uint32_t> kv_widths;
-    std::set<uint32_t> feed_forward;
-    for (const LayerConfig& layer : config.layers) {
-        q_widths.insert(layer.attention()->q_width());
-        kv_widths.insert(layer.attention()->kv_width());
-        feed_forward.insert(layer.feed_forward);
-    }
-    check_widths(reader, "attention.key_length", q_widths);
-    check_widths(reader, kv_heads_key, kv_widths);
-    check_widths(reader, feed_forward_key, feed_forward);
 }
 
 /// Experts in parallel with each dense block; none if expert_count is absent or 0.
@@ -120,7 +70,7 @@ Result<Config> read_gemma4(const gguf::File& file) {
         {.window_tokens = window_tokens,
          .rotary = read_window_rotary(reader, config.cache_groups[0].rotary, window_head_dim)});
     read_layers(reader, config, window_head_dim);
-    check_layers(reader, config);
+    check_layer_widths(reader, config);
     read_mixture(reader, config);
     config.per_layer_width =
         reader.integer("embedding_length_per_layer_input", {.min = 0, .max = width_max}, 0);

@@ -1,5 +1,6 @@
 #include "core/model/blocks/feed_forward.hpp"
 
+#include "core/kernels/altup.hpp"
 #include "core/kernels/fused_linear.hpp"
 #include "core/kernels/gate_multiply.hpp"
 #include "core/model/nan_probe.hpp"
@@ -44,7 +45,8 @@ FeedForwardBlock feed_forward_block(const Weights& weights, const Config& config
                                    weights.find_vector(fmt::format("blk.{}.post_ffw_norm.weight", layer)),
                                .epsilon = config.rms_epsilon},
                  .next_norm = std::nullopt},
-        .gate_kind = config.gate};
+        .gate_kind = config.gate,
+        .gate_deviations = config.layers[layer].gate_deviations};
 }
 
 bool reads_halves(const FeedForwardBlock& block) {
@@ -101,6 +103,13 @@ void record(const Recording& recording, const FeedForwardBlock& block) {
     record_norm(recording, block.norm, reads_halves(block));
     record_gate_and_up(recording, block);
     recording.recorder.barrier();
+    if (block.gate_deviations) {
+        kernels::statistical_top_k(recording.library, recording.recorder,
+                                   {.values = narrowed(recording.activations.gate, block.up.weight.rows),
+                                    .count = recording.step.rows,
+                                    .deviations = *block.gate_deviations});
+        recording.recorder.barrier();
+    }
     const kernels::Activations product = record_product(recording, block);
     recording.recorder.barrier();
     record_output(recording, block.down, product);

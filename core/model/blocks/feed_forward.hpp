@@ -21,6 +21,7 @@ struct FeedForwardBlock {
     LinearWeights up;
     OutputMatrix down;
     kernels::Gate gate_kind = kernels::Gate::silu;
+    std::optional<float> gate_deviations = std::nullopt; ///< kernels::StatisticalTopK of gates
     bool is_gate_fused = false; ///< gate, up and activation of decode rows are one dispatch (fusion.hpp)
 };
 
