@@ -11,8 +11,8 @@
 namespace etna::kernels {
 namespace {
 
-static_assert(sizeof(shaders::ExpertRouteArguments) == 48);
-static_assert(sizeof(shaders::ExpertRouterArguments) == 96);
+static_assert(sizeof(shaders::ExpertRouteArguments) == 56);
+static_assert(sizeof(shaders::ExpertRouterArguments) == 104);
 static_assert(sizeof(shaders::ExpertGroupArguments) == 32);
 static_assert(sizeof(shaders::ExpertLinearArguments) == 88);
 static_assert(sizeof(shaders::ExpertTilesArguments) == 120);
@@ -70,7 +70,9 @@ bool fits(vk::Recorder& recorder, std::string_view operation, const RoutingRule&
     return require(recorder, !rule.selection_bias || rule.scores == RoutingRule::Scores::sigmoid, operation,
                    "a selection bias needs sigmoid scores") &&
            require(recorder, !rule.selection_bias || rule.selection_bias->bytes >= uint64_t{experts} * 4,
-                   operation, "the selection bias is short");
+                   operation, "the selection bias is short") &&
+           require(recorder, !rule.expert_scales || rule.expert_scales->bytes >= uint64_t{experts} * 4,
+                   operation, "the scales of experts are short");
 }
 
 uint32_t is_sigmoid(const RoutingRule& rule) {
@@ -260,9 +262,11 @@ void expert_route(Library& library, vk::Recorder& recorder, const ExpertRoute& o
     const RoutingRule& rule = operation.rule;
     const vk::Range router = operation.router.rows(0, choice.rows);
     const vk::Range selection_bias = rule.selection_bias.value_or(vk::Range{});
+    const vk::Range expert_scales = rule.expert_scales.value_or(vk::Range{});
     const shaders::ExpertRouteArguments arguments{
         .router = router.address,
         .selection_bias = rule.selection_bias ? selection_bias.address : router.address,
+        .expert_scales = rule.expert_scales ? expert_scales.address : router.address,
         .experts = choice.experts.address,
         .routing_weights = choice.routing_weights.address,
         .expert_count = choice.count,
@@ -274,9 +278,9 @@ void expert_route(Library& library, vk::Recorder& recorder, const ExpertRoute& o
     launch(library, recorder,
            {.variant = shaders::expert_route(plan.reduce),
             .specialization = {plan.workgroup, plan.one_subgroup, rule.normalised ? 1U : 0U, is_sigmoid(rule),
-                               rule.selection_bias ? 1U : 0U},
+                               rule.selection_bias ? 1U : 0U, rule.expert_scales ? 1U : 0U},
             .groups = {choice.rows, 1, 1},
-            .reads = {router, selection_bias},
+            .reads = {router, selection_bias, expert_scales},
             .writes = {choice.experts, choice.routing_weights}},
            arguments);
 }
@@ -299,12 +303,14 @@ void expert_router(Library& library, vk::Recorder& recorder, const ExpertRouter&
     const vk::Range bias = operation.bias.value_or(vk::Range{});
     const RoutingRule& rule = operation.rule;
     const vk::Range selection_bias = rule.selection_bias.value_or(vk::Range{});
+    const vk::Range expert_scales = rule.expert_scales.value_or(vk::Range{});
     const uint32_t columns = padded_columns(operation.weight.columns);
     const shaders::ExpertRouterArguments arguments{
         .weights = operation.weight.weights.address,
         .x = input.address,
         .bias = operation.bias ? bias.address : router.address, // never null: see sample.cpp
         .selection_bias = rule.selection_bias ? selection_bias.address : router.address,
+        .expert_scales = rule.expert_scales ? expert_scales.address : router.address,
         .router = router.address,
         .experts = choice.experts.address,
         .routing_weights = choice.routing_weights.address,
@@ -323,9 +329,9 @@ void expert_router(Library& library, vk::Recorder& recorder, const ExpertRouter&
     launch(library, recorder,
            {.variant = shaders::expert_router(plan.reduce),
             .specialization = {plan.workgroup, plan.one_subgroup, rows_each, rule.normalised ? 1U : 0U,
-                               is_sigmoid(rule), rule.selection_bias ? 1U : 0U},
+                               is_sigmoid(rule), rule.selection_bias ? 1U : 0U, rule.expert_scales ? 1U : 0U},
             .groups = {choice.count, divide_up(rows, rows_each), 1},
-            .reads = {operation.weight.weights, input, bias, selection_bias},
+            .reads = {operation.weight.weights, input, bias, selection_bias, expert_scales},
             .writes = {router, choice.experts, choice.routing_weights, operation.counters}},
            arguments);
 }
@@ -468,7 +474,7 @@ void expert_down(Library& library, vk::Recorder& recorder, const ExpertDown& ope
         .expert_count = choice.count,
         .experts_per_token = choice.experts_per_token,
         .y_stride = operation.output.stride,
-        .unused = 0,
+        .add = operation.store == Store::add ? 1U : 0U,
     };
     const uint32_t workgroup =
         expert_down_workgroup(library.target(), choice.experts_per_token * column_tiles);
@@ -505,7 +511,7 @@ void expert_sum(Library& library, vk::Recorder& recorder, const ExpertSum& opera
         .x_stride = operation.input.stride,
         .y_stride = operation.output.stride,
         .expert_count = choice.count,
-        .unused = 0,
+        .add = operation.store == Store::add ? 1U : 0U,
     };
     launch(library, recorder,
            {.variant = shaders::expert_sum(),

@@ -58,6 +58,8 @@ struct RoutingRule {
     float scale = 1; ///< of the routing weights
     /// f32 [experts]: choices are the largest s + selection_bias; with sigmoid only.
     std::optional<vk::Range> selection_bias = std::nullopt;
+    /// f32 [experts]: the routing weights are also multiplied by those of their experts (Gemma 4).
+    std::optional<vk::Range> expert_scales = std::nullopt;
 };
 
 /// Selects the `experts_per_token` largest values of each row of `router`, the smaller id first among equals,
@@ -133,23 +135,25 @@ void expert_gate_up(Library& library, vk::Recorder& recorder, const ExpertGateUp
 /// Bytes of counters that are zero before and after each expert_gate_up() of up to so many pairs.
 uint64_t expert_counter_bytes(uint32_t pairs, uint32_t rows);
 
-/// output[row] += sum over its pairs of routing weight x (W_expert(pair) input[pair] + the bias of the pair's
-/// expert), for matrices in tiles and few rows: each row reads its experts' matrices.
+/// output[row] (=|+=) sum over its pairs of routing weight x (W_expert(pair) input[pair] + the bias of the
+/// pair's expert), for matrices in tiles and few rows: each row reads its experts' matrices.
 struct ExpertDown {
     MatrixStack weights;
     Activations input; ///< [pairs, columns of a matrix]; its halves are read
     Activations output;
     ExpertRouting choice;
+    Store store = Store::add;
     std::optional<vk::Range> bias = std::nullopt; ///< f32 [choice.count][rows of a matrix]
 };
 void expert_down(Library& library, vk::Recorder& recorder, const ExpertDown& operation);
 
-/// output[row] += sum over its pairs of routing weight x (input[pair] + the bias of the pair's expert), in
-/// the order of the choices.
+/// output[row] (=|+=) sum over its pairs of routing weight x (input[pair] + the bias of the pair's expert),
+/// in the order of the choices.
 struct ExpertSum {
     Activations input; ///< [pairs, width]
     Activations output;
     ExpertRouting choice;
+    Store store = Store::add;
     std::optional<vk::Range> bias = std::nullopt; ///< f32 [choice.count][width]
 };
 void expert_sum(Library& library, vk::Recorder& recorder, const ExpertSum& operation);

@@ -58,6 +58,12 @@ std::string_view name_of(Operation operation) {
         return "mamba2";
     case Operation::gated_rms_norm:
         return "gated_rms_norm";
+    case Operation::altup:
+        return "altup";
+    case Operation::match_rms:
+        return "match_rms";
+    case Operation::statistical_top_k:
+        return "statistical_top_k";
     case Operation::sample_partial:
         return "sample_partial";
     case Operation::sample_finish:
@@ -185,6 +191,11 @@ void add_others(const PlanTarget& target, const KernelScope& scope, std::vector<
         add(Operation::mamba2, shaders::mamba2());
     if (scope.delta_nets || scope.mamba2)
         add(Operation::gated_rms_norm, reduced(target, shaders::gated_rms_norm));
+    if (scope.altup) {
+        add(Operation::altup, reduced(target, shaders::altup));
+        add(Operation::match_rms, reduced(target, shaders::match_rms));
+        add(Operation::statistical_top_k, reduced(target, shaders::statistical_top_k));
+    }
     add(Operation::sample_partial, reduced(target, shaders::sample_partial));
     add(Operation::sample_finish, reduced(target, shaders::sample_finish));
 }
@@ -222,6 +233,7 @@ KernelScope KernelScope::everything() {
     scope.delta_nets = true;
     scope.short_convolutions = true;
     scope.mamba2 = true;
+    scope.altup = true;
     scope.odd_columns = true;
     return scope;
 }

@@ -58,7 +58,7 @@ void rms_norm(Library& library, vk::Recorder& recorder, const RmsNorm& operation
         .add = operation.store == Store::add ? 1U : 0U,
         .nan_probe = probed ? operation.nan_probe->nan_probe : no_nan_probe,
         .use_scale = operation.scale ? 1U : 0U,
-        .unused = 0,
+        .factor = operation.factor,
     };
     const ReducePlan plan = norm_plan(library.target(), input.columns / groups);
     const vk::Range read = indexed ? input.range : input.rows(operation.input_first, operation.count);

@@ -29,7 +29,8 @@ struct RmsNorm {
     std::optional<vk::Range> indices = {}; ///< u32 [count], rows of `input`
     float epsilon = 1e-5F;
     Store store = Store::replace;
-    std::optional<vk::Range> scale = std::nullopt; ///< f32 [1]: multiplies y, after the addition
+    float factor = 1;                              ///< multiplies y, after the addition
+    std::optional<vk::Range> scale = std::nullopt; ///< f32 [1]: the same
     std::optional<NanProbe> nan_probe = std::nullopt;
     bool halves = false; ///< also writes the halves of `output`
 };

@@ -63,6 +63,12 @@ Pose& pose_of(Operation operation) {
         return pose_mamba2;
     case Operation::gated_rms_norm:
         return pose_gated_rms_norm;
+    case Operation::altup:
+        return pose_altup;
+    case Operation::match_rms:
+        return pose_match_rms;
+    case Operation::statistical_top_k:
+        return pose_statistical_top_k;
     case Operation::sample_partial:
         return pose_sample_partial;
     case Operation::sample_finish:

@@ -111,13 +111,15 @@ struct NoMixer {};
 struct LayerConfig {
     std::variant<AttentionConfig, DeltaNetConfig, ShortConvolutionConfig, Mamba2Config, NoMixer> mixer;
     uint32_t feed_forward = 0; ///< width of a dense block; 0: the layer has no feed-forward block
+    /// Gates of the dense block are sparse: kernels::StatisticalTopK::deviations; empty: they are not.
+    std::optional<float> gate_deviations = std::nullopt;
 
     /// Null if the layer has another mixer.
     [[nodiscard]] const AttentionConfig* attention() const { return std::get_if<AttentionConfig>(&mixer); }
     [[nodiscard]] const DeltaNetConfig* delta_net() const { return std::get_if<DeltaNetConfig>(&mixer); }
 };
 
-/// Mixture of experts that replaces each feed-forward block.
+/// Mixture of experts that replaces each feed-forward block, or runs in parallel with it.
 struct ExpertConfig {
     uint32_t count = 0;             ///< 0: none
     uint32_t experts_per_token = 0; ///< at most count and kernels::experts_per_token_max
@@ -129,7 +131,9 @@ struct ExpertConfig {
     bool selection_bias = false;      ///< exp_probs_b is added to scores for the choice
     uint32_t shared_feed_forward = 0; ///< width of the expert that every row uses; 0: none
     bool gated = true;                ///< false: squared ReLU of Up h instead of a gate
-    bool shared_row_gate = false;     ///< its output is multiplied by a sigmoid of the row
+    bool has_dense_branch = false; ///< the layers also have their dense block, with norms of both (Gemma 4)
+    bool fused_gate_up = false;    ///< ffn_gate_up_exps holds the rows of each expert's gate and up
+    bool shared_row_gate = false;  ///< its output is multiplied by a sigmoid of the row
 };
 
 /// A model's hyperparameters, read from metadata and validated: nonzero, bounded, consistent.
@@ -152,6 +156,8 @@ struct Config {
     std::string_view feed_forward_norm = "ffn_norm"; ///< stem of the norm's name before a feed-forward block
     std::string_view output_norm = "output_norm";    ///< stem of the last norm's name
     ExpertConfig experts;
+    uint32_t streams = 1;         ///< of alternating updates, with the residual (Gemma 3n)
+    uint32_t laurel_rank = 0;     ///< of the low-rank branch of layers with streams
     uint32_t per_layer_width = 0; ///< of the input that each layer has of a token; 0: none
     uint32_t ignored_layers = 0;  ///< in the file after the others: answers do not depend on them
     std::vector<CacheGroup> cache_groups;
@@ -159,7 +165,7 @@ struct Config {
     [[nodiscard]] uint32_t layer_count() const { return static_cast<uint32_t>(layers.size()); }
     [[nodiscard]] uint32_t rotary_dims_max() const; ///< widest rotation of any group
 
-    /// Whether a layer has experts instead of a dense block.
+    /// Whether a layer has experts.
     [[nodiscard]] bool has_experts(uint32_t layer) const {
         return experts.count > 0 && layer >= experts.dense_layers && layers[layer].feed_forward > 0;
     }

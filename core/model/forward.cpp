@@ -15,6 +15,10 @@ namespace {
 void record_layer(const Recording& recording, const Layer& layer, uint32_t index) {
     vk::Recorder& recorder = recording.recorder;
     recorder.begin_region(fmt::format("layer {}", index));
+    if (layer.altup) {
+        record_predict(recording, *layer.altup);
+        recorder.barrier();
+    }
     if (layer.mixer) {
         recorder.begin_region("attention");
         std::visit(
@@ -23,6 +27,10 @@ void record_layer(const Recording& recording, const Layer& layer, uint32_t index
             },
             *layer.mixer);
         recorder.end_region();
+    }
+    if (layer.altup) {
+        recorder.barrier();
+        record_laurel(recording, *layer.altup);
     }
     if (layer.mixer && layer.feed_forward)
         recorder.barrier();
@@ -36,6 +44,10 @@ void record_layer(const Recording& recording, const Layer& layer, uint32_t index
         recorder.begin_region("layer input");
         record(recording, *layer.per_layer);
         recorder.end_region();
+    }
+    if (layer.altup) {
+        recorder.barrier();
+        record_correct(recording, *layer.altup);
     }
     recorder.end_region();
 }
@@ -105,14 +117,21 @@ void record_forward(const Recording& recording, const Decoder& decoder) {
         recorder.barrier();
         record(recording, *decoder.per_layer_inputs);
     }
+    if (decoder.stream_ends) // reads the embedding, as the inputs of layers do
+        record_expand(recording, *decoder.stream_ends);
     for (uint32_t index = 0; index < decoder.layers.size(); ++index) {
-        if (index > 0 || !decoder.per_layer_inputs) // the first layer reads its input after further barriers
+        // the first layer reads its input after further barriers, but streams at once
+        if (index > 0 || !decoder.per_layer_inputs || decoder.stream_ends)
             recorder.barrier();
         record_layer(recording, decoder.layers[index], index);
     }
     if (step.output_rows == 0)
         return;
     recorder.barrier();
+    if (decoder.stream_ends) {
+        record_merge(recording, *decoder.stream_ends);
+        recorder.barrier();
+    }
     record_head(recording, decoder);
 }
 

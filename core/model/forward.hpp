@@ -1,10 +1,12 @@
 #pragma once
 
+#include "core/model/blocks/altup.hpp"
 #include "core/model/blocks/attention.hpp"
 #include "core/model/blocks/delta_net.hpp"
 #include "core/model/blocks/experts.hpp"
 #include "core/model/blocks/feed_forward.hpp"
 #include "core/model/blocks/mamba2.hpp"
+#include "core/model/blocks/parallel_experts.hpp"
 #include "core/model/blocks/per_layer.hpp"
 #include "core/model/blocks/short_convolution.hpp"
 #include "core/model/step.hpp"
@@ -20,7 +22,7 @@ namespace etna::model {
 using Mixer = std::variant<AttentionBlock, DeltaNetBlock, ShortConvolutionBlock, Mamba2Block>;
 
 /// Works on each position alone.
-using FeedForward = std::variant<FeedForwardBlock, ExpertsBlock>;
+using FeedForward = std::variant<FeedForwardBlock, ExpertsBlock, ParallelExpertsBlock>;
 
 /// residual += mixer, then residual += feed_forward, of which it has one at least; each begins with its own
 /// norm.
@@ -28,12 +30,14 @@ struct Layer {
     std::optional<Mixer> mixer;
     std::optional<FeedForward> feed_forward;
     std::optional<PerLayerBlock> per_layer = std::nullopt; ///< after the feed-forward block
+    std::optional<AltUpBlock> altup = std::nullopt;        ///< around both blocks, in models with streams
 };
 
 /// A decoder over weights on the device (borrowed), assembled by an architecture.
 struct Decoder {
-    kernels::Matrix embedding;                      ///< [vocabulary, width]
-    std::optional<PerLayerInputs> per_layer_inputs; ///< if the layers have per_layer blocks
+    kernels::Matrix embedding;                            ///< [vocabulary, width]
+    std::optional<PerLayerInputs> per_layer_inputs;       ///< if the layers have per_layer blocks
+    std::optional<StreamEnds> stream_ends = std::nullopt; ///< if the layers have altup blocks
     std::vector<Layer> layers;
     vk::Range output_norm;
     kernels::Matrix head; ///< [vocabulary, width]; the embedding if tied

@@ -10,8 +10,9 @@ namespace etna::model {
 namespace {
 
 bool fuses_gate(const kernels::PlanTarget& target, const FeedForwardBlock& block) {
-    return block.gate && reads_halves(block.down.weights) && kernels::can_fuse(target, block.gate->weight) &&
-           kernels::can_fuse(target, block.up.weight) && block.gate->weight.layout == block.up.weight.layout;
+    return block.gate && !block.gate_deviations && reads_halves(block.down.weights) &&
+           kernels::can_fuse(target, block.gate->weight) && kernels::can_fuse(target, block.up.weight) &&
+           block.gate->weight.layout == block.up.weight.layout;
 }
 
 /// heads_linear stores keys and values from matrices of their own, and values as they are projected.
@@ -54,7 +55,10 @@ AttentionBlock* attention_of(Layer& layer) {
 }
 /// Null if the layer has none.
 FeedForwardBlock* dense_block_of(Layer& layer) {
-    return layer.feed_forward ? std::get_if<FeedForwardBlock>(&*layer.feed_forward) : nullptr;
+    if (!layer.feed_forward)
+        return nullptr;
+    auto* const parallel = std::get_if<ParallelExpertsBlock>(&*layer.feed_forward);
+    return parallel != nullptr ? &parallel->dense : std::get_if<FeedForwardBlock>(&*layer.feed_forward);
 }
 
 /// Marks the norms of consecutive blocks.
@@ -69,6 +73,7 @@ public:
     void visit(FeedForwardBlock& block) { visit(block, block.down); }
     /// The router reads rows in f32.
     void visit(ExpertsBlock&) { producer_ = nullptr; }
+    void visit(ParallelExpertsBlock&) { producer_ = nullptr; }
     /// The next norm does not follow the block visited last.
     void forget() { producer_ = nullptr; }
 
@@ -102,7 +107,7 @@ void fuse(Decoder& decoder, const kernels::PlanTarget& target) {
             block->is_heads_fused = fuses_heads(target, *block);
         if (layer.feed_forward)
             std::visit([&](auto& block) { norms.visit(block); }, *layer.feed_forward);
-        if (layer.per_layer)
+        if (layer.per_layer || layer.altup)
             norms.forget();
         if (FeedForwardBlock* const block = dense_block_of(layer))
             block->is_gate_fused = fuses_gate(target, *block);

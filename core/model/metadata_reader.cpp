@@ -61,6 +61,17 @@ std::vector<uint64_t> integers_of(const gguf::Array& list) {
         list.items);
 }
 
+/// Empty if the list has no floating-point numbers.
+std::vector<double> numbers_of(const gguf::Array& list) {
+    return std::visit(
+        [](const auto& items) -> std::vector<double> {
+            if constexpr (std::is_floating_point_v<typename std::decay_t<decltype(items)>::value_type>)
+                return {items.begin(), items.end()};
+            return {};
+        },
+        list.items);
+}
+
 /// False for NaN.
 bool contains(const NumberBounds& bounds, double value) {
     return (value > bounds.min || (value == bounds.min && bounds.lower == LowerBound::inclusive)) &&
@@ -138,6 +149,21 @@ std::vector<uint32_t> MetadataReader::integers(std::string_view key, uint32_t co
         return {numbers.begin(), numbers.end()};
     }
     return std::vector<uint32_t>(count, 1);
+}
+
+std::vector<double> MetadataReader::numbers(std::string_view key, uint32_t count) {
+    const gguf::Value* value = file_.find(full(key));
+    const auto* list = value == nullptr ? nullptr : std::get_if<gguf::Array>(value);
+    const std::optional<double> one = file_.number(full(key));
+    std::vector<double> numbers =
+        list == nullptr ? std::vector<double>(count, one.value_or(0)) : numbers_of(*list);
+    if (value == nullptr) {
+        fail(ErrorKind::corrupt, key, "the key is missing");
+    } else if (numbers.size() != count || (list == nullptr && !one)) {
+        fail(ErrorKind::corrupt, key, fmt::format("must hold {} numbers", count));
+        numbers.assign(count, 0);
+    }
+    return numbers;
 }
 
 double MetadataReader::number(std::string_view key, NumberBounds bounds, std::optional<double> fallback) {

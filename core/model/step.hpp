@@ -79,6 +79,11 @@ struct Activations {
     kernels::Activations per_layer_projection; ///< same shape, before its norm
     kernels::Activations per_layer_gate;       ///< [rows, their width]
 
+    // With streams only:
+    kernels::Activations streams;    ///< [(streams - 1) x rows, width]: those beside the residual
+    kernels::Activations prediction; ///< [rows, width]: kernels::AltUp
+    kernels::Activations laurel;     ///< [rows, Config::laurel_rank]
+
     // With gated delta nets only:
     kernels::Activations delta_input;  ///< [rows, qkv_columns]: before the convolution
     kernels::Activations delta_qkv;    ///< [rows, qkv_columns]
@@ -107,6 +112,8 @@ struct Activations {
     vk::Range routing_weights;
     vk::Range expert_groups;   ///< kernels::ExpertGroups
     vk::Range expert_counters; ///< zero between dispatches
+
+    kernels::Activations branches; ///< [rows, width], with ExpertConfig::has_dense_branch only
 
     // With a shared expert only:
     kernels::Activations shared_gate;     ///< [rows, its feed_forward]

@@ -14,7 +14,7 @@ namespace {
 using SpecByName = std::unordered_map<std::string_view, const TensorSpec*>;
 
 std::vector<uint64_t> expected_shape(const TensorSpec& spec) {
-    if (spec.role == TensorRole::stack)
+    if (spec.role == TensorRole::stack || spec.count > 1)
         return {spec.columns, spec.rows, spec.count};
     if (spec.role == TensorRole::matrix || spec.rows > 1)
         return {spec.columns, spec.rows};
@@ -100,12 +100,27 @@ void TensorTable::interleaved(std::string name, std::vector<TensorPart> parts, u
     specs_.back().part_runs = runs;
 }
 
+void TensorTable::slices(std::string name, std::vector<TensorPart> parts, uint32_t columns) {
+    const auto count = static_cast<uint32_t>(parts.size());
+    const uint32_t rows = parts.front().rows;
+    projections(Storage::fused, std::move(name), std::move(parts), columns);
+    specs_.back().rows = rows;
+    specs_.back().count = count;
+}
+
 void TensorTable::stack(std::string name, uint32_t count, uint32_t rows, uint32_t columns) {
     specs_.push_back({.name = std::move(name),
                       .rows = rows,
                       .columns = columns,
                       .count = count,
                       .role = TensorRole::stack});
+}
+
+void TensorTable::fused_stack(std::string name, uint32_t count, std::vector<TensorPart> parts,
+                              uint32_t columns) {
+    projections(Storage::fused, std::move(name), std::move(parts), columns);
+    specs_.back().count = count;
+    specs_.back().role = TensorRole::stack;
 }
 
 void TensorTable::vector(std::string name, uint32_t columns, Presence presence) {

@@ -40,10 +40,10 @@ struct TensorSpec {
     std::string name;
     uint32_t rows = 1;
     uint32_t columns = 0;
-    uint32_t count = 1; ///< of a stack
+    uint32_t count = 1; ///< of a stack, or of slices
     TensorRole role = TensorRole::matrix;
     Presence presence = Presence::required;
-    std::vector<TensorPart> parts = {}; ///< of a matrix, in row order; empty: it is not split
+    std::vector<TensorPart> parts = {}; ///< of a matrix or stack, in row order; empty: it is not split
     bool is_exact = false;              ///< of a matrix: its products must not be rounded to f16
     uint32_t part_runs = 1;             ///< the rows of the parts follow each other this many times
     float factor = 1;                   ///< of a vector: multiplies its elements while they are loaded
@@ -68,7 +68,12 @@ public:
     /// Declares a matrix in which `runs` runs of the parts' rows follow each other, such as the query and the
     /// gate of each head. A part becomes the matrix of its rows of all runs.
     void interleaved(std::string name, std::vector<TensorPart> parts, uint32_t runs, uint32_t columns);
+    /// Declares a tensor [parts, rows, columns] of equal parts, each of which becomes a matrix.
+    void slices(std::string name, std::vector<TensorPart> parts, uint32_t columns);
     void stack(std::string name, uint32_t count, uint32_t rows, uint32_t columns);
+    /// Declares a stack whose matrices have the rows of the parts, one below the other. A part becomes the
+    /// stack of its rows.
+    void fused_stack(std::string name, uint32_t count, std::vector<TensorPart> parts, uint32_t columns);
     void vector(std::string name, uint32_t columns, Presence presence = Presence::required);
     /// A required vector whose elements are multiplied by `factor`.
     void scaled_vector(std::string name, uint32_t columns, float factor);

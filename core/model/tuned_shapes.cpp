@@ -126,16 +126,16 @@ bool fuses_heads(const MatrixShapes& matrices, uint32_t layer, const AttentionCo
            });
 }
 
-void add_layer(const MatrixShapes& matrices, uint32_t layer, const AttentionConfig* heads,
-               ShapeList& shapes) {
+void add_layer(const MatrixShapes& matrices, uint32_t layer, const LayerConfig& config, ShapeList& shapes) {
+    const AttentionConfig* const heads = config.attention();
     const Names attention = attention_names;
     add_stacks(matrices, layer, fuses_heads(matrices, layer, heads) ? attention.subspan(3) : attention,
                shapes);
     add_stacks(matrices, layer, delta_names, shapes);
     add_stacks(matrices, layer, mamba_names, shapes);
     const kernels::Matrix* const gate = matrices.find(layer, "ffn_gate");
-    if (matrices.is_fusible(layer, "ffn_gate") && matrices.is_fusible(layer, "ffn_up") &&
-        gate->layout == matrices.find(layer, "ffn_up")->layout) {
+    if (!config.gate_deviations && matrices.is_fusible(layer, "ffn_gate") &&
+        matrices.is_fusible(layer, "ffn_up") && gate->layout == matrices.find(layer, "ffn_up")->layout) {
         shapes.add(TunedKernel::gated_linear, *gate);
     } else {
         add_stacks(matrices, layer, feed_forward_names, shapes);
@@ -167,7 +167,7 @@ std::vector<TunedShape> tuned_shapes(const Blueprint& blueprint, const kernels::
     const Config& config = blueprint.config;
     for (uint32_t layer = 0; layer < config.layer_count(); ++layer) {
         const AttentionConfig* const heads = config.layers[layer].attention();
-        add_layer(matrices, layer, heads, shapes);
+        add_layer(matrices, layer, config.layers[layer], shapes);
         if (heads != nullptr) {
             for (const TunedKernel kernel : {TunedKernel::attention_decode, TunedKernel::attention}) {
                 shapes.add({.kernel = kernel,

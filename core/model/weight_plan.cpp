@@ -24,13 +24,15 @@ std::vector<PlannedTensor> parts_of(const ClaimedTensor& claimed) {
                           .factor = spec.factor};
     if (spec.parts.empty())
         return {unsplit};
+    if (spec.role != TensorRole::stack)
+        unsplit.count = 1;
     std::vector<PlannedTensor> parts;
     uint64_t first = 0;
     for (const TensorPart& part : spec.parts) {
         unsplit.name = part.name;
         unsplit.rows = part.rows * spec.part_runs;
         unsplit.offset = first * unsplit.row_bytes;
-        if (spec.part_runs > 1) {
+        if (spec.part_runs > 1 || spec.role == TensorRole::stack) {
             unsplit.run_rows = part.rows;
             unsplit.run_stride = spec.rows / spec.part_runs;
         }

@@ -85,6 +85,15 @@ void add_per_layer_sizes(std::vector<ActivationSize>& sizes, const Config& confi
     sizes.push_back({&Activations::per_layer_gate, "gate of layer inputs", rows, width, true});
 }
 
+/// Scratch memory of streams with alternating updates.
+void add_stream_sizes(std::vector<ActivationSize>& sizes, const Config& config, uint32_t rows) {
+    if (config.streams == 1)
+        return;
+    sizes.push_back({&Activations::streams, "streams", (config.streams - 1) * rows, config.width, true});
+    sizes.push_back({&Activations::prediction, "prediction", rows, config.width});
+    sizes.push_back({&Activations::laurel, "Laurel", rows, config.laurel_rank, true});
+}
+
 std::vector<ActivationSize> activation_sizes(const Config& config, const WorkspaceOptions& options) {
     const uint32_t rows = options.batch_rows_max;
     const ExpertConfig& experts = config.experts;
@@ -102,6 +111,7 @@ std::vector<ActivationSize> activation_sizes(const Config& config, const Workspa
     };
     add_mixer_sizes(sizes, config, rows);
     add_per_layer_sizes(sizes, config, rows);
+    add_stream_sizes(sizes, config, rows);
     if (const uint32_t inner = config.feed_forward_max(); inner > 0) {
         sizes.push_back({&Activations::gate, "gate", rows, inner, true});
         sizes.push_back({&Activations::up, "up", rows, inner});
@@ -113,6 +123,8 @@ std::vector<ActivationSize> activation_sizes(const Config& config, const Workspa
         sizes.push_back({&Activations::router, "router", rows, experts.count});
         sizes.push_back({&Activations::expert_outputs, "expert outputs", pairs, config.width});
     }
+    if (experts.has_dense_branch)
+        sizes.push_back({&Activations::branches, "branches", rows, config.width});
     if (experts.shared_feed_forward > 0) {
         sizes.push_back(
             {&Activations::shared_gate, "shared expert gate", rows, experts.shared_feed_forward, true});

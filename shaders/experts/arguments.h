@@ -5,6 +5,7 @@ namespace etna::shaders {
 struct ExpertRouteArguments {
     ADDRESS(Floats) router; // [row][router_stride]
     ADDRESS(Floats) selection_bias; // [expert], read only with BIASED
+    ADDRESS(Floats) expert_scales;  // [expert], read only with SCALED
     ADDRESS(Words) experts; // [row][experts_per_token]
     ADDRESS(Floats) routing_weights; // [row][experts_per_token]
     uint expert_count;
@@ -17,6 +18,7 @@ struct ExpertRouterArguments {
     ADDRESS(InputElements) x; // Vectors; x, router, experts, routing_weights: of the first row of this dispatch
     ADDRESS(Floats) bias;     // [expert], read when use_bias != 0
     ADDRESS(Floats) selection_bias; // [expert], read only with BIASED
+    ADDRESS(Floats) expert_scales;   // [expert], read only with SCALED
     ADDRESS(CoherentFloats) router;  // [row][router_stride]
     ADDRESS(Words) experts;          // [row][experts_per_token]
     ADDRESS(Floats) routing_weights; // [row][experts_per_token]
@@ -91,7 +93,7 @@ struct ExpertDownArguments {
     uint expert_count;
     uint experts_per_token;
     uint y_stride;
-    uint unused;
+    uint add; // to y; 0: replaces y
 };
 struct ExpertSumArguments {
     ADDRESS(Floats) x;      // [pair][x_stride]
@@ -104,7 +106,7 @@ struct ExpertSumArguments {
     uint x_stride;
     uint y_stride;
     uint expert_count;
-    uint unused;
+    uint add; // to y; 0: replaces y
 };
 #ifdef __cplusplus
 } // namespace etna::shaders

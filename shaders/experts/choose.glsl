@@ -1,10 +1,11 @@
 // The choices of row r by a workgroup with reduce.glsl, for push constants `a` with router, router_stride, selection_bias,
-// expert_count, experts_per_token, experts, routing_weights and scale: the `experts_per_token` largest, the smaller id first among
-// equals.
+// expert_count, experts_per_token, experts, routing_weights, scale and expert_scales: the `experts_per_token` largest, the smaller id
+// first among equals.
 //   Softmax: the largest r_i, and routing_weights[i] = scale exp(r_i) / sum_j exp(r_j) over them: their softmax over all experts
 //   scaled to the sum 1 (arXiv 2505.09388). Without NORMALISED the sum is over all experts of the row (arXiv 2407.10671).
 //   SIGMOID: s_i = 1 / (1 + exp(-r_i)), the largest s_i, with BIASED the largest s_i + selection_bias[i], and routing_weights[i] =
 //   scale s_i / max(sum_j s_j, 2^-14) over them (arXiv 2412.19437); without NORMALISED scale s_i.
+//   SCALED: routing_weights[i] is also multiplied by expert_scales[experts[i]].
 // At most 1024 experts, 32 per token.
 #define MINUS_INFINITY uintBitsToFloat(0xFF800000u)
 shared float left[1024]; // not chosen yet
@@ -66,6 +67,8 @@ void choose(uint r) {
         return;
     for (uint i = 0; i < a.experts_per_token; ++i) {
         float value = SIGMOID != 0 ? chosen[i] : exp(chosen[i] - chosen[0]);
-        a.routing_weights.v[r * a.experts_per_token + i] = a.scale * (value / sum);
+        uint at = r * a.experts_per_token + i;
+        float scale = SCALED != 0 ? a.scale * a.expert_scales.v[a.experts.v[at]] : a.scale;
+        a.routing_weights.v[at] = scale * (value / sum);
     }
 }

@@ -1,4 +1,4 @@
-// y[r][m] += sum_p routing_weights[p] (sum_k W_e[m][k] x[p][k] + bias[e][m]) over the pairs p of row r, e = experts[p]; without BIAS, bias
+// y[r][m] (=|+=) sum_p routing_weights[p] (sum_k W_e[m][k] x[p][k] + bias[e][m]) over the pairs p of row r, e = experts[p]; without BIAS, bias
 // is 0. One dispatch without atomics: the order of additions depends on the row's own choices alone.
 // W: [experts][rows padded to 8][columns] in FORMAT, arrangement tiles; x: blocks of halves (include/halves.glsl) [pair]; bias: f32
 // [experts, rows]; y: f32 [rows of the batch, y_stride].
@@ -64,5 +64,6 @@ void main() {
     if (BIAS != 0)
         for (uint choice = 0; choice < a.experts_per_token; ++choice)
             sum = fma(routing_weights[choice], a.bias.v[experts[choice] * a.rows + m], sum);
-    a.y.v[r * a.y_stride + m] += sum;
+    uint at = r * a.y_stride + m;
+    a.y.v[at] = a.add != 0 ? a.y.v[at] + sum : sum;
 }

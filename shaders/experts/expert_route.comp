@@ -1,5 +1,5 @@
 // The choices of each row of router, as choose.glsl says.
-// router: f32 [rows, router_stride]; selection_bias: f32 [experts]; experts: u32, routing_weights: f32 [rows, experts_per_token].
+// router: f32 [rows, router_stride]; selection_bias, expert_scales: f32 [experts]; experts: u32, routing_weights: f32 [rows, experts_per_token].
 // Grid: x = rows; WORKGROUP invocations share one row.
 #version 450
 #extension GL_GOOGLE_include_directive : require
@@ -8,6 +8,7 @@
 layout(constant_id = 2) const uint NORMALISED = 1;
 layout(constant_id = 3) const uint SIGMOID = 0;
 layout(constant_id = 4) const uint BIASED = 0;
+layout(constant_id = 5) const uint SCALED = 0;
 #define InputElements Floats
 #include "shaders/experts/arguments.h"
 

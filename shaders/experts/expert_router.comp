@@ -1,6 +1,6 @@
 // router[r][e] = sum_k W[e][k] x[r][k] + bias[e], and the choices of each row of it, as choose.glsl says.
-// W: f32 [experts, columns x 4] in rows; x: f32 [rows, x_stride x 4]; bias, selection_bias: f32 [experts]; router: f32 [rows, router_stride];
-// experts: u32, routing_weights: f32 [rows, experts_per_token].
+// W: f32 [experts, columns x 4] in rows; x: f32 [rows, x_stride x 4]; bias, selection_bias, expert_scales: f32 [experts];
+// router: f32 [rows, router_stride]; experts: u32, routing_weights: f32 [rows, experts_per_token].
 // Grid: x = experts, y = ceil(rows / COLUMNS); WORKGROUP invocations share a row of W. Sums run in the same order whatever COLUMNS is.
 // The workgroup that finishes last among those of x chooses for its rows; no workgroup waits for another.
 #version 450
@@ -15,6 +15,7 @@ layout(constant_id = 2) const uint COLUMNS = 1; // 1..4
 layout(constant_id = 3) const uint NORMALISED = 1;
 layout(constant_id = 4) const uint SIGMOID = 0;
 layout(constant_id = 5) const uint BIASED = 0;
+layout(constant_id = 6) const uint SCALED = 0;
 const uint SUMS = COLUMNS;
 #include "shaders/include/reduce_sums.glsl"
 layout(push_constant, std430) uniform Push { ExpertRouterArguments a; };

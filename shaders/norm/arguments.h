@@ -22,7 +22,7 @@ struct RmsNormArguments {
     uint add; // 1: y += ...
     uint nan_probe;
     uint use_scale; // 1: y is multiplied by scale, after the addition
-    uint unused;
+    float factor; // multiplies y, after the addition
 };
 #ifdef __cplusplus
 } // namespace etna::shaders

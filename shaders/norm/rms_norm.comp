@@ -43,12 +43,13 @@ vec4 store_at(uint to, uint k, vec4 x) {
         y = x * a.weight.v[k];
         if (a.add != 0)
             y += a.y.v[to + k];
+        y *= a.factor;
         if (a.use_scale != 0)
             y *= a.scale.v[0];
         a.y.v[to + k] = y;
         return y;
     }
-    float scale = a.use_scale != 0 ? a.scale.v[0] : 1;
+    float scale = a.use_scale != 0 ? a.factor * a.scale.v[0] : a.factor;
     for (uint e = 0; 4 * k + e < a.columns; ++e)
         a.y.v[to + k][e] = scale * ((a.add != 0 ? a.y.v[to + k][e] : 0.0) + x[e] * a.weight.v[k][e]);
     return y;

@@ -1,5 +1,6 @@
 #include "tests/bench/every_operation.hpp"
 
+#include "core/kernels/altup.hpp"
 #include "core/kernels/attention.hpp"
 #include "core/kernels/delta_net.hpp"
 #include "core/kernels/embed.hpp"
@@ -524,6 +525,37 @@ void add_delta_net(Cases& cases) {
                      }});
 }
 
+/// Gemma 3n.
+void add_altup(Cases& cases) {
+    cases.push_back({"altup", [](Library& library, vk::Recorder& recorder) {
+                         Space space;
+                         const AltUp operation{.active = activations(space, width),
+                                               .streams = activations(space, width),
+                                               .prediction = activations(space, width),
+                                               .count = 1,
+                                               .inputs = 4,
+                                               .router = space.take(),
+                                               .norm = space.take(),
+                                               .coefficients = space.take()};
+                         altup_predict(library, recorder, operation);
+                         recorder.barrier();
+                         altup_correct(library, recorder, operation, space.take(), activations(space, width));
+                     }});
+    cases.push_back({"match_rms", [](Library& library, vk::Recorder& recorder) {
+                         Space space;
+                         match_rms(library, recorder,
+                                   {.input = activations(space, width),
+                                    .target = activations(space, width),
+                                    .output = activations(space, width),
+                                    .count = 1});
+                     }});
+    cases.push_back({"statistical_top_k", [](Library& library, vk::Recorder& recorder) {
+                         Space space;
+                         statistical_top_k(library, recorder,
+                                           {.values = activations(space, width), .count = 1});
+                     }});
+}
+
 void add_sample(Cases& cases) {
     cases.push_back({"sample", [](Library& library, vk::Recorder& recorder) {
                          Space space;
@@ -562,6 +594,7 @@ std::vector<OperationCase> every_operation(const PlanTarget& target) {
     add_elementwise(cases, target);
     add_mamba2(cases);
     add_delta_net(cases);
+    add_altup(cases);
     add_sample(cases);
     add_rates(cases, target);
     return cases;

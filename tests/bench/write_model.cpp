@@ -104,6 +104,15 @@ RandomModelOptions small(RandomArchitecture architecture) {
         options.head_dim = 256;
         options.logit_softcap = 30;
     }
+    if (architecture ==
+        RandomArchitecture::gemma3n) { // the peer has keys of layers from 20 on, and four streams
+        options.layers = 22;
+        options.window_pattern = 5;
+        options.shared_kv_layers = 2;
+        options.laurel_rank = 64;
+        options.per_layer_width = 256;
+        options.sparse_layers = 10;
+    }
     if (architecture == RandomArchitecture::phi3) {
         options.window = 0;              // llama.cpp leaves Phi 3's window out,
         options.name = "random weights"; // the peer expects the tokens of Phi 3 in a model of that name
@@ -196,6 +205,16 @@ std::optional<RandomModelOptions> variant_of(const std::string& name) {
         options.rotates = false;
         return options;
     }
+    if (name == "small-gemma4-experts" || name == "small-gemma4-fused") { // Gemma 4 26B A4B
+        RandomModelOptions options = small(RandomArchitecture::gemma4);
+        options.mixture = true;
+        options.fused_experts = name == "small-gemma4-fused";
+        if (options.fused_experts)
+            options.experts_used = options.experts; // the peer's GELU rounds, which may change a choice
+        options.shared_kv_layers = options.per_layer_width = 0;
+        options.values_are_keys = true;
+        return options;
+    }
     if (name == "small-qwen3next-fused") { // as older files are
         RandomModelOptions options = small(RandomArchitecture::qwen3next);
         options.fused_inputs = true;
@@ -252,7 +271,7 @@ int main(int count, char** arguments) {
         fmt::print(stderr,
                    "usage: write_model SHAPE FORMAT FILE\nshapes: {}, "
                    "small-ARCHITECTURE[-ROPE_SCALING], small-llama-experts, small-granitehybrid-experts, "
-                   "small-qwen3next-fused\nformats: {}\n",
+                   "small-gemma4-experts, small-gemma4-fused, small-qwen3next-fused\nformats: {}\n",
                    names(shapes), names(formats));
         return 2;
     }

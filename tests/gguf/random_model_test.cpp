@@ -7,6 +7,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <map>
 #include <stdexcept>
 
 using namespace etna;
@@ -92,16 +93,27 @@ std::vector<std::pair<std::string, std::array<uint64_t, 4>>> layer_shapes(const 
     }
     if (is(RandomArchitecture::qwen3) || is(RandomArchitecture::qwen3moe) ||
         is(RandomArchitecture::qwen3vl) || is(RandomArchitecture::qwen3vlmoe) ||
-        is(RandomArchitecture::gemma3) || is(RandomArchitecture::gemma4))
+        is(RandomArchitecture::gemma3) || is(RandomArchitecture::gemma3n) || is(RandomArchitecture::gemma4))
         add({{"attn_q_norm.weight", {o.head_dim, 1, 1, 1}}, {"attn_k_norm.weight", {o.head_dim, 1, 1, 1}}});
-    if (is(RandomArchitecture::gemma4)) {
+    if (is(RandomArchitecture::gemma3n) || is(RandomArchitecture::gemma4)) {
         add({{"inp_gate.weight", {d, o.per_layer_width, 1, 1}},
              {"proj.weight", {o.per_layer_width, d, 1, 1}},
-             {"post_norm.weight", {d, 1, 1, 1}},
-             {"layer_output_scale.weight", {1, 1, 1, 1}}});
+             {"post_norm.weight", {d, 1, 1, 1}}});
+    }
+    if (is(RandomArchitecture::gemma4))
+        add({{"layer_output_scale.weight", {1, 1, 1, 1}}});
+    if (is(RandomArchitecture::gemma3n)) {
+        add({{"altup_router.weight", {d, o.streams, 1, 1}},
+             {"altup_router_norm.weight", {d, 1, 1, 1}},
+             {"altup_predict_coef.weight", {o.streams, uint64_t{o.streams} * o.streams, 1, 1}},
+             {"altup_correct_coef.weight", {o.streams, o.streams, 1, 1}},
+             {"altup_correct_scale.weight", {d, 1, 1, 1}},
+             {"laurel_l.weight", {d, o.laurel_rank, 1, 1}},
+             {"laurel_r.weight", {o.laurel_rank, d, 1, 1}},
+             {"laurel_post_norm.weight", {d, 1, 1, 1}}});
     }
     if (is(RandomArchitecture::glm4) || is(RandomArchitecture::gemma2) || is(RandomArchitecture::gemma3) ||
-        is(RandomArchitecture::gemma4))
+        is(RandomArchitecture::gemma3n) || is(RandomArchitecture::gemma4))
         add({{"post_attention_norm.weight", {d, 1, 1, 1}}, {"post_ffw_norm.weight", {d, 1, 1, 1}}});
     if (is(RandomArchitecture::gpt_oss)) {
         add({{"attn_output.bias", {d, 1, 1, 1}},
@@ -147,7 +159,8 @@ TEST_CASE("a random model has every tensor of its architecture, in odd sizes too
           RandomArchitecture::qwen2, RandomArchitecture::qwen2moe, RandomArchitecture::qwen2vl,
           RandomArchitecture::qwen3, RandomArchitecture::qwen3moe, RandomArchitecture::qwen3vl,
           RandomArchitecture::qwen3vlmoe, RandomArchitecture::phi3, RandomArchitecture::gemma2,
-          RandomArchitecture::gemma3, RandomArchitecture::gemma4, RandomArchitecture::gpt_oss}) {
+          RandomArchitecture::gemma3, RandomArchitecture::gemma3n, RandomArchitecture::gemma4,
+          RandomArchitecture::gpt_oss}) {
         const RandomModelOptions options{.architecture = architecture,
                                          .layers = 3,
                                          .embedding = 40,
@@ -170,8 +183,11 @@ TEST_CASE("a random model has every tensor of its architecture, in odd sizes too
                 REQUIRE(tensor->shape == shape);
             }
         }
-        // gemma4 also has the frequency divisors and three tensors for the inputs of layers.
-        const std::size_t others = architecture == RandomArchitecture::gemma4 ? 3 + 4 : 3;
+        // Three tensors are for the inputs of layers; gemma4 also has frequency divisors, gemma3n projections
+        // of streams.
+        const std::size_t others = architecture == RandomArchitecture::gemma4    ? 3 + 3 + 1
+                                   : architecture == RandomArchitecture::gemma3n ? 3 + 3 + 2
+                                                                                 : 3;
         REQUIRE(file.tensors().size() == options.layers * shapes.size() + others);
         REQUIRE(file.find_tensor("token_embd.weight")->shape == std::array<uint64_t, 4>{40, 77, 1, 1});
         REQUIRE(file.find_tensor("output.weight")->shape == std::array<uint64_t, 4>{40, 77, 1, 1});
@@ -216,6 +232,40 @@ TEST_CASE("a random model of qwen3next has fused projections, and experts of whi
         CHECK(shape_of("ffn_down_shexp") == Shape{11, 40, 1, 1});
         CHECK(file.unsigned_integer("qwen3next.expert_shared_feed_forward_length") == 11U);
     }
+}
+
+TEST_CASE("a random model of gemma4 may have experts in parallel with its dense blocks") {
+    RandomModelOptions options{.architecture = RandomArchitecture::gemma4,
+                               .embedding = 40,
+                               .feed_forward = 53,
+                               .vocabulary = 77,
+                               .mixture = true,
+                               .tokenizer = RandomTokenizer::none};
+    using Shape = std::array<uint64_t, 4>;
+    const auto shapes_of = [](const RandomModelOptions& model) {
+        const Bytes bytes = random_model(model);
+        const gguf::File file = parse_sound(bytes);
+        std::map<std::string, Shape> shapes;
+        for (const gguf::Tensor& tensor : file.tensors())
+            shapes[std::string(tensor.name)] = tensor.shape;
+        return shapes;
+    };
+    auto shapes = shapes_of(options);
+    CHECK(shapes["blk.1.ffn_up.weight"] == Shape{40, 53, 1, 1});
+    CHECK(shapes["blk.1.ffn_gate_inp.weight"] == Shape{40, 5, 1, 1});
+    CHECK(shapes["blk.1.ffn_gate_inp.scale"] == Shape{40, 1, 1, 1});
+    CHECK(shapes["blk.1.ffn_down_exps.scale"] == Shape{5, 1, 1, 1});
+    CHECK(shapes["blk.1.ffn_gate_exps.weight"] == Shape{40, 32, 5, 1});
+    CHECK(shapes["blk.1.ffn_up_exps.weight"] == Shape{40, 32, 5, 1});
+    CHECK(shapes["blk.1.ffn_down_exps.weight"] == Shape{32, 40, 5, 1});
+    for (const std::string norm : {"pre_ffw_norm_2", "post_ffw_norm", "post_ffw_norm_1", "post_ffw_norm_2"})
+        CHECK(shapes["blk.1." + norm + ".weight"] == Shape{40, 1, 1, 1});
+    options.fused_experts = true;
+    options.expert_scales = false;
+    shapes = shapes_of(options);
+    CHECK(shapes["blk.1.ffn_gate_up_exps.weight"] == Shape{40, 64, 5, 1});
+    CHECK_FALSE(shapes.contains("blk.1.ffn_up_exps.weight"));
+    CHECK_FALSE(shapes.contains("blk.1.ffn_down_exps.scale"));
 }
 
 TEST_CASE("a random model of qwen35 has recurrent layers, and one more to be ignored") {

@@ -83,7 +83,8 @@ public:
     }
 
     /// The device's results for the rows from `first` on, and for the one after them.
-    [[nodiscard]] std::vector<float> run(kernels::PlanFamily family, bool with_bias, uint32_t first) const {
+    [[nodiscard]] std::vector<float> run(kernels::PlanFamily family, bool with_bias, uint32_t first,
+                                         kernels::Store store = kernels::Store::add) const {
         DeviceCase device(family);
         const uint32_t rows = shape_.rows - first;
         const std::size_t pair = std::size_t{first} * shape_.experts_per_token;
@@ -97,7 +98,8 @@ public:
         kernels::ExpertSum operation{
             .input = device.upload_rows(from(x_, pair * shape_.width), made.choice.pairs(), shape_.width),
             .output = output,
-            .choice = made.choice};
+            .choice = made.choice,
+            .store = store};
         if (with_bias)
             operation.bias = device.upload(bias_);
         device.run([&](kernels::Library& library, vk::Recorder& recorder) {
@@ -106,10 +108,13 @@ public:
         return device.download_rows(output);
     }
 
-    [[nodiscard]] reference::Vector expected(bool with_bias, uint32_t row) const {
+    [[nodiscard]] reference::Vector expected(bool with_bias, uint32_t row,
+                                             kernels::Store store = kernels::Store::add) const {
         std::vector<double> start = row_of(before_, row, shape_.width);
         if (row == shape_.rows)
             return start;
+        if (store == kernels::Store::replace)
+            start.assign(shape_.width, 0);
         std::vector<reference::ExpertShare> chosen;
         reference::Matrix outputs{.rows = shape_.experts_per_token, .columns = shape_.width};
         for (std::size_t pair = std::size_t{row} * shape_.experts_per_token;
@@ -144,6 +149,10 @@ reference::RoutingRule rule_of(std::mt19937& random, uint32_t experts) {
         for (const float bias : random_floats(random, experts))
             rule.selection_bias.push_back(bias);
     }
+    if (experts % 5 != 1) {
+        for (const float scale : random_floats(random, experts))
+            rule.expert_scales.push_back(scale);
+    }
     return rule;
 }
 
@@ -156,12 +165,16 @@ kernels::RoutingRule uploaded(DeviceCase& device, const reference::RoutingRule& 
         same.selection_bias =
             device.upload(std::vector<float>(rule.selection_bias.begin(), rule.selection_bias.end()));
     }
+    if (!rule.expert_scales.empty()) {
+        same.expert_scales =
+            device.upload(std::vector<float>(rule.expert_scales.begin(), rule.expert_scales.end()));
+    }
     return same;
 }
 
 } // namespace
 
-TEST_CASE("expert_route refuses a selection bias that it cannot use") {
+TEST_CASE("expert_route refuses a selection bias and scales that it cannot use") {
     DeviceCase device(kernels::PlanFamily::lavapipe);
     kernels::ExpertRoute operation{.router = device.upload_rows(std::vector<float>(5), 1, 5),
                                    .choice = make_choices(device, 1, 5, 2).choice};
@@ -178,6 +191,11 @@ TEST_CASE("expert_route refuses a selection bias that it cannot use") {
     CHECK(is_refused());
     operation.rule.selection_bias->bytes += 4;
     operation.rule.scores = kernels::RoutingRule::Scores::softmax;
+    CHECK(is_refused());
+    operation.rule.selection_bias.reset();
+    operation.rule.expert_scales = device.upload(std::vector<float>(5));
+    CHECK_FALSE(is_refused());
+    operation.rule.expert_scales->bytes -= 4;
     CHECK(is_refused());
 }
 
@@ -505,6 +523,20 @@ TEST_CASE("expert_sum adds each pair by its routing weight, with the bias of its
                     }
                 }
             }
+        }
+    }
+}
+
+TEST_CASE("expert_sum may replace its output") {
+    std::mt19937 random(9);
+    constexpr SumShape shape{3, 4, 63};
+    for (const auto family : all_families()) {
+        const SumProblem problem(shape, random);
+        const std::vector<float> y = problem.run(family, true, 0, kernels::Store::replace);
+        for (uint32_t row = 0; row <= shape.rows; ++row) {
+            const reference::Vector expected = problem.expected(true, row, kernels::Store::replace);
+            for (uint32_t k = 0; k < shape.width; ++k)
+                REQUIRE(y[std::size_t{row} * shape.width + k] == Approx(expected[k]).margin(4e-6));
         }
     }
 }

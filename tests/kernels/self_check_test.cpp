@@ -24,6 +24,7 @@ kernels::KernelScope scope_of(std::initializer_list<Format> formats) {
     kernels::KernelScope scope{.odd_columns = true};
     scope.delta_nets = true;
     scope.mamba2 = true;
+    scope.altup = true;
     for (const Format format : formats) {
         for (auto* set : {&scope.tables, &scope.matrices, &scope.stacks})
             set->set(static_cast<std::size_t>(format));
@@ -287,6 +288,10 @@ TEST_CASE("one wrong kernel in a sequence is distinguished from the others") {
         reduced(target, shaders::expert_route(Reduce::subgroup), shaders::expert_route(Reduce::shared)),
         reduced(target, shaders::expert_router(Reduce::subgroup), shaders::expert_router(Reduce::shared)),
         reduced(target, shaders::gated_rms_norm(Reduce::subgroup), shaders::gated_rms_norm(Reduce::shared)),
+        reduced(target, shaders::altup(Reduce::subgroup), shaders::altup(Reduce::shared)),
+        reduced(target, shaders::match_rms(Reduce::subgroup), shaders::match_rms(Reduce::shared)),
+        reduced(target, shaders::statistical_top_k(Reduce::subgroup),
+                shaders::statistical_top_k(Reduce::shared)),
         reduced(target, shaders::sample_partial(Reduce::subgroup), shaders::sample_partial(Reduce::shared)),
         reduced(target, shaders::sample_finish(Reduce::subgroup), shaders::sample_finish(Reduce::shared)),
     };

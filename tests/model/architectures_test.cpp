@@ -1,10 +1,6 @@
-#include "core/model/arch/registry.hpp"
-#include "core/model/config.hpp"
-#include "core/model/model.hpp"
 #include "core/model/rotary.hpp"
+#include "tests/model/config_case.hpp"
 #include "tests/model/model_case.hpp"
-#include "tests/support/catch.hpp"
-#include "tests/support/random_model.hpp"
 
 #include <cmath>
 #include <string>
@@ -14,48 +10,6 @@ using namespace etna;
 using namespace etna::test;
 
 // The keys specific to each architecture, and the values that are refused.
-namespace {
-
-RandomModelOptions options_of(RandomArchitecture architecture) {
-    return {.architecture = architecture, .tokenizer = RandomTokenizer::none};
-}
-
-Result<model::Config> config_of(const Bytes& bytes) {
-    const auto file = gguf::File::parse(bytes, "m.gguf");
-    REQUIRE(file);
-    const auto architecture = model::find_architecture(*file);
-    REQUIRE(architecture);
-    return (*architecture)->read_config(*file);
-}
-
-Result<model::Config> config_of(const GgufWriter& writer) {
-    return config_of(writer.bytes());
-}
-
-Result<model::Config> config_of(const RandomModelOptions& options) {
-    return config_of(random_model_keys(options));
-}
-
-/// The cache group of each layer.
-std::vector<uint32_t> groups_of(const model::Config& config) {
-    std::vector<uint32_t> groups;
-    groups.reserve(config.layers.size());
-    for (const model::LayerConfig& layer : config.layers)
-        groups.push_back(layer.attention()->group);
-    return groups;
-}
-
-template <class T>
-std::string error_with(const RandomModelOptions& options, const std::string& key, const T& value) {
-    GgufWriter writer = random_model_keys(options);
-    writer.add(key, value);
-    const auto config = config_of(writer);
-    REQUIRE(!config);
-    return config.error().message;
-}
-
-} // namespace
-
 TEST_CASE("gemma3 has a cache group for full attention and one for sliding windows") {
     RandomModelOptions options = options_of(RandomArchitecture::gemma3);
     options.layers = 8;
@@ -321,89 +275,6 @@ TEST_CASE("inconsistent sizes of gated delta nets are refused") {
           "m.gguf: qwen35.nextn_predict_layers = 2: outside 0 to 1");
     CHECK(error_with(options, "qwen35.expert_count", 8U) ==
           "m.gguf: qwen35.expert_count = 8: mixtures of experts are not supported");
-}
-
-namespace {
-
-/// Full layers 1 and 3, of which 3 reads the keys of 1, and windows 0 and 2, of which 2 reads those of 0.
-RandomModelOptions gemma4_options() {
-    RandomModelOptions options = options_of(RandomArchitecture::gemma4);
-    options.layers = 4;
-    options.heads = 4;
-    options.head_dim = 32;
-    options.window_head_dim = 16;
-    options.window_kv_heads = 4;
-    options.shared_kv_layers = 2;
-    options.wide_shared_layers = true;
-    options.values_are_keys = true;
-    return options;
-}
-
-} // namespace
-
-TEST_CASE("gemma4 has head sizes by window, and layers that read the keys of an earlier one") {
-    const RandomModelOptions options = gemma4_options();
-    const auto config = config_of(random_model_writer(options));
-    REQUIRE(config);
-    CHECK(groups_of(*config) == std::vector<uint32_t>{1, 0, 1, 0});
-    CHECK(config->cache_groups[0].rotary.dims == 32);
-    CHECK(config->cache_groups[0].rotary.has_divisors);
-    CHECK(config->cache_groups[1].rotary.dims == 16);
-    CHECK(config->cache_groups[1].rotary.base == 5000);
-    CHECK_FALSE(config->cache_groups[1].rotary.has_divisors);
-    const auto layer = [&](uint32_t index) { return *config->layers[index].attention(); };
-    CHECK(layer(0).head_dim == 16);
-    CHECK(layer(0).kv_heads == 4);
-    CHECK(layer(1).head_dim == 32);
-    CHECK(layer(1).kv_heads == 2);
-    CHECK_FALSE(layer(0).values_are_keys);
-    CHECK(layer(1).values_are_keys);
-    CHECK(layer(1).norms_values);
-    CHECK_FALSE(layer(0).keys_of.has_value());
-    CHECK(layer(2).keys_of == 0U);
-    CHECK(layer(3).keys_of == 1U);
-    CHECK(config->layers[1].feed_forward == 96);
-    CHECK(config->layers[2].feed_forward == 192);
-    CHECK(config->per_layer_width == 32);
-    CHECK(config->attention_scale == 1);
-    CHECK(config->embedding_scale == 8);
-}
-
-TEST_CASE("gemma4 ignores the key weights of layers that read another's keys") {
-    GgufWriter writer = random_model_writer(gemma4_options());
-    for (const char* name : {"blk.2.attn_k.weight", "blk.2.attn_v.weight"})
-        writer.add_tensor({name, 0, {64, 64}, Bytes(64 * 64 * 4)});
-    writer.add_tensor({"blk.2.attn_k_norm.weight", 0, {16}, Bytes(64)});
-    const Bytes bytes = writer.bytes();
-    const auto file = gguf::File::parse(bytes, "m.gguf");
-    REQUIRE(file);
-    CHECK(model::check_model(*file));
-}
-
-TEST_CASE("gemma4 refuses keys that contradict each other or are not supported, by name") {
-    const auto error_of = [](const RandomModelOptions& options) {
-        const auto config = config_of(options);
-        REQUIRE(!config);
-        return config.error().message;
-    };
-    RandomModelOptions options = gemma4_options();
-    options.per_layer_width = 6;
-    CHECK(error_of(options) ==
-          "m.gguf: gemma4.embedding_length_per_layer_input = 6: must be a multiple of 4");
-    options = gemma4_options();
-    options.window_head_dim = 10;
-    CHECK(error_of(options) == "m.gguf: gemma4.attention.key_length = 32: rows of 40 elements beside others "
-                               "in other layers: all must be multiples of 256");
-    options = gemma4_options();
-    options.window_kv_heads = 3;
-    CHECK(error_of(options) ==
-          "m.gguf: gemma4.attention.head_count_kv = an array: does not divide head_count 4");
-    options = gemma4_options();
-    options.shared_kv_layers = 3;
-    CHECK(error_of(options) ==
-          "m.gguf: gemma4.attention.shared_kv_layers = 3: no earlier layer has the same window");
-    CHECK(error_with(gemma4_options(), "gemma4.expert_count", 4U) ==
-          "m.gguf: gemma4.expert_count = 4: mixtures of experts are not supported");
 }
 
 TEST_CASE("gemma3 may list the layers with a window") {

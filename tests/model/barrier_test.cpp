@@ -130,7 +130,7 @@ TEST_CASE("leaving out any one barrier of a step is reported", "[device]") {
                                    .window = 2150,
                                    .logit_softcap = 30,
                                    .tokenizer = RandomTokenizer::none};
-        if (architecture == RandomArchitecture::gemma4) {
+        if (architecture == RandomArchitecture::gemma3n || architecture == RandomArchitecture::gemma4) {
             options.layers = 4;
             options.shared_kv_layers = 2;
         }
@@ -145,6 +145,26 @@ TEST_CASE("leaving out any one barrier of a step is reported", "[device]") {
         for (const auto family : {kernels::PlanFamily::nvidia, kernels::PlanFamily::lavapipe}) {
             INFO("planned as " << kernels::to_string(family));
             Bare bare = load(bytes, family);
+            check_steps(bare);
+        }
+    }
+}
+
+TEST_CASE("leaving out any one barrier of experts in parallel with a dense block is reported", "[device]") {
+    for (const uint32_t width : {64U, 256U}) { // in rows, and in tiles
+        const RandomModelOptions options{.architecture = RandomArchitecture::gemma4,
+                                         .embedding = width,
+                                         .feed_forward = width,
+                                         .context = 600,
+                                         .per_layer_width = 0,
+                                         .mixture = true,
+                                         .expert_feed_forward = width,
+                                         .matrices = width == 64 ? WeightFormat::f32 : WeightFormat::q8_0,
+                                         .role_formats = {{"ffn_gate_inp", WeightFormat::f32}},
+                                         .tokenizer = RandomTokenizer::none};
+        for (const auto family : {kernels::PlanFamily::nvidia, kernels::PlanFamily::lavapipe}) {
+            INFO("width " << width << ", planned as " << kernels::to_string(family));
+            Bare bare = load(random_model(options), family);
             check_steps(bare);
         }
     }

@@ -14,7 +14,9 @@ constexpr uint32_t fork_vocabulary = 300;
 Bytes fork_model(RandomArchitecture architecture) {
     return random_model(
         {.architecture = architecture,
-         .layers = architecture == RandomArchitecture::gemma4 ? 4U : 2U, // two that read the keys of others
+         .layers = architecture == RandomArchitecture::gemma3n || architecture == RandomArchitecture::gemma4
+                       ? 4U
+                       : 2U, // two that read the keys of others
          .vocabulary = fork_vocabulary,
          .shared_kv_layers = 2,
          .tokenizer = RandomTokenizer::none});

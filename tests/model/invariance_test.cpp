@@ -65,7 +65,9 @@ TEST_CASE("a request gives the same bits alone and in a batch, for any chunks of
     const std::array cases{std::tuple{RandomArchitecture::qwen3, WeightFormat::f32, 96U},
                            std::tuple{RandomArchitecture::qwen3, WeightFormat::q8_0, 96U},
                            std::tuple{RandomArchitecture::gemma3, WeightFormat::f16, 96U},
+                           std::tuple{RandomArchitecture::gemma3n, WeightFormat::q8_0, 96U},
                            std::tuple{RandomArchitecture::gemma4, WeightFormat::q8_0, 96U},
+                           std::tuple{RandomArchitecture::gemma4, WeightFormat::q4_k, in_tiles}, // a mixture
                            std::tuple{RandomArchitecture::qwen3moe, WeightFormat::q8_0, 96U},
                            std::tuple{RandomArchitecture::qwen2moe, WeightFormat::f16, 96U},
                            std::tuple{RandomArchitecture::mistral3, WeightFormat::q8_0, 96U},
@@ -86,10 +88,13 @@ TEST_CASE("a request gives the same bits alone and in a batch, for any chunks of
         const auto& [architecture, format, width] = cases[i];
         RandomModelOptions options = model_options(architecture);
         options.embedding = width;
+        options.laurel_rank = 32;
         if (width == in_tiles) {
             options.head_dim = options.mamba_head_dim = 64;
             options.feed_forward = options.expert_feed_forward = in_tiles;
             options.role_formats = {{"ffn_gate_inp", WeightFormat::f32}};
+            options.mixture = architecture == RandomArchitecture::gemma4;
+            options.per_layer_width = in_tiles;
         }
         if (architecture == RandomArchitecture::nemotron_h ||
             architecture == RandomArchitecture::nemotron_h_moe)

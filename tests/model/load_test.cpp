@@ -161,7 +161,8 @@ TEST_CASE("an unknown architecture is refused by name, with the known ones") {
     CHECK(error.kind == ErrorKind::unsupported);
     CHECK(error.message == "m.gguf: architecture `mamba` is not supported");
     CHECK(error.hint ==
-          "supported are gemma2, gemma3, gemma4, glm4, glm4moe, gpt-oss, granite, granitehybrid, granitemoe, "
+          "supported are gemma2, gemma3, gemma3n, gemma4, glm4, glm4moe, gpt-oss, granite, granitehybrid, "
+          "granitemoe, "
           "lfm2, lfm2moe, llama, mistral3, nemotron_h, nemotron_h_moe, phi3, qwen2, qwen2moe, qwen2vl, "
           "qwen3, qwen35, qwen35moe, qwen3moe, qwen3next, qwen3vl, qwen3vlmoe, smollm3");
     GgufWriter newer;
@@ -346,6 +347,58 @@ TEST_CASE("fused tensors are checked as one and planned as their parts") {
     CHECK(error.kind == ErrorKind::corrupt);
     CHECK(error.message ==
           "m.gguf: tensor blk.0.attn_qkv.weight has shape [64, 128], the metadata asks for [64, 96]");
+}
+
+TEST_CASE("a stack of experts' gates and ups is planned as two, whose rows lie in runs") {
+    RandomModelOptions options = one_layer();
+    options.architecture = RandomArchitecture::gemma4;
+    options.window_pattern = 1;
+    options.mixture = options.fused_experts = true;
+    Bytes bytes = random_model(options);
+    const auto file = gguf::File::parse(bytes, "m.gguf");
+    REQUIRE(file);
+    const auto blueprint = model::plan_model(*file, target());
+    REQUIRE(blueprint);
+    const auto part = std::find_if(blueprint->tensors.begin(), blueprint->tensors.end(),
+                                   [](const auto& one) { return one.name == "blk.0.ffn_up_exps.weight"; });
+    REQUIRE(part != blueprint->tensors.end());
+    CHECK(part->tensor->name == "blk.0.ffn_gate_up_exps.weight");
+    CHECK(part->role == model::TensorRole::stack);
+    CHECK(part->count == 5);
+    CHECK(part->rows == 32);
+    CHECK(part->offset == uint64_t{32} * 64 * 4); // after the first expert's gate
+    CHECK(part->run_rows == 32);
+    CHECK(part->run_stride == 64);
+
+    set_integer(bytes, "gemma4.expert_feed_forward_length", 16);
+    CHECK(error_of(bytes).message ==
+          "m.gguf: tensor blk.0.ffn_gate_up_exps.weight has shape [64, 64, 5], the "
+          "metadata asks for [64, 32, 5]");
+}
+
+TEST_CASE("gemma3n's projections of streams are planned as a matrix for each stream") {
+    RandomModelOptions options = one_layer();
+    options.architecture = RandomArchitecture::gemma3n;
+    options.window_pattern = 1;
+    Bytes bytes = random_model(options);
+    const auto file = gguf::File::parse(bytes, "m.gguf");
+    REQUIRE(file);
+    const auto blueprint = model::plan_model(*file, target());
+    REQUIRE(blueprint);
+    const auto part = std::find_if(blueprint->tensors.begin(), blueprint->tensors.end(),
+                                   [](const auto& one) { return one.name == "altup_unembd_proj.2.weight"; });
+    REQUIRE(part != blueprint->tensors.end());
+    CHECK(part->tensor->name == "altup_unembd_proj.weight");
+    CHECK(part->role == model::TensorRole::matrix);
+    CHECK(part->count == 1);
+    CHECK(part->rows == 64);
+    CHECK(part->offset == uint64_t{2} * 64 * 64 * 4);
+    CHECK(model::kernel_scope(*file).altup);
+    CHECK(model::kernel_scope(*file).stacks.none());
+
+    set_integer(bytes, "gemma3n.altup.num_inputs", 3);
+    CHECK(error_of(bytes).message ==
+          "m.gguf: tensor altup_proj.weight has shape [64, 64, 3], the metadata asks for [64, 64, 2]");
 }
 
 TEST_CASE("a query tensor with gates is planned as two matrices, whose rows lie in runs") {

@@ -285,7 +285,28 @@ std::vector<NamedModel> windowed_models() {
     tiled_gemma4.shared_kv_layers = 1;
     tiled_gemma4.wide_shared_layers = true;
     tiled_gemma4.per_layer_width = 256;
+    RandomModelOptions gemma3n = gemma4_blocks(); // shared keys
+    gemma3n.architecture = RandomArchitecture::gemma3n;
+    gemma3n.layers = 5;
+    gemma3n.shared_kv_layers = 2;
+    gemma3n.wide_shared_layers = true;
+    gemma3n.sparse_layers = 3;
+    gemma3n.head = HeadKind::tied;
+    gemma3n.embedding = 64;
+    RandomModelOptions odd_gemma3n = odd(RandomArchitecture::gemma3n);
+    odd_gemma3n.layers = 3;
+    odd_gemma3n.streams = 3;
+    odd_gemma3n.laurel_rank = 7;
+    odd_gemma3n.per_layer_width = 12;
+    odd_gemma3n.logit_softcap = 5;
+    RandomModelOptions tiled_gemma3n = tiled_model(RandomArchitecture::gemma3n, WeightFormat::q8_0);
+    tiled_gemma3n.streams = 2;
+    tiled_gemma3n.laurel_rank = 32;
+    tiled_gemma3n.per_layer_width = 256;
     return {
+        {"gemma3n F32, shared keys", with_formats(gemma3n, WeightFormat::f32), f32},
+        {"gemma3n F32, three streams, odd sizes", random_model(odd_gemma3n), f32},
+        {"gemma3n Q8_0, two streams, in tiles", random_model(tiled_gemma3n), f32},
         {"gemma4 F32, shared keys", with_formats(gemma4, WeightFormat::f32), f32},
         {"gemma4 Q8_0, keys as values", random_model(plain_gemma4), f16},
         {"gemma4 F32, odd sizes", random_model(odd_gemma4), f32},
@@ -399,7 +420,28 @@ std::vector<NamedModel> expert_models() {
     deep_lfm2moe.layers = 4;
     deep_lfm2moe.attention_interval = 4;
     deep_lfm2moe.dense_layers = 0;
+    RandomModelOptions gemma4 = odd(RandomArchitecture::gemma4);
+    gemma4.mixture = true;
+    gemma4.experts_used = 3;
+    gemma4.expert_feed_forward = 27;
+    gemma4.per_layer_width = 12;
+    RandomModelOptions fused_gemma4 = gemma4_blocks();
+    fused_gemma4.layers = 3;
+    fused_gemma4.mixture = fused_gemma4.fused_experts = true;
+    fused_gemma4.values_are_keys = true;
+    fused_gemma4.shared_kv_layers = 1;
+    fused_gemma4.wide_shared_layers = true;
+    fused_gemma4.per_layer_width = 0;
+    fused_gemma4.expert_scales = false;
+    RandomModelOptions tiled_gemma4 = tiled_model(RandomArchitecture::gemma4, WeightFormat::q8_0);
+    tiled_gemma4.mixture = tiled_gemma4.fused_experts = true;
+    tiled_gemma4.expert_feed_forward = 256;
+    tiled_gemma4.per_layer_width = 0;
+    tiled_gemma4.role_formats = {{"ffn_gate_inp", WeightFormat::f32}};
     return {
+        {"gemma4 F32, 3 of 5 experts", random_model(gemma4), f32},
+        {"gemma4 Q8_0, fused experts", random_model(fused_gemma4), f16},
+        {"gemma4 Q8_0, fused experts in tiles", random_model(tiled_gemma4), f32},
         {"glm4moe F32, 3 of 7 experts, scaled", random_model(glm4moe), f32},
         {"glm4moe Q8_0, two dense layers, one more ignored", random_model(deep_glm4moe), f16},
         {"glm4moe Q4_K and Q6_K in tiles, none shared", random_model(unshared_glm4moe), f32},

@@ -61,6 +61,9 @@ public:
     [[nodiscard]] std::vector<bool> flags(std::string_view name) const {
         return std::get<std::vector<bool>>(std::get<gguf::Array>(*file_.find(key(name))).items);
     }
+    [[nodiscard]] std::vector<float> floats(std::string_view name) const {
+        return std::get<std::vector<float>>(std::get<gguf::Array>(*file_.find(key(name))).items);
+    }
     [[nodiscard]] bool has(std::string_view name) const { return file_.find(key(name)) != nullptr; }
     [[nodiscard]] bool flag(std::string_view name, bool otherwise) const {
         const gguf::Value* value = file_.find(key(name));
@@ -151,6 +154,40 @@ Status read_gemma3(const Keys& keys, Config& config) {
     return {};
 }
 
+/// The last layers read the keys of the last layer before them that has a window as they have, or none as
+/// they have; the gates of the first layers are sparse.
+Status read_gemma3n(const Keys& keys, Config& config) {
+    config.gate = GateKind::gelu;
+    config.embedding_scale = std::sqrt(static_cast<double>(config.width));
+    config.attention_scale = 1;
+    ETNA_TRY(config.logit_soft_cap, keys.number("final_logit_softcapping", 30.0));
+    ETNA_TRY(const std::size_t window, keys.size("attention.sliding_window"));
+    ETNA_TRY(const auto widths, keys.sizes("feed_forward_length", config.layers));
+    ETNA_TRY(config.per_layer_width, keys.size("embedding_length_per_layer_input"));
+    ETNA_TRY(config.streams, keys.size("altup.num_inputs"));
+    ETNA_TRY(const std::size_t shared, keys.count("attention.shared_kv_layers", 0));
+    const std::vector<bool> has_window = keys.flags("attention.sliding_window_pattern");
+    const std::vector<float> deviations = keys.floats("activation_sparsity_scale");
+    for (std::size_t layer = 0; layer < config.layers; ++layer) {
+        config.windows[layer] = has_window[layer] ? window : 0;
+        Config::Layer shape{
+            .kv_heads = config.kv_heads, .head_length = config.head_length, .feed_forward = widths[layer]};
+        if (std::isfinite(deviations[layer]))
+            shape.deviations = deviations[layer];
+        if (layer >= config.layers - shared) {
+            std::size_t source = config.layers - shared - 1;
+            while (has_window[source] != has_window[layer])
+                --source;
+            shape.keys_of = source;
+        }
+        config.shapes.push_back(shape);
+    }
+    RotaryOptions local{.rotated = config.rotary.rotated};
+    ETNA_TRY(local.base, keys.number("rope.freq_base_swa", 10000.0));
+    config.window_rotary = local;
+    return {};
+}
+
 /// Windows rotate by their own base and have their own head length; the last layers read the keys of the last
 /// layer before them that has a window as they have, or none as they have.
 Status read_gemma4(const Keys& keys, Config& config) {
@@ -182,6 +219,11 @@ Status read_gemma4(const Keys& keys, Config& config) {
     ETNA_TRY(local.rotated, keys.size("rope.dimension_count_swa", window_length));
     ETNA_TRY(local.base, keys.number("rope.freq_base_swa", config.rotary.base));
     config.window_rotary = local;
+    ETNA_TRY(config.experts, keys.count("expert_count", 0));
+    if (config.experts == 0)
+        return {};
+    ETNA_TRY(config.experts_used, keys.size("expert_used_count"));
+    ETNA_TRY(config.expert_feed_forward, keys.size("expert_feed_forward_length"));
     return {};
 }
 
@@ -284,6 +326,8 @@ Status read_own_keys(const Keys& keys, Config& config) {
         return read_gemma2(keys, config);
     if (config.architecture == "gemma3")
         return read_gemma3(keys, config);
+    if (config.architecture == "gemma3n")
+        return read_gemma3n(keys, config);
     if (config.architecture == "gemma4")
         return read_gemma4(keys, config);
     if (config.architecture == "phi3") {
@@ -352,7 +396,7 @@ Result<Config> read_config(const gguf::File& file) {
                     "glm4moe",    "lfm2",      "lfm2moe", "granitehybrid", "nemotron_h", "nemotron_h_moe",
                     "qwen2",      "qwen2moe",  "qwen2vl", "qwen3",         "qwen3moe",   "qwen3vl",
                     "qwen3vlmoe", "qwen3next", "qwen35",  "qwen35moe",     "phi3",       "gemma2",
-                    "gemma3",     "gemma4",    "gpt-oss"})) {
+                    "gemma3",     "gemma3n",   "gemma4",  "gpt-oss"})) {
         return Error{.kind = ErrorKind::unsupported,
                      .message =
                          file.name() + ": architecture `" + config.architecture + "` has no reference"};

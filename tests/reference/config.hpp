@@ -20,14 +20,16 @@ enum class GateKind { silu, gelu, clamped_silu };
 /// The hyperparameters in a GGUF file's metadata, for the architectures `llama`, `mistral3`, `smollm3`,
 /// `granite`, `granitemoe`, `granitehybrid`, `glm4`, `glm4moe`, `lfm2`, `lfm2moe`, `nemotron_h`,
 /// `nemotron_h_moe`, `qwen2`, `qwen2moe`, `qwen2vl`, `qwen3`, `qwen3moe`, `qwen3vl`, `qwen3vlmoe`,
-/// `qwen3next`, `qwen35`, `qwen35moe`, `phi3`, `gemma2`, `gemma3`, `gemma4` and `gpt-oss`.
+/// `qwen3next`, `qwen35`, `qwen35moe`, `phi3`, `gemma2`, `gemma3`, `gemma3n`, `gemma4` and
+/// `gpt-oss`.
 struct Config {
-    /// What differs between layers of gemma4 alone.
+    /// What differs between layers of gemma3n and gemma4 alone.
     struct Layer {
         std::size_t kv_heads = 0;
         std::size_t head_length = 0;
         std::size_t feed_forward = 0;
         std::optional<std::size_t> keys_of = {}; ///< the earlier layer whose keys and values it reads
+        std::optional<double> deviations = {};   ///< of sparse gates (gemma3n)
     };
 
     std::string architecture;
@@ -56,6 +58,7 @@ struct Config {
     double logit_divisor = 1;
     std::vector<Layer> shapes = {};  ///< [layers]
     std::size_t per_layer_width = 0; ///< of the input that each layer has of a token (gemma4), 0: none
+    std::size_t streams = 1;         ///< of AltUp (gemma3n)
     GateKind gate = GateKind::silu;
     std::size_t experts = 0; ///< 0: a plain feed-forward network
     std::size_t experts_used = 0;

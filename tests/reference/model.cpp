@@ -53,6 +53,9 @@ Vector normalise_if(View x, View weight, double epsilon) {
 /// In the lengths of a gated delta net's queries and keys (transformers, modeling_qwen3_next.py).
 constexpr double length_epsilon = 1e-6;
 
+/// Of gemma3n's mean squares (transformers, modeling_gemma3n.py).
+constexpr double magnitude_epsilon = 1e-5;
+
 /// The last row of the convolution of all inputs.
 Vector last_convolved(const Matrix& inputs, const Matrix& weights, View bias, auto convolution) {
     const std::size_t count = std::min(inputs.rows, weights.columns);
@@ -181,12 +184,16 @@ Vector ReferenceModel::delta_net(const DeltaNetWeights& net, View x, Cache::Laye
     return linear_on(units, net.output, heads);
 }
 
-Vector ReferenceModel::feed_forward(const LayerWeights& layer, View x, Units units) const {
+Vector ReferenceModel::feed_forward(std::size_t layer_index, View x, Units units) const {
+    const LayerWeights& layer = weights_.layers[layer_index];
     if (layer.router.rows == 0) {
         const Vector up = linear_on(units, layer.up, x);
-        const Vector inner = layer.gate.rows == 0 ? squared_relu(up)
-                                                  : gated(config_.gate, linear_on(units, layer.gate, x), up);
-        return linear_on(units, layer.down, inner);
+        if (layer.gate.rows == 0)
+            return linear_on(units, layer.down, squared_relu(up));
+        Vector gate = linear_on(units, layer.gate, x);
+        if (const auto deviations = config_.shapes[layer_index].deviations)
+            gate = statistical_top_k(gate, *deviations);
+        return linear_on(units, layer.down, gated(config_.gate, gate, up));
     }
     Vector y = experts(layer, x);
     return config_.shared_feed_forward == 0 ? y : add(y, shared_expert(layer, x, units));
@@ -227,6 +234,25 @@ Vector ReferenceModel::shared_expert(const LayerWeights& layer, View x, Units un
     return linear_on(units, layer.shared_down, inner);
 }
 
+Vector ReferenceModel::dense_and_experts(const LayerWeights& layer, View x, Units units) const {
+    const Vector h = rms_norm(x, layer.feed_forward_norm, config_.epsilon);
+    const Vector dense =
+        linear_on(units, layer.down, geglu(linear_on(units, layer.gate, h), linear_on(units, layer.up, h)));
+    const Vector routed = scaled(1 / std::sqrt(static_cast<double>(config_.width)),
+                                 rms_norm(x, layer.router_scale, config_.epsilon));
+    const std::vector<ExpertShare> chosen = choose_experts(linear(layer.router, routed), config_.experts_used,
+                                                           {.expert_scales = layer.expert_scales});
+    const Vector input = rms_norm(x, layer.expert_norm, config_.epsilon);
+    Matrix outputs{.rows = chosen.size(), .columns = config_.width, .values = {}};
+    for (const ExpertShare& one : chosen) {
+        const Vector inner =
+            geglu(linear(layer.expert_gates[one.expert], input), linear(layer.expert_ups[one.expert], input));
+        append(linear(layer.expert_downs[one.expert], inner), outputs.values);
+    }
+    return add(rms_norm(dense, layer.post_dense_norm, config_.epsilon),
+               rms_norm(mix_experts(chosen, outputs, {}), layer.post_expert_norm, config_.epsilon));
+}
+
 void ReferenceModel::turn(std::size_t layer_index, Vector& heads, uint32_t position) const {
     if (config_.rotates[layer_index]) {
         rotate_heads(heads, config_.shapes[layer_index].head_length, position, config_.pairing,
@@ -246,7 +272,7 @@ void ReferenceModel::store(std::size_t layer_index, View x, uint32_t position, c
     Vector key = linear_with_bias(units, layer.key, layer.key_bias, x);
     Vector value = linear_with_bias(units, layer.value, layer.value_bias, x);
     const std::size_t length = config_.shapes[layer_index].head_length;
-    if (config_.architecture == "gemma4")
+    if (config_.architecture == "gemma3n" || config_.architecture == "gemma4")
         value = normalise_heads(std::move(value), Vector(length, 1.0), config_.epsilon);
     key = normalise_heads(std::move(key), layer.key_norm, config_.epsilon);
     turn(layer_index, key, position);
@@ -292,9 +318,52 @@ Vector ReferenceModel::add_feed_forward(std::size_t layer_index, View x, Units u
         return {x.begin(), x.end()};
     const LayerWeights& layer = weights_.layers[layer_index];
     const Vector transformed =
-        feed_forward(layer, rms_norm(x, layer.feed_forward_norm, config_.epsilon), units);
+        layer.expert_norm.empty()
+            ? feed_forward(layer_index, rms_norm(x, layer.feed_forward_norm, config_.epsilon), units)
+            : dense_and_experts(layer, x, units);
     return add(x, scaled(config_.residual_scale,
                          normalise_if(transformed, layer.post_feed_forward_norm, config_.epsilon)));
+}
+
+std::vector<Vector> ReferenceModel::expand(View x, Units units) const {
+    if (config_.streams == 1)
+        return {};
+    std::vector<Vector> streams{{x.begin(), x.end()}};
+    for (const Matrix& expansion : weights_.stream_expansions)
+        streams.push_back(with_magnitude_of(x, linear_on(units, expansion, x), magnitude_epsilon));
+    return streams;
+}
+
+Vector ReferenceModel::merge(const std::vector<Vector>& streams, Units units) const {
+    Vector sum = streams[0];
+    for (std::size_t i = 1; i < streams.size(); ++i) {
+        sum = add(sum,
+                  with_magnitude_of(streams[0], linear_on(units, weights_.stream_merges[i - 1], streams[i]),
+                                    magnitude_epsilon));
+    }
+    return scaled(1 / static_cast<double>(streams.size()), sum);
+}
+
+Vector ReferenceModel::add_laurel(const LayerWeights& layer, View prediction, View x, Units units) const {
+    const Vector h = rms_norm(prediction, layer.attention_norm, config_.epsilon);
+    const Vector low_rank = linear_on(units, layer.laurel_right, linear_on(units, layer.laurel_left, h));
+    const Vector laurel = add(h, rms_norm(low_rank, layer.laurel_norm, config_.epsilon));
+    return scaled(1 / std::sqrt(2.0), add(x, laurel));
+}
+
+std::vector<Vector> ReferenceModel::corrected(const LayerWeights& layer,
+                                              const std::vector<Vector>& predictions, View x, View input,
+                                              Units units) const {
+    std::vector<Vector> streams = correct(layer.altup, predictions, x);
+    Vector active = streams[0];
+    for (std::size_t k = 0; k < active.size(); ++k)
+        active[k] *= layer.altup_scale[k];
+    const Vector inner = geglu(linear_on(units, layer.input_gate, active), input);
+    const Vector added =
+        rms_norm(linear_on(units, layer.input_output, inner), layer.post_input_norm, config_.epsilon);
+    for (std::size_t i = 1; i < streams.size(); ++i)
+        streams[i] = add(streams[i], added);
+    return streams;
 }
 
 /// The stream after gemma4's input of a layer, if it has one, and the scale of its output.
@@ -338,8 +407,13 @@ Vector ReferenceModel::hidden(TokenId token, std::size_t index, uint32_t positio
     for (double& value : x)
         value *= config_.embedding_scale;
     const Vector inputs = layer_inputs(token, x, units);
+    std::vector<Vector> streams = expand(x, units);
     for (std::size_t i = 0; i < config_.layers; ++i) {
         Cache::Layer& stored = cache.layers[i];
+        if (!streams.empty()) {
+            streams = predict(weights_.layers[i].altup, streams);
+            x = streams[0];
+        }
         if (config_.has_mixer[i]) {
             const Vector input = rms_norm(x, weights_.layers[i].attention_norm, config_.epsilon);
             if (!config_.recurrent[i] && !config_.shapes[i].keys_of)
@@ -350,9 +424,15 @@ Vector ReferenceModel::hidden(TokenId token, std::size_t index, uint32_t positio
                     : attend(i, input, position, visible(i, index, index + 1), read_by(i, cache), units);
             x = add_mixed(i, x, mixed);
         }
-        x = add_feed_forward(i, x, units);
-        x = add_layer_input(i, x, layer_input(i, inputs), units);
+        if (streams.empty()) {
+            x = add_layer_input(i, add_feed_forward(i, x, units), layer_input(i, inputs), units);
+            continue;
+        }
+        x = add_feed_forward(i, add_laurel(weights_.layers[i], streams[0], x, units), units);
+        streams = corrected(weights_.layers[i], streams, x, layer_input(i, inputs), units);
     }
+    if (!streams.empty())
+        x = merge(streams, units);
     cache.count = index + 1;
     return rms_norm(x, weights_.output_norm, config_.epsilon);
 }
@@ -361,14 +441,20 @@ std::vector<Vector> ReferenceModel::hidden_together(std::span<const TokenId> tok
     Cache cache = make_cache();
     std::vector<Vector> rows;
     std::vector<Vector> inputs_of_rows;
+    std::vector<std::vector<Vector>> streams_of_rows;
     for (const TokenId token : tokens) {
         rows.push_back(embed(weights_.embedding, std::span(&token, 1)).values);
         for (double& value : rows.back())
             value *= config_.embedding_scale;
         inputs_of_rows.push_back(layer_inputs(token, rows.back(), Units::plain));
+        streams_of_rows.push_back(expand(rows.back(), Units::plain));
     }
     for (std::size_t i = 0; i < config_.layers; ++i) {
         Cache::Layer& stored = cache.layers[i];
+        for (std::size_t row = 0; row < rows.size() && config_.streams > 1; ++row) {
+            streams_of_rows[row] = predict(weights_.layers[i].altup, streams_of_rows[row]);
+            rows[row] = streams_of_rows[row][0];
+        }
         std::vector<Vector> inputs;
         for (std::size_t row = 0; row < rows.size() && config_.has_mixer[i]; ++row) {
             inputs.push_back(rms_norm(rows[row], weights_.layers[i].attention_norm, config_.epsilon));
@@ -383,15 +469,25 @@ std::vector<Vector> ReferenceModel::hidden_together(std::span<const TokenId> tok
             rows[row] = add_mixed(i, rows[row], mixed);
         }
         for (std::size_t row = 0; row < rows.size(); ++row) {
-            const Vector fed = add_feed_forward(i, rows[row], Units::plain);
-            rows[row] = add_layer_input(i, fed, layer_input(i, inputs_of_rows[row]), Units::plain);
+            std::vector<Vector>& streams = streams_of_rows[row];
+            const View input = layer_input(i, inputs_of_rows[row]);
+            if (streams.empty()) {
+                rows[row] =
+                    add_layer_input(i, add_feed_forward(i, rows[row], Units::plain), input, Units::plain);
+                continue;
+            }
+            const LayerWeights& layer = weights_.layers[i];
+            const Vector fed =
+                add_feed_forward(i, add_laurel(layer, streams[0], rows[row], Units::plain), Units::plain);
+            streams = corrected(layer, streams, fed, input, Units::plain);
         }
     }
+    for (std::size_t row = 0; row < rows.size() && config_.streams > 1; ++row)
+        rows[row] = merge(streams_of_rows[row], Units::plain);
     for (Vector& row : rows)
         row = rms_norm(row, weights_.output_norm, config_.epsilon);
     return rows;
 }
-
 Vector ReferenceModel::forward(TokenId token, std::size_t index, uint32_t position, Cache& cache,
                                Units units) const {
     Vector logits = scaled(1 / config_.logit_divisor,

@@ -62,7 +62,13 @@ struct Cache {
 /// where p is the layer's part of
 ///     (rms_norm(W_project e / sqrt(width)) + sqrt(size p) table[token]) / sqrt(2)      e = the scaled
 ///     embedding
-/// granite scales embeddings, scores and what is added to x, and divides logits. Sources: LLaMA
+/// and in its mixtures the second line is
+///     x += rms_norm(rms_norm(dense(rms_norm(x))) + rms_norm(experts(rms_norm(x))))
+/// whose router reads rms_norm(x) / sqrt(width), and whose shares are multiplied by a scale of each expert.
+/// gemma3n follows gemma4 without experts; the layers work on stream 0 of several (AltUp, altup.hpp), with
+/// x = (x + h + rms_norm(W_right W_left h)) / sqrt(2), h = n of its prediction, after the first line (Laurel,
+/// arXiv 2411.07501), statistical top-k (2506.06644) of gates, and its input of a layer goes to the other
+/// streams. granite scales embeddings, scores and what is added to x, and divides logits. Sources: LLaMA
 /// (arXiv 2302.13971), Llama 2 (2307.09288), Qwen2 (2407.10671), Qwen3 (2505.09388), Phi 3 (2404.14219),
 /// LongRoPE (2402.13753), Gemma 2 and 3 (2408.00118, 2503.19786), Gemma 4 (transformers, modeling_gemma4.py),
 /// gpt-oss (2508.10925), gated delta nets (2412.06464); tensors as GGUF names them. Immutable after load;
@@ -133,8 +139,18 @@ private:
                                            Units units) const;
     [[nodiscard]] Vector delta_net(const DeltaNetWeights& net, View x, Cache::Layer& stored,
                                    Units units) const;
-    [[nodiscard]] Vector feed_forward(const LayerWeights& layer, View x, Units units) const;
+    /// Of gemma3n: all streams of an embedding; none in other architectures.
+    [[nodiscard]] std::vector<Vector> expand(View x, Units units) const;
+    [[nodiscard]] Vector merge(const std::vector<Vector>& streams, Units units) const;
+    [[nodiscard]] Vector add_laurel(const LayerWeights& layer, View prediction, View x, Units units) const;
+    /// The predictions, corrected by what the layer made of the first, and with its input.
+    [[nodiscard]] std::vector<Vector> corrected(const LayerWeights& layer,
+                                                const std::vector<Vector>& predictions, View x, View input,
+                                                Units units) const;
+    [[nodiscard]] Vector feed_forward(std::size_t layer_index, View x, Units units) const;
     [[nodiscard]] Vector experts(const LayerWeights& layer, View x) const;
+    /// Of gemma4, from the stream itself: the sum of both branches after their norms.
+    [[nodiscard]] Vector dense_and_experts(const LayerWeights& layer, View x, Units units) const;
     [[nodiscard]] Vector shared_expert(const LayerWeights& layer, View x, Units units) const;
 
     Config config_;

@@ -141,6 +141,8 @@ std::vector<ExpertShare> choose_experts(View router, std::size_t used, const Rou
     }
     for (ExpertShare& one : chosen)
         one.share *= rule.scale / (rule.is_normalised ? sum : 1);
+    for (ExpertShare& one : chosen)
+        one.share *= rule.expert_scales.empty() ? 1 : rule.expert_scales[one.expert];
     return chosen;
 }
 

@@ -66,6 +66,7 @@ struct RoutingRule {
     bool is_sigmoid = false;    ///< scores are sigmoids instead of a softmax
     double scale = 1;           ///< of the shares
     Vector selection_bias = {}; ///< [experts], added to scores for the choice alone; or empty
+    Vector expert_scales = {};  ///< [experts], multiply the shares at last (Gemma 4); or empty
 };
 
 /// The `used` largest scores, softmax(router) or 1 / (1 + exp(-router)), with selection_bias; smaller number

@@ -14,6 +14,12 @@ public:
 
     [[nodiscard]] bool has(const std::string& name) const { return file_.find_tensor(name) != nullptr; }
 
+    /// Of a matrix; 0 if the file does not have it.
+    [[nodiscard]] std::size_t rows(const std::string& name) const {
+        const gguf::Tensor* tensor = file_.find_tensor(name);
+        return tensor == nullptr ? 0 : tensor->shape[1];
+    }
+
     Result<Matrix> matrix(const std::string& name, std::size_t rows, std::size_t columns) {
         const gguf::Tensor* tensor = file_.find_tensor(name);
         if (tensor == nullptr)
@@ -121,7 +127,8 @@ Matrix stacked(Matrix upper, const Matrix& lower) {
 
 bool has_post_norms(const Config& config) {
     return config.architecture == "gemma2" || config.architecture == "gemma3" ||
-           config.architecture == "gemma4" || config.architecture == "glm4";
+           config.architecture == "gemma3n" || config.architecture == "gemma4" ||
+           config.architecture == "glm4";
 }
 
 // gemma4: a layer without attn_v has its keys as values, one that reads another's keys has neither.
@@ -159,6 +166,23 @@ Status load_layer_input(Tensors& tensors, const Config& config, const std::strin
     ETNA_TRY(layer.input_gate, tensors.matrix(block + "inp_gate.weight", width, config.width));
     ETNA_TRY(layer.input_output, tensors.matrix(block + "proj.weight", config.width, width));
     ETNA_TRY(layer.post_input_norm, tensors.vector(block + "post_norm.weight", config.width));
+    return {};
+}
+
+// Of gemma3n: AltUp and Laurel. The rank of Laurel is that of its tensors.
+Status load_altup(Tensors& tensors, const Config& config, const std::string& block, LayerWeights& layer) {
+    const std::size_t streams = config.streams;
+    const std::size_t rank = tensors.rows(block + "laurel_l.weight");
+    layer.altup.epsilon = config.epsilon;
+    ETNA_TRY(layer.altup.router, tensors.matrix(block + "altup_router.weight", streams, config.width));
+    ETNA_TRY(layer.altup.router_norm, tensors.vector(block + "altup_router_norm.weight", config.width));
+    ETNA_TRY(layer.altup.prediction,
+             tensors.matrix(block + "altup_predict_coef.weight", streams * streams, streams));
+    ETNA_TRY(layer.altup.correction, tensors.matrix(block + "altup_correct_coef.weight", streams, streams));
+    ETNA_TRY(layer.altup_scale, tensors.vector(block + "altup_correct_scale.weight", config.width));
+    ETNA_TRY(layer.laurel_left, tensors.matrix(block + "laurel_l.weight", rank, config.width));
+    ETNA_TRY(layer.laurel_right, tensors.matrix(block + "laurel_r.weight", config.width, rank));
+    ETNA_TRY(layer.laurel_norm, tensors.vector(block + "laurel_post_norm.weight", config.width));
     return {};
 }
 
@@ -288,7 +312,7 @@ Status load_mixer(Tensors& tensors, const Config& config, std::size_t index, con
                   LayerWeights& layer) {
     if (!config.has_mixer[index])
         return {};
-    if (config.architecture == "gemma4")
+    if (config.architecture == "gemma3n" || config.architecture == "gemma4")
         return load_gemma4_attention(tensors, config, config.shapes[index], block, layer);
     if (!config.recurrent[index])
         return load_attention(tensors, config, block, layer);
@@ -337,6 +361,33 @@ Status load_experts(Tensors& tensors, const Config& config, const std::string& b
     return {};
 }
 
+// gemma4: in parallel with the dense network; an expert's gate and up may be one matrix above the other.
+Status load_gemma4_experts(Tensors& tensors, const Config& config, const std::string& block,
+                           LayerWeights& layer) {
+    const std::size_t count = config.experts;
+    const std::size_t length = config.expert_feed_forward;
+    ETNA_TRY(layer.router, tensors.matrix(block + "ffn_gate_inp.weight", count, config.width));
+    ETNA_TRY(layer.router_scale, tensors.vector(block + "ffn_gate_inp.scale", config.width));
+    ETNA_TRY(layer.expert_scales, tensors.optional_vector(block + "ffn_down_exps.scale", count));
+    ETNA_TRY(layer.expert_norm, tensors.vector(block + "pre_ffw_norm_2.weight", config.width));
+    ETNA_TRY(layer.post_dense_norm, tensors.vector(block + "post_ffw_norm_1.weight", config.width));
+    ETNA_TRY(layer.post_expert_norm, tensors.vector(block + "post_ffw_norm_2.weight", config.width));
+    ETNA_TRY(layer.expert_downs, tensors.stack(block + "ffn_down_exps.weight", count, config.width, length));
+    if (!tensors.has(block + "ffn_gate_up_exps.weight")) {
+        ETNA_TRY(layer.expert_gates,
+                 tensors.stack(block + "ffn_gate_exps.weight", count, length, config.width));
+        ETNA_TRY(layer.expert_ups, tensors.stack(block + "ffn_up_exps.weight", count, length, config.width));
+        return {};
+    }
+    ETNA_TRY(const auto both,
+             tensors.stack(block + "ffn_gate_up_exps.weight", count, 2 * length, config.width));
+    for (const Matrix& one : both) {
+        layer.expert_gates.push_back(rows_of(one, 0, length));
+        layer.expert_ups.push_back(rows_of(one, length, length));
+    }
+    return {};
+}
+
 Status load_feed_forward(Tensors& tensors, const Config& config, std::size_t index, const std::string& block,
                          LayerWeights& layer) {
     const std::size_t feed_forward = config.shapes[index].feed_forward;
@@ -349,7 +400,9 @@ Status load_feed_forward(Tensors& tensors, const Config& config, std::size_t ind
     if (has_post_norms(config)) {
         ETNA_TRY(layer.post_feed_forward_norm, tensors.vector(block + "post_ffw_norm.weight", config.width));
     }
-    if (config.experts > 0 && index >= config.dense_layers)
+    if (config.experts > 0 && config.architecture == "gemma4") {
+        ETNA_CHECK(load_gemma4_experts(tensors, config, block, layer));
+    } else if (config.experts > 0 && index >= config.dense_layers)
         return load_experts(tensors, config, block, layer);
     if (config.architecture == "phi3" || config.architecture == "glm4") {
         ETNA_TRY(const Matrix fused,
@@ -372,8 +425,10 @@ Result<LayerWeights> load_layer(Tensors& tensors, const Config& config, std::siz
     ETNA_CHECK(load_mixer(tensors, config, index, block, layer));
     if (config.has_feed_forward[index])
         ETNA_CHECK(load_feed_forward(tensors, config, index, block, layer));
-    if (config.architecture == "gemma4")
+    if (config.architecture == "gemma3n" || config.architecture == "gemma4")
         ETNA_CHECK(load_layer_input(tensors, config, block, layer));
+    if (config.architecture == "gemma3n")
+        ETNA_CHECK(load_altup(tensors, config, block, layer));
     return layer;
 }
 
@@ -405,6 +460,12 @@ Result<Weights> load_weights(const gguf::File& file, const Config& config) {
                  tensors.matrix("per_layer_model_proj.weight", widths, config.width));
         ETNA_TRY(weights.layer_projection_norm,
                  tensors.vector("per_layer_proj_norm.weight", config.per_layer_width));
+    }
+    if (config.streams > 1) {
+        ETNA_TRY(weights.stream_expansions,
+                 tensors.stack("altup_proj.weight", config.streams - 1, config.width, config.width));
+        ETNA_TRY(weights.stream_merges,
+                 tensors.stack("altup_unembd_proj.weight", config.streams - 1, config.width, config.width));
     }
     for (std::size_t index = 0; index < config.layers; ++index) {
         ETNA_TRY(LayerWeights layer, load_layer(tensors, config, index));

@@ -2,6 +2,7 @@
 
 #include "core/base/result.hpp"
 #include "core/gguf/file.hpp"
+#include "tests/reference/altup.hpp"
 #include "tests/reference/config.hpp"
 #include "tests/reference/operations.hpp"
 
@@ -69,7 +70,19 @@ struct LayerWeights {
     Vector post_attention_norm;    ///< post_attention_norm [width], glm4, gemma2, gemma3 and gemma4
     Vector post_feed_forward_norm; ///< post_ffw_norm [width], the same
 
-    Matrix input_gate;      ///< inp_gate [per-layer width, width], gemma4, optional with the two below
+    Vector router_scale;     ///< ffn_gate_inp.scale [width], gemma4 with experts, as are the four below
+    Vector expert_scales;    ///< ffn_down_exps.scale [experts], optional
+    Vector expert_norm;      ///< pre_ffw_norm_2 [width]
+    Vector post_dense_norm;  ///< post_ffw_norm_1 [width]
+    Vector post_expert_norm; ///< post_ffw_norm_2 [width]
+
+    AltUp altup;         ///< altup_router, _router_norm, _predict_coef and _correct_coef, gemma3n
+    Vector altup_scale;  ///< altup_correct_scale [width], gemma3n, as are the three below
+    Matrix laurel_left;  ///< laurel_l [rank, width]
+    Matrix laurel_right; ///< laurel_r [width, rank]
+    Vector laurel_norm;  ///< laurel_post_norm [width]
+
+    Matrix input_gate; ///< inp_gate [per-layer width, width], gemma3n and gemma4, optional with the two below
     Matrix input_output;    ///< proj [width, per-layer width]
     Vector post_input_norm; ///< post_norm [width]
     Vector output_scale;    ///< layer_output_scale [1], gemma4, optional
@@ -101,6 +114,8 @@ struct Weights {
     Matrix layer_embedding;       ///< per_layer_token_embd [vocabulary, layers * per-layer width], gemma4
     Matrix layer_projection;      ///< per_layer_model_proj [layers * per-layer width, width]
     Vector layer_projection_norm; ///< per_layer_proj_norm [per-layer width]
+    std::vector<Matrix> stream_expansions; ///< altup_proj, each [width, width], gemma3n
+    std::vector<Matrix> stream_merges;     ///< altup_unembd_proj, the same
     std::vector<LayerWeights> layers;
 };
 

@@ -1,11 +1,13 @@
 #include "tests/support/random_model.hpp"
 
+#include "tests/support/random_rope.hpp"
 #include "tests/support/random_tokenizer.hpp"
 #include "tests/support/tensor_maker.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <initializer_list>
+#include <limits>
 #include <stdexcept>
 
 #include <fmt/format.h>
@@ -43,7 +45,7 @@ bool is_gemma(RandomArchitecture architecture) {
 }
 
 bool has_bpe(RandomArchitecture architecture) {
-    return !is_one_of(architecture, {llama, phi3, gemma2, gemma3, gemma4});
+    return !is_one_of(architecture, {llama, phi3, gemma2, gemma3, gemma3n, gemma4});
 }
 
 bool has_delta_nets(RandomArchitecture architecture) {
@@ -85,7 +87,7 @@ bool lists_heads(RandomArchitecture architecture) {
 }
 
 bool has_experts(const RandomModelOptions& options) {
-    return (options.mixture && is_one_of(options.architecture, {llama, mistral3, granitehybrid})) ||
+    return (options.mixture && is_one_of(options.architecture, {llama, mistral3, granitehybrid, gemma4})) ||
            is_one_of(options.architecture, {granitemoe, glm4moe, lfm2moe, nemotron_h_moe, qwen2moe, qwen3moe,
                                             qwen3vlmoe, qwen3next, qwen35moe, gpt_oss});
 }
@@ -116,7 +118,7 @@ bool is_granite(RandomArchitecture architecture) {
 }
 
 bool has_post_norms(RandomArchitecture architecture) {
-    return is_one_of(architecture, {glm4, gemma2, gemma3, gemma4});
+    return is_one_of(architecture, {glm4, gemma2, gemma3, gemma3n, gemma4});
 }
 
 /// Gate and up in one tensor.
@@ -131,10 +133,15 @@ bool has_qkv_biases(RandomArchitecture architecture) {
 bool has_head_norms(const RandomModelOptions& options) {
     return (options.architecture == glm4moe && options.head_norms) ||
            is_one_of(options.architecture, {lfm2, lfm2moe, qwen3, qwen3moe, qwen3vl, qwen3vlmoe, qwen3next,
-                                            qwen35, qwen35moe, gemma3, gemma4});
+                                            qwen35, qwen35moe, gemma3, gemma3n, gemma4});
 }
 
-/// Whether a layer of gemma4 has a window.
+/// Inputs of layers, and layers that read the keys of an earlier one.
+bool has_layer_inputs(RandomArchitecture architecture) {
+    return is_one_of(architecture, {gemma3n, gemma4});
+}
+
+/// Whether a layer of gemma3n or gemma4 has a window.
 bool has_window(const RandomModelOptions& options, uint32_t layer) {
     return (layer + 1) % options.window_pattern != 0;
 }
@@ -155,7 +162,7 @@ uint32_t kv_heads_of(const RandomModelOptions& options, uint32_t layer) {
 }
 
 bool shares_keys(const RandomModelOptions& options, uint32_t layer) {
-    return options.architecture == gemma4 && layer + options.shared_kv_layers >= options.layers;
+    return has_layer_inputs(options.architecture) && layer + options.shared_kv_layers >= options.layers;
 }
 
 /// Of a layer with a feed-forward block; 0 in the others.
@@ -168,23 +175,35 @@ uint32_t feed_forward_of(const RandomModelOptions& options, uint32_t layer) {
                                                                      : options.feed_forward;
 }
 
-/// Lists of the layers' sizes if they differ.
-void add_gemma4_keys(GgufWriter& writer, const RandomModelOptions& options, const std::string& prefix) {
+void add_gemma3n_keys(GgufWriter& writer, const RandomModelOptions& options, const std::string& prefix) {
+    writer.add(prefix + "altup.num_inputs", options.streams);
+    writer.add(prefix + "altup.active_idx", 0U);
+    std::vector<float> scales(options.layers, -std::numeric_limits<float>::infinity());
+    std::fill_n(scales.begin(), std::min(options.sparse_layers, options.layers),
+                1.6448533F); // 95 % are zeros
+    writer.add_array(prefix + "activation_sparsity_scale", scales);
+}
+
+void add_layer_input_keys(GgufWriter& writer, const RandomModelOptions& options, const std::string& prefix) {
     std::vector<bool> windows;
     for (uint32_t layer = 0; layer < options.layers; ++layer)
         windows.push_back(has_window(options, layer));
     writer.add_array(prefix + "attention.sliding_window_pattern", windows);
     writer.add(prefix + "attention.sliding_window", options.window);
+    writer.add(prefix + "attention.shared_kv_layers", options.shared_kv_layers);
+    writer.add(prefix + "embedding_length_per_layer_input", options.per_layer_width);
+    if (options.logit_softcap != 0)
+        writer.add(prefix + "final_logit_softcapping", options.logit_softcap);
+    if (options.architecture == gemma3n) {
+        add_gemma3n_keys(writer, options, prefix);
+        return;
+    }
     const uint32_t window_head_dim =
         options.window_head_dim == 0 ? options.head_dim : options.window_head_dim;
     writer.add(prefix + "attention.key_length_swa", window_head_dim);
     writer.add(prefix + "attention.value_length_swa", window_head_dim);
     writer.add(prefix + "rope.dimension_count_swa", window_head_dim);
     writer.add(prefix + "rope.freq_base_swa", 5000.0F);
-    writer.add(prefix + "attention.shared_kv_layers", options.shared_kv_layers);
-    writer.add(prefix + "embedding_length_per_layer_input", options.per_layer_width);
-    if (options.logit_softcap != 0)
-        writer.add(prefix + "final_logit_softcapping", options.logit_softcap);
 }
 
 /// One number, or a list of layers that differ.
@@ -308,8 +327,8 @@ void add_own_keys(GgufWriter& writer, const RandomModelOptions& options, const s
         writer.add(prefix + "attention.sliding_window", options.window);
     if (options.architecture == RandomArchitecture::phi3 && options.window != 0)
         writer.add(prefix + "attention.sliding_window", options.window);
-    if (options.architecture == gemma4)
-        add_gemma4_keys(writer, options, prefix);
+    if (has_layer_inputs(options.architecture))
+        add_layer_input_keys(writer, options, prefix);
     if (!is_gemma(options.architecture))
         return;
     writer.add(prefix + "attention.sliding_window", options.window);
@@ -351,34 +370,6 @@ void add_tokenizer(GgufWriter& writer, const RandomModelOptions& options) {
     }
     if (!options.chat_template.empty())
         writer.add("tokenizer.chat_template", std::string(options.chat_template));
-}
-
-/// Divisors of a llama-3 model: 1 for the fast pairs, rope_factor for the slow ones, a ramp between.
-std::vector<float> rope_divisors(const RandomModelOptions& options) {
-    const uint32_t pairs = options.head_dim / 2;
-    std::vector<float> divisors(pairs);
-    for (uint32_t i = 0; i < pairs; ++i) {
-        const float fraction = (static_cast<float>(i) + 0.5F) / static_cast<float>(pairs);
-        divisors[i] = 1.0F + (options.rope_factor - 1.0F) * std::clamp(3.0F * fraction - 1.0F, 0.0F, 1.0F);
-    }
-    return divisors;
-}
-
-void add_rope_tensors(TensorMaker& tensors, const RandomModelOptions& options) {
-    if (options.architecture == gemma4) { // a quarter of the pairs rotates
-        std::vector<float> divisors(options.head_dim / 2, 1e30F);
-        std::fill_n(divisors.begin(), (divisors.size() + 3) / 4, 1.0F);
-        tensors.vector("rope_freqs.weight", divisors);
-    }
-    if (options.rope_scaling == RopeScaling::llama3)
-        tensors.vector("rope_freqs.weight", rope_divisors(options));
-    if (options.rope_scaling != RopeScaling::longrope)
-        return;
-    std::vector<float> divisors = rope_divisors(options);
-    tensors.vector("rope_factors_long.weight", divisors);
-    for (float& divisor : divisors)
-        divisor = 1.0F + 0.1F * (divisor - 1.0F);
-    tensors.vector("rope_factors_short.weight", divisors);
 }
 
 /// The tensors of one layer, under the names that the architecture gives them.
@@ -502,7 +493,9 @@ public:
              options_.embedding);
         const bool is_dense = has_biased_experts(options_.architecture) &&
                               !is_nemotron(options_.architecture) && layer_ < options_.dense_layers;
-        if (has_experts(options_) && !is_dense) {
+        if (has_experts(options_) && options_.architecture == gemma4)
+            add_parallel_experts();
+        if (has_experts(options_) && options_.architecture != gemma4 && !is_dense) {
             const uint32_t width = has_wide_experts(options_.architecture) ? options_.feed_forward
                                                                            : options_.expert_feed_forward;
             matrix("ffn_gate_inp", options_.experts, options_.embedding);
@@ -530,14 +523,29 @@ public:
             norm("post_ffw_norm", options_.embedding);
     }
 
-    /// gemma4's, after the feed-forward block.
+    void add_altup() {
+        const uint32_t streams = options_.streams;
+        // Values of a router are divided by the width.
+        tensors_.matrix(prefix_ + "altup_router.weight", streams, options_.embedding, WeightFormat::f32,
+                        std::sqrt(options_.embedding));
+        norm("altup_router_norm", options_.embedding);
+        tensors_.matrix(prefix_ + "altup_predict_coef.weight", streams * streams, streams, WeightFormat::f32,
+                        0.1);
+        tensors_.matrix(prefix_ + "altup_correct_coef.weight", streams, streams, WeightFormat::f32, 0.1);
+        norm("altup_correct_scale", options_.embedding);
+        matrix("laurel_l", options_.laurel_rank, options_.embedding);
+        matrix("laurel_r", options_.embedding, options_.laurel_rank);
+        norm("laurel_post_norm", options_.embedding);
+    }
+
+    /// After the feed-forward block.
     void add_layer_input() {
         if (options_.per_layer_width != 0) {
             matrix("inp_gate", options_.per_layer_width, options_.embedding);
             matrix("proj", options_.embedding, options_.per_layer_width);
             norm("post_norm", options_.embedding);
         }
-        if (options_.output_scales)
+        if (options_.output_scales && options_.architecture == gemma4)
             tensors_.vector(prefix_ + "layer_output_scale.weight",
                             {0.6F + 0.1F * static_cast<float>(layer_ % 3)});
     }
@@ -551,6 +559,24 @@ private:
             matrix("ffn_gate_shexp", width, options_.embedding);
         matrix("ffn_up_shexp", width, options_.embedding);
         matrix("ffn_down_shexp", options_.embedding, width);
+    }
+
+    /// gemma4's, in addition to the dense block.
+    void add_parallel_experts() {
+        const uint32_t width = options_.expert_feed_forward;
+        matrix("ffn_gate_inp", options_.experts, options_.embedding);
+        tensors_.norm(prefix_ + "ffn_gate_inp.scale", options_.embedding);
+        if (options_.expert_scales)
+            tensors_.norm(prefix_ + "ffn_down_exps.scale", options_.experts);
+        if (options_.fused_experts) {
+            stack("ffn_gate_up_exps", 2 * width, options_.embedding);
+        } else {
+            stack("ffn_gate_exps", width, options_.embedding);
+            stack("ffn_up_exps", width, options_.embedding);
+        }
+        stack("ffn_down_exps", options_.embedding, width);
+        for (const char* role : {"pre_ffw_norm_2", "post_ffw_norm_1", "post_ffw_norm_2"})
+            norm(role, options_.embedding);
     }
 
     void add_expert_biases() {
@@ -614,7 +640,7 @@ GgufWriter random_model_writer(const RandomModelOptions& options) {
     tensors.matrix("token_embd.weight", options.vocabulary, options.embedding, options.embedding_format,
                    options.head == HeadKind::tied ? head_deviation : 1.0);
     add_rope_tensors(tensors, options);
-    if (options.architecture == gemma4 && options.per_layer_width != 0) {
+    if (has_layer_inputs(options.architecture) && options.per_layer_width != 0) {
         const uint32_t width = options.layers * options.per_layer_width;
         tensors.matrix("per_layer_token_embd.weight", options.vocabulary, width, options.embedding_format,
                        1 / std::sqrt(options.per_layer_width));
@@ -622,12 +648,20 @@ GgufWriter random_model_writer(const RandomModelOptions& options) {
                        options.scale / std::sqrt(options.embedding));
         tensors.norm("per_layer_proj_norm.weight", options.per_layer_width);
     }
+    for (const char* name : {"altup_proj.weight", "altup_unembd_proj.weight"}) {
+        if (options.architecture == gemma3n) {
+            tensors.stack(name, options.streams - 1, options.embedding, options.embedding, options.matrices,
+                          options.scale / std::sqrt(options.embedding));
+        }
+    }
     for (uint32_t layer = 0; layer < options.layers; ++layer) {
         LayerMaker maker(tensors, options, layer);
         maker.add_mixer();
         maker.add_feed_forward();
-        if (options.architecture == gemma4)
+        if (has_layer_inputs(options.architecture))
             maker.add_layer_input();
+        if (options.architecture == gemma3n)
+            maker.add_altup();
     }
     for (uint32_t i = 0; i < options.predicting_layers; ++i) {
         LayerMaker maker(tensors, options, options.layers + i);

@@ -37,6 +37,7 @@ enum class RandomArchitecture {
     phi3,
     gemma2,
     gemma3,
+    gemma3n,
     gemma4,
     gpt_oss
 };
@@ -50,7 +51,8 @@ constexpr RandomArchitecture all_random_architectures[] = {
     RandomArchitecture::qwen3,      RandomArchitecture::qwen3moe,   RandomArchitecture::qwen3vl,
     RandomArchitecture::qwen3vlmoe, RandomArchitecture::qwen3next,  RandomArchitecture::qwen35,
     RandomArchitecture::qwen35moe,  RandomArchitecture::phi3,       RandomArchitecture::gemma2,
-    RandomArchitecture::gemma3,     RandomArchitecture::gemma4,     RandomArchitecture::gpt_oss,
+    RandomArchitecture::gemma3,     RandomArchitecture::gemma3n,    RandomArchitecture::gemma4,
+    RandomArchitecture::gpt_oss,
 };
 
 /// Whether layers have a recurrent state, so that a sequence cannot be truncated.
@@ -115,16 +117,23 @@ struct RandomModelOptions {
     float attention_softcap = 0; ///< gemma2, gemma3; 0: no key
     float logit_softcap = 0;     ///< gemma2 to gemma4; 0: no key
 
-    uint32_t window_head_dim = 0;    ///< gemma4: of layers with a window; 0: head_dim
-    uint32_t window_kv_heads = 0;    ///< gemma4: the same; 0: kv_heads
-    uint32_t shared_kv_layers = 0;   ///< gemma4: the last layers, which read the keys of an earlier one
-    uint32_t per_layer_width = 32;   ///< gemma4: of each layer's own input; 0: none
-    bool wide_shared_layers = false; ///< gemma4: shared_kv_layers have twice feed_forward
+    uint32_t window_head_dim = 0; ///< gemma4: of layers with a window; 0: head_dim
+    uint32_t window_kv_heads = 0; ///< gemma4: the same; 0: kv_heads
+    uint32_t shared_kv_layers =
+        0; ///< gemma3n, gemma4: the last layers, which read the keys of an earlier one
+    uint32_t per_layer_width = 32;   ///< gemma3n, gemma4: of each layer's own input; 0: none
+    bool wide_shared_layers = false; ///< gemma3n, gemma4: shared_kv_layers have twice feed_forward
     bool values_are_keys = false;    ///< gemma4: layers without a window have no attn_v
     bool output_scales = true;       ///< gemma4: layer_output_scale
+    uint32_t streams = 4;            ///< gemma3n
+    uint32_t laurel_rank = 16;       ///< gemma3n
+    uint32_t sparse_layers = 1;      ///< gemma3n: first layers, whose gates are sparse
 
-    bool mixture = false; ///< llama, mistral3, granitehybrid: experts, as wide as feed_forward
-    uint32_t experts = 5; ///< of a mixture
+    bool mixture = false; ///< llama, mistral3, granitehybrid: experts, as wide as feed_forward; gemma4: in
+                          ///< parallel with the dense block
+    bool fused_experts = false; ///< gemma4: ffn_gate_up_exps
+    bool expert_scales = true;  ///< gemma4: ffn_down_exps.scale
+    uint32_t experts = 5;       ///< of a mixture
     uint32_t experts_used = 2;
     uint32_t expert_feed_forward = 32;
     uint32_t dense_layers = 1;         ///< lfm2moe, glm4moe: leading layers without experts

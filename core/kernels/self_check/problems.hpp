@@ -42,6 +42,10 @@ Pose pose_delta_net;
 Pose pose_gated_rms_norm;
 // mamba2.cpp
 Pose pose_mamba2;
+// altup.cpp
+Pose pose_altup;
+Pose pose_match_rms;
+Pose pose_statistical_top_k;
 
 // sample.cpp
 Pose pose_sample_partial;

@@ -65,10 +65,12 @@ Decoder assemble_decoder(const Config& config, const Weights& weights) {
         .embedding = weights.matrix("token_embd.weight"),
         .per_layer_inputs =
             config.per_layer_width > 0 ? std::optional(per_layer_inputs(weights, config)) : std::nullopt,
+        .stream_ends = config.streams > 1 ? std::optional(stream_ends(weights, config)) : std::nullopt,
         .layers = {},
         .output_norm = weights.vector(std::string(config.output_norm) + ".weight"),
         .head = weights.matrix(weights.has_matrix("output.weight") ? "output.weight" : "token_embd.weight"),
-        .epsilon = config.rms_epsilon,
+        // The sum of streams is normalised in the place of their mean.
+        .epsilon = config.rms_epsilon * static_cast<float>(config.streams * config.streams),
         .embedding_scale = config.embedding_scale,
         .embedding_input_scale = config.embedding_input_scale,
         .logit_softcap = config.logit_softcap,
@@ -76,12 +78,16 @@ Decoder assemble_decoder(const Config& config, const Weights& weights) {
     for (uint32_t layer = 0; layer < config.layer_count(); ++layer) {
         Layer one{.mixer = std::visit(MixerBlock{weights, config, layer}, config.layers[layer].mixer),
                   .feed_forward = {}};
-        if (config.has_experts(layer)) {
+        if (config.has_experts(layer) && config.experts.has_dense_branch) {
+            one.feed_forward = parallel_experts_block(weights, config, layer);
+        } else if (config.has_experts(layer)) {
             one.feed_forward = experts_block(weights, config, layer);
         } else if (config.layers[layer].feed_forward > 0) {
             one.feed_forward = feed_forward_block(weights, config, layer);
         }
-        if (config.per_layer_width > 0)
+        if (config.streams > 1)
+            one.altup = altup_block(weights, config, layer);
+        else if (config.per_layer_width > 0)
             one.per_layer = per_layer_block(weights, config, layer);
         decoder.layers.push_back(one);
     }

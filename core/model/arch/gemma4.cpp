@@ -1,9 +1,9 @@
 #include "core/model/arch/decoder.hpp"
+#include "core/model/arch/gemma_layers.hpp"
 #include "core/model/arch/registry.hpp"
 
 #include <cmath>
 #include <optional>
-#include <set>
 #include <variant>
 
 #include <fmt/format.h>
@@ -11,13 +11,10 @@
 // Gemma 4, text model: sliding-window and full layers, each kind with its own head size and RoPE parameters;
 // QK-norm, values normalised without a weight, unscaled scores, pre- and post-norms, GELU-gated MLP, scaled
 // embedding. Full layers may take their keys as values, the last layers read an earlier layer's keys and
-// values, each layer may have an input of its own, and its output may be scaled (transformers,
-// modeling_gemma4.py).
+// values, each layer may have an input of its own, its output may be scaled, and experts may run in parallel
+// with the MLP (transformers, modeling_gemma4.py).
 namespace etna::model {
 namespace {
-
-constexpr std::string_view kv_heads_key = "attention.head_count_kv";
-constexpr std::string_view feed_forward_key = "feed_forward_length";
 
 uint32_t read_window_head_dim(MetadataReader& reader, uint32_t fallback) {
     const IntegerBounds bounds{.min = 2, .max = kernels::head_dim_max};
@@ -39,25 +36,6 @@ RotaryConfig read_window_rotary(MetadataReader& reader, const RotaryConfig& full
     return {.dims = dims, .base = full.base, .pairs = full.pairs, .has_divisors = false};
 }
 
-/// The last layers read the keys and values of the last layer before them with the same window.
-void share_keys(MetadataReader& reader, Config& config) {
-    constexpr std::string_view key = "attention.shared_kv_layers";
-    const uint32_t layers = config.layer_count();
-    const uint32_t first = layers - reader.integer(key, {.min = 0, .max = layers - 1}, 0);
-    for (uint32_t layer = first; layer < layers; ++layer) {
-        auto& attention = std::get<AttentionConfig>(config.layers[layer].mixer);
-        for (uint32_t earlier = 0; earlier < first; ++earlier) {
-            if (config.layers[earlier].attention()->group == attention.group)
-                attention.keys_of = earlier;
-        }
-        if (!attention.keys_of) {
-            reader.fail(ErrorKind::corrupt, key, "no earlier layer has the same window");
-        } else if (config.layers[*attention.keys_of].attention()->kv_heads != attention.kv_heads) {
-            reader.fail(ErrorKind::corrupt, kv_heads_key, "differs between layers that share keys");
-        }
-    }
-}
-
 void read_layers(MetadataReader& reader, Config& config, uint32_t window_head_dim) {
     for (uint32_t layer = 0; layer < config.layer_count(); ++layer) {
         auto& attention = std::get<AttentionConfig>(config.layers[layer].mixer);
@@ -69,38 +47,19 @@ void read_layers(MetadataReader& reader, Config& config, uint32_t window_head_di
     share_keys(reader, config);
 }
 
-/// Layers of different widths share scratch memory, whose rows then must have no padding.
-void check_widths(MetadataReader& reader, std::string_view key, const std::set<uint32_t>& widths) {
-    const auto has_halves = [](uint32_t width) { return width % kernels::tile_columns == 0; };
-    for (const uint32_t width : widths) {
-        if (widths.size() > 1 &&
-            (width % kernels::column_padding != 0 || has_halves(width) != has_halves(*widths.begin()))) {
-            reader.fail(
-                ErrorKind::unsupported, key,
-                fmt::format("rows of {} elements beside others in other layers: all must be multiples of {}",
-                            width, kernels::tile_columns));
-        }
-    }
-}
-
-void check_layers(MetadataReader& reader, const Config& config) {
-    std::set<uint32_t> q_widths;
-    std::set<uint32_t> kv_widths;
-    std::set<uint32_t> feed_forward;
-    for (const LayerConfig& layer : config.layers) {
-        q_widths.insert(layer.attention()->q_width());
-        kv_widths.insert(layer.attention()->kv_width());
-        feed_forward.insert(layer.feed_forward);
-    }
-    check_widths(reader, "attention.key_length", q_widths);
-    check_widths(reader, kv_heads_key, kv_widths);
-    check_widths(reader, feed_forward_key, feed_forward);
+/// Experts in parallel with each dense block; none if expert_count is absent or 0.
+void read_mixture(MetadataReader& reader, Config& config) {
+    if (reader.integer("expert_count", {.min = 0, .max = kernels::experts_max}, 0) == 0)
+        return;
+    config.experts = read_experts(reader, config);
+    config.experts.has_dense_branch = true;
+    config.experts.fused_gate_up =
+        reader.file().find_tensor(tensor_name(0, "ffn_gate_up_exps.weight")) != nullptr;
 }
 
 Result<Config> read_gemma4(const gguf::File& file) {
     MetadataReader reader(file, "gemma4");
     Config config = read_common(reader, kernels::RotaryPairs::halves, LayerLists::differing);
-    refuse_experts(reader);
     const uint32_t window_head_dim =
         read_window_head_dim(reader, config.max_of<AttentionConfig>(&AttentionConfig::head_dim));
     const uint32_t window_tokens = reader.integer("attention.sliding_window", {.min = 1, .max = context_max});
@@ -111,7 +70,8 @@ Result<Config> read_gemma4(const gguf::File& file) {
         {.window_tokens = window_tokens,
          .rotary = read_window_rotary(reader, config.cache_groups[0].rotary, window_head_dim)});
     read_layers(reader, config, window_head_dim);
-    check_layers(reader, config);
+    check_layer_widths(reader, config);
+    read_mixture(reader, config);
     config.per_layer_width =
         reader.integer("embedding_length_per_layer_input", {.min = 0, .max = width_max}, 0);
     if (config.per_layer_width % 4 != 0) {
@@ -136,7 +96,11 @@ TensorTable declare_gemma4(const Config& config) {
     bool has_full_layers = false;
     for (uint32_t layer = 0; layer < config.layer_count(); ++layer) {
         declare_attention(table, config, layer, {.head_norms = true, .post_norm = true});
-        declare_feed_forward(table, config, layer, {.post_norm = true});
+        if (config.has_experts(layer)) {
+            declare_parallel_experts(table, config, layer);
+        } else {
+            declare_feed_forward(table, config, layer, {.post_norm = true});
+        }
         declare_per_layer(table, config, layer);
         table.vector(scale_name(layer), 1, Presence::optional);
         has_full_layers = has_full_layers || config.layers[layer].attention()->group == 0;
@@ -146,27 +110,35 @@ TensorTable declare_gemma4(const Config& config) {
     return table;
 }
 
+/// The norm of what a layer adds to the residual last.
+PostNorm& last_norm_of(Layer& layer) {
+    if (layer.per_layer)
+        return layer.per_layer->down.post_norm;
+    auto* const parallel = std::get_if<ParallelExpertsBlock>(&*layer.feed_forward);
+    return parallel != nullptr ? parallel->post_norm
+                               : std::get<FeedForwardBlock>(*layer.feed_forward).down.post_norm;
+}
+
 /// A layer's output is scaled where its last block adds to the residual.
 Decoder assemble_gemma4(const Config& config, const Weights& weights) {
     Decoder decoder = assemble_decoder(config, weights);
     for (uint32_t layer = 0; layer < config.layer_count(); ++layer) {
         Layer& one = decoder.layers[layer];
-        OutputMatrix& last =
-            one.per_layer ? one.per_layer->down : std::get<FeedForwardBlock>(*one.feed_forward).down;
-        last.post_norm.scale = weights.find_vector(scale_name(layer));
+        last_norm_of(one).scale = weights.find_vector(scale_name(layer));
     }
     return decoder;
 }
 
 } // namespace
 
-const Architecture gemma4_architecture{.name = "gemma4",
-                                       .read_config = read_gemma4,
-                                       .declare = declare_gemma4,
-                                       .assemble = assemble_gemma4,
-                                       .models = "Gemma 4 (text, without experts)",
-                                       .checks =
-                                           "random weights; heads of 16 to 512 by layer, shared keys and "
-                                           "values, keys as values, inputs of layers, in F32 and Q8_0"};
+const Architecture gemma4_architecture{
+    .name = "gemma4",
+    .read_config = read_gemma4,
+    .declare = declare_gemma4,
+    .assemble = assemble_gemma4,
+    .models = "Gemma 4, also with experts (text)",
+    .checks = "random weights; heads of 16 to 512 by layer, shared keys and "
+              "values, keys as values, inputs of layers, experts in parallel with "
+              "dense blocks, in F32 and Q8_0"};
 
 } // namespace etna::model

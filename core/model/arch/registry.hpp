@@ -39,6 +39,7 @@ Result<const Architecture*> find_architecture(const gguf::File& file);
 // vision models in arch/qwen_vl.cpp.
 extern const Architecture gemma2_architecture;
 extern const Architecture gemma3_architecture;
+extern const Architecture gemma3n_architecture;
 extern const Architecture gemma4_architecture;
 extern const Architecture glm4_architecture;
 extern const Architecture glm4moe_architecture;

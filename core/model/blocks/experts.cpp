@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <iterator>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -17,15 +19,87 @@ bool in_tiles(const kernels::MatrixStack& stack) {
     return stack.matrices.layout.arrangement == kernels::Arrangement::tiles;
 }
 
+kernels::ExpertRouting choice_of(const Recording& recording, const ExpertsBlock& block) {
+    return {.experts = recording.activations.expert_ids,
+            .routing_weights = recording.activations.routing_weights,
+            .count = block.up.count,
+            .experts_per_token = block.experts_per_token,
+            .rows = recording.step.rows};
+}
+
 /// Rows of a step that are routed in one dispatch.
 bool routes_at_once(const Recording& recording, const ExpertsBlock& block, const RowRange& range) {
     return range.path == kernels::RowPath::decode &&
            kernels::expert_router_usable(recording.library.target(), block.router.weight);
 }
 
-/// Router and choices of all rows, and a barrier.
+/// Rows whose down projections and their sum are one step: it reads an expert's matrix once for each row, so
+/// that prompts take two steps, which read it once for a group of pairs.
+bool sums_at_once(const ExpertsBlock& block, const RowRange& range) {
+    return in_tiles(block.down) && range.path == kernels::RowPath::decode;
+}
+
+} // namespace
+
+void declare_experts(TensorTable& table, const Config& config, uint32_t layer, ExpertTensors tensors) {
+    const ExpertConfig& experts = config.experts;
+    const auto name = [&](std::string_view part) { return fmt::format("blk.{}.{}", layer, part); };
+    table.vector(name(config.feed_forward_norm) + ".weight", config.width);
+    table.exact_matrix(name("ffn_gate_inp.weight"), experts.count, config.width);
+    std::vector<TensorPart> parts{{name("ffn_up_exps.weight"), experts.feed_forward}};
+    if (experts.gated)
+        parts.insert(parts.begin(), {name("ffn_gate_exps.weight"), experts.feed_forward});
+    if (experts.fused_gate_up) {
+        table.fused_stack(name("ffn_gate_up_exps.weight"), experts.count, std::move(parts), config.width);
+    } else {
+        for (const TensorPart& part : parts)
+            table.stack(part.name, experts.count, part.rows, config.width);
+    }
+    table.stack(name("ffn_down_exps.weight"), experts.count, config.width, experts.feed_forward);
+    if (experts.selection_bias)
+        table.vector(name("exp_probs_b.bias"), experts.count);
+    if (experts.shared_feed_forward > 0)
+        declare_shared_expert(table, config, layer);
+    if (!tensors.biases)
+        return;
+    table.vector(name("ffn_gate_inp.bias"), experts.count);
+    table.vectors(name("ffn_gate_exps.bias"), experts.count, experts.feed_forward);
+    table.vectors(name("ffn_up_exps.bias"), experts.count, experts.feed_forward);
+    table.vectors(name("ffn_down_exps.bias"), experts.count, config.width);
+}
+
+ExpertsBlock experts_block(const Weights& weights, const Config& config, uint32_t layer) {
+    const auto name = [&](std::string_view part) { return fmt::format("blk.{}.{}", layer, part); };
+    return {.norm = weights.vector(name(config.feed_forward_norm) + ".weight"),
+            .router = {.weight = weights.matrix(name("ffn_gate_inp.weight")),
+                       .bias = weights.find_vector(name("ffn_gate_inp.bias")),
+                       .factors = kernels::OperandPrecision::f32}, // rounding could change the chosen expert
+            .gate = config.experts.gated ? std::optional(weights.stack(name("ffn_gate_exps.weight")))
+                                         : std::nullopt,
+            .up = weights.stack(name("ffn_up_exps.weight")),
+            .down = weights.stack(name("ffn_down_exps.weight")),
+            .gate_bias = weights.find_vector(name("ffn_gate_exps.bias")),
+            .up_bias = weights.find_vector(name("ffn_up_exps.bias")),
+            .down_bias = weights.find_vector(name("ffn_down_exps.bias")),
+            .shared = shared_expert(weights, config, layer),
+            .gate_kind = config.gate,
+            .experts_per_token = config.experts.experts_per_token,
+            .rule = {.scores = config.experts.scores,
+                     .normalised = config.experts.normalised,
+                     .scale = config.experts.scale,
+                     .selection_bias = weights.find_vector(name("exp_probs_b.bias")),
+                     .expert_scales = weights.find_vector(name("ffn_down_exps.scale"))},
+            .epsilon = config.rms_epsilon,
+            .nan_probe = feed_forward_nan_probe(layer)};
+}
+
+bool reads_halves(const ExpertsBlock& block) {
+    return (block.gate && in_tiles(*block.gate)) || in_tiles(block.up);
+}
+
 void record_routing(const Recording& recording, const ExpertsBlock& block,
-                    const kernels::ExpertRouting& choice) {
+                    const kernels::Activations& input) {
+    const kernels::ExpertRouting choice = choice_of(recording, block);
     const Activations& activations = recording.activations;
     kernels::Library& library = recording.library;
     vk::Recorder& recorder = recording.recorder;
@@ -35,7 +109,7 @@ void record_routing(const Recording& recording, const ExpertsBlock& block,
             kernels::expert_router(library, recorder,
                                    {.weight = block.router.weight,
                                     .bias = block.router.bias,
-                                    .input = activations.hidden,
+                                    .input = input,
                                     .router = activations.router,
                                     .first = range.first,
                                     .choice = choice.part(range.first, range.count),
@@ -45,7 +119,7 @@ void record_routing(const Recording& recording, const ExpertsBlock& block,
         }
         kernels::linear(library, recorder,
                         {.weight = block.router.weight,
-                         .input = activations.hidden,
+                         .input = input,
                          .output = activations.router,
                          .first = range.first,
                          .count = range.count,
@@ -68,9 +142,8 @@ void record_routing(const Recording& recording, const ExpertsBlock& block,
     recorder.barrier();
 }
 
-/// Records the groups that this step's pairs need, and a barrier. Matrices in tiles need none for few rows.
-std::optional<kernels::ExpertGroups> record_groups(const Recording& recording, const ExpertsBlock& block,
-                                                   const kernels::ExpertRouting& choice) {
+std::optional<kernels::ExpertGroups> record_groups(const Recording& recording, const ExpertsBlock& block) {
+    const kernels::ExpertRouting choice = choice_of(recording, block);
     const auto stacks = {&block.up, &block.down, block.gate ? &*block.gate : &block.up};
     const auto tiled = std::count_if(stacks.begin(), stacks.end(),
                                      [](const kernels::MatrixStack* stack) { return in_tiles(*stack); });
@@ -81,14 +154,12 @@ std::optional<kernels::ExpertGroups> record_groups(const Recording& recording, c
     if (tiled == std::ssize(stacks) && groups.tile_pairs == 1)
         return std::nullopt;
     kernels::expert_group(recording.library, recording.recorder, choice, groups);
-    recording.recorder.barrier();
     return groups;
 }
 
-/// Gate and up projections and their product, in one step or three. Leaves the pairs' inner values in
-/// Activations::expert_gate, with halves if `down` reads them.
-void record_inner(const Recording& recording, const ExpertsBlock& block, const kernels::ExpertRouting& choice,
+void record_inner(const Recording& recording, const ExpertsBlock& block,
                   const std::optional<kernels::ExpertGroups>& groups) {
+    const kernels::ExpertRouting choice = choice_of(recording, block);
     const Activations& activations = recording.activations;
     kernels::Library& library = recording.library;
     vk::Recorder& recorder = recording.recorder;
@@ -137,16 +208,11 @@ void record_inner(const Recording& recording, const ExpertsBlock& block, const k
                             .halves = halves});
 }
 
-/// Rows whose down projections and their sum are one step: it reads an expert's matrix once for each row, so
-/// that prompts take two steps, which read it once for a group of pairs.
-bool sums_at_once(const ExpertsBlock& block, const RowRange& range) {
-    return in_tiles(block.down) && range.path == kernels::RowPath::decode;
-}
-
-/// Adds the pairs' down projections to the residual.
-void record_down(const Recording& recording, const ExpertsBlock& block, const kernels::ExpertRouting& choice,
-                 const std::optional<kernels::ExpertGroups>& groups) {
+void record_sum(const Recording& recording, const ExpertsBlock& block,
+                const std::optional<kernels::ExpertGroups>& groups, const kernels::Activations& output,
+                kernels::Store store) {
     const Activations& activations = recording.activations;
+    const kernels::ExpertRouting choice = choice_of(recording, block);
     kernels::Library& library = recording.library;
     vk::Recorder& recorder = recording.recorder;
     const uint32_t per_token = choice.experts_per_token;
@@ -160,8 +226,9 @@ void record_down(const Recording& recording, const ExpertsBlock& block, const ke
             library, recorder,
             {.weights = block.down,
              .input = activations.expert_gate.part(range.first * per_token, range.count * per_token),
-             .output = activations.residual.part(range.first, range.count),
+             .output = output.part(range.first, range.count),
              .choice = choice.part(range.first, range.count),
+             .store = store,
              .bias = block.down_bias});
     }
     if (!has_others)
@@ -180,77 +247,25 @@ void record_down(const Recording& recording, const ExpertsBlock& block, const ke
         kernels::expert_sum(
             library, recorder,
             {.input = activations.expert_outputs.part(range.first * per_token, range.count * per_token),
-             .output = activations.residual.part(range.first, range.count),
+             .output = output.part(range.first, range.count),
              .choice = choice.part(range.first, range.count),
+             .store = store,
              .bias = block.down_bias});
     }
 }
 
-} // namespace
-
-void declare_experts(TensorTable& table, const Config& config, uint32_t layer, ExpertTensors tensors) {
-    const ExpertConfig& experts = config.experts;
-    const auto name = [&](std::string_view part) { return fmt::format("blk.{}.{}", layer, part); };
-    table.vector(name(config.feed_forward_norm) + ".weight", config.width);
-    table.exact_matrix(name("ffn_gate_inp.weight"), experts.count, config.width);
-    if (experts.gated)
-        table.stack(name("ffn_gate_exps.weight"), experts.count, experts.feed_forward, config.width);
-    table.stack(name("ffn_up_exps.weight"), experts.count, experts.feed_forward, config.width);
-    table.stack(name("ffn_down_exps.weight"), experts.count, config.width, experts.feed_forward);
-    if (experts.selection_bias)
-        table.vector(name("exp_probs_b.bias"), experts.count);
-    if (experts.shared_feed_forward > 0)
-        declare_shared_expert(table, config, layer);
-    if (!tensors.biases)
-        return;
-    table.vector(name("ffn_gate_inp.bias"), experts.count);
-    table.vectors(name("ffn_gate_exps.bias"), experts.count, experts.feed_forward);
-    table.vectors(name("ffn_up_exps.bias"), experts.count, experts.feed_forward);
-    table.vectors(name("ffn_down_exps.bias"), experts.count, config.width);
-}
-
-ExpertsBlock experts_block(const Weights& weights, const Config& config, uint32_t layer) {
-    const auto name = [&](std::string_view part) { return fmt::format("blk.{}.{}", layer, part); };
-    return {.norm = weights.vector(name(config.feed_forward_norm) + ".weight"),
-            .router = {.weight = weights.matrix(name("ffn_gate_inp.weight")),
-                       .bias = weights.find_vector(name("ffn_gate_inp.bias")),
-                       .factors = kernels::OperandPrecision::f32}, // rounding could change the chosen expert
-            .gate = config.experts.gated ? std::optional(weights.stack(name("ffn_gate_exps.weight")))
-                                         : std::nullopt,
-            .up = weights.stack(name("ffn_up_exps.weight")),
-            .down = weights.stack(name("ffn_down_exps.weight")),
-            .gate_bias = weights.find_vector(name("ffn_gate_exps.bias")),
-            .up_bias = weights.find_vector(name("ffn_up_exps.bias")),
-            .down_bias = weights.find_vector(name("ffn_down_exps.bias")),
-            .shared = shared_expert(weights, config, layer),
-            .gate_kind = config.gate,
-            .experts_per_token = config.experts.experts_per_token,
-            .rule = {.scores = config.experts.scores,
-                     .normalised = config.experts.normalised,
-                     .scale = config.experts.scale,
-                     .selection_bias = weights.find_vector(name("exp_probs_b.bias"))},
-            .epsilon = config.rms_epsilon,
-            .nan_probe = feed_forward_nan_probe(layer)};
-}
-
 void record(const Recording& recording, const ExpertsBlock& block) {
-    const Activations& activations = recording.activations;
-    const kernels::ExpertRouting choice{.experts = activations.expert_ids,
-                                        .routing_weights = activations.routing_weights,
-                                        .count = block.up.count,
-                                        .experts_per_token = block.experts_per_token,
-                                        .rows = recording.step.rows};
-
     record_norm(recording, {block.norm, block.epsilon, block.nan_probe},
-                (block.gate && in_tiles(*block.gate)) || in_tiles(block.up) ||
-                    (block.shared && reads_halves(*block.shared)));
+                reads_halves(block) || (block.shared && reads_halves(*block.shared)));
     if (block.shared)
         record_shared_projections(recording, *block.shared);
-    record_routing(recording, block, choice);
-    const auto groups = record_groups(recording, block, choice);
+    record_routing(recording, block, recording.activations.hidden);
     if (block.shared)
         record_shared_product(recording, *block.shared);
-    record_inner(recording, block, choice, groups);
+    const auto groups = record_groups(recording, block);
+    if (groups)
+        recording.recorder.barrier();
+    record_inner(recording, block, groups);
     recording.recorder.barrier();
     if (block.shared) {
         record_shared_output(recording, *block.shared);
@@ -258,7 +273,7 @@ void record(const Recording& recording, const ExpertsBlock& block) {
         if (std::ranges::any_of(recording.step.row_ranges, adds_now)) // to the residual too
             recording.recorder.barrier();
     }
-    record_down(recording, block, choice, groups);
+    record_sum(recording, block, groups, recording.activations.residual, kernels::Store::add);
 }
 
 } // namespace etna::model

@@ -45,6 +45,24 @@ void declare_experts(TensorTable& table, const Config& config, uint32_t layer, E
 /// The block over tensors that declare_experts() declared.
 ExpertsBlock experts_block(const Weights& weights, const Config& config, uint32_t layer);
 
+/// Whether decode rows of gate or up read the halves of h.
+bool reads_halves(const ExpertsBlock& block);
+
+// The steps of the block without its norm and its shared expert. No barriers before the first dispatch of a
+// function, or after the last but for record_routing().
+/// Records the choices of the router for all rows of its input, and a barrier.
+void record_routing(const Recording& recording, const ExpertsBlock& block, const kernels::Activations& input);
+/// Records the groups that the step's pairs need; empty if they need none: matrices in tiles and few rows.
+std::optional<kernels::ExpertGroups> record_groups(const Recording& recording, const ExpertsBlock& block);
+/// Records the inner values of the pairs of Activations::hidden in one step or three. Leaves them in
+/// Activations::expert_gate, with halves if `down` reads them.
+void record_inner(const Recording& recording, const ExpertsBlock& block,
+                  const std::optional<kernels::ExpertGroups>& groups);
+/// Records output (=|+=) the sum of the experts' outputs.
+void record_sum(const Recording& recording, const ExpertsBlock& block,
+                const std::optional<kernels::ExpertGroups>& groups, const kernels::Activations& output,
+                kernels::Store store);
+
 /// Records the block. Its steps are separated by barriers; none before the first or after the last.
 void record(const Recording& recording, const ExpertsBlock& block);
 

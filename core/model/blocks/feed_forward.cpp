@@ -1,5 +1,6 @@
 #include "core/model/blocks/feed_forward.hpp"
 
+#include "core/kernels/altup.hpp"
 #include "core/kernels/fused_linear.hpp"
 #include "core/kernels/gate_multiply.hpp"
 #include "core/model/nan_probe.hpp"
@@ -9,43 +10,6 @@
 #include <fmt/format.h>
 
 namespace etna::model {
-namespace {
-
-/// Leaves gate and up of all rows in Activations; of fused decode rows their product and its halves.
-void record_gate_and_up(const Recording& recording, const FeedForwardBlock& block) {
-    const Activations& activations = recording.activations;
-    const kernels::Activations gate = narrowed(activations.gate, block.up.weight.rows);
-    if (!block.gate) { // the product is of up with itself
-        const std::array<Projection, 1> up{{{block.up, gate}}};
-        record_projections(recording, block.norm, up);
-        return;
-    }
-    const kernels::Activations up = narrowed(activations.up, block.up.weight.rows);
-    const std::array<Projection, 2> projections{{{*block.gate, gate}, {block.up, up}}};
-    if (!block.is_gate_fused) {
-        record_projections(recording, block.norm, projections);
-        return;
-    }
-    for (const RowRange& range : recording.step.row_ranges) {
-        if (range.path == kernels::RowPath::prefill) {
-            record_projections(recording, range, block.norm, projections);
-            continue;
-        }
-        kernels::fused_linear(recording.library, recording.recorder,
-                              {.weight = block.gate->weight,
-                               .gated = kernels::GatedBy{.up = block.up.weight, .kind = block.gate_kind},
-                               .input = activations.hidden,
-                               .norm = pending_norm(recording, block.norm),
-                               .output = gate,
-                               .halves = gate.halves,
-                               .counters = activations.fused_counters,
-                               .first = range.first,
-                               .count = range.count});
-    }
-}
-
-} // namespace
-
 void declare_feed_forward(TensorTable& table, const Config& config, uint32_t layer,
                           FeedForwardTensors tensors) {
     table.vector(fmt::format("blk.{}.{}.weight", layer, config.feed_forward_norm), config.width);
@@ -81,15 +45,48 @@ FeedForwardBlock feed_forward_block(const Weights& weights, const Config& config
                                    weights.find_vector(fmt::format("blk.{}.post_ffw_norm.weight", layer)),
                                .epsilon = config.rms_epsilon},
                  .next_norm = std::nullopt},
-        .gate_kind = config.gate};
+        .gate_kind = config.gate,
+        .gate_deviations = config.layers[layer].gate_deviations};
 }
 
-void record(const Recording& recording, const FeedForwardBlock& block) {
-    const Activations& activations = recording.activations;
+bool reads_halves(const FeedForwardBlock& block) {
+    return (block.gate && reads_halves(*block.gate)) || reads_halves(block.up);
+}
 
-    record_norm(recording, block.norm, (block.gate && reads_halves(*block.gate)) || reads_halves(block.up));
-    record_gate_and_up(recording, block);
-    recording.recorder.barrier();
+void record_gate_and_up(const Recording& recording, const FeedForwardBlock& block) {
+    const Activations& activations = recording.activations;
+    const kernels::Activations gate = narrowed(activations.gate, block.up.weight.rows);
+    if (!block.gate) { // the product is of up with itself
+        const std::array<Projection, 1> up{{{block.up, gate}}};
+        record_projections(recording, block.norm, up);
+        return;
+    }
+    const kernels::Activations up = narrowed(activations.up, block.up.weight.rows);
+    const std::array<Projection, 2> projections{{{*block.gate, gate}, {block.up, up}}};
+    if (!block.is_gate_fused) {
+        record_projections(recording, block.norm, projections);
+        return;
+    }
+    for (const RowRange& range : recording.step.row_ranges) {
+        if (range.path == kernels::RowPath::prefill) {
+            record_projections(recording, range, block.norm, projections);
+            continue;
+        }
+        kernels::fused_linear(recording.library, recording.recorder,
+                              {.weight = block.gate->weight,
+                               .gated = kernels::GatedBy{.up = block.up.weight, .kind = block.gate_kind},
+                               .input = activations.hidden,
+                               .norm = pending_norm(recording, block.norm),
+                               .output = gate,
+                               .halves = gate.halves,
+                               .counters = activations.fused_counters,
+                               .first = range.first,
+                               .count = range.count});
+    }
+}
+
+kernels::Activations record_product(const Recording& recording, const FeedForwardBlock& block) {
+    const Activations& activations = recording.activations;
     const RowRange rows = rows_outside(recording.step, block.is_gate_fused);
     const kernels::Activations gate = narrowed(activations.gate, block.up.weight.rows);
     kernels::gate_multiply(recording.library, recording.recorder,
@@ -99,8 +96,23 @@ void record(const Recording& recording, const FeedForwardBlock& block) {
                             .count = rows.count,
                             .kind = block.gate_kind,
                             .halves = reads_halves(block.down.weights) && !block.is_gate_fused});
+    return gate;
+}
+
+void record(const Recording& recording, const FeedForwardBlock& block) {
+    record_norm(recording, block.norm, reads_halves(block));
+    record_gate_and_up(recording, block);
     recording.recorder.barrier();
-    record_output(recording, block.down, gate);
+    if (block.gate_deviations) {
+        kernels::statistical_top_k(recording.library, recording.recorder,
+                                   {.values = narrowed(recording.activations.gate, block.up.weight.rows),
+                                    .count = recording.step.rows,
+                                    .deviations = *block.gate_deviations});
+        recording.recorder.barrier();
+    }
+    const kernels::Activations product = record_product(recording, block);
+    recording.recorder.barrier();
+    record_output(recording, block.down, product);
 }
 
 } // namespace etna::model

@@ -21,6 +21,7 @@ struct FeedForwardBlock {
     LinearWeights up;
     OutputMatrix down;
     kernels::Gate gate_kind = kernels::Gate::silu;
+    std::optional<float> gate_deviations = std::nullopt; ///< kernels::StatisticalTopK of gates
     bool is_gate_fused = false; ///< gate, up and activation of decode rows are one dispatch (fusion.hpp)
 };
 
@@ -37,6 +38,15 @@ void declare_feed_forward(TensorTable& table, const Config& config, uint32_t lay
 
 /// The block over tensors that declare_feed_forward() declared.
 FeedForwardBlock feed_forward_block(const Weights& weights, const Config& config, uint32_t layer);
+
+/// Whether decode rows of gate or up read the halves of h.
+bool reads_halves(const FeedForwardBlock& block);
+
+// The steps of the block between its norm and its last matrix, each without barriers inside.
+/// Records gate and up of Activations::hidden; of fused decode rows their product.
+void record_gate_and_up(const Recording& recording, const FeedForwardBlock& block);
+/// Records the product of gate and up, and returns it: what the last matrix reads.
+kernels::Activations record_product(const Recording& recording, const FeedForwardBlock& block);
 
 /// Records the block. Its steps are separated by barriers; none before the first or after the last.
 void record(const Recording& recording, const FeedForwardBlock& block);

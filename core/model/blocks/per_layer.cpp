@@ -89,11 +89,11 @@ void record(const Recording& recording, const PerLayerInputs& inputs) {
                        .store = kernels::Store::add});
 }
 
-void record(const Recording& recording, const PerLayerBlock& block) {
+void record_layer_input(const Recording& recording, const PerLayerBlock& block,
+                        const kernels::Activations& input) {
     const Activations& activations = recording.activations;
-    record_halves(recording, activations.residual, reads_halves(block.gate));
-    record_linear(recording, block.gate, activations.residual, activations.per_layer_gate,
-                  kernels::Store::replace);
+    record_halves(recording, input, reads_halves(block.gate));
+    record_linear(recording, block.gate, input, activations.per_layer_gate, kernels::Store::replace);
     recording.recorder.barrier();
     kernels::gate_multiply(recording.library, recording.recorder,
                            {.gate = activations.per_layer_gate,
@@ -101,8 +101,12 @@ void record(const Recording& recording, const PerLayerBlock& block) {
                             .count = recording.step.rows,
                             .kind = block.gate_kind,
                             .halves = reads_halves(block.down.weights)});
+}
+
+void record(const Recording& recording, const PerLayerBlock& block) {
+    record_layer_input(recording, block, recording.activations.residual);
     recording.recorder.barrier();
-    record_output(recording, block.down, activations.per_layer_gate);
+    record_output(recording, block.down, recording.activations.per_layer_gate);
 }
 
 } // namespace etna::model

@@ -45,4 +45,9 @@ PerLayerBlock per_layer_block(const Weights& weights, const Config& config, uint
 void record(const Recording& recording, const PerLayerInputs& inputs);
 void record(const Recording& recording, const PerLayerBlock& block);
 
+/// Records Activations::per_layer_gate = act(Gate input) * p, with halves if `down` reads them. No barriers
+/// before the first step or after the last.
+void record_layer_input(const Recording& recording, const PerLayerBlock& block,
+                        const kernels::Activations& input);
+
 } // namespace etna::model
