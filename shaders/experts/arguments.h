@@ -11,6 +11,8 @@ struct ExpertRouteArguments {
     uint router_stride;
     uint experts_per_token;
     float scale; // of the routing weights
+    uint groups; // of experts, and how many are chosen from; read only with GROUPED
+    uint groups_used;
 };
 struct ExpertRouterArguments {
     ADDRESS(Vectors) weights; // f32 [expert][columns]
@@ -29,6 +31,8 @@ struct ExpertRouterArguments {
     uint experts_per_token;
     uint use_bias;
     float scale; // of the routing weights
+    uint groups; // of experts, and how many are chosen from; read only with GROUPED
+    uint groups_used;
 };
 struct ExpertGroupArguments {
     ADDRESS(Words) experts; // [pair], a pair being row x experts_per_token + choice

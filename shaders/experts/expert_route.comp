@@ -8,6 +8,7 @@
 layout(constant_id = 2) const uint NORMALISED = 1;
 layout(constant_id = 3) const uint SIGMOID = 0;
 layout(constant_id = 4) const uint BIASED = 0;
+layout(constant_id = 5) const uint GROUPED = 0;
 #define InputElements Floats
 #include "shaders/experts/arguments.h"
 

@@ -15,6 +15,7 @@ layout(constant_id = 2) const uint COLUMNS = 1; // 1..4
 layout(constant_id = 3) const uint NORMALISED = 1;
 layout(constant_id = 4) const uint SIGMOID = 0;
 layout(constant_id = 5) const uint BIASED = 0;
+layout(constant_id = 6) const uint GROUPED = 0;
 const uint SUMS = COLUMNS;
 #include "shaders/include/reduce_sums.glsl"
 layout(push_constant, std430) uniform Push { ExpertRouterArguments a; };
