@@ -1,5 +1,6 @@
 #include "core/model/kernel_scope.hpp"
 
+#include "core/model/blocks/latent_attention.hpp"
 #include "core/model/blocks/mamba2.hpp"
 #include "core/model/blocks/short_convolution.hpp"
 #include "core/model/weights.hpp"
@@ -13,6 +14,7 @@ kernels::KernelScope kernel_scope(const gguf::File& file) {
         scope.delta_nets = scope.delta_nets || tensor.name.ends_with(".ssm_beta.weight") ||
                            tensor.name.ends_with(".ssm_ba.weight");
         scope.mamba2 = scope.mamba2 || tensor.name.ends_with(mamba2_skip_name);
+        scope.latents = scope.latents || tensor.name.ends_with(latent_projection_name);
         scope.short_convolutions = scope.short_convolutions || tensor.name.ends_with(short_convolution_name);
         const bool is_layer_table = tensor.name == "per_layer_token_embd.weight";
         const bool is_table = tensor.name == "token_embd.weight";

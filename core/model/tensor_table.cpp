@@ -108,6 +108,11 @@ void TensorTable::stack(std::string name, uint32_t count, uint32_t rows, uint32_
                       .role = TensorRole::stack});
 }
 
+void TensorTable::exact_stack(std::string name, uint32_t count, uint32_t rows, uint32_t columns) {
+    stack(std::move(name), count, rows, columns);
+    specs_.back().is_exact = true;
+}
+
 void TensorTable::vector(std::string name, uint32_t columns, Presence presence) {
     specs_.push_back(
         {.name = std::move(name), .columns = columns, .role = TensorRole::vector, .presence = presence});

@@ -44,7 +44,7 @@ struct TensorSpec {
     TensorRole role = TensorRole::matrix;
     Presence presence = Presence::required;
     std::vector<TensorPart> parts = {}; ///< of a matrix, in row order; empty: it is not split
-    bool is_exact = false;              ///< of a matrix: its products must not be rounded to f16
+    bool is_exact = false;              ///< of a matrix or stack: its products must not be rounded to f16
     uint32_t part_runs = 1;             ///< the rows of the parts follow each other this many times
     float factor = 1;                   ///< of a vector: multiplies its elements while they are loaded
 };
@@ -69,6 +69,8 @@ public:
     /// gate of each head. A part becomes the matrix of its rows of all runs.
     void interleaved(std::string name, std::vector<TensorPart> parts, uint32_t runs, uint32_t columns);
     void stack(std::string name, uint32_t count, uint32_t rows, uint32_t columns);
+    /// A stack whose products must not be rounded to f16.
+    void exact_stack(std::string name, uint32_t count, uint32_t rows, uint32_t columns);
     void vector(std::string name, uint32_t columns, Presence presence = Presence::required);
     /// A required vector whose elements are multiplied by `factor`.
     void scaled_vector(std::string name, uint32_t columns, float factor);

@@ -228,7 +228,9 @@ ExpertsBlock experts_block(const Weights& weights, const Config& config, uint32_
             .rule = {.scores = config.experts.scores,
                      .normalised = config.experts.normalised,
                      .scale = config.experts.scale,
-                     .selection_bias = weights.find_vector(name("exp_probs_b.bias"))},
+                     .selection_bias = weights.find_vector(name("exp_probs_b.bias")),
+                     .groups = config.experts.groups,
+                     .groups_used = config.experts.groups_used},
             .epsilon = config.rms_epsilon,
             .nan_probe = feed_forward_nan_probe(layer)};
 }
