@@ -54,7 +54,8 @@ uint64_t partial_bytes(const SplitPlan& splits, const AttentionShape& shape, uin
     if (splits.kv_splits <= 1)
         return 0;
     const uint64_t statistics = splits.plan.kernel == AttentionKernel::decode ? 4 : 2;
-    return uint64_t{rows} * splits.kv_splits * shape.q_heads * (round_up(shape.head_dim, 8) + statistics) * 4;
+    return uint64_t{rows} * splits.kv_splits * shape.q_heads * (round_up(shape.value_dim(), 8) + statistics) *
+           4;
 }
 
 /// Bytes of the decode kernel's counters: one for each row and workgroup of a KV split.
@@ -68,7 +69,7 @@ bool fits(vk::Recorder& recorder, const Attention& operation, const SplitPlan& s
     const uint32_t rows = operation.rows.count;
     return require(recorder,
                    operation.q.columns == operation.q_heads * cache.head_dim &&
-                       operation.output.columns == operation.q.columns,
+                       operation.output.columns == operation.q_heads * cache.value_dim(),
                    "attention", "q or output does not match the number of heads") &&
            require(recorder, cache_fits(cache), "attention", "cache is shorter than its shape") &&
            require(recorder, operation.partials.bytes >= partial_bytes(splits, operation.shape(), rows),
@@ -91,7 +92,9 @@ bool has_plan(vk::Recorder& recorder, const Attention& operation) {
     const LayerCache& cache = operation.cache;
     return require(recorder, cache.kv_heads > 0 && operation.q_heads % cache.kv_heads == 0, "attention",
                    "the number of query heads is not a multiple of that of kv heads") &&
-           require(recorder, cache.head_dim > 0 && cache.head_dim % 2 == 0 && cache.head_dim <= head_dim_max,
+           require(recorder,
+                   cache.head_dim > 0 && cache.head_dim % 2 == 0 &&
+                       cache.head_dim <= (cache.latent_dim > 0 ? latent_key_max : head_dim_max),
                    "attention", "head size is odd or too large");
 }
 
@@ -102,7 +105,7 @@ shaders::AttentionArguments arguments_of(const Attention& operation, const Split
         .q = operation.q.rows(rows.first, rows.count).address,
         .y = operation.output.rows(rows.first, rows.count).address,
         .keys = operation.cache.keys.address,
-        .values = operation.cache.values.address,
+        .values = operation.cache.stored_values().address,
         .tables = operation.tables.range.address,
         .partials = operation.partials.address,
         .sinks = operation.sinks.value_or(operation.q.range).address, // never null: see sample.cpp
@@ -153,9 +156,10 @@ void record_general(Library& library, vk::Recorder& recorder, const Attention& o
            {.variant = shaders::attention(),
             .specialization = {splits.plan.workgroup, cache.head_dim, splits.plan.heads,
                                static_cast<uint32_t>(cache.formats.keys),
-                               static_cast<uint32_t>(cache.formats.values), operation.sinks ? 1U : 0U},
+                               static_cast<uint32_t>(cache.values_format()), operation.sinks ? 1U : 0U,
+                               cache.value_dim()},
             .groups = {operation.q_heads / splits.plan.heads, rows.count, splits.kv_splits},
-            .reads = {rows.infos, operation.q.rows(rows.first, rows.count), cache.keys, cache.values,
+            .reads = {rows.infos, operation.q.rows(rows.first, rows.count), cache.keys, cache.stored_values(),
                       operation.tables.range, operation.sinks.value_or(vk::Range{})},
             .writes = {operation.output.rows(rows.first, rows.count),
                        splits.kv_splits > 1 ? operation.partials : vk::Range{}}},
@@ -228,7 +232,7 @@ void attention_merge(Library& library, vk::Recorder& recorder, const Attention& 
         return;
     launch(library, recorder,
            {.variant = shaders::attention_merge(),
-            .specialization = {operation.cache.head_dim},
+            .specialization = {operation.cache.value_dim()},
             .groups = {operation.q_heads, rows.count, 1},
             .reads = {rows.infos, operation.partials},
             .writes = {operation.output.rows(rows.first, rows.count)}},

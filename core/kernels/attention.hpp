@@ -26,6 +26,9 @@ struct AttentionShape {
     uint32_t kv_heads = 0; ///< divides q_heads
     uint32_t head_dim = 0;
     CacheFormats formats = {};
+    uint32_t latent_dim = 0; ///< LayerCache's
+
+    [[nodiscard]] uint32_t value_dim() const { return latent_dim > 0 ? latent_dim : head_dim; }
 };
 
 /// Scaled dot-product attention with online softmax over the paged cache (arXiv 1805.02867, 2205.14135): each
@@ -35,7 +38,7 @@ struct AttentionShape {
 struct Attention {
     Rows rows;
     Activations q;
-    Activations output; ///< [rows, q_heads * head_dim]
+    Activations output; ///< [rows, q_heads * value_dim]
     LayerCache cache;
     PageTables tables;
     uint32_t q_heads = 0;
@@ -54,7 +57,8 @@ struct Attention {
         return {.q_heads = q_heads,
                 .kv_heads = cache.kv_heads,
                 .head_dim = cache.head_dim,
-                .formats = cache.formats};
+                .formats = cache.formats,
+                .latent_dim = cache.latent_dim};
     }
 };
 /// Keys in one KV split of the general kernel's decode path; depends on the target alone.

@@ -11,8 +11,8 @@
 namespace etna::kernels {
 namespace {
 
-static_assert(sizeof(shaders::ExpertRouteArguments) == 56);
-static_assert(sizeof(shaders::ExpertRouterArguments) == 104);
+static_assert(sizeof(shaders::ExpertRouteArguments) == 64);
+static_assert(sizeof(shaders::ExpertRouterArguments) == 112);
 static_assert(sizeof(shaders::ExpertGroupArguments) == 32);
 static_assert(sizeof(shaders::ExpertLinearArguments) == 88);
 static_assert(sizeof(shaders::ExpertTilesArguments) == 120);
@@ -66,8 +66,16 @@ bool halves_fit(vk::Recorder& recorder, std::string_view operation, const Activa
                    "the input's halves are missing or shorter than its rows");
 }
 
-bool fits(vk::Recorder& recorder, std::string_view operation, const RoutingRule& rule, uint32_t experts) {
-    return require(recorder, !rule.selection_bias || rule.scores == RoutingRule::Scores::sigmoid, operation,
+bool fits(vk::Recorder& recorder, std::string_view operation, const RoutingRule& rule,
+          const ExpertRouting& choice) {
+    const uint32_t experts = choice.count;
+    const bool has_groups = rule.groups > 0 && rule.groups <= expert_groups_max && rule.groups_used > 0 &&
+                            experts % rule.groups == 0;
+    return require(
+               recorder,
+               has_groups && uint64_t{experts / rule.groups} * rule.groups_used >= choice.experts_per_token,
+               operation, "groups of experts are too many, of different sizes, or too few to choose from") &&
+           require(recorder, !rule.selection_bias || rule.scores == RoutingRule::Scores::sigmoid, operation,
                    "a selection bias needs sigmoid scores") &&
            require(recorder, !rule.selection_bias || rule.selection_bias->bytes >= uint64_t{experts} * 4,
                    operation, "the selection bias is short") &&
@@ -84,7 +92,7 @@ bool fits(vk::Recorder& recorder, const ExpertRouter& operation, bool usable) {
     const Matrix& weight = operation.weight;
     const ExpertRouting& choice = operation.choice;
     const uint64_t end = uint64_t{operation.first} + choice.rows;
-    return fits(recorder, name, choice) && fits(recorder, name, operation.rule, choice.count) &&
+    return fits(recorder, name, choice) && fits(recorder, name, operation.rule, choice) &&
            require(recorder, usable, name,
                    "the weight is not in f32 and rows, or the kernel is not trusted") &&
            require(recorder, weight.rows == choice.count && operation.router.columns == choice.count, name,
@@ -255,7 +263,7 @@ uint32_t expert_tile_pairs(uint32_t pairs, uint32_t experts, Arrangement arrange
 void expert_route(Library& library, vk::Recorder& recorder, const ExpertRoute& operation) {
     const ExpertRouting& choice = operation.choice;
     if (choice.rows == 0 || !fits(recorder, "expert_route", choice) ||
-        !fits(recorder, "expert_route", operation.rule, choice.count) ||
+        !fits(recorder, "expert_route", operation.rule, choice) ||
         !require(recorder, operation.router.columns == choice.count, "expert_route",
                  "router and experts differ in number"))
         return;
@@ -273,12 +281,15 @@ void expert_route(Library& library, vk::Recorder& recorder, const ExpertRoute& o
         .router_stride = operation.router.stride,
         .experts_per_token = choice.experts_per_token,
         .scale = rule.scale,
+        .groups = rule.groups,
+        .groups_used = rule.groups_used,
     };
     const ReducePlan plan = reduce_plan(library.target(), shaders::expert_route(shaders::Reduce::subgroup));
     launch(library, recorder,
            {.variant = shaders::expert_route(plan.reduce),
             .specialization = {plan.workgroup, plan.one_subgroup, rule.normalised ? 1U : 0U, is_sigmoid(rule),
-                               rule.selection_bias ? 1U : 0U, rule.expert_scales ? 1U : 0U},
+                               rule.selection_bias ? 1U : 0U, rule.expert_scales ? 1U : 0U,
+                               rule.is_grouped() ? 1U : 0U},
             .groups = {choice.rows, 1, 1},
             .reads = {router, selection_bias, expert_scales},
             .writes = {choice.experts, choice.routing_weights}},
@@ -323,13 +334,16 @@ void expert_router(Library& library, vk::Recorder& recorder, const ExpertRouter&
         .experts_per_token = choice.experts_per_token,
         .use_bias = operation.bias ? 1U : 0U,
         .scale = rule.scale,
+        .groups = rule.groups,
+        .groups_used = rule.groups_used,
     };
     const ReducePlan plan = expert_router_plan(library.target(), columns);
     const uint32_t rows_each = std::min(std::bit_ceil(rows), router_rows_max);
     launch(library, recorder,
            {.variant = shaders::expert_router(plan.reduce),
             .specialization = {plan.workgroup, plan.one_subgroup, rows_each, rule.normalised ? 1U : 0U,
-                               is_sigmoid(rule), rule.selection_bias ? 1U : 0U, rule.expert_scales ? 1U : 0U},
+                               is_sigmoid(rule), rule.selection_bias ? 1U : 0U, rule.expert_scales ? 1U : 0U,
+                               rule.is_grouped() ? 1U : 0U},
             .groups = {choice.count, divide_up(rows, rows_each), 1},
             .reads = {operation.weight.weights, input, bias, selection_bias, expert_scales},
             .writes = {router, choice.experts, choice.routing_weights, operation.counters}},
@@ -406,12 +420,13 @@ void expert_linear(Library& library, vk::Recorder& recorder, const ExpertLinear&
                arguments);
     };
     if (one.layout.arrangement == Arrangement::lanes) {
-        start(shaders::expert_lanes(format), {weight_groups_each, columns}, weight_groups_each * repack_rows);
+        start(shaders::expert_lanes(format), {weight_groups_each, columns, 0},
+              weight_groups_each * repack_rows);
     } else {
         const ReducePlan plan =
             reduce_plan(library.target(), shaders::expert_rows(format, shaders::Reduce::subgroup));
         start(shaders::expert_rows(format, plan.reduce),
-              {plan.workgroup, plan.one_subgroup, weight_rows_each, columns}, weight_rows_each);
+              {plan.workgroup, plan.one_subgroup, weight_rows_each, columns, 0}, weight_rows_each);
     }
 }
 

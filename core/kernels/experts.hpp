@@ -18,6 +18,7 @@ namespace etna::kernels {
 constexpr uint32_t experts_max = 1024;
 constexpr uint32_t experts_per_token_max = 32; ///< by one row
 constexpr uint32_t expert_pairs_max = 65535;
+constexpr uint32_t expert_groups_max = 64;
 
 /// Matrices of one shape and layout, contiguous on the device and selected by index.
 struct MatrixStack {
@@ -60,6 +61,14 @@ struct RoutingRule {
     std::optional<vk::Range> selection_bias = std::nullopt;
     /// f32 [experts]: the routing weights are also multiplied by those of their experts (Gemma 4).
     std::optional<vk::Range> expert_scales = std::nullopt;
+    /// Groups of neighbours with equally many experts. If there are several, only the experts of the
+    /// `groups_used` best are chosen from, the first among equals: those with the largest r (arXiv
+    /// 2405.04434), or with sigmoid the largest sum of their two largest s + selection_bias (arXiv
+    /// 2412.19437).
+    uint32_t groups = 1;
+    uint32_t groups_used = 1;
+
+    [[nodiscard]] bool is_grouped() const { return groups > groups_used; }
 };
 
 /// Selects the `experts_per_token` largest values of each row of `router`, the smaller id first among equals,

@@ -28,6 +28,8 @@ std::string_view name_of(Operation operation) {
         return "halve";
     case Operation::rotary_store:
         return "rotary_store";
+    case Operation::latent_store:
+        return "latent_store";
     case Operation::attention:
         return "attention";
     case Operation::attention_merge:
@@ -50,6 +52,8 @@ std::string_view name_of(Operation operation) {
         return "expert_down";
     case Operation::expert_sum:
         return "expert_sum";
+    case Operation::heads_product:
+        return "heads_product";
     case Operation::short_convolution:
         return "short_convolution";
     case Operation::delta_net:
@@ -136,12 +140,14 @@ void add_stacks(const PlanTarget& target, const KernelScope& scope, Format forma
         add(Operation::expert_gate_up, shaders::expert_tiles(axis), usual);
         add(Operation::expert_linear, shaders::expert_tiles(axis), usual);
         add(Operation::expert_down, shaders::expert_down(axis), usual);
-        if (!scope.odd_columns)
-            return;
     }
     const auto rows = [axis](shaders::Reduce reduce) { return shaders::expert_rows(axis, reduce); };
-    const bool is_lanes = exact.arrangement == Arrangement::lanes;
-    add(Operation::expert_linear, is_lanes ? shaders::expert_lanes(axis) : reduced(target, rows), exact);
+    const shaders::Variant variant =
+        exact.arrangement == Arrangement::lanes ? shaders::expert_lanes(axis) : reduced(target, rows);
+    if (usual.arrangement != Arrangement::tiles || scope.odd_columns)
+        add(Operation::expert_linear, variant, exact);
+    if (scope.latents)
+        add(Operation::heads_product, variant, exact);
 }
 
 /// Kernels that read weights of one format. Matrices in tiles have rows beside them if some widths are odd or
@@ -166,6 +172,8 @@ void add_others(const PlanTarget& target, const KernelScope& scope, std::vector<
     if (reads_halves(target, tile_columns))
         add(Operation::halve, shaders::halve());
     add(Operation::rotary_store, reduced(target, shaders::rotary_store));
+    if (scope.latents)
+        add(Operation::latent_store, reduced(target, shaders::latent_store));
     for (const RowPath path : {RowPath::prefill, RowPath::decode}) {
         uses.push_back({.operation = Operation::attention,
                         .variant = attention_variant(attention_plan(target, usual_heads, path)),
@@ -213,6 +221,7 @@ std::string describe(const KernelUse& use) {
     case Operation::expert_linear:
     case Operation::expert_gate_up:
     case Operation::expert_down:
+    case Operation::heads_product:
     case Operation::fused_linear:
     case Operation::heads_linear:
         return fmt::format("{} {}", name_of(use.operation), layout_text(use.layout));
@@ -234,6 +243,7 @@ KernelScope KernelScope::everything() {
     scope.short_convolutions = true;
     scope.mamba2 = true;
     scope.altup = true;
+    scope.latents = true;
     scope.odd_columns = true;
     return scope;
 }

@@ -21,6 +21,7 @@ enum class Operation : uint8_t {
     heads_linear,
     halve,
     rotary_store,
+    latent_store,
     attention,
     attention_merge,
     gate_multiply,
@@ -32,6 +33,7 @@ enum class Operation : uint8_t {
     expert_gate_up,
     expert_down,
     expert_sum,
+    heads_product,
     short_convolution,
     delta_net,
     mamba2,
@@ -59,11 +61,12 @@ std::string describe(const KernelUse& use);
 struct KernelScope {
     std::bitset<format_count> tables = {};   ///< of embeddings
     std::bitset<format_count> matrices = {}; ///< of layers and head
-    std::bitset<format_count> stacks = {};   ///< of experts' matrices; empty: no mixture of experts
+    std::bitset<format_count> stacks = {};   ///< of experts' matrices, or heads'; empty: there are none
     bool delta_nets = false;                 ///< layers with a gated delta net
     bool short_convolutions = false;         ///< layers with a gated convolution
     bool mamba2 = false;                     ///< layers of Mamba 2
     bool altup = false;                      ///< several streams with alternating updates
+    bool latents = false;                    ///< layers with latent attention
     bool odd_columns = false;                ///< some widths are no multiple of tile_columns
 
     static KernelScope everything();

@@ -252,8 +252,10 @@ void add_weight_problems(Problems& problems, const PlanTarget& target) {
 
 KernelProblem attention_problem(const PlanTarget& target, const AttentionShape& shape, uint32_t tokens,
                                 RowPath path, uint32_t count) {
-    const auto [q_heads, kv_heads, head_dim, formats] = shape;
+    const auto [q_heads, kv_heads, head_dim, formats, latent_dim] = shape;
+    const uint32_t value_dim = shape.value_dim();
     const uint64_t cache_bytes = layer_cache_bytes(formats.keys, tokens / page_tokens, kv_heads, head_dim);
+    const uint64_t caches = latent_dim > 0 ? 1 : 2; // of keys, and of values
     const AttendMax attend_max{.end = tokens, .keys = tokens};
     const bool is_decode = path == RowPath::decode;
     const uint64_t partial_bytes = is_decode ? attention_partial_bytes(target, shape, count, attend_max) : 0;
@@ -266,17 +268,18 @@ KernelProblem attention_problem(const PlanTarget& target, const AttentionShape& 
         const vk::Range tables = memory.take(sizeof(uint32_t));
         const vk::Range partials = partial_bytes == 0 ? vk::Range{} : memory.take(partial_bytes);
         const vk::Range zeros = counters.empty() ? vk::Range{} : memory.put(counters);
-        std::vector<Attention> turns(memory.copies(2 * cache_bytes));
+        std::vector<Attention> turns(memory.copies(caches * cache_bytes));
         for (Attention& one : turns) {
             one = {.rows = rows,
                    .q = memory.rows(count, q_heads * head_dim),
-                   .output = memory.rows(count, q_heads * head_dim),
+                   .output = memory.rows(count, q_heads * value_dim),
                    .cache = {.formats = formats,
                              .kv_heads = kv_heads,
                              .head_dim = head_dim,
                              .pages = tokens / page_tokens,
                              .keys = memory.take(cache_bytes),
-                             .values = memory.take(cache_bytes)},
+                             .values = latent_dim > 0 ? vk::Range{} : memory.take(cache_bytes),
+                             .latent_dim = latent_dim},
                    .tables = {tables},
                    .q_heads = q_heads,
                    .scale = 1 / std::sqrt(static_cast<float>(head_dim)),
@@ -298,8 +301,8 @@ KernelProblem attention_problem(const PlanTarget& target, const AttentionShape& 
     return {.name = fmt::format("attention {}, heads of {}, {} to {}, {} row{}, {} tokens",
                                 formats.keys == CacheFormat::f16 ? "f16" : "q8_0", head_dim, q_heads,
                                 kv_heads, count, count == 1 ? "" : "s", tokens),
-            .bytes = 2 * cache_bytes + 2 * float_bytes(uint64_t{count} * q_heads * head_dim),
-            .operations = 4 * uint64_t{count} * q_heads * head_dim * tokens,
+            .bytes = caches * cache_bytes + float_bytes(uint64_t{count} * q_heads * (head_dim + value_dim)),
+            .operations = 2 * uint64_t{count} * q_heads * (head_dim + value_dim) * tokens,
             .pose = pose};
 }
 

@@ -18,6 +18,10 @@ bool cache_fits(const LayerCache& cache) {
     const auto holds = [&](vk::Range range, CacheFormat format) {
         return range.bytes >= layer_cache_bytes(format, cache.pages, cache.kv_heads, cache.head_dim);
     };
+    if (cache.latent_dim > 0) {
+        return cache.latent_dim % 2 == 0 && cache.latent_dim <= cache.head_dim &&
+               holds(cache.keys, cache.formats.keys);
+    }
     return holds(cache.keys, cache.formats.keys) && holds(cache.values, cache.formats.values);
 }
 

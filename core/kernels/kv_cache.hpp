@@ -23,6 +23,9 @@ struct CacheFormats {
 /// Positions per page, fixed: also the attention kernel's tile.
 constexpr uint32_t page_tokens = 32;
 
+constexpr uint32_t head_dim_max = 512;
+constexpr uint32_t latent_key_max = 1024; ///< the same, of keys that hold the values
+
 /// One layer's cache. Keys and values each: [page][kv_head][page_tokens][head_dim] of their CacheFormat.
 struct LayerCache {
     CacheFormats formats = {};
@@ -30,9 +33,15 @@ struct LayerCache {
     uint32_t head_dim = 0; ///< even, at most head_dim_max
     uint32_t pages = 0;
     vk::Range keys = {};
-    vk::Range values = {};
+    vk::Range values = {};   ///< empty with a latent
+    uint32_t latent_dim = 0; ///< leading elements of a key that are its value; 0: values are stored apart
+
+    /// Elements of a value.
+    [[nodiscard]] uint32_t value_dim() const { return latent_dim > 0 ? latent_dim : head_dim; }
+    /// Where attention reads values, and their format.
+    [[nodiscard]] vk::Range stored_values() const { return latent_dim > 0 ? keys : values; }
+    [[nodiscard]] CacheFormat values_format() const { return latent_dim > 0 ? formats.keys : formats.values; }
 };
-constexpr uint32_t head_dim_max = 512;
 /// Bytes of one layer's keys, or of its values.
 uint64_t layer_cache_bytes(CacheFormat format, uint32_t pages, uint32_t kv_heads, uint32_t head_dim);
 /// Whether a cache's ranges are large enough for its shape.

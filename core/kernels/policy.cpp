@@ -20,6 +20,7 @@ constexpr uint32_t expert_workgroup_max = 256;
 constexpr uint32_t invocation_sums_max = 8;
 /// Every Vulkan device has at least 16 KiB of shared memory; queries take at most half of it.
 constexpr uint32_t attention_query_floats = 2048;
+constexpr uint32_t latent_heads_max = 8;       ///< of attention over a latent, of one workgroup
 constexpr uint32_t norm_invocations_max = 512; ///< of a row
 
 /// The sizes that differ between families, where they were measured or where a family's hardware gives a
@@ -143,11 +144,28 @@ uint32_t general_heads(const AttentionShape& shape) {
     return heads;
 }
 
+/// Of the general kernel over a latent, whose heads are wide: many queries share the loads of a key, in as
+/// many pairs of sums as one invocation can hold in registers.
+WorkgroupSizes latent_sizes(const PlanTarget& target, const AttentionShape& shape) {
+    constexpr uint32_t own_pairs_max = 16;
+    constexpr uint32_t gpu_workgroup = 128;
+    const uint32_t workgroup =
+        target.family == PlanFamily::lavapipe ? sizes_of(target.family).attention_workgroup : gpu_workgroup;
+    const uint64_t head_bytes = 4 * (round_up(shape.head_dim, 8) + page_tokens + 3);
+    const auto head_pairs = static_cast<uint32_t>(round_up(shape.value_dim(), 8) / 2);
+    const uint32_t group = shape.q_heads / shape.kv_heads;
+    uint32_t heads =
+        std::clamp(own_pairs_max * workgroup / head_pairs, 1U, std::min(group, latent_heads_max));
+    while (group % heads != 0 || (heads > 1 && heads * head_bytes > target.profile.shared_bytes))
+        --heads;
+    return {.workgroup = workgroup, .rows = heads};
+}
+
 /// The decode kernel serves generation on GPUs, the general one everything else, unless only the other one is
 /// trusted.
 bool uses_decode_kernel(const PlanTarget& target, const AttentionShape& shape, RowPath path) {
     const bool common_size = shape.head_dim == 64 || shape.head_dim == 128 || shape.head_dim == 256;
-    if (path != RowPath::decode || shape.formats != CacheFormats{} || !common_size ||
+    if (path != RowPath::decode || shape.formats != CacheFormats{} || !common_size || shape.latent_dim > 0 ||
         decode_workgroup(shape.head_dim) > target.profile.workgroup_invocations_max)
         return false;
     const bool trusted = !target.untrusted.contains(shaders::attention_decode());
@@ -529,6 +547,10 @@ uint32_t written_blocks(const PlanTarget& target) {
 }
 
 AttentionPlan attention_plan(const PlanTarget& target, const AttentionShape& shape, RowPath path) {
+    if (shape.latent_dim > 0) {
+        const WorkgroupSizes sizes = latent_sizes(target, shape);
+        return {.kernel = AttentionKernel::general, .workgroup = sizes.workgroup, .heads = sizes.rows};
+    }
     const bool is_decode = uses_decode_kernel(target, shape, path);
     const WorkgroupSizes sizes =
         sizes_for(target, {.kernel = is_decode ? TunedKernel::attention_decode : TunedKernel::attention,

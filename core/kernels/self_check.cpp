@@ -33,6 +33,8 @@ Pose& pose_of(Operation operation) {
         return pose_halve;
     case Operation::rotary_store:
         return pose_rotary_store;
+    case Operation::latent_store:
+        return pose_latent_store;
     case Operation::attention:
         return pose_attention;
     case Operation::attention_merge:
@@ -55,6 +57,8 @@ Pose& pose_of(Operation operation) {
         return pose_expert_down;
     case Operation::expert_sum:
         return pose_expert_sum;
+    case Operation::heads_product:
+        return pose_heads_product;
     case Operation::short_convolution:
         return pose_short_convolution;
     case Operation::delta_net:

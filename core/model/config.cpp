@@ -132,6 +132,27 @@ uint32_t read_vocabulary(MetadataReader& reader) {
     return reader.integer("vocab_size", {.min = 1, .max = vocabulary_max}, rows);
 }
 
+/// The length of a part of latent attention's heads.
+uint32_t read_part(MetadataReader& reader, std::string_view key, uint32_t max) {
+    const uint32_t length = reader.integer(key, {.min = 1, .max = max});
+    if (length % kernels::column_padding != 0) {
+        reader.fail(ErrorKind::unsupported, key,
+                    fmt::format("must be a multiple of {}", kernels::column_padding));
+    }
+    return length;
+}
+
+/// YaRN's magnitude as latent attention has it: of whole scores, not of their rotated part alone.
+void take_yarn_magnitude(RotaryConfig& rotary, float& attention_scale) {
+    constexpr double converters_factor = 0.1;
+    const double multiplier = rotary.log_multiplier / converters_factor;
+    if (rotary.scaling != RotaryScaling::yarn || rotary.factor <= 1 || multiplier == 0)
+        return;
+    const double magnitude = 1 + 0.1 * multiplier * std::log(rotary.factor);
+    attention_scale *= static_cast<float>(magnitude * magnitude);
+    rotary.log_multiplier = 1; // which leaves the rotation without a magnitude
+}
+
 /// By layer, whether it has a window.
 std::vector<bool> read_window_pattern(MetadataReader& reader, uint32_t layers, uint32_t default_period) {
     constexpr std::string_view key = "attention.sliding_window_pattern";
@@ -169,39 +190,79 @@ uint32_t Config::rotary_dims_max() const {
     return dims;
 }
 
-Config read_common(MetadataReader& reader, kernels::RotaryPairs pairs, LayerLists lists) {
+namespace {
+
+/// Sizes of the model and of its feed-forward blocks; layers without a mixer.
+Config read_sizes(MetadataReader& reader, LayerLists lists) {
     Config config;
     config.architecture = reader.architecture();
     const uint32_t layers = reader.integer("block_count", {.min = 1, .max = layers_max});
-    LayerConfig layer;
-    AttentionConfig attention;
     config.width = reader.integer("embedding_length", {.min = 1, .max = width_max});
-    const std::vector<uint32_t> feed_forward = read_feed_forward(reader, layers, lists);
+    for (const uint32_t feed_forward : read_feed_forward(reader, layers, lists))
+        config.layers.push_back({.mixer = NoMixer(), .feed_forward = feed_forward});
     config.context = reader.integer("context_length", {.min = 1, .max = context_max});
     config.vocabulary = read_vocabulary(reader);
     config.rms_epsilon =
         static_cast<float>(reader.number("attention.layer_norm_rms_epsilon", {.min = 0, .max = 0.1}));
+    return config;
+}
+
+} // namespace
+
+Config read_common(MetadataReader& reader, kernels::RotaryPairs pairs, LayerLists lists) {
+    Config config = read_sizes(reader, lists);
+    const uint32_t layers = config.layer_count();
+    AttentionConfig attention;
     const std::vector<uint32_t> kv_heads = read_kv_heads(reader, layers, lists);
     read_heads(reader, config, kv_heads.empty() ? 0 : std::ranges::max(kv_heads), attention);
-    layer.mixer = attention;
     config.attention_scale = 1 / std::sqrt(static_cast<float>(attention.head_dim));
     RotaryConfig rotary;
     rotary.pairs = pairs;
     read_rotary(reader, config, attention.head_dim, rotary);
     config.cache_groups = {CacheGroup{.window_tokens = 0, .rotary = rotary}};
-    config.layers.assign(layers, layer);
     for (std::size_t i = 0; i < layers; ++i) {
-        config.layers[i].feed_forward = feed_forward[i];
-        if (kv_heads.empty())
-            continue;
-        if (kv_heads[i] == 0) {
-            config.layers[i].mixer = NoMixer();
-        } else {
+        if (kv_heads.empty()) {
+            config.layers[i].mixer = attention;
+        } else if (kv_heads[i] > 0) {
             attention.kv_heads = kv_heads[i];
             check_kv_heads(reader, attention);
             config.layers[i].mixer = attention;
         }
     }
+    return config;
+}
+
+Config read_latent_common(MetadataReader& reader, kernels::RotaryPairs pairs) {
+    Config config = read_sizes(reader, LayerLists::alike);
+    LatentConfig latent;
+    latent.rank =
+        read_part(reader, "attention.kv_lora_rank", kernels::latent_key_max - kernels::column_padding);
+    latent.query_rank = reader.integer("attention.q_lora_rank", {.min = 0, .max = width_max}, 0);
+    const uint32_t query_dim = read_part(reader, "attention.key_length_mla", kernels::latent_key_max);
+    latent.value_dim = read_part(reader, "attention.value_length_mla", kernels::latent_key_max);
+    RotaryConfig rotary;
+    rotary.pairs = pairs;
+    read_rotary(reader, config, query_dim, rotary);
+    latent.rotated = read_part(reader, "rope.dimension_count", kernels::latent_key_max - latent.rank);
+    if (latent.rotated >= query_dim) {
+        reader.fail(ErrorKind::corrupt, "rope.dimension_count",
+                    fmt::format("not below key_length_mla {}", query_dim));
+    }
+    latent.unrotated = query_dim - latent.rotated;
+    config.attention_scale = 1 / std::sqrt(static_cast<float>(query_dim));
+    take_yarn_magnitude(rotary, config.attention_scale);
+    config.cache_groups = {CacheGroup{.window_tokens = 0, .rotary = rotary}};
+    AttentionConfig attention;
+    attention.q_heads = reader.integer("attention.head_count", {.min = 1, .max = heads_max});
+    attention.kv_heads = reader.integer("attention.head_count_kv", {.min = 1, .max = heads_max}, 1);
+    if (attention.kv_heads != 1) {
+        reader.fail(ErrorKind::unsupported, "attention.head_count_kv",
+                    "must be 1: all heads attend to one latent");
+    }
+    attention.head_dim = latent.rank + latent.rotated;
+    attention.latent = latent;
+    for (LayerConfig& layer : config.layers)
+        layer.mixer = attention;
     return config;
 }
 
@@ -324,9 +385,31 @@ ExpertConfig read_biased_experts(MetadataReader& reader, const Config& config) {
         reader.fail(ErrorKind::unsupported, "expert_gating_func", "only sigmoid (2) is supported");
     experts.scores = kernels::RoutingRule::Scores::sigmoid;
     experts.normalised = reader.flag("expert_weights_norm", true);
-    if (reader.integer("expert_group_count", {.min = 0, .max = width_max}, 1) > 1)
-        reader.fail(ErrorKind::unsupported, "expert_group_count", "groups of experts are not supported");
+    read_expert_groups(reader, experts);
     return experts;
+}
+
+void read_expert_groups(MetadataReader& reader, ExpertConfig& experts) {
+    constexpr std::string_view key = "expert_group_count";
+    constexpr std::string_view used_key = "expert_group_used_count";
+    experts.groups = std::max(1U, reader.integer(key, {.min = 0, .max = kernels::expert_groups_max}, 1));
+    if (experts.count % experts.groups != 0)
+        reader.fail(ErrorKind::corrupt, key, fmt::format("does not divide expert_count {}", experts.count));
+    // Some converters write 0 for models without groups.
+    const uint32_t used = reader.integer(used_key, {.min = 0, .max = experts.groups}, experts.groups);
+    experts.groups_used = used == 0 ? experts.groups : used;
+    if (experts.groups_used * (experts.count / experts.groups) < experts.experts_per_token) {
+        reader.fail(
+            ErrorKind::corrupt, used_key,
+            fmt::format("groups with fewer experts than expert_used_count {}", experts.experts_per_token));
+    }
+}
+
+void read_shared_count(MetadataReader& reader, ExpertConfig& experts) {
+    const uint32_t shared = reader.integer("expert_shared_count", {.min = 0, .max = kernels::experts_max});
+    if (uint64_t{shared} * experts.feed_forward > width_max)
+        reader.fail(ErrorKind::corrupt, "expert_shared_count", "the shared experts are too wide");
+    experts.shared_feed_forward = shared * experts.feed_forward;
 }
 
 ExpertConfig read_experts_and_shared(MetadataReader& reader, const Config& config) {

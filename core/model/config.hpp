@@ -66,11 +66,25 @@ struct CacheGroup {
     RotaryConfig rotary;
 };
 
+/// Latent attention (DeepSeek-V2, arXiv 2405.04434): keys and values of all heads are projections of one
+/// latent for each position, and a part of the key that rotates is shared by the heads. The query is
+/// multiplied by the key's projection and the weighted latents by the value's, so that attention has one
+/// key/value head, whose key is the latent and the rotated part, and whose value is the latent.
+struct LatentConfig {
+    uint32_t query_rank = 0; ///< queries are projected through so many elements; 0: directly
+    uint32_t rank = 0;       ///< elements of a latent
+    uint32_t unrotated = 0;  ///< of a query head before its projection
+    uint32_t rotated = 0;    ///< of a query head, after the others
+    uint32_t value_dim = 0;  ///< of a head's value after its projection
+
+    [[nodiscard]] uint32_t query_dim() const { return unrotated + rotated; }
+};
+
 /// Attention over the keys and values of earlier positions.
 struct AttentionConfig {
     uint32_t q_heads = 0;
     uint32_t kv_heads = 0;        ///< divides q_heads
-    uint32_t head_dim = 0;        ///< even, at most kernels::head_dim_max
+    uint32_t head_dim = 0;        ///< of keys; even, at most kernels::head_dim_max, or latent_key_max
     uint32_t group = 0;           ///< cache group
     bool output_gate = false;     ///< attn_q also projects a gate for each element of the heads' outputs
     bool rotates = true;          ///< false: no position embedding (NoPE, arXiv 2501.18795)
@@ -78,9 +92,18 @@ struct AttentionConfig {
     bool norms_values = false;    ///< value heads are normalised without a weight
     /// The earlier layer of the same group and shape whose keys and values it reads; empty: its own.
     std::optional<uint32_t> keys_of = std::nullopt;
+    /// With one kv head and head_dim = rank + rotated; keys hold the values.
+    std::optional<LatentConfig> latent = std::nullopt;
 
     [[nodiscard]] uint32_t q_width() const { return q_heads * head_dim; }
     [[nodiscard]] uint32_t kv_width() const { return kv_heads * head_dim; }
+    [[nodiscard]] uint32_t latent_dim() const { return latent ? latent->rank : 0; } ///< kernels::LayerCache's
+    /// Elements of the heads' outputs.
+    [[nodiscard]] uint32_t output_width() const { return latent ? q_heads * latent->rank : q_width(); }
+    /// With a latent: those of the projected queries, and of the outputs after their projection.
+    [[nodiscard]] uint32_t latent_query_width() const { return latent ? q_heads * latent->query_dim() : 0; }
+    [[nodiscard]] uint32_t latent_output_width() const { return latent ? q_heads * latent->value_dim : 0; }
+    [[nodiscard]] uint32_t query_rank() const { return latent ? latent->query_rank : 0; }
 };
 
 /// A gated delta net after a short convolution, with a state of fixed size.
@@ -126,9 +149,11 @@ struct ExpertConfig {
     uint32_t feed_forward = 0;      ///< width of one expert
     uint32_t dense_layers = 0;      ///< leading layers with a dense block instead
     kernels::RoutingRule::Scores scores = kernels::RoutingRule::Scores::softmax;
-    bool normalised = true;           ///< the routing weights of a row have the sum 1, before `scale`
-    float scale = 1;                  ///< of the routing weights
-    bool selection_bias = false;      ///< exp_probs_b is added to scores for the choice
+    bool normalised = true;      ///< the routing weights of a row have the sum 1, before `scale`
+    float scale = 1;             ///< of the routing weights
+    bool selection_bias = false; ///< exp_probs_b is added to scores for the choice
+    uint32_t groups = 1;         ///< kernels::RoutingRule's
+    uint32_t groups_used = 1;
     uint32_t shared_feed_forward = 0; ///< width of the expert that every row uses; 0: none
     bool gated = true;                ///< false: squared ReLU of Up h instead of a gate
     bool has_dense_branch = false; ///< the layers also have their dense block, with norms of both (Gemma 4)
@@ -204,6 +229,12 @@ enum class LayerLists : uint8_t { alike, with_zeros, differing };
 /// list any values above 0.
 Config read_common(MetadataReader& reader, kernels::RotaryPairs pairs, LayerLists lists = LayerLists::alike);
 
+/// The same with latent attention in every layer: attention.kv_lora_rank, attention.q_lora_rank (if absent or
+/// 0, queries are projected directly), attention.key_length_mla and attention.value_length_mla of a head
+/// before absorption. YaRN's magnitude is a factor of the scores, (1 + 0.1 m ln(factor))^2 with m =
+/// yarn_log_multiplier / 0.1 (mscale_all_dim of the published configurations), if m is not 0.
+Config read_latent_common(MetadataReader& reader, kernels::RotaryPairs pairs);
+
 /// attention.sliding_window; 0: none. Without a fallback the key is required.
 uint32_t read_window(MetadataReader& reader, std::optional<uint32_t> fallback = std::nullopt);
 
@@ -240,8 +271,14 @@ ExpertConfig read_experts(MetadataReader& reader, const Config& config);
 ExpertConfig read_optional_experts(MetadataReader& reader, const Config& config);
 
 /// read_experts() with leading_dense_block_count, expert_gating_func (sigmoid if absent),
-/// expert_weights_norm (true if absent) and a selection bias. Refuses groups of experts.
+/// expert_weights_norm (true if absent), a selection bias and read_expert_groups().
 ExpertConfig read_biased_experts(MetadataReader& reader, const Config& config);
+
+/// expert_group_count and expert_group_used_count, after the members that these divide.
+void read_expert_groups(MetadataReader& reader, ExpertConfig& experts);
+
+/// expert_shared_count experts that every row uses, as one.
+void read_shared_count(MetadataReader& reader, ExpertConfig& experts);
 
 /// read_experts() with expert_shared_feed_forward_length, or the width of a dense block, for a shared expert
 /// with a row gate.

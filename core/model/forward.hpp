@@ -5,6 +5,7 @@
 #include "core/model/blocks/delta_net.hpp"
 #include "core/model/blocks/experts.hpp"
 #include "core/model/blocks/feed_forward.hpp"
+#include "core/model/blocks/latent_attention.hpp"
 #include "core/model/blocks/mamba2.hpp"
 #include "core/model/blocks/parallel_experts.hpp"
 #include "core/model/blocks/per_layer.hpp"
@@ -19,7 +20,8 @@
 namespace etna::model {
 
 /// Moves information between positions: see core/model/README.md for what a mixer provides.
-using Mixer = std::variant<AttentionBlock, DeltaNetBlock, ShortConvolutionBlock, Mamba2Block>;
+using Mixer =
+    std::variant<AttentionBlock, LatentAttentionBlock, DeltaNetBlock, ShortConvolutionBlock, Mamba2Block>;
 
 /// Works on each position alone.
 using FeedForward = std::variant<FeedForwardBlock, ExpertsBlock, ParallelExpertsBlock>;

@@ -33,6 +33,9 @@ std::vector<const LinearWeights*> readers_of(const AttentionBlock& block) {
     }
     return readers;
 }
+std::vector<const LinearWeights*> readers_of(const LatentAttentionBlock& block) {
+    return {block.narrow_query ? &block.narrow_query->a : &block.q, &block.kv};
+}
 std::vector<const LinearWeights*> readers_of(const DeltaNetBlock& block) {
     return {&block.qkv, &block.gate, &block.alpha, &block.beta};
 }
@@ -67,6 +70,7 @@ public:
     explicit NormFusion(const kernels::PlanTarget& target) : target_(target) {}
 
     void visit(AttentionBlock& block) { visit(block, block.output); }
+    void visit(LatentAttentionBlock& block) { visit(block, block.output); }
     void visit(DeltaNetBlock& block) { visit(block, block.output); }
     void visit(Mamba2Block& block) { visit(block, block.output); }
     void visit(ShortConvolutionBlock& block) { visit(block, block.output); }

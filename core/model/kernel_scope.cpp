@@ -1,6 +1,7 @@
 #include "core/model/kernel_scope.hpp"
 
 #include "core/model/blocks/altup.hpp"
+#include "core/model/blocks/latent_attention.hpp"
 #include "core/model/blocks/mamba2.hpp"
 #include "core/model/blocks/short_convolution.hpp"
 #include "core/model/weights.hpp"
@@ -14,6 +15,7 @@ kernels::KernelScope kernel_scope(const gguf::File& file) {
         scope.delta_nets = scope.delta_nets || tensor.name.ends_with(".ssm_beta.weight") ||
                            tensor.name.ends_with(".ssm_ba.weight");
         scope.mamba2 = scope.mamba2 || tensor.name.ends_with(mamba2_skip_name);
+        scope.latents = scope.latents || tensor.name.ends_with(latent_projection_name);
         scope.short_convolutions = scope.short_convolutions || tensor.name.ends_with(short_convolution_name);
         scope.altup = scope.altup || tensor.name.ends_with(altup_router_name);
         const bool is_layer_table = tensor.name == "per_layer_token_embd.weight";

@@ -56,7 +56,7 @@ struct Activations {
     kernels::Activations q;                ///< [rows, q_width]
     kernels::Activations k;                ///< [rows, kv_width]
     kernels::Activations v;                ///< [rows, kv_width]
-    kernels::Activations attention_output; ///< [rows, q_width]
+    kernels::Activations attention_output; ///< [rows, output_width]
     kernels::Activations output_hidden;    ///< [output_rows, width]: output rows after the last norm
     kernels::Activations logits;           ///< [output_rows, vocabulary]
     vk::Range attention_partials;          ///< limits the decode rows per attention pass
@@ -73,6 +73,11 @@ struct Activations {
 
     // With an output gate of attention only:
     kernels::Activations attention_gate; ///< [rows, q_width]
+
+    // With latent attention only:
+    kernels::Activations latent_query_input; ///< [rows, query_rank], if queries pass through it
+    kernels::Activations latent_queries;     ///< [rows, latent_query_width]: before their projection
+    kernels::Activations latent_output;      ///< [rows, latent_output_width]
 
     // With inputs of each layer only:
     kernels::Activations per_layer_inputs;     ///< [rows, layers x their width]

@@ -123,6 +123,11 @@ void TensorTable::fused_stack(std::string name, uint32_t count, std::vector<Tens
     specs_.back().role = TensorRole::stack;
 }
 
+void TensorTable::exact_stack(std::string name, uint32_t count, uint32_t rows, uint32_t columns) {
+    stack(std::move(name), count, rows, columns);
+    specs_.back().is_exact = true;
+}
+
 void TensorTable::vector(std::string name, uint32_t columns, Presence presence) {
     specs_.push_back(
         {.name = std::move(name), .columns = columns, .role = TensorRole::vector, .presence = presence});

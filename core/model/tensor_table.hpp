@@ -44,7 +44,7 @@ struct TensorSpec {
     TensorRole role = TensorRole::matrix;
     Presence presence = Presence::required;
     std::vector<TensorPart> parts = {}; ///< of a matrix or stack, in row order; empty: it is not split
-    bool is_exact = false;              ///< of a matrix: its products must not be rounded to f16
+    bool is_exact = false;              ///< of a matrix or stack: its products must not be rounded to f16
     uint32_t part_runs = 1;             ///< the rows of the parts follow each other this many times
     float factor = 1;                   ///< of a vector: multiplies its elements while they are loaded
 };
@@ -74,6 +74,8 @@ public:
     /// Declares a stack whose matrices have the rows of the parts, one below the other. A part becomes the
     /// stack of its rows.
     void fused_stack(std::string name, uint32_t count, std::vector<TensorPart> parts, uint32_t columns);
+    /// A stack whose products must not be rounded to f16.
+    void exact_stack(std::string name, uint32_t count, uint32_t rows, uint32_t columns);
     void vector(std::string name, uint32_t columns, Presence presence = Presence::required);
     /// A required vector whose elements are multiplied by `factor`.
     void scaled_vector(std::string name, uint32_t columns, float factor);

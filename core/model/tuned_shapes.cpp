@@ -112,15 +112,17 @@ void add_stacks(const MatrixShapes& matrices, uint32_t layer, std::span<const st
 
 using Names = std::span<const std::string_view>;
 constexpr std::array<std::string_view, 4> attention_names{"attn_q", "attn_k", "attn_v", "attn_q_gate"};
+constexpr std::array<std::string_view, 3> latent_names{"attn_q", "attn_q_a", "attn_kv_a_mqa"};
 constexpr std::array<std::string_view, 4> delta_names{"attn_qkv", "attn_gate", "ssm_alpha", "ssm_beta"};
 constexpr std::array<std::string_view, 3> mamba_names{"ssm_in_gate", "ssm_in_xbc", "ssm_in_dt"};
 constexpr std::array<std::string_view, 2> feed_forward_names{"ffn_gate", "ffn_up"};
 /// The projections of each kind of block, in the order in which record_projections() stacks them.
-constexpr std::array<Names, 4> projections{attention_names, delta_names, mamba_names, feed_forward_names};
+constexpr std::array<Names, 5> projections{attention_names, latent_names, delta_names, mamba_names,
+                                           feed_forward_names};
 
 /// Whether heads_linear(), which has no candidates, computes q, k and v.
 bool fuses_heads(const MatrixShapes& matrices, uint32_t layer, const AttentionConfig* heads) {
-    return heads != nullptr &&
+    return heads != nullptr && !heads->latent &&
            std::ranges::all_of(Names(attention_names).first(3), [&](std::string_view name) {
                return matrices.fuses_heads(layer, name, heads->head_dim);
            });
@@ -128,7 +130,8 @@ bool fuses_heads(const MatrixShapes& matrices, uint32_t layer, const AttentionCo
 
 void add_layer(const MatrixShapes& matrices, uint32_t layer, const LayerConfig& config, ShapeList& shapes) {
     const AttentionConfig* const heads = config.attention();
-    const Names attention = attention_names;
+    const bool has_latent = heads != nullptr && heads->latent;
+    const Names attention = has_latent ? Names(latent_names) : Names(attention_names);
     add_stacks(matrices, layer, fuses_heads(matrices, layer, heads) ? attention.subspan(3) : attention,
                shapes);
     add_stacks(matrices, layer, delta_names, shapes);
@@ -168,7 +171,7 @@ std::vector<TunedShape> tuned_shapes(const Blueprint& blueprint, const kernels::
     for (uint32_t layer = 0; layer < config.layer_count(); ++layer) {
         const AttentionConfig* const heads = config.layers[layer].attention();
         add_layer(matrices, layer, config.layers[layer], shapes);
-        if (heads != nullptr) {
+        if (heads != nullptr && !heads->latent) {
             for (const TunedKernel kernel : {TunedKernel::attention_decode, TunedKernel::attention}) {
                 shapes.add({.kernel = kernel,
                             .rows = heads->q_heads,

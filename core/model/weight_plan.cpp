@@ -53,10 +53,10 @@ Error too_large(const gguf::File& file, std::string_view what, std::string_view 
 
 kernels::Arrangement arrangement_of(const kernels::PlanTarget& target, kernels::Format format,
                                     const PlannedTensor& planned) {
-    if (planned.role == TensorRole::stack)
-        return kernels::stack_arrangement(target, format, planned.columns);
-    return planned.is_exact ? kernels::exact_arrangement(target, format)
-                            : kernels::matrix_arrangement(target, format, planned.columns);
+    if (planned.is_exact)
+        return kernels::exact_arrangement(target, format);
+    return planned.role == TensorRole::stack ? kernels::stack_arrangement(target, format, planned.columns)
+                                             : kernels::matrix_arrangement(target, format, planned.columns);
 }
 
 /// Adds a matrix or a stack to `planned`; a matrix is split into parts below `largest` bytes each.

@@ -41,6 +41,14 @@ void add_mixer_sizes(std::vector<ActivationSize>& sizes, const Config& config, u
         sizes.push_back({&Activations::attention_gate, "attention gate", rows,
                          config.max_of<AttentionConfig>(&AttentionConfig::q_width), true});
     }
+    if (const auto queries = config.max_of<AttentionConfig>(&AttentionConfig::latent_query_width)) {
+        const auto query_rank = config.max_of<AttentionConfig>(&AttentionConfig::query_rank);
+        if (query_rank > 0)
+            sizes.push_back({&Activations::latent_query_input, "query latent", rows, query_rank, true});
+        sizes.push_back({&Activations::latent_queries, "latent queries", rows, queries});
+        sizes.push_back({&Activations::latent_output, "latent output", rows,
+                         config.max_of<AttentionConfig>(&AttentionConfig::latent_output_width), true});
+    }
     if (const auto channels = config.max_of<ShortConvolutionConfig>(&ShortConvolutionConfig::channels)) {
         sizes.push_back({&Activations::convolution_input, "convolution input", rows, 3 * channels});
         sizes.push_back({&Activations::convolution_output, "convolution output", rows, channels, true});
@@ -98,6 +106,7 @@ std::vector<ActivationSize> activation_sizes(const Config& config, const Workspa
     const uint32_t rows = options.batch_rows_max;
     const ExpertConfig& experts = config.experts;
     const auto q_width = config.max_of<AttentionConfig>(&AttentionConfig::q_width);
+    const auto output_width = config.max_of<AttentionConfig>(&AttentionConfig::output_width);
     const auto kv_width = config.max_of<AttentionConfig>(&AttentionConfig::kv_width);
     std::vector<ActivationSize> sizes{
         {&Activations::residual, "residual", rows, config.width},
@@ -105,7 +114,7 @@ std::vector<ActivationSize> activation_sizes(const Config& config, const Workspa
         {&Activations::q, "q", rows, q_width},
         {&Activations::k, "k", rows, kv_width},
         {&Activations::v, "v", rows, kv_width},
-        {&Activations::attention_output, "attention output", rows, q_width, true},
+        {&Activations::attention_output, "attention output", rows, output_width, true},
         {&Activations::output_hidden, "output hidden", options.output_rows_max, config.width, true},
         {&Activations::logits, "logits", options.output_rows_max, config.vocabulary},
     };
@@ -141,8 +150,11 @@ uint64_t halves_bytes(const kernels::PlanTarget& target, const ActivationSize& s
 }
 
 kernels::AttentionShape shape_of(const AttentionConfig& layer, kernels::CacheFormats formats) {
-    return {
-        .q_heads = layer.q_heads, .kv_heads = layer.kv_heads, .head_dim = layer.head_dim, .formats = formats};
+    return {.q_heads = layer.q_heads,
+            .kv_heads = layer.kv_heads,
+            .head_dim = layer.head_dim,
+            .formats = formats,
+            .latent_dim = layer.latent_dim()};
 }
 
 std::vector<ScratchSize> scratch_sizes(const Config& config, const kernels::PlanTarget& target,

@@ -25,6 +25,14 @@ constexpr std::string_view cased_words = // GPT-4o
     R"(|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?)"
     R"(|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 
+constexpr std::string_view
+    kimi_words = // Kimi K2: cased_words, but Han alone; classes as complements, which exclude it
+    R"(\p{sc:Han}+)"
+    R"(|[^\r\n\p{L}\p{N}]?[^\p{Ll}\p{sc:Han}\p{N}\p{P}\p{S}\p{Z}\p{C}]*[^\p{Lu}\p{Lt}\p{sc:Han}\p{N}\p{P}\p{S}\p{Z}\p{C}]+)"
+    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)?)"
+    R"(|[^\r\n\p{L}\p{N}]?[^\p{Ll}\p{sc:Han}\p{N}\p{P}\p{S}\p{Z}\p{C}]+[^\p{Lu}\p{Lt}\p{sc:Han}\p{N}\p{P}\p{S}\p{Z}\p{C}]*)"
+    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)?)"
+    R"(|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 constexpr std::string_view cased_words_without_contractions = // Mistral Nemo
     R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+)"
     R"(|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*)"
@@ -104,6 +112,9 @@ constexpr std::array gpt4o_names =
     std::to_array<std::string_view>({"gpt-4o", "llama4", "kanana2", "talkie", "minimax-m2"});
 constexpr std::array gpt4o_expressions = std::to_array<std::string_view>({cased_words});
 
+constexpr std::array kimi_names = std::to_array<std::string_view>({"kimi-k2"});
+constexpr std::array kimi_expressions = std::to_array<std::string_view>({kimi_words});
+
 constexpr std::array tekken_names = std::to_array<std::string_view>({"tekken"});
 constexpr std::array tekken_expressions = std::to_array<std::string_view>({cased_words_without_contractions});
 
@@ -124,6 +135,7 @@ constexpr std::array rows = std::to_array<PreTokenizerRow>({
     {.names = deepseek_coder_names, .expressions = deepseek_coder_expressions},
     {.names = deepseek_v3_names, .expressions = deepseek_v3_expressions},
     {.names = gpt4o_names, .expressions = gpt4o_expressions},
+    {.names = kimi_names, .expressions = kimi_expressions},
     {.names = tekken_names,
      .expressions = tekken_expressions,
      .ignore_merges = IgnoreMerges::yes,

@@ -9,7 +9,7 @@ struct AttentionArguments {
     ADDRESS(Quads) keys;
     ADDRESS(Words) values;
     ADDRESS(Words) tables;
-    ADDRESS(Floats) partials; // [row][q_head][kv_split][head_stride + 2]: sums, then largest score, then sum of weights
+    ADDRESS(Floats) partials; // [row][q_head][kv_split][value_stride + 2]: sums, then largest score, then sum of weights
     ADDRESS(Floats) sinks;    // [q_head]; read only with SINKS
     uint q_stride;
     uint y_stride;

@@ -2,7 +2,8 @@
 // with softcap each score s is softcap tanh(s / softcap) first; online softmax in tiles of one page (arXiv 1805.02867, 2205.14135).
 // With SINKS the softmax is over one more score, sinks[h] as it is, whose value is zero (arXiv 2309.17453): it adds
 // exp(sinks[h]) to the denominator.
-// q, y: f32 [rows, heads x HEAD_DIM]; sinks: f32 [heads]; cache as in include/cache.glsl.
+// q: f32 [rows, heads x HEAD_DIM]; y: f32 [rows, heads x VALUE_DIM]; sinks: f32 [heads]; cache as in include/cache.glsl. Values are the
+// first VALUE_DIM elements of positions of HEAD_DIM: with a latent (kernels::LayerCache) those of the keys.
 // Grid: x = kv_heads x (query heads per kv head / HEADS), y = rows, z = kv_splits. WORKGROUP invocations serve HEADS query
 // heads that share a kv head, so that each key and value is read once for all of them.
 #version 450
@@ -20,9 +21,17 @@ layout(constant_id = 2) const uint HEADS = 1;
 layout(constant_id = 3) const uint KEYS_FORMAT = 1;
 layout(constant_id = 4) const uint VALUES_FORMAT = 1;
 layout(constant_id = 5) const uint SINKS = 0;
+layout(constant_id = 6) const uint VALUE_DIM = 64; // at most HEAD_DIM
 #include "shaders/include/cache.glsl"
-const uint head_pairs = head_stride / 2;
-const uint own_pairs = (HEADS * head_pairs + WORKGROUP - 1) / WORKGROUP; // outputs of one invocation, in pairs
+const uint value_stride = (VALUE_DIM + 7) / 8 * 8;
+const uint value_pairs = value_stride / 2;
+const uint own_pairs = (HEADS * value_pairs + WORKGROUP - 1) / WORKGROUP; // outputs of one invocation, in pairs
+// Wide heads: an invocation's scores are of one key, and its outputs of the same elements of every head, so that it loads
+// keys and values once for all of them. The order of sums is the same.
+const uint remainders = value_pairs % WORKGROUP + WORKGROUP % PAGE_TOKENS + HEADS * PAGE_TOKENS % WORKGROUP;
+const uint WIDE = (VALUE_DIM >= 512 ? 1 : 0) * (remainders == 0 ? 1 : 0);
+const uint own_scores = (HEADS * PAGE_TOKENS + WORKGROUP - 1) / WORKGROUP;
+const uint own_columns = (value_pairs + WORKGROUP - 1) / WORKGROUP; // of a head
 layout(push_constant, std430) uniform Push { AttentionArguments a; };
 #include "shaders/attention/kv_splits.glsl"
 
@@ -45,6 +54,30 @@ float score(uint head, uint piece, uint position) {
             sum = fma(q_heads[head * head_stride + d + 4 + e], high[e], sum);
     }
     return a.softcap != 0 ? soft_cap(sum * a.scale, a.softcap) : sum * a.scale;
+}
+
+// The scores of wide heads at a position: of every WORKGROUP / PAGE_TOKENS-th head from `first` on.
+void wide_scores(uint first, uint piece, uint position, bool is_attended) {
+    const uint step = WORKGROUP / PAGE_TOKENS;
+    float sums[own_scores];
+    [[unroll]] for (uint i = 0; i < own_scores; ++i)
+        sums[i] = 0;
+    for (uint d = 0; is_attended && d < head_stride; d += 8) {
+        vec4 low;
+        vec4 high;
+        load_eight(a.keys, KEYS_FORMAT, piece, position, d, low, high);
+        [[unroll]] for (uint i = 0; i < own_scores; ++i) {
+            uint at = (first + i * step) * head_stride + d;
+            [[unroll]] for (uint e = 0; e < 4; ++e)
+                sums[i] = fma(q_heads[at + e], low[e], sums[i]);
+            [[unroll]] for (uint e = 0; e < 4; ++e)
+                sums[i] = fma(q_heads[at + 4 + e], high[e], sums[i]);
+        }
+    }
+    [[unroll]] for (uint i = 0; i < own_scores; ++i) {
+        float scaled = a.softcap != 0 ? soft_cap(sums[i] * a.scale, a.softcap) : sums[i] * a.scale;
+        weights[(first + i * step) * PAGE_TOKENS + position] = is_attended ? scaled : uintBitsToFloat(0xFF800000u);
+    }
 }
 
 void main() {
@@ -86,7 +119,9 @@ void main() {
         uint from = max(begin, tile) - tile; // keys [from, to) of the tile count
         uint to = min(end - tile, PAGE_TOKENS);
         barrier();
-        for (uint i = t; i < HEADS * PAGE_TOKENS; i += WORKGROUP) {
+        if (WIDE != 0)
+            wide_scores(t / PAGE_TOKENS, keys_piece, t % PAGE_TOKENS, t % PAGE_TOKENS >= from && t % PAGE_TOKENS < to);
+        for (uint i = t; WIDE == 0 && i < HEADS * PAGE_TOKENS; i += WORKGROUP) {
             uint j = i % PAGE_TOKENS;
             weights[i] = j >= from && j < to ? score(i / PAGE_TOKENS, keys_piece, j) : uintBitsToFloat(0xFF800000u);
         }
@@ -108,13 +143,23 @@ void main() {
                 sum += weights[h * PAGE_TOKENS + j];
             total[h] = sum;
         }
+        if (WIDE != 0) {
+            [[unroll]] for (uint i = 0; i < own_pairs; ++i)
+                sums[i] *= shrink[i / own_columns];
+            for (uint j = from; j < to; ++j)
+                [[unroll]] for (uint c = 0; c < own_columns; ++c) {
+                    vec2 value = load_pair(a.values, VALUES_FORMAT, values_piece, j, t + c * WORKGROUP);
+                    [[unroll]] for (uint h = 0; h < HEADS; ++h)
+                        sums[h * own_columns + c] = fma(vec2(weights[h * PAGE_TOKENS + j]), value, sums[h * own_columns + c]);
+                }
+        }
         [[unroll]] for (uint i = 0; i < own_pairs; ++i) {
             uint pair = t + i * WORKGROUP;
-            if (pair < HEADS * head_pairs) {
-                uint h = pair / head_pairs;
+            if (WIDE == 0 && pair < HEADS * value_pairs) {
+                uint h = pair / value_pairs;
                 vec2 sum = sums[i] * shrink[h];
                 for (uint j = from; j < to; ++j) {
-                    vec2 value = load_pair(a.values, VALUES_FORMAT, values_piece, j, pair % head_pairs);
+                    vec2 value = load_pair(a.values, VALUES_FORMAT, values_piece, j, pair % value_pairs);
                     sum = fma(vec2(weights[h * PAGE_TOKENS + j]), value, sum);
                 }
                 sums[i] = sum;
@@ -126,13 +171,13 @@ void main() {
     bool is_single = first_kv_split(row) == last_kv_split(row);
     [[unroll]] for (uint i = 0; i < own_pairs; ++i) {
         uint pair = t + i * WORKGROUP;
-        if (pair >= HEADS * head_pairs)
+        if (pair >= HEADS * value_pairs)
             continue;
-        uint h = pair / head_pairs;
-        uint d = pair % head_pairs * 2;
+        uint h = pair / value_pairs;
+        uint d = pair % value_pairs * 2;
         if (is_single) {
-            uint at = r * a.y_stride + (first_head + h) * HEAD_DIM + d;
-            if (d < HEAD_DIM) {
+            uint at = r * a.y_stride + (first_head + h) * VALUE_DIM + d;
+            if (d < VALUE_DIM) {
                 a.y.v[at] = sums[i].x / total[h];
                 a.y.v[at + 1] = sums[i].y / total[h];
             }
@@ -144,7 +189,7 @@ void main() {
     }
     if (!is_single)
         for (uint h = t; h < HEADS; h += WORKGROUP) {
-            uint at = partial_at(r, first_head + h, kv_split - first_kv_split(row)) + head_stride;
+            uint at = partial_at(r, first_head + h, kv_split - first_kv_split(row)) + value_stride;
             a.partials.v[at] = largest[h];
             a.partials.v[at + 1] = total[h];
         }

@@ -23,6 +23,7 @@ layout(constant_id = 8) const uint HALVES = 0;
 #define HALVED_BLOCKS (HALVES != 0 ? WORKGROUP / 64 : 1)
 #include "shaders/include/halve_block.glsl"
 layout(push_constant, std430) uniform Push { ExpertTilesArguments a; };
+const uint EVERY = 0;
 #include "shaders/experts/tile.glsl"
 #include "shaders/activation/gated.glsl"
 

@@ -23,7 +23,8 @@ TOP, CANDIDATES = 20, 64  # of the peer; of etna, so that the peer's are among t
 LETTER = 100  # a printable ASCII character in each of the tokenizers
 START_S, ANSWER_S = 60, 60
 
-ARCHITECTURES = ["llama", "mistral3", "smollm3", "granite", "granitemoe", "granitehybrid", "glm4", "glm4moe", "lfm2", "lfm2moe", "nemotron_h", "nemotron_h_moe", "qwen2", "qwen2moe", "qwen2vl", "qwen3", "qwen3moe", "qwen3vl", "qwen3vlmoe",
+ARCHITECTURES = ["deepseek2", "llama", "mistral3", "smollm3", "granite", "granitemoe", "granitehybrid", "glm4", "glm4moe", "lfm2", "lfm2moe",
+                 "nemotron_h", "nemotron_h_moe", "qwen2", "qwen2moe", "qwen2vl", "qwen3", "qwen3moe", "qwen3vl", "qwen3vlmoe",
                  "qwen3next", "qwen35", "qwen35moe", "phi3", "gemma2", "gemma3", "gemma3n", "gemma4", "gpt-oss"]  # fmt: skip
 EVERYWHERE = ["f32", "f16", "bf16", "q8_0"]
 LLAMA_ONLY = ["q4_0", "q4_1", "q5_0", "q5_1", "q2_k", "q3_k", "q4_k", "q5_k", "q6_k", "iq4_nl", "iq4_xs", "mxfp4"]
@@ -32,8 +33,8 @@ CASES = (
     [(architecture, form) for architecture in ARCHITECTURES for form in EVERYWHERE]
     + [("llama", form) for form in LLAMA_ONLY]
     + [("llama", "mixture"), ("qwen3moe", "mixture"), ("gpt-oss", "mxfp4")]
-    + [(shape, "f32") for shape in [*ROPE_SCALINGS, "llama-experts", "granitehybrid-experts", "gemma4-experts", "gemma4-fused",
-                                 "qwen3next-fused"]]  # fmt: skip
+    + [(shape, "f32") for shape in [*ROPE_SCALINGS, "llama-experts", "deepseek2-lite", "deepseek2-groups", "granitehybrid-experts",
+                                 "gemma4-experts", "gemma4-fused", "qwen3next-fused"]]  # fmt: skip
 )
 
 

@@ -10,6 +10,8 @@
 #include "core/kernels/gated_rms_norm.hpp"
 #include "core/kernels/halve.hpp"
 #include "core/kernels/heads_linear.hpp"
+#include "core/kernels/heads_product.hpp"
+#include "core/kernels/latent_store.hpp"
 #include "core/kernels/linear.hpp"
 #include "core/kernels/mamba2.hpp"
 #include "core/kernels/matrix_rate.hpp"
@@ -236,6 +238,29 @@ void add_expert_down(Cases& cases, Layout layout) {
                      }});
 }
 
+/// DeepSeek-V3's key up-projections.
+void add_heads_product(Cases& cases, Layout layout, uint32_t rows) {
+    cases.push_back(
+        {fmt::format("heads_product {} {}, {} rows", to_string(layout.format), to_string(layout.arrangement),
+                     rows),
+         [=](Library& library, vk::Recorder& recorder) {
+             Space space;
+             constexpr uint32_t heads = 128;
+             Matrix one = matrix(space, layout, 512);
+             one.columns = 128;
+             if (one.columns % block_columns(layout.format) != 0)
+                 one.columns = 256;
+             heads_product(
+                 library, recorder,
+                 {.weights = {.matrices = one, .count = heads},
+                  .input = {.rows = activations(space, heads * (one.columns + 64)),
+                            .head_dim = one.columns + 64,
+                            .columns = one.columns},
+                  .output = {.rows = activations(space, heads * 576), .head_dim = 576, .columns = one.rows},
+                  .count = rows});
+         }});
+}
+
 /// Whether any plan loads weights in this layout.
 bool is_possible(const PlanTarget& target, Layout layout) {
     switch (layout.arrangement) {
@@ -275,8 +300,11 @@ void add_weights(Cases& cases, const PlanTarget& target) {
             }
             for (const uint32_t rows : {4U, 8U, 16U, 32U}) // 1, 2, 4, 8 pairs for each of 8 experts
                 add_expert_linear(cases, layout, rows);
-            if (arrangement != Arrangement::tiles)
+            if (arrangement != Arrangement::tiles) {
+                for (const uint32_t rows : {1U, 2U, 4U, 8U})
+                    add_heads_product(cases, layout, rows);
                 continue;
+            }
             for (const uint32_t rows : {1U, 4U, 8U, 16U}) // not grouped; 1, 2, 4 pairs
                 add_expert_gate_up(cases, layout, rows);
             add_expert_down(cases, layout);
@@ -400,12 +428,61 @@ void add_attention(Cases& cases, CacheFormats formats, const HeadShape& heads, b
                      }});
 }
 
+/// DeepSeek-V3's heads, and DeepSeek-V2-Lite's.
+void add_latents(Cases& cases, CacheFormat format, uint32_t q_heads) {
+    cases.push_back({fmt::format("latent attention {}, {} heads", name_of(format), q_heads),
+                     [=](Library& library, vk::Recorder& recorder) {
+                         Space space;
+                         constexpr uint32_t latent_dim = 512;
+                         constexpr uint32_t rotated = 64;
+                         constexpr uint32_t unrotated = 128;
+                         const LayerCache cache{.formats = {format, format},
+                                                .kv_heads = 1,
+                                                .head_dim = latent_dim + rotated,
+                                                .pages = context_tokens / page_tokens,
+                                                .keys = space.take(),
+                                                .latent_dim = latent_dim};
+                         Attention operation{.rows = rows_of(space),
+                                             .q = activations(space, q_heads * cache.head_dim),
+                                             .output = activations(space, q_heads * latent_dim),
+                                             .cache = cache,
+                                             .tables = {space.take()},
+                                             .q_heads = q_heads,
+                                             .attend_max = {.end = context_tokens, .keys = context_tokens},
+                                             .partials = space.take(),
+                                             .counters = space.take()};
+                         latent_store(library, recorder,
+                                      {.rows = operation.rows,
+                                       .q = activations(space, q_heads * (unrotated + rotated)),
+                                       .output = operation.q,
+                                       .kv = activations(space, cache.head_dim),
+                                       .norm = space.take(),
+                                       .angles = space.take(),
+                                       .cache = cache,
+                                       .tables = operation.tables,
+                                       .q_heads = q_heads,
+                                       .unrotated = unrotated,
+                                       .rotated = rotated});
+                         recorder.barrier();
+                         for (const RowPath path : {RowPath::prefill, RowPath::decode}) {
+                             operation.path = path;
+                             attention(library, recorder, operation);
+                             recorder.barrier();
+                         }
+                         attention_merge(library, recorder, operation);
+                     }});
+}
+
 void add_heads(Cases& cases) {
     constexpr CacheFormats all[] = {{CacheFormat::f32, CacheFormat::f32},
                                     {CacheFormat::f16, CacheFormat::f16},
                                     {CacheFormat::q8_0, CacheFormat::q8_0},
                                     {CacheFormat::q8_0, CacheFormat::f16},
                                     {CacheFormat::f16, CacheFormat::q8_0}};
+    for (const CacheFormat format : {CacheFormat::f32, CacheFormat::f16, CacheFormat::q8_0}) {
+        for (const uint32_t q_heads : {16U, 128U})
+            add_latents(cases, format, q_heads);
+    }
     for (const CacheFormats& formats : all) {
         add_attention(cases, formats, {.head_dim = 64, .q_heads = 8 * HeadShape::kv_heads}, true);
         for (const uint32_t head_dim : {64U, 128U, 256U}) {

@@ -129,7 +129,14 @@ RandomModelOptions small(RandomArchitecture architecture) {
         options.rotated = 32;
     if (architecture == RandomArchitecture::glm4moe)
         options.rotated = 32;
-    if (architecture == RandomArchitecture::glm4moe || architecture == RandomArchitecture::nemotron_h_moe)
+    if (architecture == RandomArchitecture::deepseek2) {
+        options.latent_rank = options.query_rank = 256;
+        options.unrotated = 64;
+        options.latent_value_dim = 64;
+        options.yarn_log_multiplier = 0.1F;
+    }
+    if (architecture == RandomArchitecture::deepseek2 || architecture == RandomArchitecture::glm4moe ||
+        architecture == RandomArchitecture::nemotron_h_moe)
         options.expert_scale = 2.5F;
     options.mamba_heads = 8; // together twice the embedding, as the peer has it
     options.mamba_head_dim = 64;
@@ -197,6 +204,21 @@ std::optional<RandomModelOptions> variant_of(const std::string& name) {
     if (name == "small-llama-experts") { // Mixtral
         RandomModelOptions options = small(RandomArchitecture::llama);
         options.mixture = true;
+        return options;
+    }
+    if (name == "small-deepseek2-lite") { // DeepSeek-V2-Lite, whose number of layers the peer knows
+        RandomModelOptions options = small(RandomArchitecture::deepseek2);
+        options.layers = 27;
+        options.query_rank = 0;
+        options.softmax_experts = true;
+        options.experts_normalised = false;
+        return options;
+    }
+    if (name == "small-deepseek2-groups") { // DeepSeek-V3
+        RandomModelOptions options = small(RandomArchitecture::deepseek2);
+        options.expert_groups = 4;
+        options.expert_groups_used = 2;
+        options.rope_scaling = RopeScaling::yarn;
         return options;
     }
     if (name == "small-granitehybrid-experts") { // Granite 4 H Tiny

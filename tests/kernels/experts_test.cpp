@@ -145,6 +145,11 @@ reference::RoutingRule rule_of(std::mt19937& random, uint32_t experts) {
     reference::RoutingRule rule{.is_normalised = experts % 2 == 0, .is_sigmoid = experts % 3 == 1};
     if (rule.is_sigmoid)
         rule.scale = 2.5;
+    if (experts == 45)
+        rule.groups = 9;
+    if (experts == 72 || experts == 128 || experts == 256)
+        rule.groups = 8;
+    rule.groups_used = (rule.groups + 1) / 2;
     if (rule.is_sigmoid && experts % 4 != 1) {
         for (const float bias : random_floats(random, experts))
             rule.selection_bias.push_back(bias);
@@ -160,7 +165,9 @@ kernels::RoutingRule uploaded(DeviceCase& device, const reference::RoutingRule& 
     kernels::RoutingRule same{.scores = rule.is_sigmoid ? kernels::RoutingRule::Scores::sigmoid
                                                         : kernels::RoutingRule::Scores::softmax,
                               .normalised = rule.is_normalised,
-                              .scale = static_cast<float>(rule.scale)};
+                              .scale = static_cast<float>(rule.scale),
+                              .groups = static_cast<uint32_t>(rule.groups),
+                              .groups_used = static_cast<uint32_t>(rule.groups_used)};
     if (!rule.selection_bias.empty()) {
         same.selection_bias =
             device.upload(std::vector<float>(rule.selection_bias.begin(), rule.selection_bias.end()));
@@ -190,6 +197,13 @@ TEST_CASE("expert_route refuses a selection bias and scales that it cannot use")
     operation.rule.selection_bias->bytes -= 4;
     CHECK(is_refused());
     operation.rule.selection_bias->bytes += 4;
+    operation.rule.groups = 2; // which does not divide five
+    CHECK(is_refused());
+    operation.rule.groups = 5;
+    operation.rule.groups_used = 1; // a group has fewer than are chosen
+    CHECK(is_refused());
+    operation.rule.groups_used = 2;
+    CHECK_FALSE(is_refused());
     operation.rule.scores = kernels::RoutingRule::Scores::softmax;
     CHECK(is_refused());
     operation.rule.selection_bias.reset();
@@ -205,9 +219,12 @@ TEST_CASE("expert_route agrees with the twin, equals and infinities included") {
         for (const auto& [count, experts_per_token] : {std::pair{1U, 1U},
                                                        {3U, 3U},
                                                        {7U, 2U},
+                                                       {45U, 4U},
                                                        {64U, 6U},
                                                        {65U, 32U},
+                                                       {72U, 5U},
                                                        {128U, 8U},
+                                                       {256U, 8U},
                                                        {1023U, 3U},
                                                        {1024U, 5U}}) {
             INFO(to_string(family) << ", " << experts_per_token << " of " << count);
@@ -331,8 +348,12 @@ private:
 TEST_CASE("expert_router agrees with the twin, with and without a bias") {
     uint32_t seed = 40;
     for (const auto family : all_families()) {
-        for (const auto& [experts, experts_per_token, columns] :
-             {std::array{1U, 1U, 3U}, {7U, 2U, 64U}, {65U, 32U, 333U}, {128U, 8U, 2880U}, {1024U, 5U, 40U}}) {
+        for (const auto& [experts, experts_per_token, columns] : {std::array{1U, 1U, 3U},
+                                                                  {7U, 2U, 64U},
+                                                                  {65U, 32U, 333U},
+                                                                  {128U, 8U, 2880U},
+                                                                  {256U, 8U, 40U},
+                                                                  {1024U, 5U, 40U}}) {
             for (const uint32_t rows : {1U, 3U, 6U}) {
                 const bool biased = seed % 2 == 0;
                 INFO(to_string(family) << ", " << experts_per_token << " of " << experts << ", " << columns

@@ -105,6 +105,24 @@ TEST_CASE("GPUs decode common head sizes over a cache in f16 with the decode ker
     CHECK(attention_plan(small, large, RowPath::decode).kernel == AttentionKernel::general);
 }
 
+TEST_CASE("a workgroup over latents serves up to eight heads, as shared memory allows") {
+    const auto plan = [](PlanFamily family, uint32_t heads, uint32_t shared_bytes) {
+        PlanTarget some = target(family, 32);
+        some.profile.shared_bytes = shared_bytes;
+        const AttentionShape shape{.q_heads = heads, .kv_heads = 1, .head_dim = 576, .latent_dim = 512};
+        const AttentionPlan prompt = attention_plan(some, shape, RowPath::prefill);
+        CHECK(prompt == attention_plan(some, shape, RowPath::decode));
+        CHECK(prompt.kernel == AttentionKernel::general);
+        return prompt;
+    };
+    CHECK(plan(PlanFamily::nvidia, 128, 32768).heads == 8);
+    CHECK(plan(PlanFamily::amd, 16, 32768).heads == 8);
+    CHECK(plan(PlanFamily::amd, 20, 32768).heads == 5);
+    CHECK(plan(PlanFamily::intel, 16, 16384).heads == 4);
+    CHECK(plan(PlanFamily::nvidia, 1, 32768).heads == 1);
+    CHECK(plan(PlanFamily::lavapipe, 16, 32768).heads == 2);
+}
+
 TEST_CASE("an untrusted attention kernel is replaced on decode rows if the other one is trusted") {
     constexpr AttentionShape shape{.q_heads = 8, .kv_heads = 4, .head_dim = 128};
     PlanTarget gpu = target(PlanFamily::amd, 64);

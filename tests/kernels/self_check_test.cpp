@@ -25,6 +25,7 @@ kernels::KernelScope scope_of(std::initializer_list<Format> formats) {
     scope.delta_nets = true;
     scope.mamba2 = true;
     scope.altup = true;
+    scope.latents = true;
     for (const Format format : formats) {
         for (auto* set : {&scope.tables, &scope.matrices, &scope.stacks})
             set->set(static_cast<std::size_t>(format));
@@ -285,6 +286,7 @@ TEST_CASE("one wrong kernel in a sequence is distinguished from the others") {
         shaders::delta_net(),
         shaders::mamba2(),
         reduced(target, shaders::rotary_store(Reduce::subgroup), shaders::rotary_store(Reduce::shared)),
+        reduced(target, shaders::latent_store(Reduce::subgroup), shaders::latent_store(Reduce::shared)),
         reduced(target, shaders::expert_route(Reduce::subgroup), shaders::expert_route(Reduce::shared)),
         reduced(target, shaders::expert_router(Reduce::subgroup), shaders::expert_router(Reduce::shared)),
         reduced(target, shaders::gated_rms_norm(Reduce::subgroup), shaders::gated_rms_norm(Reduce::shared)),

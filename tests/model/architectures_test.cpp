@@ -380,8 +380,24 @@ TEST_CASE("glm4moe and lfm2moe choose experts by biased sigmoids, after dense la
         set_integer(softmax, name + "expert_gating_func", 1);
         CHECK(config_of(softmax).error().message ==
               prefix + "expert_gating_func = 1: only sigmoid (2) is supported");
+        options.experts = 6;
+        options.expert_groups = 1; // its keys are added below
         CHECK(error_with(options, name + "expert_group_count", 4U) ==
-              prefix + "expert_group_count = 4: groups of experts are not supported");
+              prefix + "expert_group_count = 4: does not divide expert_count 6");
+        GgufWriter grouped = random_model_keys(options);
+        grouped.add(name + "expert_group_count", 3U);
+        grouped.add(name + "expert_group_used_count", 2U);
+        const auto groups = config_of(grouped);
+        REQUIRE(groups);
+        CHECK(groups->experts.groups == 3);
+        CHECK(groups->experts.groups_used == 2);
+        options.experts_used = 3;
+        GgufWriter few = random_model_keys(options);
+        few.add(name + "expert_group_count", 3U);
+        few.add(name + "expert_group_used_count", 1U);
+        CHECK(config_of(few).error().message == prefix +
+                                                    "expert_group_used_count = 1: groups with fewer experts "
+                                                    "than expert_used_count 3");
     }
 }
 

@@ -70,6 +70,8 @@ TEST_CASE("a request gives the same bits alone and in a batch, for any chunks of
                            std::tuple{RandomArchitecture::gemma4, WeightFormat::q4_k, in_tiles}, // a mixture
                            std::tuple{RandomArchitecture::qwen3moe, WeightFormat::q8_0, 96U},
                            std::tuple{RandomArchitecture::qwen2moe, WeightFormat::f16, 96U},
+                           std::tuple{RandomArchitecture::deepseek2, WeightFormat::q8_0, 96U},
+                           std::tuple{RandomArchitecture::deepseek2, WeightFormat::q4_k, in_tiles},
                            std::tuple{RandomArchitecture::mistral3, WeightFormat::q8_0, 96U},
                            std::tuple{RandomArchitecture::qwen35, WeightFormat::f16, 96U},
                            std::tuple{RandomArchitecture::qwen3next, WeightFormat::q8_0, 96U},
@@ -91,8 +93,10 @@ TEST_CASE("a request gives the same bits alone and in a batch, for any chunks of
         options.laurel_rank = 32;
         if (width == in_tiles) {
             options.head_dim = options.mamba_head_dim = 64;
+            options.latent_rank = options.query_rank = in_tiles;
+            options.latent_value_dim = 64;
             options.feed_forward = options.expert_feed_forward = in_tiles;
-            options.role_formats = {{"ffn_gate_inp", WeightFormat::f32}};
+            options.role_formats = {{"ffn_gate_inp", WeightFormat::f32}, {"attn_k_b", WeightFormat::f16}};
             options.mixture = architecture == RandomArchitecture::gemma4;
             options.per_layer_width = in_tiles;
         }

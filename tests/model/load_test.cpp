@@ -115,6 +115,10 @@ TEST_CASE("the kernels that a model needs follow from its tensors") {
     recurrent.layers = 2;
     CHECK(scope_of(recurrent).short_convolutions);
     CHECK_FALSE(scope_of(recurrent).delta_nets);
+    RandomModelOptions latent = one_layer();
+    latent.architecture = RandomArchitecture::deepseek2;
+    CHECK(scope_of(latent).latents);
+    CHECK_FALSE(experts.latents);
     recurrent.architecture = RandomArchitecture::granitehybrid;
     CHECK(scope_of(recurrent).mamba2);
     CHECK_FALSE(scope_of(recurrent).delta_nets);
@@ -161,14 +165,14 @@ TEST_CASE("an unknown architecture is refused by name, with the known ones") {
     CHECK(error.kind == ErrorKind::unsupported);
     CHECK(error.message == "m.gguf: architecture `mamba` is not supported");
     CHECK(error.hint ==
-          "supported are gemma2, gemma3, gemma3n, gemma4, glm4, glm4moe, gpt-oss, granite, granitehybrid, "
-          "granitemoe, "
+          "supported are deepseek2, gemma2, gemma3, gemma3n, gemma4, glm4, glm4moe, gpt-oss, granite, "
+          "granitehybrid, granitemoe, "
           "lfm2, lfm2moe, llama, mistral3, nemotron_h, nemotron_h_moe, phi3, qwen2, qwen2moe, qwen2vl, "
           "qwen3, qwen35, qwen35moe, qwen3moe, qwen3next, qwen3vl, qwen3vlmoe, smollm3");
     GgufWriter newer;
     newer.add("general.architecture", "gemma5");
-    CHECK(
-        error_of(newer.bytes()).hint.starts_with("similar: gemma2, gemma3, gemma4; supported are gemma2, "));
+    CHECK(error_of(newer.bytes())
+              .hint.starts_with("similar: gemma2, gemma3, gemma4; supported are deepseek2, "));
     GgufWriter long_name;
     long_name.add("general.architecture", std::string(100000, 'x'));
     CHECK(error_of(long_name.bytes()).message ==

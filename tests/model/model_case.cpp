@@ -23,6 +23,11 @@ uint64_t page_bytes(const gguf::File& file, kernels::CacheFormats formats) {
         const reference::Config::Layer& shape = model->shapes[layer];
         if (model->recurrent[layer] || shape.keys_of)
             continue;
+        if (model->latent.rank > 0) { // keys alone, which are latents
+            bytes += kernels::layer_cache_bytes(
+                formats.keys, 1, 1, static_cast<uint32_t>(model->latent.rank + model->latent.rotated));
+            continue;
+        }
         for (const kernels::CacheFormat format : {formats.keys, formats.values}) {
             bytes += kernels::layer_cache_bytes(format, 1, static_cast<uint32_t>(shape.kv_heads),
                                                 static_cast<uint32_t>(shape.head_length));

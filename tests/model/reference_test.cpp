@@ -403,6 +403,9 @@ std::vector<NamedModel> expert_models() {
     RandomModelOptions deep_glm4moe = blocks(RandomArchitecture::glm4moe);
     deep_glm4moe.layers = 4;
     deep_glm4moe.dense_layers = 2;
+    deep_glm4moe.experts = 6;
+    deep_glm4moe.expert_groups = 3;
+    deep_glm4moe.expert_groups_used = 2;
     deep_glm4moe.shared_experts = 2;
     deep_glm4moe.head_norms = false;
     deep_glm4moe.experts_normalised = false;
@@ -443,7 +446,7 @@ std::vector<NamedModel> expert_models() {
         {"gemma4 Q8_0, fused experts", random_model(fused_gemma4), f16},
         {"gemma4 Q8_0, fused experts in tiles", random_model(tiled_gemma4), f32},
         {"glm4moe F32, 3 of 7 experts, scaled", random_model(glm4moe), f32},
-        {"glm4moe Q8_0, two dense layers, one more ignored", random_model(deep_glm4moe), f16},
+        {"glm4moe Q8_0, groups, two dense layers, one more ignored", random_model(deep_glm4moe), f16},
         {"glm4moe Q4_K and Q6_K in tiles, none shared", random_model(unshared_glm4moe), f32},
         {"lfm2moe F16, 4 of 6 experts", with_formats(lfm2moe, WeightFormat::f16), f32},
         {"lfm2moe Q8_0, no dense layer", random_model(deep_lfm2moe), f16},
@@ -584,6 +587,73 @@ std::vector<NamedModel> recurrent_models() {
     };
 }
 
+/// Heads whose parts are multiples of 32, between matrices of odd sizes.
+RandomModelOptions latent() {
+    RandomModelOptions options = odd(RandomArchitecture::deepseek2);
+    options.heads = 3;
+    options.latent_rank = 96;
+    options.query_rank = 45;
+    options.layers = 3;
+    options.experts = 7;
+    options.experts_used = 3;
+    options.expert_feed_forward = 27;
+    return options;
+}
+
+std::vector<NamedModel> latent_models() {
+    using enum kernels::CacheFormat;
+    RandomModelOptions grouped = latent(); // as DeepSeek-V3
+    grouped.experts = 12;
+    grouped.expert_groups = 4;
+    grouped.expert_groups_used = 2;
+    grouped.expert_scale = 2.5F;
+    grouped.rope_scaling = RopeScaling::yarn;
+    grouped.yarn_log_multiplier = 0.1F;
+    RandomModelOptions lite = blocks(RandomArchitecture::deepseek2); // as DeepSeek-V2-Lite
+    lite.query_rank = 0;
+    lite.softmax_experts = true;
+    lite.experts_normalised = false;
+    lite.shared_experts = 2;
+    lite.rope_scaling = RopeScaling::yarn;
+    lite.yarn_log_multiplier = 0.0707F;
+    RandomModelOptions deep = blocks(RandomArchitecture::deepseek2);
+    deep.layers = 4;
+    deep.dense_layers = 2;
+    deep.unrotated = 64;
+    deep.latent_value_dim = 96;
+    deep.softmax_experts = true;
+    deep.experts = 6;
+    deep.expert_groups = 3;
+    deep.expert_groups_used = 2;
+    deep.expert_scale = 16;
+    deep.experts_normalised = false;
+    deep.predicting_layers = 1;
+    deep.shared_experts = 0;
+    RandomModelOptions wide = latent(); // the heads of DeepSeek-V3
+    wide.latent_rank = 512;
+    wide.unrotated = 128;
+    wide.rotated = 64;
+    wide.latent_value_dim = 128;
+    wide.selection_bias = false;
+    RandomModelOptions tiled = tiled_model(RandomArchitecture::deepseek2, WeightFormat::q4_k);
+    tiled.latent_rank = 256;
+    tiled.query_rank = 256;
+    tiled.latent_value_dim = 64;
+    tiled.expert_feed_forward = 256;
+    tiled.role_formats = {{"ffn_gate_inp", WeightFormat::f32},
+                          {"attn_k_b", WeightFormat::q8_0},
+                          {"attn_v_b", WeightFormat::q6_k},
+                          {"ffn_down_exps", WeightFormat::q6_k}};
+    return {
+        {"deepseek2 F32", random_model(latent()), f32},
+        {"deepseek2 BF16, biased groups, YaRN", with_formats(grouped, WeightFormat::bf16), f32},
+        {"deepseek2 Q8_0, queries without a latent, softmax, YaRN", random_model(lite), f16},
+        {"deepseek2 Q8_0, groups by their best, one more ignored", random_model(deep), f32},
+        {"deepseek2 F16, latents of 512", with_formats(wide, WeightFormat::f16), f16},
+        {"deepseek2 Q4_K, Q8_0 and Q6_K in tiles", random_model(tiled), f32},
+    };
+}
+
 /// Sequences of many lengths, past several pages, prompts longer than a chunk, with and without generation.
 std::vector<Script> mixed_scripts(uint32_t vocabulary) {
     return {
@@ -639,6 +709,10 @@ TEST_CASE("models with experts agree with the twin, alone and in mixed batches",
     check_models(expert_models());
 }
 
+TEST_CASE("models with latent attention agree with the twin, alone and in mixed batches", "[device]") {
+    check_models(latent_models());
+}
+
 TEST_CASE("attention over more positions than one KV split agrees with the twin", "[device]") {
     RandomModelOptions llama = odd(RandomArchitecture::llama);
     llama.context = 2300;
@@ -647,7 +721,10 @@ TEST_CASE("attention over more positions than one KV split agrees with the twin"
     RandomModelOptions gemma3 = odd(RandomArchitecture::gemma3);
     gemma3.context = 2300;
     gemma3.window = 300;
-    const std::array cases{llama, gemma3};
+    RandomModelOptions deepseek2 = latent();
+    deepseek2.context = 2300;
+    deepseek2.layers = 1;
+    const std::array cases{llama, gemma3, deepseek2};
     for (std::size_t i = 0; i < cases.size(); ++i) {
         const RandomModelOptions& options = cases[i];
         const Bytes bytes = random_model(options);

@@ -12,8 +12,9 @@ struct AttentionShape {
     std::size_t heads = 1;
     std::size_t kv_heads = 1; ///< divides heads
     std::size_t head_length = 1;
-    double scale = 0;    ///< of the scores; 0: 1 / sqrt(head_length)
-    double soft_cap = 0; ///< 0: none (Gemma 2, arXiv 2408.00118)
+    std::size_t value_length = 0; ///< of a value; 0: head_length
+    double scale = 0;             ///< of the scores; 0: 1 / sqrt(head_length)
+    double soft_cap = 0;          ///< 0: none (Gemma 2, arXiv 2408.00118)
 };
 
 /// Cache entries [begin, end) that a token attends to, at least one.
@@ -25,10 +26,10 @@ struct EntryRange {
 /// Softmax attention of one token (Vaswani et al., arXiv 1706.03762) over a range of cache entries.
 ///     score_j = scale q . k_j, then soft_cap tanh(score_j / soft_cap);  y = sum_j softmax(score)_j v_j,
 /// for every head.
-/// `query` [heads, head_length]; `keys` and `values` [entries, kv_heads, head_length] with entries >= end;
-/// others are ignored. `sinks` is empty or [heads]: the softmax of a head is over its scores and its sink,
-/// whose value is zero (Xiao et al., arXiv 2309.17453). Returns [heads, head_length]. Preconditions are
-/// asserted.
+/// `query` [heads, head_length]; `keys` [entries, kv_heads, head_length] and `values` [entries, kv_heads,
+/// value_length] with entries >= end; others are ignored. `sinks` is empty or [heads]: the softmax of a head
+/// is over its scores and its sink, whose value is zero (Xiao et al., arXiv 2309.17453). Returns [heads,
+/// value_length]. Preconditions are asserted.
 Vector attention(const AttentionShape& shape, View query, View keys, View values, EntryRange range,
                  View sinks = {});
 

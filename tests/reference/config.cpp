@@ -285,13 +285,21 @@ Status read_experts(const Keys& keys, Config& config) {
     }
     ETNA_TRY(config.expert_feed_forward,
              keys.size("expert_feed_forward_length", config.feed_forward / config.experts_used));
-    config.routing.is_normalised = keys.flag("expert_weights_norm", config.architecture != "qwen2moe");
+    config.routing.is_normalised =
+        keys.flag("expert_weights_norm", !is_one_of(config.architecture, {"deepseek2", "qwen2moe"}));
     ETNA_TRY(config.routing.scale, keys.number("expert_weights_scale", 1.0));
     if (is_one_of(config.architecture, {"glm4moe", "lfm2moe", "nemotron_h_moe"})) {
         config.routing.is_sigmoid = true;
         ETNA_TRY(config.dense_layers, keys.count("leading_dense_block_count", 0));
     }
-    if (config.architecture == "glm4moe") {
+    if (config.architecture == "deepseek2") {
+        ETNA_TRY(const std::size_t gating, keys.size("expert_gating_func", 1));
+        config.routing.is_sigmoid = gating == 2;
+        ETNA_TRY(config.dense_layers, keys.count("leading_dense_block_count", 0));
+    }
+    if (is_one_of(config.architecture, {"deepseek2", "glm4moe"})) {
+        ETNA_TRY(config.routing.groups, keys.size("expert_group_count", 1));
+        ETNA_TRY(config.routing.groups_used, keys.size("expert_group_used_count", config.routing.groups));
         ETNA_TRY(const std::size_t shared, keys.count("expert_shared_count", 0));
         config.shared_feed_forward = shared * config.expert_feed_forward;
     }
@@ -299,6 +307,30 @@ Status read_experts(const Keys& keys, Config& config) {
         ETNA_TRY(config.shared_feed_forward,
                  keys.size("expert_shared_feed_forward_length", config.feed_forward));
     }
+    return {};
+}
+
+/// transformers, modeling_deepseek_v3.py: with mscale_all_dim, which files hold times 0.1, the magnitude of
+/// YaRN is squared and multiplies the scores, and mscale, which is equal to it, leaves the rotation without
+/// one.
+void take_yarn_magnitude(Config& config) {
+    if (!config.rotary.yarn || config.rotary.factor <= 1 || config.rotary.yarn->log_multiplier == 0)
+        return;
+    const double mscale = config.rotary.yarn->log_multiplier / 0.1;
+    config.attention_scale *= std::pow(0.1 * mscale * std::log(config.rotary.factor) + 1, 2);
+    config.rotary.yarn->log_multiplier = 1;
+}
+
+/// Heads as they are before absorption.
+Status read_latent(const Keys& keys, Config& config) {
+    LatentShape& latent = config.latent;
+    ETNA_TRY(latent.rank, keys.size("attention.kv_lora_rank"));
+    ETNA_TRY(latent.query_rank, keys.count("attention.q_lora_rank", 0));
+    ETNA_TRY(config.head_length, keys.size("attention.key_length_mla"));
+    ETNA_TRY(latent.value_length, keys.size("attention.value_length_mla"));
+    ETNA_TRY(latent.rotated, keys.size("rope.dimension_count"));
+    latent.unrotated = config.head_length - latent.rotated;
+    config.kv_heads = config.heads;
     return {};
 }
 
@@ -310,8 +342,8 @@ Status read_own_keys(const Keys& keys, Config& config) {
     config.rotates.assign(config.layers, true);
     config.has_mixer.assign(config.layers, true);
     config.has_feed_forward.assign(config.layers, true);
-    if (is_one_of(config.architecture, {"glm4moe", "lfm2moe", "nemotron_h_moe", "qwen2moe", "qwen3moe",
-                                        "qwen3vlmoe", "gpt-oss", "qwen3next", "qwen35moe"}) ||
+    if (is_one_of(config.architecture, {"deepseek2", "glm4moe", "lfm2moe", "nemotron_h_moe", "qwen2moe",
+                                        "qwen3moe", "qwen3vlmoe", "gpt-oss", "qwen3next", "qwen35moe"}) ||
         (is_one_of(config.architecture, {"llama", "mistral3", "granitemoe", "granitehybrid"}) &&
          keys.has("expert_count")))
         ETNA_CHECK(read_experts(keys, config));
@@ -322,6 +354,8 @@ Status read_own_keys(const Keys& keys, Config& config) {
     config.recurrent.assign(config.layers, false);
     if (has_mamba(config))
         ETNA_CHECK(read_mamba(keys, config));
+    if (config.latent.rank > 0)
+        take_yarn_magnitude(config);
     if (config.architecture == "gemma2")
         return read_gemma2(keys, config);
     if (config.architecture == "gemma3")
@@ -396,14 +430,14 @@ Result<Config> read_config(const gguf::File& file) {
                     "glm4moe",    "lfm2",      "lfm2moe", "granitehybrid", "nemotron_h", "nemotron_h_moe",
                     "qwen2",      "qwen2moe",  "qwen2vl", "qwen3",         "qwen3moe",   "qwen3vl",
                     "qwen3vlmoe", "qwen3next", "qwen35",  "qwen35moe",     "phi3",       "gemma2",
-                    "gemma3",     "gemma3n",   "gemma4",  "gpt-oss"})) {
+                    "gemma3",     "gemma3n",   "gemma4",  "gpt-oss",       "deepseek2"})) {
         return Error{.kind = ErrorKind::unsupported,
                      .message =
                          file.name() + ": architecture `" + config.architecture + "` has no reference"};
     }
     const Keys keys(file, config.architecture);
     const bool is_adjacent = is_one_of(config.architecture, {"llama", "mistral3", "smollm3", "granite",
-                                                             "granitemoe", "granitehybrid"}) ||
+                                                             "granitemoe", "granitehybrid", "deepseek2"}) ||
                              (config.architecture == "glm4" && !keys.has("rope.dimension_sections"));
     config.pairing = is_adjacent ? Pairing::adjacent : Pairing::half_split;
 
@@ -419,7 +453,9 @@ Result<Config> read_config(const gguf::File& file) {
     }
     ETNA_TRY(config.head_length, keys.size("attention.key_length", config.width / config.heads));
     ETNA_TRY(const std::size_t value_length, keys.size("attention.value_length", config.head_length));
-    if (value_length != config.head_length) {
+    if (config.architecture == "deepseek2") {
+        ETNA_CHECK(read_latent(keys, config));
+    } else if (value_length != config.head_length) {
         return Error{.kind = ErrorKind::unsupported,
                      .message = file.name() + ": values and keys differ in length"};
     }

@@ -17,11 +17,21 @@ namespace etna::reference {
 /// Activation function of a gate.
 enum class GateKind { silu, gelu, clamped_silu };
 
+/// Latent attention before absorption (DeepSeek-V2, arXiv 2405.04434, 2.1): heads of unrotated + rotated
+/// elements, whose keys and values are up-projections of a latent and a rotated part that the heads share.
+struct LatentShape {
+    std::size_t rank = 0;       ///< of the latent; 0: other attention
+    std::size_t query_rank = 0; ///< 0: queries have no latent
+    std::size_t unrotated = 0;
+    std::size_t rotated = 0;
+    std::size_t value_length = 0;
+};
+
 /// The hyperparameters in a GGUF file's metadata, for the architectures `llama`, `mistral3`, `smollm3`,
 /// `granite`, `granitemoe`, `granitehybrid`, `glm4`, `glm4moe`, `lfm2`, `lfm2moe`, `nemotron_h`,
 /// `nemotron_h_moe`, `qwen2`, `qwen2moe`, `qwen2vl`, `qwen3`, `qwen3moe`, `qwen3vl`, `qwen3vlmoe`,
-/// `qwen3next`, `qwen35`, `qwen35moe`, `phi3`, `gemma2`, `gemma3`, `gemma3n`, `gemma4` and
-/// `gpt-oss`.
+/// `qwen3next`, `qwen35`, `qwen35moe`, `phi3`, `gemma2`, `gemma3`, `gemma3n`, `gemma4`, `gpt-oss` and
+/// `deepseek2`.
 struct Config {
     /// What differs between layers of gemma3n and gemma4 alone.
     struct Layer {
@@ -40,6 +50,7 @@ struct Config {
     std::size_t heads = 0;
     std::size_t kv_heads = 0;
     std::size_t head_length = 0; ///< of keys and of values
+    LatentShape latent; ///< deepseek2, whose kv heads are its heads and whose head length is a query's
     double epsilon = 0;
     Pairing pairing = Pairing::adjacent;
     RotaryOptions rotary; ///< without divisors: they are a tensor

@@ -86,7 +86,7 @@ void Cache::truncate(std::size_t kept) {
     for (Layer& layer : layers) {
         assert(layer.inputs.columns == 0);
         layer.keys.resize(layer.keys.empty() ? 0 : kept * layer.entry_length);
-        layer.values.resize(layer.keys.size());
+        layer.values.resize(layer.keys.empty() ? 0 : kept * layer.value_entry_length);
     }
     count = kept;
 }
@@ -112,6 +112,8 @@ Cache ReferenceModel::make_cache(CacheElements elements) const {
     for (std::size_t i = 0; i < config_.layers; ++i) {
         Cache::Layer layer;
         layer.entry_length = config_.shapes[i].kv_heads * config_.shapes[i].head_length;
+        layer.value_entry_length =
+            config_.latent.rank > 0 ? config_.heads * config_.latent.value_length : layer.entry_length;
         const DeltaNetWeights& net = weights_.layers[i].delta_net;
         if (config_.recurrent[i] && is_lfm2(config_)) {
             layer.inputs.columns = 3 * config_.width;
@@ -265,9 +267,58 @@ double ReferenceModel::temperature(uint32_t position) const {
     return 1 + config_.temperature_scale * std::log(1 + std::floor(position / tokens));
 }
 
+/// Appends the keys and values of one token, made of what the cache holds of it.
+void ReferenceModel::store_latent(std::size_t layer_index, View x, uint32_t position,
+                                  const CacheElements& elements, Cache::Layer& stored, Units units) const {
+    const LatentWeights& weights = weights_.layers[layer_index].latent;
+    const LatentShape& shape = config_.latent;
+    const Vector down = linear_on(units, weights.down, x);
+    Vector entry = rms_norm(View(down).first(shape.rank), weights.norm, config_.epsilon);
+    append({down.begin() + static_cast<std::ptrdiff_t>(shape.rank), down.end()}, entry);
+    rotate(std::span(entry).subspan(shape.rank), position, config_.pairing, rotary_);
+    entry = reference::stored(entry, elements.keys, entry.size());
+    const View latent = View(entry).first(shape.rank);
+    for (std::size_t head = 0; head < config_.heads; ++head) {
+        for (std::size_t i = 0; i < shape.unrotated; ++i) {
+            double sum = 0;
+            for (std::size_t c = 0; c < shape.rank; ++c)
+                sum += weights.keys[head].row(c)[i] * latent[c];
+            stored.keys.push_back(sum);
+        }
+        stored.keys.insert(stored.keys.end(), entry.begin() + static_cast<std::ptrdiff_t>(shape.rank),
+                           entry.end());
+        append(linear(weights.values[head], latent), stored.values);
+    }
+}
+
+Vector ReferenceModel::attend_to_latents(std::size_t layer_index, View x, uint32_t position, EntryRange range,
+                                         const Cache::Layer& stored, Units units) const {
+    const LatentWeights& weights = weights_.layers[layer_index].latent;
+    const LatentShape& shape = config_.latent;
+    Vector query(x.begin(), x.end());
+    if (shape.query_rank > 0)
+        query = rms_norm(linear_on(units, weights.query_down, x), weights.query_norm, config_.epsilon);
+    query = linear_on(units, weights.query, query);
+    for (std::size_t head = 0; head < config_.heads; ++head) {
+        rotate(std::span(query).subspan(head * config_.head_length + shape.unrotated, shape.rotated),
+               position, config_.pairing, rotary_);
+    }
+    const AttentionShape heads{.heads = config_.heads,
+                               .kv_heads = config_.heads,
+                               .head_length = config_.head_length,
+                               .value_length = shape.value_length,
+                               .scale = config_.attention_scale};
+    return linear_on(units, weights_.layers[layer_index].attention_output,
+                     attention(heads, query, stored.keys, stored.values, range));
+}
+
 /// Appends the keys and values of one token.
 void ReferenceModel::store(std::size_t layer_index, View x, uint32_t position, const CacheElements& elements,
                            Cache::Layer& stored, Units units) const {
+    if (config_.latent.rank > 0) {
+        store_latent(layer_index, x, position, elements, stored, units);
+        return;
+    }
     const LayerWeights& layer = weights_.layers[layer_index];
     Vector key = linear_with_bias(units, layer.key, layer.key_bias, x);
     Vector value = linear_with_bias(units, layer.value, layer.value_bias, x);
@@ -288,6 +339,8 @@ EntryRange ReferenceModel::visible(std::size_t layer_index, std::size_t index, s
 
 Vector ReferenceModel::attend(std::size_t layer_index, View x, uint32_t position, EntryRange range,
                               const Cache::Layer& stored, Units units) const {
+    if (config_.latent.rank > 0)
+        return attend_to_latents(layer_index, x, position, range, stored, units);
     const LayerWeights& layer = weights_.layers[layer_index];
     Vector query = linear_with_bias(units, layer.query, layer.query_bias, x);
     query = normalise_heads(std::move(query), layer.query_norm, config_.epsilon);

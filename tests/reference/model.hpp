@@ -25,12 +25,13 @@ enum class Units { plain, matrix };
 /// the other.
 struct Cache {
     struct Layer {
-        Vector keys;                       ///< [entries, kv heads, head length], after rotation
-        Vector values;                     ///< [entries, kv heads, head length]
-        std::size_t entry_length = 0;      ///< kv heads * head length
-        std::optional<DeltaNet> delta_net; ///< of a gated delta net
-        std::optional<Mamba2> mamba;       ///< of Mamba 2
-        Matrix inputs = {};                ///< of a recurrent layer's convolution [entries, columns]
+        Vector keys;                        ///< [entries, kv heads, head length], after rotation
+        Vector values;                      ///< [entries, kv heads, head length or value length]
+        std::size_t entry_length = 0;       ///< kv heads * head length
+        std::size_t value_entry_length = 0; ///< of values
+        std::optional<DeltaNet> delta_net;  ///< of a gated delta net
+        std::optional<Mamba2> mamba;        ///< of Mamba 2
+        Matrix inputs = {};                 ///< of a recurrent layer's convolution [entries, columns]
     };
     CacheElements elements = {};
     std::vector<Layer> layers = {};
@@ -68,9 +69,13 @@ struct Cache {
 /// gemma3n follows gemma4 without experts; the layers work on stream 0 of several (AltUp, altup.hpp), with
 /// x = (x + h + rms_norm(W_right W_left h)) / sqrt(2), h = n of its prediction, after the first line (Laurel,
 /// arXiv 2411.07501), statistical top-k (2506.06644) of gates, and its input of a layer goes to the other
-/// streams. granite scales embeddings, scores and what is added to x, and divides logits. Sources: LLaMA
+/// streams.
+/// deepseek2 stores a normalised latent c = rms_norm(W_down n) and a rotated part r for each position, of
+/// which the keys [W_k c, r] and values W_v c of every head are made before attention; queries may have a
+/// latent too. granite scales embeddings, scores and what is added to x, and divides logits. Sources: LLaMA
 /// (arXiv 2302.13971), Llama 2 (2307.09288), Qwen2 (2407.10671), Qwen3 (2505.09388), Phi 3 (2404.14219),
 /// LongRoPE (2402.13753), Gemma 2 and 3 (2408.00118, 2503.19786), Gemma 4 (transformers, modeling_gemma4.py),
+/// DeepSeek-V2 and -V3 (2405.04434, 2412.19437),
 /// gpt-oss (2508.10925), gated delta nets (2412.06464); tensors as GGUF names them. Immutable after load;
 /// thread-safe if each thread has a separate Cache.
 class ReferenceModel {
@@ -123,6 +128,10 @@ private:
                Cache::Layer& stored, Units units) const;
     [[nodiscard]] Vector attend(std::size_t layer_index, View x, uint32_t position, EntryRange range,
                                 const Cache::Layer& stored, Units units) const;
+    void store_latent(std::size_t layer_index, View x, uint32_t position, const CacheElements& elements,
+                      Cache::Layer& stored, Units units) const;
+    [[nodiscard]] Vector attend_to_latents(std::size_t layer_index, View x, uint32_t position,
+                                           EntryRange range, const Cache::Layer& stored, Units units) const;
     [[nodiscard]] EntryRange visible(std::size_t layer_index, std::size_t index, std::size_t end) const;
     [[nodiscard]] Vector add_mixed(std::size_t layer_index, View x, View mixed) const;
     [[nodiscard]] Vector add_feed_forward(std::size_t layer_index, View x, Units units) const;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <functional>
 #include <numbers>
 
 namespace etna::reference {
@@ -125,6 +126,31 @@ double soft_cap(double x, double cap) {
     return cap * std::tanh(x / cap);
 }
 
+namespace {
+
+/// Scores with -infinity for experts outside the best groups.
+Vector within_best_groups(Vector scores, const RoutingRule& rule) {
+    const std::size_t size = scores.size() / rule.groups;
+    assert(size * rule.groups == scores.size());
+    Vector worth;
+    for (std::size_t group = 0; group < rule.groups; ++group) {
+        Vector members(scores.begin() + static_cast<std::ptrdiff_t>(group * size),
+                       scores.begin() + static_cast<std::ptrdiff_t>((group + 1) * size));
+        std::sort(members.begin(), members.end(), std::greater<>());
+        worth.push_back(members[0] + (rule.is_sigmoid && size > 1 ? members[1] : 0));
+    }
+    std::vector<bool> is_kept(rule.groups, false);
+    for (const Candidate& best : top_candidates(worth, rule.groups_used))
+        is_kept[best.token] = true;
+    for (std::size_t i = 0; i < scores.size(); ++i) {
+        if (!is_kept[i / size])
+            scores[i] = -INFINITY;
+    }
+    return scores;
+}
+
+} // namespace
+
 std::vector<ExpertShare> choose_experts(View router, std::size_t used, const RoutingRule& rule) {
     assert(used >= 1 && used <= router.size());
     Vector scores = softmax(router);
@@ -132,7 +158,9 @@ std::vector<ExpertShare> choose_experts(View router, std::size_t used, const Rou
         for (std::size_t i = 0; i < scores.size(); ++i)
             scores[i] = 1 / (1 + std::exp(-router[i]));
     }
-    const Vector ranked = rule.selection_bias.empty() ? scores : add(scores, rule.selection_bias);
+    Vector ranked = rule.selection_bias.empty() ? scores : add(scores, rule.selection_bias);
+    if (rule.groups > rule.groups_used)
+        ranked = within_best_groups(std::move(ranked), rule);
     std::vector<ExpertShare> chosen;
     double sum = 0;
     for (const Candidate& best : top_candidates(ranked, used)) {

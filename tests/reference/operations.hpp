@@ -67,12 +67,16 @@ struct RoutingRule {
     double scale = 1;           ///< of the shares
     Vector selection_bias = {}; ///< [experts], added to scores for the choice alone; or empty
     Vector expert_scales = {};  ///< [experts], multiply the shares at last (Gemma 4); or empty
+    std::size_t groups = 1;     ///< of neighbouring experts; divides their number
+    std::size_t groups_used =
+        1; ///< the best, whose experts alone are chosen from; all if groups is not larger
 };
 
 /// The `used` largest scores, softmax(router) or 1 / (1 + exp(-router)), with selection_bias; smaller number
 /// first among equals. Their shares are the scores without the bias. Precondition: 1 <= used <= size. Shazeer
 /// et al., arXiv 1701.06538; Qwen3, arXiv 2505.09388; without normalisation Qwen2, arXiv 2407.10671; sigmoids
-/// DeepSeek-V3, arXiv 2412.19437.
+/// DeepSeek-V3, arXiv 2412.19437. A group is as good as its best expert (DeepSeek-V2, arXiv
+/// 2405.04434, 2.2.2), with sigmoids as its two best together (DeepSeek-V3, 2.1.2).
 std::vector<ExpertShare> choose_experts(View router, std::size_t used, const RoutingRule& rule = {});
 
 /// sum_i share_i (outputs_i + bias of expert_i). `outputs` [chosen, width]; `biases` [experts, width], or

@@ -308,12 +308,40 @@ Status load_mamba(Tensors& tensors, const Config& config, const std::string& blo
     return {};
 }
 
+Status load_latent_attention(Tensors& tensors, const Config& config, const std::string& block,
+                             LayerWeights& layer) {
+    const LatentShape& shape = config.latent;
+    const std::size_t query_length = config.heads * config.head_length;
+    LatentWeights& latent = layer.latent;
+    ETNA_TRY(layer.attention_norm, tensors.vector(block + "attn_norm.weight", config.width));
+    if (shape.query_rank > 0) {
+        ETNA_TRY(latent.query_down,
+                 tensors.matrix(block + "attn_q_a.weight", shape.query_rank, config.width));
+        ETNA_TRY(latent.query_norm, tensors.vector(block + "attn_q_a_norm.weight", shape.query_rank));
+        ETNA_TRY(latent.query, tensors.matrix(block + "attn_q_b.weight", query_length, shape.query_rank));
+    } else {
+        ETNA_TRY(latent.query, tensors.matrix(block + "attn_q.weight", query_length, config.width));
+    }
+    ETNA_TRY(latent.down,
+             tensors.matrix(block + "attn_kv_a_mqa.weight", shape.rank + shape.rotated, config.width));
+    ETNA_TRY(latent.norm, tensors.vector(block + "attn_kv_a_norm.weight", shape.rank));
+    ETNA_TRY(latent.keys,
+             tensors.stack(block + "attn_k_b.weight", config.heads, shape.rank, shape.unrotated));
+    ETNA_TRY(latent.values,
+             tensors.stack(block + "attn_v_b.weight", config.heads, shape.value_length, shape.rank));
+    ETNA_TRY(layer.attention_output,
+             tensors.matrix(block + "attn_output.weight", config.width, config.heads * shape.value_length));
+    return {};
+}
+
 Status load_mixer(Tensors& tensors, const Config& config, std::size_t index, const std::string& block,
                   LayerWeights& layer) {
     if (!config.has_mixer[index])
         return {};
     if (config.architecture == "gemma3n" || config.architecture == "gemma4")
         return load_gemma4_attention(tensors, config, config.shapes[index], block, layer);
+    if (config.latent.rank > 0)
+        return load_latent_attention(tensors, config, block, layer);
     if (!config.recurrent[index])
         return load_attention(tensors, config, block, layer);
     if (has_mamba(config))
@@ -347,7 +375,8 @@ Status load_experts(Tensors& tensors, const Config& config, const std::string& b
     }
     ETNA_TRY(layer.expert_ups, tensors.stack(block + "ffn_up_exps.weight", count, length, config.width));
     ETNA_TRY(layer.expert_downs, tensors.stack(block + "ffn_down_exps.weight", count, config.width, length));
-    if (config.routing.is_sigmoid) {
+    const bool may_lack_bias = config.architecture == "deepseek2" && !tensors.has(block + "exp_probs_b.bias");
+    if (config.routing.is_sigmoid && !may_lack_bias) {
         ETNA_TRY(layer.selection_bias, tensors.vector(block + "exp_probs_b.bias", count));
     }
     if (config.shared_feed_forward > 0)

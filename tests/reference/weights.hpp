@@ -42,6 +42,17 @@ struct Mamba2Weights {
     Matrix output;           ///< ssm_out [width, heads * head length]
 };
 
+/// Latent attention of deepseek2, in addition to attn_norm and attn_output [width, heads * value length].
+struct LatentWeights {
+    Matrix query_down;          ///< attn_q_a [query rank, width], without rows if queries have no latent
+    Vector query_norm;          ///< attn_q_a_norm [query rank], the same
+    Matrix query;               ///< attn_q_b or attn_q [heads * head length, query rank or width]
+    Matrix down;                ///< attn_kv_a_mqa [rank + rotated, width]
+    Vector norm;                ///< attn_kv_a_norm [rank]
+    std::vector<Matrix> keys;   ///< attn_k_b, of each head [rank, unrotated]: transposed
+    std::vector<Matrix> values; ///< attn_v_b, of each head [value length, rank]
+};
+
 /// One transformer block. phi3's fused attn_qkv (rows of q, then k, then v) and ffn_up (gate, then up) are
 /// split here. An empty vector means that the model does not have the tensor.
 struct LayerWeights {
@@ -63,6 +74,7 @@ struct LayerWeights {
     Matrix up;                ///< ffn_up [feed forward, width]
     Matrix down;              ///< ffn_down [width, feed forward]
 
+    LatentWeights latent;                 ///< deepseek2
     DeltaNetWeights delta_net;            ///< instead of attention in recurrent layers
     Mamba2Weights mamba;                  ///< the same
     ConvolutionWeights short_convolution; ///< the same, lfm2
@@ -97,7 +109,7 @@ struct LayerWeights {
     Matrix shared_up;                 ///< ffn_up_shexp, the same
     Matrix shared_down;               ///< ffn_down_shexp [width, shared feed forward]
     Vector router_bias;               ///< ffn_gate_inp.bias [experts], gpt-oss
-    Vector selection_bias;            ///< exp_probs_b.bias [experts], glm4moe, lfm2moe
+    Vector selection_bias;            ///< exp_probs_b.bias [experts], glm4moe, lfm2moe, deepseek2 (optional)
     Matrix expert_gate_biases;        ///< ffn_gate_exps.bias [experts, expert feed forward], gpt-oss
     Matrix expert_up_biases;          ///< ffn_up_exps.bias, the same
     Matrix expert_down_biases;        ///< ffn_down_exps.bias [experts, width], gpt-oss

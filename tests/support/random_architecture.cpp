@@ -8,6 +8,8 @@ namespace etna::test {
 std::string_view to_string(RandomArchitecture architecture) {
     using enum RandomArchitecture;
     switch (architecture) {
+    case deepseek2:
+        return "deepseek2";
     case llama:
         return "llama";
     case mistral3:

@@ -27,7 +27,8 @@ void check(const RandomModelOptions& options) {
             throw std::invalid_argument(fmt::format("random model: {}", rule));
     };
     require(options.head_dim % 2 == 0, "head_dim must be even");
-    require(options.kv_heads != 0 && options.heads % options.kv_heads == 0,
+    require(options.architecture == RandomArchitecture::deepseek2 ||
+                (options.kv_heads != 0 && options.heads % options.kv_heads == 0),
             "heads must be a multiple of kv_heads");
     require(options.tokenizer == RandomTokenizer::none ||
                 options.vocabulary >= minimum_vocabulary(options.architecture),
@@ -66,7 +67,11 @@ bool has_mamba(RandomArchitecture architecture) {
 
 /// Experts chosen by biased sigmoids, after dense layers.
 bool has_biased_experts(RandomArchitecture architecture) {
-    return is_one_of(architecture, {lfm2moe, glm4moe, nemotron_h_moe});
+    return is_one_of(architecture, {deepseek2, lfm2moe, glm4moe, nemotron_h_moe});
+}
+
+bool has_selection_bias(const RandomModelOptions& options) {
+    return options.architecture != deepseek2 || (options.selection_bias && !options.softmax_experts);
 }
 
 /// Whether a layer of a recurrent architecture has attention.
@@ -88,8 +93,8 @@ bool lists_heads(RandomArchitecture architecture) {
 
 bool has_experts(const RandomModelOptions& options) {
     return (options.mixture && is_one_of(options.architecture, {llama, mistral3, granitehybrid, gemma4})) ||
-           is_one_of(options.architecture, {granitemoe, glm4moe, lfm2moe, nemotron_h_moe, qwen2moe, qwen3moe,
-                                            qwen3vlmoe, qwen3next, qwen35moe, gpt_oss});
+           is_one_of(options.architecture, {deepseek2, granitemoe, glm4moe, lfm2moe, nemotron_h_moe, qwen2moe,
+                                            qwen3moe, qwen3vlmoe, qwen3next, qwen35moe, gpt_oss});
 }
 
 /// Experts as wide as a dense block, without a key for their width.
@@ -101,16 +106,20 @@ bool has_row_gate(RandomArchitecture architecture) {
     return is_one_of(architecture, {qwen2moe, qwen3next, qwen35moe});
 }
 
+bool counts_shared_experts(RandomArchitecture architecture) {
+    return is_one_of(architecture, {deepseek2, glm4moe});
+}
+
 bool has_shared_expert(const RandomModelOptions& options) {
     return has_row_gate(options.architecture) ||
            (is_one_of(options.architecture, {granitemoe, granitehybrid, nemotron_h_moe}) &&
             has_experts(options) && options.shared_feed_forward != 0) ||
-           (options.architecture == glm4moe && options.shared_experts != 0);
+           (counts_shared_experts(options.architecture) && options.shared_experts != 0);
 }
 
 uint32_t shared_width(const RandomModelOptions& options) {
-    return options.architecture == glm4moe ? options.shared_experts * options.expert_feed_forward
-                                           : options.shared_feed_forward;
+    return counts_shared_experts(options.architecture) ? options.shared_experts * options.expert_feed_forward
+                                                       : options.shared_feed_forward;
 }
 
 bool is_granite(RandomArchitecture architecture) {
@@ -154,6 +163,8 @@ uint32_t head_dim_of(const RandomModelOptions& options, uint32_t layer) {
 
 /// Of a layer with attention; 0 in the others of an architecture that lists them.
 uint32_t kv_heads_of(const RandomModelOptions& options, uint32_t layer) {
+    if (options.architecture == deepseek2)
+        return 1;
     if (lists_heads(options.architecture) && !has_attention(options, layer))
         return 0;
     const bool own =
@@ -182,6 +193,10 @@ void add_gemma3n_keys(GgufWriter& writer, const RandomModelOptions& options, con
     std::fill_n(scales.begin(), std::min(options.sparse_layers, options.layers),
                 1.6448533F); // 95 % are zeros
     writer.add_array(prefix + "activation_sparsity_scale", scales);
+}
+
+uint32_t latent_rotated(const RandomModelOptions& options) {
+    return options.rotated == 0 ? 32 : options.rotated;
 }
 
 void add_layer_input_keys(GgufWriter& writer, const RandomModelOptions& options, const std::string& prefix) {
@@ -246,7 +261,8 @@ void add_sections(GgufWriter& writer, const RandomModelOptions& options, const s
 }
 
 void add_rope_keys(GgufWriter& writer, const RandomModelOptions& options, const std::string& prefix) {
-    writer.add(prefix + "rope.dimension_count", options.rotated == 0 ? options.head_dim : options.rotated);
+    const uint32_t head_dim = options.architecture == deepseek2 ? latent_rotated(options) : options.head_dim;
+    writer.add(prefix + "rope.dimension_count", options.rotated == 0 ? head_dim : options.rotated);
     writer.add(prefix + "rope.freq_base", options.rope_base);
     if (options.rope_scaling == RopeScaling::longrope) {
         // Phi 3's files are recognised by their tensors alone.
@@ -284,6 +300,14 @@ void add_delta_keys(GgufWriter& writer, const RandomModelOptions& options, const
         writer.add(prefix + "full_attention_interval", options.attention_interval);
 }
 
+void add_latent_keys(GgufWriter& writer, const RandomModelOptions& options, const std::string& prefix) {
+    writer.add(prefix + "attention.kv_lora_rank", options.latent_rank);
+    if (options.query_rank != 0)
+        writer.add(prefix + "attention.q_lora_rank", options.query_rank);
+    writer.add(prefix + "attention.key_length_mla", options.unrotated + latent_rotated(options));
+    writer.add(prefix + "attention.value_length_mla", options.latent_value_dim);
+}
+
 /// Keys that one architecture alone has.
 void add_own_keys(GgufWriter& writer, const RandomModelOptions& options, const std::string& prefix) {
     if (options.predicting_layers != 0)
@@ -299,12 +323,18 @@ void add_own_keys(GgufWriter& writer, const RandomModelOptions& options, const s
     if (has_biased_experts(options.architecture)) {
         if (!is_nemotron(options.architecture)) {
             writer.add(prefix + "leading_dense_block_count", options.dense_layers);
-            writer.add(prefix + "expert_gating_func", 2U);
+            writer.add(prefix + "expert_gating_func", options.softmax_experts ? 1U : 2U);
         }
         writer.add(prefix + "expert_weights_norm", options.experts_normalised);
     }
-    if (options.architecture == glm4moe)
+    if (counts_shared_experts(options.architecture))
         writer.add(prefix + "expert_shared_count", options.shared_experts);
+    if (counts_shared_experts(options.architecture) && options.expert_groups > 1) {
+        writer.add(prefix + "expert_group_count", options.expert_groups);
+        writer.add(prefix + "expert_group_used_count", options.expert_groups_used);
+    }
+    if (options.architecture == deepseek2)
+        add_latent_keys(writer, options, prefix);
     if (is_granite(options.architecture))
         add_granite_keys(writer, options, prefix);
     if (has_sections(options))
@@ -313,7 +343,7 @@ void add_own_keys(GgufWriter& writer, const RandomModelOptions& options, const s
         writer.add(prefix + "n_deepstack_layers", 3U);
     if (options.architecture == mistral3 && options.temperature_scale != 0)
         writer.add(prefix + "attention.temperature_scale", options.temperature_scale);
-    if (has_shared_expert(options) && options.architecture != glm4moe)
+    if (has_shared_expert(options) && !counts_shared_experts(options.architecture))
         writer.add(prefix + "expert_shared_feed_forward_length", options.shared_feed_forward);
     if (has_delta_nets(options.architecture))
         add_delta_keys(writer, options, prefix);
@@ -351,9 +381,15 @@ void add_keys(GgufWriter& writer, const RandomModelOptions& options) {
     writer.add(prefix + "embedding_length", options.embedding);
     add_layer_sizes(writer, options, prefix + "feed_forward_length", feed_forward_of, options.feed_forward);
     writer.add(prefix + "attention.head_count", options.heads);
-    add_layer_sizes(writer, options, prefix + "attention.head_count_kv", kv_heads_of, options.kv_heads);
-    writer.add(prefix + "attention.key_length", options.head_dim);
-    writer.add(prefix + "attention.value_length", options.head_dim);
+    add_layer_sizes(writer, options, prefix + "attention.head_count_kv", kv_heads_of,
+                    options.architecture == deepseek2 ? 1 : options.kv_heads);
+    if (options.architecture == deepseek2) {
+        writer.add(prefix + "attention.key_length", options.latent_rank + latent_rotated(options));
+        writer.add(prefix + "attention.value_length", options.latent_rank);
+    } else {
+        writer.add(prefix + "attention.key_length", options.head_dim);
+        writer.add(prefix + "attention.value_length", options.head_dim);
+    }
     writer.add(prefix + "attention.layer_norm_rms_epsilon", options.norm_epsilon);
     writer.add(prefix + "vocab_size", options.vocabulary);
     add_rope_keys(writer, options, prefix);
@@ -415,6 +451,25 @@ public:
             norm("post_attention_norm", options_.embedding);
     }
 
+    void add_latent_attention() {
+        const uint32_t heads = options_.heads;
+        const uint32_t rotated = latent_rotated(options_);
+        const uint32_t queries = heads * (options_.unrotated + rotated);
+        norm("attn_norm", options_.embedding);
+        if (options_.query_rank != 0) {
+            matrix("attn_q_a", options_.query_rank, options_.embedding);
+            norm("attn_q_a_norm", options_.query_rank);
+            matrix("attn_q_b", queries, options_.query_rank);
+        } else {
+            matrix("attn_q", queries, options_.embedding);
+        }
+        matrix("attn_kv_a_mqa", options_.latent_rank + rotated, options_.embedding);
+        norm("attn_kv_a_norm", options_.latent_rank);
+        stack("attn_k_b", heads, options_.latent_rank, options_.unrotated);
+        stack("attn_v_b", heads, options_.latent_value_dim, options_.latent_rank);
+        matrix("attn_output", options_.embedding, heads * options_.latent_value_dim);
+    }
+
     void add_delta_net() {
         const uint32_t values = options_.delta_value_heads * options_.delta_value_dim;
         const uint32_t channels = 2 * options_.delta_key_heads * options_.delta_key_dim + values;
@@ -463,7 +518,9 @@ public:
     void add_mixer() {
         if (is_nemotron(options_.architecture) && has_feed_forward(options_, layer_))
             return; // the layer's only block
-        if (has_attention(options_, layer_)) {
+        if (options_.architecture == deepseek2) {
+            add_latent_attention();
+        } else if (has_attention(options_, layer_)) {
             add_attention();
         } else if (has_mamba(options_.architecture)) {
             add_mamba();
@@ -500,12 +557,12 @@ public:
                                                                            : options_.expert_feed_forward;
             matrix("ffn_gate_inp", options_.experts, options_.embedding);
             if (is_gated)
-                stack("ffn_gate_exps", width, options_.embedding);
-            stack("ffn_up_exps", width, options_.embedding);
-            stack("ffn_down_exps", options_.embedding, width);
+                stack("ffn_gate_exps", options_.experts, width, options_.embedding);
+            stack("ffn_up_exps", options_.experts, width, options_.embedding);
+            stack("ffn_down_exps", options_.experts, options_.embedding, width);
             if (is_gpt_oss)
                 add_expert_biases();
-            if (has_biased_experts(options_.architecture))
+            if (has_biased_experts(options_.architecture) && has_selection_bias(options_))
                 tensors_.bias(prefix_ + "exp_probs_b.bias", options_.experts);
             if (has_shared_expert(options_))
                 add_shared_expert();
@@ -603,9 +660,9 @@ private:
                         options_.scale / std::sqrt(columns));
     }
 
-    void stack(std::string_view role, uint32_t rows, uint32_t columns) {
-        tensors_.stack(fmt::format("{}{}.weight", prefix_, role), options_.experts, rows, columns,
-                       format_of(role), options_.scale / std::sqrt(columns));
+    void stack(std::string_view role, uint32_t count, uint32_t rows, uint32_t columns) {
+        tensors_.stack(fmt::format("{}{}.weight", prefix_, role), count, rows, columns, format_of(role),
+                       options_.scale / std::sqrt(columns));
     }
 
     TensorMaker& tensors_;
@@ -665,7 +722,11 @@ GgufWriter random_model_writer(const RandomModelOptions& options) {
     }
     for (uint32_t i = 0; i < options.predicting_layers; ++i) {
         LayerMaker maker(tensors, options, options.layers + i);
-        maker.add_attention();
+        if (options.architecture == deepseek2) {
+            maker.add_latent_attention();
+        } else {
+            maker.add_attention();
+        }
         maker.add_feed_forward();
         maker.add_prediction();
     }

@@ -12,6 +12,7 @@
 namespace etna::test {
 
 enum class RandomArchitecture {
+    deepseek2,
     llama,
     mistral3,
     smollm3,
@@ -43,16 +44,16 @@ enum class RandomArchitecture {
 };
 
 constexpr RandomArchitecture all_random_architectures[] = {
-    RandomArchitecture::llama,      RandomArchitecture::mistral3,   RandomArchitecture::smollm3,
-    RandomArchitecture::granite,    RandomArchitecture::granitemoe, RandomArchitecture::granitehybrid,
-    RandomArchitecture::glm4,       RandomArchitecture::glm4moe,    RandomArchitecture::lfm2,
-    RandomArchitecture::lfm2moe,    RandomArchitecture::nemotron_h, RandomArchitecture::nemotron_h_moe,
-    RandomArchitecture::qwen2,      RandomArchitecture::qwen2moe,   RandomArchitecture::qwen2vl,
-    RandomArchitecture::qwen3,      RandomArchitecture::qwen3moe,   RandomArchitecture::qwen3vl,
-    RandomArchitecture::qwen3vlmoe, RandomArchitecture::qwen3next,  RandomArchitecture::qwen35,
-    RandomArchitecture::qwen35moe,  RandomArchitecture::phi3,       RandomArchitecture::gemma2,
-    RandomArchitecture::gemma3,     RandomArchitecture::gemma3n,    RandomArchitecture::gemma4,
-    RandomArchitecture::gpt_oss,
+    RandomArchitecture::deepseek2,      RandomArchitecture::llama,      RandomArchitecture::mistral3,
+    RandomArchitecture::smollm3,        RandomArchitecture::granite,    RandomArchitecture::granitemoe,
+    RandomArchitecture::granitehybrid,  RandomArchitecture::glm4,       RandomArchitecture::glm4moe,
+    RandomArchitecture::lfm2,           RandomArchitecture::lfm2moe,    RandomArchitecture::nemotron_h,
+    RandomArchitecture::nemotron_h_moe, RandomArchitecture::qwen2,      RandomArchitecture::qwen2moe,
+    RandomArchitecture::qwen2vl,        RandomArchitecture::qwen3,      RandomArchitecture::qwen3moe,
+    RandomArchitecture::qwen3vl,        RandomArchitecture::qwen3vlmoe, RandomArchitecture::qwen3next,
+    RandomArchitecture::qwen35,         RandomArchitecture::qwen35moe,  RandomArchitecture::phi3,
+    RandomArchitecture::gemma2,         RandomArchitecture::gemma3,     RandomArchitecture::gemma3n,
+    RandomArchitecture::gemma4,         RandomArchitecture::gpt_oss,
 };
 
 /// Whether layers have a recurrent state, so that a sequence cannot be truncated.
@@ -129,6 +130,15 @@ struct RandomModelOptions {
     uint32_t laurel_rank = 16;       ///< gemma3n
     uint32_t sparse_layers = 1;      ///< gemma3n: first layers, whose gates are sparse
 
+    uint32_t latent_rank = 64; ///< deepseek2: kv_heads and head_dim are not used
+    uint32_t query_rank = 32;  ///< deepseek2; 0: attn_q
+    uint32_t unrotated = 32;   ///< deepseek2: of a head, whose rotated part is rope.dimension_count (0: 32)
+    uint32_t latent_value_dim = 32;  ///< deepseek2: of a head's value
+    bool softmax_experts = false;    ///< deepseek2: no sigmoids, and no selection bias
+    bool selection_bias = true;      ///< deepseek2: exp_probs_b, unless softmax_experts
+    uint32_t expert_groups = 1;      ///< deepseek2, glm4moe
+    uint32_t expert_groups_used = 1; ///< the same
+
     bool mixture = false; ///< llama, mistral3, granitehybrid: experts, as wide as feed_forward; gemma4: in
                           ///< parallel with the dense block
     bool fused_experts = false; ///< gemma4: ffn_gate_up_exps
@@ -136,10 +146,10 @@ struct RandomModelOptions {
     uint32_t experts = 5;       ///< of a mixture
     uint32_t experts_used = 2;
     uint32_t expert_feed_forward = 32;
-    uint32_t dense_layers = 1;         ///< lfm2moe, glm4moe: leading layers without experts
+    uint32_t dense_layers = 1;         ///< deepseek2, lfm2moe, glm4moe: leading layers without experts
     float expert_scale = 0;            ///< of routing weights; 0: no key
-    bool experts_normalised = true;    ///< lfm2moe, glm4moe, nemotron_h_moe: expert_weights_norm
-    uint32_t shared_experts = 1;       ///< glm4moe: the shared expert is so many experts wide
+    bool experts_normalised = true;    ///< deepseek2, lfm2moe, glm4moe, nemotron_h_moe: expert_weights_norm
+    uint32_t shared_experts = 1;       ///< deepseek2, glm4moe: the shared expert is so many experts wide
     bool head_norms = true;            ///< glm4moe: norms on heads
     uint32_t shared_feed_forward = 32; ///< qwen2moe, qwen3next, qwen35moe, and granitemoe unless 0
 
@@ -160,7 +170,7 @@ struct RandomModelOptions {
     bool convolution_bias = true; ///< the same
     bool fused_inputs = false;    ///< qwen3next: ssm_in, as older files have it
     uint32_t predicting_layers =
-        0; ///< qwen35, qwen35moe, glm4, glm4moe: further layers, which predict further tokens
+        0; ///< qwen35, qwen35moe, glm4, glm4moe, deepseek2: further layers, which predict further tokens
 
     HeadKind head = HeadKind::separate;
     WeightFormat matrices = WeightFormat::f32; ///< attention and feed-forward

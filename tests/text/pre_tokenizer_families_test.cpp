@@ -199,4 +199,12 @@ TEST_CASE("every row splits a megabyte in time proportional to its length") {
     std::cout << fmt::format("splitting 1 MiB took at most {:.2f} s of processor time\n", slowest_s);
 }
 
+TEST_CASE("Kimi K2 splits off Han, and words by case") {
+    check("HelloWorld's\u4e2d\u6587\u3005ab\u30ab 1234/\n",
+          {{{"kimi-k2"}, {"Hello", "World's", "\u4e2d\u6587\u3005", "ab\u30ab", " ", "123", "4", "/\n"}}});
+    check(" \u4e2d\uac00\u4e2d x\u0301Y  z",
+          {{{"kimi-k2"}, {" ", "\u4e2d", "\uac00", "\u4e2d", " x\u0301", "Y", " ", " z"}}});
+    check("a\u3001\u4e2d\u3002", {{{"kimi-k2"}, {"a", "\u3001", "\u4e2d", "\u3002"}}});
+}
+
 } // namespace etna::text

@@ -21,6 +21,8 @@ std::vector<uint64_t> layer_buffer_bytes(const model::LayerConfig& layer, const 
         const auto bytes = [&](kernels::CacheFormat format) {
             return kernels::layer_cache_bytes(format, pages, attention->kv_heads, attention->head_dim);
         };
+        if (attention->latent)
+            return {bytes(formats.keys)};
         return {bytes(formats.keys), bytes(formats.values)};
     }
     std::vector<uint64_t> parts;

@@ -67,13 +67,17 @@ Status DeviceModel::create_cache(const model::AttentionConfig& attention, uint32
     const std::vector<uint64_t> bytes = layer_buffer_bytes(model_.config().layers[layer], limits_, formats);
     LayerBuffers buffers;
     ETNA_TRY(buffers.keys, create_buffer(layer, "keys", bytes[0]));
-    ETNA_TRY(buffers.values, create_buffer(layer, "values", bytes[1]));
-    states_.emplace_back(kernels::LayerCache{.formats = formats,
-                                             .kv_heads = attention.kv_heads,
-                                             .head_dim = attention.head_dim,
-                                             .pages = limits_.groups[attention.group].page_count,
-                                             .keys = buffers.keys.range(),
-                                             .values = buffers.values.range()});
+    if (!attention.latent) {
+        ETNA_TRY(buffers.values, create_buffer(layer, "values", bytes[1]));
+    }
+    states_.emplace_back(
+        kernels::LayerCache{.formats = formats,
+                            .kv_heads = attention.kv_heads,
+                            .head_dim = attention.head_dim,
+                            .pages = limits_.groups[attention.group].page_count,
+                            .keys = buffers.keys.range(),
+                            .values = attention.latent ? vk::Range{} : buffers.values.range(),
+                            .latent_dim = attention.latent_dim()});
     buffers_.push_back(std::move(buffers));
     return {};
 }
@@ -107,7 +111,8 @@ void DeviceModel::copy_pages(vk::Recorder& recorder, const Batch& batch) const {
                 recorder.copy(buffer, copy.from * bytes, buffer, copy.to * bytes, bytes);
             };
             copy_page(buffers_[i].keys, cache.formats.keys);
-            copy_page(buffers_[i].values, cache.formats.values);
+            if (!attention->latent)
+                copy_page(buffers_[i].values, cache.formats.values);
         }
     }
 }

@@ -75,7 +75,7 @@ struct CacheSizes {
                 return kernels::layer_cache_bytes(format, 1, attention->kv_heads, attention->head_dim);
             };
             const uint64_t keys = page(formats.keys);
-            const uint64_t values = page(formats.values);
+            const uint64_t values = attention->latent ? 0 : page(formats.values);
             sizes.groups[attention->group].page_bytes += keys + values;
             sizes.pages_max = std::min(sizes.pages_max, (largest - 1) / std::max(keys, values));
         }

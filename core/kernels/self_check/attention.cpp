@@ -26,7 +26,7 @@ constexpr AttentionShape odd_heads{.q_heads = q_heads, .kv_heads = kv_heads, .he
 struct Softmax {
     double largest = 0;
     double total = 0;              ///< of exp(score - largest)
-    std::vector<double> mean = {}; ///< [head_dim], of the values
+    std::vector<double> mean = {}; ///< [value_dim], of the values
     double score_error = 0;        ///< of a score
     double weight_error = 0;       ///< of a weight, relative; of a mean, to the largest value twice that
 };
@@ -38,6 +38,7 @@ struct Problem {
     uint32_t kv_heads;
     float scale;
     float softcap;
+    uint32_t value_dim;
     std::optional<float> sink; ///< a score whose value is zero
 
     /// [head_dim], at a position of keys or values.
@@ -64,7 +65,7 @@ Softmax softmax_over(const Problem& problem, uint32_t first, uint32_t end) {
     if (problem.sink)
         scores.push_back(*problem.sink);
     const auto [smallest, largest] = std::minmax_element(scores.begin(), scores.end());
-    Softmax result{.largest = *largest, .mean = std::vector<double>(problem.query.size())};
+    Softmax result{.largest = *largest, .mean = std::vector<double>(problem.value_dim)};
     for (uint32_t i = 0; i < scores.size(); ++i) {
         const double weight = std::exp(scores[i] - result.largest);
         result.total += weight;
@@ -110,6 +111,7 @@ struct Setup {
                 .kv_heads = heads.kv_heads,
                 .scale = operation.scale,
                 .softcap = softcap,
+                .value_dim = heads.value_dim(),
                 .sink = sinks.empty() ? std::nullopt : std::optional(sinks[head])};
     }
 };
@@ -132,10 +134,15 @@ Setup set_up(Trial& trial, const AttentionShape& heads, std::vector<KeyRange> ke
     }
     setup.cache = put_noise_cache(
         trial, noise, {heads.formats.keys, heads.kv_heads, heads.head_dim, attend_max.end}, setup.content);
+    if (heads.latent_dim > 0) {
+        setup.cache.device.latent_dim = heads.latent_dim;
+        setup.cache.device.values = {};
+        setup.content.values = setup.content.keys;
+    }
     setup.q = noise.numbers(uint64_t{rows} * columns);
     setup.operation = {.rows = {.infos = trial.put(infos), .first = 0, .count = rows},
                        .q = trial.put_rows(setup.q, rows, columns),
-                       .output = trial.put_unset(rows, columns),
+                       .output = trial.put_unset(rows, heads.q_heads * heads.value_dim()),
                        .cache = setup.cache.device,
                        .tables = {trial.put(setup.cache.table)},
                        .q_heads = heads.q_heads,
@@ -289,6 +296,9 @@ void pose_attention(Trial& trial, const KernelUse& use) {
     pose_whole(trial, odd_heads_in(CacheFormat::f32), {{0, 71}, {0, 34}, {0, 1}}, 0, false);
     pose_whole(trial, odd_heads_in(CacheFormat::q8_0), {{30, 71}, {0, 34}, {0, 1}}, 2, false);
     pose_whole(trial, odd_heads_in(CacheFormat::f16), {{30, 71}, {0, 34}, {0, 1}}, 0, true);
+    // Keys that hold their values.
+    pose_whole(trial, {.q_heads = 6, .kv_heads = 1, .head_dim = 30, .latent_dim = 22}, {{30, 71}, {0, 1}}, 0,
+               false);
     for (const bool with_sinks : {false, true})
         pose_partial(trial, CacheFormat::f16, with_sinks);
 }

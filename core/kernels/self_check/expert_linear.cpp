@@ -1,4 +1,5 @@
 #include "core/kernels/experts.hpp"
+#include "core/kernels/heads_product.hpp"
 #include "core/kernels/self_check/activation.hpp"
 #include "core/kernels/self_check/halves.hpp"
 #include "core/kernels/self_check/noise.hpp"
@@ -106,6 +107,36 @@ void pose(Trial& trial, const KernelUse& use, uint32_t rows, ExpertInput reads) 
         const std::span<const float> own = std::span(x).subspan(std::size_t{row} * columns, columns);
         for (uint32_t m = 0; m < height; ++m)
             expected.push_back(expert_product(stack, mixture.chosen[pair], m, own));
+    }
+    trial.expect_rows(output, 0, expected);
+}
+
+/// A stack that is of heads, which are wider in the rows than their matrices.
+void pose_heads(Trial& trial, const KernelUse& use, uint32_t rows) {
+    constexpr uint32_t height = 45;
+    constexpr uint32_t heads = 4;
+    constexpr uint32_t output_dim = 48;
+    Noise noise(18);
+    constexpr uint32_t columns = tile_columns;
+    constexpr uint32_t input_dim = columns + column_padding;
+    const NoiseMatrices stack =
+        put_weights(trial, noise, {.layout = use.layout, .rows = height, .columns = columns, .count = heads});
+    const std::vector<float> x = noise.numbers(uint64_t{rows} * heads * input_dim);
+    const Activations output = trial.put_unset(rows, heads * output_dim);
+    heads_product(trial.library(), trial.recorder(),
+                  {.weights = {.matrices = stack.device, .count = heads},
+                   .input = {.rows = trial.put_rows(x, rows, heads * input_dim),
+                             .head_dim = input_dim,
+                             .columns = columns},
+                   .output = {.rows = output, .head_dim = output_dim, .columns = height},
+                   .count = rows});
+    std::vector<Bounded> expected;
+    for (uint32_t pair = 0; pair < rows * heads; ++pair) {
+        const auto own = std::span(x).subspan(std::size_t{pair} * input_dim, columns);
+        for (uint32_t m = 0; m < output_dim; ++m) {
+            expected.push_back(m < height ? expert_product(stack, pair % heads, m, own)
+                                          : Bounded{Trial::unset, 0});
+        }
     }
     trial.expect_rows(output, 0, expected);
 }
@@ -224,6 +255,13 @@ void pose_down(Trial& trial, const KernelUse& use, uint32_t rows, bool with_bias
 void pose_expert_linear(Trial& trial, const KernelUse& use) {
     pose(trial, use, 1, ExpertInput::row);  // a tile is one pair
     pose(trial, use, 9, ExpertInput::pair); // a tile is eight, or four
+    if (use.layout.arrangement != Arrangement::tiles)
+        pose_heads_product(trial, use); // the same kernel
+}
+
+void pose_heads_product(Trial& trial, const KernelUse& use) {
+    pose_heads(trial, use, 1);
+    pose_heads(trial, use, 11);
 }
 
 /// The kernel has expert_linear() of matrices in tiles as well.

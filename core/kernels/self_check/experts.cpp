@@ -226,6 +226,39 @@ void pose_biased_route(Trial& trial) {
     trial.expect_numbers(operation.choice.routing_weights, routing_weights);
 }
 
+/// A row of which the experts of one group alone are chosen.
+void pose_grouped_route(Trial& trial, RoutingRule rule, const std::vector<uint32_t>& chosen) {
+    const std::vector<float> router{0, 1, 5, -3, 4, 4.5F};
+    const auto count = static_cast<uint32_t>(router.size());
+    rule.groups = 3;
+    rule.groups_used = 1;
+    const bool is_softmax = rule.scores == RoutingRule::Scores::softmax;
+    const auto score = [&](uint32_t expert) {
+        return is_softmax ? std::exp(double{router[expert]}) : 1 / (1 + std::exp(-double{router[expert]}));
+    };
+    double sum = 0;
+    for (uint32_t expert = 0; expert < count; ++expert) {
+        const bool counts = !rule.normalised || std::ranges::find(chosen, expert) != chosen.end();
+        sum += counts ? score(expert) : 0;
+    }
+    std::vector<Bounded> routing_weights;
+    for (const uint32_t expert : chosen) {
+        const double share = score(expert) / sum;
+        routing_weights.push_back({share, 256 * rounding * share});
+    }
+    const auto used = static_cast<uint32_t>(chosen.size());
+    const ExpertRoute operation{.router = trial.put_rows(router, 1, count),
+                                .choice = {.experts = trial.put(std::vector<uint32_t>(used, count)),
+                                           .routing_weights = trial.put(std::vector<float>(used, -1)),
+                                           .count = count,
+                                           .experts_per_token = used,
+                                           .rows = 1},
+                                .rule = rule};
+    expert_route(trial.library(), trial.recorder(), operation);
+    trial.expect_words(operation.choice.experts, chosen);
+    trial.expect_numbers(operation.choice.routing_weights, routing_weights);
+}
+
 } // namespace
 
 void pose_expert_router(Trial& trial, const KernelUse&) {
@@ -239,6 +272,9 @@ void pose_expert_route(Trial& trial, const KernelUse&) {
     pose_route(trial, {.normalised = false});
     pose_route(trial, {.scores = RoutingRule::Scores::sigmoid, .scale = 2.5F});
     pose_biased_route(trial);
+    pose_grouped_route(trial, {}, {2, 3});
+    pose_grouped_route(trial, {.normalised = false}, {2, 3});
+    pose_grouped_route(trial, {.scores = RoutingRule::Scores::sigmoid}, {5, 4});
 }
 
 void pose_expert_group(Trial& trial, const KernelUse&) {

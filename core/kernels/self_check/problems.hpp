@@ -18,8 +18,9 @@ Pose pose_heads_linear;
 Pose pose_halve;
 Pose pose_rms_norm;
 
-// rotary_store.cpp, attention.cpp
+// rotary_store.cpp, latent_store.cpp, attention.cpp
 Pose pose_rotary_store;
+Pose pose_latent_store;
 Pose pose_attention;
 Pose pose_attention_merge;
 
@@ -35,6 +36,7 @@ Pose pose_expert_linear;
 Pose pose_expert_gate_up;
 Pose pose_expert_down;
 Pose pose_expert_sum;
+Pose pose_heads_product;
 
 // delta_net.cpp
 Pose pose_short_convolution;

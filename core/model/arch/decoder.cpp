@@ -43,7 +43,9 @@ struct MixerBlock {
     const Config& config;
     uint32_t layer;
 
-    std::optional<Mixer> operator()(const AttentionConfig&) const {
+    std::optional<Mixer> operator()(const AttentionConfig& attention) const {
+        if (attention.latent)
+            return latent_attention_block(weights, config, layer);
         return attention_block(weights, config, layer);
     }
     std::optional<Mixer> operator()(const DeltaNetConfig&) const {

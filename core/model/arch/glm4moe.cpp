@@ -12,10 +12,7 @@ Result<Config> read_glm4moe(const gguf::File& file) {
     MetadataReader reader(file, "glm4moe");
     Config config = read_common(reader, kernels::RotaryPairs::halves);
     config.experts = read_biased_experts(reader, config);
-    const uint32_t shared = reader.integer("expert_shared_count", {.min = 0, .max = kernels::experts_max});
-    if (uint64_t{shared} * config.experts.feed_forward > width_max)
-        reader.fail(ErrorKind::corrupt, "expert_shared_count", "the shared experts are too wide");
-    config.experts.shared_feed_forward = shared * config.experts.feed_forward;
+    read_shared_count(reader, config.experts);
     config.feed_forward_norm = post_attention_norm;
     read_further_layers(reader, config);
     ETNA_CHECK(reader.status());

@@ -5,6 +5,7 @@
 #include "core/kernels/heads_linear.hpp"
 #include "core/kernels/rms_norm.hpp"
 #include "core/kernels/rotary_store.hpp"
+#include "core/model/blocks/attention_scores.hpp"
 #include "core/model/nan_probe.hpp"
 
 #include <algorithm>
@@ -153,58 +154,6 @@ kernels::Attention attention_of(const Recording& recording, const AttentionBlock
             .halves = range.path == kernels::RowPath::decode && writes_halves(recording, block, cache)};
 }
 
-/// Decode rows per attention pass: as many as have room for their split-KV partials in the scratch buffer, at
-/// least one.
-uint32_t rows_per_pass(const Recording& recording, const kernels::Attention& operation) {
-    const uint64_t row_bytes = kernels::attention_partial_bytes(recording.library.target(), operation.shape(),
-                                                                1, operation.attend_max);
-    if (row_bytes == 0)
-        return operation.rows.count;
-    const uint64_t rows = recording.activations.attention_partials.bytes / row_bytes;
-    return static_cast<uint32_t>(std::clamp<uint64_t>(rows, 1, operation.rows.count));
-}
-
-/// Attention of decode rows, and the merge of their KV splits.
-void record_decode_scores(const Recording& recording, const AttentionBlock& block,
-                          const kernels::LayerCache& cache, const RowRange& range,
-                          const kernels::AttendMax& attend_max) {
-    kernels::Library& library = recording.library;
-    vk::Recorder& recorder = recording.recorder;
-    const uint32_t pass_rows =
-        rows_per_pass(recording, attention_of(recording, block, cache, range, attend_max));
-    for (uint32_t done = 0; done < range.count; done += pass_rows) {
-        RowRange pass = range;
-        pass.first += done;
-        pass.count = std::min(pass_rows, range.count - done);
-        const kernels::Attention operation = attention_of(recording, block, cache, pass, attend_max);
-        if (done > 0)
-            recorder.barrier(); // the previous pass has read the partials
-        kernels::attention(library, recorder, operation);
-        if (!kernels::attention_needs_merge(library.target(), operation))
-            continue;
-        recorder.barrier();
-        kernels::attention_merge(library, recorder, operation);
-    }
-}
-
-/// Attention of all row ranges. The prefill rows run between the same barriers as the first pass of decode
-/// rows.
-void record_scores(const Recording& recording, const AttentionBlock& block,
-                   const kernels::LayerCache& cache) {
-    const std::span<const RowRange> ranges = recording.step.row_ranges;
-    const auto& attend_max = recording.step.groups[block.group].attend_max;
-    for (std::size_t i = 0; i < ranges.size(); ++i) {
-        if (ranges[i].path == kernels::RowPath::prefill) {
-            kernels::attention(recording.library, recording.recorder,
-                               attention_of(recording, block, cache, ranges[i], attend_max[i]));
-        }
-    }
-    for (std::size_t i = 0; i < ranges.size(); ++i) {
-        if (ranges[i].path == kernels::RowPath::decode)
-            record_decode_scores(recording, block, cache, ranges[i], attend_max[i]);
-    }
-}
-
 /// The heads' outputs, gated if the block has a gate, through O into the residual.
 void record_heads_output(const Recording& recording, const AttentionBlock& block,
                          const kernels::LayerCache& cache) {
@@ -312,7 +261,9 @@ void record(const Recording& recording, const AttentionBlock& block, const kerne
     vk::Recorder& recorder = recording.recorder;
     record_heads_input(recording, block, cache);
     recorder.barrier();
-    record_scores(recording, block, cache);
+    record_scores(recording, block.group, [&](const RowRange& range, const kernels::AttendMax& attend_max) {
+        return attention_of(recording, block, cache, range, attend_max);
+    });
     recorder.barrier();
     record_heads_output(recording, block, cache);
 }

@@ -1,0 +1,105 @@
+#include "core/kernels/heads_product.hpp"
+
+#include "core/base/bytes.hpp"
+#include "core/kernels/policy.hpp"
+#include "core/kernels/record.hpp"
+#include "shaders/experts/arguments.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace etna::kernels {
+namespace {
+
+constexpr uint32_t tile_rows_max = 8;      ///< of the batch, of one workgroup
+constexpr uint32_t weight_rows_each = 2;   ///< of one workgroup, rows arrangement
+constexpr uint32_t weight_groups_each = 2; ///< groups of 8 rows of one workgroup, lanes arrangement
+constexpr uint32_t groups_y_max = 65535;   ///< every Vulkan device has at least these
+
+bool part_fits(vk::Recorder& recorder, const HeadParts& part, uint32_t heads, uint32_t columns,
+               uint64_t end) {
+    return require(recorder,
+                   part.columns == columns && part.columns <= part.head_dim && part.head_dim % 4 == 0 &&
+                       part.rows.columns == heads * part.head_dim && part.rows.stride == part.rows.columns &&
+                       part.rows.range.bytes >= end * part.rows.stride * 4,
+                   "heads_product", "heads differ from the matrices, have padding, or are short");
+}
+
+bool fits(vk::Recorder& recorder, const HeadsProduct& operation) {
+    constexpr std::string_view name = "heads_product";
+    const Matrix& one = operation.weights.matrices;
+    const uint32_t heads = operation.weights.count;
+    const PackedBytes packed = packed_bytes(one.layout, one.rows, one.columns);
+    const uint64_t end = uint64_t{operation.first} + operation.count;
+    return require(recorder, heads > 0 && heads <= groups_y_max, name, "no heads, or too many") &&
+           require(recorder,
+                   one.layout.arrangement != Arrangement::tiles && one.columns % column_padding == 0, name,
+                   "matrices are in tiles, or of an odd width") &&
+           require(recorder,
+                   one.weights.bytes >= heads * packed.weights && one.scales.bytes >= heads * packed.scales,
+                   name, "weights are shorter than their shape") &&
+           part_fits(recorder, operation.input, heads, one.columns, end) &&
+           part_fits(recorder, operation.output, heads, one.rows, end);
+}
+
+/// Rows [first, first + count), few enough for one dispatch.
+void launch_rows(Library& library, vk::Recorder& recorder, const HeadsProduct& operation, uint32_t first,
+                 uint32_t count) {
+    const Matrix& one = operation.weights.matrices;
+    const uint32_t heads = operation.weights.count;
+    const vk::Range input = operation.input.rows.rows(first, count);
+    const vk::Range output = operation.output.rows.rows(first, count);
+    const shaders::ExpertLinearArguments arguments{
+        .weights = one.weights.address,
+        .quads = one.weights.address,
+        .scales = one.scales.address,
+        .x = input.address,
+        .y = output.address,
+        .groups = input.address, // never null: see sample.cpp
+        .rows = one.rows,
+        .padded_rows = static_cast<uint32_t>(round_up(one.rows, repack_rows)),
+        .columns = one.columns,
+        .expert_count = heads,
+        .pairs = count * heads,
+        .pairs_each = 1,
+        .tiles = 0,
+        .x_stride = operation.input.head_dim / 4,
+        .y_stride = operation.output.head_dim,
+        .unused = 0,
+    };
+    const uint32_t tile_rows = std::min(std::bit_ceil(count), tile_rows_max);
+    const auto format = static_cast<shaders::Format>(one.layout.format);
+    const auto start = [&](shaders::Variant variant, std::initializer_list<uint32_t> specialization,
+                           uint32_t rows_each) {
+        launch(library, recorder,
+               {.variant = variant,
+                .specialization = specialization,
+                .groups = folded_groups(divide_up(one.rows, rows_each), heads * divide_up(count, tile_rows)),
+                .reads = {one.weights, one.scales, input},
+                .writes = {output}},
+               arguments);
+    };
+    if (one.layout.arrangement == Arrangement::lanes) {
+        start(shaders::expert_lanes(format), {weight_groups_each, tile_rows, 1},
+              weight_groups_each * repack_rows);
+    } else {
+        const ReducePlan plan =
+            reduce_plan(library.target(), shaders::expert_rows(format, shaders::Reduce::subgroup));
+        start(shaders::expert_rows(format, plan.reduce),
+              {plan.workgroup, plan.one_subgroup, weight_rows_each, tile_rows, 1}, weight_rows_each);
+    }
+}
+
+} // namespace
+
+void heads_product(Library& library, vk::Recorder& recorder, const HeadsProduct& operation) {
+    if (operation.count == 0 || !fits(recorder, operation))
+        return;
+    const uint32_t rows_max = groups_y_max / operation.weights.count * tile_rows_max;
+    for (uint32_t done = 0; done < operation.count; done += rows_max) {
+        launch_rows(library, recorder, operation, operation.first + done,
+                    std::min(rows_max, operation.count - done));
+    }
+}
+
+} // namespace etna::kernels

@@ -1,0 +1,19 @@
+#pragma once
+
+#include "core/kernels/attention.hpp"
+#include "core/model/step.hpp"
+
+#include <cstdint>
+#include <functional>
+
+namespace etna::model {
+
+/// The operation of a layer for rows of one path, whose partials and counters are those of the activations.
+using AttentionOf =
+    std::function<kernels::Attention(const RowRange& range, const kernels::AttendMax& attend_max)>;
+
+/// Records the attention of all row ranges over the cache of a group, with the barriers between the decode
+/// rows' passes and merges. The prefill rows run between the same barriers as the first pass of decode rows.
+void record_scores(const Recording& recording, uint32_t group, const AttentionOf& attention_of);
+
+} // namespace etna::model
