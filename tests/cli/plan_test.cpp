@@ -2,6 +2,8 @@
 
 #include "tests/cli/harness.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/gguf_writer.hpp"
+#include "tests/support/random_model.hpp"
 
 #include <string_view>
 
