@@ -626,12 +626,12 @@ private:
         if (options_.expert_scales)
             tensors_.norm(prefix_ + "ffn_down_exps.scale", options_.experts);
         if (options_.fused_experts) {
-            stack("ffn_gate_up_exps", 2 * width, options_.embedding);
+            stack("ffn_gate_up_exps", options_.experts, 2 * width, options_.embedding);
         } else {
-            stack("ffn_gate_exps", width, options_.embedding);
-            stack("ffn_up_exps", width, options_.embedding);
+            stack("ffn_gate_exps", options_.experts, width, options_.embedding);
+            stack("ffn_up_exps", options_.experts, width, options_.embedding);
         }
-        stack("ffn_down_exps", options_.embedding, width);
+        stack("ffn_down_exps", options_.experts, options_.embedding, width);
         for (const char* role : {"pre_ffw_norm_2", "post_ffw_norm_1", "post_ffw_norm_2"})
             norm(role, options_.embedding);
     }
