@@ -58,6 +58,8 @@ std::string_view name_of(Operation operation) {
         return "mamba2";
     case Operation::gated_rms_norm:
         return "gated_rms_norm";
+    case Operation::suppress:
+        return "suppress";
     case Operation::sample_partial:
         return "sample_partial";
     case Operation::sample_finish:
@@ -185,6 +187,8 @@ void add_others(const PlanTarget& target, const KernelScope& scope, std::vector<
         add(Operation::mamba2, shaders::mamba2());
     if (scope.delta_nets || scope.mamba2)
         add(Operation::gated_rms_norm, reduced(target, shaders::gated_rms_norm));
+    if (scope.suppressed)
+        add(Operation::suppress, shaders::suppress());
     add(Operation::sample_partial, reduced(target, shaders::sample_partial));
     add(Operation::sample_finish, reduced(target, shaders::sample_finish));
 }
@@ -222,6 +226,7 @@ KernelScope KernelScope::everything() {
     scope.delta_nets = true;
     scope.short_convolutions = true;
     scope.mamba2 = true;
+    scope.suppressed = true;
     scope.odd_columns = true;
     return scope;
 }

@@ -36,6 +36,7 @@ enum class Operation : uint8_t {
     delta_net,
     mamba2,
     gated_rms_norm,
+    suppress,
     sample_partial,
     sample_finish,
 };
@@ -60,6 +61,7 @@ struct KernelScope {
     bool delta_nets = false;                 ///< layers with a gated delta net
     bool short_convolutions = false;         ///< layers with a gated convolution
     bool mamba2 = false;                     ///< layers of Mamba 2
+    bool suppressed = false;                 ///< tokens that are never sampled
     bool odd_columns = false;                ///< some widths are no multiple of tile_columns
 
     static KernelScope everything();

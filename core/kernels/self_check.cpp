@@ -63,6 +63,8 @@ Pose& pose_of(Operation operation) {
         return pose_mamba2;
     case Operation::gated_rms_norm:
         return pose_gated_rms_norm;
+    case Operation::suppress:
+        return pose_suppress;
     case Operation::sample_partial:
         return pose_sample_partial;
     case Operation::sample_finish:

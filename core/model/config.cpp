@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 #include <utility>
 #include <variant>
 
@@ -132,6 +133,33 @@ uint32_t read_vocabulary(MetadataReader& reader) {
     return reader.integer("vocab_size", {.min = 1, .max = vocabulary_max}, rows);
 }
 
+/// Ids outside the vocabulary have no effect, as in llama.cpp.
+std::vector<uint32_t> read_suppressed_tokens(MetadataReader& reader, uint32_t vocabulary) {
+    const gguf::Value* value = reader.file().find(suppressed_tokens_key);
+    if (value == nullptr)
+        return {};
+    std::vector<uint32_t> ids;
+    const auto take = [&](const auto& items) {
+        using Item = typename std::decay_t<decltype(items)>::value_type;
+        if constexpr (std::is_integral_v<Item> && !std::is_same_v<Item, bool>) {
+            for (const Item id : items) {
+                if (std::cmp_greater_equal(id, 0) && std::cmp_less(id, vocabulary))
+                    ids.push_back(static_cast<uint32_t>(id));
+            }
+            return true;
+        }
+        return false;
+    };
+    const auto* list = std::get_if<gguf::Array>(value);
+    if (list == nullptr || !std::visit(take, list->items))
+        reader.fail_at(ErrorKind::corrupt, std::string(suppressed_tokens_key), "must be a list of token ids");
+    std::ranges::sort(ids);
+    ids.erase(std::ranges::unique(ids).begin(), ids.end());
+    if (ids.size() == vocabulary)
+        reader.fail_at(ErrorKind::corrupt, std::string(suppressed_tokens_key), "leaves no token");
+    return ids;
+}
+
 /// By layer, whether it has a window.
 std::vector<bool> read_window_pattern(MetadataReader& reader, uint32_t layers, uint32_t default_period) {
     constexpr std::string_view key = "attention.sliding_window_pattern";
@@ -179,6 +207,7 @@ Config read_common(MetadataReader& reader, kernels::RotaryPairs pairs, LayerList
     const std::vector<uint32_t> feed_forward = read_feed_forward(reader, layers, lists);
     config.context = reader.integer("context_length", {.min = 1, .max = context_max});
     config.vocabulary = read_vocabulary(reader);
+    config.suppressed_tokens = read_suppressed_tokens(reader, config.vocabulary);
     config.rms_epsilon =
         static_cast<float>(reader.number("attention.layer_norm_rms_epsilon", {.min = 0, .max = 0.1}));
     const std::vector<uint32_t> kv_heads = read_kv_heads(reader, layers, lists);

@@ -287,6 +287,7 @@ TEST_CASE("one wrong kernel in a sequence is distinguished from the others") {
         reduced(target, shaders::expert_route(Reduce::subgroup), shaders::expert_route(Reduce::shared)),
         reduced(target, shaders::expert_router(Reduce::subgroup), shaders::expert_router(Reduce::shared)),
         reduced(target, shaders::gated_rms_norm(Reduce::subgroup), shaders::gated_rms_norm(Reduce::shared)),
+        shaders::suppress(),
         reduced(target, shaders::sample_partial(Reduce::subgroup), shaders::sample_partial(Reduce::shared)),
         reduced(target, shaders::sample_finish(Reduce::subgroup), shaders::sample_finish(Reduce::shared)),
     };

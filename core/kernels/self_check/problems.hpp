@@ -44,6 +44,7 @@ Pose pose_gated_rms_norm;
 Pose pose_mamba2;
 
 // sample.cpp
+Pose pose_suppress;
 Pose pose_sample_partial;
 Pose pose_sample_finish;
 
