@@ -68,6 +68,8 @@ std::string_view name_of(Operation operation) {
         return "match_rms";
     case Operation::statistical_top_k:
         return "statistical_top_k";
+    case Operation::suppress:
+        return "suppress";
     case Operation::sample_partial:
         return "sample_partial";
     case Operation::sample_finish:
@@ -204,6 +206,8 @@ void add_others(const PlanTarget& target, const KernelScope& scope, std::vector<
         add(Operation::match_rms, reduced(target, shaders::match_rms));
         add(Operation::statistical_top_k, reduced(target, shaders::statistical_top_k));
     }
+    if (scope.suppressed)
+        add(Operation::suppress, shaders::suppress());
     add(Operation::sample_partial, reduced(target, shaders::sample_partial));
     add(Operation::sample_finish, reduced(target, shaders::sample_finish));
 }
@@ -244,6 +248,7 @@ KernelScope KernelScope::everything() {
     scope.mamba2 = true;
     scope.altup = true;
     scope.latents = true;
+    scope.suppressed = true;
     scope.odd_columns = true;
     return scope;
 }

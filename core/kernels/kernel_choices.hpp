@@ -41,6 +41,7 @@ enum class Operation : uint8_t {
     altup,
     match_rms,
     statistical_top_k,
+    suppress,
     sample_partial,
     sample_finish,
 };
@@ -67,6 +68,7 @@ struct KernelScope {
     bool mamba2 = false;                     ///< layers of Mamba 2
     bool altup = false;                      ///< several streams with alternating updates
     bool latents = false;                    ///< layers with latent attention
+    bool suppressed = false;                 ///< tokens that are never sampled
     bool odd_columns = false;                ///< some widths are no multiple of tile_columns
 
     static KernelScope everything();

@@ -73,6 +73,8 @@ Pose& pose_of(Operation operation) {
         return pose_match_rms;
     case Operation::statistical_top_k:
         return pose_statistical_top_k;
+    case Operation::suppress:
+        return pose_suppress;
     case Operation::sample_partial:
         return pose_sample_partial;
     case Operation::sample_finish:

@@ -36,6 +36,9 @@ enum class RotaryScaling : uint8_t {
     longrope, ///< each pair's own divisor, one set up to the original context, one above (arXiv 2402.13753)
 };
 
+/// Lists the tokens of a model that are never sampled.
+constexpr std::string_view suppressed_tokens_key = "tokenizer.ggml.suppress_tokens";
+
 /// Tensors with precomputed frequency divisors: those of Llama 3's scaling, and LongRoPE's two sets.
 constexpr std::string_view rotary_divisors_name = "rope_freqs.weight";
 constexpr std::string_view rotary_short_name = "rope_factors_short.weight";
@@ -169,14 +172,15 @@ struct Config {
     uint32_t vocabulary = 0;
     uint32_t context = 0; ///< tokens that the model was trained for
     float rms_epsilon = 0;
-    float embedding_scale = 1;       ///< of the embedding table's rows
-    float embedding_input_scale = 1; ///< of rows whose input is an embedding
-    float attention_scale = 0;       ///< of the scores
-    float temperature_scale = 0;     ///< of queries, by position (kernels::RotaryStore); 0: none
-    uint32_t temperature_tokens = 0; ///< of a period
-    float attention_softcap = 0;     ///< scores s become cap x tanh(s / cap); 0: they stay
-    float logit_softcap = 0;         ///< the same for the logits; 0: no cap
-    float logit_scale = 1;           ///< multiplies the logits
+    float embedding_scale = 1;               ///< of the embedding table's rows
+    float embedding_input_scale = 1;         ///< of rows whose input is an embedding
+    float attention_scale = 0;               ///< of the scores
+    float temperature_scale = 0;             ///< of queries, by position (kernels::RotaryStore); 0: none
+    uint32_t temperature_tokens = 0;         ///< of a period
+    float attention_softcap = 0;             ///< scores s become cap x tanh(s / cap); 0: they stay
+    float logit_softcap = 0;                 ///< the same for the logits; 0: no cap
+    float logit_scale = 1;                   ///< multiplies the logits
+    std::vector<uint32_t> suppressed_tokens; ///< never sampled; ids below `vocabulary`, ascending
     kernels::Gate gate = kernels::Gate::silu;
     std::string_view feed_forward_norm = "ffn_norm"; ///< stem of the norm's name before a feed-forward block
     std::string_view output_norm = "output_norm";    ///< stem of the last norm's name

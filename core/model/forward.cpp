@@ -5,7 +5,11 @@
 #include "core/kernels/rms_norm.hpp"
 #include "core/kernels/sample.hpp"
 #include "core/kernels/soft_cap.hpp"
+#include "core/kernels/suppress.hpp"
 #include "core/model/nan_probe.hpp"
+
+#include <algorithm>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -93,6 +97,13 @@ void record_head(const Recording& recording, const Decoder& decoder) {
                            .cap = decoder.logit_softcap,
                            .scale = decoder.logit_scale});
         recorder.barrier();
+    }
+    for (std::span<const uint32_t> ids = decoder.suppressed_tokens; !ids.empty();) {
+        const std::size_t count = std::min(ids.size(), kernels::suppress_ids_max);
+        kernels::suppress(library, recorder,
+                          {.logits = activations.logits, .count = step.output_rows, .ids = ids.first(count)});
+        recorder.barrier();
+        ids = ids.subspan(count);
     }
     kernels::sample_partial(library, recorder, sample);
     recorder.barrier();

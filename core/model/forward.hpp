@@ -48,6 +48,7 @@ struct Decoder {
     float embedding_input_scale = 1; ///< of rows whose input is an embedding
     float logit_softcap = 0;         ///< 0: none
     float logit_scale = 1;
+    std::vector<uint32_t> suppressed_tokens; ///< their logits become -infinity
 };
 
 /// Records one step: embed, layers, and for the output rows norm, head and sampling. The head always takes

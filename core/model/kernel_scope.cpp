@@ -4,12 +4,14 @@
 #include "core/model/blocks/latent_attention.hpp"
 #include "core/model/blocks/mamba2.hpp"
 #include "core/model/blocks/short_convolution.hpp"
+#include "core/model/config.hpp"
 #include "core/model/weights.hpp"
 
 namespace etna::model {
 
 kernels::KernelScope kernel_scope(const gguf::File& file) {
     kernels::KernelScope scope;
+    scope.suppressed = file.find(suppressed_tokens_key) != nullptr;
     for (const gguf::Tensor& tensor : file.tensors()) {
         const auto format = static_cast<std::size_t>(format_of(tensor.type));
         scope.delta_nets = scope.delta_nets || tensor.name.ends_with(".ssm_beta.weight") ||

@@ -89,10 +89,14 @@ bool MetadataReader::has(std::string_view key) const {
 }
 
 void MetadataReader::fail(ErrorKind kind, std::string_view key, std::string_view why) {
+    fail_at(kind, full(key), why);
+}
+
+void MetadataReader::fail_at(ErrorKind kind, const std::string& full_key, std::string_view why) {
     if (error_)
         return;
-    const gguf::Value* value = file_.find(full(key));
-    const std::string what = value == nullptr ? full(key) : fmt::format("{} = {}", full(key), shown(*value));
+    const gguf::Value* value = file_.find(full_key);
+    const std::string what = value == nullptr ? full_key : fmt::format("{} = {}", full_key, shown(*value));
     error_ = Error{.kind = kind,
                    .message = fmt::format("{}: {}: {}", file_.name(), what, why),
                    .hint = kind == ErrorKind::corrupt ? not_converted_right : another_kind};

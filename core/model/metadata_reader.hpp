@@ -47,6 +47,8 @@ public:
 
     /// Records an error about `key` with its value and the reason; only the first one counts.
     void fail(ErrorKind kind, std::string_view key, std::string_view why);
+    /// The same about a key without the architecture.
+    void fail_at(ErrorKind kind, const std::string& full_key, std::string_view why);
     [[nodiscard]] Status status() const;
 
 private:

@@ -21,7 +21,9 @@
 #include "core/kernels/sample.hpp"
 #include "core/kernels/short_convolution.hpp"
 #include "core/kernels/soft_cap.hpp"
+#include "core/kernels/suppress.hpp"
 
+#include <array>
 #include <string_view>
 #include <utility>
 
@@ -544,6 +546,15 @@ void add_elementwise(Cases& cases, const PlanTarget& target) {
                      }});
 }
 
+void add_suppress(Cases& cases) {
+    cases.push_back({"suppress", [](Library& library, vk::Recorder& recorder) {
+                         Space space;
+                         constexpr std::array<uint32_t, 2> ids{5, 6};
+                         suppress(library, recorder,
+                                  {.logits = activations(space, width), .count = 1, .ids = ids});
+                     }});
+}
+
 Sequences one_sequence(Space& space) {
     return {.infos = space.take(), .count = 1, .rows = 1};
 }
@@ -669,6 +680,7 @@ std::vector<OperationCase> every_operation(const PlanTarget& target) {
     add_experts(cases);
     add_heads(cases);
     add_elementwise(cases, target);
+    add_suppress(cases);
     add_mamba2(cases);
     add_delta_net(cases);
     add_altup(cases);

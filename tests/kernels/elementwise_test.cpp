@@ -2,12 +2,15 @@
 #include "core/kernels/halve.hpp"
 #include "core/kernels/rms_norm.hpp"
 #include "core/kernels/soft_cap.hpp"
+#include "core/kernels/suppress.hpp"
 #include "tests/kernels/device_case.hpp"
 #include "tests/reference/operations.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
+#include <random>
 #include <utility>
 
 using namespace etna;
@@ -405,6 +408,47 @@ TEST_CASE("soft_cap multiplies by a scale first, and without a cap does nothing 
             }
         }
     }
+}
+
+TEST_CASE("suppress makes logits minus infinity, and changes no other one") {
+    std::mt19937 random(18);
+    constexpr uint32_t columns = 77;
+    constexpr uint32_t rows = 67; // more than a workgroup
+    std::vector<uint32_t> all(columns);
+    std::iota(all.begin(), all.end(), 0U);
+    for (const auto family : all_families()) {
+        for (const std::size_t count : {0, 1, 23, 24}) {
+            std::ranges::shuffle(all, random);
+            const std::vector<uint32_t> ids(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(count));
+            DeviceCase device(family);
+            std::vector<float> expected = random_floats(random, std::size_t{rows} * columns);
+            const auto logits = device.upload_rows(expected, rows, columns);
+            device.run([&](kernels::Library& library, vk::Recorder& recorder) {
+                suppress(library, recorder, {.logits = logits, .count = rows - 1, .ids = ids});
+            });
+            for (uint32_t row = 0; row + 1 < rows; ++row) {
+                for (const uint32_t id : ids)
+                    expected[std::size_t{row} * columns + id] = -INFINITY;
+            }
+            INFO(to_string(family) << ", " << count << " ids");
+            REQUIRE(device.download_rows(logits) == expected);
+        }
+    }
+}
+
+TEST_CASE("suppress refuses too many ids, and ids outside the vocabulary") {
+    DeviceCase device(kernels::PlanFamily::nvidia);
+    const auto logits = device.upload_rows(std::vector<float>(40), 1, 40);
+    const auto refused = [&](const std::vector<uint32_t>& ids) {
+        auto recorder = vk::Recorder::create(device.library().device());
+        REQUIRE(recorder.has_value());
+        suppress(device.library(), *recorder, {.logits = logits, .count = 1, .ids = ids});
+        const auto finished = recorder->finish();
+        return !finished && finished.error().kind == ErrorKind::invalid_argument;
+    };
+    CHECK_FALSE(refused({39}));
+    CHECK(refused({40}));
+    CHECK(refused(std::vector<uint32_t>(25)));
 }
 
 TEST_CASE("rms_norm with Store::add adds to the output") {

@@ -86,13 +86,19 @@ std::vector<uint32_t> with_mistakes(std::span<const uint32_t> words, const Mista
 }
 
 /// With other sums, differences, products and quotients of floats, and mix for fma; in a shader without
-/// floats (expert_group) with max for min of unsigned integers.
+/// floats (expert_group) with max for min of unsigned integers, and in one without arithmetic (suppress) with
+/// a loop that has no pass.
 std::vector<uint32_t> with_a_mistake(std::span<const uint32_t> words) {
     const Mistakes in_floats{.operations = {{129, 131}, {131, 129}, {133, 129}, {136, 133}},
                              .extended = {{50, 46}}};
     const Mistakes in_integers{.extended = {{38, 41}}};
-    std::vector<uint32_t> changed = with_mistakes(words, in_floats);
-    return changed.empty() ? with_mistakes(words, in_integers) : changed;
+    const Mistakes in_loops{.operations = {{176, 174}}};
+    std::vector<uint32_t> changed;
+    for (const Mistakes& mistakes : {in_floats, in_integers, in_loops}) {
+        if (changed.empty())
+            changed = with_mistakes(words, mistakes);
+    }
+    return changed;
 }
 
 /// Every shader with a mistake.
@@ -294,6 +300,7 @@ TEST_CASE("one wrong kernel in a sequence is distinguished from the others") {
         reduced(target, shaders::match_rms(Reduce::subgroup), shaders::match_rms(Reduce::shared)),
         reduced(target, shaders::statistical_top_k(Reduce::subgroup),
                 shaders::statistical_top_k(Reduce::shared)),
+        shaders::suppress(),
         reduced(target, shaders::sample_partial(Reduce::subgroup), shaders::sample_partial(Reduce::shared)),
         reduced(target, shaders::sample_finish(Reduce::subgroup), shaders::sample_finish(Reduce::shared)),
     };

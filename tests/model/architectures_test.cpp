@@ -3,6 +3,7 @@
 #include "tests/model/model_case.hpp"
 
 #include <cmath>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -523,6 +524,24 @@ TEST_CASE("the text models of Qwen's vision models rotate as for equal coordinat
         CHECK(config->cache_groups[0].rotary.dims == 16);
         CHECK(config->experts.count == (architecture == RandomArchitecture::qwen3vlmoe ? 5 : 0));
     }
+}
+
+TEST_CASE("suppressed tokens are read of every architecture, in order and within the vocabulary") {
+    constexpr const char* key = "tokenizer.ggml.suppress_tokens";
+    const RandomModelOptions options = options_of(RandomArchitecture::gemma4);
+    CHECK(config_of(options)->suppressed_tokens.empty());
+    GgufWriter writer = random_model_keys(options);
+    writer.add_array(key, std::vector<int32_t>{7, 3, -1, 7, 1 << 30});
+    const auto config = config_of(writer);
+    REQUIRE(config);
+    CHECK(config->suppressed_tokens == std::vector<uint32_t>{3, 7});
+    CHECK(error_with(options, key, 5U) ==
+          "m.gguf: tokenizer.ggml.suppress_tokens = 5: must be a list of token ids");
+    GgufWriter all = random_model_keys(options);
+    std::vector<uint32_t> ids(config->vocabulary);
+    std::iota(ids.begin(), ids.end(), 0U);
+    all.add_array(key, ids);
+    CHECK(config_of(all).error().message.ends_with(": leaves no token"));
 }
 
 TEST_CASE("errors name bad values of architecture-specific keys") {

@@ -81,7 +81,8 @@ TEST_CASE("the kernels that a model needs follow from its tensors") {
         return set;
     };
     const auto scope_of = [](const RandomModelOptions& options) {
-        const auto file = gguf::File::parse(random_model(options), "m.gguf");
+        const Bytes bytes = random_model(options);
+        const auto file = gguf::File::parse(bytes, "m.gguf");
         REQUIRE(file);
         return model::kernel_scope(*file);
     };
@@ -94,6 +95,7 @@ TEST_CASE("the kernels that a model needs follow from its tensors") {
     CHECK(separate.tables == formats({Format::q8_0}));
     CHECK(separate.matrices == formats({Format::q4_0, Format::q5_1, Format::f16}));
     CHECK(separate.stacks.none());
+    CHECK_FALSE(separate.suppressed);
     dense.head = HeadKind::tied;
     CHECK(scope_of(dense).matrices == formats({Format::q4_0, Format::q5_1, Format::q8_0}));
 

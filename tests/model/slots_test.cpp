@@ -134,6 +134,42 @@ TEST_CASE("candidates, log-sum-exp and logits describe the same distribution", "
     }
 }
 
+TEST_CASE("tokens that a file suppresses are never sampled, and other logits stay", "[device]") {
+    const RandomModelOptions options{
+        .vocabulary = slots_vocabulary, .tokenizer = RandomTokenizer::none, .head_scale = 2.0F};
+    std::vector<int32_t> suppressed{-1, static_cast<int32_t>(slots_vocabulary)}; // outside: without effect
+    ModelCase plain(slots_model(), {});
+    const sampling::Parameters greedy{.temperature = 0};
+    auto banned = host_fed(plain.executor(), 30, greedy); // 1 and what the model says
+    for (TokenId token = 100; token < 160; ++token)       // more than one dispatch takes
+        banned.push_back(token);
+    for (const TokenId token : banned)
+        suppressed.push_back(static_cast<int32_t>(token));
+    GgufWriter writer = random_model_writer(options);
+    writer.add_array("tokenizer.ggml.suppress_tokens", suppressed);
+    ModelCase tested(writer.bytes(), {});
+
+    const std::vector<engine::PageId> pages{0};
+    engine::Batch batch{.copies = {},
+                        .sequences = {{.pages = {pages}}},
+                        .rows = {row_at(0, engine::RowInput::token, 7, greedy, 0)}};
+    batch.rows[0].output_kind = engine::OutputKind::logits;
+    std::vector<float> expected = run_batch(plain.executor(), batch).rows.at(0).logits;
+    for (const TokenId token : banned)
+        expected.at(token) = -INFINITY;
+    CHECK(run_batch(tested.executor(), batch).rows.at(0).logits == expected);
+
+    batch.rows[0].output_kind = engine::OutputKind::sampled;
+    const auto best = std::ranges::max_element(expected) - expected.begin();
+    CHECK(run_batch(tested.executor(), batch).rows.at(0).token == best);
+    for (const auto& parameters : {greedy, sampling::Parameters{.temperature = 5, .top_k = 64, .min_p = 0}}) {
+        auto tokens = slot_fed(tested.executor(), 60, parameters);
+        tokens.erase(tokens.begin()); // the first is the prompt
+        for (const TokenId token : banned)
+            CHECK(std::ranges::find(tokens, token) == tokens.end());
+    }
+}
+
 TEST_CASE("submissions and tickets are refused out of order", "[device]") {
     ModelCase tested(slots_model(), {});
     engine::Executor& executor = tested.executor();

@@ -50,6 +50,7 @@ Pose pose_match_rms;
 Pose pose_statistical_top_k;
 
 // sample.cpp
+Pose pose_suppress;
 Pose pose_sample_partial;
 Pose pose_sample_finish;
 

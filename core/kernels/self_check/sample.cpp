@@ -3,12 +3,14 @@
 #include "core/kernels/rms_norm.hpp"
 #include "core/kernels/self_check/noise.hpp"
 #include "core/kernels/self_check/problems.hpp"
+#include "core/kernels/suppress.hpp"
 
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
 #include <cstddef>
+#include <iterator>
 #include <limits>
 
 namespace etna::kernels {
@@ -122,6 +124,21 @@ uint32_t certain_seed(const Summary& summary, uint32_t position) {
 }
 
 } // namespace
+
+void pose_suppress(Trial& trial, const KernelUse&) {
+    constexpr std::array<uint32_t, 4> ids{0, 63, 1024, vocabulary - 1};
+    std::vector<float> numbers = random_logits();
+    const Activations logits = trial.put_rows(numbers, sample_rows, vocabulary);
+    suppress(trial.library(), trial.recorder(), {.logits = logits, .count = sample_rows, .ids = ids});
+    for (uint32_t row = 0; row < sample_rows; ++row) {
+        const auto first = numbers.begin() + static_cast<std::ptrdiff_t>(std::size_t{row} * vocabulary);
+        for (const uint32_t id : ids)
+            first[id] = -std::numeric_limits<float>::infinity();
+        std::vector<uint32_t> expected;
+        std::transform(first, first + vocabulary, std::back_inserter(expected), word_of);
+        trial.expect_words(words_at(logits.rows(row, 1), 0, vocabulary), expected);
+    }
+}
 
 void pose_sample_partial(Trial& trial, const KernelUse&) {
     const std::vector<float> logits = random_logits();

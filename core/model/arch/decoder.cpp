@@ -76,7 +76,8 @@ Decoder assemble_decoder(const Config& config, const Weights& weights) {
         .embedding_scale = config.embedding_scale,
         .embedding_input_scale = config.embedding_input_scale,
         .logit_softcap = config.logit_softcap,
-        .logit_scale = config.logit_scale};
+        .logit_scale = config.logit_scale,
+        .suppressed_tokens = config.suppressed_tokens};
     for (uint32_t layer = 0; layer < config.layer_count(); ++layer) {
         Layer one{.mixer = std::visit(MixerBlock{weights, config, layer}, config.layers[layer].mixer),
                   .feed_forward = {}};

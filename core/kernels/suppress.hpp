@@ -1,0 +1,22 @@
+#pragma once
+
+#include "core/kernels/rows.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace etna::kernels {
+
+constexpr std::size_t suppress_ids_max = 24;
+
+/// logits[r][id] = -infinity for rows [0, count) and each of `ids`, in place: no sampler chooses these
+/// tokens.
+struct Suppress {
+    Activations logits; ///< [count, vocabulary]
+    uint32_t count = 0;
+    std::span<const uint32_t> ids; ///< below the vocabulary; at most suppress_ids_max
+};
+void suppress(Library& library, vk::Recorder& recorder, const Suppress& operation);
+
+} // namespace etna::kernels
