@@ -21,7 +21,7 @@ enum class GateKind { silu, gelu, clamped_silu };
 /// `granite`, `granitemoe`, `granitehybrid`, `glm4`, `glm4moe`, `lfm2`, `lfm2moe`, `nemotron_h`,
 /// `nemotron_h_moe`, `qwen2`, `qwen2moe`, `qwen2vl`, `qwen3`, `qwen3moe`, `qwen3vl`, `qwen3vlmoe`,
 /// `qwen3next`, `qwen35`, `qwen35moe`, `phi3`, `gemma2`, `gemma3`, `gemma3n`, `gemma4` and
-/// `gpt-oss`.
+/// `gpt-oss` and `falcon-h1`.
 struct Config {
     /// What differs between layers of gemma3n and gemma4 alone.
     struct Layer {
@@ -89,7 +89,7 @@ Result<Config> read_config(const gguf::File& file);
 /// lfm2 and lfm2moe: some layers are short convolutions.
 bool is_lfm2(const Config& config);
 
-/// granitehybrid, nemotron_h and nemotron_h_moe: some layers are of Mamba 2.
+/// granitehybrid, nemotron_h and nemotron_h_moe: some layers are of Mamba 2; falcon-h1: all have it too.
 bool has_mamba(const Config& config);
 
 /// nemotron_h and nemotron_h_moe: a layer has a mixer or a feed-forward block, which is a squared ReLU.

@@ -68,7 +68,8 @@ struct Cache {
 /// gemma3n follows gemma4 without experts; the layers work on stream 0 of several (AltUp, altup.hpp), with
 /// x = (x + h + rms_norm(W_right W_left h)) / sqrt(2), h = n of its prediction, after the first line (Laurel,
 /// arXiv 2411.07501), statistical top-k (2506.06644) of gates, and its input of a layer goes to the other
-/// streams. granite scales embeddings, scores and what is added to x, and divides logits. Sources: LLaMA
+/// streams. falcon-h1 adds attention and Mamba 2 of one n in its first line; without the norm, y silu(z) goes
+/// to W_o. granite scales embeddings, scores and what is added to x, and divides logits. Sources: LLaMA
 /// (arXiv 2302.13971), Llama 2 (2307.09288), Qwen2 (2407.10671), Qwen3 (2505.09388), Phi 3 (2404.14219),
 /// LongRoPE (2402.13753), Gemma 2 and 3 (2408.00118, 2503.19786), Gemma 4 (transformers, modeling_gemma4.py),
 /// gpt-oss (2508.10925), gated delta nets (2412.06464); tensors as GGUF names them. Immutable after load;
@@ -134,6 +135,8 @@ private:
     [[nodiscard]] View layer_input(std::size_t layer_index, View inputs) const;
     [[nodiscard]] const Cache::Layer& read_by(std::size_t layer_index, const Cache& cache) const;
     [[nodiscard]] Vector mamba(const Mamba2Weights& mixer, View x, Cache::Layer& stored, Units units) const;
+    /// Whether a recurrent layer also has attention.
+    [[nodiscard]] bool has_both(std::size_t layer_index) const;
     [[nodiscard]] Vector mix(std::size_t layer_index, View x, Cache::Layer& stored, Units units) const;
     [[nodiscard]] Vector short_convolution(const ConvolutionWeights& mixer, View x, Cache::Layer& stored,
                                            Units units) const;
