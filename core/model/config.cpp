@@ -152,46 +152,47 @@ void take_yarn_magnitude(RotaryConfig& rotary, float& attention_scale) {
     const double magnitude = 1 + 0.1 * multiplier * std::log(rotary.factor);
     attention_scale *= static_cast<float>(magnitude * magnitude);
     rotary.log_multiplier = 1; // which leaves the rotation without a magnitude
-    /// Ids outside the vocabulary have no effect, as in llama.cpp.
-    std::vector<uint32_t> read_suppressed_tokens(MetadataReader & reader, uint32_t vocabulary) {
-        const gguf::Value* value = reader.file().find(suppressed_tokens_key);
-        if (value == nullptr)
-            return {};
-        std::vector<uint32_t> ids;
-        const auto take = [&](const auto& items) {
-            using Item = typename std::decay_t<decltype(items)>::value_type;
-            if constexpr (std::is_integral_v<Item> && !std::is_same_v<Item, bool>) {
-                for (const Item id : items) {
-                    if (std::cmp_greater_equal(id, 0) && std::cmp_less(id, vocabulary))
-                        ids.push_back(static_cast<uint32_t>(id));
-                }
-                return true;
-            }
-            return false;
-        };
-        const auto* list = std::get_if<gguf::Array>(value);
-        if (list == nullptr || !std::visit(take, list->items))
-            reader.fail_at(ErrorKind::corrupt, std::string(suppressed_tokens_key),
-                           "must be a list of token ids");
-        std::ranges::sort(ids);
-        ids.erase(std::ranges::unique(ids).begin(), ids.end());
-        if (ids.size() == vocabulary)
-            reader.fail_at(ErrorKind::corrupt, std::string(suppressed_tokens_key), "leaves no token");
-        return ids;
-    }
+}
 
-    /// By layer, whether it has a window.
-    std::vector<bool> read_window_pattern(MetadataReader & reader, uint32_t layers, uint32_t default_period) {
-        constexpr std::string_view key = "attention.sliding_window_pattern";
-        const gguf::Value* value = reader.file().find(reader.architecture() + "." + std::string(key));
-        if (value != nullptr && std::holds_alternative<gguf::Array>(*value))
-            return read_layer_flags(reader, key, layers);
-        const uint32_t period = reader.integer(key, {.min = 1, .max = layers_max}, default_period);
-        std::vector<bool> windowed(layers);
-        for (uint32_t layer = 0; layer < layers; ++layer)
-            windowed[layer] = (layer + 1) % period != 0;
-        return windowed;
-    }
+/// Ids outside the vocabulary have no effect, as in llama.cpp.
+std::vector<uint32_t> read_suppressed_tokens(MetadataReader& reader, uint32_t vocabulary) {
+    const gguf::Value* value = reader.file().find(suppressed_tokens_key);
+    if (value == nullptr)
+        return {};
+    std::vector<uint32_t> ids;
+    const auto take = [&](const auto& items) {
+        using Item = typename std::decay_t<decltype(items)>::value_type;
+        if constexpr (std::is_integral_v<Item> && !std::is_same_v<Item, bool>) {
+            for (const Item id : items) {
+                if (std::cmp_greater_equal(id, 0) && std::cmp_less(id, vocabulary))
+                    ids.push_back(static_cast<uint32_t>(id));
+            }
+            return true;
+        }
+        return false;
+    };
+    const auto* list = std::get_if<gguf::Array>(value);
+    if (list == nullptr || !std::visit(take, list->items))
+        reader.fail_at(ErrorKind::corrupt, std::string(suppressed_tokens_key), "must be a list of token ids");
+    std::ranges::sort(ids);
+    ids.erase(std::ranges::unique(ids).begin(), ids.end());
+    if (ids.size() == vocabulary)
+        reader.fail_at(ErrorKind::corrupt, std::string(suppressed_tokens_key), "leaves no token");
+    return ids;
+}
+
+/// By layer, whether it has a window.
+std::vector<bool> read_window_pattern(MetadataReader& reader, uint32_t layers, uint32_t default_period) {
+    constexpr std::string_view key = "attention.sliding_window_pattern";
+    const gguf::Value* value = reader.file().find(reader.architecture() + "." + std::string(key));
+    if (value != nullptr && std::holds_alternative<gguf::Array>(*value))
+        return read_layer_flags(reader, key, layers);
+    const uint32_t period = reader.integer(key, {.min = 1, .max = layers_max}, default_period);
+    std::vector<bool> windowed(layers);
+    for (uint32_t layer = 0; layer < layers; ++layer)
+        windowed[layer] = (layer + 1) % period != 0;
+    return windowed;
+}
 
 } // namespace
 

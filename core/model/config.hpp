@@ -128,6 +128,8 @@ struct Mamba2Config {
     kernels::Mamba2Shape shape;
     uint32_t convolution_width = 0; ///< from 1 to kernels::convolution_width_max
     float epsilon = 0;              ///< of the norm of its output
+    bool has_output_norm = true;    ///< false: the output is gated alone
+    bool shares_norm = false; ///< reads the norm of the layer before, which is attention alone (Falcon H1)
 };
 
 /// The layer has a feed-forward block alone.

@@ -132,7 +132,8 @@ void record_forward(const Recording& recording, const Decoder& decoder) {
         record_expand(recording, *decoder.stream_ends);
     for (uint32_t index = 0; index < decoder.layers.size(); ++index) {
         // the first layer reads its input after further barriers, but streams at once
-        if (index > 0 || !decoder.per_layer_inputs || decoder.stream_ends)
+        if ((index > 0 || !decoder.per_layer_inputs || decoder.stream_ends) &&
+            !decoder.layers[index].is_parallel)
             recorder.barrier();
         record_layer(recording, decoder.layers[index], index);
     }

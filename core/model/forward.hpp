@@ -32,7 +32,8 @@ struct Layer {
     std::optional<Mixer> mixer;
     std::optional<FeedForward> feed_forward;
     std::optional<PerLayerBlock> per_layer = std::nullopt; ///< after the feed-forward block
-    std::optional<AltUpBlock> altup = std::nullopt;        ///< around both blocks, in models with streams
+    bool is_parallel = false; ///< its mixer reads nothing that the layer before wrote last
+    std::optional<AltUpBlock> altup = std::nullopt; ///< around both blocks, in models with streams
 };
 
 /// A decoder over weights on the device (borrowed), assembled by an architecture.

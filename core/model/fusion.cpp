@@ -87,12 +87,13 @@ private:
         const std::vector<const LinearWeights*> readers = readers_of(block);
         const bool all_read_halves =
             std::ranges::all_of(readers, [](const LinearWeights* one) { return reads_halves(*one); });
-        if (producer_ != nullptr && all_read_halves) {
+        const bool is_alone = !block.norm.is_shared && !block.norm.is_left;
+        if (producer_ != nullptr && all_read_halves && is_alone) {
             block.norm.is_pending = true;
             producer_->next_norm = block.norm;
         }
-        const bool can_produce =
-            !output.post_norm.weight && kernels::can_fuse(target_, output.weights.weight);
+        const bool can_produce = !output.post_norm.weight && !block.norm.is_shared &&
+                                 kernels::can_fuse(target_, output.weights.weight);
         producer_ = can_produce ? &output : nullptr;
     }
 

@@ -138,6 +138,11 @@ void TensorTable::scaled_vector(std::string name, uint32_t columns, float factor
     specs_.back().factor = factor;
 }
 
+void TensorTable::renamed_vector(std::string name, std::string device_name, uint32_t columns) {
+    vector(std::move(name), columns);
+    specs_.back().parts = {{std::move(device_name), 1}};
+}
+
 void TensorTable::vectors(std::string name, uint32_t count, uint32_t columns) {
     specs_.push_back(
         {.name = std::move(name), .rows = count, .columns = columns, .role = TensorRole::vector});

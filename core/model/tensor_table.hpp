@@ -43,10 +43,11 @@ struct TensorSpec {
     uint32_t count = 1; ///< of a stack, or of slices
     TensorRole role = TensorRole::matrix;
     Presence presence = Presence::required;
-    std::vector<TensorPart> parts = {}; ///< of a matrix or stack, in row order; empty: it is not split
-    bool is_exact = false;              ///< of a matrix or stack: its products must not be rounded to f16
-    uint32_t part_runs = 1;             ///< the rows of the parts follow each other this many times
-    float factor = 1;                   ///< of a vector: multiplies its elements while they are loaded
+    std::vector<TensorPart> parts =
+        {}; ///< of a matrix or stack, in row order, or the name of a vector; empty: the tensor's
+    bool is_exact = false;  ///< of a matrix or stack: its products must not be rounded to f16
+    uint32_t part_runs = 1; ///< the rows of the parts follow each other this many times
+    float factor = 1;       ///< of a vector: multiplies its elements while they are loaded
 };
 
 /// A declared tensor and its entry in the file (borrowed from the gguf::File).
@@ -79,6 +80,8 @@ public:
     void vector(std::string name, uint32_t columns, Presence presence = Presence::required);
     /// A required vector whose elements are multiplied by `factor`.
     void scaled_vector(std::string name, uint32_t columns, float factor);
+    /// A required vector that has another name on the device.
+    void renamed_vector(std::string name, std::string device_name, uint32_t columns);
     /// `count` vectors in one tensor, such as a bias of each expert.
     void vectors(std::string name, uint32_t count, uint32_t columns);
     void host(std::string name, uint32_t columns, Presence presence = Presence::required);

@@ -61,7 +61,7 @@ void add_mixer_sizes(std::vector<ActivationSize>& sizes, const Config& config, u
         const auto output = mamba([](const kernels::Mamba2Shape& shape) { return shape.output_columns(); });
         sizes.push_back({&Activations::mamba_input, "Mamba input", rows, xbc});
         sizes.push_back({&Activations::mamba_xbc, "Mamba x, B, C", rows, xbc});
-        sizes.push_back({&Activations::mamba_gate, "Mamba gate", rows, output});
+        sizes.push_back({&Activations::mamba_gate, "Mamba gate", rows, output, true});
         sizes.push_back({&Activations::mamba_dt, "Mamba dt", rows, mamba_heads});
         sizes.push_back({&Activations::mamba_output, "Mamba output", rows, output, true});
     }

@@ -189,6 +189,29 @@ TEST_CASE("granitehybrid has attention in the layers with key/value heads, and M
           "m.gguf: granitehybrid.ssm.time_step_rank = 4: not a multiple of group_count 3");
 }
 
+TEST_CASE("a block of falcon-h1 is a layer of attention and one of Mamba 2 over the same norm") {
+    RandomModelOptions options = options_of(RandomArchitecture::falcon_h1);
+    options.layers = 3;
+    auto config = config_of(random_model_writer(options));
+    REQUIRE(config);
+    REQUIRE(config->layer_count() == 6);
+    CHECK(config->is_recurrent());
+    for (uint32_t block = 0; block < 3; ++block) {
+        CHECK(config->layers[2 * block].attention() != nullptr);
+        CHECK(config->layers[2 * block].feed_forward == 0);
+        const auto& mamba = std::get<model::Mamba2Config>(config->layers[2 * block + 1].mixer);
+        CHECK(mamba.shape.heads == 4);
+        CHECK(mamba.shares_norm);
+        CHECK(mamba.has_output_norm);
+        CHECK(config->layers[2 * block + 1].feed_forward == 96);
+    }
+    CHECK(config->cache_groups[0].rotary.pairs == kernels::RotaryPairs::halves);
+    options.mamba_norm = false;
+    config = config_of(random_model_writer(options));
+    REQUIRE(config);
+    CHECK_FALSE(std::get<model::Mamba2Config>(config->layers[1].mixer).has_output_norm);
+}
+
 TEST_CASE("nemotron_h has one block in each layer") {
     RandomModelOptions options = options_of(RandomArchitecture::nemotron_h_moe);
     options.layers = 6;

@@ -563,7 +563,23 @@ std::vector<NamedModel> recurrent_models() {
     RandomModelOptions plain = odd(RandomArchitecture::qwen35);
     plain.delta_key_heads = plain.delta_value_heads = 1;
     plain.convolution_width = 8;
+    RandomModelOptions falcon = odd(RandomArchitecture::falcon_h1);
+    falcon.layers = 3;
+    falcon.mamba_heads = 6;
+    falcon.mamba_groups = 3;
+    falcon.mamba_head_dim = 18;
+    falcon.mamba_state_dim = 20;
+    RandomModelOptions plain_falcon = blocks(RandomArchitecture::falcon_h1);
+    plain_falcon.mamba_norm = false;
+    plain_falcon.convolution_bias = false;
+    plain_falcon.mamba_groups = 1;
+    RandomModelOptions tiled_falcon = tiled_model(RandomArchitecture::falcon_h1, WeightFormat::q4_k);
+    tiled_falcon.mamba_head_dim = 64;
+    tiled_falcon.mamba_norm = false;
     return {
+        {"falcon-h1 F32, three groups", random_model(falcon), f32},
+        {"falcon-h1 Q8_0, without a norm", random_model(plain_falcon), f16},
+        {"falcon-h1 Q4_K, in tiles", random_model(tiled_falcon), f32},
         {"qwen35 F32, 6 heads on 3", random_model(odd_heads), f32},
         {"qwen35 Q8_0, tied, five layers, one more ignored", random_model(deep), f16},
         {"qwen35 BF16, one head", with_formats(plain, WeightFormat::bf16), f32},

@@ -260,6 +260,10 @@ Status read_mamba(const Keys& keys, Config& config) {
     ETNA_TRY(config.mamba_heads.heads, keys.size("ssm.time_step_rank"));
     ETNA_TRY(const std::size_t inner, keys.size("ssm.inner_size"));
     config.mamba_heads.head_length = inner / config.mamba_heads.heads;
+    if (config.architecture == "falcon-h1") { // in addition to attention, in every layer
+        config.recurrent.assign(config.layers, true);
+        return {};
+    }
     ETNA_TRY(const std::vector<std::size_t> heads, keys.sizes("attention.head_count_kv", config.layers));
     ETNA_TRY(const std::vector<std::size_t> lengths, keys.sizes("feed_forward_length", config.layers));
     config.recurrent.clear();
@@ -411,7 +415,7 @@ bool is_nemotron(const Config& config) {
 }
 
 bool has_mamba(const Config& config) {
-    return config.architecture == "granitehybrid" || is_nemotron(config);
+    return is_one_of(config.architecture, {"falcon-h1", "granitehybrid"}) || is_nemotron(config);
 }
 
 bool is_lfm2(const Config& config) {
@@ -430,7 +434,7 @@ Result<Config> read_config(const gguf::File& file) {
                     "glm4moe",    "lfm2",      "lfm2moe", "granitehybrid", "nemotron_h", "nemotron_h_moe",
                     "qwen2",      "qwen2moe",  "qwen2vl", "qwen3",         "qwen3moe",   "qwen3vl",
                     "qwen3vlmoe", "qwen3next", "qwen35",  "qwen35moe",     "phi3",       "gemma2",
-                    "gemma3",     "gemma3n",   "gemma4",  "gpt-oss",       "deepseek2"})) {
+                    "gemma3",     "gemma3n",   "gemma4",  "gpt-oss",       "deepseek2",  "falcon-h1"})) {
         return Error{.kind = ErrorKind::unsupported,
                      .message =
                          file.name() + ": architecture `" + config.architecture + "` has no reference"};

@@ -149,6 +149,8 @@ Vector ReferenceModel::mamba(const Mamba2Weights& mixer, View x, Cache::Layer& s
                                                        mixer.convolution_bias, reference::short_convolution),
                                         View(projected).subspan(inner + mixer.convolution.rows));
     Vector normed;
+    if (mixer.norm.rows == 0)
+        return linear_on(units, mixer.output, swiglu(gate, y));
     const std::size_t length = mixer.norm.columns;
     for (std::size_t group = 0; group < mixer.norm.rows; ++group) {
         append(gate_first_rms_norm(View(y).subspan(group * length, length),
@@ -157,6 +159,10 @@ Vector ReferenceModel::mamba(const Mamba2Weights& mixer, View x, Cache::Layer& s
                normed);
     }
     return linear_on(units, mixer.output, normed);
+}
+
+bool ReferenceModel::has_both(std::size_t layer_index) const {
+    return config_.recurrent[layer_index] && weights_.layers[layer_index].query.rows > 0;
 }
 
 /// The mixer of a recurrent layer.
@@ -469,12 +475,14 @@ Vector ReferenceModel::hidden(TokenId token, std::size_t index, uint32_t positio
         }
         if (config_.has_mixer[i]) {
             const Vector input = rms_norm(x, weights_.layers[i].attention_norm, config_.epsilon);
-            if (!config_.recurrent[i] && !config_.shapes[i].keys_of)
+            if ((!config_.recurrent[i] || has_both(i)) && !config_.shapes[i].keys_of)
                 store(i, input, position, cache.elements, stored, units);
-            const Vector mixed =
-                config_.recurrent[i]
-                    ? mix(i, input, stored, units)
-                    : attend(i, input, position, visible(i, index, index + 1), read_by(i, cache), units);
+            Vector mixed = config_.recurrent[i] ? mix(i, input, stored, units)
+                                                : attend(i, input, position, visible(i, index, index + 1),
+                                                         read_by(i, cache), units);
+            if (has_both(i)) {
+                mixed = add(mixed, attend(i, input, position, visible(i, index, index + 1), stored, units));
+            }
             x = add_mixed(i, x, mixed);
         }
         if (streams.empty()) {
@@ -511,14 +519,18 @@ std::vector<Vector> ReferenceModel::hidden_together(std::span<const TokenId> tok
         std::vector<Vector> inputs;
         for (std::size_t row = 0; row < rows.size() && config_.has_mixer[i]; ++row) {
             inputs.push_back(rms_norm(rows[row], weights_.layers[i].attention_norm, config_.epsilon));
-            if (!config_.recurrent[i] && !config_.shapes[i].keys_of)
+            if ((!config_.recurrent[i] || has_both(i)) && !config_.shapes[i].keys_of)
                 store(i, inputs[row], static_cast<uint32_t>(row), cache.elements, stored, Units::plain);
         }
         for (std::size_t row = 0; row < inputs.size(); ++row) {
-            const Vector mixed = config_.recurrent[i]
-                                     ? mix(i, inputs[row], stored, Units::plain)
-                                     : attend(i, inputs[row], static_cast<uint32_t>(row),
-                                              visible(i, row, rows.size()), read_by(i, cache), Units::plain);
+            Vector mixed = config_.recurrent[i]
+                               ? mix(i, inputs[row], stored, Units::plain)
+                               : attend(i, inputs[row], static_cast<uint32_t>(row),
+                                        visible(i, row, rows.size()), read_by(i, cache), Units::plain);
+            if (has_both(i)) {
+                mixed = add(mixed, attend(i, inputs[row], static_cast<uint32_t>(row),
+                                          visible(i, row, rows.size()), stored, Units::plain));
+            }
             rows[row] = add_mixed(i, rows[row], mixed);
         }
         for (std::size_t row = 0; row < rows.size(); ++row) {

@@ -69,7 +69,8 @@ struct Cache {
 /// gemma3n follows gemma4 without experts; the layers work on stream 0 of several (AltUp, altup.hpp), with
 /// x = (x + h + rms_norm(W_right W_left h)) / sqrt(2), h = n of its prediction, after the first line (Laurel,
 /// arXiv 2411.07501), statistical top-k (2506.06644) of gates, and its input of a layer goes to the other
-/// streams.
+/// streams. falcon-h1 adds attention and Mamba 2 of one n in its first line; without the norm, y silu(z) goes
+/// to W_o.
 /// deepseek2 stores a normalised latent c = rms_norm(W_down n) and a rotated part r for each position, of
 /// which the keys [W_k c, r] and values W_v c of every head are made before attention; queries may have a
 /// latent too. granite scales embeddings, scores and what is added to x, and divides logits. Sources: LLaMA
@@ -143,6 +144,8 @@ private:
     [[nodiscard]] View layer_input(std::size_t layer_index, View inputs) const;
     [[nodiscard]] const Cache::Layer& read_by(std::size_t layer_index, const Cache& cache) const;
     [[nodiscard]] Vector mamba(const Mamba2Weights& mixer, View x, Cache::Layer& stored, Units units) const;
+    /// Whether a recurrent layer also has attention.
+    [[nodiscard]] bool has_both(std::size_t layer_index) const;
     [[nodiscard]] Vector mix(std::size_t layer_index, View x, Cache::Layer& stored, Units units) const;
     [[nodiscard]] Vector short_convolution(const ConvolutionWeights& mixer, View x, Cache::Layer& stored,
                                            Units units) const;

@@ -303,7 +303,9 @@ Status load_mamba(Tensors& tensors, const Config& config, const std::string& blo
     mamba.decay = std::move(decay.values);
     mamba.skip = std::move(skip.values);
     ETNA_TRY(mamba.dt_bias, tensors.vector(block + "ssm_dt.bias", heads.heads));
-    ETNA_TRY(mamba.norm, tensors.matrix(block + "ssm_norm.weight", heads.groups, inner / heads.groups));
+    if (config.architecture != "falcon-h1" || tensors.has(block + "ssm_norm.weight")) {
+        ETNA_TRY(mamba.norm, tensors.matrix(block + "ssm_norm.weight", heads.groups, inner / heads.groups));
+    }
     ETNA_TRY(mamba.output, tensors.matrix(block + "ssm_out.weight", config.width, inner));
     return {};
 }
@@ -342,6 +344,8 @@ Status load_mixer(Tensors& tensors, const Config& config, std::size_t index, con
         return load_gemma4_attention(tensors, config, config.shapes[index], block, layer);
     if (config.latent.rank > 0)
         return load_latent_attention(tensors, config, block, layer);
+    if (config.architecture == "falcon-h1")
+        ETNA_CHECK(load_attention(tensors, config, block, layer));
     if (!config.recurrent[index])
         return load_attention(tensors, config, block, layer);
     if (has_mamba(config))
@@ -425,7 +429,8 @@ Status load_feed_forward(Tensors& tensors, const Config& config, std::size_t ind
     const std::string norm = is_nemotron(config) ? "attn_norm.weight"
                              : is_after_mixer    ? "post_attention_norm.weight"
                                                  : "ffn_norm.weight";
-    ETNA_TRY(layer.feed_forward_norm, tensors.vector(block + norm, config.width));
+    ETNA_TRY(layer.feed_forward_norm,
+             tensors.vector(block + (config.architecture == "falcon-h1" ? "ffn_norm" : norm), config.width));
     if (has_post_norms(config)) {
         ETNA_TRY(layer.post_feed_forward_norm, tensors.vector(block + "post_ffw_norm.weight", config.width));
     }

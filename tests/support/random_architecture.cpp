@@ -60,6 +60,8 @@ std::string_view to_string(RandomArchitecture architecture) {
         return "gemma2";
     case gemma3:
         return "gemma3";
+    case falcon_h1:
+        return "falcon-h1";
     case gemma3n:
         return "gemma3n";
     case gemma4:

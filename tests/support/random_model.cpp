@@ -62,7 +62,7 @@ bool is_nemotron(RandomArchitecture architecture) {
 }
 
 bool has_mamba(RandomArchitecture architecture) {
-    return architecture == granitehybrid || is_nemotron(architecture);
+    return is_one_of(architecture, {falcon_h1, granitehybrid}) || is_nemotron(architecture);
 }
 
 /// Experts chosen by biased sigmoids, after dense layers.
@@ -78,6 +78,8 @@ bool has_selection_bias(const RandomModelOptions& options) {
 bool has_attention(const RandomModelOptions& options, uint32_t layer) {
     if (is_nemotron(options.architecture))
         return layer % 3 == 1;
+    if (options.architecture == falcon_h1)
+        return true;
     const uint32_t interval = options.attention_interval == 0 ? 4 : options.attention_interval;
     return !is_recurrent(options.architecture) || (layer + 1) % interval == 0;
 }
@@ -88,7 +90,7 @@ bool has_feed_forward(const RandomModelOptions& options, uint32_t layer) {
 
 /// attention.head_count_kv is a list, with zeros for layers without attention.
 bool lists_heads(RandomArchitecture architecture) {
-    return is_lfm2(architecture) || has_mamba(architecture);
+    return is_lfm2(architecture) || (has_mamba(architecture) && architecture != falcon_h1);
 }
 
 bool has_experts(const RandomModelOptions& options) {
@@ -503,7 +505,8 @@ public:
     void add_mamba() {
         const uint32_t inner = options_.mamba_heads * options_.mamba_head_dim;
         const uint32_t channels = inner + 2 * options_.mamba_groups * options_.mamba_state_dim;
-        norm("attn_norm", options_.embedding);
+        if (options_.architecture != falcon_h1)
+            norm("attn_norm", options_.embedding);
         matrix("ssm_in", inner + channels + options_.mamba_heads, options_.embedding);
         tensors_.biases(prefix_ + "ssm_conv1d.weight", channels, options_.convolution_width);
         if (options_.convolution_bias)
@@ -511,7 +514,8 @@ public:
         tensors_.bias(prefix_ + "ssm_dt.bias", options_.mamba_heads);
         tensors_.decay_rows(prefix_ + "ssm_a", options_.mamba_heads);
         tensors_.biases(prefix_ + "ssm_d", options_.mamba_heads, 1);
-        tensors_.norms(prefix_ + "ssm_norm.weight", options_.mamba_groups, inner / options_.mamba_groups);
+        if (options_.mamba_norm)
+            tensors_.norms(prefix_ + "ssm_norm.weight", options_.mamba_groups, inner / options_.mamba_groups);
         matrix("ssm_out", options_.embedding, inner);
     }
 
@@ -522,6 +526,8 @@ public:
             add_latent_attention();
         } else if (has_attention(options_, layer_)) {
             add_attention();
+            if (options_.architecture == falcon_h1)
+                add_mamba();
         } else if (has_mamba(options_.architecture)) {
             add_mamba();
         } else if (is_lfm2(options_.architecture)) {
@@ -546,8 +552,11 @@ public:
         const bool is_gpt_oss = options_.architecture == RandomArchitecture::gpt_oss;
         const bool is_after_mixer =
             is_gpt_oss || options_.architecture == glm4moe || has_delta_nets(options_.architecture);
-        norm(!is_gated ? "attn_norm" : (is_after_mixer ? "post_attention_norm" : "ffn_norm"),
-             options_.embedding);
+        if (options_.architecture == falcon_h1)
+            tensors_.norm(prefix_ + "ffn_norm", options_.embedding);
+        else
+            norm(!is_gated ? "attn_norm" : (is_after_mixer ? "post_attention_norm" : "ffn_norm"),
+                 options_.embedding);
         const bool is_dense = has_biased_experts(options_.architecture) &&
                               !is_nemotron(options_.architecture) && layer_ < options_.dense_layers;
         if (has_experts(options_) && options_.architecture == gemma4)

@@ -40,7 +40,8 @@ enum class RandomArchitecture {
     gemma3,
     gemma3n,
     gemma4,
-    gpt_oss
+    gpt_oss,
+    falcon_h1
 };
 
 constexpr RandomArchitecture all_random_architectures[] = {
@@ -53,7 +54,7 @@ constexpr RandomArchitecture all_random_architectures[] = {
     RandomArchitecture::qwen3vl,        RandomArchitecture::qwen3vlmoe, RandomArchitecture::qwen3next,
     RandomArchitecture::qwen35,         RandomArchitecture::qwen35moe,  RandomArchitecture::phi3,
     RandomArchitecture::gemma2,         RandomArchitecture::gemma3,     RandomArchitecture::gemma3n,
-    RandomArchitecture::gemma4,         RandomArchitecture::gpt_oss,
+    RandomArchitecture::gemma4,         RandomArchitecture::gpt_oss,    RandomArchitecture::falcon_h1,
 };
 
 /// Whether layers have a recurrent state, so that a sequence cannot be truncated.
@@ -167,6 +168,7 @@ struct RandomModelOptions {
     uint32_t mamba_groups = 2;
     uint32_t mamba_head_dim = 16;
     uint32_t mamba_state_dim = 16;
+    bool mamba_norm = true;       ///< falcon_h1: ssm_norm
     bool convolution_bias = true; ///< the same
     bool fused_inputs = false;    ///< qwen3next: ssm_in, as older files have it
     uint32_t predicting_layers =

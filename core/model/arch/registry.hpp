@@ -38,6 +38,7 @@ Result<const Architecture*> find_architecture(const gguf::File& file);
 // arch/nemotron_h.cpp, lfm2moe in arch/lfm2.cpp, the text models of Qwen's
 // vision models in arch/qwen_vl.cpp.
 extern const Architecture deepseek2_architecture;
+extern const Architecture falcon_h1_architecture;
 extern const Architecture gemma2_architecture;
 extern const Architecture gemma3_architecture;
 extern const Architecture gemma3n_architecture;

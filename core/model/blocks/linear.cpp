@@ -137,6 +137,8 @@ RowRange rows_outside(const Step& step, bool decode_is_fused) {
 }
 
 void record_norm(const Recording& recording, const InputNorm& norm, bool halves) {
+    if (norm.is_left)
+        return;
     const Activations& activations = recording.activations;
     const RowRange rows = rows_outside(recording.step, norm.is_pending);
     kernels::rms_norm(
@@ -150,7 +152,7 @@ void record_norm(const Recording& recording, const InputNorm& norm, bool halves)
          .indices = std::nullopt,
          .epsilon = norm.epsilon,
          .nan_probe = kernels::NanProbe{.nan_probes = activations.nan_probes, .nan_probe = norm.nan_probe},
-         .halves = halves && !norm.is_pending});
+         .halves = (halves || (norm.is_shared && activations.hidden.halves.bytes > 0)) && !norm.is_pending});
     recording.recorder.barrier();
 }
 

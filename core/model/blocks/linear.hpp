@@ -43,13 +43,15 @@ struct InputNorm {
     float epsilon = 0;
     uint32_t nan_probe = 0;  ///< see nan_probe.hpp
     bool is_pending = false; ///< of decode rows: prepared by the block before (fusion.hpp)
+    bool is_shared = false;  ///< Activations::hidden also serves the next block
+    bool is_left = false;    ///< Activations::hidden has it: the block before shared its own
 };
 
 /// Rows of a step that a fused operation does not cover: all, or those after the decode rows.
 RowRange rows_outside(const Step& step, bool decode_is_fused);
 
 /// Records Activations::hidden = rms_norm(residual), with its halves if requested, and a barrier; nothing for
-/// rows whose norm is pending.
+/// rows whose norm is pending, or if the block before left it.
 void record_norm(const Recording& recording, const InputNorm& norm, bool halves = false);
 
 /// Records output = W hidden for each projection and row range. Decode rows of matrices in tiles share

@@ -1,5 +1,6 @@
 #include "core/model/blocks/mamba2.hpp"
 
+#include "core/kernels/gate_multiply.hpp"
 #include "core/kernels/gated_rms_norm.hpp"
 #include "core/kernels/short_convolution.hpp"
 #include "core/model/nan_probe.hpp"
@@ -36,13 +37,27 @@ void record_input(const Recording& recording, const Mamba2Block& block) {
     record_projections(recording, block.norm, projections);
 }
 
+/// residual += O (mamba_output silu(z)).
+void record_gated_output(const Recording& recording, const Mamba2Block& block) {
+    const Activations& activations = recording.activations;
+    kernels::gate_multiply(recording.library, recording.recorder,
+                           {.gate = activations.mamba_gate,
+                            .up = activations.mamba_output,
+                            .count = recording.step.rows,
+                            .kind = kernels::Gate::silu,
+                            .halves = reads_halves(block.output.weights)});
+    recording.recorder.barrier();
+    record_output(recording, block.output, activations.mamba_gate);
+}
+
 } // namespace
 
 void declare_mamba2(TensorTable& table, const Config& config, uint32_t layer) {
     const Mamba2Config& mamba = mamba_of(config, layer);
     const kernels::Mamba2Shape& shape = mamba.shape;
     const auto name = [&](std::string_view part) { return tensor_name(layer, part); };
-    table.vector(name("attn_norm.weight"), config.width);
+    if (!mamba.shares_norm)
+        table.vector(name("attn_norm.weight"), config.width);
     table.projections(Storage::fused, name("ssm_in.weight"),
                       {{name(gate_part), shape.output_columns()},
                        {name(xbc_part), shape.xbc_columns()},
@@ -53,7 +68,8 @@ void declare_mamba2(TensorTable& table, const Config& config, uint32_t layer) {
     table.vector(name("ssm_dt.bias"), shape.heads);
     table.vectors(name("ssm_a"), shape.heads, 1);
     table.vectors(skip_name(layer), shape.heads, 1);
-    table.vectors(name("ssm_norm.weight"), shape.groups, shape.output_columns() / shape.groups);
+    if (mamba.has_output_norm)
+        table.vectors(name("ssm_norm.weight"), shape.groups, shape.output_columns() / shape.groups);
     table.matrix(name("ssm_out.weight"), config.width, shape.output_columns());
 }
 
@@ -65,7 +81,8 @@ Mamba2Block mamba2_block(const Weights& weights, const Config& config, uint32_t 
     };
     return {.norm = {.weight = vector("attn_norm.weight"),
                      .epsilon = config.rms_epsilon,
-                     .nan_probe = attention_nan_probe(layer)},
+                     .nan_probe = attention_nan_probe(layer),
+                     .is_left = mamba.shares_norm},
             .gate = linear(gate_part),
             .xbc = linear(xbc_part),
             .dt = linear(dt_part),
@@ -75,7 +92,7 @@ Mamba2Block mamba2_block(const Weights& weights, const Config& config, uint32_t 
             .decay = vector("ssm_a"),
             .dt_bias = vector("ssm_dt.bias"),
             .skip = weights.vector(skip_name(layer)),
-            .output_norm = vector("ssm_norm.weight"),
+            .output_norm = weights.find_vector(tensor_name(layer, "ssm_norm.weight")),
             .shape = mamba.shape,
             .convolution_width = mamba.convolution_width,
             .epsilon = mamba.epsilon};
@@ -109,10 +126,14 @@ void record(const Recording& recording, const Mamba2Block& block, const Mamba2St
                      .states = state.mamba,
                      .output = activations.mamba_output});
     recorder.barrier();
+    if (!block.output_norm) {
+        record_gated_output(recording, block);
+        return;
+    }
     kernels::gated_rms_norm(library, recorder,
                             {.values = activations.mamba_output,
                              .gate = activations.mamba_gate,
-                             .weight = block.output_norm,
+                             .weight = *block.output_norm,
                              .head_dim = block.shape.output_columns() / block.shape.groups,
                              .count = step.rows,
                              .epsilon = block.epsilon,

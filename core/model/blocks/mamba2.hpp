@@ -15,7 +15,7 @@
 namespace etna::model {
 
 /// residual += O norm(mamba2(x, B, C, dt) silu(z)) with z, xbc, dt = In rms_norm(residual) and x, B, C =
-/// short_convolution(xbc); the norm is of each group. Mamba 2 (arXiv 2405.21060).
+/// short_convolution(xbc); the norm is of each group, and may be absent. Mamba 2 (arXiv 2405.21060).
 struct Mamba2Block {
     using State = Mamba2State;
 
@@ -29,7 +29,7 @@ struct Mamba2Block {
     vk::Range decay;                           ///< f32 [heads], negative
     vk::Range dt_bias;                         ///< f32 [heads]
     vk::Range skip;                            ///< f32 [heads]
-    vk::Range output_norm;                     ///< f32 [groups][output_columns / groups]
+    std::optional<vk::Range> output_norm;      ///< f32 [groups][output_columns / groups]; empty: a gate alone
     kernels::Mamba2Shape shape;
     uint32_t convolution_width = 0;
     float epsilon = 0; ///< of the output's norm
