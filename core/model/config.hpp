@@ -280,7 +280,7 @@ ExpertConfig read_optional_experts(MetadataReader& reader, const Config& config)
 /// expert_weights_norm (true if absent), a selection bias and read_expert_groups().
 ExpertConfig read_biased_experts(MetadataReader& reader, const Config& config);
 
-/// expert_group_count and expert_group_used_count, after the members that these divide.
+/// expert_group_count and expert_group_used_count. Precondition: count and experts_per_token have been read.
 void read_expert_groups(MetadataReader& reader, ExpertConfig& experts);
 
 /// expert_shared_count experts that every row uses, as one.

@@ -314,7 +314,7 @@ Status read_experts(const Keys& keys, Config& config) {
     return {};
 }
 
-/// transformers, modeling_deepseek_v3.py: with mscale_all_dim, which files hold times 0.1, the magnitude of
+/// transformers, modeling_deepseek_v3.py: with mscale_all_dim (files store it times 0.1), the magnitude of
 /// YaRN is squared and multiplies the scores, and mscale, which is equal to it, leaves the rotation without
 /// one.
 void take_yarn_magnitude(Config& config) {

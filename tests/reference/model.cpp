@@ -273,7 +273,7 @@ double ReferenceModel::temperature(uint32_t position) const {
     return 1 + config_.temperature_scale * std::log(1 + std::floor(position / tokens));
 }
 
-/// Appends the keys and values of one token, made of what the cache holds of it.
+/// Appends the keys and values of one token, computed from its cache entry.
 void ReferenceModel::store_latent(std::size_t layer_index, View x, uint32_t position,
                                   const CacheElements& elements, Cache::Layer& stored, Units units) const {
     const LatentWeights& weights = weights_.layers[layer_index].latent;

@@ -111,7 +111,7 @@ void pose(Trial& trial, const KernelUse& use, uint32_t rows, ExpertInput reads) 
     trial.expect_rows(output, 0, expected);
 }
 
-/// A stack that is of heads, which are wider in the rows than their matrices.
+/// A matrix for each head, whose part of a row has more elements than the matrix reads or writes.
 void pose_heads(Trial& trial, const KernelUse& use, uint32_t rows) {
     constexpr uint32_t height = 45;
     constexpr uint32_t heads = 4;
