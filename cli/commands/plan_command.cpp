@@ -193,7 +193,9 @@ Result<MemoryForecast> forecast_with_draft(const gguf::File& file, const PlanOpt
         return runtime::forecast_memory(file, device, options.executor);
     ETNA_TRY(const gguf::File draft_file, open_model(options.draft, environment));
     const uint64_t free_bytes = device.free_bytes;
-    ETNA_TRY(MemoryForecast draft, runtime::forecast_memory(draft_file, device, options.executor));
+    runtime::ExecutorOptions draft_options = options.executor;
+    draft_options.host_expert_layers = 0;
+    ETNA_TRY(MemoryForecast draft, runtime::forecast_memory(draft_file, device, draft_options));
     device.free_bytes -= std::min(free_bytes, draft.memory.reserved_bytes(MemoryPlace::device));
     ETNA_TRY(MemoryForecast both, runtime::forecast_memory(file, device, options.executor));
     both.plan.free_bytes = free_bytes;

@@ -49,6 +49,7 @@ Result<runtime::LoadedExecutor> load_draft(const store::ModelSource* draft, cons
     ETNA_CHECK(check_same_vocabulary(tokenizer, draft_tokenizer));
     runtime::ExecutorOptions quiet = options;
     quiet.progress = {};
+    quiet.host_expert_layers = 0; // a draft model must be fast
     return factory(file, quiet);
 }
 

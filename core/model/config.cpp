@@ -425,7 +425,8 @@ void read_expert_groups(MetadataReader& reader, ExpertConfig& experts) {
     if (experts.count % experts.groups != 0)
         reader.fail(ErrorKind::corrupt, key, fmt::format("does not divide expert_count {}", experts.count));
     // Some converters write 0 for models without groups.
-    const uint32_t used = reader.integer(used_key, {.min = 0, .max = experts.groups}, experts.groups);
+    const uint32_t used =
+        experts.groups > 1 ? reader.integer(used_key, {.min = 0, .max = experts.groups}) : 1;
     experts.groups_used = used == 0 ? experts.groups : used;
     if (experts.groups_used * (experts.count / experts.groups) < experts.experts_per_token) {
         reader.fail(

@@ -22,11 +22,11 @@ uint32_t layer_of(std::string_view name) {
     return layer;
 }
 
-/// Layers with stacks, in order.
+/// Layers with experts, in order.
 std::set<uint32_t> stacked_layers(const Blueprint& blueprint) {
     std::set<uint32_t> layers;
     for (const PlannedTensor& tensor : blueprint.tensors) {
-        if (tensor.role == TensorRole::stack)
+        if (tensor.holds_experts())
             layers.insert(layer_of(tensor.name));
     }
     return layers;
@@ -35,10 +35,11 @@ std::set<uint32_t> stacked_layers(const Blueprint& blueprint) {
 } // namespace
 
 std::string text_of(const HostExperts& experts) {
+    const std::string layers = experts.layers == 1 ? "layer" : fmt::format("{} layers", experts.layers);
     return fmt::format(
-        "experts of the last {} layers ({:.1f} GiB) are in host memory: each token reads up to "
-        "{:.0f} MiB from there, which slows generation",
-        experts.layers, static_cast<double>(experts.bytes) / gibibyte,
+        "experts of the last {} ({:.1f} GiB) are in host memory: each token reads up to {:.0f} "
+        "MiB from there, which slows generation",
+        layers, static_cast<double>(experts.bytes) / gibibyte,
         static_cast<double>(experts.row_bytes) / mebibyte);
 }
 
@@ -52,7 +53,7 @@ void place_experts(Blueprint& blueprint, uint32_t layers) {
     experts = {.layers = std::min(layers, static_cast<uint32_t>(stacked.size()))};
     const std::set<uint32_t> in_host(std::prev(stacked.end(), experts.layers), stacked.end());
     for (PlannedTensor& tensor : blueprint.tensors) {
-        tensor.is_in_host = tensor.role == TensorRole::stack && in_host.contains(layer_of(tensor.name));
+        tensor.is_in_host = tensor.holds_experts() && in_host.contains(layer_of(tensor.name));
         if (!tensor.is_in_host)
             continue;
         experts.bytes += tensor.device_bytes();

@@ -17,13 +17,13 @@ WeightReads weight_reads(const Blueprint& blueprint) {
     WeightReads reads;
     for (const PlannedTensor& tensor : blueprint.tensors) {
         const uint64_t weights = uint64_t{tensor.rows} * tensor.columns;
-        const bool is_of_experts = tensor.role == TensorRole::stack && !tensor.is_exact; // else of heads
         if (tensor.role == TensorRole::stack)
-            reads.row_weights += weights * (is_of_experts ? experts.experts_per_token : tensor.count);
+            reads.row_weights +=
+                weights * (tensor.holds_experts() ? experts.experts_per_token : tensor.count);
         else if (tensor.role == TensorRole::matrix && tensor.name != table && tensor.name != layer_table &&
                  tensor.name != head)
             reads.row_weights += weights;
-        if (is_of_experts) {
+        if (tensor.holds_experts()) {
             reads.expert_bytes += tensor.device_bytes() / tensor.count * experts.experts_per_token;
         } else if (tensor.name != layer_table && (tensor.name != table || !has_head)) {
             reads.shared_bytes += tensor.device_bytes();

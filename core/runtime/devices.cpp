@@ -76,6 +76,7 @@ void add_memory(const Result<vk::MemoryState>& memory, DeviceReport& report) {
     }
     report.free_bytes = memory->free_bytes;
     report.total_bytes = memory->total_bytes;
+    report.host_free_bytes = memory->host_free_bytes;
 }
 
 /// The first number of Mesa's version in a driver's name ("llvmpipe Mesa 25.0.7-2 (LLVM 19.1.7)"), 0 if it

@@ -39,8 +39,9 @@ struct DeviceReport {
     std::string missing;     ///< why the device is unusable; empty if it is usable
     uint64_t free_bytes = 0; ///< available to a model now; 0 if the device is unusable
     uint64_t total_bytes = 0;
-    std::string_view family;           ///< kernel family selected for the device
-    std::vector<std::string> features; ///< optional features that etna uses on it
+    std::optional<uint64_t> host_free_bytes = std::nullopt; ///< of the machine
+    std::string_view family;                                ///< kernel family selected for the device
+    std::vector<std::string> features;                      ///< optional features that etna uses on it
     std::vector<Shortfall> shortfalls;
     std::vector<kernels::ChosenKernel> kernels; ///< without those that failed the self-check
     SelfCheckReport self_check;

@@ -50,7 +50,9 @@ Result<MemoryForecast> forecast_memory(const gguf::File& file, const DeviceRepor
     engine::DeviceSizes sizes = device_sizes(options);
     const auto plan_with = [&](uint64_t free_bytes) {
         return engine::plan_load(file, blueprint, target, sizes,
-                                 {.free_bytes = free_bytes, .total_bytes = device.total_bytes});
+                                 {.free_bytes = free_bytes,
+                                  .total_bytes = device.total_bytes,
+                                  .host_free_bytes = device.host_free_bytes});
     };
     MemoryForecast forecast;
     if (auto fitting = plan_with(device.free_bytes)) {
@@ -59,6 +61,7 @@ Result<MemoryForecast> forecast_memory(const gguf::File& file, const DeviceRepor
         return fitting.error();
     } else {
         sizes.contexts = 1;
+        sizes.host_expert_layers = 0;
         ETNA_TRY(forecast.plan, plan_with(plentiful_bytes));
         forecast.plan.free_bytes = device.free_bytes;
         forecast.plan.reserve_bytes = engine::reserve_bytes(device.free_bytes);

@@ -209,11 +209,31 @@ TEST_CASE("experts of the last layers go to host memory, as few as let a mixture
     }
     CHECK(plan(gibibyte, {.host_expert_layers = 9})->host_experts.layers == 5);
 
+    const auto too_small = plan(60 * mebibyte);
+    REQUIRE(!too_small);
+    CHECK(too_small.error().hint.find("; this is with all experts in host memory") != std::string::npos);
+
     const auto refused = plan(gibibyte, {.host_expert_layers = 5}, mebibyte);
     REQUIRE(!refused);
     CHECK(refused.error().kind == ErrorKind::out_of_memory);
-    CHECK(refused.error().message ==
-          "m.gguf: the experts of 5 layers need 0.0 GiB of host memory, 0.0 are free");
+    CHECK(refused.error().message == "m.gguf: experts of 5 layers need 0.0 GiB of host memory, 0.0 GiB are "
+                                     "free, of which a part stays in reserve");
+}
+
+TEST_CASE("the matrices of latent attention stay on the device") {
+    RandomModelOptions options = mixture();
+    options.architecture = RandomArchitecture::deepseek2;
+    const Bytes bytes = random_model(options);
+    const auto file = gguf::File::parse(bytes, "m.gguf");
+    REQUIRE(file);
+    auto blueprint = model::plan_model(*file, discrete_gpu());
+    REQUIRE(blueprint);
+    CHECK(model::expert_layers(*blueprint) == 5);
+    model::place_experts(*blueprint, 5);
+    for (const model::PlannedTensor& tensor : blueprint->tensors) {
+        INFO(tensor.name);
+        CHECK(tensor.is_in_host == (tensor.name.find("_exps.") != std::string::npos));
+    }
 }
 
 TEST_CASE("no experts move where device memory is the host's, unless asked for") {

@@ -62,12 +62,14 @@ RandomModelOptions odd(RandomArchitecture architecture) {
             .tokenizer = RandomTokenizer::none};
 }
 
-/// Rows that Q8_0 can store: multiples of 32 that are not powers of two.
 /// Head of models whose many random layers multiply each rounding to f16 on matrix units: with logits of the
 /// default deviation (4), an input that rounds the other way in the twin moves log-probabilities by up to
 /// 0.03.
-constexpr float deep_head_scale = 2;
+float deep_head_scale() {
+    return gpu().device.profile().cooperative_matrix ? 2 : RandomModelOptions().head_scale;
+}
 
+/// Rows that Q8_0 can store: multiples of 32 that are not powers of two.
 RandomModelOptions blocks(RandomArchitecture architecture) {
     return {.architecture = architecture,
             .layers = 2,
@@ -380,7 +382,8 @@ std::vector<NamedModel> expert_models() {
     RandomModelOptions tiled = mixed; // gate and up in one dispatch, with halves for down
     tiled.experts = 9;
     tiled.experts_used = 4;
-    tiled.seed = 2; // with 1, a router's choice at one position is a tie within the rounding of matrix units
+    if (gpu().device.profile().cooperative_matrix)
+        tiled.seed = 2; // with 1, a choice of experts at one position is a tie within the rounding of units
     tiled.expert_feed_forward = 512;
     tiled.role_formats = {{"ffn_gate_inp", WeightFormat::f32},
                           {"ffn_gate_exps", WeightFormat::q4_k},
@@ -490,7 +493,7 @@ std::vector<NamedModel> recurrent_models() {
     deep.delta_value_dim = 24;
     deep.delta_value_heads = 8;
     deep.predicting_layers = 1;
-    deep.head_scale = deep_head_scale;
+    deep.head_scale = deep_head_scale();
     RandomModelOptions with_experts = deep;
     with_experts.architecture = RandomArchitecture::qwen35moe;
     with_experts.shared_feed_forward = 64;
@@ -518,7 +521,7 @@ std::vector<NamedModel> recurrent_models() {
     deep_lfm2.layers = 5;
     deep_lfm2.attention_interval = 4;
     deep_lfm2.head = HeadKind::tied;
-    deep_lfm2.head_scale = deep_head_scale;
+    deep_lfm2.head_scale = deep_head_scale();
     RandomModelOptions granite = odd(RandomArchitecture::granitehybrid);
     granite.layers = 3;
     granite.mamba_heads = 6;
@@ -556,7 +559,7 @@ std::vector<NamedModel> recurrent_models() {
     tiled_experts.expert_feed_forward = 256;
     tiled_experts.shared_feed_forward = 256;
     tiled_experts.mamba_head_dim = 64;
-    tiled_experts.head_scale = deep_head_scale;
+    tiled_experts.head_scale = deep_head_scale();
     tiled_experts.role_formats = {{"ffn_gate_inp", WeightFormat::f32},
                                   {"ffn_up_exps", WeightFormat::q4_k},
                                   {"ffn_down_exps", WeightFormat::q6_k}};

@@ -390,7 +390,6 @@ Result<DevicePlan> plan_with_formats(std::string_view name, const model::Config&
 Result<DevicePlan> plan_device(std::string_view name, const model::Config& config,
                                const kernels::PlanTarget& target, const DeviceSizes& sizes,
                                uint64_t weight_bytes, const vk::MemoryState& memory) {
-    constexpr uint32_t short_context_tokens = 8192;
     auto plain = plan_with_formats(name, config, target, sizes, weight_bytes, memory);
     const uint32_t wanted_tokens = sizes.context_tokens > 0 ? sizes.context_tokens : config.context;
     const auto is_whole = [&](const Result<DevicePlan>& plan) {

@@ -16,6 +16,9 @@
 
 namespace etna::engine {
 
+/// A context that most prompts fit into: cache formats and placements of experts that leave less are avoided.
+constexpr uint32_t short_context_tokens = 8192;
+
 /// Requested sizes of a model on a device; 0 selects the default in the comment.
 struct DeviceSizes {
     uint32_t context_tokens = 0; ///< maximum sequence length; the model's, capped by memory

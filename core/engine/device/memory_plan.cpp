@@ -124,16 +124,22 @@ bool is_out_of_memory(const Result<DevicePlan>& plan) {
     return !plan && plan.error().kind == ErrorKind::out_of_memory;
 }
 
+Error with_hint(Error error, std::string_view more) {
+    error.hint += more;
+    return error;
+}
+
 Status check_host_memory(const gguf::File& file, const model::HostExperts& experts,
                          const vk::MemoryState& memory) {
-    if (!memory.host_free_bytes || experts.bytes <= *memory.host_free_bytes)
+    if (experts.bytes == 0 || !memory.host_free_bytes ||
+        experts.bytes + reserve_bytes(*memory.host_free_bytes) <= *memory.host_free_bytes)
         return {};
     return Error{.kind = ErrorKind::out_of_memory,
-                 .message =
-                     fmt::format("{}: the experts of {} layers need {:.1f} GiB of host memory, {:.1f} "
-                                 "are free",
-                                 file.name(), experts.layers, static_cast<double>(experts.bytes) / gibibyte,
-                                 static_cast<double>(*memory.host_free_bytes) / gibibyte),
+                 .message = fmt::format(
+                     "{}: experts of {} layers need {:.1f} GiB of host memory, {:.1f} GiB are free, "
+                     "of which a part stays in reserve",
+                     file.name(), experts.layers, static_cast<double>(experts.bytes) / gibibyte,
+                     static_cast<double>(*memory.host_free_bytes) / gibibyte),
                  .hint = "choose a smaller quantisation of the model, or close other programs"};
 }
 
@@ -157,16 +163,21 @@ Result<DevicePlan> plan_load(const gguf::File& file, model::Blueprint& blueprint
     auto plan = plan_placed(sizes.host_expert_layers.value_or(0));
     if (!is_out_of_memory(plan))
         return plan;
-    if (!sizes.host_expert_layers && !uses_host_memory(target)) {
-        for (uint32_t layers = 1; layers <= model::expert_layers(blueprint); ++layers) {
-            auto placed = plan_placed(layers);
-            if (!is_out_of_memory(placed))
-                return placed;
+    const uint32_t layers_max = model::expert_layers(blueprint);
+    if (!sizes.host_expert_layers && layers_max > 0 && !uses_host_memory(target)) {
+        const uint32_t wanted_tokens = std::min(
+            short_context_tokens, sizes.context_tokens > 0 ? sizes.context_tokens : blueprint.config.context);
+        for (uint32_t layers = 1; layers <= layers_max; ++layers) {
+            plan = plan_placed(layers);
+            const bool is_enough =
+                plan && (plan->limits.context_tokens >= wanted_tokens || layers == layers_max);
+            if (is_enough || (!plan && !is_out_of_memory(plan)))
+                return plan;
         }
-        model::place_experts(blueprint, 0);
+        plan = with_hint(std::move(plan).error(), "; this is with all experts in host memory");
     }
     const uint64_t smaller_bytes = q4_k_m_bytes(blueprint);
-    if (smaller_bytes >= blueprint.weight_bytes)
+    if (smaller_bytes >= blueprint.weight_bytes + blueprint.host_experts.bytes)
         return plan;
     const auto smaller = plan_with(smaller_bytes);
     if (!smaller)

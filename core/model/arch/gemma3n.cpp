@@ -50,6 +50,8 @@ Result<Config> read_gemma3n(const gguf::File& file) {
                          .rotary = {.dims = full.dims, .base = window_rope_base, .pairs = full.pairs}});
     for (LayerConfig& layer : config.layers)
         std::get<AttentionConfig>(layer.mixer).norms_values = true;
+    if (!reader.has("attention.shared_kv_layers")) // the file has tensors of the layers that share, too
+        reader.fail(ErrorKind::corrupt, "attention.shared_kv_layers", "the key is missing");
     share_keys(reader, config);
     check_layer_widths(reader, config);
     read_streams(reader, config);
