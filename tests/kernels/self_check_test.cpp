@@ -24,6 +24,7 @@ kernels::KernelScope scope_of(std::initializer_list<Format> formats) {
     kernels::KernelScope scope{.odd_columns = true};
     scope.delta_nets = true;
     scope.mamba2 = true;
+    scope.suppressed = true;
     for (const Format format : formats) {
         for (auto* set : {&scope.tables, &scope.matrices, &scope.stacks})
             set->set(static_cast<std::size_t>(format));
