@@ -26,6 +26,7 @@ kernels::KernelScope scope_of(std::initializer_list<Format> formats) {
     scope.mamba2 = true;
     scope.altup = true;
     scope.latents = true;
+    scope.suppressed = true;
     for (const Format format : formats) {
         for (auto* set : {&scope.tables, &scope.matrices, &scope.stacks})
             set->set(static_cast<std::size_t>(format));
