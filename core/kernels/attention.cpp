@@ -31,6 +31,12 @@ struct SplitPlan {
     uint32_t kv_splits = 0;    ///< largest number of a row
 };
 
+/// KV splits over a latent are longer, because the partials of its many wide heads take much memory, and the
+/// workgroups of its heads fill a GPU with fewer splits.
+uint32_t latent_split_factor(const AttentionShape& shape, const AttentionPlan& plan) {
+    return shape.latent_dim > 0 ? std::max(1U, shape.q_heads / plan.heads / 2) : 1;
+}
+
 SplitPlan split_plan(const PlanTarget& target, const AttentionShape& shape, RowPath path,
                      const AttendMax& max) {
     SplitPlan result{.plan = attention_plan(target, shape, path)};
@@ -40,7 +46,9 @@ SplitPlan split_plan(const PlanTarget& target, const AttentionShape& shape, RowP
         result.kv_splits = kv_split_count(decode_tile_tokens, {.end = max.end, .keys = keys});
         return result;
     }
-    result.split_tokens = path == RowPath::prefill ? unsplit_tokens : kv_split_tokens(target);
+    result.split_tokens = path == RowPath::prefill
+                              ? unsplit_tokens
+                              : kv_split_tokens(target) * latent_split_factor(shape, result.plan);
     result.kv_splits = kv_split_count(result.split_tokens, max);
     return result;
 }

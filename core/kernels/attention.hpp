@@ -61,7 +61,8 @@ struct Attention {
                 .latent_dim = cache.latent_dim};
     }
 };
-/// Keys in one KV split of the general kernel's decode path; depends on the target alone.
+/// Keys in one KV split of the general kernel's decode path; over a latent a multiple, by the number of its
+/// heads.
 uint32_t kv_split_tokens(const PlanTarget& target);
 /// Keys in a tile of the decode kernel, the least that a KV split has.
 constexpr uint32_t decode_tile_tokens = 2 * page_tokens;

@@ -306,6 +306,17 @@ TEST_CASE("a row of latent attention has the same bits alone and in company") {
     }
 }
 
+TEST_CASE("partials over a latent of 128 heads take less memory than its keys") {
+    const kernels::PlanTarget target{.family = kernels::PlanFamily::nvidia,
+                                     .profile = gpu().device.profile()};
+    const kernels::AttentionShape shape{.q_heads = 128, .kv_heads = 1, .head_dim = 576, .latent_dim = 512};
+    constexpr uint32_t tokens = 131072;
+    const uint64_t bytes =
+        kernels::attention_partial_bytes(target, shape, 1, {.end = tokens, .keys = tokens});
+    CHECK(bytes > 0);
+    CHECK(bytes < kernels::layer_cache_bytes(CacheFormat::f16, tokens / kernels::page_tokens, 1, 576));
+}
+
 TEST_CASE("latent_store refuses keys that are not a latent and a rotated part") {
     DeviceCase device(kernels::PlanFamily::nvidia);
     const auto zeros = [](std::size_t count) { return std::vector<float>(count); };
