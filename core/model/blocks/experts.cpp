@@ -88,9 +88,9 @@ ExpertsBlock experts_block(const Weights& weights, const Config& config, uint32_
                      .normalised = config.experts.normalised,
                      .scale = config.experts.scale,
                      .selection_bias = weights.find_vector(name("exp_probs_b.bias")),
+                     .expert_scales = weights.find_vector(name("ffn_down_exps.scale")),
                      .groups = config.experts.groups,
-                     .groups_used = config.experts.groups_used,
-                     .expert_scales = weights.find_vector(name("ffn_down_exps.scale"))},
+                     .groups_used = config.experts.groups_used},
             .epsilon = config.rms_epsilon,
             .nan_probe = feed_forward_nan_probe(layer)};
 }
