@@ -4,6 +4,7 @@
 #include "core/kernels/record.hpp"
 #include "shaders/altup/arguments.h"
 
+#include <algorithm>
 #include <string_view>
 
 namespace etna::kernels {
@@ -20,7 +21,7 @@ bool has_rows(const Activations& all, uint32_t rows) {
 /// Rows of each stream.
 uint32_t stream_rows(const AltUp& operation) {
     return static_cast<uint32_t>(operation.streams.range.bytes / 4 / operation.streams.stride /
-                                 (operation.inputs - 1));
+                                 (std::max(operation.inputs, 2U) - 1));
 }
 
 bool fits(vk::Recorder& recorder, std::string_view name, const AltUp& operation, uint32_t coefficients) {

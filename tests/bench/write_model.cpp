@@ -104,11 +104,9 @@ RandomModelOptions small(RandomArchitecture architecture) {
         options.head_dim = 256;
         options.logit_softcap = 30;
     }
-    if (architecture ==
-        RandomArchitecture::gemma3n) { // the peer has keys of layers from 20 on, and four streams
-        options.layers = 22;
+    if (architecture == RandomArchitecture::gemma3n) { // the peer fixes streams, rank and sparse layers
+        options.layers = 11;
         options.window_pattern = 5;
-        options.shared_kv_layers = 2;
         options.laurel_rank = 64;
         options.per_layer_width = 256;
         options.sparse_layers = 10;
