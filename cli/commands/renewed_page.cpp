@@ -8,7 +8,7 @@ namespace {
 
 std::string architecture_table() {
     std::string table =
-        "| `general.architecture` | models | compared with a reference in double precision |\n"
+        "| `general.architecture` | models | compared with a reference in double precision on |\n"
         "|---|---|---|\n";
     for (const model::Architecture* row : model::architectures())
         table += fmt::format("| `{}` | {} | {} |\n", row->name, row->models, row->checks);

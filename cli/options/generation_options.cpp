@@ -167,10 +167,10 @@ constexpr std::array device_rows = {
            .value = "N",
            .kind = Kind::integer,
            .range = {0, host_layers_max},
-           .default_text = "auto, as few as let the model fit",
+           .default_text = "as few as let the model fit",
            .absence = "auto",
            .description =
-               "keep the experts of the last N layers in host memory, from which the GPU reads them: "
+               "put the experts of the last N layers in host memory, from which the GPU reads them: "
                "larger mixtures fit, and generate more slowly"},
     precision_option,
     Option{.name = "plan-as",

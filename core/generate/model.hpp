@@ -101,7 +101,7 @@ public:
     /// Byte length of the longest token's text.
     [[nodiscard]] std::size_t longest_token_bytes() const { return longest_token_bytes_; }
 
-    /// Returns lines about what the device's memory limits: the context, the format of keys and values, or
+    /// Returns lines about limits of the device's memory: the context, the format of keys and values, or
     /// the place of experts. Empty if nothing is limited.
     [[nodiscard]] std::vector<std::string> memory_notes() const;
 

@@ -143,7 +143,7 @@ uint32_t read_part(MetadataReader& reader, std::string_view key, uint32_t max) {
     return length;
 }
 
-/// YaRN's magnitude as latent attention has it: of whole scores, not of their rotated part alone.
+/// YaRN's magnitude as latent attention has it: of scores, not of their rotated part alone.
 void take_yarn_magnitude(RotaryConfig& rotary, float& attention_scale) {
     constexpr double converters_factor = 0.1;
     const double multiplier = rotary.log_multiplier / converters_factor;

@@ -74,7 +74,7 @@ struct CacheGroup {
 /// multiplied by the key's projection and the weighted latents by the value's, so that attention has one
 /// key/value head, whose key is the latent and the rotated part, and whose value is the latent.
 struct LatentConfig {
-    uint32_t query_rank = 0; ///< queries are projected through so many elements; 0: directly
+    uint32_t query_rank = 0; ///< elements of the latent that queries are projected through; 0: none
     uint32_t rank = 0;       ///< elements of a latent
     uint32_t unrotated = 0;  ///< of a query head before its projection
     uint32_t rotated = 0;    ///< of a query head, after the others

@@ -7,14 +7,14 @@ namespace etna::model {
 
 struct Blueprint;
 
-/// The stacks of experts that lie in host memory, where the device reads them by address over its bus.
+/// The stacks of experts in host memory, which the device reads by address over its bus.
 struct HostExperts {
     uint32_t layers = 0;    ///< with their stacks there: the last ones
     uint64_t bytes = 0;     ///< of these stacks
     uint64_t row_bytes = 0; ///< of the experts in them that one row chooses
 };
 
-/// A clause for people: where the experts are, and what that costs.
+/// A clause for people: the place of the experts, and its cost.
 std::string text_of(const HostExperts& experts);
 
 /// Layers of the model that have stacks of experts. Pure.

@@ -34,7 +34,7 @@ public:
                      std::optional<uint32_t> fallback = std::nullopt);
     /// One for each of `count` layers: a list of so many, or one value for all. Ones after an error.
     std::vector<uint32_t> integers(std::string_view key, uint32_t count, IntegerBounds bounds);
-    /// One for each of `count` layers: a list of so many, or one value for all; any values. Zeros after an
+    /// One for each of `count` layers: a list of as many, or one value for all; any values. Zeros after an
     /// error.
     std::vector<double> numbers(std::string_view key, uint32_t count);
     double number(std::string_view key, NumberBounds bounds, std::optional<double> fallback = std::nullopt);

@@ -39,7 +39,7 @@ struct PlannedTensor {
     kernels::PackedBytes packed =
         {}; ///< of each matrix; vectors: f32, padded to kernels::column_padding elements
 
-    /// A stack whose matrices a router chooses from; latent attention's exact stacks are read whole.
+    /// A stack whose matrices a router chooses from; every row reads all of latent attention's exact stacks.
     [[nodiscard]] bool holds_experts() const { return role == TensorRole::stack && !is_exact; }
     [[nodiscard]] uint64_t source_bytes() const { return uint64_t{count} * rows * row_bytes; }
     /// As the device reads it, wherever the buffer is.

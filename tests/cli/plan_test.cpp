@@ -118,7 +118,7 @@ TEST_CASE("plan counts a draft model, which is loaded first") {
     CHECK(contains(etna.run({"plan", "demo", "--draft", "nowhere"}).error, "no model `nowhere`"));
 }
 
-TEST_CASE("plan tells which experts go to host memory, and what they cost") {
+TEST_CASE("plan names the experts in host memory, and their cost") {
     Harness etna;
     etna.devices = a_gpu(2048 * mib);
     const TemporaryFolder folder;

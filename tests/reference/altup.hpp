@@ -23,7 +23,7 @@ Vector modalities(const AltUp& altup, View x);
 /// The streams' predictions, by the modalities of stream 0.
 std::vector<Vector> predict(const AltUp& altup, const std::vector<Vector>& streams);
 
-/// The predictions, corrected by what a layer made of prediction 0.
+/// The predictions, corrected by a layer's result for prediction 0.
 std::vector<Vector> correct(const AltUp& altup, const std::vector<Vector>& predictions, View activated);
 
 /// x sqrt(mean(target^2)) / sqrt(max(mean(x^2), epsilon)).

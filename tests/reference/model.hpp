@@ -155,7 +155,7 @@ private:
     [[nodiscard]] std::vector<Vector> expand(View x, Units units) const;
     [[nodiscard]] Vector merge(const std::vector<Vector>& streams, Units units) const;
     [[nodiscard]] Vector add_laurel(const LayerWeights& layer, View prediction, View x, Units units) const;
-    /// The predictions, corrected by what the layer made of the first, and with its input.
+    /// The predictions, corrected by the layer's result for the first, and with its input.
     [[nodiscard]] std::vector<Vector> corrected(const LayerWeights& layer,
                                                 const std::vector<Vector>& predictions, View x, View input,
                                                 Units units) const;

@@ -150,7 +150,7 @@ struct RandomModelOptions {
     uint32_t dense_layers = 1;         ///< deepseek2, lfm2moe, glm4moe: leading layers without experts
     float expert_scale = 0;            ///< of routing weights; 0: no key
     bool experts_normalised = true;    ///< deepseek2, lfm2moe, glm4moe, nemotron_h_moe: expert_weights_norm
-    uint32_t shared_experts = 1;       ///< deepseek2, glm4moe: the shared expert is so many experts wide
+    uint32_t shared_experts = 1;       ///< deepseek2, glm4moe: width of the shared expert, in experts
     bool head_norms = true;            ///< glm4moe: norms on heads
     uint32_t shared_feed_forward = 32; ///< qwen2moe, qwen3next, qwen35moe, and granitemoe unless 0
 

@@ -110,7 +110,7 @@ TensorTable declare_gemma4(const Config& config) {
     return table;
 }
 
-/// The norm of what a layer adds to the residual last.
+/// The norm of a layer's last addition to the residual.
 PostNorm& last_norm_of(Layer& layer) {
     if (layer.per_layer)
         return layer.per_layer->down.post_norm;

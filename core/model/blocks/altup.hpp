@@ -22,7 +22,7 @@ struct StreamEnds {
 };
 
 /// What a layer of Gemma 3n has around its attention and feed-forward block, which work on stream 0:
-///   predict: the streams become predictions of what the layer makes of them (kernels::altup_predict);
+///   predict: the streams become predictions of the layer's result (kernels::altup_predict);
 ///   Laurel (arXiv 2411.07501), after attention: with the prediction p of stream 0 and h = norm(p),
 ///       residual = (residual + h + norm(Right Left h)) / sqrt(2);
 ///   correct: kernels::altup_correct; then X_i += norm(Down (act(Gate scale X_0) * input)) for i > 0, with

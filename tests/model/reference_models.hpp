@@ -1,0 +1,27 @@
+#pragma once
+
+#include "core/kernels/kv_cache.hpp"
+#include "tests/support/random_model.hpp"
+
+#include <string>
+#include <vector>
+
+// The complete models that are compared with the CPU twin.
+namespace etna::test {
+
+struct NamedModel {
+    std::string name;
+    Bytes bytes;
+    kernels::CacheFormat cache;
+};
+
+/// Widths that are multiples of nothing.
+RandomModelOptions odd(RandomArchitecture architecture);
+
+std::vector<NamedModel> models();
+std::vector<NamedModel> windowed_models();
+std::vector<NamedModel> expert_models();
+std::vector<NamedModel> recurrent_models();
+std::vector<NamedModel> latent_models();
+
+} // namespace etna::test
