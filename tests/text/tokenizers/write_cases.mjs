@@ -14,6 +14,12 @@ const CONTRACTIONS = "(?i:'s|'t|'re|'ve|'m|'ll|'d)";
 const GPT2_WORDS = "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+";
 const QWEN35_WORDS =
   `${CONTRACTIONS}|[^\\r\\n\\p{L}\\p{N}]?[\\p{L}\\p{M}]+|\\p{N}| ?[^\\s\\p{L}\\p{M}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+`;
+// Kimi's expression intersects classes; a look-ahead is the same to both.
+const KIMI_UPPER = "(?:(?!\\p{Han})[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}])";
+const KIMI_LOWER = "(?:(?!\\p{Han})[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}])";
+const KIMI_WORDS =
+  `[\\p{Han}]+|[^\\r\\n\\p{L}\\p{N}]?${KIMI_UPPER}*${KIMI_LOWER}+${CONTRACTIONS}?|[^\\r\\n\\p{L}\\p{N}]?${KIMI_UPPER}+${KIMI_LOWER}*` +
+  `${CONTRACTIONS}?|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+`;
 const FAMILIES = [
   { name: "qwen3", model: "gpt2", pre: "qwen2" }, // Apache-2.0
   { name: "mistral_nemo", model: "gpt2", pre: "tekken" }, // Apache-2.0
@@ -29,6 +35,7 @@ const FAMILIES = [
   { name: "llama3", from: "gpt4", model: "gpt2", pre: "llama-bpe", ignoreMerges: true },
   { name: "smollm", from: "gpt2", model: "gpt2", pre: "smollm", words: ["\\p{N}", GPT2_WORDS] },
   { name: "falcon", from: "gpt2", model: "gpt2", pre: "falcon", words: ["[\\p{P}$+<=>^~|`]+", GPT2_WORDS, "[0-9][0-9][0-9]"] },
+  { name: "kimi_k2", from: "gptoss", model: "gpt2", pre: "kimi-k2", words: [KIMI_WORDS], ignoreMerges: false },
   {
     name: "deepseek_coder", from: "deepseek_v3", model: "gpt2", pre: "deepseek-coder",
     words: ["[\\r\\n]", "\\s?\\p{L}+", "\\s?\\p{P}+", "[一-龥ࠀ-一가-퟿]+", "\\p{N}"],
