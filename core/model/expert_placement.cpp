@@ -1,6 +1,7 @@
 #include "core/model/expert_placement.hpp"
 
 #include "core/model/model.hpp"
+#include "core/vk/sub_allocator.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -56,7 +57,7 @@ void place_experts(Blueprint& blueprint, uint32_t layers) {
         tensor.is_in_host = tensor.holds_experts() && in_host.contains(layer_of(tensor.name));
         if (!tensor.is_in_host)
             continue;
-        experts.bytes += tensor.device_bytes();
+        experts.bytes += vk::allocation_bytes(tensor.device_bytes());
         experts.row_bytes +=
             tensor.device_bytes() / tensor.count * blueprint.config.experts.experts_per_token;
     }

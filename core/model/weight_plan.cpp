@@ -170,7 +170,7 @@ Result<std::vector<PlannedTensor>> plan_weights(const gguf::File& file,
 uint64_t weight_bytes(const std::vector<PlannedTensor>& planned) {
     uint64_t bytes = 0;
     for (const PlannedTensor& tensor : planned)
-        bytes += vk::allocation_bytes(tensor.device_bytes());
+        bytes += tensor.is_in_host ? 0 : vk::allocation_bytes(tensor.device_bytes());
     return bytes;
 }
 

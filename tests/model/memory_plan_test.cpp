@@ -64,6 +64,7 @@ RandomModelOptions model_of(RandomArchitecture architecture) {
             .layers = 4,
             .context = 65536,
             .shared_kv_layers = 2,
+            .laurel_rank = 32,
             .matrices = WeightFormat::q8_0,
             .tokenizer = RandomTokenizer::none};
 }
