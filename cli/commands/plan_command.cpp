@@ -54,10 +54,11 @@ constexpr std::array plan_rows = {
 };
 
 constexpr auto plan_compat =
-    joined(compat_model, std::array{CompatOption{.names = "-dev", .ours = "device"},
-                                    CompatOption{.names = "-ctk, --cache-type-k", .ours = "key-type"},
-                                    CompatOption{.names = "-ctv, --cache-type-v", .ours = "value-type"},
-                                    CompatOption{.names = "-np", .ours = "parallel"}});
+    joined(compat_model, compat_experts,
+           std::array{CompatOption{.names = "-dev", .ours = "device"},
+                      CompatOption{.names = "-ctk, --cache-type-k", .ours = "key-type"},
+                      CompatOption{.names = "-ctv, --cache-type-v", .ours = "value-type"},
+                      CompatOption{.names = "-np", .ours = "parallel"}});
 
 constexpr std::array plan_examples = {
     Example{"etna plan demo", "the memory of a model with its whole context"},

@@ -52,52 +52,58 @@ inline constexpr std::string_view fixed_order =
     "the samplers and their order are fixed: --temp, --top-k, --top-p, --min-p, "
     "--typical-p, --top-n-sigma, --xtc-probability and --dry-multiplier";
 
-/// For commands that run models on a device.
-inline constexpr std::array compat_device = {
-    CompatOption{.names = "-dev", .ours = "device"},
-    CompatOption{.names = "-ctk, --cache-type-k", .ours = "key-type"},
-    CompatOption{.names = "-ctv, --cache-type-v", .ours = "value-type"},
-    CompatOption{.names = "-md, --model-draft, --spec-draft-model", .ours = "draft"},
-    CompatOption{.names = "--draft-max, --draft-n, --spec-draft-n-max", .ours = "num-assistant-tokens"},
-    CompatOption{.names = "--chat-template-file", .ours = "chat-template"},
+inline constexpr std::array compat_experts = {
     CompatOption{.names = "-ncmoe, --n-cpu-moe", .ours = "experts-in-host"},
     CompatOption{.names = "-cmoe, --cpu-moe",
                  .value = CompatValue::none,
                  .ours = "experts-in-host",
                  .fixed = all_host_layers},
-    no_effect("-ngl, --gpu-layers, --n-gpu-layers, -sm, --split-mode, -ts, --tensor-split, -mg, "
-              "--main-gpu, -ot, --override-tensor, -fit, --fit",
-              one_device),
-    no_effect("-nkvo, --no-kv-offload, -kvo, --kv-offload, --no-op-offload", one_device, CompatValue::none),
-    no_effect("-t, --threads, -tb, --threads-batch, -C, --cpu-mask, -Cr, --cpu-range, "
-              "--cpu-strict, --prio, --poll, --numa",
-              own_threads),
-    no_effect("-b, --batch-size, -ub, --ubatch-size, --draft-min, --draft-p-min", own_batches),
-    no_effect("-fa, --flash-attn", "etna selects the attention kernels", CompatValue::optional_switch),
-    no_effect("--mlock, --no-mmap, --mmap, --no-direct-io, --no-host, --check-tensors, "
-              "--warmup, --no-warmup",
-              in_device_memory, CompatValue::none),
-    no_effect("-cb, --cont-batching, -nocb, --no-cont-batching, -kvu, --kv-unified, --swa-full, "
-              "--cache-prompt, --no-cache-prompt, --context-shift, --no-context-shift, "
-              "--prompt-cache-all, --prompt-cache-ro",
-              own_cache, CompatValue::none),
-    no_effect("--cache-reuse, -cram, --cache-ram, --ctx-checkpoints, --prompt-cache, --keep, "
-              "-dt, --defrag-thold, --keepalive",
-              own_cache),
-    no_effect("--jinja", "chat templates are always Jinja", CompatValue::none),
-    no_effect("--reasoning-format", "reasoning is always separated from the answer"),
-    no_effect("-lv, --verbosity, --log-verbosity, --log-disable, --log-colors, --log-prefix, "
-              "--log-timestamps",
-              "etna logs little; --verbose logs more", CompatValue::optional_switch),
-    missing("--log-file", "messages go to standard error; redirect it with 2> FILE"),
-    missing("--rope-scaling, --rope-scale, --rope-freq-base, --rope-freq-scale, "
-            "--yarn-orig-ctx, --yarn-ext-factor, --yarn-attn-factor, --yarn-beta-slow, "
-            "--yarn-beta-fast, --override-kv",
-            in_the_file),
-    missing("--lora, --lora-scaled, --control-vector, --control-vector-scaled, -mm, --mmproj, "
-            "--image, --audio",
-            "adapters, images and audio are not supported; merge an adapter into the model's file"),
 };
+
+/// For commands that run models on a device.
+inline constexpr auto compat_device = joined(
+    compat_experts,
+    std::array{
+        CompatOption{.names = "-dev", .ours = "device"},
+        CompatOption{.names = "-ctk, --cache-type-k", .ours = "key-type"},
+        CompatOption{.names = "-ctv, --cache-type-v", .ours = "value-type"},
+        CompatOption{.names = "-md, --model-draft, --spec-draft-model", .ours = "draft"},
+        CompatOption{.names = "--draft-max, --draft-n, --spec-draft-n-max", .ours = "num-assistant-tokens"},
+        CompatOption{.names = "--chat-template-file", .ours = "chat-template"},
+        no_effect("-ngl, --gpu-layers, --n-gpu-layers, -sm, --split-mode, -ts, --tensor-split, -mg, "
+                  "--main-gpu, -ot, --override-tensor, -fit, --fit",
+                  one_device),
+        no_effect("-nkvo, --no-kv-offload, -kvo, --kv-offload, --no-op-offload", one_device,
+                  CompatValue::none),
+        no_effect("-t, --threads, -tb, --threads-batch, -C, --cpu-mask, -Cr, --cpu-range, "
+                  "--cpu-strict, --prio, --poll, --numa",
+                  own_threads),
+        no_effect("-b, --batch-size, -ub, --ubatch-size, --draft-min, --draft-p-min", own_batches),
+        no_effect("-fa, --flash-attn", "etna selects the attention kernels", CompatValue::optional_switch),
+        no_effect("--mlock, --no-mmap, --mmap, --no-direct-io, --no-host, --check-tensors, "
+                  "--warmup, --no-warmup",
+                  in_device_memory, CompatValue::none),
+        no_effect("-cb, --cont-batching, -nocb, --no-cont-batching, -kvu, --kv-unified, --swa-full, "
+                  "--cache-prompt, --no-cache-prompt, --context-shift, --no-context-shift, "
+                  "--prompt-cache-all, --prompt-cache-ro",
+                  own_cache, CompatValue::none),
+        no_effect("--cache-reuse, -cram, --cache-ram, --ctx-checkpoints, --prompt-cache, --keep, "
+                  "-dt, --defrag-thold, --keepalive",
+                  own_cache),
+        no_effect("--jinja", "chat templates are always Jinja", CompatValue::none),
+        no_effect("--reasoning-format", "reasoning is always separated from the answer"),
+        no_effect("-lv, --verbosity, --log-verbosity, --log-disable, --log-colors, --log-prefix, "
+                  "--log-timestamps",
+                  "etna logs little; --verbose logs more", CompatValue::optional_switch),
+        missing("--log-file", "messages go to standard error; redirect it with 2> FILE"),
+        missing("--rope-scaling, --rope-scale, --rope-freq-base, --rope-freq-scale, "
+                "--yarn-orig-ctx, --yarn-ext-factor, --yarn-attn-factor, --yarn-beta-slow, "
+                "--yarn-beta-fast, --override-kv",
+                in_the_file),
+        missing("--lora, --lora-scaled, --control-vector, --control-vector-scaled, -mm, --mmproj, "
+                "--image, --audio",
+                "adapters, images and audio are not supported; merge an adapter into the model's file"),
+    });
 
 /// For commands that generate an answer.
 inline constexpr std::array compat_answer = {
