@@ -220,9 +220,10 @@ MemoryPlan plan_memory(const model::Blueprint& blueprint, const kernels::PlanTar
     using vk::MemoryDomain;
     const model::Config& config = blueprint.config;
     BufferList buffers(target);
-    for (const model::PlannedTensor& tensor : blueprint.tensors)
+    for (const model::PlannedTensor& tensor : blueprint.tensors) {
         buffers.add(MemoryKind::weights, layout_text(tensor),
                     tensor.is_in_host ? MemoryDomain::upload : MemoryDomain::device, tensor.device_bytes());
+    }
     for (const model::WorkspaceBuffer& buffer : workspace_buffers(config, target, plan.workspace)) {
         const bool is_scratch = buffer.kind == model::WorkspaceBuffer::Kind::scratch;
         buffers.add(is_scratch ? MemoryKind::scratch : MemoryKind::activations, {}, MemoryDomain::device,
