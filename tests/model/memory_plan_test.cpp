@@ -221,6 +221,31 @@ TEST_CASE("experts of the last layers go to host memory, as few as let a mixture
                                      "free, of which a part stays in reserve");
 }
 
+TEST_CASE("experts that host memory has room for go there, even if little context is left") {
+    const Bytes bytes = random_model(mixture());
+    const auto file = gguf::File::parse(bytes, "m.gguf");
+    REQUIRE(file);
+    const kernels::PlanTarget target = discrete_gpu();
+    auto blueprint = model::plan_model(*file, target);
+    REQUIRE(blueprint);
+    model::place_experts(*blueprint, 1);
+    const uint64_t layer_bytes = blueprint->host_experts.bytes;
+    // Room for one layer, and none for two.
+    const uint64_t host_bytes = (64 * mebibyte + layer_bytes + layer_bytes / 2) * 32 / 31;
+    uint32_t small_plans = 0;
+    for (uint64_t free_bytes = gibibyte / 2; free_bytes > 60 * mebibyte; free_bytes -= layer_bytes / 8) {
+        const auto plan = engine::plan_load(
+            *file, *blueprint, target, {.sequences_max = 1},
+            {.free_bytes = free_bytes, .total_bytes = free_bytes, .host_free_bytes = host_bytes});
+        if (!plan)
+            break;
+        CHECK(plan->host_experts.layers <= 1);
+        CHECK(plan->host_experts.layers == blueprint->host_experts.layers);
+        small_plans += plan->host_experts.layers;
+    }
+    CHECK(small_plans > 0);
+}
+
 TEST_CASE("the matrices of latent attention stay on the device") {
     RandomModelOptions options = mixture();
     options.architecture = RandomArchitecture::deepseek2;

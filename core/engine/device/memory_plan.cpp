@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -167,13 +168,16 @@ Result<DevicePlan> plan_load(const gguf::File& file, model::Blueprint& blueprint
     if (!sizes.host_expert_layers && layers_max > 0 && !uses_host_memory(target)) {
         const uint32_t wanted_tokens = std::min(
             short_context_tokens, sizes.context_tokens > 0 ? sizes.context_tokens : blueprint.config.context);
+        std::optional<uint32_t> last_fitting; // host memory may not have room for more layers
         for (uint32_t layers = 1; layers <= layers_max; ++layers) {
             plan = plan_placed(layers);
-            const bool is_enough =
-                plan && (plan->limits.context_tokens >= wanted_tokens || layers == layers_max);
-            if (is_enough || (!plan && !is_out_of_memory(plan)))
+            if (plan ? plan->limits.context_tokens >= wanted_tokens : !is_out_of_memory(plan))
                 return plan;
+            if (plan)
+                last_fitting = layers;
         }
+        if (last_fitting)
+            return plan_placed(*last_fitting);
         plan = with_hint(std::move(plan).error(), "; this is with all experts in host memory");
     }
     const uint64_t smaller_bytes = q4_k_m_bytes(blueprint);
