@@ -478,13 +478,13 @@ Result<LinearPlan> linear_plan(const PlanTarget& target, Layout layout, uint32_t
                 ErrorKind::unsupported,
                 fmt::format("{} cannot run kernels for weights in lanes arrangement", target.profile.name)};
         }
+        // Tuned for one column. With more, a broadcast element of x serves as many rows as possible: measured
+        // on three releases of Mesa, prompts are 1.2 to 1.7 times as fast with four groups as with two.
         const uint32_t columns_each = columns_for(count);
-        const uint32_t rows_each = sizes_for(target, shape).rows;
         return LinearPlan{.kernel = LinearKernel::lanes,
                           .reduce = {},
                           .shape = {},
-                          .rows_each = columns_each > 2 ? std::min(rows_each, 2U)
-                                                        : rows_each, // sums fit the registers
+                          .rows_each = columns_each > 2 ? lanes_sizes.rows : sizes_for(target, shape).rows,
                           .columns_each = columns_each};
     }
     const bool may_round = path == RowPath::prefill && factors == OperandPrecision::f16_allowed;
