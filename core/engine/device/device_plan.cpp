@@ -349,17 +349,21 @@ Result<DevicePlan> plan_with_formats(std::string_view name, const model::Config&
     plan.model_context_tokens = config.context;
     plan.cache_formats = sizes.cache_formats;
     plan.limits = limits_for(config, target, sizes);
-    // Sized for the longest context that may be chosen: a shorter one takes less.
     plan.workspace = {.batch_rows_max = plan.limits.batch_rows_max,
                       .output_rows_max = plan.limits.output_rows_max,
                       .context_tokens = plan.limits.context_tokens,
                       .slots = plan.limits.slots,
                       .cache_formats = plan.cache_formats};
-    plan.workspace_bytes = working_bytes(config, target, plan);
-
-    Budget budget{.free_bytes = memory.free_bytes,
-                  .weight_bytes = weight_bytes,
-                  .workspace_bytes = plan.workspace_bytes};
+    Budget budget{.free_bytes = memory.free_bytes, .weight_bytes = weight_bytes};
+    // Sized for the longest context that may be chosen: a shorter one takes less.
+    const auto size_workspace = [&](uint32_t context_tokens) {
+        plan.limits.context_tokens = plan.workspace.context_tokens = context_tokens;
+        budget.workspace_bytes = plan.workspace_bytes = working_bytes(config, target, plan);
+    };
+    size_workspace(plan.limits.context_tokens);
+    while (!budget.fits_model() && sizes.context_tokens == 0 &&
+           plan.limits.context_tokens > short_context_tokens)
+        size_workspace(plan.limits.context_tokens / 2);
     if (!budget.fits_model())
         return no_room_for_model(name, target, budget);
     plan.reserve_bytes = budget.margin();
@@ -377,8 +381,7 @@ Result<DevicePlan> plan_with_formats(std::string_view name, const model::Config&
              .window_tokens = window_tokens,
              .page_count = static_cast<uint32_t>(cache.pages_of(cache.groups[i], pages))});
     }
-    plan.workspace.context_tokens = plan.limits.context_tokens;
-    plan.workspace_bytes = working_bytes(config, target, plan);
+    size_workspace(plan.limits.context_tokens);
     const StateBytes chosen = StateBytes::of(config, plan);
     plan.cache_bytes = chosen.cache;
     plan.state_bytes = chosen.states;
