@@ -162,8 +162,10 @@ std::vector<ScratchSize> scratch_sizes(const Config& config, const kernels::Plan
     const kernels::AttendMax all{.end = options.context_tokens, .keys = options.context_tokens};
     const auto partials = [&](uint32_t rows) {
         return config.max_of<AttentionConfig>([&](const AttentionConfig& layer) {
-            return kernels::attention_partial_bytes(target, shape_of(layer, options.cache_formats), rows,
-                                                    all);
+            const kernels::AttentionShape shape = shape_of(layer, options.cache_formats);
+            using enum kernels::RowPath;
+            return std::max(kernels::attention_partial_bytes(target, shape, rows, all, decode),
+                            kernels::attention_partial_bytes(target, shape, rows, all, prefill));
         });
     };
     const uint64_t attention =
