@@ -113,6 +113,11 @@ public:
     [[nodiscard]] std::vector<Vector> run(std::span<const TokenId> tokens, CacheElements elements = {},
                                           std::size_t matrix_tokens = 0) const;
 
+    /// The logits of run() from token `first` on. For tokens before it the last layer only stores keys and
+    /// values, which is all that later ones read, so that a long sequence is affordable.
+    [[nodiscard]] std::vector<Vector> run_from(std::size_t first, std::span<const TokenId> tokens,
+                                               CacheElements elements = {}) const;
+
     /// The `count` tokens that greedy decoding generates after the prompt. Precondition (asserted): the
     /// prompt is not empty.
     [[nodiscard]] std::vector<TokenId> continue_greedily(std::span<const TokenId> prompt, std::size_t count,
@@ -120,6 +125,13 @@ public:
 
 private:
     ReferenceModel(Config config, Weights weights);
+
+    /// What a token's pass through the layers is for.
+    enum class Purpose { hidden, stored };
+
+    /// hidden(); empty if the keys, values and states that it stores are all that is needed.
+    Vector pass(TokenId token, std::size_t index, uint32_t position, Cache& cache, Units units,
+                Purpose purpose) const;
 
     /// Rotates the heads, unless the layer has no rotation.
     void turn(std::size_t layer_index, Vector& heads, uint32_t position) const;
