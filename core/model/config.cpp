@@ -393,6 +393,11 @@ ExpertConfig read_experts(MetadataReader& reader, const Config& config) {
     const uint32_t shared_out = std::max(1U, config.layers[0].feed_forward / experts.experts_per_token);
     experts.feed_forward =
         reader.integer("expert_feed_forward_length", {.min = 1, .max = width_max}, shared_out);
+    for (uint32_t layer = 0; layer < config.layer_count(); ++layer) { // leading layers may be dense
+        experts.fused_gate_up =
+            experts.fused_gate_up ||
+            reader.file().find_tensor(tensor_name(layer, "ffn_gate_up_exps.weight")) != nullptr;
+    }
     return experts;
 }
 

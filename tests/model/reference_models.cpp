@@ -617,10 +617,12 @@ std::vector<NamedModel> latent_models() {
     wide.rotated = 64;
     wide.latent_value_dim = 128;
     wide.selection_bias = false;
+    wide.fused_experts = true;
     RandomModelOptions tiled = tiled_model(RandomArchitecture::deepseek2, WeightFormat::q4_k);
     tiled.latent_rank = 256;
     tiled.query_rank = 256;
     tiled.latent_value_dim = 64;
+    tiled.fused_experts = true;
     tiled.expert_feed_forward = 256;
     tiled.role_formats = {{"ffn_gate_inp", WeightFormat::f32},
                           {"attn_k_b", WeightFormat::q8_0},
@@ -631,8 +633,8 @@ std::vector<NamedModel> latent_models() {
         {"deepseek2 BF16, biased groups, YaRN", with_formats(grouped, WeightFormat::bf16), f32},
         {"deepseek2 Q8_0, queries without a latent, softmax, YaRN", random_model(lite), f16},
         {"deepseek2 Q8_0, groups by their best, one more ignored", random_model(deep), f32},
-        {"deepseek2 F16, latents of 512", with_formats(wide, WeightFormat::f16), f16},
-        {"deepseek2 Q4_K, Q8_0 and Q6_K in tiles", random_model(tiled), f32},
+        {"deepseek2 F16, latents of 512, fused experts", with_formats(wide, WeightFormat::f16), f16},
+        {"deepseek2 Q4_K, Q8_0 and Q6_K in tiles, fused experts", random_model(tiled), f32},
     };
 }
 

@@ -414,9 +414,7 @@ public:
             const uint32_t width = has_wide_experts(options_.architecture) ? options_.feed_forward
                                                                            : options_.expert_feed_forward;
             matrix("ffn_gate_inp", options_.experts, options_.embedding);
-            if (is_gated)
-                stack("ffn_gate_exps", options_.experts, width, options_.embedding);
-            stack("ffn_up_exps", options_.experts, width, options_.embedding);
+            add_gates_and_ups(width, is_gated);
             stack("ffn_down_exps", options_.experts, options_.embedding, width);
             if (is_gpt_oss)
                 add_expert_biases();
@@ -477,18 +475,23 @@ private:
     }
 
     /// gemma4's, in addition to the dense block.
+    void add_gates_and_ups(uint32_t width, bool is_gated) {
+        if (is_gated && options_.fused_experts) {
+            stack("ffn_gate_up_exps", options_.experts, 2 * width, options_.embedding);
+            return;
+        }
+        if (is_gated)
+            stack("ffn_gate_exps", options_.experts, width, options_.embedding);
+        stack("ffn_up_exps", options_.experts, width, options_.embedding);
+    }
+
     void add_parallel_experts() {
         const uint32_t width = options_.expert_feed_forward;
         matrix("ffn_gate_inp", options_.experts, options_.embedding);
         tensors_.norm(prefix_ + "ffn_gate_inp.scale", options_.embedding);
         if (options_.expert_scales)
             tensors_.norm(prefix_ + "ffn_down_exps.scale", options_.experts);
-        if (options_.fused_experts) {
-            stack("ffn_gate_up_exps", options_.experts, 2 * width, options_.embedding);
-        } else {
-            stack("ffn_gate_exps", options_.experts, width, options_.embedding);
-            stack("ffn_up_exps", options_.experts, width, options_.embedding);
-        }
+        add_gates_and_ups(width, true);
         stack("ffn_down_exps", options_.experts, options_.embedding, width);
         for (const char* role : {"pre_ffw_norm_2", "post_ffw_norm_1", "post_ffw_norm_2"})
             norm(role, options_.embedding);

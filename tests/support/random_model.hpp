@@ -142,7 +142,7 @@ struct RandomModelOptions {
 
     bool mixture = false; ///< llama, mistral3, granitehybrid: experts, as wide as feed_forward; gemma4: in
                           ///< parallel with the dense block
-    bool fused_experts = false; ///< gemma4: ffn_gate_up_exps
+    bool fused_experts = false; ///< of a gated mixture: ffn_gate_up_exps
     bool expert_scales = true;  ///< gemma4: ffn_down_exps.scale
     uint32_t experts = 5;       ///< of a mixture
     uint32_t experts_used = 2;
