@@ -130,6 +130,7 @@ TEST_CASE("long prompts that run together hold their windows, and share the snap
     const engine::Request first = prompt_request(40000, 40);
     std::vector<engine::Request> requests = {first, diverging(first, 39000), diverging(first, 20000)};
     std::vector<engine::RequestId> ids;
+    ids.reserve(requests.size());
     for (const engine::Request& request : requests)
         ids.push_back(driver.add(request));
     driver.run();

@@ -60,9 +60,10 @@ uint32_t held_window_pages(const engine::SequenceView& view, const engine::Limit
     for (std::size_t group = 0; group < limits.groups.size(); ++group) {
         const auto& pages = view.pages[group];
         const auto released = std::count(pages.begin(), pages.end(), engine::no_page);
-        if (limits.groups[group].kind == engine::CacheKind::sliding_window)
+        if (limits.groups[group].kind == engine::CacheKind::sliding_window) {
             most =
                 std::max(most, static_cast<uint32_t>(static_cast<std::ptrdiff_t>(pages.size()) - released));
+        }
     }
     return most;
 }
@@ -84,9 +85,10 @@ public:
         while (!scheduler_.is_idle()) {
             const engine::Batch& batch = scheduler_.schedule(updates, engine::Clock::now());
             REQUIRE_FALSE(batch.rows.empty());
-            for (const engine::SequenceView& view : batch.sequences)
+            for (const engine::SequenceView& view : batch.sequences) {
                 answer.window_pages_max =
                     std::max(answer.window_pages_max, held_window_pages(view, executor_.limits()));
+            }
             REQUIRE(scheduler_.process_outputs(run_batch(executor_, batch), updates, engine::Clock::now())
                         .has_value());
             for (engine::Update& update : updates) {
