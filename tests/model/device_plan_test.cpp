@@ -383,6 +383,33 @@ TEST_CASE("snapshots of a context of 131,072 tokens stay within a requested memo
     CHECK((snapshots + 1) * state_bytes > gibibyte);
 }
 
+TEST_CASE("a model without attention has pages without bytes for its context, and snapshots") {
+    model::Config shape = granite4_tiny();
+    shape.architecture = "mamba2";
+    shape.layers.assign(40, shape.layers[0]);
+    shape.context = 1U << 20;
+    const auto made = plan_long(shape, 64 * gibibyte, {.sequences_max = 4});
+    REQUIRE(made);
+    CHECK(check(made->limits));
+    CHECK(made->limits.context_tokens == 1U << 20);
+    CHECK(made->cache_bytes == 0);
+    REQUIRE(made->limits.groups.size() == 1);
+    CHECK(made->limits.groups[0].page_count == 4 * 32768); // a context for each sequence
+    CHECK(made->limits.state_slots == 4 + 4 * 4);
+    CHECK(plan_long(shape, 64 * gibibyte)->limits.groups[0].page_count == 1U << 18);
+    // What the options say of keys and values has no effect.
+    const auto bounded = plan_long(shape, 64 * gibibyte, {.kv_memory_bytes = 1, .sequences_max = 4});
+    REQUIRE(bounded);
+    CHECK(bounded->limits.groups[0].page_count == 4 * 32768);
+    CHECK(bounded->limits.context_tokens == 1U << 20);
+    // Snapshots take a ninth of what running states leave.
+    const uint64_t slot_bytes_all = made->state_bytes / made->limits.state_slots;
+    const auto small = plan_long(shape, made->workspace_bytes + 20 * slot_bytes_all, {.sequences_max = 4});
+    REQUIRE(small);
+    CHECK(small->limits.state_slots < 4 + 4);
+    CHECK(small->limits.state_slots > small->limits.sequences_max);
+}
+
 TEST_CASE("a model's context of 131,072 tokens is cut to what memory has room for") {
     for (const model::Config& shape : {gemma3_4b(), deepseek2_lite(), granite4_tiny()}) {
         INFO(shape.architecture);

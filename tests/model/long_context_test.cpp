@@ -150,11 +150,12 @@ TEST_CASE("the end of a prompt as long as the context is the twin's", "[device]"
         uint32_t window_tokens; ///< 0: none
         bool has_snapshots;
     };
-    const auto index = GENERATE(range(0, 3));
+    const auto index = GENERATE(range(0, 4));
     const Case tested = std::vector<Case>{
         {"gemma3, a window and full attention", long_model(RandomArchitecture::gemma3, 2), 300, false},
         {"deepseek2, latents", long_model(RandomArchitecture::deepseek2, 1), 0, false},
         {"qwen35, a delta net and attention", long_model(RandomArchitecture::qwen35, 2), 0, true},
+        {"mamba2", long_model(RandomArchitecture::mamba2, 2), 0, true},
     }[static_cast<std::size_t>(index)];
     INFO(tested.name);
     ModelCase model(random_model(tested.options),

@@ -538,7 +538,23 @@ std::vector<NamedModel> recurrent_models() {
     RandomModelOptions tiled_falcon = tiled_model(RandomArchitecture::falcon_h1, WeightFormat::q4_k);
     tiled_falcon.mamba_head_dim = 64;
     tiled_falcon.mamba_norm = false;
+    RandomModelOptions mamba = odd(RandomArchitecture::mamba2);
+    mamba.layers = 3;
+    mamba.mamba_heads = 6;
+    mamba.mamba_groups = 3;
+    mamba.mamba_head_dim = 18;
+    mamba.mamba_state_dim = 20;
+    RandomModelOptions tied_mamba = blocks(RandomArchitecture::mamba2);
+    tied_mamba.head = HeadKind::tied;
+    tied_mamba.layers = 5;
+    tied_mamba.mamba_groups = 1;
+    RandomModelOptions tiled_mamba = tiled_model(RandomArchitecture::mamba2, WeightFormat::q4_k);
+    tiled_mamba.mamba_head_dim = 64;
+    tiled_mamba.head_scale = 2; // with 4, inputs rounded to f16 move log-probabilities by 0.023
     return {
+        {"mamba2 F32, three groups", random_model(mamba), f32},
+        {"mamba2 Q8_0, tied, five layers", random_model(tied_mamba), f16},
+        {"mamba2 Q4_K, in tiles", random_model(tiled_mamba), f32},
         {"falcon-h1 F32, three groups", random_model(falcon), f32},
         {"falcon-h1 Q8_0, without a norm", random_model(plain_falcon), f16},
         {"falcon-h1 Q4_K, in tiles", random_model(tiled_falcon), f32},
