@@ -120,6 +120,12 @@ Result<server::Models::Handle> load_served(const store::ModelSource& source, con
     return std::make_shared<const generate::Model>(std::move(model));
 }
 
+/// The same options, with experts on the device unless the user has placed them.
+ModelOptions without_host_experts(ModelOptions options) {
+    options.executor.host_expert_layers = options.executor.host_expert_layers.value_or(0);
+    return options;
+}
+
 /// Reads a model's facts from its file alone; none of a model that is not fetched. Errors: those of
 /// generate::inspect().
 Result<server::ModelFacts> inspect_served(const store::ModelSource& source, const ModelOptions& served) {
@@ -392,15 +398,18 @@ Status serve(const ServeOptions& options, const Environment& environment, Server
         };
     }
     generate::CancelPoll is_interrupted; // set before the first request
-    const auto load = [&](const store::ModelSource& source) -> Result<server::Models::Handle> {
-        if (!is_remote(source))
-            return load_served(source, options.model, environment);
-        ETNA_TRY(const auto fetched, fetched_source(source, options.model.hub, environment, is_interrupted));
-        return load_served(fetched, options.model, environment);
+    const auto loader_with = [&](ModelOptions model) -> server::Models::Loader {
+        return [&, model](const store::ModelSource& source) -> Result<server::Models::Handle> {
+            if (!is_remote(source))
+                return load_served(source, model, environment);
+            ETNA_TRY(const auto fetched, fetched_source(source, model.hub, environment, is_interrupted));
+            return load_served(fetched, model, environment);
+        };
     };
-    server::Models models(std::move(listed), load, [&](const store::ModelSource& source) {
-        return inspect_served(source, options.model);
-    });
+    listed.device_loader = loader_with(without_host_experts(options.model));
+    server::Models models(
+        std::move(listed), loader_with(options.model),
+        [&](const store::ModelSource& source) { return inspect_served(source, options.model); });
     const bool has_model = !models.list_inspected().empty();
     ETNA_CHECK(check_template(options.model, has_model));
     if (!has_model) {

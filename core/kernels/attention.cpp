@@ -13,7 +13,7 @@ namespace {
 static_assert(sizeof(shaders::AttentionArguments) == 104);
 static_assert(sizeof(shaders::AttentionDecodeArguments) == 120);
 
-/// The prefill path does not split: every position lies in the first KV split.
+/// The prefill path does not split on GPUs: every position lies in the first KV split.
 constexpr uint32_t unsplit_tokens = 0x80000000U;
 /// KV splits of a row in the decode kernel, if its keys begin at the start of one.
 constexpr uint32_t decode_kv_splits_max = 64;
@@ -22,6 +22,24 @@ constexpr uint32_t decode_kv_splits_max = 64;
 /// more than they fill.
 uint32_t kv_split_count(uint32_t split_tokens, const AttendMax& max) {
     return std::min(divide_up(max.end, split_tokens), divide_up(max.keys, split_tokens) + 1);
+}
+
+/// Mesa's CPU driver ends all loops of an invocation after this many iterations together, without an error
+/// (gallivm, LP_MAX_TGSI_LOOP_ITERATIONS).
+constexpr uint32_t cpu_iterations_max = 65535;
+
+/// Largest number of loop iterations of the general kernel in a tile of one page.
+uint32_t tile_iterations(const AttentionShape& shape, const AttentionPlan& plan) {
+    const uint32_t scores = divide_up(plan.heads * page_tokens, plan.workgroup);
+    const uint32_t heads = divide_up(plan.heads, plan.workgroup);
+    const uint32_t pairs = divide_up(plan.heads * round_up(shape.value_dim(), 8) / 2, plan.workgroup);
+    return 1 + scores * (2 + divide_up(shape.head_dim, 8)) + 2 * heads * (1 + page_tokens) +
+           pairs * page_tokens;
+}
+
+/// Keys in a KV split on a CPU: a power of two of tiles, whose iterations stay below half of the limit.
+uint32_t cpu_split_tokens(const AttentionShape& shape, const AttentionPlan& plan) {
+    return std::bit_floor(std::max(1U, cpu_iterations_max / 2 / tile_iterations(shape, plan))) * page_tokens;
 }
 
 /// The kernel of an operation and its KV splits.
@@ -49,6 +67,8 @@ SplitPlan split_plan(const PlanTarget& target, const AttentionShape& shape, RowP
     result.split_tokens = path == RowPath::prefill
                               ? unsplit_tokens
                               : kv_split_tokens(target) * latent_split_factor(shape, result.plan);
+    if (target.profile.type == vk::DeviceType::cpu)
+        result.split_tokens = std::min(result.split_tokens, cpu_split_tokens(shape, result.plan));
     result.kv_splits = kv_split_count(result.split_tokens, max);
     return result;
 }
@@ -201,8 +221,8 @@ uint32_t decode_kv_split_tokens(uint32_t keys) {
 }
 
 uint64_t attention_partial_bytes(const PlanTarget& target, const AttentionShape& shape, uint32_t rows,
-                                 const AttendMax& attend_max) {
-    return partial_bytes(split_plan(target, shape, RowPath::decode, attend_max), shape, rows);
+                                 const AttendMax& attend_max, RowPath path) {
+    return partial_bytes(split_plan(target, shape, path, attend_max), shape, rows);
 }
 
 uint64_t attention_counter_bytes(const PlanTarget& target, const AttentionShape& shape, uint32_t rows,

@@ -62,15 +62,15 @@ struct Attention {
     }
 };
 /// Keys in one KV split of the general kernel's decode path; over a latent a multiple, by the number of its
-/// heads.
+/// heads; on a CPU fewer if an invocation would have too many loop iterations, then in the prefill path too.
 uint32_t kv_split_tokens(const PlanTarget& target);
 /// Keys in a tile of the decode kernel, the least that a KV split has.
 constexpr uint32_t decode_tile_tokens = 2 * page_tokens;
 /// Keys in one KV split of the decode kernel, for a row that attends to `keys` keys, at least one.
 uint32_t decode_kv_split_tokens(uint32_t keys);
-/// Scratch memory of `rows` decode rows; 0 if one KV split suffices.
+/// Scratch memory of `rows` rows; 0 if one KV split suffices, as for prefill rows on GPUs.
 uint64_t attention_partial_bytes(const PlanTarget& target, const AttentionShape& shape, uint32_t rows,
-                                 const AttendMax& attend_max);
+                                 const AttendMax& attend_max, RowPath path = RowPath::decode);
 /// Counters of `rows` decode rows; 0 if the kernel needs none.
 uint64_t attention_counter_bytes(const PlanTarget& target, const AttentionShape& shape, uint32_t rows,
                                  const AttendMax& attend_max);

@@ -258,7 +258,7 @@ KernelProblem attention_problem(const PlanTarget& target, const AttentionShape& 
     const uint64_t caches = latent_dim > 0 ? 1 : 2; // of keys, and of values
     const AttendMax attend_max{.end = tokens, .keys = tokens};
     const bool is_decode = path == RowPath::decode;
-    const uint64_t partial_bytes = is_decode ? attention_partial_bytes(target, shape, count, attend_max) : 0;
+    const uint64_t partial_bytes = attention_partial_bytes(target, shape, count, attend_max, path);
     const std::vector<std::byte> counters(
         is_decode ? attention_counter_bytes(target, shape, count, attend_max) : 0);
     const auto pose = [=](ProblemMemory& memory) -> RecordRepetition {

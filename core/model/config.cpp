@@ -102,6 +102,8 @@ std::vector<uint32_t> read_list_with_zeros(MetadataReader& reader, std::string_v
 /// Of each layer.
 std::vector<uint32_t> read_feed_forward(MetadataReader& reader, uint32_t layers, LayerLists lists) {
     constexpr std::string_view key = "feed_forward_length";
+    if (lists == LayerLists::none)
+        return std::vector<uint32_t>(layers);
     if (lists == LayerLists::with_zeros && reader.has(key))
         return read_list_with_zeros(reader, key, layers, width_max);
     if (lists == LayerLists::differing)
@@ -240,6 +242,10 @@ Config read_sizes(MetadataReader& reader, LayerLists lists) {
 
 Config read_common(MetadataReader& reader, kernels::RotaryPairs pairs, LayerLists lists) {
     Config config = read_sizes(reader, lists);
+    if (lists == LayerLists::none) {
+        config.cache_groups = {CacheGroup{}};
+        return config;
+    }
     const uint32_t layers = config.layer_count();
     AttentionConfig attention;
     const std::vector<uint32_t> kv_heads = read_kv_heads(reader, layers, lists);
@@ -393,6 +399,11 @@ ExpertConfig read_experts(MetadataReader& reader, const Config& config) {
     const uint32_t shared_out = std::max(1U, config.layers[0].feed_forward / experts.experts_per_token);
     experts.feed_forward =
         reader.integer("expert_feed_forward_length", {.min = 1, .max = width_max}, shared_out);
+    for (uint32_t layer = 0; layer < config.layer_count(); ++layer) { // leading layers may be dense
+        experts.fused_gate_up =
+            experts.fused_gate_up ||
+            reader.file().find_tensor(tensor_name(layer, "ffn_gate_up_exps.weight")) != nullptr;
+    }
     return experts;
 }
 

@@ -221,7 +221,7 @@ struct Config {
 };
 
 /// How layers may differ in key/value heads and feed-forward widths.
-enum class LayerLists : uint8_t { alike, with_zeros, differing };
+enum class LayerLists : uint8_t { alike, with_zeros, differing, none };
 
 /// Reads what decoder architectures share, under keys "<architecture>.*" of the GGUF specification, with its
 /// defaults: one key/value head for each query head, head_dim = width / q_heads, scores scaled by 1 /
@@ -232,7 +232,8 @@ enum class LayerLists : uint8_t { alike, with_zeros, differing };
 ///
 /// With LayerLists::with_zeros, attention.head_count_kv and feed_forward_length may list their value or 0 for
 /// each layer: a layer with 0 has NoMixer, or no feed-forward block. With LayerLists::differing, they may
-/// list any values above 0.
+/// list any values above 0. With LayerLists::none, neither is read: layers have NoMixer and no feed-forward
+/// block, and the cache group has no rotation.
 Config read_common(MetadataReader& reader, kernels::RotaryPairs pairs, LayerLists lists = LayerLists::alike);
 
 /// The same with latent attention in every layer: attention.kv_lora_rank, attention.q_lora_rank (if absent or

@@ -159,17 +159,14 @@ void TensorTable::ignore(std::string prefix) {
 
 namespace {
 
-/// The error of a required tensor that a file lacks. Experts may be stored in layouts that are not read.
+/// The error of a required tensor that a file lacks. Experts may be stored in a layout that is not read.
 Error missing(const gguf::File& file, const TensorSpec& spec) {
-    const std::string layer = spec.name.substr(0, spec.name.find(".ffn_"));
-    for (const std::string_view other : {"ffn_gate.0.weight", "ffn_gate_up_exps.weight"}) {
-        const std::string name = fmt::format("{}.{}", layer, other);
-        if (spec.role == TensorRole::stack && file.find_tensor(name) != nullptr) {
-            return {
-                .kind = ErrorKind::unsupported,
-                .message = fmt::format("{}: experts as in tensor {} are not supported", file.name(), name),
+    const std::string expert =
+        fmt::format("{}.ffn_gate.0.weight", spec.name.substr(0, spec.name.find(".ffn_")));
+    if (spec.role == TensorRole::stack && file.find_tensor(expert) != nullptr) {
+        return {.kind = ErrorKind::unsupported,
+                .message = fmt::format("{}: experts as in tensor {} are not supported", file.name(), expert),
                 .hint = "fetch a conversion of the model with stacked experts (ffn_gate_exps, ffn_up_exps)"};
-        }
     }
     return {.kind = ErrorKind::corrupt,
             .message = fmt::format("{}: tensor {} is missing", file.name(), spec.name),

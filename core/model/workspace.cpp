@@ -111,13 +111,15 @@ std::vector<ActivationSize> activation_sizes(const Config& config, const Workspa
     std::vector<ActivationSize> sizes{
         {&Activations::residual, "residual", rows, config.width},
         {&Activations::hidden, "hidden", rows, config.width, true},
-        {&Activations::q, "q", rows, q_width},
-        {&Activations::k, "k", rows, kv_width},
-        {&Activations::v, "v", rows, kv_width},
-        {&Activations::attention_output, "attention output", rows, output_width, true},
         {&Activations::output_hidden, "output hidden", options.output_rows_max, config.width, true},
         {&Activations::logits, "logits", options.output_rows_max, config.vocabulary},
     };
+    if (q_width > 0) {
+        sizes.push_back({&Activations::q, "q", rows, q_width});
+        sizes.push_back({&Activations::k, "k", rows, kv_width});
+        sizes.push_back({&Activations::v, "v", rows, kv_width});
+        sizes.push_back({&Activations::attention_output, "attention output", rows, output_width, true});
+    }
     add_mixer_sizes(sizes, config, rows);
     add_per_layer_sizes(sizes, config, rows);
     add_stream_sizes(sizes, config, rows);
@@ -162,8 +164,10 @@ std::vector<ScratchSize> scratch_sizes(const Config& config, const kernels::Plan
     const kernels::AttendMax all{.end = options.context_tokens, .keys = options.context_tokens};
     const auto partials = [&](uint32_t rows) {
         return config.max_of<AttentionConfig>([&](const AttentionConfig& layer) {
-            return kernels::attention_partial_bytes(target, shape_of(layer, options.cache_formats), rows,
-                                                    all);
+            const kernels::AttentionShape shape = shape_of(layer, options.cache_formats);
+            using enum kernels::RowPath;
+            return std::max(kernels::attention_partial_bytes(target, shape, rows, all, decode),
+                            kernels::attention_partial_bytes(target, shape, rows, all, prefill));
         });
     };
     const uint64_t attention =

@@ -386,12 +386,16 @@ Error Models::record_failure(Entry& entry, const Error& error) {
 /// Releases the lock during the load; unloads idle models while memory is short.
 Result<Models::Handle> Models::load_and_evict(Entry& entry, std::unique_lock<std::mutex>& lock) {
     std::vector<Handle> evicted = std::exchange(entry.evicted, {});
+    constexpr bool only_idle = true;
     while (true) {
+        const bool is_on_device = options_.device_loader && least_recently_used(only_idle) != nullptr;
+        const Loader& loader = is_on_device ? options_.device_loader : loader_;
         lock.unlock();
         evicted.clear(); // frees the memory for the new model
-        auto loaded = load_or_fail(loader_, entry.listed.source);
+        auto loaded = load_or_fail(loader, entry.listed.source);
         lock.lock();
-        if (loaded || loaded.error().kind != ErrorKind::out_of_memory || !evict_idle_model())
+        const bool is_short = !loaded && loaded.error().kind == ErrorKind::out_of_memory;
+        if (!is_short || (!evict_idle_model() && !is_on_device))
             return loaded;
         evicted = std::exchange(evicted_, {});
     }

@@ -71,6 +71,10 @@ public:
         std::filesystem::path folder; ///< empty: none
         std::size_t loaded_max = 0;   ///< loaded or loading; 0: as many as fit in memory
         Finder finder = {};           ///< of further models that requests may name; empty: none
+        /// Loads a model that fits on the device in whole, and fails with out_of_memory for others. Used
+        /// while an idle model could be unloaded, so that a mixture does not run from host memory because
+        /// of it. Empty: the loader is always used.
+        Loader device_loader = {};
     };
 
     /// Without an inspector, no facts about a model are known before it is loaded.
@@ -105,10 +109,10 @@ public:
     /// all callers; blocks until then, and polls `is_cancelled` twenty times a second. If `loaded_max` is
     /// reached, the load is queued until the least recently used model is not held and can be unloaded; later
     /// requests for that model, after a grace period, queue after it. If memory is short, a model that is not
-    /// held is unloaded, too. Errors: not_found (no such name), cancelled, out_of_memory, no_device,
-    /// device_lost, unsupported (not a model that etna supports), and corrupt for any other file error.
-    /// Messages do not contain local file names, because they go to clients; the full ones go to the log,
-    /// once per file.
+    /// held is unloaded, too, before experts of this one are placed in host memory. Errors: not_found (no
+    /// such name), cancelled, out_of_memory, no_device, device_lost, unsupported (not a model that etna
+    /// supports), and corrupt for any other file error. Messages do not contain local file names, because
+    /// they go to clients; the full ones go to the log, once per file.
     Result<Handle> acquire(std::string_view name, const std::function<bool()>& is_cancelled = {});
 
     /// Drops the list's reference to the model with this name or alias. It is loaded again on the next

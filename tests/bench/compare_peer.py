@@ -25,7 +25,7 @@ START_S, ANSWER_S = 60, 60
 
 ARCHITECTURES = ["deepseek2", "llama", "mistral3", "smollm3", "granite", "granitemoe", "granitehybrid", "glm4", "glm4moe", "lfm2", "lfm2moe",
                  "nemotron_h", "nemotron_h_moe", "qwen2", "qwen2moe", "qwen2vl", "qwen3", "qwen3moe", "qwen3vl", "qwen3vlmoe",
-                 "qwen3next", "qwen35", "qwen35moe", "phi3", "gemma2", "gemma3", "gemma4", "gpt-oss", "falcon-h1"]  # fmt: skip
+                 "qwen3next", "qwen35", "qwen35moe", "phi3", "gemma2", "gemma3", "gemma4", "gpt-oss", "falcon-h1", "mamba2"]  # fmt: skip
 EVERYWHERE = ["f32", "f16", "bf16", "q8_0"]
 LLAMA_ONLY = ["q4_0", "q4_1", "q5_0", "q5_1", "q2_k", "q3_k", "q4_k", "q5_k", "q6_k", "iq4_nl", "iq4_xs", "mxfp4"]
 ROPE_SCALINGS = ["llama-linear", "llama-llama3", "llama-longrope", "mistral3-yarn", "qwen3-yarn", "phi3-longrope", "gemma3-linear"]

@@ -63,6 +63,15 @@ TEST_CASE("the absence value is equivalent to no option") {
     REQUIRE(!validated({"--seed", "5", "--seed", "-1"})->generation.sampling.seed); // the last one counts
 }
 
+TEST_CASE("-c 0 replaces a context from the environment by the model's own") {
+    TypedArguments typed = parse(run_table(), std::vector<std::string>{"demo", "-c", "0"}).value();
+    add_environment(run_table(), {{"ETNA_CTX_SIZE", "512"}}, typed);
+    REQUIRE(validate_run(run_table(), typed)->model.executor.context_tokens == 0);
+    TypedArguments untyped = parse(run_table(), std::vector<std::string>{"demo"}).value();
+    add_environment(run_table(), {{"ETNA_CTX_SIZE", "512"}}, untyped);
+    REQUIRE(validate_run(run_table(), untyped)->model.executor.context_tokens == 512);
+}
+
 TEST_CASE("a malformed number is refused with its text") {
     for (const char* text : {"", "-", "x", "1x", " 1", "1 ", "+1", "0x10", "1.5", "nan"}) {
         CHECK(validation_error({"--seed", text}) ==

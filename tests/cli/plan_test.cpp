@@ -7,6 +7,7 @@
 
 #include <string_view>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 using namespace etna;
@@ -74,6 +75,26 @@ TEST_CASE("plan --json has the memory of the requested context, sequences and ca
     const auto mixed = plan({"-c", "64", "--value-type", "q8_0"});
     CHECK(mixed["key_type"] == "f16");
     CHECK(mixed["value_type"] == "q8_0");
+}
+
+TEST_CASE("plan -c 0 has the model's own context, less only if memory has no room for it") {
+    Harness etna;
+    const auto planned = [&](uint64_t free_bytes) {
+        etna.devices = a_gpu(free_bytes);
+        const Outcome outcome = etna.run({"plan", "demo", "-c", "0", "--kv-type", "f16", "--json"});
+        REQUIRE(outcome.code == 0);
+        return nlohmann::json::parse(outcome.output);
+    };
+    const auto whole = planned(2048 * mib);
+    CHECK(whole["context_tokens"] == whole["model_context_tokens"]);
+    CHECK(whole["model_context_tokens"] == 2048);
+    const uint64_t used = whole["device_bytes"].get<uint64_t>() - bytes_of(whole, "unused", "device");
+    const uint64_t needed = used - bytes_of(whole, "cache", "device") / 2 + 64 * mib;
+    const auto cut = planned(needed * 32 / 31); // a part stays in reserve
+    CHECK(cut["context_tokens"] < cut["model_context_tokens"]);
+    CHECK(contains(
+        etna.run({"plan", "demo", "-c", "0", "--kv-type", "f16"}).output,
+        fmt::format("\ncontext      {} tokens (the model's: 2048)", cut["context_tokens"].get<uint32_t>())));
 }
 
 TEST_CASE("plan shows what a model needs that does not fit, and fails") {

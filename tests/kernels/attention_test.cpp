@@ -9,6 +9,7 @@
 #include "tests/support/samples.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 using namespace etna;
@@ -165,7 +166,8 @@ public:
         if (shape_.sinks)
             operation.sinks = device_.upload(sinks_);
         const kernels::PlanTarget& target = device_.library().target();
-        const uint64_t bytes = kernels::attention_partial_bytes(target, operation.shape(), rows, attend_max);
+        const uint64_t bytes =
+            kernels::attention_partial_bytes(target, operation.shape(), rows, attend_max, path);
         if (bytes > 0)
             operation.partials = device_.upload(std::vector<uint32_t>(bytes / 4, 0xFFFFFFFFU));
         const std::vector<uint32_t> zeros(
@@ -567,6 +569,21 @@ TEST_CASE("attention refuses fewer sinks than query heads") {
     REQUIRE_FALSE(refused());
     operation.sinks->bytes -= 4;
     REQUIRE(refused());
+}
+
+TEST_CASE("attention over many keys is complete on drivers that limit the iterations of loops") {
+    struct Case {
+        Shape shape;
+        uint32_t tokens;
+    };
+    // Many tiles, and many iterations in each.
+    const std::array cases{Case{{2, 1, 16, 16, RotaryPairs::adjacent, f32}, 33000},
+                           Case{{8, 1, 256, 0, RotaryPairs::adjacent, f16}, 4200}};
+    for (const Case& one : cases) {
+        PagedSequence sequence(kernels::PlanFamily::lavapipe, one.shape, one.tokens, true, 91);
+        for (const kernels::RowPath path : {kernels::RowPath::prefill, kernels::RowPath::decode})
+            sequence.check(4096, 2, path);
+    }
 }
 
 TEST_CASE("attention refuses decode rows with too little scratch memory or too few counters") {

@@ -212,6 +212,32 @@ TEST_CASE("a block of falcon-h1 is a layer of attention and one of Mamba 2 over 
     CHECK_FALSE(std::get<model::Mamba2Config>(config->layers[1].mixer).has_output_norm);
 }
 
+TEST_CASE("mamba2 has Mamba 2 in every layer, and neither keys nor feed-forward blocks") {
+    RandomModelOptions options = options_of(RandomArchitecture::mamba2);
+    options.layers = 3;
+    const auto config = config_of(options);
+    REQUIRE(config);
+    REQUIRE(config->layer_count() == 3);
+    CHECK(config->is_recurrent());
+    CHECK(config->context == options.context);
+    for (const model::LayerConfig& layer : config->layers) {
+        const auto& mamba = std::get<model::Mamba2Config>(layer.mixer);
+        CHECK(mamba.shape.heads == 4);
+        CHECK(mamba.shape.groups == 2);
+        CHECK(mamba.shape.head_dim == 16);
+        CHECK(mamba.shape.state_dim == 16);
+        CHECK(mamba.convolution_width == 4);
+        CHECK(mamba.epsilon == config->rms_epsilon);
+        CHECK(layer.feed_forward == 0);
+    }
+    REQUIRE(config->cache_groups.size() == 1); // pages without bytes
+    CHECK(config->cache_groups[0].rotary.dims == 0);
+
+    options.mamba_groups = 3;
+    CHECK(config_of(options).error().message ==
+          "m.gguf: mamba2.ssm.time_step_rank = 4: not a multiple of group_count 3");
+}
+
 TEST_CASE("nemotron_h has one block in each layer") {
     RandomModelOptions options = options_of(RandomArchitecture::nemotron_h_moe);
     options.layers = 6;

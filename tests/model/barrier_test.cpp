@@ -136,7 +136,9 @@ TEST_CASE("leaving out any one barrier of a step is reported", "[device]") {
         }
         if (architecture == RandomArchitecture::nemotron_h ||
             architecture == RandomArchitecture::nemotron_h_moe)
-            options.layers = 3;                             // of each kind one
+            options.layers = 3; // of each kind one
+        if (architecture == RandomArchitecture::mamba2)
+            options.layers = 3;                             // of one block each
         if (architecture == RandomArchitecture::qwen3moe) { // experts in tiles; those of gpt-oss are in rows
             options.matrices = WeightFormat::q8_0;
             options.embedding = options.expert_feed_forward = 256;

@@ -160,7 +160,8 @@ TEST_CASE("requests that share scarce memory get the bits that they get alone", 
         }
         CHECK(accepted_drafts > 0);
         CHECK(rejected_drafts > 0);
-        CHECK(company.preemptions() > 0);
+        const bool has_scarce_pages = architecture != RandomArchitecture::mamba2; // whose have no bytes
+        CHECK((company.preemptions() > 0) == has_scarce_pages);
     }
 }
 

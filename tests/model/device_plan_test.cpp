@@ -304,3 +304,138 @@ TEST_CASE("a given memory is divided between full and windowed layers") {
     CHECK(8 * gibibyte / (34 * 128 * layer_page_bytes) == 15);
     CHECK(std::min(full / 128, windowed / 33) == 38);
 }
+
+namespace {
+
+constexpr uint32_t long_context = 131072;
+
+/// The shape of DeepSeek-V2-Lite: 27 layers of latents of 512 with 64 rotated elements.
+model::Config deepseek2_lite() {
+    model::Config shape = config();
+    shape.architecture = "deepseek2";
+    model::AttentionConfig attention{.q_heads = 16, .kv_heads = 1, .head_dim = 576};
+    attention.latent = {.rank = 512, .unrotated = 128, .rotated = 64, .value_dim = 128};
+    shape.layers.assign(27, {.mixer = attention, .feed_forward = 10944});
+    shape.context = long_context;
+    return shape;
+}
+
+/// The shape of Granite 4.0 H Tiny: 4 of 40 layers have attention, the others Mamba 2 with a state of 1.5
+/// MiB.
+model::Config granite4_tiny() {
+    model::Config shape = config();
+    shape.architecture = "granitehybrid";
+    const model::Mamba2Config mamba{.shape = {.heads = 48, .groups = 1, .head_dim = 64, .state_dim = 128},
+                                    .convolution_width = 4};
+    shape.layers.assign(40, {.mixer = mamba, .feed_forward = 512});
+    for (const uint32_t layer : {5U, 15U, 25U, 35U})
+        shape.layers[layer].mixer = model::AttentionConfig{.q_heads = 12, .kv_heads = 4, .head_dim = 128};
+    shape.context = long_context;
+    return shape;
+}
+
+Result<engine::DevicePlan> plan_long(const model::Config& shape, uint64_t free_bytes,
+                                     const DeviceSizes& sizes = {}) {
+    kernels::PlanTarget target;
+    target.profile.type = vk::DeviceType::discrete;
+    return engine::plan_device("m.gguf", shape, target, sizes, 0,
+                               {.free_bytes = free_bytes, .total_bytes = free_bytes});
+}
+
+} // namespace
+
+TEST_CASE("without a requested context the plan has the model's 131,072 tokens") {
+    const auto windowed = plan_long(gemma3_4b(), 64 * gibibyte);
+    REQUIRE(windowed);
+    CHECK(windowed->limits.context_tokens == long_context);
+    CHECK(windowed->limits.groups[0].page_count == 4096);
+    CHECK(windowed->limits.groups[1].page_count == 5 * 49);
+    CHECK(windowed->cache_bytes == (5 * 4096 + 29 * 5 * 49) * layer_page_bytes);
+    CHECK(check(windowed->limits));
+
+    // A page of latents takes 32 x 576 x 2 bytes, and there are no values.
+    const auto latent = plan_long(deepseek2_lite(), 64 * gibibyte);
+    REQUIRE(latent);
+    CHECK(latent->limits.context_tokens == long_context);
+    CHECK(latent->cache_bytes == uint64_t{27} * 4096 * 32 * 576 * 2);
+    CHECK(check(latent->limits));
+
+    // A page takes 64 KiB a layer.
+    const auto recurrent = plan_long(granite4_tiny(), 64 * gibibyte);
+    REQUIRE(recurrent);
+    CHECK(recurrent->limits.context_tokens == long_context);
+    CHECK(recurrent->cache_bytes == uint64_t{4} * 4096 * 64 * kibibyte);
+    const uint64_t state_bytes = recurrent->state_bytes / recurrent->limits.state_slots;
+    CHECK(state_bytes >= 36 * 3 * mebibyte / 2);
+    const uint32_t snapshots = recurrent->limits.state_slots - recurrent->limits.sequences_max;
+    CHECK(snapshots == recurrent->cache_bytes / 8 / state_bytes);
+    CHECK(check(recurrent->limits));
+}
+
+TEST_CASE("snapshots of a context of 131,072 tokens stay within a requested memory") {
+    const auto made =
+        plan_long(granite4_tiny(), 64 * gibibyte, {.state_cache_bytes = gibibyte, .sequences_max = 4});
+    REQUIRE(made);
+    const uint64_t state_bytes = made->state_bytes / made->limits.state_slots;
+    const uint32_t snapshots = made->limits.state_slots - made->limits.sequences_max;
+    CHECK(made->limits.sequences_max == 4);
+    CHECK(snapshots * state_bytes <= gibibyte);
+    CHECK((snapshots + 1) * state_bytes > gibibyte);
+}
+
+TEST_CASE("a model without attention has pages without bytes for its context, and snapshots") {
+    model::Config shape = granite4_tiny();
+    shape.architecture = "mamba2";
+    shape.layers.assign(40, shape.layers[0]);
+    shape.context = 1U << 20;
+    const auto made = plan_long(shape, 64 * gibibyte, {.sequences_max = 4});
+    REQUIRE(made);
+    CHECK(check(made->limits));
+    CHECK(made->limits.context_tokens == 1U << 20);
+    CHECK(made->cache_bytes == 0);
+    REQUIRE(made->limits.groups.size() == 1);
+    CHECK(made->limits.groups[0].page_count == 4 * 32768); // a context for each sequence
+    CHECK(made->limits.state_slots == 4 + 4 * 4);
+    CHECK(plan_long(shape, 64 * gibibyte)->limits.groups[0].page_count == 1U << 18);
+    // What the options say of keys and values has no effect.
+    const auto bounded = plan_long(shape, 64 * gibibyte, {.kv_memory_bytes = 1, .sequences_max = 4});
+    REQUIRE(bounded);
+    CHECK(bounded->limits.groups[0].page_count == 4 * 32768);
+    CHECK(bounded->limits.context_tokens == 1U << 20);
+    // Snapshots take a ninth of what running states leave.
+    const uint64_t slot_bytes_all = made->state_bytes / made->limits.state_slots;
+    const auto small = plan_long(shape, made->workspace_bytes + 20 * slot_bytes_all, {.sequences_max = 4});
+    REQUIRE(small);
+    CHECK(small->limits.state_slots < 4 + 4);
+    CHECK(small->limits.state_slots > small->limits.sequences_max);
+}
+
+TEST_CASE("a model's context of 131,072 tokens is cut to what memory has room for") {
+    for (const model::Config& shape : {gemma3_4b(), deepseek2_lite(), granite4_tiny()}) {
+        INFO(shape.architecture);
+        const DeviceSizes few{.sequences_max = 4};
+        const auto whole = plan_long(shape, 64 * gibibyte, few);
+        REQUIRE(whole);
+        const uint64_t free_bytes = whole->cache_bytes / 2 + whole->state_bytes + gibibyte / 4;
+        const auto cut = plan_long(shape, free_bytes, few);
+        REQUIRE(cut);
+        CHECK(cut->limits.context_tokens < long_context);
+        CHECK(cut->limits.context_tokens > long_context / 4);
+        CHECK(cut->cache_bytes + cut->state_bytes + cut->workspace_bytes + cut->reserve_bytes <= free_bytes);
+        CHECK(check(cut->limits));
+        DeviceSizes demanding = few;
+        demanding.context_tokens = long_context;
+        CHECK(!plan_long(shape, free_bytes, demanding));
+    }
+}
+
+TEST_CASE("a model's context whose page tables alone do not fit is cut too") {
+    model::Config shape = config();
+    shape.context = model::context_max; // 64 tables of 8 MiB
+    const auto cut = plan_long(shape, 300 * mebibyte);
+    REQUIRE(cut);
+    CHECK(cut->model_context_tokens == model::context_max);
+    CHECK(cut->limits.context_tokens >= 8192);
+    CHECK(cut->cache_bytes + cut->workspace_bytes + cut->reserve_bytes <= 300 * mebibyte);
+    CHECK(!plan_long(shape, 300 * mebibyte, {.context_tokens = model::context_max}));
+}

@@ -96,8 +96,9 @@ TEST_CASE("gemma4 refuses keys that contradict each other or are not supported, 
           "m.gguf: gemma4.embedding_length_per_layer_input = 6: must be a multiple of 4");
     options = gemma4_options();
     options.window_head_dim = 10;
-    CHECK(error_of(options) == "m.gguf: gemma4.attention.key_length = 32: rows of 40 elements beside others "
-                               "in other layers: all must be multiples of 256");
+    CHECK(error_of(options) ==
+          "m.gguf: gemma4.attention.key_length = 32: one layer has rows of 40 elements, others have another "
+          "length: all lengths must be multiples of 256");
     options = gemma4_options();
     options.window_kv_heads = 3;
     CHECK(error_of(options) ==

@@ -88,6 +88,8 @@ TEST_CASE("a request gives the same bits alone and in a batch, for any chunks of
                            std::tuple{RandomArchitecture::falcon_h1, WeightFormat::q8_0, 96U},
                            std::tuple{RandomArchitecture::falcon_h1, WeightFormat::q4_k, in_tiles},
                            std::tuple{RandomArchitecture::granitehybrid, WeightFormat::q8_0, 96U},
+                           std::tuple{RandomArchitecture::mamba2, WeightFormat::f16, 96U},
+                           std::tuple{RandomArchitecture::mamba2, WeightFormat::q4_k, in_tiles},
                            std::tuple{RandomArchitecture::nemotron_h, WeightFormat::q4_k, in_tiles},
                            std::tuple{RandomArchitecture::nemotron_h_moe, WeightFormat::f16, 96U},
                            std::tuple{RandomArchitecture::lfm2moe, WeightFormat::f16, 96U},

@@ -538,7 +538,23 @@ std::vector<NamedModel> recurrent_models() {
     RandomModelOptions tiled_falcon = tiled_model(RandomArchitecture::falcon_h1, WeightFormat::q4_k);
     tiled_falcon.mamba_head_dim = 64;
     tiled_falcon.mamba_norm = false;
+    RandomModelOptions mamba = odd(RandomArchitecture::mamba2);
+    mamba.layers = 3;
+    mamba.mamba_heads = 6;
+    mamba.mamba_groups = 3;
+    mamba.mamba_head_dim = 18;
+    mamba.mamba_state_dim = 20;
+    RandomModelOptions tied_mamba = blocks(RandomArchitecture::mamba2);
+    tied_mamba.head = HeadKind::tied;
+    tied_mamba.layers = 5;
+    tied_mamba.mamba_groups = 1;
+    RandomModelOptions tiled_mamba = tiled_model(RandomArchitecture::mamba2, WeightFormat::q4_k);
+    tiled_mamba.mamba_head_dim = 64;
+    tiled_mamba.head_scale = 2; // with 4, inputs rounded to f16 move log-probabilities by 0.023
     return {
+        {"mamba2 F32, three groups", random_model(mamba), f32},
+        {"mamba2 Q8_0, tied, five layers", random_model(tied_mamba), f16},
+        {"mamba2 Q4_K, in tiles", random_model(tiled_mamba), f32},
         {"falcon-h1 F32, three groups", random_model(falcon), f32},
         {"falcon-h1 Q8_0, without a norm", random_model(plain_falcon), f16},
         {"falcon-h1 Q4_K, in tiles", random_model(tiled_falcon), f32},
@@ -617,10 +633,12 @@ std::vector<NamedModel> latent_models() {
     wide.rotated = 64;
     wide.latent_value_dim = 128;
     wide.selection_bias = false;
+    wide.fused_experts = true;
     RandomModelOptions tiled = tiled_model(RandomArchitecture::deepseek2, WeightFormat::q4_k);
     tiled.latent_rank = 256;
     tiled.query_rank = 256;
     tiled.latent_value_dim = 64;
+    tiled.fused_experts = true;
     tiled.expert_feed_forward = 256;
     tiled.role_formats = {{"ffn_gate_inp", WeightFormat::f32},
                           {"attn_k_b", WeightFormat::q8_0},
@@ -631,8 +649,8 @@ std::vector<NamedModel> latent_models() {
         {"deepseek2 BF16, biased groups, YaRN", with_formats(grouped, WeightFormat::bf16), f32},
         {"deepseek2 Q8_0, queries without a latent, softmax, YaRN", random_model(lite), f16},
         {"deepseek2 Q8_0, groups by their best, one more ignored", random_model(deep), f32},
-        {"deepseek2 F16, latents of 512", with_formats(wide, WeightFormat::f16), f16},
-        {"deepseek2 Q4_K, Q8_0 and Q6_K in tiles", random_model(tiled), f32},
+        {"deepseek2 F16, latents of 512, fused experts", with_formats(wide, WeightFormat::f16), f16},
+        {"deepseek2 Q4_K, Q8_0 and Q6_K in tiles, fused experts", random_model(tiled), f32},
     };
 }
 

@@ -17,9 +17,9 @@ namespace {
 constexpr uint32_t state_vocabulary = 200;
 constexpr uint32_t prompt_tokens = 21;
 constexpr std::array recurrent_architectures{
-    RandomArchitecture::qwen35,        RandomArchitecture::qwen3next,     RandomArchitecture::qwen35moe,
-    RandomArchitecture::falcon_h1,     RandomArchitecture::lfm2,          RandomArchitecture::lfm2moe,
-    RandomArchitecture::granitehybrid, RandomArchitecture::nemotron_h_moe};
+    RandomArchitecture::qwen35,        RandomArchitecture::qwen3next,      RandomArchitecture::qwen35moe,
+    RandomArchitecture::falcon_h1,     RandomArchitecture::lfm2,           RandomArchitecture::lfm2moe,
+    RandomArchitecture::granitehybrid, RandomArchitecture::nemotron_h_moe, RandomArchitecture::mamba2};
 
 Bytes state_model(RandomArchitecture architecture) {
     return random_model({.architecture = architecture,

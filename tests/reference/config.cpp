@@ -260,8 +260,11 @@ Status read_mamba(const Keys& keys, Config& config) {
     ETNA_TRY(config.mamba_heads.heads, keys.size("ssm.time_step_rank"));
     ETNA_TRY(const std::size_t inner, keys.size("ssm.inner_size"));
     config.mamba_heads.head_length = inner / config.mamba_heads.heads;
-    if (config.architecture == "falcon-h1") { // in addition to attention, in every layer
+    if (is_one_of(config.architecture, {"falcon-h1", "mamba2"})) { // in every layer
         config.recurrent.assign(config.layers, true);
+        const bool has_others = config.architecture == "falcon-h1"; // attention, a feed-forward block
+        config.has_feed_forward.assign(config.layers, has_others);
+        config.rotates.assign(config.layers, has_others);
         return {};
     }
     ETNA_TRY(const std::vector<std::size_t> heads, keys.sizes("attention.head_count_kv", config.layers));
@@ -415,7 +418,7 @@ bool is_nemotron(const Config& config) {
 }
 
 bool has_mamba(const Config& config) {
-    return is_one_of(config.architecture, {"falcon-h1", "granitehybrid"}) || is_nemotron(config);
+    return is_one_of(config.architecture, {"falcon-h1", "granitehybrid", "mamba2"}) || is_nemotron(config);
 }
 
 bool is_lfm2(const Config& config) {
@@ -426,6 +429,36 @@ bool has_delta_nets(const Config& config) {
     return is_one_of(config.architecture, {"qwen3next", "qwen35", "qwen35moe"});
 }
 
+namespace {
+
+/// Of attention, and the widths of feed-forward blocks.
+Status read_heads(const Keys& keys, const gguf::File& file, Config& config) {
+    if (config.architecture == "mamba2") { // has neither; the numbers are only valid
+        config.feed_forward = config.heads = config.kv_heads = 1;
+        config.head_length = 2;
+        return {};
+    }
+    ETNA_TRY(const auto lengths, keys.sizes("feed_forward_length", config.layers));
+    config.feed_forward = *std::max_element(lengths.begin(), lengths.end());
+    ETNA_TRY(config.heads, keys.size("attention.head_count"));
+    config.kv_heads = config.heads;
+    if (keys.has("attention.head_count_kv")) {
+        ETNA_TRY(const auto heads, keys.sizes("attention.head_count_kv", config.layers));
+        config.kv_heads = *std::max_element(heads.begin(), heads.end());
+    }
+    ETNA_TRY(config.head_length, keys.size("attention.key_length", config.width / config.heads));
+    ETNA_TRY(const std::size_t value_length, keys.size("attention.value_length", config.head_length));
+    if (config.architecture == "deepseek2")
+        return read_latent(keys, config);
+    if (value_length != config.head_length) {
+        return Error{.kind = ErrorKind::unsupported,
+                     .message = file.name() + ": values and keys differ in length"};
+    }
+    return {};
+}
+
+} // namespace
+
 Result<Config> read_config(const gguf::File& file) {
     Config config;
     config.architecture = file.text("general.architecture").value_or("");
@@ -434,7 +467,8 @@ Result<Config> read_config(const gguf::File& file) {
                     "glm4moe",    "lfm2",      "lfm2moe", "granitehybrid", "nemotron_h", "nemotron_h_moe",
                     "qwen2",      "qwen2moe",  "qwen2vl", "qwen3",         "qwen3moe",   "qwen3vl",
                     "qwen3vlmoe", "qwen3next", "qwen35",  "qwen35moe",     "phi3",       "gemma2",
-                    "gemma3",     "gemma3n",   "gemma4",  "gpt-oss",       "deepseek2",  "falcon-h1"})) {
+                    "gemma3",     "gemma3n",   "gemma4",  "gpt-oss",       "deepseek2",  "falcon-h1",
+                    "mamba2"})) {
         return Error{.kind = ErrorKind::unsupported,
                      .message =
                          file.name() + ": architecture `" + config.architecture + "` has no reference"};
@@ -447,22 +481,7 @@ Result<Config> read_config(const gguf::File& file) {
 
     ETNA_TRY(config.layers, keys.size("block_count"));
     ETNA_TRY(config.width, keys.size("embedding_length"));
-    ETNA_TRY(const auto lengths, keys.sizes("feed_forward_length", config.layers));
-    config.feed_forward = *std::max_element(lengths.begin(), lengths.end());
-    ETNA_TRY(config.heads, keys.size("attention.head_count"));
-    config.kv_heads = config.heads;
-    if (keys.has("attention.head_count_kv")) {
-        ETNA_TRY(const auto heads, keys.sizes("attention.head_count_kv", config.layers));
-        config.kv_heads = *std::max_element(heads.begin(), heads.end());
-    }
-    ETNA_TRY(config.head_length, keys.size("attention.key_length", config.width / config.heads));
-    ETNA_TRY(const std::size_t value_length, keys.size("attention.value_length", config.head_length));
-    if (config.architecture == "deepseek2") {
-        ETNA_CHECK(read_latent(keys, config));
-    } else if (value_length != config.head_length) {
-        return Error{.kind = ErrorKind::unsupported,
-                     .message = file.name() + ": values and keys differ in length"};
-    }
+    ETNA_CHECK(read_heads(keys, file, config));
     ETNA_TRY(config.epsilon, keys.number("attention.layer_norm_rms_epsilon"));
     ETNA_TRY(config.context_tokens, keys.size("context_length"));
     ETNA_TRY(const std::size_t original,

@@ -31,7 +31,7 @@ struct LatentShape {
 /// `granite`, `granitemoe`, `granitehybrid`, `glm4`, `glm4moe`, `lfm2`, `lfm2moe`, `nemotron_h`,
 /// `nemotron_h_moe`, `qwen2`, `qwen2moe`, `qwen2vl`, `qwen3`, `qwen3moe`, `qwen3vl`, `qwen3vlmoe`,
 /// `qwen3next`, `qwen35`, `qwen35moe`, `phi3`, `gemma2`, `gemma3`, `gemma3n`, `gemma4`, `gpt-oss`,
-/// `deepseek2` and `falcon-h1`.
+/// `deepseek2`, `falcon-h1` and `mamba2`.
 struct Config {
     /// What differs between layers of gemma3n and gemma4 alone.
     struct Layer {
@@ -100,7 +100,8 @@ Result<Config> read_config(const gguf::File& file);
 /// lfm2 and lfm2moe: some layers are short convolutions.
 bool is_lfm2(const Config& config);
 
-/// granitehybrid, nemotron_h and nemotron_h_moe: some layers are of Mamba 2; falcon-h1: all have it too.
+/// granitehybrid, nemotron_h and nemotron_h_moe: some layers are of Mamba 2; falcon-h1: all have it too;
+/// mamba2: all are of it alone.
 bool has_mamba(const Config& config);
 
 /// nemotron_h and nemotron_h_moe: a layer has a mixer or a feed-forward block, which is a squared ReLU.

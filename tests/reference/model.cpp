@@ -460,6 +460,11 @@ const Cache::Layer& ReferenceModel::read_by(std::size_t layer_index, const Cache
 
 Vector ReferenceModel::hidden(TokenId token, std::size_t index, uint32_t position, Cache& cache,
                               Units units) const {
+    return pass(token, index, position, cache, units, Purpose::hidden);
+}
+
+Vector ReferenceModel::pass(TokenId token, std::size_t index, uint32_t position, Cache& cache, Units units,
+                            Purpose purpose) const {
     assert(cache.layers.size() == config_.layers && index <= cache.entries());
     cache.truncate(index);
     Vector x = embed(weights_.embedding, std::span(&token, 1)).values;
@@ -477,6 +482,10 @@ Vector ReferenceModel::hidden(TokenId token, std::size_t index, uint32_t positio
             const Vector input = rms_norm(x, weights_.layers[i].attention_norm, config_.epsilon);
             if ((!config_.recurrent[i] || has_both(i)) && !config_.shapes[i].keys_of)
                 store(i, input, position, cache.elements, stored, units);
+            if (purpose == Purpose::stored && i + 1 == config_.layers && !config_.recurrent[i]) {
+                cache.count = index + 1;
+                return {};
+            }
             Vector mixed = config_.recurrent[i] ? mix(i, input, stored, units)
                                                 : attend(i, input, position, visible(i, index, index + 1),
                                                          read_by(i, cache), units);
@@ -572,6 +581,21 @@ std::vector<Vector> ReferenceModel::run(std::span<const TokenId> tokens, CacheEl
     for (std::size_t i = 0; i < tokens.size(); ++i) {
         const Units units = i < matrix_tokens ? Units::matrix : Units::plain;
         logits.push_back(forward(tokens[i], i, static_cast<uint32_t>(i), cache, units));
+    }
+    return logits;
+}
+
+std::vector<Vector> ReferenceModel::run_from(std::size_t first, std::span<const TokenId> tokens,
+                                             CacheElements elements) const {
+    Cache cache = make_cache(elements);
+    std::vector<Vector> logits;
+    for (std::size_t i = 0; i < tokens.size(); ++i) {
+        const auto position = static_cast<uint32_t>(i);
+        if (i < first) {
+            pass(tokens[i], i, position, cache, Units::plain, Purpose::stored);
+        } else {
+            logits.push_back(forward(tokens[i], i, position, cache));
+        }
     }
     return logits;
 }

@@ -69,16 +69,15 @@ struct Cache {
 /// gemma3n follows gemma4 without experts; the layers work on stream 0 of several (AltUp, altup.hpp), with
 /// x = (x + h + rms_norm(W_right W_left h)) / sqrt(2), h = n of its prediction, after the first line (Laurel,
 /// arXiv 2411.07501), statistical top-k (2506.06644) of gates, and its input of a layer goes to the other
-/// streams. falcon-h1 adds attention and Mamba 2 of one n in its first line; without the norm, y silu(z) goes
-/// to W_o.
-/// deepseek2 stores a normalised latent c = rms_norm(W_down n) and a rotated part r for each position, of
-/// which the keys [W_k c, r] and values W_v c of every head are made before attention; queries may have a
-/// latent too. granite scales embeddings, scores and what is added to x, and divides logits. Sources: LLaMA
-/// (arXiv 2302.13971), Llama 2 (2307.09288), Qwen2 (2407.10671), Qwen3 (2505.09388), Phi 3 (2404.14219),
-/// LongRoPE (2402.13753), Gemma 2 and 3 (2408.00118, 2503.19786), Gemma 4 (transformers, modeling_gemma4.py),
-/// DeepSeek-V2 and -V3 (2405.04434, 2412.19437),
-/// gpt-oss (2508.10925), gated delta nets (2412.06464); tensors as GGUF names them. Immutable after load;
-/// thread-safe if each thread has a separate Cache.
+/// streams. mamba2 has the first line alone. falcon-h1 adds attention and Mamba 2 of one n in its first line;
+/// without the norm, y silu(z) goes to W_o. deepseek2 stores a normalised latent c = rms_norm(W_down n) and a
+/// rotated part r for each position, of which the keys [W_k c, r] and values W_v c of every head are made
+/// before attention; queries may have a latent too. granite scales embeddings, scores and what is added to x,
+/// and divides logits. Sources: LLaMA (arXiv 2302.13971), Llama 2 (2307.09288), Qwen2 (2407.10671), Qwen3
+/// (2505.09388), Phi 3 (2404.14219), LongRoPE (2402.13753), Gemma 2 and 3 (2408.00118, 2503.19786), Gemma 4
+/// (transformers, modeling_gemma4.py), DeepSeek-V2 and -V3 (2405.04434, 2412.19437), gpt-oss (2508.10925),
+/// gated delta nets (2412.06464); tensors as GGUF names them. Immutable after load; thread-safe if each
+/// thread has a separate Cache.
 class ReferenceModel {
 public:
     /// Decodes all weights; the file is not needed afterwards. Errors: those of read_config and load_weights.
@@ -113,6 +112,11 @@ public:
     [[nodiscard]] std::vector<Vector> run(std::span<const TokenId> tokens, CacheElements elements = {},
                                           std::size_t matrix_tokens = 0) const;
 
+    /// The logits of run() from token `first` on. For tokens before it the last layer only stores keys and
+    /// values, which is all that later ones read, so that a long sequence is affordable.
+    [[nodiscard]] std::vector<Vector> run_from(std::size_t first, std::span<const TokenId> tokens,
+                                               CacheElements elements = {}) const;
+
     /// The `count` tokens that greedy decoding generates after the prompt. Precondition (asserted): the
     /// prompt is not empty.
     [[nodiscard]] std::vector<TokenId> continue_greedily(std::span<const TokenId> prompt, std::size_t count,
@@ -120,6 +124,13 @@ public:
 
 private:
     ReferenceModel(Config config, Weights weights);
+
+    /// What a token's pass through the layers is for.
+    enum class Purpose { hidden, stored };
+
+    /// hidden(); empty if the keys, values and states that it stores are all that is needed.
+    Vector pass(TokenId token, std::size_t index, uint32_t position, Cache& cache, Units units,
+                Purpose purpose) const;
 
     /// Rotates the heads, unless the layer has no rotation.
     void turn(std::size_t layer_index, Vector& heads, uint32_t position) const;

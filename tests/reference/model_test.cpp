@@ -123,3 +123,15 @@ TEST_CASE("qwen3, tied heads, biases and every rope scaling agree with llama.cpp
         }
     }
 }
+
+TEST_CASE("a run from a later token gives the same rows, whatever the last layer skips before it") {
+    const std::string name = GENERATE(as<std::string>(), "stories260K", "qwen3-tiny-yarn");
+    CAPTURE(name);
+    const ReferenceModel model = load(name + ".gguf");
+    const std::vector<TokenId> tokens{1, 17, 40, 5, 5, 30};
+    const auto all = model.run(tokens);
+    const auto last = model.run_from(4, tokens);
+    REQUIRE(last.size() == 2);
+    CHECK(last[0] == all[4]);
+    CHECK(last[1] == all[5]);
+}

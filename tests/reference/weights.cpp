@@ -369,15 +369,33 @@ Status load_shared_expert(Tensors& tensors, const Config& config, const std::str
     return {};
 }
 
+/// Gates and ups of experts; an expert's gate and up may be one matrix above the other.
+Status load_gates_and_ups(Tensors& tensors, const Config& config, const std::string& block,
+                          LayerWeights& layer) {
+    const std::size_t count = config.experts;
+    const std::size_t length = config.expert_feed_forward;
+    if (!tensors.has(block + "ffn_gate_up_exps.weight")) {
+        ETNA_TRY(layer.expert_ups, tensors.stack(block + "ffn_up_exps.weight", count, length, config.width));
+        if (is_nemotron(config))
+            return {};
+        ETNA_TRY(layer.expert_gates,
+                 tensors.stack(block + "ffn_gate_exps.weight", count, length, config.width));
+        return {};
+    }
+    ETNA_TRY(const auto both,
+             tensors.stack(block + "ffn_gate_up_exps.weight", count, 2 * length, config.width));
+    for (const Matrix& one : both) {
+        layer.expert_gates.push_back(rows_of(one, 0, length));
+        layer.expert_ups.push_back(rows_of(one, length, length));
+    }
+    return {};
+}
+
 Status load_experts(Tensors& tensors, const Config& config, const std::string& block, LayerWeights& layer) {
     const std::size_t count = config.experts;
     const std::size_t length = config.expert_feed_forward;
     ETNA_TRY(layer.router, tensors.matrix(block + "ffn_gate_inp.weight", count, config.width));
-    if (!is_nemotron(config)) {
-        ETNA_TRY(layer.expert_gates,
-                 tensors.stack(block + "ffn_gate_exps.weight", count, length, config.width));
-    }
-    ETNA_TRY(layer.expert_ups, tensors.stack(block + "ffn_up_exps.weight", count, length, config.width));
+    ETNA_CHECK(load_gates_and_ups(tensors, config, block, layer));
     ETNA_TRY(layer.expert_downs, tensors.stack(block + "ffn_down_exps.weight", count, config.width, length));
     const bool may_lack_bias = config.architecture == "deepseek2" && !tensors.has(block + "exp_probs_b.bias");
     if (config.routing.is_sigmoid && !may_lack_bias) {
@@ -394,7 +412,7 @@ Status load_experts(Tensors& tensors, const Config& config, const std::string& b
     return {};
 }
 
-// gemma4: in parallel with the dense network; an expert's gate and up may be one matrix above the other.
+// gemma4: in parallel with the dense network.
 Status load_gemma4_experts(Tensors& tensors, const Config& config, const std::string& block,
                            LayerWeights& layer) {
     const std::size_t count = config.experts;
@@ -406,19 +424,7 @@ Status load_gemma4_experts(Tensors& tensors, const Config& config, const std::st
     ETNA_TRY(layer.post_dense_norm, tensors.vector(block + "post_ffw_norm_1.weight", config.width));
     ETNA_TRY(layer.post_expert_norm, tensors.vector(block + "post_ffw_norm_2.weight", config.width));
     ETNA_TRY(layer.expert_downs, tensors.stack(block + "ffn_down_exps.weight", count, config.width, length));
-    if (!tensors.has(block + "ffn_gate_up_exps.weight")) {
-        ETNA_TRY(layer.expert_gates,
-                 tensors.stack(block + "ffn_gate_exps.weight", count, length, config.width));
-        ETNA_TRY(layer.expert_ups, tensors.stack(block + "ffn_up_exps.weight", count, length, config.width));
-        return {};
-    }
-    ETNA_TRY(const auto both,
-             tensors.stack(block + "ffn_gate_up_exps.weight", count, 2 * length, config.width));
-    for (const Matrix& one : both) {
-        layer.expert_gates.push_back(rows_of(one, 0, length));
-        layer.expert_ups.push_back(rows_of(one, length, length));
-    }
-    return {};
+    return load_gates_and_ups(tensors, config, block, layer);
 }
 
 Status load_feed_forward(Tensors& tensors, const Config& config, std::size_t index, const std::string& block,

@@ -330,6 +330,49 @@ TEST_CASE("a busy model is not evicted, and a request for another gets 503") {
     CHECK((complete(service, "b").status == 200 && loaded_names(service) == "b"));
 }
 
+TEST_CASE("idle models are unloaded before a model is placed in host memory") {
+    std::mutex mutex;
+    std::vector<std::weak_ptr<const generate::Model>> on_device;
+    std::string loads; // "D" where everything had to fit on the device, and the model's name
+    const auto loader = [&](std::string_view place) {
+        return [&, place](const store::ModelSource& source) -> Result<Models::Handle> {
+            const std::scoped_lock lock(mutex);
+            loads += std::string(place) + source.name + " ";
+            std::erase_if(on_device, [](const auto& model) { return model.expired(); });
+            if (on_device.size() == 2 && place == "D")
+                return Error{ErrorKind::out_of_memory, "no memory is left for the model"};
+            auto model = FakeService::load_plain(store::resolve(stories.string(), "").value());
+            if (on_device.size() < 2) // else it would run from host memory
+                on_device.push_back(*model);
+            return model;
+        };
+    };
+    std::vector<server::NamedSource> named;
+    for (const char* name : {"a", "b", "c"})
+        named.push_back({.name = name, .source = {.name = name, .path = stories, .bytes = {}}});
+    Models models({.named = std::move(named), .folder = {}, .device_loader = loader("D")}, loader(""));
+    auto a = models.acquire("a").value();
+    CHECK(models.acquire("b").has_value());
+    CHECK(loads == "a b "); // no idle model could make room
+
+    CHECK(models.acquire("c").has_value());
+    CHECK(loads == "a b Dc c "); // b was idle, and no other is now
+    CHECK(!models.find("b")->is_loaded);
+    CHECK(models.find("a")->is_loaded);
+    CHECK(on_device.size() == 2);
+
+    auto c = models.acquire("c").value();
+    CHECK(models.acquire("b").has_value());
+    CHECK(loads == "a b Dc c b "); // both are in use: it runs from host memory
+    CHECK(models.find("b")->is_loaded);
+    a.reset();
+    CHECK(models.unload("b").value() == server::Unloading::done);
+    CHECK(models.acquire("b").has_value());
+    CHECK(loads == "a b Dc c b Db b ");
+    CHECK(!models.find("a")->is_loaded);
+    CHECK(models.find("c")->is_loaded);
+}
+
 TEST_CASE("an unloaded model frees its memory when its requests have ended, and is loaded again") {
     Models models(
         {.named = {{.name = "a", .source = store::resolve(stories.string(), "").value()}}, .folder = {}},

@@ -62,6 +62,8 @@ std::string_view to_string(RandomArchitecture architecture) {
         return "gemma3";
     case falcon_h1:
         return "falcon-h1";
+    case mamba2:
+        return "mamba2";
     case gemma3n:
         return "gemma3n";
     case gemma4:

@@ -221,6 +221,24 @@ void add_own_keys(GgufWriter& writer, const RandomModelOptions& options, const s
         writer.add(prefix + "final_logit_softcapping", options.logit_softcap);
 }
 
+/// Sizes of attention and of feed-forward blocks.
+void add_block_keys(GgufWriter& writer, const RandomModelOptions& options, const std::string& prefix) {
+    if (options.architecture == mamba2) { // has neither
+        writer.add(prefix + "feed_forward_length", 0U);
+        writer.add(prefix + "attention.head_count", 0U);
+        return;
+    }
+    add_layer_sizes(writer, options, prefix + "feed_forward_length", feed_forward_of, options.feed_forward);
+    writer.add(prefix + "attention.head_count", options.heads);
+    add_layer_sizes(writer, options, prefix + "attention.head_count_kv", kv_heads_of,
+                    options.architecture == deepseek2 ? 1 : options.kv_heads);
+    const bool is_latent = options.architecture == deepseek2;
+    const uint32_t value_dim = is_latent ? options.latent_rank : options.head_dim;
+    writer.add(prefix + "attention.key_length", is_latent ? value_dim + latent_rotated(options) : value_dim);
+    writer.add(prefix + "attention.value_length", value_dim);
+    add_rope_keys(writer, options, prefix);
+}
+
 void add_keys(GgufWriter& writer, const RandomModelOptions& options) {
     const auto architecture = std::string(to_string(options.architecture));
     const std::string prefix = architecture + ".";
@@ -230,20 +248,9 @@ void add_keys(GgufWriter& writer, const RandomModelOptions& options) {
     writer.add(prefix + "block_count", options.layers + options.predicting_layers);
     writer.add(prefix + "context_length", options.context);
     writer.add(prefix + "embedding_length", options.embedding);
-    add_layer_sizes(writer, options, prefix + "feed_forward_length", feed_forward_of, options.feed_forward);
-    writer.add(prefix + "attention.head_count", options.heads);
-    add_layer_sizes(writer, options, prefix + "attention.head_count_kv", kv_heads_of,
-                    options.architecture == deepseek2 ? 1 : options.kv_heads);
-    if (options.architecture == deepseek2) {
-        writer.add(prefix + "attention.key_length", options.latent_rank + latent_rotated(options));
-        writer.add(prefix + "attention.value_length", options.latent_rank);
-    } else {
-        writer.add(prefix + "attention.key_length", options.head_dim);
-        writer.add(prefix + "attention.value_length", options.head_dim);
-    }
+    add_block_keys(writer, options, prefix);
     writer.add(prefix + "attention.layer_norm_rms_epsilon", options.norm_epsilon);
     writer.add(prefix + "vocab_size", options.vocabulary);
-    add_rope_keys(writer, options, prefix);
     add_own_keys(writer, options, prefix);
 }
 
@@ -414,9 +421,7 @@ public:
             const uint32_t width = has_wide_experts(options_.architecture) ? options_.feed_forward
                                                                            : options_.expert_feed_forward;
             matrix("ffn_gate_inp", options_.experts, options_.embedding);
-            if (is_gated)
-                stack("ffn_gate_exps", options_.experts, width, options_.embedding);
-            stack("ffn_up_exps", options_.experts, width, options_.embedding);
+            add_gates_and_ups(width, is_gated);
             stack("ffn_down_exps", options_.experts, options_.embedding, width);
             if (is_gpt_oss)
                 add_expert_biases();
@@ -477,18 +482,23 @@ private:
     }
 
     /// gemma4's, in addition to the dense block.
+    void add_gates_and_ups(uint32_t width, bool is_gated) {
+        if (is_gated && options_.fused_experts) {
+            stack("ffn_gate_up_exps", options_.experts, 2 * width, options_.embedding);
+            return;
+        }
+        if (is_gated)
+            stack("ffn_gate_exps", options_.experts, width, options_.embedding);
+        stack("ffn_up_exps", options_.experts, width, options_.embedding);
+    }
+
     void add_parallel_experts() {
         const uint32_t width = options_.expert_feed_forward;
         matrix("ffn_gate_inp", options_.experts, options_.embedding);
         tensors_.norm(prefix_ + "ffn_gate_inp.scale", options_.embedding);
         if (options_.expert_scales)
             tensors_.norm(prefix_ + "ffn_down_exps.scale", options_.experts);
-        if (options_.fused_experts) {
-            stack("ffn_gate_up_exps", options_.experts, 2 * width, options_.embedding);
-        } else {
-            stack("ffn_gate_exps", options_.experts, width, options_.embedding);
-            stack("ffn_up_exps", options_.experts, width, options_.embedding);
-        }
+        add_gates_and_ups(width, true);
         stack("ffn_down_exps", options_.experts, options_.embedding, width);
         for (const char* role : {"pre_ffw_norm_2", "post_ffw_norm_1", "post_ffw_norm_2"})
             norm(role, options_.embedding);

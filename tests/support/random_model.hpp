@@ -41,7 +41,8 @@ enum class RandomArchitecture {
     gemma3n,
     gemma4,
     gpt_oss,
-    falcon_h1
+    falcon_h1,
+    mamba2
 };
 
 constexpr RandomArchitecture all_random_architectures[] = {
@@ -55,6 +56,7 @@ constexpr RandomArchitecture all_random_architectures[] = {
     RandomArchitecture::qwen35,         RandomArchitecture::qwen35moe,  RandomArchitecture::phi3,
     RandomArchitecture::gemma2,         RandomArchitecture::gemma3,     RandomArchitecture::gemma3n,
     RandomArchitecture::gemma4,         RandomArchitecture::gpt_oss,    RandomArchitecture::falcon_h1,
+    RandomArchitecture::mamba2,
 };
 
 /// Whether layers have a recurrent state, so that a sequence cannot be truncated.
@@ -142,7 +144,7 @@ struct RandomModelOptions {
 
     bool mixture = false; ///< llama, mistral3, granitehybrid: experts, as wide as feed_forward; gemma4: in
                           ///< parallel with the dense block
-    bool fused_experts = false; ///< gemma4: ffn_gate_up_exps
+    bool fused_experts = false; ///< of a gated mixture: ffn_gate_up_exps
     bool expert_scales = true;  ///< gemma4: ffn_down_exps.scale
     uint32_t experts = 5;       ///< of a mixture
     uint32_t experts_used = 2;
@@ -164,7 +166,7 @@ struct RandomModelOptions {
     uint32_t delta_key_dim = 16;
     uint32_t delta_value_dim = 16;
     uint32_t convolution_width = 4; ///< also lfm2, lfm2moe
-    uint32_t mamba_heads = 4;       ///< granitehybrid, nemotron_h, nemotron_h_moe
+    uint32_t mamba_heads = 4;       ///< of Mamba 2
     uint32_t mamba_groups = 2;
     uint32_t mamba_head_dim = 16;
     uint32_t mamba_state_dim = 16;

@@ -31,7 +31,7 @@ bool is_nemotron(RandomArchitecture architecture) {
 }
 
 bool has_mamba(RandomArchitecture architecture) {
-    return is_one_of(architecture, {falcon_h1, granitehybrid}) || is_nemotron(architecture);
+    return is_one_of(architecture, {falcon_h1, granitehybrid, mamba2}) || is_nemotron(architecture);
 }
 
 bool has_biased_experts(RandomArchitecture architecture) {
@@ -45,18 +45,21 @@ bool has_selection_bias(const RandomModelOptions& options) {
 bool has_attention(const RandomModelOptions& options, uint32_t layer) {
     if (is_nemotron(options.architecture))
         return layer % 3 == 1;
-    if (options.architecture == falcon_h1)
-        return true;
+    if (is_one_of(options.architecture, {falcon_h1, mamba2}))
+        return options.architecture == falcon_h1;
     const uint32_t interval = options.attention_interval == 0 ? 4 : options.attention_interval;
     return !is_recurrent(options.architecture) || (layer + 1) % interval == 0;
 }
 
 bool has_feed_forward(const RandomModelOptions& options, uint32_t layer) {
+    if (options.architecture == mamba2)
+        return false;
     return !is_nemotron(options.architecture) || layer % 3 == 2;
 }
 
 bool lists_heads(RandomArchitecture architecture) {
-    return is_lfm2(architecture) || (has_mamba(architecture) && architecture != falcon_h1);
+    return is_lfm2(architecture) ||
+           (has_mamba(architecture) && !is_one_of(architecture, {falcon_h1, mamba2}));
 }
 
 bool has_experts(const RandomModelOptions& options) {

@@ -42,6 +42,9 @@ uint64_t layer_bytes_max(const kernels::PlanTarget& target) {
 /// are shorter than the context on average.
 constexpr uint64_t windows_per_context = 5;
 
+/// Pages that bookkeeping on the host is spent on if no layer has keys: 8 million positions.
+constexpr uint64_t pages_without_bytes_max = uint64_t{1} << 18;
+
 /// Memory of the KV cache as a function of `pages`, the pages of a full group.
 struct CacheSizes {
     struct Group {
@@ -79,7 +82,17 @@ struct CacheSizes {
             sizes.groups[attention->group].page_bytes += keys + values;
             sizes.pages_max = std::min(sizes.pages_max, (largest - 1) / std::max(keys, values));
         }
+        if (!sizes.has_bytes()) {
+            sizes.pages_max =
+                std::max(sizes.context_pages,
+                         std::min(sizes.context_pages * sizes.sequences_max, pages_without_bytes_max));
+        }
         return sizes;
+    }
+
+    /// False without layers of attention: pages then only number and hash positions.
+    [[nodiscard]] bool has_bytes() const {
+        return std::ranges::any_of(groups, [](const Group& group) { return group.page_bytes > 0; });
     }
 
     [[nodiscard]] uint64_t pages_of(const Group& group, uint64_t pages) const {
@@ -191,6 +204,8 @@ Result<uint32_t> choose_pages(std::string_view name, const DeviceSizes& sizes, c
     const uint64_t room = budget.room();
     const uint64_t fitting = cache.fitting(room);
     uint64_t pages = cache.context_pages;
+    if (!cache.has_bytes())
+        return static_cast<uint32_t>(cache.pages_max);
     if (sizes.kv_memory_bytes > 0) {
         if (sizes.kv_memory_bytes > room) {
             return no_room(name, "the key/value cache beside the model", sizes.kv_memory_bytes, budget,
@@ -237,6 +252,10 @@ Result<uint32_t> choose_pages(std::string_view name, const DeviceSizes& sizes, c
     return static_cast<uint32_t>(pages);
 }
 
+/// Default memory for the states of earlier sequences if the model has no keys: at most what the states of
+/// this many times the running sequences take.
+constexpr uint64_t snapshots_per_sequence = 4;
+
 /// Memory that keys and values leave to states. Lowers Limits::sequences_max to the sequences whose states
 /// fit.
 Result<uint64_t> reserve_states(std::string_view name, const DeviceSizes& sizes, const StateSizes& states,
@@ -262,9 +281,12 @@ uint32_t choose_state_slots(const DeviceSizes& sizes, const StateSizes& states, 
     if (states.slot_bytes == 0)
         return 0;
     const uint64_t running = limits.sequences_max * states.slot_bytes;
-    const uint64_t earlier = sizes.state_cache_bytes > 0
-                                 ? sizes.state_cache_bytes
-                                 : std::min(room - running - cache_bytes, cache_bytes / state_cache_divisor);
+    uint64_t earlier = sizes.state_cache_bytes;
+    if (earlier == 0) {
+        earlier = cache_bytes > 0 ? std::min(room - running - cache_bytes, cache_bytes / state_cache_divisor)
+                                  : std::min((room - running) / (state_cache_divisor + 1),
+                                             snapshots_per_sequence * running);
+    }
     const uint64_t slots = limits.sequences_max + std::max<uint64_t>(1, earlier / states.slot_bytes);
     return static_cast<uint32_t>(std::min(slots, states.slots_max));
 }
@@ -349,17 +371,21 @@ Result<DevicePlan> plan_with_formats(std::string_view name, const model::Config&
     plan.model_context_tokens = config.context;
     plan.cache_formats = sizes.cache_formats;
     plan.limits = limits_for(config, target, sizes);
-    // Sized for the longest context that may be chosen: a shorter one takes less.
     plan.workspace = {.batch_rows_max = plan.limits.batch_rows_max,
                       .output_rows_max = plan.limits.output_rows_max,
                       .context_tokens = plan.limits.context_tokens,
                       .slots = plan.limits.slots,
                       .cache_formats = plan.cache_formats};
-    plan.workspace_bytes = working_bytes(config, target, plan);
-
-    Budget budget{.free_bytes = memory.free_bytes,
-                  .weight_bytes = weight_bytes,
-                  .workspace_bytes = plan.workspace_bytes};
+    Budget budget{.free_bytes = memory.free_bytes, .weight_bytes = weight_bytes};
+    // Sized for the longest context that may be chosen: a shorter one takes less.
+    const auto size_workspace = [&](uint32_t context_tokens) {
+        plan.limits.context_tokens = plan.workspace.context_tokens = context_tokens;
+        budget.workspace_bytes = plan.workspace_bytes = working_bytes(config, target, plan);
+    };
+    size_workspace(plan.limits.context_tokens);
+    while (!budget.fits_model() && sizes.context_tokens == 0 &&
+           plan.limits.context_tokens > short_context_tokens)
+        size_workspace(plan.limits.context_tokens / 2);
     if (!budget.fits_model())
         return no_room_for_model(name, target, budget);
     plan.reserve_bytes = budget.margin();
@@ -377,8 +403,7 @@ Result<DevicePlan> plan_with_formats(std::string_view name, const model::Config&
              .window_tokens = window_tokens,
              .page_count = static_cast<uint32_t>(cache.pages_of(cache.groups[i], pages))});
     }
-    plan.workspace.context_tokens = plan.limits.context_tokens;
-    plan.workspace_bytes = working_bytes(config, target, plan);
+    size_workspace(plan.limits.context_tokens);
     const StateBytes chosen = StateBytes::of(config, plan);
     plan.cache_bytes = chosen.cache;
     plan.state_bytes = chosen.states;

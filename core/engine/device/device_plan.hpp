@@ -29,7 +29,8 @@ struct DeviceSizes {
     bool adapts_cache_formats = false;
     uint64_t kv_memory_bytes = 0;   ///< for keys and values; what `contexts` contexts need
     uint64_t state_cache_bytes = 0; ///< for recurrent states that later sequences start from, at least one;
-                                    ///< an eighth of what keys and values get
+                                    ///< an eighth of what keys and values get; without layers that have any,
+                                    ///< up to four for each of sequences_max
     uint32_t contexts = 1;          ///< those beyond the first only from half of the memory that is free
     uint32_t batch_rows_max = 0;    ///< rows in one batch; 512 on GPUs, 64 on CPU devices
     uint32_t sequences_max =

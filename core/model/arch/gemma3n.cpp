@@ -10,8 +10,8 @@
 #include <fmt/format.h>
 
 // Gemma 3n, text model: four streams with alternating updates (AltUp), of which one passes through each
-// layer; a low-rank branch beside attention (Laurel), an input of each layer, sparse gates in the first
-// layers, sliding windows, and last layers that read an earlier layer's keys and values (transformers,
+// layer; a low-rank branch in parallel with attention (Laurel), an input of each layer, sparse gates in the
+// first layers, sliding windows, and last layers that read an earlier layer's keys and values (transformers,
 // modeling_gemma3n.py).
 namespace etna::model {
 namespace {

@@ -53,8 +53,6 @@ void read_mixture(MetadataReader& reader, Config& config) {
         return;
     config.experts = read_experts(reader, config);
     config.experts.has_dense_branch = true;
-    config.experts.fused_gate_up =
-        reader.file().find_tensor(tensor_name(0, "ffn_gate_up_exps.weight")) != nullptr;
 }
 
 Result<Config> read_gemma4(const gguf::File& file) {

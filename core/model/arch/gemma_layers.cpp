@@ -17,7 +17,8 @@ void check_widths(MetadataReader& reader, std::string_view key, const std::set<u
             (width % kernels::column_padding != 0 || has_halves(width) != has_halves(*widths.begin()))) {
             reader.fail(
                 ErrorKind::unsupported, key,
-                fmt::format("rows of {} elements beside others in other layers: all must be multiples of {}",
+                fmt::format("one layer has rows of {} elements, others have another length: all lengths must "
+                            "be multiples of {}",
                             width, kernels::tile_columns));
         }
     }

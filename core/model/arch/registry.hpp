@@ -52,6 +52,7 @@ extern const Architecture granitemoe_architecture;
 extern const Architecture lfm2_architecture;
 extern const Architecture lfm2moe_architecture;
 extern const Architecture llama_architecture;
+extern const Architecture mamba2_architecture;
 extern const Architecture mistral3_architecture;
 extern const Architecture nemotron_h_architecture;
 extern const Architecture nemotron_h_moe_architecture;

@@ -13,8 +13,8 @@
 
 namespace etna::model {
 
-/// The streams of Gemma 3n beside the residual, which is stream 0 (transformers, modeling_gemma3n.py). Before
-/// the first layer X_i = Expand_i e rms(e) / rms(Expand_i e), with the embedding e; after the last layer
+/// Gemma 3n's streams 1 and up; stream 0 is the residual (transformers, modeling_gemma3n.py). Before the
+/// first layer X_i = Expand_i e rms(e) / rms(Expand_i e), with the embedding e; after the last layer
 /// residual += sum_i Merge_i X_i rms(residual) / rms(Merge_i X_i).
 struct StreamEnds {
     std::vector<LinearWeights> expand; ///< [streams - 1], each [width, width]
