@@ -118,6 +118,8 @@ std::vector<ActivationSize> activation_sizes(const Config& config, const Workspa
         {&Activations::output_hidden, "output hidden", options.output_rows_max, config.width, true},
         {&Activations::logits, "logits", options.output_rows_max, config.vocabulary},
     };
+    if (config.has_draft_head) // one row more than is read, because its second half begins inside a row
+        sizes.push_back({&Activations::draft_input, "draft input", rows + 1, 2 * config.width, true});
     add_mixer_sizes(sizes, config, rows);
     add_per_layer_sizes(sizes, config, rows);
     add_stream_sizes(sizes, config, rows);

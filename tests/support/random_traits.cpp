@@ -43,6 +43,8 @@ bool has_selection_bias(const RandomModelOptions& options) {
 }
 
 bool has_attention(const RandomModelOptions& options, uint32_t layer) {
+    if (layer >= options.layers) // of those that predict further tokens
+        return true;
     if (is_nemotron(options.architecture))
         return layer % 3 == 1;
     if (options.architecture == falcon_h1)
@@ -52,7 +54,7 @@ bool has_attention(const RandomModelOptions& options, uint32_t layer) {
 }
 
 bool has_feed_forward(const RandomModelOptions& options, uint32_t layer) {
-    return !is_nemotron(options.architecture) || layer % 3 == 2;
+    return !is_nemotron(options.architecture) || layer % 3 == 2 || layer >= options.layers;
 }
 
 bool lists_heads(RandomArchitecture architecture) {
