@@ -198,6 +198,7 @@ Result<LoadedBench> load_bench(const BenchOptions& options, const Environment& e
     executor.device = options.device;
     executor.precision = options.precision;
     executor.cache_folder = cache_folder(environment.variables);
+    executor.has_draft_head = false; // nothing is drafted
     executor.timestamps = !options.timeline_file.empty();
     LoadedBench bench;
     ETNA_TRY(bench.loaded, environment.executor_factory(file, executor));

@@ -172,6 +172,10 @@ constexpr std::array device_rows = {
            .description =
                "put the experts of the last N layers in host memory, from which the GPU reads them: "
                "larger mixtures fit, and generate more slowly"},
+    Option{.name = "no-mtp",
+           .description =
+               "leave out the model's own draft head (multi-token prediction), which otherwise drafts "
+               "without --draft; the answer never changes"},
     precision_option,
     Option{.name = "plan-as",
            .value = "VENDOR",
@@ -346,6 +350,8 @@ Status read_device(const OptionValues& values, runtime::ExecutorOptions& executo
     executor.kv_memory_bytes = kv_memory_bytes.value_or(0);
     executor.state_cache_bytes = state_cache_bytes.value_or(0);
     ETNA_TRY(executor.host_expert_layers, values.integer("experts-in-host"));
+    ETNA_TRY(const bool has_no_head, values.flag("no-mtp"));
+    executor.has_draft_head = !has_no_head;
     executor.plan_as = plan_as.value_or("");
     executor.device = values.text("device").value_or("");
     return {};

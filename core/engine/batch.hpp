@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -54,6 +55,12 @@ struct Row {
     uint32_t output_slot = 0; ///< slot that receives the sampled id, for OutputKind::sampled
     /// For OutputKind::sampled, must be plain; the draw is uniform(sampling.seed, position).
     sampling::Parameters sampling = {};
+    /// For the draft head: the token after the row. Empty: the row's own sample, or not known.
+    std::optional<TokenId> next_token = std::nullopt;
+    /// For OutputKind::sampled, with Limits::has_draft_head: the draft head drafts the token after the
+    /// sampled one, drawn with uniform(sampling.seed, position + 1) as the row of the next position will draw
+    /// it.
+    bool requests_draft = false;
 
     /// Places a causal row of text: it attends to everything up to itself.
     void set_position(uint32_t at) {
@@ -115,6 +122,9 @@ struct Batch {
     /// Inputs of rows, f32 [Limits::width] each, without the scale that some models apply to the
     /// embeddings of tokens. At most Limits::embeddings_max. Borrowed until submit() returns.
     std::vector<std::span<const float>> embeddings = {};
+    /// The draft head stores its keys and values of all rows. Drafts are good only if it has done so at the
+    /// earlier positions too.
+    bool runs_draft_head = false;
 };
 
 } // namespace etna::engine

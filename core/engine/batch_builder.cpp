@@ -20,6 +20,7 @@ void BatchBuilder::begin(uint32_t spare_rows) {
     batch_.sequences.clear();
     batch_.rows.clear();
     batch_.embeddings.clear();
+    batch_.runs_draft_head = false;
     step_.clear();
     spare_rows_ = spare_rows;
 }
@@ -54,6 +55,7 @@ void BatchBuilder::append_view(const Sequence& sequence) {
     view.pages.assign(sequence.held.groups.begin(), sequence.held.groups.end());
     view.state_slot = sequence.held.recurrent.slot;
     view.state_position = sequence.held.recurrent.position;
+    batch_.runs_draft_head = batch_.runs_draft_head || sequence.uses_draft_head();
 }
 
 /// Appends the row at a sequence's next position. `draft`: its token; empty: it is known, or in the slot.
@@ -77,6 +79,9 @@ Row& BatchBuilder::append_row(Sequence& sequence, std::optional<TokenId> draft) 
         row.input = RowInput::slot;
         row.value = *sequence.slot;
     }
+    const bool knows_next = position + 1 < sequence.length() && sequence.tokens[position + 1] != no_token;
+    if (limits_.has_draft_head && knows_next)
+        row.next_token = sequence.tokens[position + 1];
     return row;
 }
 
@@ -92,6 +97,7 @@ std::optional<uint32_t> BatchBuilder::request_sample(const Sequence& sequence, R
         free_slots_.pop_back();
         row.sampling = sequence.sampling;
         row.output_slot = *slot;
+        row.requests_draft = sequence.requests_head_draft(row.position);
     }
     step_.push_back({.sequence = sequence.id, .position = row.position, .slot = slot, .draft = draft});
     return slot;

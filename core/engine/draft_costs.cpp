@@ -22,6 +22,19 @@ constexpr float draft_cost_min = 0.2F;
 constexpr DraftCosts default_costs = {.draft = 0.2F, .row = 0.1F};
 constexpr double cost_max = 2; // steps
 
+/// In plain decode steps.
+float cost_of(DraftSource source, const DraftCosts& costs) {
+    switch (source) {
+    case DraftSource::model:
+        return std::max(costs.row, row_cost_min) + std::max(costs.draft, draft_cost_min);
+    case DraftSource::head:
+        return std::max(costs.row, row_cost_min + draft_cost_min);
+    case DraftSource::lookup:
+        break;
+    }
+    return std::max(costs.row, row_cost_min);
+}
+
 } // namespace
 
 DraftLengthControl::DraftLengthControl(uint32_t tokens_max, uint32_t sources)
@@ -34,9 +47,9 @@ void DraftLengthControl::skip(uint32_t tokens) {
     pause_ -= std::min(pause_, tokens);
 }
 
-void DraftLengthControl::record(uint32_t drafted, uint32_t accepted, bool by_model, const DraftCosts& costs) {
-    const float cost =
-        std::max(costs.row, row_cost_min) + (by_model ? std::max(costs.draft, draft_cost_min) : 0);
+void DraftLengthControl::record(uint32_t drafted, uint32_t accepted, DraftSource source,
+                                const DraftCosts& costs) {
+    const float cost = cost_of(source, costs);
     balance_ = std::min(balance_ + accepted - double{cost} * drafted, balance_max);
     if (accepted == drafted)
         length_ = std::min(2 * length_, tokens_max_);

@@ -6,10 +6,17 @@
 
 namespace etna::engine {
 
+/// Where drafts come from.
+enum class DraftSource : uint8_t {
+    lookup, ///< the text or a prediction
+    model,  ///< the draft model
+    head,   ///< the model's own draft head
+};
+
 /// Cost of a drafted token, in plain decode steps.
 struct DraftCosts {
     float draft = 0; ///< to generate it with the draft model
-    float row = 0;   ///< to verify it
+    float row = 0;   ///< to verify it; in steps that run the draft head, with the head
 };
 
 /// Controls how many tokens one draft source drafts for a sequence: more while they are accepted, fewer while
@@ -31,9 +38,8 @@ public:
     /// Records that `tokens` tokens were generated without drafts of this source.
     void skip(uint32_t tokens = 1);
 
-    /// Records that a step with `drafted` tokens, at least 1, was verified. `by_model`: drafted by the draft
-    /// model.
-    void record(uint32_t drafted, uint32_t accepted, bool by_model, const DraftCosts& costs);
+    /// Records that a step with `drafted` tokens, at least 1, was verified.
+    void record(uint32_t drafted, uint32_t accepted, DraftSource source, const DraftCosts& costs);
 
 private:
     uint32_t tokens_max_;
@@ -49,7 +55,8 @@ private:
 /// count.
 class DraftCostEstimate {
 public:
-    /// Records that a step without prefill rows took `ms`; `drafts` of its rows were for drafts.
+    /// Records that a step without prefill rows took `ms`; `drafts` of its rows were for drafts. Steps that
+    /// draft for the next one alone are neither plain nor drafted, and are not recorded.
     void record_step(uint32_t drafts, double ms);
 
     /// Records that the draft model generated `tokens` in `ms`, and computed nothing else except the newest

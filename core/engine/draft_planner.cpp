@@ -6,7 +6,7 @@
 namespace etna::engine {
 namespace {
 
-constexpr uint32_t ngram_min_with_model = 2;
+constexpr uint32_t ngram_min_with_others = 2;
 /// Tokens that a few steps generate: a draft model that has at most this many left to compute has caught up.
 constexpr uint32_t uncomputed_tokens_max = 2 * drafts_max;
 
@@ -27,17 +27,28 @@ bool can_draft(const Sequence& sequence) {
 void look_up(Sequence& sequence, uint32_t limit) {
     DraftState& state = *sequence.draft_state;
     state.drafts.clear();
-    state.by_model = false;
+    state.source = DraftSource::lookup;
     limit = std::min(limit, state.lookup_control.length());
     if (limit == 0)
         return;
-    // A draft of the model is more likely to be accepted than a match of a single token, and rejected matches
+    const bool has_other_source = state.options.uses_model || state.options.uses_head;
+    // A draft of a model is more likely to be accepted than a match of a single token, and rejected matches
     // would pause the lookup of longer n-grams as well.
     const uint32_t ngram_min =
-        state.options.uses_model ? std::clamp(state.options.lookup_ngram_max, 1U, ngram_min_with_model) : 1;
+        has_other_source ? std::clamp(state.options.lookup_ngram_max, 1U, ngram_min_with_others) : 1;
     state.drafts = state.lookup.draft(sequence.tokens, limit, ngram_min);
     const auto embedding = std::find(state.drafts.begin(), state.drafts.end(), no_token);
     state.drafts.erase(embedding, state.drafts.end());
+}
+
+/// Takes the draft of the draft head, if it is for the sequence's next token but one.
+void take_head_draft(Sequence& sequence) {
+    DraftState& state = *sequence.draft_state;
+    if (state.head_control.length() == 0 || !state.head_draft ||
+        state.head_draft->position != sequence.length())
+        return;
+    state.drafts = {state.head_draft->token};
+    state.source = DraftSource::head;
 }
 
 } // namespace
@@ -67,6 +78,8 @@ std::vector<DraftRequest> DraftPlanner::draft() {
         uint32_t tokens_max =
             std::min({rows, sequence->length_max - sequence->length() - 1, pending_drafts_max()});
         look_up(*sequence, tokens_max);
+        if (state.drafts.empty() && tokens_max > 0)
+            take_head_draft(*sequence);
         rows -= static_cast<uint32_t>(state.drafts.size());
         tokens_max = std::min(tokens_max, state.model_control.length());
         if (!state.drafts.empty() || tokens_max == 0 || !sequence->embeddings.empty())
@@ -94,7 +107,7 @@ void DraftPlanner::set_drafts(std::span<const DraftRequest> requests, std::vecto
         tokens.erase(foreign, tokens.end()); // the draft model's vocabulary may have more padding
         DraftState& state = *sequence->draft_state;
         state.drafts = std::move(tokens);
-        state.by_model = true;
+        state.source = DraftSource::model;
         if (drafts[i].is_caught_up)
             state.computed_by_model = sequence->length();
     }
@@ -165,6 +178,12 @@ bool DraftPlanner::accept(Sequence& sequence, const PendingOutput& pending) {
     ++state.step_accepted;
     --state.rejected;
     return true;
+}
+
+void DraftPlanner::take_draft(Sequence& sequence, const PendingOutput& pending, const RowOutput& output) {
+    if (!output.draft || !sequence.draft_state)
+        return;
+    sequence.draft_state->head_draft = {.position = pending.position + 2, .token = output.draft->token};
 }
 
 void DraftPlanner::resolve(const Step& step, std::size_t last) {

@@ -220,8 +220,10 @@ Result<bool> Engine::Loop::submit_batch() {
 Engine::Loop::InFlight Engine::Loop::describe(const Batch& batch, Ticket ticket) {
     InFlight step = {
         .ticket = ticket, .rows = static_cast<uint32_t>(batch.rows.size()), .submitted = Clock::now()};
-    for (const Row& row : batch.rows)
+    for (const Row& row : batch.rows) {
         step.prefill_rows += row.kind == RowKind::prefill ? 1 : 0;
+        step.requests_drafts = step.requests_drafts || row.requests_draft;
+    }
     if (step.prefill_rows == 0)
         step.drafts = step.rows - static_cast<uint32_t>(batch.sequences.size());
     return step;
@@ -251,7 +253,8 @@ Status Engine::Loop::read_outputs() {
         scheduler_.set_prefill_rows_max(prefill_budget_.rows());
     } else {
         prefill_budget_.record_decode(step_ms);
-        draft_costs_.record_step(step.drafts, step_ms);
+        if (step.drafts > 0 || !step.requests_drafts)
+            draft_costs_.record_step(step.drafts, step_ms);
         scheduler_.set_costs(draft_costs_.costs());
     }
     Status status = scheduler_.process_outputs(outputs, updates_, Clock::now());

@@ -57,9 +57,10 @@ private:
     /// A submitted batch with unread outputs.
     struct InFlight {
         Ticket ticket;
-        uint32_t rows = 0;         ///< of all kinds
-        uint32_t prefill_rows = 0; ///< of these, RowKind::prefill
-        uint32_t drafts = 0;       ///< rows beyond one per sequence; 0 with prefill
+        uint32_t rows = 0;            ///< of all kinds
+        uint32_t prefill_rows = 0;    ///< of these, RowKind::prefill
+        uint32_t drafts = 0;          ///< rows beyond one per sequence; 0 with prefill
+        bool requests_drafts = false; ///< the draft head drafts for the next step
         Clock::time_point submitted;
     };
 

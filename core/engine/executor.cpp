@@ -193,12 +193,23 @@ Status check_sampled(const Row& row, std::size_t i, const Limits& limits) {
     return {};
 }
 
+Status check_draft(const Batch& batch, const Row& row, std::size_t i, const Limits& limits) {
+    if (row.next_token && *row.next_token >= limits.vocabulary)
+        return invalid("row {}: next token {} of {}", i, *row.next_token, limits.vocabulary);
+    if (row.requests_draft && (!batch.runs_draft_head || row.output_kind != OutputKind::sampled))
+        return invalid("row {}: a draft without a sampled token or a draft head", i);
+    return {};
+}
+
 Status check_outputs(const Batch& batch, const Limits& limits) {
+    if (batch.runs_draft_head && !limits.has_draft_head)
+        return invalid("the executor has no draft head");
     std::size_t outputs = 0;
     std::vector<bool> slot_is_written(limits.slots);
     for (std::size_t i = 0; i < batch.rows.size(); ++i) {
         const Row& row = batch.rows[i];
         outputs += row.output_kind != OutputKind::none ? 1 : 0;
+        ETNA_CHECK(check_draft(batch, row, i, limits));
         const uint32_t min = row.output_kind == OutputKind::candidates ? 1 : 0;
         if (row.candidates < min || row.candidates > limits.candidates_max) {
             return invalid("row {}: {} candidates, outside {} to {}", i, row.candidates, min,

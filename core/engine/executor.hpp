@@ -49,6 +49,7 @@ struct Limits {
                                    ///< parameters with 1 <= top_k <= candidates_max, or temperature 0
     uint32_t state_slots = 0;      ///< states of recurrent layers; 0: the model has no such layers
     uint32_t pending_rows_max = 0; ///< rows of a sequence in a step with StateUpdate::defer
+    bool has_draft_head = false;   ///< the executor drafts for rows that request it
     uint32_t in_flight_max = 2;    ///< maximum number of submissions whose outputs are unread
     std::vector<CacheGroup> groups;
 };
@@ -69,6 +70,14 @@ struct RowOutput {
         candidates;            ///< Row::candidates entries: descending logit, smaller id first among equals
     std::vector<float> logits; ///< OutputKind::logits: [vocabulary]
     std::vector<float> hidden; ///< OutputKind::hidden: [Limits::width]
+    /// A token of the draft head, for the position after the one that `token` is sampled for.
+    struct Draft {
+        TokenId token = 0;
+        float log_sum_exp = 0; ///< as those of the row, of the draft head's logits
+        float logit = 0;
+    };
+    /// With Row::requests_draft; empty if the draft head's logits are not numbers.
+    std::optional<Draft> draft = std::nullopt;
     /// The row's logits are not numbers (internal): nothing else is set. Its sequence cannot continue; others
     /// can.
     std::optional<Error> error = std::nullopt;

@@ -59,6 +59,9 @@ struct Speculation {
     /// that followed; 0: do not.
     uint32_t lookup_ngram_max = 0;
     std::vector<TokenId> prediction = {}; ///< the expected answer; drafted while the text follows it
+    /// Use the draft head of a model that has one, if lookup has no draft or is paused; no effect with a
+    /// draft model.
+    bool uses_head = false;
     bool uses_model = false; ///< use the draft model, if the other sources have no draft or are paused
     /// The draft model stops at a token that it finds less likely than this, [0, 1]; empty: it does not.
     std::optional<float> confidence_min = {};

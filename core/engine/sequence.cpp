@@ -1,5 +1,7 @@
 #include "core/engine/sequence.hpp"
 
+#include "core/engine/token_selection.hpp"
+
 #include <algorithm>
 #include <cassert>
 #include <limits>
@@ -9,16 +11,19 @@ namespace etna::engine {
 namespace {
 
 uint32_t sources_of(const Speculation& speculation) {
-    return (speculation.texts != nullptr ? 1 : 0) + (speculation.uses_model ? 1 : 0);
+    return (speculation.texts != nullptr ? 1 : 0) + (speculation.uses_model ? 1 : 0) +
+           (speculation.uses_head ? 1 : 0);
 }
+
+constexpr uint32_t head_tokens_max = 1; ///< of a step
 
 } // namespace
 
 DraftState::DraftState(const Speculation& speculation)
     : options(speculation),
       lookup_control(options.texts != nullptr ? options.tokens_max : 0, sources_of(options)),
-      model_control(options.uses_model ? options.tokens_max : 0, sources_of(options)), lookup(options.texts) {
-}
+      model_control(options.uses_model ? options.tokens_max : 0, sources_of(options)),
+      head_control(options.uses_head ? head_tokens_max : 0, sources_of(options)), lookup(options.texts) {}
 
 void DraftState::drop_model() {
     options.uses_model = false;
@@ -28,11 +33,29 @@ void DraftState::drop_model() {
 void DraftState::skip() {
     lookup_control.skip();
     model_control.skip();
+    head_control.skip();
+}
+
+DraftLengthControl& DraftState::control_of(DraftSource one) {
+    switch (one) {
+    case DraftSource::model:
+        return model_control;
+    case DraftSource::head:
+        return head_control;
+    case DraftSource::lookup:
+        break;
+    }
+    return lookup_control;
 }
 
 void DraftState::finish_step(const DraftCosts& costs) {
-    (by_model ? model_control : lookup_control).record(in_flight, step_accepted, by_model, costs);
-    (by_model ? lookup_control : model_control).skip(step_accepted + 1);
+    for (const DraftSource one : {DraftSource::lookup, DraftSource::model, DraftSource::head}) {
+        if (one == source) {
+            control_of(one).record(in_flight, step_accepted, one, costs);
+        } else {
+            control_of(one).skip(step_accepted + 1);
+        }
+    }
     in_flight = 0;
 }
 
@@ -99,6 +122,17 @@ uint32_t Sequence::whole_segments_end(uint32_t begin, uint32_t end) const {
     return std::max(begin, segment_at(embeddings, end - 1)->position);
 }
 
+namespace {
+
+/// The draft head reads samples on the device.
+bool can_use_draft_head(const Sequence& sequence, const Speculation& speculation, const Limits& limits) {
+    const uint32_t position = sequence.prompt_tokens + sequence.min_tokens;
+    return limits.has_draft_head && !speculation.uses_model &&
+           output_spec_for(sequence, position, limits).output_kind == OutputKind::sampled;
+}
+
+} // namespace
+
 Sequence make_sequence(RequestId id, Request request, const Limits& limits, const StateCache& cache,
                        Clock::time_point now) {
     Sequence sequence;
@@ -143,8 +177,11 @@ Sequence make_sequence(RequestId id, Request request, const Limits& limits, cons
     sequence.prompt_tokens = sequence.length();
     const bool returns_all = request.prompt_candidates || request.hidden == HiddenRows::all;
     sequence.prompt_output_begin = returns_all ? 0 : sequence.prompt_tokens - 1;
-    if (request.speculation && !request.beams)
-        sequence.draft_state = std::make_shared<DraftState>(*request.speculation);
+    if (request.speculation && !request.beams) {
+        Speculation& speculation = *request.speculation;
+        speculation.uses_head = speculation.uses_head && can_use_draft_head(sequence, speculation, limits);
+        sequence.draft_state = std::make_shared<DraftState>(speculation);
+    }
     sequence.cache_salt = request.cache_salt;
     sequence.client = request.client;
     const uint32_t room = limits.context_tokens - sequence.prompt_tokens;

@@ -73,10 +73,17 @@ struct DraftState {
     Speculation options;
     DraftLengthControl lookup_control;
     DraftLengthControl model_control;
+    DraftLengthControl head_control;
     PromptLookup lookup;
-    std::vector<TokenId> drafts = {}; ///< for the next step
-    bool by_model = false;            ///< `drafts` came from the draft model
-    uint32_t in_flight = 0;           ///< drafts that are being verified
+    std::vector<TokenId> drafts = {};         ///< for the next step
+    DraftSource source = DraftSource::lookup; ///< of `drafts`
+    /// The last draft of the draft head.
+    struct HeadDraft {
+        uint32_t position = 0;
+        TokenId token = 0;
+    };
+    std::optional<HeadDraft> head_draft = {};
+    uint32_t in_flight = 0;  ///< drafts that are being verified
     uint32_t accept_end = 0; ///< one past the position of the last in-flight draft that can still be accepted
     uint32_t step_accepted = 0; ///< accepted drafts of those in flight
     uint32_t accepted = 0;      ///< accepted drafts in total
@@ -88,7 +95,7 @@ struct DraftState {
 
     /// Whether all sources are paused.
     [[nodiscard]] bool is_paused() const {
-        return lookup_control.length() == 0 && model_control.length() == 0;
+        return lookup_control.length() == 0 && model_control.length() == 0 && head_control.length() == 0;
     }
 
     /// Removes the draft model as a source.
@@ -96,6 +103,8 @@ struct DraftState {
 
     /// Records a step in which nothing was drafted.
     void skip();
+
+    [[nodiscard]] DraftLengthControl& control_of(DraftSource one);
 
     /// Records that the step in flight has been verified.
     void finish_step(const DraftCosts& costs);
@@ -160,6 +169,13 @@ struct Sequence {
     [[nodiscard]] uint32_t length() const { return static_cast<uint32_t>(tokens.size()); }
     [[nodiscard]] uint32_t expected_length() const { return length() + pending_samples; }
     [[nodiscard]] uint32_t drafts_in_flight() const { return draft_state ? draft_state->in_flight : 0; }
+    /// Whether the draft head's layer runs for the sequence's rows.
+    [[nodiscard]] bool uses_draft_head() const { return draft_state && draft_state->options.uses_head; }
+    /// Whether the draft head drafts at the row at `position`. Not at the first two, so that a plain step is
+    /// measured.
+    [[nodiscard]] bool requests_head_draft(uint32_t position) const {
+        return uses_draft_head() && draft_state->head_control.length() > 0 && position > prompt_tokens;
+    }
     [[nodiscard]] ContentRun content() const { return {content_ids, kinds}; }
     [[nodiscard]] RowKind kind(uint32_t position) const {
         return position < kinds.size() ? kinds[position] : RowKind::decode;

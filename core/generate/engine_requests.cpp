@@ -140,7 +140,7 @@ Result<EngineRequests> engine_requests(const Model& model, const Request& reques
         .client = request.client};
     const SpeculationOverrides overrides = over(request.speculation, model.speculation());
     ETNA_TRY(auto prediction, encode_prediction(model, request, overrides, is_cancelled));
-    one.speculation = speculation(overrides, model.has_draft_model(), std::move(prediction));
+    one.speculation = speculation(overrides, model.draft_models(), std::move(prediction));
     if (one.max_tokens == 0U)
         one.max_tokens = 1; // the prompt's last row produces it anyway; it is not delivered
     if (one.sampling.dry_multiplier != 0) {

@@ -50,6 +50,7 @@ Result<runtime::LoadedExecutor> load_draft(const store::ModelSource* draft, cons
     runtime::ExecutorOptions quiet = options;
     quiet.progress = {};
     quiet.host_expert_layers = 0; // a draft model must be fast
+    quiet.has_draft_head = false;
     return factory(file, quiet);
 }
 

@@ -88,7 +88,9 @@ public:
 
     /// Speculative decoding settings for requests that set none.
     [[nodiscard]] const SpeculationOverrides& speculation() const { return speculation_; }
-    [[nodiscard]] bool has_draft_model() const { return has_draft_model_; }
+    [[nodiscard]] DraftModels draft_models() const {
+        return {.has_model = has_draft_model_, .has_head = engine_->limits().has_draft_head};
+    }
 
     /// Tokens for fill-in-the-middle; empty if the model does not support it.
     [[nodiscard]] const std::optional<text::InfillTokens>& infill_tokens() const { return infill_tokens_; }

@@ -42,15 +42,17 @@ SpeculationOverrides recommended_speculation(const store::GenerationConfig& conf
     return overrides;
 }
 
-std::optional<engine::Speculation> speculation(const SpeculationOverrides& overrides, bool has_model,
+std::optional<engine::Speculation> speculation(const SpeculationOverrides& overrides, DraftModels models,
                                                std::vector<TokenId> prediction) {
     const uint32_t usual = overrides.confidence_min ? confident_draft_tokens : usual_draft_tokens;
     engine::Speculation result = {.tokens_max = overrides.tokens_max.value_or(usual),
                                   .lookup_ngram_max = overrides.ngram_max.value_or(0),
                                   .prediction = std::move(prediction),
-                                  .uses_model = has_model,
+                                  .uses_head = models.has_head && !models.has_model,
+                                  .uses_model = models.has_model,
                                   .confidence_min = overrides.confidence_min};
-    const bool has_source = has_model || result.lookup_ngram_max > 0 || !result.prediction.empty();
+    const bool has_source =
+        result.uses_model || result.uses_head || result.lookup_ngram_max > 0 || !result.prediction.empty();
     return has_source && result.tokens_max > 0 ? std::optional(std::move(result)) : std::nullopt;
 }
 

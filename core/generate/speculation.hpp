@@ -32,9 +32,14 @@ SpeculationOverrides over(const SpeculationOverrides& overrides, const Speculati
 /// warning in the log.
 SpeculationOverrides recommended_speculation(const store::GenerationConfig& config);
 
-/// Returns the engine's speculation options; empty if nothing can draft. `has_model`: the engine has a draft
-/// model.
-std::optional<engine::Speculation> speculation(const SpeculationOverrides& overrides, bool has_model,
+/// The models that an engine can draft with.
+struct DraftModels {
+    bool has_model = false; ///< a draft model
+    bool has_head = false;  ///< the model's draft head, which is used if there is no draft model
+};
+
+/// Returns the engine's speculation options; empty if nothing can draft.
+std::optional<engine::Speculation> speculation(const SpeculationOverrides& overrides, DraftModels models,
                                                std::vector<TokenId> prediction);
 
 /// Checks that two models share a vocabulary, so that one can draft for the other. Errors: invalid_argument,

@@ -185,20 +185,30 @@ struct Config {
     std::vector<uint32_t> suppressed_tokens; ///< never sampled; ids below `vocabulary`, ascending
     kernels::Gate gate = kernels::Gate::silu;
     std::string_view feed_forward_norm = "ffn_norm"; ///< stem of the norm's name before a feed-forward block
+    std::string_view draft_feed_forward_norm = {};   ///< that of a draft head's layer; empty: the same
     std::string_view output_norm = "output_norm";    ///< stem of the last norm's name
     ExpertConfig experts;
     uint32_t streams = 1;         ///< of alternating updates, with the residual (Gemma 3n)
     uint32_t laurel_rank = 0;     ///< of the low-rank branch of layers with streams
     uint32_t per_layer_width = 0; ///< of the input that each layer has of a token; 0: none
+    bool has_draft_head = false;  ///< the last of `layers` belongs to it (DraftHead)
     uint32_t ignored_layers = 0;  ///< in the file after the others: answers do not depend on them
     std::vector<CacheGroup> cache_groups;
 
     [[nodiscard]] uint32_t layer_count() const { return static_cast<uint32_t>(layers.size()); }
+    /// Layers that the answers depend on: all but that of a draft head.
+    [[nodiscard]] uint32_t decoder_layers() const { return layer_count() - (has_draft_head ? 1 : 0); }
     [[nodiscard]] uint32_t rotary_dims_max() const; ///< widest rotation of any group
 
     /// Whether a layer has experts.
     [[nodiscard]] bool has_experts(uint32_t layer) const {
         return experts.count > 0 && layer >= experts.dense_layers && layers[layer].feed_forward > 0;
+    }
+
+    /// Stem of the name of a layer's norm before its feed-forward block.
+    [[nodiscard]] std::string_view feed_forward_norm_of(uint32_t layer) const {
+        const bool is_other = layer == decoder_layers() && !draft_feed_forward_norm.empty();
+        return is_other ? draft_feed_forward_norm : feed_forward_norm;
     }
 
     /// Largest width of a dense block of any layer; 0 without dense blocks.

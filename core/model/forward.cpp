@@ -9,6 +9,7 @@
 #include "core/model/nan_probe.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <span>
 
 #include <fmt/format.h>
@@ -56,59 +57,111 @@ void record_layer(const Recording& recording, const Layer& layer, uint32_t index
     recorder.end_region();
 }
 
-void record_head(const Recording& recording, const Decoder& decoder) {
-    const Activations& activations = recording.activations;
-    const Step& step = recording.step;
+/// Rows that go through a head, and its weights.
+struct HeadRows {
+    vk::Range norm;
+    const kernels::Matrix& head;
+    uint32_t count = 0;
+    vk::Range indices; ///< u32 [count], rows of the step
+    vk::Range infos;   ///< kernels::SampleInfo [count]
+    vk::Range results; ///< kernels::SampleResult [count]
+    uint32_t candidates = 1;
+    std::optional<uint32_t> nan_probe;
+};
+
+/// Changes of the logits before they are sampled.
+void record_logit_changes(const Recording& recording, const Decoder& decoder, uint32_t count) {
+    const kernels::Activations& logits = recording.activations.logits;
     kernels::Library& library = recording.library;
     vk::Recorder& recorder = recording.recorder;
-    const kernels::Sample sample{.logits = activations.logits,
-                                 .count = step.output_rows,
-                                 .candidates = step.candidates,
-                                 .infos = step.sample_infos,
-                                 .slots = activations.slots,
-                                 .partials = activations.sample_partials,
-                                 .results = step.sample_results,
-                                 .nan_probes = activations.nan_probes.part(0, step.rows * sizeof(uint32_t))};
-    const auto layers = static_cast<uint32_t>(decoder.layers.size());
-
-    recorder.begin_region("head");
-    kernels::rms_norm(library, recorder,
-                      {.input = activations.residual,
-                       .output = activations.output_hidden,
-                       .weight = decoder.output_norm,
-                       .count = step.output_rows,
-                       .indices = step.output_indices,
-                       .epsilon = decoder.epsilon,
-                       .nan_probe = kernels::NanProbe{.nan_probes = activations.nan_probes,
-                                                      .nan_probe = head_nan_probe(layers)},
-                       .halves = decoder.head.layout.arrangement == kernels::Arrangement::tiles});
-    recorder.barrier();
-    kernels::linear(library, recorder,
-                    {.weight = decoder.head,
-                     .input = activations.output_hidden,
-                     .output = activations.logits,
-                     .count = step.output_rows,
-                     .path = kernels::RowPath::decode});
-    recorder.barrier();
     if (decoder.logit_softcap > 0 || decoder.logit_scale != 1) {
-        kernels::soft_cap(library, recorder,
-                          {.values = activations.logits,
-                           .count = step.output_rows,
-                           .cap = decoder.logit_softcap,
-                           .scale = decoder.logit_scale});
+        kernels::soft_cap(
+            library, recorder,
+            {.values = logits, .count = count, .cap = decoder.logit_softcap, .scale = decoder.logit_scale});
         recorder.barrier();
     }
     for (std::span<const uint32_t> ids = decoder.suppressed_tokens; !ids.empty();) {
-        const std::size_t count = std::min(ids.size(), kernels::suppress_ids_max);
+        const std::size_t suppressed = std::min(ids.size(), kernels::suppress_ids_max);
         kernels::suppress(library, recorder,
-                          {.logits = activations.logits, .count = step.output_rows, .ids = ids.first(count)});
+                          {.logits = logits, .count = count, .ids = ids.first(suppressed)});
         recorder.barrier();
-        ids = ids.subspan(count);
+        ids = ids.subspan(suppressed);
     }
+}
+
+void record_head(const Recording& recording, const Decoder& decoder, const HeadRows& rows) {
+    const Activations& activations = recording.activations;
+    kernels::Library& library = recording.library;
+    vk::Recorder& recorder = recording.recorder;
+    std::optional<kernels::NanProbe> nan_probe;
+    if (rows.nan_probe)
+        nan_probe = {.nan_probes = activations.nan_probes, .nan_probe = *rows.nan_probe};
+    kernels::rms_norm(library, recorder,
+                      {.input = activations.residual,
+                       .output = activations.output_hidden,
+                       .weight = rows.norm,
+                       .count = rows.count,
+                       .indices = rows.indices,
+                       .epsilon = decoder.epsilon,
+                       .nan_probe = nan_probe,
+                       .halves = rows.head.layout.arrangement == kernels::Arrangement::tiles});
+    recorder.barrier();
+    kernels::linear(library, recorder,
+                    {.weight = rows.head,
+                     .input = activations.output_hidden,
+                     .output = activations.logits,
+                     .count = rows.count,
+                     .path = kernels::RowPath::decode});
+    recorder.barrier();
+    record_logit_changes(recording, decoder, rows.count);
+    const kernels::Sample sample{.logits = activations.logits,
+                                 .count = rows.count,
+                                 .candidates = rows.candidates,
+                                 .infos = rows.infos,
+                                 .slots = activations.slots,
+                                 .partials = activations.sample_partials,
+                                 .results = rows.results,
+                                 .nan_probes =
+                                     activations.nan_probes.part(0, recording.step.rows * sizeof(uint32_t))};
     kernels::sample_partial(library, recorder, sample);
     recorder.barrier();
     kernels::sample_finish(library, recorder, sample);
-    recorder.end_region();
+}
+
+/// Activations::draft_input: the norms of each row's next token, and of its hidden state.
+void record_draft_input(const Recording& recording, const Decoder& decoder) {
+    const Activations& activations = recording.activations;
+    const DraftHead& head = *decoder.draft_head;
+    kernels::Library& library = recording.library;
+    vk::Recorder& recorder = recording.recorder;
+    const auto norm = [&](const kernels::Activations& input, const kernels::Activations& output,
+                          vk::Range weight) {
+        kernels::rms_norm(library, recorder,
+                          {.input = input,
+                           .output = output,
+                           .weight = weight,
+                           .count = recording.step.rows,
+                           .epsilon = decoder.epsilon});
+    };
+    const kernels::Activations& both = activations.draft_input;
+    const uint64_t half_bytes = uint64_t{both.columns} / 2 * sizeof(float);
+    const kernels::Activations left{.range = both.range, .columns = both.columns / 2, .stride = both.stride};
+    const kernels::Activations right{.range = both.range.part(half_bytes, both.range.bytes - half_bytes),
+                                     .columns = both.columns / 2,
+                                     .stride = both.stride};
+    norm(activations.residual, activations.hidden, decoder.output_norm);
+    recorder.barrier();
+    norm(activations.hidden, right, head.hidden_norm);
+    kernels::embed(library, recorder,
+                   {.rows = {.infos = recording.step.next_infos, .first = 0, .count = recording.step.rows},
+                    .slots = activations.slots,
+                    .table = head.embedding,
+                    .output = activations.residual,
+                    .scale = decoder.embedding_scale});
+    recorder.barrier();
+    norm(activations.residual, left, head.embedding_norm);
+    recorder.barrier();
+    record_halves(recording, both, reads_halves(head.projection));
 }
 
 } // namespace
@@ -144,7 +197,44 @@ void record_forward(const Recording& recording, const Decoder& decoder) {
         record_merge(recording, *decoder.stream_ends);
         recorder.barrier();
     }
-    record_head(recording, decoder);
+    recorder.begin_region("head");
+    record_head(recording, decoder,
+                {.norm = decoder.output_norm,
+                 .head = decoder.head,
+                 .count = step.output_rows,
+                 .indices = step.output_indices,
+                 .infos = step.sample_infos,
+                 .results = step.sample_results,
+                 .candidates = step.candidates,
+                 .nan_probe = head_nan_probe(static_cast<uint32_t>(decoder.layers.size()))});
+    recorder.end_region();
+}
+
+void record_drafts(const Recording& recording, const Decoder& decoder) {
+    const Step& step = recording.step;
+    const DraftHead& head = *decoder.draft_head;
+    vk::Recorder& recorder = recording.recorder;
+    if (step.output_rows == 0) // otherwise the head has a barrier after the last layer
+        recorder.barrier();
+    recorder.begin_region("draft head");
+    record_draft_input(recording, decoder);
+    record_linear(recording, head.projection, recording.activations.draft_input,
+                  recording.activations.residual, kernels::Store::replace);
+    recorder.barrier();
+    record_layer(recording, head.layer, static_cast<uint32_t>(decoder.layers.size()));
+    if (step.draft_rows > 0) {
+        recorder.barrier();
+        record_head(recording, decoder,
+                    {.norm = head.output_norm,
+                     .head = head.head,
+                     .count = step.draft_rows,
+                     .indices = step.draft_indices,
+                     .infos = step.draft_infos,
+                     .results = step.draft_results,
+                     .candidates = step.draft_candidates,
+                     .nan_probe = std::nullopt});
+    }
+    recorder.end_region();
 }
 
 } // namespace etna::model

@@ -36,6 +36,25 @@ struct Layer {
     std::optional<AltUpBlock> altup = std::nullopt; ///< around both blocks, in models with streams
 };
 
+/// Predicts the token after the next one from a position's hidden state and its next token (multi-token
+/// prediction, arXiv 2412.19437, 2.2):
+///   x = layer(projection [rms_norm(embedding[next token]) | rms_norm(hidden state)])
+///   logits = head rms_norm(x)
+/// The hidden state is the output of the decoder's last norm, and the embedding comes first, as in vLLM
+/// (qwen3_next_mtp.py, glm4_moe_mtp.py, deepseek_mtp.py) and llama.cpp (qwen35.cpp). Its layer is one more
+/// layer with attention over the pages of the decoder's. A page holds what the head stored for the position's
+/// next token when the page was computed: a prefix that continues with another token lowers the quality of
+/// drafts, never that of an answer.
+struct DraftHead {
+    kernels::Matrix embedding; ///< [vocabulary, width]; the decoder's if the file has no other
+    vk::Range embedding_norm;
+    vk::Range hidden_norm;
+    LinearWeights projection; ///< [width, 2 width]
+    Layer layer;
+    vk::Range output_norm; ///< the decoder's if the file has no other
+    kernels::Matrix head;  ///< the same
+};
+
 /// A decoder over weights on the device (borrowed), assembled by an architecture.
 struct Decoder {
     kernels::Matrix embedding;                            ///< [vocabulary, width]
@@ -50,6 +69,7 @@ struct Decoder {
     float logit_softcap = 0;         ///< 0: none
     float logit_scale = 1;
     std::vector<uint32_t> suppressed_tokens; ///< their logits become -infinity
+    std::optional<DraftHead> draft_head = std::nullopt;
 };
 
 /// Records one step: embed, layers, and for the output rows norm, head and sampling. The head always takes
@@ -57,5 +77,10 @@ struct Decoder {
 /// and "feed forward", and "head". Dependent steps are separated by barriers; there is none before the first
 /// and none after the last: the caller orders its own transfers.
 void record_forward(const Recording& recording, const Decoder& decoder);
+
+/// Records the draft head of the step that record_forward() has just recorded; only copies of outputs may
+/// come between: the head's layer for all rows, and logits and sampling for the draft rows. Overwrites
+/// Activations::logits and Activations::output_hidden. Precondition: the decoder has a draft head.
+void record_drafts(const Recording& recording, const Decoder& decoder);
 
 } // namespace etna::model

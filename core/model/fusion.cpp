@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 namespace etna::model {
 namespace {
@@ -101,11 +102,10 @@ private:
     OutputMatrix* producer_ = nullptr; ///< of the block before
 };
 
-} // namespace
-
-void fuse(Decoder& decoder, const kernels::PlanTarget& target) {
+/// Of layers that follow each other.
+void fuse_layers(std::span<Layer> layers, const kernels::PlanTarget& target) {
     NormFusion norms(target);
-    for (Layer& layer : decoder.layers) {
+    for (Layer& layer : layers) {
         if (layer.mixer)
             std::visit([&](auto& block) { norms.visit(block); }, *layer.mixer);
         if (AttentionBlock* const block = attention_of(layer))
@@ -117,6 +117,14 @@ void fuse(Decoder& decoder, const kernels::PlanTarget& target) {
         if (FeedForwardBlock* const block = dense_block_of(layer))
             block->is_gate_fused = fuses_gate(target, *block);
     }
+}
+
+} // namespace
+
+void fuse(Decoder& decoder, const kernels::PlanTarget& target) {
+    fuse_layers(decoder.layers, target);
+    if (decoder.draft_head)
+        fuse_layers({&decoder.draft_head->layer, 1}, target);
 }
 
 } // namespace etna::model

@@ -21,7 +21,8 @@ kernels::KernelScope kernel_scope(const gguf::File& file) {
         scope.short_convolutions = scope.short_convolutions || tensor.name.ends_with(short_convolution_name);
         scope.altup = scope.altup || tensor.name.ends_with(altup_router_name);
         const bool is_layer_table = tensor.name == "per_layer_token_embd.weight";
-        const bool is_table = tensor.name == "token_embd.weight";
+        const bool is_table =
+            tensor.name == "token_embd.weight" || tensor.name.ends_with(".nextn.embed_tokens.weight");
         if (is_table || is_layer_table)
             scope.tables.set(format);
         if (tensor.dimensions >= 2 && tensor.shape[0] % kernels::tile_columns != 0)

@@ -1,5 +1,6 @@
 #include "core/model/model.hpp"
 
+#include "core/model/arch/decoder.hpp"
 #include "core/model/fusion.hpp"
 
 #include <utility>
@@ -31,7 +32,8 @@ Status read_rotary_tensors(const gguf::File& file, const std::vector<ClaimedTens
 }
 
 /// A file's tensors as its architecture names them, before their layouts are planned.
-Result<std::vector<ClaimedTensor>> claim_tensors(const gguf::File& file, Blueprint& blueprint) {
+Result<std::vector<ClaimedTensor>> claim_tensors(const gguf::File& file, bool has_draft_head,
+                                                 Blueprint& blueprint) {
     ETNA_TRY(blueprint.architecture, find_architecture(file));
     if (file.tensors().empty()) {
         return Error{ErrorKind::unsupported,
@@ -39,6 +41,8 @@ Result<std::vector<ClaimedTensor>> claim_tensors(const gguf::File& file, Bluepri
                      "`etna tokenize` can use it; to generate text, fetch the model itself"};
     }
     ETNA_TRY(blueprint.config, blueprint.architecture->read_config(file));
+    if (!has_draft_head)
+        drop_draft_head(blueprint.config);
     ETNA_TRY(std::vector<ClaimedTensor> claimed,
              blueprint.architecture->declare(blueprint.config).claim(file));
     ETNA_CHECK(read_rotary_tensors(file, claimed, blueprint.config));
@@ -49,15 +53,16 @@ Result<std::vector<ClaimedTensor>> claim_tensors(const gguf::File& file, Bluepri
 
 Status check_model(const gguf::File& file) {
     Blueprint blueprint;
-    const auto claimed = claim_tensors(file, blueprint);
+    const auto claimed = claim_tensors(file, true, blueprint);
     return claimed ? Status() : claimed.error();
 }
 
 Result<Blueprint> plan_model(const gguf::File& file, const kernels::PlanTarget& target,
-                             uint64_t matrix_part_bytes) {
+                             const BlueprintOptions& options) {
     Blueprint blueprint;
-    ETNA_TRY(const std::vector<ClaimedTensor> claimed, claim_tensors(file, blueprint));
-    ETNA_TRY(blueprint.tensors, plan_weights(file, claimed, target, matrix_part_bytes));
+    ETNA_TRY(const std::vector<ClaimedTensor> claimed,
+             claim_tensors(file, options.has_draft_head, blueprint));
+    ETNA_TRY(blueprint.tensors, plan_weights(file, claimed, target, options.matrix_part_bytes));
     blueprint.weight_bytes = weight_bytes(blueprint.tensors);
     return blueprint;
 }

@@ -26,11 +26,15 @@ struct Blueprint {
     HostExperts host_experts;           ///< none, until place_experts()
 };
 
-/// Checks a file's metadata and tensors and plans their layouts for a device. Pure. `matrix_part_bytes`: as
-/// for plan_weights(). Errors: those of find_architecture(), read_config(), TensorTable::claim(),
-/// plan_weights() and read_divisors().
+struct BlueprintOptions {
+    uint64_t matrix_part_bytes = 0; ///< as for plan_weights()
+    bool has_draft_head = true;     ///< false: that of the file is ignored
+};
+
+/// Checks a file's metadata and tensors and plans their layouts for a device. Pure. Errors: those of
+/// find_architecture(), read_config(), TensorTable::claim(), plan_weights() and read_divisors().
 Result<Blueprint> plan_model(const gguf::File& file, const kernels::PlanTarget& target,
-                             uint64_t matrix_part_bytes = 0);
+                             const BlueprintOptions& options = {});
 
 /// Checks that etna can run the file's model, as far as that is decidable without a device. Errors: those of
 /// plan_model(), except plan_weights()'s.
@@ -49,6 +53,8 @@ public:
     [[nodiscard]] std::span<const Rotary> rotaries() const { return rotaries_; } ///< [cache groups]
 
     void record(const Recording& recording) const { record_forward(recording, decoder_); }
+    /// Precondition: the config has a draft head.
+    void record_drafts(const Recording& recording) const { model::record_drafts(recording, decoder_); }
 
 private:
     Model(Config config, uint32_t context_tokens, Weights weights, Decoder decoder);

@@ -47,6 +47,14 @@ struct Step {
     vk::Range sample_infos;   ///< kernels::SampleInfo [output_rows]
     vk::Range sample_results; ///< kernels::SampleResult [output_rows], written
     uint32_t candidates = 1;  ///< largest number that an output row needs
+
+    // For record_drafts() only:
+    vk::Range next_infos;          ///< kernels::RowInfo [rows]: `input` is each row's next token
+    uint32_t draft_rows = 0;       ///< output rows that the draft head drafts for; 0: none
+    vk::Range draft_indices;       ///< u32 [draft_rows], rows of the step
+    vk::Range draft_infos;         ///< kernels::SampleInfo [draft_rows]
+    vk::Range draft_results;       ///< kernels::SampleResult [draft_rows], written
+    uint32_t draft_candidates = 1; ///< largest number that a draft row needs
 };
 
 /// Device scratch memory of a step; f32 activations, rows padded with zeros.
@@ -66,6 +74,9 @@ struct Activations {
     vk::Range sample_partials;
     vk::Range slots;      ///< u32 [slots]: sampled ids
     vk::Range nan_probes; ///< u32 [batch_rows_max]: kernels::NanProbe
+
+    // With a draft head only:
+    kernels::Activations draft_input; ///< [rows, 2 width]: of DraftHead::projection
 
     // With dense blocks only:
     kernels::Activations gate; ///< [rows, feed_forward]
@@ -139,7 +150,7 @@ struct Recording {
     kernels::Library& library;
     vk::Recorder& recorder;
     const Activations& activations;
-    std::span<const LayerState> states; ///< [layers]
+    std::span<const LayerState> states; ///< [layers], that of a draft head last
     const Step& step;
 };
 

@@ -120,6 +120,8 @@ std::vector<ActivationSize> activation_sizes(const Config& config, const Workspa
         sizes.push_back({&Activations::v, "v", rows, kv_width});
         sizes.push_back({&Activations::attention_output, "attention output", rows, output_width, true});
     }
+    if (config.has_draft_head) // one row more than is read, because its second half begins inside a row
+        sizes.push_back({&Activations::draft_input, "draft input", rows + 1, 2 * config.width, true});
     add_mixer_sizes(sizes, config, rows);
     add_per_layer_sizes(sizes, config, rows);
     add_stream_sizes(sizes, config, rows);

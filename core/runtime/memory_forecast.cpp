@@ -39,6 +39,7 @@ engine::DeviceSizes device_sizes(const ExecutorOptions& options) {
             .contexts = options.sequences_max,
             .batch_rows_max = options.batch_tokens_max,
             .sequences_max = options.sequences_max,
+            .has_draft_head = options.has_draft_head,
             .host_expert_layers = options.host_expert_layers};
 }
 
@@ -46,7 +47,8 @@ Result<MemoryForecast> forecast_memory(const gguf::File& file, const DeviceRepor
                                        const ExecutorOptions& options) {
     constexpr uint64_t plentiful_bytes = uint64_t{1} << 50;
     ETNA_TRY(const kernels::PlanTarget target, target_of(device, options.plan_as));
-    ETNA_TRY(model::Blueprint blueprint, model::plan_model(file, target));
+    ETNA_TRY(model::Blueprint blueprint,
+             model::plan_model(file, target, {.has_draft_head = options.has_draft_head}));
     engine::DeviceSizes sizes = device_sizes(options);
     const auto plan_with = [&](uint64_t free_bytes) {
         return engine::plan_load(file, blueprint, target, sizes,

@@ -139,6 +139,27 @@ TEST_CASE("plan counts a draft model, which is loaded first") {
     CHECK(contains(etna.run({"plan", "demo", "--draft", "nowhere"}).error, "no model `nowhere`"));
 }
 
+TEST_CASE("plan counts a draft head and its cache, and leaves both out with --no-mtp") {
+    Harness etna;
+    etna.devices = a_gpu(2048 * mib);
+    const TemporaryFolder folder;
+    const auto path = folder.path() / "predicting.gguf";
+    RandomModelOptions options{.architecture = RandomArchitecture::qwen35, .layers = 4};
+    const auto plan = [&](uint32_t predicting_layers, std::vector<std::string> more) {
+        options.predicting_layers = predicting_layers;
+        write_file(path, random_model(options));
+        more.insert(more.begin(), {"plan", path.string(), "-c", "256", "--json"});
+        return nlohmann::json::parse(etna.run(more).output);
+    };
+    const auto without = plan(0, {});
+    const auto with = plan(1, {});
+    const auto ignored = plan(1, {"--no-mtp"});
+    for (const std::string kind : {"weights", "cache"}) {
+        CHECK(bytes_of(with, kind, "device") > bytes_of(without, kind, "device"));
+        CHECK(bytes_of(ignored, kind, "device") == bytes_of(without, kind, "device"));
+    }
+}
+
 TEST_CASE("plan names the experts in host memory, and their cost") {
     Harness etna;
     etna.devices = a_gpu(2048 * mib);

@@ -16,6 +16,7 @@ namespace {
 
 using engine::DraftCosts;
 using engine::DraftLengthControl;
+using engine::DraftSource;
 using engine::DraftState;
 using engine::PromptLookup;
 using Tokens = std::vector<TokenId>;
@@ -72,13 +73,14 @@ Spent spend(uint32_t tokens, uint32_t tokens_max, const DraftCosts& costs, Right
     Spent spent;
     for (uint32_t step = 0; spent.tokens < tokens; ++step) {
         const uint32_t looked_up = step % every == 0 ? state.lookup_control.length() : 0;
-        state.by_model = looked_up == 0;
-        state.in_flight = state.by_model ? state.model_control.length() : looked_up;
-        const bool is_right = state.by_model ? right.model : right.lookup;
+        const bool by_model = looked_up == 0;
+        state.source = by_model ? DraftSource::model : DraftSource::lookup;
+        state.in_flight = by_model ? state.model_control.length() : looked_up;
+        const bool is_right = by_model ? right.model : right.lookup;
         state.step_accepted = is_right ? state.in_flight : 0;
         spent.tokens += state.step_accepted + 1;
         spent.accepted += state.step_accepted;
-        spent.wasted += is_right ? 0 : state.in_flight * (state.by_model ? 2 : 1);
+        spent.wasted += is_right ? 0 : state.in_flight * (by_model ? 2 : 1);
         if (state.in_flight == 0) {
             state.skip();
         } else {
@@ -178,21 +180,22 @@ TEST_CASE(
 }
 
 TEST_CASE("drafts that are always wrong cost at most 3 percent of 512 tokens") {
-    for (const bool by_model : {false, true}) {
+    for (const DraftSource source : {DraftSource::lookup, DraftSource::model, DraftSource::head}) {
         for (const float cost : {0.0F, 0.05F, 0.3F, 1.0F}) {
             for (const uint32_t tokens_max : {1U, 2U, 5U, 8U, 32U}) {
                 DraftLengthControl control(tokens_max);
                 uint32_t wasted = 0;
                 for (uint32_t token = 0; token < 512; ++token) {
                     const uint32_t length = control.length();
-                    wasted += by_model ? 2 * length : length;
+                    wasted += source == DraftSource::lookup ? length : 2 * length;
                     if (length == 0) {
                         control.skip();
                     } else {
-                        control.record(length, 0, by_model, {.draft = cost, .row = cost});
+                        control.record(length, 0, source, {.draft = cost, .row = cost});
                     }
                 }
-                INFO("by model " << by_model << ", cost " << cost << ", at most " << tokens_max);
+                INFO("source " << static_cast<int>(source) << ", cost " << cost << ", at most "
+                               << tokens_max);
                 CHECK(wasted > 0);
                 CHECK(wasted <= 15); // of 512
             }
@@ -236,6 +239,11 @@ TEST_CASE("an absent source drafts nothing, and leaves its part of the loss to t
     const DraftState model({.tokens_max = 5, .uses_model = true});
     CHECK(model.lookup_control.length() == 0);
     CHECK(model.model_control.length() == DraftLengthControl(5).length());
+    const DraftState head({.tokens_max = 5, .uses_head = true});
+    CHECK(head.lookup_control.length() == 0);
+    CHECK(head.model_control.length() == 0);
+    CHECK(head.head_control.length() == 1);
+    CHECK(!head.is_paused());
     CHECK(DraftState({.tokens_max = 5}).is_paused());
 }
 
@@ -244,11 +252,29 @@ TEST_CASE("accepted drafts grow to tokens_max and never pause") {
     CHECK(control.length() == 2);
     for (int i = 0; i < 100; ++i) {
         REQUIRE(control.length() > 0);
-        control.record(control.length(), control.length(), true, {.draft = 0.5F, .row = 0.3F});
+        control.record(control.length(), control.length(), DraftSource::model, {.draft = 0.5F, .row = 0.3F});
     }
     CHECK(control.length() == 5);
-    control.record(5, 2, true, {});
+    control.record(5, 2, DraftSource::model, {});
     CHECK(control.length() == 3); // one more than was accepted
+}
+
+TEST_CASE("the source that drafted is recorded, and the others skip the tokens") {
+    DraftState state(with_texts({.tokens_max = 5, .lookup_ngram_max = 3, .uses_head = true}));
+    CHECK(state.head_control.length() == 1);
+    for (int step = 0; step < 10 && state.head_control.length() > 0; ++step) {
+        state.source = DraftSource::head;
+        state.in_flight = 1;
+        state.step_accepted = 0;
+        state.finish_step({});
+    }
+    CHECK(state.head_control.length() == 0);
+    CHECK(state.lookup_control.length() > 0);
+    constexpr uint32_t pause = 96; // with two sources
+    state.source = DraftSource::lookup;
+    state.in_flight = state.step_accepted = pause - 1;
+    state.finish_step({});
+    CHECK(state.head_control.length() == 1);
 }
 
 TEST_CASE("drafts pause if they cost more than they save, even if some are accepted") {
@@ -260,7 +286,7 @@ TEST_CASE("drafts pause if they cost more than they save, even if some are accep
         if (length == 0) {
             control.skip();
         } else {
-            control.record(length, i % 2 == 0 ? 1 : 0, true, {.draft = 0.9F, .row = 0.4F});
+            control.record(length, i % 2 == 0 ? 1 : 0, DraftSource::model, {.draft = 0.9F, .row = 0.4F});
         }
     }
     CHECK(drafted < 60);

@@ -47,6 +47,7 @@ engine::Request random_request(Random& random, uint32_t vocabulary) {
         request.prompt_candidates = pick(random, 0, 3);
     request.speculation = Speculation{.tokens_max = pick(random, 1, 8),
                                       .lookup_ngram_max = pick(random, 0, 3),
+                                      .uses_head = pick(random, 0, 1) == 1,
                                       .uses_model = pick(random, 0, 1) == 1};
     if (pick(random, 0, 3) == 0)
         request.speculation->confidence_min = 0.1F;
@@ -96,6 +97,8 @@ TEST_CASE("drafts change no answer, alone or in a mix, however scarce resources 
         add_random_state(random, options.limits);
         if (seed % 3 == 0)
             options.scripts = round_scripts();
+        options.limits.has_draft_head = seed % 4 != 3;
+        options.drafts = seed % 8 < 4 ? FakeDrafts::right : FakeDrafts::wrong;
         FakeOptions draft; // the same model, another, or one with another answer
         if (seed % 2 == 0) {
             draft.scripts = options.scripts;
@@ -249,6 +252,70 @@ TEST_CASE("a prediction that is always wrong hardly slows a draft model that is 
     CHECK(fast.accepted_drafts > 300);
     CHECK(finished.accepted_drafts + 20 > fast.accepted_drafts);
     CHECK(beside.steps() < model.steps() + 20);
+}
+
+TEST_CASE("a draft head that agrees halves the steps, and its tokens are counted") {
+    for (const float temperature : {0.0F, 1.5F}) {
+        for (const bool is_recurrent : {false, true}) {
+            FakeOptions options;
+            options.limits.has_draft_head = true;
+            if (is_recurrent) {
+                options.limits.state_slots = 8;
+                options.limits.pending_rows_max = 2;
+            }
+            Driver driver(options);
+            engine::Request request = long_request(60, {.uses_head = true});
+            request.sampling = {.temperature = temperature, .top_k = 16, .top_p = 1, .min_p = 0, .seed = 4};
+            const Finished finished = run(driver, request, options);
+            CHECK(finished.accepted_drafts >= 27);
+            CHECK(finished.rejected_drafts == 0);
+            CHECK(driver.steps() <= 34);
+        }
+    }
+}
+
+TEST_CASE("a draft head that is always wrong is paused, and wastes at most 3 percent of the rows") {
+    FakeOptions options = roomy();
+    options.limits.has_draft_head = true;
+    options.drafts = FakeDrafts::wrong;
+    uint64_t passes = 0;
+    options.on_submit = [&](const engine::Batch& batch) {
+        CHECK(batch.runs_draft_head);
+        passes += static_cast<uint64_t>(std::ranges::count_if(batch.rows, &engine::Row::requests_draft));
+    };
+    Driver driver(options);
+    const Finished finished = run(driver, long_request(512, {.uses_head = true}), options);
+    CHECK(finished.accepted_drafts == 0);
+    CHECK(finished.rejected_drafts > 0);
+    CHECK(finished.rejected_drafts <= 0.03 * 512);
+    CHECK(passes <= 3 * finished.rejected_drafts); // each is drafted once, and two rows verify it
+}
+
+TEST_CASE("a draft head is left out of steps whose requests do not use it, or use a draft model") {
+    FakeOptions options;
+    options.limits.has_draft_head = true;
+    options.on_submit = [](const engine::Batch& batch) { CHECK_FALSE(batch.runs_draft_head); };
+    Driver driver(options, FakeOptions{});
+    run(driver, long_request(20, {.tokens_max = 5, .lookup_ngram_max = 2}), options);
+    run(driver, long_request(20, {.tokens_max = 5, .uses_head = true, .uses_model = true}), options);
+}
+
+TEST_CASE("the rows of a prompt name their next tokens for the draft head") {
+    FakeOptions options;
+    options.limits.has_draft_head = true;
+    std::vector<std::optional<TokenId>> next;
+    options.on_submit = [&](const engine::Batch& batch) {
+        for (const engine::Row& row : batch.rows) {
+            if (row.kind == engine::RowKind::prefill)
+                next.push_back(row.next_token);
+        }
+    };
+    Driver driver(options);
+    engine::Request request = long_request(3, {.uses_head = true});
+    request.prompt = {5, 6, 7, 8, 9};
+    driver.set_prefill_rows_max(3);
+    run(driver, request, options);
+    CHECK(next == std::vector<std::optional<TokenId>>{6, 7, 8, 9, std::nullopt});
 }
 
 TEST_CASE("with a draft model, lookup matches single tokens only if lookup_ngram_max is 1") {

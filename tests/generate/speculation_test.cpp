@@ -118,12 +118,18 @@ TEST_CASE("speculation settings of the request override the model's file, which 
 }
 
 TEST_CASE("the engine gets speculation options only if something can draft") {
-    CHECK_FALSE(speculation({}, false, {}).has_value());
-    CHECK_FALSE(speculation({.tokens_max = 0}, true, {1}).has_value());
-    CHECK(speculation({}, true, {})->tokens_max == usual_draft_tokens);
-    CHECK(speculation({.confidence_min = 0.5F}, true, {})->tokens_max == confident_draft_tokens);
-    CHECK(speculation({.ngram_max = 2}, false, {})->lookup_ngram_max == 2);
-    CHECK(speculation({}, false, {1})->prediction.size() == 1);
+    CHECK_FALSE(speculation({}, {}, {}).has_value());
+    CHECK_FALSE(speculation({.tokens_max = 0}, {.has_model = true}, {1}).has_value());
+    CHECK(speculation({}, {.has_model = true}, {})->tokens_max == usual_draft_tokens);
+    CHECK(speculation({.confidence_min = 0.5F}, {.has_model = true}, {})->tokens_max ==
+          confident_draft_tokens);
+    CHECK(speculation({.ngram_max = 2}, {}, {})->lookup_ngram_max == 2);
+    CHECK(speculation({}, {}, {1})->prediction.size() == 1);
+    CHECK(speculation({}, {.has_head = true}, {})->uses_head);
+    CHECK_FALSE(speculation({.tokens_max = 0}, {.has_head = true}, {}).has_value());
+    const auto both = speculation({}, {.has_model = true, .has_head = true}, {});
+    CHECK(both->uses_model);
+    CHECK_FALSE(both->uses_head);
 }
 
 TEST_CASE("a draft model with another vocabulary is refused") {

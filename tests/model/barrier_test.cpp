@@ -41,6 +41,7 @@ Bare load(const Bytes& bytes, kernels::PlanFamily family) {
 /// Decode rows past the first KV split and prefill rows, with outputs of all kinds and a page copy.
 engine::Batch mixed_batch(const engine::Limits& limits, const GroupTables& pages) {
     engine::Batch batch;
+    batch.runs_draft_head = limits.has_draft_head;
     for (uint32_t group = 0; group < limits.groups.size(); ++group)
         batch.copies.push_back({.group = group, .from = 0, .to = 1});
     batch.sequences = {pages.view(0, 40),
@@ -56,6 +57,7 @@ engine::Batch mixed_batch(const engine::Limits& limits, const GroupTables& pages
         row.set_position(index);
         row.candidates = 1;
         row.sampling.top_k = 1;
+        row.requests_draft = limits.has_draft_head && want == engine::OutputKind::sampled;
         batch.rows.push_back(row);
     };
     for (uint32_t i = 0; i < 5; ++i) {
@@ -167,6 +169,27 @@ TEST_CASE("leaving out any one barrier of experts in parallel with a dense block
         for (const auto family : {kernels::PlanFamily::nvidia, kernels::PlanFamily::lavapipe}) {
             INFO("width " << width << ", planned as " << kernels::to_string(family));
             Bare bare = load(random_model(options), family);
+            check_steps(bare);
+        }
+    }
+}
+
+TEST_CASE("leaving out any one barrier of a draft head is reported", "[device]") {
+    RandomModelOptions options{.architecture = RandomArchitecture::qwen35,
+                               .context = 600,
+                               .predicting_layers = 1,
+                               .tokenizer = RandomTokenizer::none};
+    RandomModelOptions tiled = options;
+    tiled.embedding = tiled.feed_forward = 256;
+    tiled.matrices = WeightFormat::q8_0;
+    RandomModelOptions experts = options;
+    experts.architecture = RandomArchitecture::glm4moe;
+    for (const RandomModelOptions& one : {options, tiled, experts}) {
+        for (const auto family : {kernels::PlanFamily::nvidia, kernels::PlanFamily::lavapipe}) {
+            INFO(to_string(one.architecture)
+                 << ", width " << one.embedding << ", planned as " << kernels::to_string(family));
+            Bare bare = load(random_model(one), family);
+            CHECK(bare.plan.limits.has_draft_head);
             check_steps(bare);
         }
     }

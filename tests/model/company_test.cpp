@@ -192,3 +192,52 @@ TEST_CASE("the next turn computes new tokens only, and gives the bits of a full 
         }
     }
 }
+
+TEST_CASE("a draft head changes no answer, in company with scarce memory", "[device]") {
+    constexpr uint32_t few = 8; // so that some drafts of random weights are right
+    uint32_t accepted_drafts = 0;
+    uint32_t rejected_drafts = 0;
+    for (const auto architecture :
+         {RandomArchitecture::qwen35, RandomArchitecture::qwen35moe, RandomArchitecture::glm4moe}) {
+        INFO(to_string(architecture));
+        const Bytes bytes = random_model({.architecture = architecture,
+                                          .vocabulary = few,
+                                          .predicting_layers = 1,
+                                          .tokenizer = RandomTokenizer::none});
+        ModelCaseOptions options;
+        options.has_draft_head = false;
+        ModelCase plain(bytes, options);
+        options.has_draft_head = true;
+        options.pages = 7;
+        ModelCase tested(bytes, options);
+        CHECK_FALSE(plain.executor().limits().has_draft_head);
+        Company company(tested.executor());
+        std::vector<engine::RequestId> ids;
+        std::vector<Received> expected;
+        for (uint32_t i = 0; i < 6; ++i) {
+            engine::Request request = request_number(i);
+            for (TokenId& token : request.prompt)
+                token %= few;
+            request.top_candidates = i == 2 ? 3 : 0;
+            if (i == 5)
+                request.beams = engine::BeamOptions{.width = 3, .answers = 2};
+            expected.push_back(alone(plain.executor(), request));
+            if (i == 4) // sampled by the host, without drafts
+                request.logit_bias = {{few - 1, 0.0F}};
+            if (i != 3)
+                request.speculation = engine::Speculation{.uses_head = true};
+            ids.push_back(company.add(request));
+            company.run(3);
+        }
+        company.run();
+        for (std::size_t i = 0; i < ids.size(); ++i) {
+            INFO("request " << i);
+            check_equal(company.received(ids[i]), expected[i]);
+            accepted_drafts += company.received(ids[i]).accepted_drafts;
+            rejected_drafts += company.received(ids[i]).rejected_drafts;
+        }
+        CHECK(company.preemptions() > 0);
+    }
+    CHECK(accepted_drafts > 0);
+    CHECK(rejected_drafts > 0);
+}

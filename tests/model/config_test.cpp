@@ -188,7 +188,7 @@ TEST_CASE("the error for a file without tensors reports that it has only a vocab
     const Bytes bytes = least_keys().bytes();
     const auto file = gguf::File::parse(bytes, "words.gguf");
     REQUIRE(file);
-    const auto plan = model::plan_model(*file, {}, 1U << 30U);
+    const auto plan = model::plan_model(*file, {}, {.matrix_part_bytes = 1U << 30U});
     REQUIRE(!plan);
     CHECK(plan.error().message == "words.gguf: holds a vocabulary alone, no weights");
     CHECK(!plan.error().hint.empty());

@@ -509,22 +509,53 @@ TEST_CASE("llama may have experts as wide as a dense block") {
     CHECK(error_of(bytes).message == "m.gguf: tensor blk.0.ffn_gate.weight is missing");
 }
 
-TEST_CASE("layers that predict further tokens are not loaded, whatever they hold") {
+TEST_CASE("the first layer that predicts further tokens is a draft head, and others are not loaded") {
     RandomModelOptions options = one_layer();
     options.architecture = RandomArchitecture::qwen35;
     options.layers = 2;
     const auto without = plan(random_model(options));
     REQUIRE(without);
-    options.predicting_layers = 1;
+    CHECK_FALSE(without->config.has_draft_head);
+    options.predicting_layers = 2;
     GgufWriter writer = random_model_writer(options);
-    writer.add_tensor({"blk.2.nextn.unknown", 0, {8}, Bytes(32)});
-    const auto with = plan(writer.bytes());
+    writer.add_tensor({"blk.3.nextn.unknown", 0, {8}, Bytes(32)});
+    const Bytes bytes = writer.bytes();
+    const auto with = plan(bytes);
     REQUIRE(with);
-    CHECK(with->tensors.size() == without->tensors.size());
-    CHECK(with->weight_bytes == without->weight_bytes);
-    writer.add_tensor({"blk.3.attn_norm.weight", 0, {8}, Bytes(32)});
+    CHECK(with->config.has_draft_head);
+    CHECK(with->config.layer_count() == 3);
+    CHECK(with->config.decoder_layers() == 2);
+    CHECK(with->config.layers[2].attention()->output_gate);
+    CHECK(with->config.ignored_layers == 1);
+    CHECK(with->weight_bytes > without->weight_bytes);
+    const auto file = gguf::File::parse(bytes, "m.gguf");
+    const auto ignored = model::plan_model(*file, target(), {.has_draft_head = false});
+    REQUIRE(ignored);
+    CHECK_FALSE(ignored->config.has_draft_head);
+    CHECK(ignored->config.ignored_layers == 2);
+    CHECK(ignored->tensors.size() == without->tensors.size());
+    CHECK(ignored->weight_bytes == without->weight_bytes);
+    writer.add_tensor({"blk.4.attn_norm.weight", 0, {8}, Bytes(32)});
     CHECK(error_of(writer.bytes()).message ==
-          "m.gguf: 1 tensor that this architecture does not use: blk.3.attn_norm.weight");
+          "m.gguf: 1 tensor that this architecture does not use: blk.4.attn_norm.weight");
+}
+
+TEST_CASE("a draft head that lacks a tensor, or has one of another shape, is refused by name") {
+    RandomModelOptions options = one_layer();
+    options.architecture = RandomArchitecture::qwen35;
+    options.layers = 2;
+    options.predicting_layers = 1;
+    const Bytes bytes = random_model(options);
+    REQUIRE(plan(bytes));
+    for (const std::string role : {"nextn.eh_proj", "nextn.enorm", "nextn.hnorm", "attn_q_norm"}) {
+        const std::string name = "blk.2." + role;
+        CHECK(error_of(renamed(bytes, name, name.substr(0, name.size() - 1) + "x")).message ==
+              "m.gguf: tensor " + name + ".weight is missing");
+    }
+    GgufWriter writer = random_model_writer(options);
+    writer.add_tensor({"blk.2.nextn.embed_tokens.weight", 0, {64, 303}, Bytes(std::size_t{64} * 303 * 4)});
+    CHECK(error_of(writer.bytes()).message == "m.gguf: tensor blk.2.nextn.embed_tokens.weight has shape [64, "
+                                              "303], the metadata asks for [64, 304]");
 }
 
 TEST_CASE("LongRoPE needs both sets of divisors, of the right length") {

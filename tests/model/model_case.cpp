@@ -19,7 +19,7 @@ uint64_t page_bytes(const gguf::File& file, kernels::CacheFormats formats) {
     const auto model = reference::read_config(file);
     REQUIRE(model);
     uint64_t bytes = 0;
-    for (std::size_t layer = 0; layer < model->layers; ++layer) {
+    for (std::size_t layer = 0; layer < model->shapes.size(); ++layer) {
         const reference::Config::Layer& shape = model->shapes[layer];
         if (model->recurrent[layer] || shape.keys_of)
             continue;
@@ -208,7 +208,8 @@ ModelCase::ModelCase(Bytes bytes, const ModelCaseOptions& options) : bytes_(std:
                    .kv_memory_bytes = options.pages * page_bytes(*file_, options.cache),
                    .batch_rows_max = options.batch_rows_max,
                    .sequences_max = 8,
-                   .embeddings_max = options.embeddings_max},
+                   .embeddings_max = options.embeddings_max,
+                   .has_draft_head = options.has_draft_head},
          .matrix_part_bytes = options.matrix_part_bytes,
          .planned = {},
          .progress = {}});

@@ -267,8 +267,9 @@ Status read_mamba(const Keys& keys, Config& config) {
         config.rotates.assign(config.layers, has_others);
         return {};
     }
-    ETNA_TRY(const std::vector<std::size_t> heads, keys.sizes("attention.head_count_kv", config.layers));
-    ETNA_TRY(const std::vector<std::size_t> lengths, keys.sizes("feed_forward_length", config.layers));
+    ETNA_TRY(const std::size_t stored, keys.size("block_count")); // with those that predict further tokens
+    ETNA_TRY(const std::vector<std::size_t> heads, keys.sizes("attention.head_count_kv", stored));
+    ETNA_TRY(const std::vector<std::size_t> lengths, keys.sizes("feed_forward_length", stored));
     config.recurrent.clear();
     for (std::size_t layer = 0; layer < config.layers; ++layer) {
         const bool feeds = is_nemotron(config) && lengths[layer] > 0;
@@ -399,6 +400,24 @@ Status read_own_keys(const Keys& keys, Config& config) {
     return {};
 }
 
+bool has_draft_head(const gguf::File& file, const Config& config) {
+    return !is_one_of(config.architecture, {"glm4"}) &&
+           file.find_tensor("blk." + std::to_string(config.layers) + ".nextn.eh_proj.weight") != nullptr;
+}
+
+/// A layer with attention and, in a mixture, with experts.
+void add_draft_head(Config& config) {
+    config.has_draft_head = true;
+    config.windows.push_back(0);
+    config.rotates.push_back(config.rotates.back());
+    config.recurrent.push_back(false);
+    config.has_mixer.push_back(true);
+    config.has_feed_forward.push_back(true);
+    config.shapes.push_back({.kv_heads = config.kv_heads,
+                             .head_length = config.head_length,
+                             .feed_forward = config.feed_forward});
+}
+
 Status check(const Config& config) {
     if (config.heads % config.kv_heads != 0)
         return Error{.kind = ErrorKind::corrupt, .message = "kv heads do not divide heads"};
@@ -494,6 +513,8 @@ Result<Config> read_config(const gguf::File& file) {
     config.shapes.resize(config.layers, {.kv_heads = config.kv_heads,
                                          .head_length = config.head_length,
                                          .feed_forward = config.feed_forward});
+    if (has_draft_head(file, config))
+        add_draft_head(config);
     ETNA_CHECK(check(config));
     return config;
 }

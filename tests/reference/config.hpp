@@ -84,6 +84,8 @@ struct Config {
     Mamba2Heads mamba_heads; ///< of Mamba 2, which recurrent layers of granitehybrid and nemotron_h are
     DeltaHeads delta_heads;  ///< of the gated delta nets
     std::size_t convolution_width = 0;
+    /// The file has a draft head, whose layer follows the others: lists by layer have one entry more for it.
+    bool has_draft_head = false;
 };
 
 /// Reads the keys `ARCHITECTURE.*` of the GGUF specification, with the defaults of the convention: kv heads

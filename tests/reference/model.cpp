@@ -109,7 +109,7 @@ ReferenceModel::ReferenceModel(Config config, Weights weights)
 
 Cache ReferenceModel::make_cache(CacheElements elements) const {
     Cache cache{.elements = elements};
-    for (std::size_t i = 0; i < config_.layers; ++i) {
+    for (std::size_t i = 0; i < weights_.layers.size(); ++i) {
         Cache::Layer layer;
         layer.entry_length = config_.shapes[i].kv_heads * config_.shapes[i].head_length;
         layer.value_entry_length =
@@ -465,7 +465,7 @@ Vector ReferenceModel::hidden(TokenId token, std::size_t index, uint32_t positio
 
 Vector ReferenceModel::pass(TokenId token, std::size_t index, uint32_t position, Cache& cache, Units units,
                             Purpose purpose) const {
-    assert(cache.layers.size() == config_.layers && index <= cache.entries());
+    assert(cache.layers.size() == weights_.layers.size() && index <= cache.entries());
     cache.truncate(index);
     Vector x = embed(weights_.embedding, std::span(&token, 1)).values;
     for (double& value : x)
@@ -569,6 +569,36 @@ Vector ReferenceModel::forward(TokenId token, std::size_t index, uint32_t positi
     if (config_.logit_soft_cap > 0) {
         for (double& logit : logits)
             logit = soft_cap(logit, config_.logit_soft_cap);
+    }
+    return logits;
+}
+
+Vector ReferenceModel::draft(View hidden, TokenId next, std::size_t index, uint32_t position, Cache& cache,
+                             Units units) const {
+    const std::size_t i = config_.layers;
+    const DraftHeadWeights& head = weights_.draft_head;
+    Cache::Layer& stored = cache.layers.back();
+    assert(config_.has_draft_head && stored.keys.size() == index * stored.entry_length);
+    Vector embedding = embed(head.embedding, std::span(&next, 1)).values;
+    Vector both = rms_norm(scaled(config_.embedding_scale, embedding), head.embedding_norm, config_.epsilon);
+    append(rms_norm(hidden, head.hidden_norm, config_.epsilon), both);
+    Vector x = linear_on(units, head.projection, both);
+    const Vector input = rms_norm(x, weights_.layers[i].attention_norm, config_.epsilon);
+    store(i, input, position, cache.elements, stored, units);
+    x = add_mixed(i, x, attend(i, input, position, visible(i, index, index + 1), stored, units));
+    x = add_feed_forward(i, x, units);
+    return linear(head.head, rms_norm(x, head.output_norm, config_.epsilon));
+}
+
+std::vector<Vector> ReferenceModel::run_drafts(std::span<const TokenId> tokens, CacheElements elements,
+                                               std::size_t matrix_tokens) const {
+    Cache cache = make_cache(elements);
+    std::vector<Vector> logits;
+    for (std::size_t i = 0; i + 1 < tokens.size(); ++i) {
+        const Units units = i < matrix_tokens ? Units::matrix : Units::plain;
+        const auto position = static_cast<uint32_t>(i);
+        logits.push_back(
+            draft(hidden(tokens[i], i, position, cache, units), tokens[i + 1], i, position, cache, units));
     }
     return logits;
 }

@@ -107,6 +107,19 @@ public:
     Vector forward(TokenId token, std::size_t index, uint32_t position, Cache& cache,
                    Units units = Units::plain) const;
 
+    /// Logits [vocabulary] of the draft head for the token after `next`, which follows entry `index`, whose
+    /// hidden() is given (arXiv 2412.19437, 2.2):
+    ///     x = W_projection [rms_norm(embedding[next]), rms_norm(hidden)], then one more layer
+    ///     logits = W_head rms_norm(x)
+    /// Stores its keys and values as hidden() does. Preconditions (asserted): the model has a draft head,
+    /// which has stored entries 0 to index - 1.
+    Vector draft(View hidden, TokenId next, std::size_t index, uint32_t position, Cache& cache,
+                 Units units = Units::plain) const;
+
+    /// draft() for each token but the last one [tokens - 1, vocabulary], as run().
+    [[nodiscard]] std::vector<Vector> run_drafts(std::span<const TokenId> tokens, CacheElements elements = {},
+                                                 std::size_t matrix_tokens = 0) const;
+
     /// Logits [tokens, vocabulary] of a sequence at positions 0, 1, 2, ..., of which the first
     /// `matrix_tokens` go through matrix units.
     [[nodiscard]] std::vector<Vector> run(std::span<const TokenId> tokens, CacheElements elements = {},

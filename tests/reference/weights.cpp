@@ -432,9 +432,11 @@ Status load_feed_forward(Tensors& tensors, const Config& config, std::size_t ind
     const std::size_t feed_forward = config.shapes[index].feed_forward;
     const bool is_after_mixer =
         config.architecture == "gpt-oss" || config.architecture == "glm4moe" || has_delta_nets(config);
-    const std::string norm = is_nemotron(config) ? "attn_norm.weight"
-                             : is_after_mixer    ? "post_attention_norm.weight"
-                                                 : "ffn_norm.weight";
+    const bool is_of_draft_head = index == config.layers; // in nemotron_h_moe with attention
+    const std::string norm = is_after_mixer || (is_nemotron(config) && is_of_draft_head)
+                                 ? "post_attention_norm.weight"
+                             : is_nemotron(config) ? "attn_norm.weight"
+                                                   : "ffn_norm.weight";
     ETNA_TRY(layer.feed_forward_norm,
              tensors.vector(block + (config.architecture == "falcon-h1" ? "ffn_norm" : norm), config.width));
     if (has_post_norms(config)) {
@@ -470,6 +472,32 @@ Result<LayerWeights> load_layer(Tensors& tensors, const Config& config, std::siz
     if (config.architecture == "gemma3n")
         ETNA_CHECK(load_altup(tensors, config, block, layer));
     return layer;
+}
+
+/// What the file leaves out is the model's.
+Status load_draft_head(Tensors& tensors, const Config& config, Weights& weights) {
+    const std::string block = "blk." + std::to_string(config.layers) + ".nextn.";
+    DraftHeadWeights& head = weights.draft_head;
+    ETNA_TRY(LayerWeights layer, load_layer(tensors, config, config.layers));
+    weights.layers.push_back(std::move(layer));
+    ETNA_TRY(head.projection, tensors.matrix(block + "eh_proj.weight", config.width, 2 * config.width));
+    ETNA_TRY(head.embedding_norm, tensors.vector(block + "enorm.weight", config.width));
+    ETNA_TRY(head.hidden_norm, tensors.vector(block + "hnorm.weight", config.width));
+    head.embedding = weights.embedding;
+    head.output_norm = weights.output_norm;
+    head.head = weights.head;
+    if (tensors.has(block + "embed_tokens.weight")) {
+        ETNA_TRY(head.embedding,
+                 tensors.matrix(block + "embed_tokens.weight", weights.embedding.rows, config.width));
+    }
+    if (tensors.has(block + "shared_head_norm.weight")) {
+        ETNA_TRY(head.output_norm, tensors.vector(block + "shared_head_norm.weight", config.width));
+    }
+    if (tensors.has(block + "shared_head_head.weight")) {
+        ETNA_TRY(head.head,
+                 tensors.matrix(block + "shared_head_head.weight", weights.embedding.rows, config.width));
+    }
+    return {};
 }
 
 } // namespace
@@ -511,7 +539,9 @@ Result<Weights> load_weights(const gguf::File& file, const Config& config) {
         ETNA_TRY(LayerWeights layer, load_layer(tensors, config, index));
         weights.layers.push_back(std::move(layer));
     }
-    ETNA_CHECK(tensors.all_claimed(config.layers));
+    if (config.has_draft_head)
+        ETNA_CHECK(load_draft_head(tensors, config, weights));
+    ETNA_CHECK(tensors.all_claimed(config.layers + (config.has_draft_head ? 1 : 0)));
     return weights;
 }
 

@@ -115,6 +115,16 @@ struct LayerWeights {
     Matrix expert_down_biases;        ///< ffn_down_exps.bias [experts, width], gpt-oss
 };
 
+/// A draft head without its layer (DeepSeek-V3, arXiv 2412.19437, 2.2).
+struct DraftHeadWeights {
+    Matrix embedding;      ///< nextn.embed_tokens [vocabulary, width], optional
+    Vector embedding_norm; ///< nextn.enorm [width]
+    Vector hidden_norm;    ///< nextn.hnorm [width]
+    Matrix projection;     ///< nextn.eh_proj [width, 2 * width]
+    Vector output_norm;    ///< nextn.shared_head_norm [width], optional
+    Matrix head;           ///< nextn.shared_head_head [vocabulary, width], optional
+};
+
 /// Everything in double precision.
 struct Weights {
     Matrix embedding;             ///< token_embd [vocabulary, width]
@@ -128,7 +138,8 @@ struct Weights {
     Vector layer_projection_norm; ///< per_layer_proj_norm [per-layer width]
     std::vector<Matrix> stream_expansions; ///< altup_proj, each [width, width], gemma3n
     std::vector<Matrix> stream_merges;     ///< altup_unembd_proj, the same
-    std::vector<LayerWeights> layers;
+    std::vector<LayerWeights> layers;      ///< that of a draft head last
+    DraftHeadWeights draft_head;           ///< without rows if the file has none
 };
 
 /// Decodes all tensors. Errors: unsupported (a tensor of a type without decoder), corrupt (a tensor that is

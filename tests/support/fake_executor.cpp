@@ -233,6 +233,8 @@ Result<engine::RowOutput> FakeExecutor::answer(const engine::Row& row, const Seq
         ETNA_TRY(const sampling::SampledToken choice, sampling::sample(row.sampling, logits, row.position));
         output.token = choice.token;
         output.logit = choice.logit;
+        if (row.requests_draft)
+            ETNA_CHECK(add_draft(row, visible, output));
     }
     output.candidates = best(logits, row.candidates);
     if (row.output_kind == engine::OutputKind::hidden)
@@ -240,6 +242,32 @@ Result<engine::RowOutput> FakeExecutor::answer(const engine::Row& row, const Seq
     if (row.output_kind == engine::OutputKind::logits)
         output.logits = std::move(logits);
     return output;
+}
+
+/// Samples the token after the row's sample as the row of that position will.
+Status FakeExecutor::add_draft(const engine::Row& row, std::vector<std::vector<FakeEntry>> visible,
+                               engine::RowOutput& output) const {
+    const uint32_t position = row.position + 1;
+    for (std::size_t group = 0; group < visible.size(); ++group) {
+        std::vector<FakeEntry>& entries = visible[group];
+        entries.push_back(
+            {.token = output.token, .position = position, .kind = engine::RowKind::decode, .written = true});
+        if (group >= options_.limits.groups.size())
+            continue; // a recurrent state
+        engine::Row next = row;
+        next.position = position;
+        const uint32_t begin = attend_begin(row, options_.limits.groups[group]);
+        const uint32_t next_begin = attend_begin(next, options_.limits.groups[group]);
+        entries.erase(entries.begin(), entries.begin() + (next_begin - begin));
+    }
+    const std::vector<float> logits = model_.logits(visible);
+    ETNA_TRY(const sampling::SampledToken choice, sampling::sample(row.sampling, logits, position));
+    const bool is_wrong = options_.drafts == FakeDrafts::wrong;
+    output.draft = engine::RowOutput::Draft{
+        .token = is_wrong ? (choice.token + 1) % options_.limits.vocabulary : choice.token,
+        .log_sum_exp = static_cast<float>(sampling::log_sum_exp(logits)),
+        .logit = choice.logit};
+    return {};
 }
 
 FakeEntry& FakeExecutor::entry(std::size_t group, const PageTables& tables, uint32_t position) {

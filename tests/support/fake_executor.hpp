@@ -31,12 +31,19 @@ private:
     Clock::time_point free_;
 };
 
+/// What a fake executor's draft head drafts, with Limits::has_draft_head.
+enum class FakeDrafts {
+    right, ///< the token that the model will sample
+    wrong, ///< another
+};
+
 struct FakeOptions {
     engine::Limits limits = fake_limits();
     std::vector<FakeScript> scripts = {};
     std::optional<TokenId> bad_token = {};     ///< rows that attend to it return Error instead of logits
     std::optional<uint64_t> lost_at_step = {}; ///< the device is lost in this step; the first is 1
-    std::chrono::microseconds step_delay{0};   ///< duration of one step
+    FakeDrafts drafts = FakeDrafts::right;
+    std::chrono::microseconds step_delay{0}; ///< duration of one step
     std::shared_ptr<FakeDevice> device = std::make_shared<FakeDevice>();
     std::function<void(const engine::Batch&)> on_submit = {}; ///< called with every accepted batch
 };
@@ -90,6 +97,8 @@ private:
     void end_states(const Submission& submission);
     Status write_row(const engine::Row& row, const Sequence& sequence);
     Result<engine::RowOutput> answer(const engine::Row& row, const Sequence& sequence);
+    Status add_draft(const engine::Row& row, std::vector<std::vector<FakeEntry>> visible,
+                     engine::RowOutput& output) const;
     FakeEntry& entry(std::size_t group, const PageTables& tables, uint32_t position);
 
     FakeOptions options_;

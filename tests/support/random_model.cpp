@@ -76,7 +76,7 @@ void add_layer_input_keys(GgufWriter& writer, const RandomModelOptions& options,
 void add_layer_sizes(GgufWriter& writer, const RandomModelOptions& options, const std::string& key,
                      uint32_t (*size_of)(const RandomModelOptions& options, uint32_t layer), uint32_t size) {
     std::vector<int32_t> sizes;
-    for (uint32_t layer = 0; layer < options.layers; ++layer)
+    for (uint32_t layer = 0; layer < options.layers + options.predicting_layers; ++layer)
         sizes.push_back(static_cast<int32_t>(size_of(options, layer)));
     const auto is_common = [&](int32_t one) { return one == static_cast<int32_t>(size); };
     if (std::all_of(sizes.begin(), sizes.end(), is_common)) {
@@ -398,7 +398,14 @@ public:
         matrix("nextn.eh_proj", options_.embedding, 2 * options_.embedding);
         norm("nextn.enorm", options_.embedding);
         norm("nextn.hnorm", options_.embedding);
-        norm("nextn.shared_head_norm", options_.embedding);
+        if (!options_.own_draft_ends) {
+            norm("nextn.shared_head_norm", options_.embedding);
+            return;
+        }
+        tensors_.matrix(prefix_ + "nextn.embed_tokens.weight", options_.vocabulary, options_.embedding,
+                        options_.embedding_format, 1.0);
+        tensors_.matrix(prefix_ + "nextn.shared_head_head.weight", options_.vocabulary, options_.embedding,
+                        options_.head_format, options_.head_scale / std::sqrt(options_.embedding));
     }
 
     void add_feed_forward() {
@@ -406,12 +413,13 @@ public:
             return;
         const bool is_gated = !is_nemotron(options_.architecture);
         const bool is_gpt_oss = options_.architecture == RandomArchitecture::gpt_oss;
-        const bool is_after_mixer =
-            is_gpt_oss || options_.architecture == glm4moe || has_delta_nets(options_.architecture);
+        const bool is_after_mixer = is_gpt_oss || options_.architecture == glm4moe ||
+                                    has_delta_nets(options_.architecture) ||
+                                    (is_nemotron(options_.architecture) && layer_ >= options_.layers);
         if (options_.architecture == falcon_h1)
             tensors_.norm(prefix_ + "ffn_norm", options_.embedding);
         else
-            norm(!is_gated ? "attn_norm" : (is_after_mixer ? "post_attention_norm" : "ffn_norm"),
+            norm(is_after_mixer ? "post_attention_norm" : (is_gated ? "ffn_norm" : "attn_norm"),
                  options_.embedding);
         const bool is_dense = has_biased_experts(options_.architecture) &&
                               !is_nemotron(options_.architecture) && layer_ < options_.dense_layers;

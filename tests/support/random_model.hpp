@@ -170,11 +170,14 @@ struct RandomModelOptions {
     uint32_t mamba_groups = 2;
     uint32_t mamba_head_dim = 16;
     uint32_t mamba_state_dim = 16;
-    bool mamba_norm = true;       ///< falcon_h1: ssm_norm
-    bool convolution_bias = true; ///< the same
-    bool fused_inputs = false;    ///< qwen3next: ssm_in, as older files have it
-    uint32_t predicting_layers =
-        0; ///< qwen35, qwen35moe, glm4, glm4moe, deepseek2: further layers, which predict further tokens
+    bool mamba_norm = true;         ///< falcon_h1: ssm_norm
+    bool convolution_bias = true;   ///< the same
+    bool fused_inputs = false;      ///< qwen3next: ssm_in, as older files have it
+    uint32_t predicting_layers = 0; ///< qwen35, qwen35moe, qwen3next, glm4, glm4moe, deepseek2,
+                                    ///< nemotron_h_moe: further layers, which predict further tokens
+
+    bool own_draft_ends = false; ///< with predicting_layers: nextn.embed_tokens and nextn.shared_head_head,
+                                 ///< and no nextn.shared_head_norm
 
     HeadKind head = HeadKind::separate;
     WeightFormat matrices = WeightFormat::f32; ///< attention and feed-forward

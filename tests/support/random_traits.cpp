@@ -43,6 +43,8 @@ bool has_selection_bias(const RandomModelOptions& options) {
 }
 
 bool has_attention(const RandomModelOptions& options, uint32_t layer) {
+    if (layer >= options.layers) // of those that predict further tokens
+        return true;
     if (is_nemotron(options.architecture))
         return layer % 3 == 1;
     if (is_one_of(options.architecture, {falcon_h1, mamba2}))
@@ -54,7 +56,7 @@ bool has_attention(const RandomModelOptions& options, uint32_t layer) {
 bool has_feed_forward(const RandomModelOptions& options, uint32_t layer) {
     if (options.architecture == mamba2)
         return false;
-    return !is_nemotron(options.architecture) || layer % 3 == 2;
+    return !is_nemotron(options.architecture) || layer % 3 == 2 || layer >= options.layers;
 }
 
 bool lists_heads(RandomArchitecture architecture) {

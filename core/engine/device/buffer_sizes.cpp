@@ -8,7 +8,8 @@ namespace etna::engine {
 
 StepBytes step_bytes(const model::Config& config, const Limits& limits) {
     return {.inputs = step_input_bytes(limits, config.rotary_dims_max(), config.cache_groups.size()),
-            .results = limits.output_rows_max * sizeof(kernels::SampleResult),
+            .results = (limits.has_draft_head ? 2 : 1) * limits.output_rows_max * // drafts after outputs
+                       sizeof(kernels::SampleResult),
             .values = limits.output_rows_max * readback_row_bytes(limits)};
 }
 

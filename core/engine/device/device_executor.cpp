@@ -77,8 +77,13 @@ Result<Ticket> DeviceExecutor::submit(const Batch& batch) {
 
 RowOutput DeviceExecutor::read(const Submission& submission, std::size_t i) const {
     const OutputRow& row = submission.output_rows[i];
-    kernels::SampleResult result;
-    std::memcpy(&result, submission.transfer.results.mapped().data() + i * sizeof result, sizeof result);
+    const auto result_at = [&](std::size_t index) {
+        kernels::SampleResult result;
+        std::memcpy(&result, submission.transfer.results.mapped().data() + index * sizeof result,
+                    sizeof result);
+        return result;
+    };
+    const kernels::SampleResult result = result_at(i);
     RowOutput output;
     if (result.nan_probe != 0) {
         output.error = Error{
@@ -92,6 +97,11 @@ RowOutput DeviceExecutor::read(const Submission& submission, std::size_t i) cons
     output.token = result.token;
     output.log_sum_exp = result.log_sum_exp;
     output.logit = result.logit;
+    if (row.draft) {
+        const kernels::SampleResult draft = result_at(*row.draft);
+        if (draft.nan_probe == 0)
+            output.draft = {.token = draft.token, .log_sum_exp = draft.log_sum_exp, .logit = draft.logit};
+    }
     output.candidates.reserve(row.candidates);
     for (uint32_t k = 0; k < row.candidates; ++k) {
         output.candidates.push_back(
@@ -132,12 +142,14 @@ Result<Outputs> DeviceExecutor::wait(Ticket ticket) {
 Batch warm_up_batch(RowKind kind, uint32_t count, const SequenceView& view, const Limits& limits) {
     Batch batch;
     batch.sequences = {view};
+    batch.runs_draft_head = limits.has_draft_head;
     for (uint32_t i = 0; i < count; ++i) {
         Row row;
         row.kind = kind;
         row.set_position(limits.context_tokens - count + i);
         row.output_kind = i < limits.output_rows_max ? OutputKind::candidates : OutputKind::none;
         row.candidates = 1;
+        row.requests_draft = batch.runs_draft_head && i < limits.output_rows_max;
         batch.rows.push_back(row);
     }
     return batch;
@@ -178,8 +190,9 @@ Result<std::unique_ptr<Executor>> create_device_executor(std::shared_ptr<kernels
                                                          const gguf::File& file,
                                                          const DeviceExecutorOptions& options) {
     vk::Device& device = library->device();
-    ETNA_TRY(model::Blueprint blueprint,
-             model::plan_model(file, library->target(), options.matrix_part_bytes));
+    ETNA_TRY(model::Blueprint blueprint, model::plan_model(file, library->target(),
+                                                           {.matrix_part_bytes = options.matrix_part_bytes,
+                                                            .has_draft_head = options.sizes.has_draft_head}));
     ETNA_TRY(DevicePlan plan, plan_load(file, blueprint, library->target(), options.sizes, device.memory()));
     plan.weight_reads = model::weight_reads(blueprint);
     if (options.planned)

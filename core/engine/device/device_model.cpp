@@ -155,12 +155,15 @@ Result<vk::CommandBuffer> DeviceModel::record(const Batch& batch, const Transfer
     copy_pages(recorder, batch);
     copy_states(recorder, batch);
     recorder.barrier();
-    model_.record({.library = *library_,
-                   .recorder = recorder,
-                   .activations = workspace_.activations(),
-                   .states = states_,
-                   .step = step});
+    const model::Recording recording{.library = *library_,
+                                     .recorder = recorder,
+                                     .activations = workspace_.activations(),
+                                     .states = states_,
+                                     .step = step};
+    model_.record(recording);
     copy_values(recorder, transfer);
+    if (batch.runs_draft_head)
+        model_.record_drafts(recording);
     return recorder.finish();
 }
 

@@ -27,7 +27,7 @@ namespace etna::engine {
 /// Host-visible memory of one submission, from submit() until its outputs are read.
 struct Transfer {
     vk::Buffer upload;  ///< bytes packed by StepInputs
-    vk::Buffer results; ///< kernels::SampleResult [output_rows_max]
+    vk::Buffer results; ///< kernels::SampleResult [output_rows_max], those of drafts after the outputs'
     vk::Buffer values;  ///< [output_rows_max] of readback_row_bytes(): logits, or the hidden state, of the
                         ///< rows that request them
     static Result<Transfer> create(vk::Device& device, const StepBytes& bytes);
@@ -57,7 +57,8 @@ public:
     /// Returns the rows that have an output, of the last batch passed to record().
     [[nodiscard]] const std::vector<OutputRow>& output_rows() const { return inputs_.output_rows(); }
     [[nodiscard]] vk::Device& device() const { return library_->device(); }
-    [[nodiscard]] uint32_t layers() const { return model_.config().layer_count(); }
+    /// Those of the decoder.
+    [[nodiscard]] uint32_t layers() const { return model_.config().decoder_layers(); }
 
 private:
     /// The buffers of one layer.

@@ -318,6 +318,7 @@ Limits limits_for(const model::Config& config, const kernels::PlanTarget& target
     // One for each output row of every batch, for drafts, in addition to the sequences' own.
     limits.slots = (sizes.sequences_max + limits.output_rows_max) * limits.in_flight_max;
     limits.candidates_max = kernels::candidates_max;
+    limits.has_draft_head = config.has_draft_head;
     limits.pending_rows_max = config.is_recurrent() ? kernels::pending_rows_max : 0;
     return limits;
 }

@@ -36,6 +36,7 @@ struct DeviceSizes {
     uint32_t sequences_max =
         64; ///< with recurrent layers, fewer if their states take over a quarter of free memory
     uint32_t embeddings_max = 0; ///< see Limits
+    bool has_draft_head = true;  ///< use the draft head of a file that has one
     /// Layers whose experts lie in host memory; none: as few as let the model fit, on a device with memory of
     /// its own.
     std::optional<uint32_t> host_expert_layers = std::nullopt;

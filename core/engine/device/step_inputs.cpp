@@ -47,6 +47,13 @@ uint32_t input_of(const Row& row) {
     return row.value;
 }
 
+/// The input of the token after a row; any token if it is not known.
+uint32_t next_input_of(const Row& row) {
+    if (row.next_token)
+        return *row.next_token;
+    return row.output_kind == OutputKind::sampled ? row.output_slot | kernels::RowInfo::input_is_slot : 0;
+}
+
 /// Returns the page that position 0 would have if the held pages are consecutive; it wraps around below 0.
 std::optional<PageId> consecutive_from(std::span<const PageId> pages) {
     const auto held = std::find_if(pages.begin(), pages.end(), [](PageId page) { return page != no_page; });
@@ -67,7 +74,11 @@ uint64_t step_input_bytes(const Limits& limits, uint32_t rotary_dims, std::size_
     const uint64_t group = section_bytes(limits.batch_rows_max, sizeof(kernels::RowInfo)) +
                            section_bytes(limits.sequences_max * pages, sizeof(uint32_t)) +
                            section_bytes(uint64_t{limits.batch_rows_max} * rotary_dims, sizeof(float));
-    return groups * group + section_bytes(uint64_t{limits.embeddings_max} * limits.width, sizeof(float)) +
+    const uint64_t drafts = section_bytes(limits.batch_rows_max, sizeof(kernels::RowInfo)) +
+                            section_bytes(limits.output_rows_max, sizeof(uint32_t)) +
+                            section_bytes(limits.output_rows_max, sizeof(kernels::SampleInfo));
+    return groups * group + (limits.has_draft_head ? drafts : 0) +
+           section_bytes(uint64_t{limits.embeddings_max} * limits.width, sizeof(float)) +
            section_bytes(limits.sequences_max, sizeof(kernels::SequenceInfo)) +
            section_bytes(limits.output_rows_max, sizeof(uint32_t)) +
            section_bytes(limits.output_rows_max, sizeof(kernels::SampleInfo));
@@ -85,6 +96,7 @@ StepInputs::StepInputs(const Limits& limits, std::span<const model::Rotary> rota
     table_words_.reserve(uint64_t{limits.sequences_max} *
                          divide_up(limits.context_tokens, limits.page_tokens));
     output_rows_.reserve(limits.output_rows_max);
+    draft_rows_.reserve(limits.has_draft_head ? limits.output_rows_max : 0);
 }
 
 template <class T>
@@ -224,6 +236,35 @@ void StepInputs::pack_outputs(const Batch& batch, MutableByteView out) {
     }
 }
 
+void StepInputs::pack_drafts(const Batch& batch, MutableByteView out) {
+    draft_rows_.clear();
+    draft_candidates_ = 1;
+    if (!batch.runs_draft_head)
+        return;
+    const auto next = take<kernels::RowInfo>(out, order_.size(), next_infos_);
+    for (std::size_t i = 0; i < order_.size(); ++i)
+        next[i] = {.input = next_input_of(batch.rows[order_[i]])};
+    for (OutputRow& output : output_rows_) {
+        const Row& row = batch.rows[output.row];
+        if (!row.requests_draft)
+            continue;
+        output.draft = static_cast<uint32_t>(output_rows_.size() + draft_rows_.size());
+        draft_rows_.push_back(output.row);
+        draft_candidates_ =
+            std::max(draft_candidates_, row.sampling.temperature > 0 ? row.sampling.top_k : 1);
+    }
+    const auto indices = take<uint32_t>(out, draft_rows_.size(), draft_indices_);
+    const auto infos = take<kernels::SampleInfo>(out, draft_rows_.size(), draft_infos_);
+    for (std::size_t i = 0; i < draft_rows_.size(); ++i) {
+        const Row& row = batch.rows[draft_rows_[i]];
+        indices[i] = packed_row_[draft_rows_[i]];
+        infos[i] = sample_info(row);
+        infos[i].position = row.position + 1;
+        infos[i].slot = kernels::SampleInfo::no_slot;
+        infos[i].candidates = 0;
+    }
+}
+
 void StepInputs::pack(const Batch& batch, MutableByteView out) {
     cursor_ = 0;
     sort_rows(batch);
@@ -234,6 +275,7 @@ void StepInputs::pack(const Batch& batch, MutableByteView out) {
     pack_sequences(batch, out);
     pack_embeddings(batch, out);
     pack_outputs(batch, out);
+    pack_drafts(batch, out);
 }
 
 model::Step StepInputs::step(const vk::Range& inputs, const vk::Range& results) {
@@ -253,7 +295,14 @@ model::Step StepInputs::step(const vk::Range& inputs, const vk::Range& results) 
             .output_indices = output_indices_.in(inputs),
             .sample_infos = sample_infos_.in(inputs),
             .sample_results = results,
-            .candidates = candidates_};
+            .candidates = candidates_,
+            .next_infos = next_infos_.in(inputs),
+            .draft_rows = static_cast<uint32_t>(draft_rows_.size()),
+            .draft_indices = draft_indices_.in(inputs),
+            .draft_infos = draft_infos_.in(inputs),
+            .draft_results = results.part(output_rows_.size() * sizeof(kernels::SampleResult),
+                                          draft_rows_.size() * sizeof(kernels::SampleResult)),
+            .draft_candidates = draft_candidates_};
 }
 
 } // namespace etna::engine

@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -22,6 +23,7 @@ struct OutputRow {
     OutputKind output_kind = OutputKind::none;
     uint32_t row = 0; ///< in the batch
     uint32_t candidates = 0;
+    std::optional<uint32_t> draft = std::nullopt; ///< index of its draft's result
 };
 
 /// Packs a batch into one contiguous byte range for the device: rows sorted (decode first, those of a
@@ -44,7 +46,7 @@ public:
     [[nodiscard]] uint64_t bytes() const { return cursor_; }
 
     /// Returns the packed step, for packed bytes at `inputs` on the device; borrows this object until the
-    /// next call. `results` is SampleResult [output rows].
+    /// next call. `results` is SampleResult [output rows], then [draft rows].
     [[nodiscard]] model::Step step(const vk::Range& inputs, const vk::Range& results);
 
     /// Returns the rows that have an output, in batch order.
@@ -75,6 +77,7 @@ private:
     void pack_angles(const Batch& batch, std::size_t group, MutableByteView out);
     void pack_embeddings(const Batch& batch, MutableByteView out);
     void pack_outputs(const Batch& batch, MutableByteView out);
+    void pack_drafts(const Batch& batch, MutableByteView out);
 
     std::span<const model::Rotary> rotaries_;
     uint64_t cursor_ = 0;
@@ -99,6 +102,11 @@ private:
     Section embeddings_;
     Section output_indices_;
     Section sample_infos_;
+    std::vector<uint32_t> draft_rows_; ///< batch rows that request a draft
+    uint32_t draft_candidates_ = 1;
+    Section next_infos_;
+    Section draft_indices_;
+    Section draft_infos_;
 };
 
 } // namespace etna::engine

@@ -1,7 +1,9 @@
 #include "core/model/arch/decoder.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -28,6 +30,55 @@ void read_further_layers(MetadataReader& reader, Config& config) {
     config.ignored_layers =
         reader.integer("nextn_predict_layers", {.min = 0, .max = config.layer_count() - 1}, 0);
     config.layers.resize(config.layer_count() - config.ignored_layers);
+}
+
+namespace {
+
+/// The name of one of a draft head's own tensors, as llama.cpp's converters name it.
+std::string draft_head_name(uint32_t layer, std::string_view part) {
+    return tensor_name(layer, fmt::format("nextn.{}", part));
+}
+
+/// Two halves of a row are aligned as kernels need it.
+constexpr uint32_t draft_width_multiple = 4;
+
+} // namespace
+
+void read_draft_head(MetadataReader& reader, Config& config) {
+    if (config.ignored_layers == 0)
+        return;
+    const std::string prefix = draft_head_name(config.layer_count(), "");
+    const auto& tensors = reader.file().tensors();
+    const auto attention = std::ranges::find_if(
+        config.layers, [](const LayerConfig& layer) { return layer.attention() != nullptr; });
+    if (attention == config.layers.end() || config.width % draft_width_multiple != 0 ||
+        std::ranges::none_of(tensors, [&](const gguf::Tensor& one) { return one.name.starts_with(prefix); }))
+        return;
+    config.layers.push_back(
+        {.mixer = attention->mixer,
+         .feed_forward = std::ranges::max(config.layers, {}, &LayerConfig::feed_forward).feed_forward});
+    config.has_draft_head = true;
+    --config.ignored_layers;
+}
+
+void drop_draft_head(Config& config) {
+    if (!config.has_draft_head)
+        return;
+    config.layers.pop_back();
+    config.has_draft_head = false;
+    ++config.ignored_layers;
+}
+
+void declare_draft_head(TensorTable& table, const Config& config) {
+    if (!config.has_draft_head)
+        return;
+    const auto name = [&](std::string_view part) { return draft_head_name(config.decoder_layers(), part); };
+    table.matrix(name("eh_proj.weight"), config.width, 2 * config.width);
+    table.vector(name("enorm.weight"), config.width);
+    table.vector(name("hnorm.weight"), config.width);
+    table.vector(name("shared_head_norm.weight"), config.width, Presence::optional);
+    table.matrix(name("embed_tokens.weight"), config.vocabulary, config.width, Presence::optional);
+    table.matrix(name("shared_head_head.weight"), config.vocabulary, config.width, Presence::optional);
 }
 
 void ignore_further_layers(TensorTable& table, const Config& config) {
@@ -60,6 +111,40 @@ struct MixerBlock {
     std::optional<Mixer> operator()(const NoMixer&) const { return std::nullopt; }
 };
 
+Layer assemble_layer(const Config& config, const Weights& weights, uint32_t layer) {
+    Layer one{.mixer = std::visit(MixerBlock{weights, config, layer}, config.layers[layer].mixer),
+              .feed_forward = {}};
+    if (config.has_experts(layer) && config.experts.has_dense_branch) {
+        one.feed_forward = parallel_experts_block(weights, config, layer);
+    } else if (config.has_experts(layer)) {
+        one.feed_forward = experts_block(weights, config, layer);
+    } else if (config.layers[layer].feed_forward > 0) {
+        one.feed_forward = feed_forward_block(weights, config, layer);
+    }
+    if (config.streams > 1) {
+        one.altup = altup_block(weights, config, layer);
+    } else if (config.per_layer_width > 0) {
+        one.per_layer = per_layer_block(weights, config, layer);
+    }
+    return one;
+}
+
+/// What a file leaves out, the head shares with the decoder.
+DraftHead assemble_draft_head(const Config& config, const Weights& weights, const Decoder& decoder) {
+    const uint32_t layer = config.decoder_layers();
+    const auto name = [&](std::string_view part) { return draft_head_name(layer, part); };
+    const auto own_or = [&](std::string_view part, const kernels::Matrix& shared) {
+        return weights.has_matrix(name(part)) ? weights.matrix(name(part)) : shared;
+    };
+    return {.embedding = own_or("embed_tokens.weight", decoder.embedding),
+            .embedding_norm = weights.vector(name("enorm.weight")),
+            .hidden_norm = weights.vector(name("hnorm.weight")),
+            .projection = {.weight = weights.matrix(name("eh_proj.weight")), .bias = std::nullopt},
+            .layer = assemble_layer(config, weights, layer),
+            .output_norm = weights.find_vector(name("shared_head_norm.weight")).value_or(decoder.output_norm),
+            .head = own_or("shared_head_head.weight", decoder.head)};
+}
+
 } // namespace
 
 Decoder assemble_decoder(const Config& config, const Weights& weights) {
@@ -78,22 +163,10 @@ Decoder assemble_decoder(const Config& config, const Weights& weights) {
         .logit_softcap = config.logit_softcap,
         .logit_scale = config.logit_scale,
         .suppressed_tokens = config.suppressed_tokens};
-    for (uint32_t layer = 0; layer < config.layer_count(); ++layer) {
-        Layer one{.mixer = std::visit(MixerBlock{weights, config, layer}, config.layers[layer].mixer),
-                  .feed_forward = {}};
-        if (config.has_experts(layer) && config.experts.has_dense_branch) {
-            one.feed_forward = parallel_experts_block(weights, config, layer);
-        } else if (config.has_experts(layer)) {
-            one.feed_forward = experts_block(weights, config, layer);
-        } else if (config.layers[layer].feed_forward > 0) {
-            one.feed_forward = feed_forward_block(weights, config, layer);
-        }
-        if (config.streams > 1)
-            one.altup = altup_block(weights, config, layer);
-        else if (config.per_layer_width > 0)
-            one.per_layer = per_layer_block(weights, config, layer);
-        decoder.layers.push_back(one);
-    }
+    for (uint32_t layer = 0; layer < config.decoder_layers(); ++layer)
+        decoder.layers.push_back(assemble_layer(config, weights, layer));
+    if (config.has_draft_head)
+        decoder.draft_head = assemble_draft_head(config, weights, decoder);
     return decoder;
 }
 

@@ -18,6 +18,17 @@ void declare_rotary(TensorTable& table, const Config& config);
 /// predict further tokens.
 void read_further_layers(MetadataReader& reader, Config& config);
 
+/// Makes the first of the ignored layers the layer of a draft head, with attention as in the decoder's
+/// layers, if the file has one of the head's own tensors. Precondition: read_further_layers(), and all mixers
+/// are set.
+void read_draft_head(MetadataReader& reader, Config& config);
+
+/// Ignores the layer of a draft head as well.
+void drop_draft_head(Config& config);
+
+/// Declares the tensors of a draft head, if the config has one, but for those of its layer.
+void declare_draft_head(TensorTable& table, const Config& config);
+
 /// Accepts the tensors of Config::ignored_layers.
 void ignore_further_layers(TensorTable& table, const Config& config);
 

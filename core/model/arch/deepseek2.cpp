@@ -56,6 +56,7 @@ Result<Config> read_deepseek2(const gguf::File& file) {
     }
     config.experts = read_deepseek_experts(reader, config);
     read_further_layers(reader, config);
+    read_draft_head(reader, config);
     ETNA_CHECK(reader.status());
     return config;
 }
@@ -71,6 +72,7 @@ TensorTable declare_deepseek2(const Config& config) {
             declare_feed_forward(table, config, layer);
         }
     }
+    declare_draft_head(table, config);
     ignore_further_layers(table, config);
     return table;
 }

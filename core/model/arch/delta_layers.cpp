@@ -34,6 +34,7 @@ void read_delta_layers(MetadataReader& reader, Config& config, const DeltaNetCon
     }
     if (!has_attention)
         reader.fail(ErrorKind::unsupported, "block_count", "no layer has attention");
+    read_draft_head(reader, config);
 }
 
 void declare_delta_layer(TensorTable& table, const Config& config, uint32_t layer) {

@@ -9,7 +9,8 @@ namespace etna::model {
 // (arXiv 2412.06464, 2505.06708).
 
 /// Sets the mixers of a Config of read_common(): attention in the layers that attention.recurrent_layers does
-/// not list, or in every full_attention_interval-th one, `net` in the others. Calls read_further_layers().
+/// not list, or in every full_attention_interval-th one, `net` in the others. Calls read_further_layers() and
+/// read_draft_head().
 /// Fails the reader if no layer has attention.
 void read_delta_layers(MetadataReader& reader, Config& config, const DeltaNetConfig& net);
 

@@ -3,8 +3,8 @@
 
 // GLM-4.5 and later mixtures (transformers, modeling_glm4_moe.py): a part of each head rotates, norms on
 // heads in the larger models, leading dense layers, experts chosen by biased sigmoids, and a shared expert.
-// The norm before the feed-forward block is stored as post_attention_norm. Layers that predict further tokens
-// are not used.
+// The norm before the feed-forward block is stored as post_attention_norm. The first layer that predicts
+// further tokens is a draft head.
 namespace etna::model {
 namespace {
 
@@ -15,6 +15,7 @@ Result<Config> read_glm4moe(const gguf::File& file) {
     read_shared_count(reader, config.experts);
     config.feed_forward_norm = post_attention_norm;
     read_further_layers(reader, config);
+    read_draft_head(reader, config);
     ETNA_CHECK(reader.status());
     return config;
 }
@@ -30,6 +31,7 @@ TensorTable declare_glm4moe(const Config& config) {
             declare_feed_forward(table, config, layer);
         }
     }
+    declare_draft_head(table, config);
     ignore_further_layers(table, config);
     return table;
 }

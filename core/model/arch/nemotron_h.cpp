@@ -4,7 +4,8 @@
 // Nemotron-H and Nemotron 3 (arXiv 2504.03624; transformers, modeling_nemotron_h.py): each layer is one block
 // after one norm. Layers with key/value heads have attention without rotation, those with a feed-forward
 // length have squared ReLU without a gate, in nemotron_h_moe experts chosen by biased sigmoids and a shared
-// one; the others are of Mamba 2. Layers that predict further tokens are not used.
+// one; the others are of Mamba 2. The first layer that predicts further tokens is a draft head, which has
+// attention and experts (llama.cpp, conversion/nemotron.py).
 namespace etna::model {
 namespace {
 
@@ -28,6 +29,8 @@ void read_blocks(MetadataReader& reader, Config& config) {
             layer.mixer = mamba;
         }
     }
+    config.draft_feed_forward_norm = post_attention_norm;
+    read_draft_head(reader, config);
 }
 
 Result<Config> read_nemotron_h(const gguf::File& file) {
@@ -60,12 +63,16 @@ TensorTable declare_nemotron_h(const Config& config) {
             declare_attention(table, config, layer, {.biases = Biases::any});
         } else if (config.layers[layer].feed_forward == 0) {
             declare_mamba2(table, config, layer);
-        } else if (config.has_experts(layer)) {
+        }
+        if (config.layers[layer].feed_forward == 0)
+            continue;
+        if (config.has_experts(layer)) {
             declare_experts(table, config, layer);
         } else {
             declare_feed_forward(table, config, layer, {.gate = false});
         }
     }
+    declare_draft_head(table, config);
     ignore_further_layers(table, config);
     return table;
 }

@@ -5,7 +5,8 @@
 // Qwen3.5, dense (transformers, modeling_qwen3_5.py; arXiv 2412.06464, 2505.06708): three gated delta nets,
 // then attention with QK-norm and an output gate, which rotates a part of each head. The norm before the
 // feed-forward block is stored as post_attention_norm. Parts of a head rotate by the coordinates of an image
-// (rope.dimension_sections), which are equal for text. Layers that predict further tokens are not used.
+// (rope.dimension_sections), which are equal for text. The first layer that predicts further tokens is
+// a draft head.
 namespace etna::model {
 namespace {
 
@@ -26,6 +27,7 @@ TensorTable declare_qwen35(const Config& config) {
         declare_delta_layer(table, config, layer);
         declare_feed_forward(table, config, layer);
     }
+    declare_draft_head(table, config);
     ignore_further_layers(table, config);
     return table;
 }

@@ -24,6 +24,7 @@ TensorTable declare_qwen35moe(const Config& config) {
         declare_delta_layer(table, config, layer);
         declare_experts(table, config, layer);
     }
+    declare_draft_head(table, config);
     ignore_further_layers(table, config);
     return table;
 }

@@ -226,7 +226,7 @@ void declare_attention(TensorTable& table, const Config& config, uint32_t layer,
 AttentionBlock attention_block(const Weights& weights, const Config& config, uint32_t layer) {
     const AttentionConfig& shape = *config.layers[layer].attention();
     const RotaryConfig& rotary = config.cache_groups[shape.group].rotary;
-    const bool has_post_norm = config.feed_forward_norm != post_attention_norm;
+    const bool has_post_norm = config.feed_forward_norm_of(layer) != post_attention_norm;
     return {
         .norm = {.weight = weights.vector(tensor_name(layer, "attn_norm.weight")),
                  .epsilon = config.rms_epsilon,

@@ -44,7 +44,7 @@ bool sums_at_once(const ExpertsBlock& block, const RowRange& range) {
 void declare_experts(TensorTable& table, const Config& config, uint32_t layer, ExpertTensors tensors) {
     const ExpertConfig& experts = config.experts;
     const auto name = [&](std::string_view part) { return fmt::format("blk.{}.{}", layer, part); };
-    table.vector(name(config.feed_forward_norm) + ".weight", config.width);
+    table.vector(name(config.feed_forward_norm_of(layer)) + ".weight", config.width);
     table.exact_matrix(name("ffn_gate_inp.weight"), experts.count, config.width);
     std::vector<TensorPart> parts{{name("ffn_up_exps.weight"), experts.feed_forward}};
     if (experts.gated)
@@ -70,7 +70,7 @@ void declare_experts(TensorTable& table, const Config& config, uint32_t layer, E
 
 ExpertsBlock experts_block(const Weights& weights, const Config& config, uint32_t layer) {
     const auto name = [&](std::string_view part) { return fmt::format("blk.{}.{}", layer, part); };
-    return {.norm = weights.vector(name(config.feed_forward_norm) + ".weight"),
+    return {.norm = weights.vector(name(config.feed_forward_norm_of(layer)) + ".weight"),
             .router = {.weight = weights.matrix(name("ffn_gate_inp.weight")),
                        .bias = weights.find_vector(name("ffn_gate_inp.bias")),
                        .factors = kernels::OperandPrecision::f32}, // rounding could change the chosen expert

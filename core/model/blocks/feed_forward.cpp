@@ -12,7 +12,7 @@
 namespace etna::model {
 void declare_feed_forward(TensorTable& table, const Config& config, uint32_t layer,
                           FeedForwardTensors tensors) {
-    table.vector(fmt::format("blk.{}.{}.weight", layer, config.feed_forward_norm), config.width);
+    table.vector(fmt::format("blk.{}.{}.weight", layer, config.feed_forward_norm_of(layer)), config.width);
     if (!tensors.gate) {
         table.matrix(fmt::format("blk.{}.ffn_up.weight", layer), config.layers[layer].feed_forward,
                      config.width);
@@ -33,20 +33,21 @@ FeedForwardBlock feed_forward_block(const Weights& weights, const Config& config
         return LinearWeights{.weight = weights.matrix(fmt::format("blk.{}.{}.weight", layer, name)),
                              .bias = {}};
     };
-    return {
-        .norm = {.weight = weights.vector(fmt::format("blk.{}.{}.weight", layer, config.feed_forward_norm)),
-                 .epsilon = config.rms_epsilon,
-                 .nan_probe = feed_forward_nan_probe(layer)},
-        .gate = weights.has_matrix(tensor_name(layer, "ffn_gate.weight")) ? std::optional(linear("ffn_gate"))
-                                                                          : std::nullopt,
-        .up = linear("ffn_up"),
-        .down = {.weights = linear("ffn_down"),
-                 .post_norm = {.weight =
-                                   weights.find_vector(fmt::format("blk.{}.post_ffw_norm.weight", layer)),
-                               .epsilon = config.rms_epsilon},
-                 .next_norm = std::nullopt},
-        .gate_kind = config.gate,
-        .gate_deviations = config.layers[layer].gate_deviations};
+    return {.norm = {.weight = weights.vector(
+                         fmt::format("blk.{}.{}.weight", layer, config.feed_forward_norm_of(layer))),
+                     .epsilon = config.rms_epsilon,
+                     .nan_probe = feed_forward_nan_probe(layer)},
+            .gate = weights.has_matrix(tensor_name(layer, "ffn_gate.weight"))
+                        ? std::optional(linear("ffn_gate"))
+                        : std::nullopt,
+            .up = linear("ffn_up"),
+            .down = {.weights = linear("ffn_down"),
+                     .post_norm = {.weight =
+                                       weights.find_vector(fmt::format("blk.{}.post_ffw_norm.weight", layer)),
+                                   .epsilon = config.rms_epsilon},
+                     .next_norm = std::nullopt},
+            .gate_kind = config.gate,
+            .gate_deviations = config.layers[layer].gate_deviations};
 }
 
 bool reads_halves(const FeedForwardBlock& block) {
