@@ -581,9 +581,6 @@ std::vector<NamedModel> recurrent_models() {
     };
 }
 
-namespace {
-
-/// Heads whose parts are multiples of 32, between matrices of odd sizes.
 RandomModelOptions latent() {
     RandomModelOptions options = odd(RandomArchitecture::deepseek2);
     options.heads = 3;
@@ -595,8 +592,6 @@ RandomModelOptions latent() {
     options.expert_feed_forward = 27;
     return options;
 }
-
-} // namespace
 
 std::vector<NamedModel> latent_models() {
     using enum kernels::CacheFormat;

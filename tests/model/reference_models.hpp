@@ -17,6 +17,8 @@ struct NamedModel {
 
 /// Widths that are multiples of nothing.
 RandomModelOptions odd(RandomArchitecture architecture);
+/// Latent attention with heads whose parts are multiples of 32, between matrices of odd sizes.
+RandomModelOptions latent();
 
 std::vector<NamedModel> models();
 std::vector<NamedModel> windowed_models();
