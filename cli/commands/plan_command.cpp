@@ -196,9 +196,12 @@ Result<MemoryForecast> forecast_with_draft(const gguf::File& file, const PlanOpt
     const uint64_t free_bytes = device.free_bytes;
     runtime::ExecutorOptions draft_options = options.executor;
     draft_options.host_expert_layers = 0;
+    draft_options.has_draft_head = false;
     ETNA_TRY(MemoryForecast draft, runtime::forecast_memory(draft_file, device, draft_options));
     device.free_bytes -= std::min(free_bytes, draft.memory.reserved_bytes(MemoryPlace::device));
-    ETNA_TRY(MemoryForecast both, runtime::forecast_memory(file, device, options.executor));
+    runtime::ExecutorOptions model_options = options.executor;
+    model_options.has_draft_head = false; // the draft model drafts
+    ETNA_TRY(MemoryForecast both, runtime::forecast_memory(file, device, model_options));
     both.plan.free_bytes = free_bytes;
     for (MemoryUse& use : draft.memory.uses) {
         use.detail = use.detail.empty() ? "draft model" : fmt::format("draft model, {}", use.detail);

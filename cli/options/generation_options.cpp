@@ -175,7 +175,8 @@ constexpr std::array device_rows = {
     Option{.name = "no-mtp",
            .description =
                "leave out the model's own draft head (multi-token prediction), which otherwise drafts "
-               "without --draft; the answer never changes"},
+               "without --draft; the answer never changes. It is left out, too, with --draft, and where a "
+               "model fits only without it"},
     precision_option,
     Option{.name = "plan-as",
            .value = "VENDOR",

@@ -20,7 +20,7 @@ void BatchBuilder::begin(uint32_t spare_rows) {
     batch_.sequences.clear();
     batch_.rows.clear();
     batch_.embeddings.clear();
-    batch_.runs_draft_head = false;
+    batch_.runs_draft_head = limits_.has_draft_head;
     step_.clear();
     spare_rows_ = spare_rows;
 }
@@ -55,7 +55,6 @@ void BatchBuilder::append_view(const Sequence& sequence) {
     view.pages.assign(sequence.held.groups.begin(), sequence.held.groups.end());
     view.state_slot = sequence.held.recurrent.slot;
     view.state_position = sequence.held.recurrent.position;
-    batch_.runs_draft_head = batch_.runs_draft_head || sequence.uses_draft_head();
 }
 
 /// Appends the row at a sequence's next position. `draft`: its token; empty: it is known, or in the slot.

@@ -60,8 +60,9 @@ public:
     /// passed in the order of their rows.
     static bool accept(Sequence& sequence, const PendingOutput& pending);
 
-    /// Stores the draft of the draft head that came with the output of an accepted row.
-    static void take_draft(Sequence& sequence, const PendingOutput& pending, const RowOutput& output);
+    /// Stores the draft of the draft head that came with the output of an accepted row. A missing one counts as
+    /// rejected.
+    void take_draft(Sequence& sequence, const PendingOutput& pending, const RowOutput& output);
 
     /// After the last row of a sequence's drafts, discards the positions computed after the first mismatch.
     /// `last`: index of the output that was read last; no effect if it does not end a sequence's drafts.

@@ -74,7 +74,7 @@ Status Scheduler::process_outputs(const Outputs& outputs, Updates& updates, Cloc
         Status status;
         const bool is_accepted = DraftPlanner::accept(*sequence, pending);
         if (is_accepted)
-            DraftPlanner::take_draft(*sequence, pending, outputs.rows[i]);
+            drafts_.take_draft(*sequence, pending, outputs.rows[i]);
         // A constraint may have forced the token after a draft.
         const bool is_new = !pending.draft || pending.position + 1 == sequence->length();
         if (is_accepted && is_new)

@@ -169,7 +169,6 @@ struct Sequence {
     [[nodiscard]] uint32_t length() const { return static_cast<uint32_t>(tokens.size()); }
     [[nodiscard]] uint32_t expected_length() const { return length() + pending_samples; }
     [[nodiscard]] uint32_t drafts_in_flight() const { return draft_state ? draft_state->in_flight : 0; }
-    /// Whether the draft head's layer runs for the sequence's rows.
     [[nodiscard]] bool uses_draft_head() const { return draft_state && draft_state->options.uses_head; }
     /// Whether the draft head drafts at the row at `position`. Not at the first two, so that a plain step is
     /// measured.

@@ -60,6 +60,7 @@ Status check_model(const gguf::File& file) {
 Result<Blueprint> plan_model(const gguf::File& file, const kernels::PlanTarget& target,
                              const BlueprintOptions& options) {
     Blueprint blueprint;
+    blueprint.options = options;
     ETNA_TRY(const std::vector<ClaimedTensor> claimed,
              claim_tensors(file, options.has_draft_head, blueprint));
     ETNA_TRY(blueprint.tensors, plan_weights(file, claimed, target, options.matrix_part_bytes));

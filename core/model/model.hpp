@@ -17,6 +17,11 @@
 
 namespace etna::model {
 
+struct BlueprintOptions {
+    uint64_t matrix_part_bytes = 0; ///< as for plan_weights()
+    bool has_draft_head = true;     ///< false: that of the file is ignored
+};
+
 /// A file's model and its layout plan, made before anything is on the device.
 struct Blueprint {
     const Architecture* architecture = nullptr;
@@ -24,11 +29,7 @@ struct Blueprint {
     std::vector<PlannedTensor> tensors; ///< borrow the gguf::File
     uint64_t weight_bytes = 0;          ///< on the device
     HostExperts host_experts;           ///< none, until place_experts()
-};
-
-struct BlueprintOptions {
-    uint64_t matrix_part_bytes = 0; ///< as for plan_weights()
-    bool has_draft_head = true;     ///< false: that of the file is ignored
+    BlueprintOptions options = {};      ///< that it was planned with
 };
 
 /// Checks a file's metadata and tensors and plans their layouts for a device. Pure. Errors: those of

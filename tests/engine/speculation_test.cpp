@@ -291,10 +291,13 @@ TEST_CASE("a draft head that is always wrong is paused, and wastes at most 3 per
     CHECK(passes <= 3 * finished.rejected_drafts); // each is drafted once, and two rows verify it
 }
 
-TEST_CASE("a draft head is left out of steps whose requests do not use it, or use a draft model") {
+TEST_CASE("a draft head runs for requests that do not use it, or use a draft model, and drafts nothing") {
     FakeOptions options;
     options.limits.has_draft_head = true;
-    options.on_submit = [](const engine::Batch& batch) { CHECK_FALSE(batch.runs_draft_head); };
+    options.on_submit = [](const engine::Batch& batch) {
+        CHECK(batch.runs_draft_head);
+        CHECK(std::ranges::none_of(batch.rows, &engine::Row::requests_draft));
+    };
     Driver driver(options, FakeOptions{});
     run(driver, long_request(20, {.tokens_max = 5, .lookup_ngram_max = 2}), options);
     run(driver, long_request(20, {.tokens_max = 5, .uses_head = true, .uses_model = true}), options);

@@ -246,6 +246,34 @@ TEST_CASE("experts that host memory has room for go there, even if little contex
     CHECK(small_plans > 0);
 }
 
+TEST_CASE("a draft head is left out of a model that fits only without it") {
+    const Bytes bytes = random_model(
+        {.architecture = RandomArchitecture::qwen35, .layers = 4, .vocabulary = 300, .predicting_layers = 1});
+    const auto file = gguf::File::parse(bytes, "m.gguf");
+    REQUIRE(file);
+    const kernels::PlanTarget target = discrete_gpu();
+    // Whether the planned model has the head; nothing if it is refused.
+    const auto has_head = [&](uint64_t free_bytes, bool head) -> std::optional<bool> {
+        auto blueprint = model::plan_model(*file, target, {.has_draft_head = head});
+        REQUIRE(blueprint);
+        const auto plan = engine::plan_load(*file, *blueprint, target, {.context_tokens = 64},
+                                            {.free_bytes = free_bytes, .total_bytes = free_bytes});
+        if (!plan)
+            return std::nullopt;
+        CHECK(plan->limits.has_draft_head == blueprint->config.has_draft_head);
+        return blueprint->config.has_draft_head;
+    };
+    REQUIRE(has_head(gibibyte, true) == true);
+    uint64_t refused = 0; // bytes without room for the model alone
+    uint64_t fitting = gibibyte;
+    while (fitting - refused > 1) {
+        const uint64_t middle = refused + (fitting - refused) / 2;
+        (has_head(middle, false) ? fitting : refused) = middle;
+    }
+    CHECK(has_head(fitting, true) == false);
+    CHECK(has_head(refused, true) == std::nullopt);
+}
+
 TEST_CASE("the matrices of latent attention stay on the device") {
     RandomModelOptions options = mixture();
     options.architecture = RandomArchitecture::deepseek2;

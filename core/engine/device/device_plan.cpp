@@ -386,7 +386,7 @@ Result<DevicePlan> plan_with_formats(std::string_view name, const model::Config&
     size_workspace(plan.limits.context_tokens);
     while (!budget.fits_model() && sizes.context_tokens == 0 &&
            plan.limits.context_tokens > short_context_tokens)
-        size_workspace(plan.limits.context_tokens / 2);
+        size_workspace(std::max(plan.limits.context_tokens / 2, short_context_tokens));
     if (!budget.fits_model())
         return no_room_for_model(name, target, budget);
     plan.reserve_bytes = budget.margin();

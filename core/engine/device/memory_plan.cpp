@@ -162,6 +162,12 @@ Result<DevicePlan> plan_load(const gguf::File& file, model::Blueprint& blueprint
         return plan;
     };
     auto plan = plan_placed(sizes.host_expert_layers.value_or(0));
+    if (is_out_of_memory(plan) && blueprint.config.has_draft_head) { // it only saves time
+        model::BlueprintOptions options = blueprint.options;
+        options.has_draft_head = false;
+        ETNA_TRY(blueprint, model::plan_model(file, target, options));
+        plan = plan_placed(sizes.host_expert_layers.value_or(0));
+    }
     if (!is_out_of_memory(plan))
         return plan;
     const uint32_t layers_max = model::expert_layers(blueprint);
