@@ -60,8 +60,8 @@ public:
     /// passed in the order of their rows.
     static bool accept(Sequence& sequence, const PendingOutput& pending);
 
-    /// Stores the draft of the draft head that came with the output of an accepted row. A missing one counts as
-    /// rejected.
+    /// Stores the draft of the draft head that came with the output of an accepted row. A missing one counts
+    /// as rejected.
     void take_draft(Sequence& sequence, const PendingOutput& pending, const RowOutput& output);
 
     /// After the last row of a sequence's drafts, discards the positions computed after the first mismatch.

@@ -102,7 +102,7 @@ Result<Model> Model::load(const store::ModelSource& source, const LoadOptions& o
     model.recommended_ = generate::recommended_sampling(file);
     model.speculation_ = options.speculation;
     read_generation_config(source, model.recommended_, model.speculation_);
-    model.recommended_ = over(options.sampling, std::move(model.recommended_));
+    model.recommended_ = over(options.sampling, model.recommended_);
     model.system_ = options.system;
     model.request_defaults_ = options.requests;
     model.infill_tokens_ = text::find_infill_tokens(file, model.tokenizer_);

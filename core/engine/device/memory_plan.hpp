@@ -54,7 +54,7 @@ MemoryPlan plan_memory(const model::Blueprint& blueprint, const kernels::PlanTar
                        const DevicePlan& plan);
 
 /// plan_device() for a model's file, after place_experts() for its blueprint. Where the model fits, or needs
-/// no experts in host memory, only without its draft head, plans it anew without. A refusal's hint names the
+/// no experts in host memory, only without its draft head, plans it again without. A refusal's hint names the
 /// bytes that the model would need in Q4_K_M, if that fits. Pure. Errors: those of plan_device();
 /// out_of_memory (experts in host memory do not fit there).
 Result<DevicePlan> plan_load(const gguf::File& file, model::Blueprint& blueprint,
