@@ -98,7 +98,11 @@ std::optional<uint32_t> BatchBuilder::request_sample(const Sequence& sequence, R
         row.output_slot = *slot;
         row.requests_draft = sequence.requests_head_draft(row.position);
     }
-    step_.push_back({.sequence = sequence.id, .position = row.position, .slot = slot, .draft = draft});
+    step_.push_back({.sequence = sequence.id,
+                     .position = row.position,
+                     .slot = slot,
+                     .draft = draft,
+                     .requests_draft = row.requests_draft});
     return slot;
 }
 

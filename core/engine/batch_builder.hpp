@@ -20,6 +20,7 @@ struct PendingOutput {
     uint32_t position = 0;
     std::optional<uint32_t> slot = {};
     std::optional<TokenId> draft = {}; ///< the draft that the row reads; empty if its token was known
+    bool requests_draft = false;       ///< of the draft head
 };
 /// The requested outputs of one batch, in the order of its rows.
 using Step = std::vector<PendingOutput>;

@@ -6,7 +6,7 @@
 
 namespace etna::engine {
 
-/// Where drafts come from.
+/// A source of drafts.
 enum class DraftSource : uint8_t {
     lookup, ///< the text or a prediction
     model,  ///< the draft model

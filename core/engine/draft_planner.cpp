@@ -181,11 +181,10 @@ bool DraftPlanner::accept(Sequence& sequence, const PendingOutput& pending) {
 }
 
 void DraftPlanner::take_draft(Sequence& sequence, const PendingOutput& pending, const RowOutput& output) {
-    if (!sequence.draft_state)
+    if (!pending.requests_draft || !sequence.draft_state)
         return;
     if (!output.draft) {
-        if (sequence.requests_head_draft(pending.position))
-            sequence.draft_state->head_control.record(1, 0, DraftSource::head, costs_);
+        sequence.draft_state->head_control.record(1, 0, DraftSource::head, costs_);
         return;
     }
     sequence.draft_state->head_draft = {.position = pending.position + 2, .token = output.draft->token};

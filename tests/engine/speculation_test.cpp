@@ -291,6 +291,26 @@ TEST_CASE("a draft head that is always wrong is paused, and wastes at most 3 per
     CHECK(passes <= 3 * finished.rejected_drafts); // each is drafted once, and two rows verify it
 }
 
+TEST_CASE("a draft head without drafts is paused, and one that becomes right drafts again") {
+    FakeOptions options = roomy();
+    options.limits.has_draft_head = true;
+    options.drafts = FakeDrafts::none;
+    uint64_t passes = 0;
+    options.on_submit = [&](const engine::Batch& batch) {
+        passes += static_cast<uint64_t>(std::ranges::count_if(batch.rows, &engine::Row::requests_draft));
+    };
+    Driver driver(options);
+    const Finished none = run(driver, long_request(512, {.uses_head = true}), options);
+    CHECK(none.accepted_drafts == 0);
+    CHECK(passes > 0);
+    CHECK(passes <= 0.1 * 512);
+
+    options.drafts = FakeDrafts::late;
+    Driver later(options);
+    const Finished late = run(later, long_request(512, {.uses_head = true}), options);
+    CHECK(late.accepted_drafts >= 150);
+}
+
 TEST_CASE("a draft head runs for requests that do not use it, or use a draft model, and drafts nothing") {
     FakeOptions options;
     options.limits.has_draft_head = true;

@@ -397,7 +397,7 @@ TEST_CASE("a model without attention has pages without bytes for its context, an
     CHECK(made->limits.groups[0].page_count == 4 * 32768); // a context for each sequence
     CHECK(made->limits.state_slots == 4 + 4 * 4);
     CHECK(plan_long(shape, 64 * gibibyte)->limits.groups[0].page_count == 1U << 18);
-    // What the options say of keys and values has no effect.
+    // The options of keys and values have no effect.
     const auto bounded = plan_long(shape, 64 * gibibyte, {.kv_memory_bytes = 1, .sequences_max = 4});
     REQUIRE(bounded);
     CHECK(bounded->limits.groups[0].page_count == 4 * 32768);

@@ -62,7 +62,7 @@ std::vector<HeadModel> head_models() {
     };
 }
 
-/// What each position of a script gave.
+/// Outputs of a script, by position.
 using Steps = std::vector<engine::RowOutput>;
 
 /// Runs scripts together, with the largest logit of every row as its sample. The last row of each is the only

@@ -138,7 +138,7 @@ public:
 private:
     ReferenceModel(Config config, Weights weights);
 
-    /// What a token's pass through the layers is for.
+    /// Purpose of a token's pass through the layers.
     enum class Purpose { hidden, stored };
 
     /// hidden(); empty if the keys, values and states that it stores are all that is needed.

@@ -474,7 +474,7 @@ Result<LayerWeights> load_layer(Tensors& tensors, const Config& config, std::siz
     return layer;
 }
 
-/// What the file leaves out is the model's.
+/// Tensors that the file leaves out are the model's.
 Status load_draft_head(Tensors& tensors, const Config& config, Weights& weights) {
     const std::string block = "blk." + std::to_string(config.layers) + ".nextn.";
     DraftHeadWeights& head = weights.draft_head;

@@ -262,7 +262,11 @@ Status FakeExecutor::add_draft(const engine::Row& row, std::vector<std::vector<F
     }
     const std::vector<float> logits = model_.logits(visible);
     ETNA_TRY(const sampling::SampledToken choice, sampling::sample(row.sampling, logits, position));
-    const bool is_wrong = options_.drafts == FakeDrafts::wrong;
+    if (options_.drafts == FakeDrafts::none)
+        return {};
+    constexpr uint32_t late_begin = 60;
+    const bool is_late = options_.drafts == FakeDrafts::late && position < late_begin;
+    const bool is_wrong = options_.drafts == FakeDrafts::wrong || is_late;
     output.draft = engine::RowOutput::Draft{
         .token = is_wrong ? (choice.token + 1) % options_.limits.vocabulary : choice.token,
         .log_sum_exp = static_cast<float>(sampling::log_sum_exp(logits)),

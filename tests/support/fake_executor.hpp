@@ -31,10 +31,12 @@ private:
     Clock::time_point free_;
 };
 
-/// What a fake executor's draft head drafts, with Limits::has_draft_head.
+/// Drafts of a fake executor's draft head, with Limits::has_draft_head.
 enum class FakeDrafts {
     right, ///< the token that the model will sample
     wrong, ///< another
+    none,
+    late, ///< wrong up to position 60, then right
 };
 
 struct FakeOptions {

@@ -252,8 +252,7 @@ Result<uint32_t> choose_pages(std::string_view name, const DeviceSizes& sizes, c
     return static_cast<uint32_t>(pages);
 }
 
-/// Default memory for the states of earlier sequences if the model has no keys: at most what the states of
-/// this many times the running sequences take.
+/// Snapshots by default if the model has no keys, at most, for each sequence that may run.
 constexpr uint64_t snapshots_per_sequence = 4;
 
 /// Memory that keys and values leave to states. Lowers Limits::sequences_max to the sequences whose states

@@ -129,7 +129,7 @@ Layer assemble_layer(const Config& config, const Weights& weights, uint32_t laye
     return one;
 }
 
-/// What a file leaves out, the head shares with the decoder.
+/// Tensors that the file leaves out are the decoder's.
 DraftHead assemble_draft_head(const Config& config, const Weights& weights, const Decoder& decoder) {
     const uint32_t layer = config.decoder_layers();
     const auto name = [&](std::string_view part) { return draft_head_name(layer, part); };
