@@ -57,6 +57,11 @@ void launch_planned(Library& library, vk::Recorder& recorder, const LinearPlan& 
         start({plan.workgroup, matrix_subgroups, plan.shape.rows, plan.shape.columns, plan.shape.depth},
               plan.rows_each);
         break;
+    case LinearKernel::matrix_tiles:
+        start({plan.workgroup, matrix_subgroups, plan.parts, plan.rows_each, plan.columns_each,
+               plan.shape.rows, plan.shape.columns, plan.shape.depth},
+              plan.rows_each);
+        break;
     case LinearKernel::lanes:
         start({plan.rows_each, plan.columns_each}, plan.rows_each * 8);
         break;
@@ -181,7 +186,11 @@ void linear(Library& library, vk::Recorder& recorder, const Linear& operation) {
     }
     if (!require(recorder, !operation.norm, "linear", "only matrices in tiles apply a pending norm"))
         return;
-    const vk::Range input = operation.input.rows(operation.first, operation.count);
+    const bool reads_halves = planned->kernel == LinearKernel::matrix_tiles;
+    if (reads_halves && !has_inputs(recorder, operation.input, operation.first, operation.count, {}))
+        return;
+    const vk::Range input = reads_halves ? operation.input.halves_rows(operation.first, operation.count)
+                                         : operation.input.rows(operation.first, operation.count);
     const vk::Range output = operation.output.rows(operation.first, operation.count);
     const vk::Range bias = operation.bias.value_or(vk::Range{});
     weight.for_each_part([&](const MatrixPart& part, uint32_t first_row) {

@@ -40,14 +40,20 @@ struct FamilySizes {
     /// Keys in one KV split of the general attention kernel's decode path: long enough that merging is cheap,
     /// short enough to fill a GPU. A CPU does not benefit from more workgroups than cores.
     uint32_t kv_split_tokens;
+    /// Required size of a subgroup of matrix_tiles, if the device allows a choice, and the sums that one of
+    /// its invocations may hold. Subgroups of 64 leave RDNA 3 more registers for loads
+    /// (scripts/shader-stats).
+    uint32_t matrix_subgroup;
+    uint32_t matrix_sums;
 };
 
-// subgroup, rows_workgroup, rows_each, attention_workgroup, attention_registers, kv_split_tokens
+// subgroup, rows_workgroup, rows_each, attention_workgroup, attention_registers, kv_split_tokens,
+// matrix_subgroup, matrix_sums
 constexpr std::array<FamilySizes, 4> family_sizes{{
-    {0, 64, 2, 64, 128, 128}, // nvidia
-    {0, 64, 2, 64, 96, 128},  // amd
-    {16, 32, 4, 64, 96, 128}, // intel
-    {0, 64, 2, 32, 96, 2048}, // lavapipe
+    {0, 64, 2, 64, 128, 128, 32, 128}, // nvidia
+    {0, 64, 2, 64, 96, 128, 64, 128},  // amd
+    {16, 32, 4, 64, 96, 128, 16, 64},  // intel
+    {0, 64, 2, 32, 96, 2048, 0, 128},  // lavapipe
 }};
 
 const FamilySizes& sizes_of(PlanFamily family) {
@@ -59,6 +65,25 @@ constexpr uint32_t prompt_tile_rows = 64;
 constexpr uint32_t prompt_tile_columns = 32;
 constexpr uint32_t prompt_tile_depth = 32;
 constexpr uint32_t matrix_shared_bytes = 16640; ///< rounded up from linear_matrix.comp's arrays
+
+/// A tile of sums of matrix_tiles.comp.
+struct MatrixTile {
+    uint32_t rows;
+    uint32_t columns;
+    uint32_t subgroups_down; ///< along the rows
+};
+/// The larger, the fewer loads for each product.
+constexpr std::array<MatrixTile, 5> matrix_tiles{
+    {{128, 128, 2}, {128, 64, 2}, {64, 64, 2}, {64, 32, 2}, {32, 32, 2}}};
+constexpr uint32_t matrices_max = 4; ///< of sums that one subgroup holds, in either direction
+/// Workgroups that fill large devices; a matrix with fewer takes smaller tiles.
+constexpr uint32_t matrix_workgroups_min = 128;
+
+/// matrix_tiles.comp's arrays: two steps of weights and inputs in rows of 80 bytes, factors, and the levels
+/// of some formats.
+uint32_t matrix_tile_bytes(const MatrixTile& tile) {
+    return 2 * (tile.rows + tile.columns) * (prompt_tile_depth + 8) * 2 + tile.columns * 4 + 1024;
+}
 
 /// fused_linear.comp's arrays with workgroups of 512; those of 256 need less than every Vulkan device has.
 constexpr uint32_t fused_shared_bytes = 21504;
@@ -97,6 +122,49 @@ uint32_t required_subgroup(const PlanTarget& target) {
     const bool is_choice = profile.subgroup_size_control && profile.subgroup_size_min <= size &&
                            size <= profile.subgroup_size_max;
     return is_choice ? size : 0;
+}
+
+/// Size of the subgroups of matrix_tiles; 0: it is not known.
+uint32_t matrix_subgroup(const PlanTarget& target) {
+    const vk::DeviceProfile& profile = target.profile;
+    const uint32_t size = sizes_of(target.family).matrix_subgroup;
+    if (profile.subgroup_size_min == profile.subgroup_size_max)
+        return profile.subgroup_size;
+    const bool is_choice = profile.subgroup_size_control && profile.subgroup_size_min <= size &&
+                           size <= profile.subgroup_size_max;
+    return is_choice ? size : 0;
+}
+
+/// Whether the device's matrices divide a tile, and its sums and steps fit.
+bool matrix_tile_fits(const PlanTarget& target, const MatrixTile& tile, uint32_t subgroup) {
+    const vk::DeviceProfile& profile = target.profile;
+    const vk::MatrixShape& shape = profile.matrix_shape;
+    const uint32_t rows = tile.rows / tile.subgroups_down; // of a subgroup
+    const uint32_t columns = tile.columns / (matrix_subgroups / tile.subgroups_down);
+    return rows % shape.rows == 0 && columns % shape.columns == 0 && rows / shape.rows <= matrices_max &&
+           columns / shape.columns <= matrices_max &&
+           rows * columns / subgroup <= sizes_of(target.family).matrix_sums &&
+           matrix_tile_bytes(tile) <= profile.shared_bytes;
+}
+
+/// The largest tile that fits, without columns that no input fills and with enough workgroups; nothing if
+/// the target cannot run matrix_tiles.
+std::optional<MatrixTile> matrix_tile(const PlanTarget& target, uint32_t rows, uint32_t count) {
+    const vk::DeviceProfile& profile = target.profile;
+    const uint32_t subgroup = matrix_subgroup(target);
+    if (profile.matrix_shape.rows == 0 || prompt_tile_depth % profile.matrix_shape.depth != 0 ||
+        subgroup == 0 || matrix_subgroups * subgroup > profile.workgroup_invocations_max)
+        return std::nullopt;
+    std::optional<MatrixTile> found;
+    for (const MatrixTile& tile : matrix_tiles) {
+        if (!matrix_tile_fits(target, tile, subgroup))
+            continue;
+        found = tile;
+        if (tile.columns < 2 * count &&
+            divide_up(rows, tile.rows) * divide_up(count, tile.columns) >= matrix_workgroups_min)
+            break;
+    }
+    return found;
 }
 
 /// Invocations of the decode kernel: eight loads of each cover the keys of a tile.
@@ -307,24 +375,41 @@ ReducePlan expert_router_plan(const PlanTarget& target, uint32_t columns) {
                      expert_workgroup_max);
 }
 
-/// Whether the device supports a cooperative matrix shape that divides a tile. F32 weights are not rounded.
-bool matrix_usable(const PlanTarget& target, Layout layout) {
+namespace {
+
+/// A plan with matrix units for a matrix in rows. F32 weights are not rounded.
+std::optional<LinearPlan> matrix_plan(const PlanTarget& target, Format format) {
     const vk::DeviceProfile& profile = target.profile;
     const vk::MatrixShape& shape = profile.matrix_shape;
-    const shaders::Variant variant = shaders::linear_matrix(
-        static_cast<shaders::Format>(layout.format), static_cast<shaders::Arrangement>(layout.arrangement));
-    return shape.rows > 0 && prompt_tile_rows % shape.rows == 0 && prompt_tile_columns % shape.columns == 0 &&
-           prompt_tile_depth % shape.depth == 0 && profile.shared_bytes >= matrix_shared_bytes &&
-           usable(variant, profile).has_value() && !target.untrusted.contains(variant);
+    const bool fits = shape.rows > 0 && prompt_tile_rows % shape.rows == 0 &&
+                      prompt_tile_columns % shape.columns == 0 && prompt_tile_depth % shape.depth == 0 &&
+                      profile.shared_bytes >= matrix_shared_bytes;
+    if (!fits || !runs(target, shaders::linear_matrix(static_cast<shaders::Format>(format))))
+        return std::nullopt;
+    return LinearPlan{.kernel = LinearKernel::matrix,
+                      .reduce = {},
+                      .shape = shape,
+                      .workgroup = matrix_subgroups * profile.subgroup_size_max,
+                      .rows_each = prompt_tile_rows,
+                      .columns_each = prompt_tile_columns};
 }
 
-LinearPlan matrix_plan(const vk::DeviceProfile& profile) {
-    return {.kernel = LinearKernel::matrix,
-            .reduce = {},
-            .shape = profile.matrix_shape,
-            .workgroup = matrix_subgroups * profile.subgroup_size_max,
-            .rows_each = prompt_tile_rows,
-            .columns_each = prompt_tile_columns};
+/// The same for a matrix in tiles.
+std::optional<LinearPlan> matrix_tiles_plan(const PlanTarget& target, Format format, uint32_t rows,
+                                            uint32_t count) {
+    const vk::DeviceProfile& profile = target.profile;
+    const std::optional<MatrixTile> tile = matrix_tile(target, rows, count);
+    if (!tile || !runs(target, shaders::matrix_tiles(static_cast<shaders::Format>(format))))
+        return std::nullopt;
+    const uint32_t subgroup = matrix_subgroup(target);
+    return LinearPlan{.kernel = LinearKernel::matrix_tiles,
+                      .reduce = {},
+                      .shape = profile.matrix_shape,
+                      .workgroup = matrix_subgroups * subgroup,
+                      .parts = tile->subgroups_down,
+                      .rows_each = tile->rows,
+                      .columns_each = tile->columns,
+                      .subgroup = profile.subgroup_size_control ? subgroup : 0};
 }
 
 /// Whether the target has accelerated integer dot products, or is a CPU, on which tests run the kernels for
@@ -335,11 +420,8 @@ bool dots_usable(const PlanTarget& target) {
 
 /// Whether a kernel that reads codes is preferred to the one that reads halves.
 bool reads_codes(const PlanTarget& target, shaders::Variant variant) {
-    return target.precision == Precision::fast && dots_usable(target) &&
-           usable(variant, target.profile).has_value() && !target.untrusted.contains(variant);
+    return target.precision == Precision::fast && dots_usable(target) && runs(target, variant);
 }
-
-namespace {
 
 /// The largest workgroup of a kernel for matrices in tiles. Larger ones of a gated pair leave too few
 /// registers (scripts/shader-stats).
@@ -487,9 +569,13 @@ Result<LinearPlan> linear_plan(const PlanTarget& target, Layout layout, uint32_t
                           .rows_each = columns_each > 2 ? lanes_sizes.rows : sizes_for(target, shape).rows,
                           .columns_each = columns_each};
     }
-    const bool may_round = path == RowPath::prefill && factors == OperandPrecision::f16_allowed;
-    if (may_round && matrix_usable(target, layout))
-        return matrix_plan(target.profile);
+    if (path == RowPath::prefill && factors == OperandPrecision::f16_allowed) {
+        const std::optional<LinearPlan> plan = layout.arrangement == Arrangement::tiles
+                                                   ? matrix_tiles_plan(target, layout.format, rows, count)
+                                                   : matrix_plan(target, layout.format);
+        if (plan)
+            return *plan;
+    }
     if (uses_prompt_kernel(target, layout, path)) {
         return LinearPlan{.kernel = LinearKernel::prompt,
                           .reduce = {},
@@ -520,13 +606,20 @@ shaders::Variant linear_variant(const LinearPlan& plan, Layout layout) {
     case LinearKernel::prompt:
         return shaders::linear_prompt(axis, arrangement);
     case LinearKernel::matrix:
-        return shaders::linear_matrix(axis, arrangement);
+        return shaders::linear_matrix(axis);
+    case LinearKernel::matrix_tiles:
+        return shaders::matrix_tiles(axis);
     case LinearKernel::tiles:
         return plan.reads_codes ? shaders::linear_codes(axis) : shaders::linear_tiles(axis);
     case LinearKernel::lanes:
         break;
     }
     return shaders::linear_lanes(axis);
+}
+
+bool prompts_read_halves(const PlanTarget& target) {
+    return target.family != PlanFamily::lavapipe &&
+           matrix_tiles_plan(target, Format::f16, tile_columns, tile_columns).has_value();
 }
 
 shaders::Variant heads_linear_variant(const LinearPlan& plan, Format format) {

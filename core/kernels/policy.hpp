@@ -34,18 +34,19 @@ ReducePlan expert_router_plan(const PlanTarget& target, uint32_t columns);
 /// Slices of eight invocations that share a tile.
 constexpr uint32_t tile_parts = 4;
 
-enum class LinearKernel : uint8_t { rows, prompt, matrix, lanes, tiles };
+enum class LinearKernel : uint8_t { rows, prompt, matrix, matrix_tiles, lanes, tiles };
 
-/// Minimum number of subgroups that share a tile of the matrix kernel.
+/// Subgroups that share a tile of sums: of `matrix` at least, of `matrix_tiles` exactly.
 constexpr uint32_t matrix_subgroups = 4;
 
 struct LinearPlan {
     LinearKernel kernel = LinearKernel::rows;
-    ReducePlan reduce;         ///< of `rows`
-    vk::MatrixShape shape;     ///< of `matrix`
-    uint32_t workgroup = 0;    ///< of `matrix`: a multiple of every subgroup size; of `tiles`
-    uint32_t parts = 1;        ///< of `tiles`: slices of eight invocations that share a tile
-    uint32_t rows_each = 1;    ///< weight rows (lanes, tiles: groups of 8) that one workgroup computes
+    ReducePlan reduce;      ///< of `rows`
+    vk::MatrixShape shape;  ///< of `matrix` and `matrix_tiles`
+    uint32_t workgroup = 0; ///< of `matrix`: a multiple of every subgroup size; of `matrix_tiles` and `tiles`
+    uint32_t parts = 1;     ///< of `tiles`: slices of eight invocations that share a tile; of `matrix_tiles`:
+                            ///< subgroups along the rows
+    uint32_t rows_each = 1; ///< weight rows (lanes, tiles: groups of 8) that one workgroup computes
     uint32_t columns_each = 1; ///< activation rows that one workgroup computes
     bool reads_codes = false;  ///< of `tiles`: inputs in 8 bits
     uint32_t subgroup = 0;     ///< required size of a subgroup; 0: the driver's choice
@@ -62,6 +63,9 @@ Result<LinearPlan> linear_plan(const PlanTarget& target, Layout layout, uint32_t
 /// `tiles` of a group of rows, and of one that walks over those of a row's experts together.
 uint32_t expert_tiles_workgroup(const PlanTarget& target, uint32_t tiles);
 uint32_t expert_down_workgroup(const PlanTarget& target, uint32_t tiles);
+
+/// Whether prefill rows of matrices in tiles read the input's halves, unless the matrix may not be rounded.
+bool prompts_read_halves(const PlanTarget& target);
 
 /// The shader of a plan.
 shaders::Variant linear_variant(const LinearPlan& plan, Layout layout);

@@ -5,6 +5,7 @@
 #include "shaders/include/buffers.glsl"
 #define ARRANGEMENT 2 // tiles
 #include "shaders/include/formats.glsl"
+#include "shaders/include/tile_words.glsl"
 #include "shaders/include/halves.glsl"
 
 layout(local_size_x_id = 0, local_size_y = 1, local_size_z = 1) in;
@@ -16,24 +17,9 @@ const uint SUMS = GROUPS * COLUMNS;
 const uint SLICES = WORKGROUP / 8;
 #include "shaders/linear/tile_codes.glsl"
 
-// One element at an address, so that all loads of a tile share an address register and differ in their offsets.
-layout(buffer_reference, std430, buffer_reference_align = 4) readonly buffer OneWord { uint v; };
-layout(buffer_reference, std430, buffer_reference_align = 8) readonly buffer OnePair { uvec2 v; };
-layout(buffer_reference, std430, buffer_reference_align = 16) readonly buffer OneQuad { uvec4 v; };
-layout(buffer_reference, std430, buffer_reference_align = 16) readonly buffer OneVector { vec4 v; };
-
 const uint chunk_elements = 64;
 const uint chunk_subs = chunk_elements / SUB_ELEMENTS;
 shared float slice_sums[WORKGROUP * SUMS]; // [sum][slice][row]
-
-// Words [first, first + 4) or [first, first + 2) of a row's part of a section, from the tile's first byte plus 16 x row.
-uvec4 quad_at(uint64_t tile, uint section, uint first) { return OneQuad(tile + uint64_t(section * 4 + first / 4 * 128)).v; }
-uvec2 pair_at(uint64_t tile, uint section, uint first) {
-    return OnePair(tile + uint64_t(section * 4 + first / 4 * 128 + first % 4 * 4)).v;
-}
-uint word_at(uint64_t tile, uint section, uint first) {
-    return OneWord(tile + uint64_t(section * 4 + first / 4 * 128 + first % 4 * 4)).v;
-}
 
 // Scale and offset of a chunk's sub-blocks are factors.x scales[i] and factors.y offsets[i].
 struct ChunkScales {

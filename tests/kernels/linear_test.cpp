@@ -68,7 +68,8 @@ void check(const Case& one, uint32_t seed) {
         [&](kernels::Library& library, vk::Recorder& recorder) { linear(library, recorder, operation); });
 
     const kernels::LinearKernel kernel = kernel_of(device.library(), one, layout);
-    const bool to_half = kernel == kernels::LinearKernel::matrix;
+    const bool to_half =
+        kernel == kernels::LinearKernel::matrix || kernel == kernels::LinearKernel::matrix_tiles;
     const std::vector<float> y = device.download_rows(output);
     for (uint32_t c = 0; c < all; ++c) {
         const std::vector<double> column(x.begin() + std::size_t{c} * one.columns,
@@ -139,6 +140,25 @@ TEST_CASE("linear over tiles agrees with the twin in all formats, for few and ma
         one.bias = true;
         one.first = 1;
         check(one, 82);
+    }
+}
+
+TEST_CASE("prompts over tiles agree with the twin in small and large tiles of sums") {
+    uint32_t seed = 900;
+    for (const auto family :
+         {kernels::PlanFamily::nvidia, kernels::PlanFamily::amd, kernels::PlanFamily::intel}) {
+        Case one{family, kernels::Format::q4_k, kernels::RowPath::prefill, 8203, 256, 67};
+        check(one, seed++);
+        one = {family, kernels::Format::q6_k, kernels::RowPath::prefill, 90, 768, 40};
+        one.store = kernels::Store::add;
+        one.bias = true;
+        one.first = 3;
+        check(one, seed++);
+    }
+    for (const float scale : {0.0F, 1e-30F, 1e-6F, 3e5F, 1e20F}) {
+        Case one{kernels::PlanFamily::nvidia, kernels::Format::q8_0, kernels::RowPath::prefill, 40, 512, 35};
+        one.input_scale = scale;
+        check(one, seed++);
     }
 }
 

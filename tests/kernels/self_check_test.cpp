@@ -246,19 +246,25 @@ TEST_CASE("a wrong kernel for prompts alone is named, and prompts take the rows 
 }
 
 TEST_CASE("a wrong kernel for matrix units alone is named, and prompts take the other one") {
-    const Variant matrix = shaders::linear_matrix(shaders::Format::q4_0, shaders::Arrangement::rows);
-    const bool has_units = kernels::usable(matrix, gpu().device.profile()).has_value();
-    const SelfCheckVerdict verdict = must_check(
-        {.family = PlanFamily::nvidia,
-         .scope = scope_of({Format::q4_0}),
-         .code =
-             swapped(matrix, shaders::linear_matrix(shaders::Format::iq4_nl, shaders::Arrangement::rows))});
-    REQUIRE(verdict.wrong.names() == (has_units ? Names{"linear_matrix_q4_0_rows"} : Names{}));
-    const kernels::PlanTarget target{
-        .family = PlanFamily::nvidia, .profile = gpu().device.profile(), .untrusted = verdict.wrong};
-    const auto plan =
-        linear_plan(target, {Format::q4_0, kernels::Arrangement::rows}, 64, 64, kernels::RowPath::prefill, 1);
-    CHECK(plan.value().kernel == kernels::LinearKernel::prompt);
+    const auto check_replaced = [](const Variant matrix, const Variant other, std::string_view name,
+                                   kernels::Arrangement arrangement, uint32_t columns) {
+        const bool has_units = kernels::usable(matrix, gpu().device.profile()).has_value();
+        const SelfCheckVerdict verdict = must_check({.family = PlanFamily::nvidia,
+                                                     .scope = scope_of({Format::q4_0}),
+                                                     .code = swapped(matrix, other)});
+        REQUIRE(verdict.wrong.names() == (has_units ? Names{name} : Names{}));
+        const kernels::PlanTarget target{
+            .family = PlanFamily::nvidia, .profile = gpu().device.profile(), .untrusted = verdict.wrong};
+        const auto plan =
+            linear_plan(target, {Format::q4_0, arrangement}, 64, columns, kernels::RowPath::prefill, 1);
+        CHECK(plan.value().kernel == kernels::LinearKernel::prompt);
+    };
+    check_replaced(shaders::linear_matrix(shaders::Format::q4_0),
+                   shaders::linear_matrix(shaders::Format::iq4_nl), "linear_matrix_q4_0",
+                   kernels::Arrangement::rows, 64);
+    check_replaced(shaders::matrix_tiles(shaders::Format::q4_0),
+                   shaders::matrix_tiles(shaders::Format::iq4_nl), "matrix_tiles_q4_0",
+                   kernels::Arrangement::tiles, 256);
 }
 
 TEST_CASE("a wrong lanes kernel alone is named, and its format is arranged in rows") {

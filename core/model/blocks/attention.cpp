@@ -160,8 +160,8 @@ void record_heads_output(const Recording& recording, const AttentionBlock& block
     const Activations& activations = recording.activations;
     if (!block.gate) {
         const kernels::Activations output = heads_output(recording, block);
-        record_halves(recording, output,
-                      reads_halves(block.output.weights) && !writes_halves(recording, block, cache));
+        record_halves(recording, output, reads_halves(block.output.weights),
+                      writes_halves(recording, block, cache));
         record_output(recording, block.output, output);
         return;
     }

@@ -90,13 +90,14 @@ kernels::Activations record_product(const Recording& recording, const FeedForwar
     const Activations& activations = recording.activations;
     const RowRange rows = rows_outside(recording.step, block.is_gate_fused);
     const kernels::Activations gate = narrowed(activations.gate, block.up.weight.rows);
+    const bool are_read = !block.is_gate_fused || prompts_read_halves(recording);
     kernels::gate_multiply(recording.library, recording.recorder,
                            {.gate = gate,
                             .up = block.gate ? narrowed(activations.up, gate.columns) : gate,
                             .first = rows.first,
                             .count = rows.count,
                             .kind = block.gate_kind,
-                            .halves = reads_halves(block.down.weights) && !block.is_gate_fused});
+                            .halves = reads_halves(block.down.weights) && are_read});
     return gate;
 }
 

@@ -2,6 +2,7 @@
 
 #include "core/kernels/fused_linear.hpp"
 #include "core/kernels/halve.hpp"
+#include "core/kernels/policy.hpp"
 
 #include <array>
 
@@ -116,16 +117,23 @@ std::optional<kernels::PendingNorm> pending_norm(const Recording& recording, con
     return kernels::PendingNorm{.squares = recording.activations.squares, .epsilon = norm.epsilon};
 }
 
-void record_halves(const Recording& recording, const kernels::Activations& input, bool requested) {
-    bool has_decode_rows = false;
+bool prompts_read_halves(const Recording& recording) {
+    return kernels::prompts_read_halves(recording.library.target());
+}
+
+void record_halves(const Recording& recording, const kernels::Activations& input, bool requested,
+                   bool decode_rows_have_them) {
+    bool has_rows = false;
     for (const RowRange& range : recording.step.row_ranges) {
-        if (!requested || range.path != kernels::RowPath::decode || range.count == 0)
+        const bool are_missing =
+            range.path == kernels::RowPath::decode ? !decode_rows_have_them : prompts_read_halves(recording);
+        if (!requested || !are_missing || range.count == 0)
             continue;
         kernels::halve(recording.library, recording.recorder,
                        {.rows = input, .first = range.first, .count = range.count});
-        has_decode_rows = true;
+        has_rows = true;
     }
-    if (has_decode_rows)
+    if (has_rows)
         recording.recorder.barrier();
 }
 
@@ -141,6 +149,7 @@ void record_norm(const Recording& recording, const InputNorm& norm, bool halves)
         return;
     const Activations& activations = recording.activations;
     const RowRange rows = rows_outside(recording.step, norm.is_pending);
+    const bool are_read = !norm.is_pending || prompts_read_halves(recording);
     kernels::rms_norm(
         recording.library, recording.recorder,
         {.input = activations.residual,
@@ -152,7 +161,7 @@ void record_norm(const Recording& recording, const InputNorm& norm, bool halves)
          .indices = std::nullopt,
          .epsilon = norm.epsilon,
          .nan_probe = kernels::NanProbe{.nan_probes = activations.nan_probes, .nan_probe = norm.nan_probe},
-         .halves = (halves || (norm.is_shared && activations.hidden.halves.bytes > 0)) && !norm.is_pending});
+         .halves = (halves || (norm.is_shared && activations.hidden.halves.bytes > 0)) && are_read});
     recording.recorder.barrier();
 }
 

@@ -29,13 +29,19 @@ struct Projection {
     const kernels::Activations& output;
 };
 
-/// Whether decode rows of these weights read their input's halves.
+/// Whether decode rows of these weights read their input's halves; prefill rows do with
+/// prompts_read_halves().
 inline bool reads_halves(const LinearWeights& weights) {
     return weights.weight.layout.arrangement == kernels::Arrangement::tiles;
 }
 
-/// Records the halves of the step's decode rows and a barrier, if `requested`. The rows must be visible.
-void record_halves(const Recording& recording, const kernels::Activations& input, bool requested);
+/// Whether prefill rows read halves too (kernels::prompts_read_halves).
+bool prompts_read_halves(const Recording& recording);
+
+/// Records the halves of the step's rows that read them, and a barrier, if `requested`. The rows must be
+/// visible.
+void record_halves(const Recording& recording, const kernels::Activations& input, bool requested,
+                   bool decode_rows_have_them = false);
 
 /// The norm at the beginning of a block.
 struct InputNorm {
