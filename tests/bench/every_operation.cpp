@@ -292,6 +292,8 @@ void add_weights(Cases& cases, const PlanTarget& target) {
                 add_linear(cases, layout, rows, RowPath::prefill, batch_rows_max);
             }
             if (arrangement == Arrangement::tiles) {
+                for (const uint32_t count : {batch_rows_max, 2 * batch_rows_max}) // the largest tiles of sums
+                    add_linear(cases, layout, 4 * width, RowPath::prefill, count);
                 add_linear_stack(cases, layout);
                 for (const uint32_t count : {1U, 2U, 4U})
                     add_fused_linear(cases, layout, count);
