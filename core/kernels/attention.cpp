@@ -12,6 +12,7 @@ namespace {
 
 static_assert(sizeof(shaders::AttentionArguments) == 104);
 static_assert(sizeof(shaders::AttentionDecodeArguments) == 120);
+static_assert(sizeof(shaders::AttentionPromptArguments) == 120);
 
 /// The prefill path does not split on GPUs: every position lies in the first KV split.
 constexpr uint32_t unsplit_tokens = 0x80000000U;
@@ -58,6 +59,10 @@ uint32_t latent_split_factor(const AttentionShape& shape, const AttentionPlan& p
 SplitPlan split_plan(const PlanTarget& target, const AttentionShape& shape, RowPath path,
                      const AttendMax& max) {
     SplitPlan result{.plan = attention_plan(target, shape, path)};
+    if (result.plan.kernel == AttentionKernel::prompt) {
+        result.kv_splits = 1;
+        return result;
+    }
     if (result.plan.kernel == AttentionKernel::decode) {
         // A row with more keys has longer splits, and no more of them.
         const uint32_t keys = std::min(max.keys, decode_tile_tokens * decode_kv_splits_max);
@@ -176,6 +181,31 @@ shaders::AttentionDecodeArguments decode_arguments_of(const Attention& operation
     };
 }
 
+shaders::AttentionPromptArguments prompt_arguments_of(const Attention& operation) {
+    const Rows& rows = operation.rows;
+    return {
+        .rows = rows.infos.address,
+        .q = operation.q.rows(rows.first, rows.count).address,
+        .y = operation.output.rows(rows.first, rows.count).address,
+        .keys = operation.cache.keys.address,
+        .values = operation.cache.values.address,
+        .key_codes = operation.cache.keys.address,
+        .value_codes = operation.cache.values.address,
+        .key_scales = operation.cache.keys.address,
+        .value_scales = operation.cache.values.address,
+        .tables = operation.tables.range.address,
+        .sinks = operation.sinks.value_or(operation.q.range).address, // never null: see sample.cpp
+        .q_stride = operation.q.stride / 4,
+        .y_stride = operation.output.stride / 4,
+        .kv_heads = operation.cache.kv_heads,
+        .pages = operation.cache.pages,
+        .count = rows.count,
+        .scale = operation.scale,
+        .softcap = operation.softcap,
+        .unused = 0,
+    };
+}
+
 void record_general(Library& library, vk::Recorder& recorder, const Attention& operation,
                     const SplitPlan& splits) {
     const Rows& rows = operation.rows;
@@ -214,6 +244,29 @@ void record_decode(Library& library, vk::Recorder& recorder, const Attention& op
            decode_arguments_of(operation, splits));
 }
 
+void record_prompt(Library& library, vk::Recorder& recorder, const Attention& operation,
+                   const SplitPlan& splits) {
+    const Rows& rows = operation.rows;
+    const LayerCache& cache = operation.cache;
+    const AttentionPlan& plan = splits.plan;
+    const uint32_t sequences =
+        operation.sequences > 0 ? std::min(operation.sequences, rows.count) : rows.count;
+    launch(library, recorder,
+           {.variant = shaders::attention_prompt(),
+            .specialization = {plan.workgroup, cache.head_dim, plan.heads,
+                               static_cast<uint32_t>(cache.formats.keys),
+                               static_cast<uint32_t>(cache.formats.values), operation.sinks ? 1U : 0U,
+                               plan.subgroup, plan.blocks, plan.tile, plan.held, plan.shape.rows,
+                               plan.shape.columns, plan.shape.depth},
+            .groups = {cache.kv_heads, divide_up(rows.count, plan.rows_each()),
+                       std::min(sequences, plan.rows_each())},
+            .reads = {rows.infos, operation.q.rows(rows.first, rows.count), cache.keys, cache.values,
+                      operation.tables.range, operation.sinks.value_or(vk::Range{})},
+            .writes = {operation.output.rows(rows.first, rows.count)},
+            .subgroup = library.target().profile.subgroup_size_control ? plan.subgroup : 0},
+           prompt_arguments_of(operation));
+}
+
 } // namespace
 
 uint32_t decode_kv_split_tokens(uint32_t keys) {
@@ -246,8 +299,14 @@ void attention(Library& library, vk::Recorder& recorder, const Attention& operat
     const SplitPlan splits = split_plan(library.target(), operation);
     if (!fits(recorder, operation, splits))
         return;
-    const bool is_decode = splits.plan.kernel == AttentionKernel::decode;
-    (is_decode ? record_decode : record_general)(library, recorder, operation, splits);
+    switch (splits.plan.kernel) {
+    case AttentionKernel::general:
+        return record_general(library, recorder, operation, splits);
+    case AttentionKernel::decode:
+        return record_decode(library, recorder, operation, splits);
+    case AttentionKernel::prompt:
+        return record_prompt(library, recorder, operation, splits);
+    }
 }
 
 void attention_merge(Library& library, vk::Recorder& recorder, const Attention& operation) {

@@ -34,7 +34,8 @@ struct AttentionShape {
 /// Scaled dot-product attention with online softmax over the paged cache (arXiv 1805.02867, 2205.14135): each
 /// row's heads over the keys [attend_begin, attend_end) of its RowInfo. Query head h reads kv head h /
 /// (q_heads / kv_heads). Decode rows split the keys into KV splits, whose length depends on the row alone,
-/// and whose partials are merged in order: by the decode kernel itself, or by attention_merge.
+/// and whose partials are merged in order: by the decode kernel itself, or by attention_merge. Prefill rows
+/// that are neighbours and have one page table share the loads of keys and values.
 struct Attention {
     Rows rows;
     Activations q;
@@ -45,6 +46,7 @@ struct Attention {
     float scale = 0;
     float softcap = 0; ///< scores s become softcap x tanh(s / softcap) (arXiv 2408.00118); 0: no cap
     RowPath path = RowPath::decode;
+    uint32_t sequences = 0; ///< at least as many as the rows belong to; 0: unknown
     AttendMax attend_max = {};
     vk::Range partials = {}; ///< scratch of attention_partial_bytes(); untouched if one KV split suffices
     vk::Range counters = {}; ///< zeros of attention_counter_bytes(), which are zero again afterwards

@@ -3,6 +3,8 @@
 #include "core/kernels/experts.hpp"
 #include "core/kernels/policy.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 namespace etna::kernels {
@@ -11,6 +13,7 @@ namespace {
 constexpr uint32_t usual_width = 4096; ///< of a weight; kernel selection does not depend on it
 /// Of attention, with a cache in f16.
 constexpr AttentionShape usual_heads{.q_heads = 32, .kv_heads = 8, .head_dim = 128};
+constexpr AttentionShape odd_heads{.q_heads = 32, .kv_heads = 8, .head_dim = 18}; ///< of the general kernel
 
 std::string_view name_of(Operation operation) {
     switch (operation) {
@@ -181,6 +184,9 @@ void add_others(const PlanTarget& target, const KernelScope& scope, std::vector<
                         .variant = attention_variant(attention_plan(target, usual_heads, path)),
                         .path = path});
     }
+    const shaders::Variant general = attention_variant(attention_plan(target, odd_heads, RowPath::prefill));
+    if (std::ranges::none_of(uses, [&](const KernelUse& use) { return use.variant == general; }))
+        uses.push_back({.operation = Operation::attention, .variant = general, .path = RowPath::prefill});
     add(Operation::attention_merge, shaders::attention_merge());
     add(Operation::gate_multiply, shaders::gate_multiply());
     add(Operation::soft_cap, shaders::soft_cap());

@@ -30,6 +30,8 @@ bool has_feature(const vk::DeviceProfile& profile, shaders::Feature feature) {
         return profile.integer_dot_product;
     case shaders::Feature::large_push_constants:
         return profile.large_push_constants;
+    case shaders::Feature::subgroup_shuffle:
+        return profile.subgroup_shuffle;
     }
     return false;
 }
@@ -48,7 +50,8 @@ Status usable(const shaders::Code& code, const vk::DeviceProfile& profile) {
           std::pair{Feature::storage_16bit, "16-bit storage"},
           std::pair{Feature::shader_int64, "64-bit integers in shaders"},
           std::pair{Feature::integer_dot_product, "integer dot products"},
-          std::pair{Feature::large_push_constants, "256 bytes of push constants"}}) {
+          std::pair{Feature::large_push_constants, "256 bytes of push constants"},
+          std::pair{Feature::subgroup_shuffle, "shuffles and votes of subgroups"}}) {
         if ((code.required & static_cast<uint32_t>(feature)) != 0 && !has_feature(profile, feature)) {
             return Error{ErrorKind::unsupported,
                          fmt::format("kernel {} needs {}, which {} lacks", code.name, name, profile.name)};

@@ -101,13 +101,23 @@ std::vector<WorkgroupSizes> tuning_candidates(const PlanTarget& target, const Tu
 bool lanes_usable(const vk::DeviceProfile& profile);
 
 /// `general` runs every shape and both paths; it needs attention_merge for rows of several KV splits.
-/// `decode` runs decode rows of common shapes, and merges them itself.
-enum class AttentionKernel : uint8_t { general, decode };
+/// `decode` runs decode rows of common shapes, and merges them itself. `prompt` runs prefill rows on matrix
+/// units.
+enum class AttentionKernel : uint8_t { general, decode, prompt };
 
 struct AttentionPlan {
     AttentionKernel kernel = AttentionKernel::general;
     uint32_t workgroup = 64;
     uint32_t heads = 1; ///< query heads that one workgroup serves; divides q_heads / kv_heads
+    // Of `prompt`:
+    uint32_t subgroup = 0; ///< size of a subgroup: required, or the only one of the device
+    uint32_t blocks = 0;   ///< matrices of shape.rows rows that a subgroup multiplies by the same keys
+    uint32_t tile = 0;     ///< keys in shared memory
+    uint32_t held = 0;     ///< elements of a query in registers; the others are in shared memory
+    vk::MatrixShape shape = {};
+
+    /// Rows of the batch that one workgroup of `prompt` serves.
+    [[nodiscard]] uint32_t rows_each() const { return workgroup / subgroup * blocks * shape.rows / heads; }
 
     bool operator==(const AttentionPlan&) const = default;
 };

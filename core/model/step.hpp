@@ -24,6 +24,7 @@ struct RowRange {
     kernels::RowPath path = kernels::RowPath::decode;
     uint32_t first = 0;
     uint32_t count = 0;
+    uint32_t sequences = 0; ///< that the rows belong to; 0: unknown
 };
 
 /// Inputs of a step for the layers of one cache group.

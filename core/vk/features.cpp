@@ -108,6 +108,7 @@ DeviceProfile without_optional_features(DeviceProfile profile) {
     profile.integer_dot_product = profile.integer_dot_accelerated = false;
     profile.large_push_constants = false;
     profile.subgroup_arithmetic = false;
+    profile.subgroup_shuffle = false;
     profile.subgroup_size_control = false;
     profile.cooperative_matrix = false;
     profile.matrix_shape = {};

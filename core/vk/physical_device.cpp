@@ -122,9 +122,13 @@ void read_properties([[maybe_unused]] VkInstance instance, VkPhysicalDevice hand
     profile.subgroup_size = std::max(vulkan11.subgroupSize, 1U);
     profile.subgroup_size_min = profile.subgroup_size;
     profile.subgroup_size_max = profile.subgroup_size;
-    profile.subgroup_arithmetic =
-        (vulkan11.subgroupSupportedStages & compute) != 0 &&
-        (vulkan11.subgroupSupportedOperations & VK_SUBGROUP_FEATURE_ARITHMETIC_BIT) != 0;
+    const auto supports_subgroup = [&vulkan11](VkSubgroupFeatureFlags operations) {
+        return (vulkan11.subgroupSupportedStages & compute) != 0 &&
+               (vulkan11.subgroupSupportedOperations & operations) == operations;
+    };
+    profile.subgroup_arithmetic = supports_subgroup(VK_SUBGROUP_FEATURE_ARITHMETIC_BIT);
+    profile.subgroup_shuffle =
+        supports_subgroup(VK_SUBGROUP_FEATURE_SHUFFLE_BIT | VK_SUBGROUP_FEATURE_VOTE_BIT);
     profile.subgroup_size_control = features.size_control.subgroupSizeControl == VK_TRUE &&
                                     features.size_control.computeFullSubgroups == VK_TRUE &&
                                     (size_control.requiredSubgroupSizeStages & compute) != 0;

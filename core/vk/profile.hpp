@@ -41,6 +41,7 @@ struct DeviceProfile {
     bool integer_dot_product = false;     ///< 4x8 bit
     bool integer_dot_accelerated = false; ///< of 4x8 bit signed
     bool subgroup_arithmetic = false;     ///< in compute shaders
+    bool subgroup_shuffle = false;        ///< and vote, in compute shaders
     bool subgroup_size_control = false;   ///< with full subgroups
     bool cooperative_matrix = false;      ///< VK_KHR_cooperative_matrix, of a MatrixShape
     bool large_push_constants = false;    ///< of large_push_constant_bytes

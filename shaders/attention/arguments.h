@@ -42,6 +42,27 @@ struct AttentionDecodeArguments {
     float scale;
     float softcap; // 0: none
 };
+struct AttentionPromptArguments {
+    ADDRESS(RowInfos) rows;
+    ADDRESS(Vectors) q; // q, y: of the first row of this dispatch
+    ADDRESS(Vectors) y;
+    ADDRESS(Quads) keys;
+    ADDRESS(Quads) values;
+    ADDRESS(WordPairs) key_codes; // the same memory as keys, as q8_0 is read
+    ADDRESS(WordPairs) value_codes;
+    ADDRESS(Words) key_scales;
+    ADDRESS(Words) value_scales;
+    ADDRESS(Words) tables;
+    ADDRESS(Floats) sinks; // [q_head]; read only with SINKS
+    uint q_stride;         // in vectors
+    uint y_stride;         // in vectors
+    uint kv_heads;
+    uint pages;
+    uint count; // of rows
+    float scale;
+    float softcap; // 0: none
+    uint unused;
+};
 #ifdef __cplusplus
 } // namespace etna::shaders
 #endif

@@ -14,6 +14,7 @@
 #extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
 #include "shaders/include/buffers.glsl"
 #include "shaders/include/formats.glsl"
+#include "shaders/include/power_below.glsl"
 #define InputElements Vectors
 #include "shaders/linear/arguments.h"
 
@@ -37,9 +38,6 @@ shared float16_t w_tile[tile_rows * step_stride];    // [row][k]
 shared float16_t x_tile[tile_columns * step_stride]; // [column][k]
 shared float sum_tile[tile_columns * sum_stride];    // [column][row]
 shared uint largest[tile_columns];                   // bits of a column's largest magnitude
-
-// The power of two at or below a magnitude, away from the ends of the range so that it has an inverse.
-float power_below(uint bits) { return uintBitsToFloat(clamp(bits & 0x7F800000u, 0x01000000u, 0x7E000000u)); }
 
 vec4 input_at(uint first_column, uint c, uint step_index, uint v) {
     return a.x.v[min(first_column + c, a.count - 1) * a.x_stride + step_index * 8 + v];

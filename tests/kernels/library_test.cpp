@@ -11,7 +11,8 @@ TEST_CASE("a variant is usable if the device has its features") {
     vk::DeviceProfile rich;
     rich.name = "rich";
     rich.subgroup_arithmetic = rich.cooperative_matrix = rich.shader_float16 = rich.storage_16bit =
-        rich.shader_int64 = rich.integer_dot_product = rich.large_push_constants = true;
+        rich.shader_int64 = rich.integer_dot_product = rich.large_push_constants = rich.subgroup_shuffle =
+            true;
     vk::DeviceProfile poor;
     poor.name = "poor";
     for (uint32_t index = 0; index < shaders::variant_count; ++index) {

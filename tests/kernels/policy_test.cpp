@@ -105,6 +105,100 @@ TEST_CASE("GPUs decode common head sizes over a cache in f16 with the decode ker
     CHECK(attention_plan(small, large, RowPath::decode).kernel == AttentionKernel::general);
 }
 
+namespace {
+
+/// A GPU with matrix units and 48 KiB of shared memory.
+PlanTarget matrix_target(PlanFamily family, uint32_t subgroup, vk::MatrixShape shape) {
+    PlanTarget gpu = target(family, subgroup);
+    gpu.profile.cooperative_matrix = gpu.profile.shader_float16 = gpu.profile.subgroup_shuffle = true;
+    gpu.profile.matrix_shape = shape;
+    gpu.profile.shared_bytes = 49152;
+    return gpu;
+}
+
+} // namespace
+
+TEST_CASE("matrix units attend for prompts with heads that their matrices divide") {
+    if (shaders::code(shaders::attention_prompt()).words.empty())
+        return; // built by an older glslang
+    const auto kernel_of = [](const PlanTarget& gpu, const AttentionShape& shape, RowPath path) {
+        return attention_plan(gpu, shape, path).kernel;
+    };
+    const AttentionShape usual{.q_heads = 32, .kv_heads = 8, .head_dim = 128};
+    const PlanTarget gpu = matrix_target(PlanFamily::nvidia, 32, {16, 16, 16});
+    CHECK(kernel_of(gpu, usual, RowPath::prefill) == AttentionKernel::prompt);
+    CHECK(kernel_of(gpu, usual, RowPath::decode) == AttentionKernel::decode);
+    AttentionShape shape = usual;
+    for (const uint32_t head_dim : {64U, 80U, 96U, 256U}) {
+        shape.head_dim = head_dim;
+        CHECK(kernel_of(gpu, shape, RowPath::prefill) == AttentionKernel::prompt);
+    }
+    for (const uint32_t head_dim : {72U, 18U, 512U}) {
+        shape.head_dim = head_dim;
+        CHECK(kernel_of(gpu, shape, RowPath::prefill) == AttentionKernel::general);
+    }
+    shape = usual;
+    shape.formats = {CacheFormat::q8_0, CacheFormat::f16};
+    CHECK(kernel_of(gpu, shape, RowPath::prefill) == AttentionKernel::prompt);
+    shape.formats = {CacheFormat::f16, CacheFormat::f32};
+    CHECK(kernel_of(gpu, shape, RowPath::prefill) == AttentionKernel::general);
+    shape = {.q_heads = 65, .kv_heads = 1, .head_dim = 128}; // more heads than a workgroup has rows
+    CHECK(kernel_of(gpu, shape, RowPath::prefill) == AttentionKernel::general);
+    PlanTarget other = gpu;
+    other.family = PlanFamily::lavapipe;
+    CHECK(kernel_of(other, usual, RowPath::prefill) == AttentionKernel::general);
+    other.untrusted.add(shaders::attention());
+    CHECK(kernel_of(other, usual, RowPath::prefill) == AttentionKernel::prompt);
+    other = gpu;
+    other.untrusted.add(shaders::attention_prompt());
+    CHECK(kernel_of(other, usual, RowPath::prefill) == AttentionKernel::general);
+    other = gpu;
+    other.profile.cooperative_matrix = false;
+    CHECK(kernel_of(other, usual, RowPath::prefill) == AttentionKernel::general);
+}
+
+TEST_CASE("sizes of attention for prompts fit subgroups, matrices, registers and shared memory") {
+    if (shaders::code(shaders::attention_prompt()).words.empty())
+        return; // built by an older glslang
+    struct Gpu {
+        PlanFamily family;
+        uint32_t subgroup_min;
+        uint32_t subgroup_max;
+        vk::MatrixShape shape;
+        uint32_t subgroup; ///< expected
+    };
+    for (const Gpu& one :
+         {Gpu{PlanFamily::nvidia, 32, 32, {16, 16, 16}, 32}, Gpu{PlanFamily::nvidia, 32, 32, {16, 8, 16}, 32},
+          Gpu{PlanFamily::amd, 32, 64, {16, 16, 16}, 64}, Gpu{PlanFamily::amd, 32, 32, {16, 16, 16}, 32},
+          Gpu{PlanFamily::intel, 16, 32, {8, 16, 16}, 16}, Gpu{PlanFamily::intel, 8, 32, {8, 8, 16}, 16},
+          Gpu{PlanFamily::nvidia, 8, 8, {8, 8, 8}, 8}}) {
+        for (const uint32_t shared_bytes : {32768U, 49152U, 65536U}) {
+            for (const uint32_t head_dim : {64U, 80U, 96U, 128U, 256U}) {
+                for (const uint32_t group : {1U, 4U, 7U, 16U}) {
+                    PlanTarget gpu = matrix_target(one.family, one.subgroup_min, one.shape);
+                    gpu.profile.subgroup_size_max = one.subgroup_max;
+                    gpu.profile.shared_bytes = shared_bytes;
+                    const AttentionPlan plan = attention_plan(
+                        gpu, {.q_heads = 2 * group, .kv_heads = 2, .head_dim = head_dim}, RowPath::prefill);
+                    REQUIRE(plan.kernel == AttentionKernel::prompt);
+                    CHECK(plan.subgroup == one.subgroup);
+                    CHECK(plan.heads == group);
+                    CHECK(plan.blocks * plan.held <= 128);
+                    CHECK(plan.tile == (head_dim > 128 ? 16 : 32));
+                    CHECK(plan.rows_each() * group <=
+                          plan.workgroup / plan.subgroup * plan.blocks * one.shape.rows);
+                }
+            }
+        }
+    }
+    PlanTarget small = matrix_target(PlanFamily::nvidia, 32, {16, 16, 16});
+    const AttentionShape usual{.q_heads = 32, .kv_heads = 8, .head_dim = 128};
+    small.profile.shared_bytes = 16384;
+    CHECK(attention_plan(small, usual, RowPath::prefill).tile == 16);
+    small.profile.shared_bytes = 8192;
+    CHECK(attention_plan(small, usual, RowPath::prefill).kernel == AttentionKernel::general);
+}
+
 TEST_CASE("a workgroup over latents serves up to eight heads, as shared memory allows") {
     const auto plan = [](PlanFamily family, uint32_t heads, uint32_t shared_bytes) {
         PlanTarget some = target(family, 32);

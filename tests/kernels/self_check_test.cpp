@@ -290,6 +290,7 @@ TEST_CASE("one wrong kernel in a sequence is distinguished from the others") {
         shaders::heads_linear(shaders::Format::f16),
         shaders::attention(),
         shaders::attention_decode(),
+        shaders::attention_prompt(),
         shaders::attention_merge(),
         shaders::expert_group(),
         shaders::expert_tiles(shaders::Format::f16),

@@ -56,8 +56,9 @@ TEST_CASE("every variant is SPIR-V, and requires no optional capability that it 
     using shaders::Feature;
     const std::map<uint32_t, Feature> features{
         {9, Feature::shader_float16},         {11, Feature::shader_int64},
-        {6018, Feature::integer_dot_product}, {6019, Feature::integer_dot_product},
-        {5345, Feature::cooperative_matrix}, // VulkanMemoryModel
+        {62, Feature::subgroup_shuffle}, // GroupNonUniformVote
+        {65, Feature::subgroup_shuffle},      {6018, Feature::integer_dot_product},
+        {6019, Feature::integer_dot_product}, {5345, Feature::cooperative_matrix}, // VulkanMemoryModel
         {6022, Feature::cooperative_matrix}};
     for (uint32_t index = 0; index < shaders::variant_count; ++index) {
         const shaders::Code& code = shaders::code(static_cast<shaders::Variant>(index));

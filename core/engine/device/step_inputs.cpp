@@ -127,6 +127,11 @@ void StepInputs::sort_rows(const Batch& batch) {
         std::sort(order_.begin() + range.first, order_.end(), [&](uint32_t a, uint32_t b) {
             return std::pair(batch.rows[a].sequence, a) < std::pair(batch.rows[b].sequence, b);
         });
+        for (std::size_t i = range.first; i < order_.size(); ++i) {
+            const bool is_same =
+                i > range.first && batch.rows[order_[i]].sequence == batch.rows[order_[i - 1]].sequence;
+            range.sequences += is_same ? 0 : 1;
+        }
         if (range.count > 0)
             row_ranges_[range_count_++] = range;
     }

@@ -1,5 +1,6 @@
 #include "core/kernels/attention.hpp"
 
+#include "core/kernels/policy.hpp"
 #include "core/kernels/self_check/cache.hpp"
 #include "core/kernels/self_check/halves.hpp"
 #include "core/kernels/self_check/problems.hpp"
@@ -40,6 +41,7 @@ struct Problem {
     float softcap;
     uint32_t value_dim;
     std::optional<float> sink; ///< a score whose value is zero
+    bool is_rounded = false;   ///< factors are rounded to f16
 
     /// [head_dim], at a position of keys or values.
     [[nodiscard]] const double* head(const std::vector<double>& numbers, uint32_t position) const {
@@ -50,17 +52,21 @@ struct Problem {
 Softmax softmax_over(const Problem& problem, uint32_t first, uint32_t end) {
     std::vector<double> scores;
     double size = 0;
+    double norm = 0; ///< of the products of a score
     for (uint32_t position = first; position < end; ++position) {
         const double* key = problem.head(problem.content.keys, position);
         double sum = 0;
         double own_size = 0;
+        double squares = 0;
         for (std::size_t d = 0; d < problem.query.size(); ++d) {
             sum += problem.query[d] * key[d];
             own_size += std::abs(problem.query[d] * key[d]);
+            squares += problem.query[d] * key[d] * problem.query[d] * key[d];
         }
         sum *= problem.scale;
         scores.push_back(problem.softcap == 0 ? sum : problem.softcap * std::tanh(sum / problem.softcap));
         size = std::max(size, own_size * problem.scale);
+        norm = std::max(norm, std::sqrt(squares) * problem.scale);
     }
     if (problem.sink)
         scores.push_back(*problem.sink);
@@ -82,7 +88,12 @@ Softmax softmax_over(const Problem& problem, uint32_t first, uint32_t end) {
     const auto keys = static_cast<double>(scores.size());
     const auto additions = static_cast<double>(round_up(problem.query.size(), 8) + 8);
     result.score_error = rounding * (additions * size + 32 * problem.softcap);
-    result.weight_error = 2 * result.score_error +
+    // Independent roundings of a score's factors add up like their norm; those of weights and values are one
+    // each.
+    constexpr double half_rounding = 0x1p-11;
+    if (problem.is_rounded)
+        result.score_error += 6 * half_rounding * norm;
+    result.weight_error = 2 * result.score_error + (problem.is_rounded ? 2 * half_rounding : 0) +
                           rounding * (6 * (keys / page_tokens + 2) + 4 * (*largest - *smallest) + keys + 16);
     return result;
 }
@@ -101,6 +112,7 @@ struct Setup {
     std::vector<KeyRange> keys; ///< [rows]
     std::vector<float> sinks;   ///< [q_heads]; empty: none
     Attention operation;        ///< all but softcap and path
+    bool is_rounded = false;    ///< factors are rounded to f16
 
     [[nodiscard]] Problem problem(uint32_t row, uint32_t head, float softcap) const {
         const AttentionShape heads = operation.shape();
@@ -112,7 +124,8 @@ struct Setup {
                 .scale = operation.scale,
                 .softcap = softcap,
                 .value_dim = heads.value_dim(),
-                .sink = sinks.empty() ? std::nullopt : std::optional(sinks[head])};
+                .sink = sinks.empty() ? std::nullopt : std::optional(sinks[head]),
+                .is_rounded = is_rounded};
     }
 };
 
@@ -186,6 +199,8 @@ void pose_whole(Trial& trial, const AttentionShape& heads, std::vector<KeyRange>
     Setup setup = set_up(trial, heads, std::move(keys), with_sinks);
     setup.operation.softcap = softcap;
     setup.operation.path = RowPath::prefill;
+    setup.is_rounded =
+        attention_plan(trial.library().target(), heads, RowPath::prefill).kernel == AttentionKernel::prompt;
     attention(trial.library(), trial.recorder(), setup.operation);
     expect_output(trial, setup);
 }
@@ -291,6 +306,22 @@ void pose_attention(Trial& trial, const KernelUse& use) {
         // More keys than 64 tiles have.
         pose_decode(trial, {.q_heads = 3, .kv_heads = 1, .head_dim = 64}, {{70, 4300}, {4000, 4129}}, 0,
                     false);
+        return;
+    }
+    if (use.variant == shaders::attention_prompt()) {
+        const auto last_rows = [](uint32_t count, uint32_t window) {
+            constexpr uint32_t tokens = 150;
+            std::vector<KeyRange> keys;
+            for (uint32_t end = tokens - count + 1; end <= tokens; ++end)
+                keys.push_back({.begin = end > window ? end - window : 0, .end = end});
+            return keys;
+        };
+        pose_whole(trial, {.q_heads = 8, .kv_heads = 2, .head_dim = 128}, last_rows(35, 150), 0, false);
+        constexpr CacheFormats q8_0{CacheFormat::q8_0, CacheFormat::q8_0};
+        pose_whole(trial, {.q_heads = 3, .kv_heads = 1, .head_dim = 64, .formats = q8_0}, last_rows(70, 45),
+                   0, true);
+        pose_whole(trial, {.q_heads = 4, .kv_heads = 2, .head_dim = 256}, {{0, 71}, {30, 64}, {0, 1}}, 2,
+                   false);
         return;
     }
     pose_whole(trial, odd_heads_in(CacheFormat::f32), {{0, 71}, {0, 34}, {0, 1}}, 0, false);

@@ -41,7 +41,7 @@ void put_number(CacheFormat format, Noise& noise, std::span<std::byte> bytes, Tr
         store(bytes, at.element, random_half(noise, 0x8000, 12)); // from 2^-3
         break;
     case CacheFormat::q8_0:
-        store(bytes, at.element, static_cast<int8_t>(noise.bits() % 255) - 127);
+        store(bytes, at.element, static_cast<int8_t>(static_cast<int32_t>(noise.bits() % 255) - 127));
         break;
     }
 }

@@ -147,6 +147,7 @@ kernels::Attention attention_of(const Recording& recording, const AttentionBlock
             .scale = block.scale,
             .softcap = block.softcap,
             .path = range.path,
+            .sequences = range.sequences,
             .attend_max = attend_max,
             .partials = recording.activations.attention_partials,
             .counters = recording.activations.attention_counters,
