@@ -232,8 +232,8 @@ void launch_tiles(Library& library, vk::Recorder& recorder, const ExpertLinear& 
     const uint32_t columns = operation.groups ? operation.groups->tile_pairs : 1;
     launch(library, recorder,
            {.variant = shaders::expert_tiles(static_cast<shaders::Format>(one.layout.format)),
-            .specialization = {workgroup, tiles_groups_each, columns, tile_parts, operation.groups ? 1U : 0U,
-                               0, 0, 0, 0},
+            .specialization = {workgroup, tiles_groups_each, columns, tile_parts, 0,
+                               operation.groups ? 1U : 0U, 0, 0, 0, 0},
             .groups = folded_groups(divide_up(one.rows, tiles_groups_each * repack_rows),
                                     tiles_of(operation.groups, choice)),
             .reads = {one.weights, input, operation.groups ? operation.groups->range : choice.experts},
@@ -454,16 +454,17 @@ void expert_gate_up(Library& library, vk::Recorder& recorder, const ExpertGateUp
     }
     const uint32_t workgroup = expert_tiles_workgroup(library.target(), arguments.column_tiles);
     const uint32_t columns = operation.groups ? operation.groups->tile_pairs : 1;
-    launch(library, recorder,
-           {.variant = shaders::expert_tiles(static_cast<shaders::Format>(gate.layout.format)),
-            .specialization = {workgroup, tiles_groups_each, columns, tile_parts, operation.groups ? 1U : 0U,
-                               1, static_cast<uint32_t>(operation.kind), operation.biases ? 1U : 0U,
-                               operation.halves ? 1U : 0U},
-            .groups = folded_groups(divide_up(gate.rows, repack_rows), tiles_of(operation.groups, choice)),
-            .reads = {gate.weights, up.weights, input, biases.gate, biases.up,
-                      operation.groups ? operation.groups->range : choice.experts},
-            .writes = {output, halves, operation.halves ? operation.counters : vk::Range{}}},
-           arguments);
+    launch(
+        library, recorder,
+        {.variant = shaders::expert_tiles(static_cast<shaders::Format>(gate.layout.format)),
+         .specialization = {workgroup, tiles_groups_each, columns, tile_parts, 0, operation.groups ? 1U : 0U,
+                            1, static_cast<uint32_t>(operation.kind), operation.biases ? 1U : 0U,
+                            operation.halves ? written_blocks(library.target()) : 0U},
+         .groups = folded_groups(divide_up(gate.rows, repack_rows), tiles_of(operation.groups, choice)),
+         .reads = {gate.weights, up.weights, input, biases.gate, biases.up,
+                   operation.groups ? operation.groups->range : choice.experts},
+         .writes = {output, halves, operation.halves ? operation.counters : vk::Range{}}},
+        arguments);
 }
 
 void expert_down(Library& library, vk::Recorder& recorder, const ExpertDown& operation) {
@@ -495,7 +496,7 @@ void expert_down(Library& library, vk::Recorder& recorder, const ExpertDown& ope
         expert_down_workgroup(library.target(), choice.experts_per_token * column_tiles);
     launch(library, recorder,
            {.variant = shaders::expert_down(static_cast<shaders::Format>(one.layout.format)),
-            .specialization = {workgroup, 1, 1, tile_parts, operation.bias ? 1U : 0U},
+            .specialization = {workgroup, 1, 1, tile_parts, 0, operation.bias ? 1U : 0U},
             .groups = {choice.rows, divide_up(one.rows, repack_rows), 1},
             .reads = {one.weights, input, choice.experts, choice.routing_weights, bias},
             .writes = {output}},

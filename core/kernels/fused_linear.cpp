@@ -146,7 +146,7 @@ void fused_linear(Library& library, vk::Recorder& recorder, const FusedLinear& o
         library, recorder,
         {.variant = fused_linear_variant(plan, weight.layout.format),
          .specialization = {plan.tiles.workgroup, plan.tiles.rows_each, plan.tiles.columns_each,
-                            plan.tiles.parts, is_gated ? 1U : 0U,
+                            plan.tiles.parts, plan.tiles.code_bytes, is_gated ? 1U : 0U,
                             is_gated ? static_cast<uint32_t>(operation.gated->kind) : 0U,
                             operation.next_norm ? 1U : 0U, written_blocks(library.target())},
          .groups = folded_groups(weight.rows / plan.output_rows,

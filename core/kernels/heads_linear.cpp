@@ -147,8 +147,8 @@ void launch_heads(Library& library, vk::Recorder& recorder, const HeadsLinear& o
     launch(
         library, recorder,
         {.variant = heads_linear_variant(plan, layout.format),
-         .specialization = {plan.workgroup, plan.rows_each, plan.columns_each, plan.parts, cache.head_dim,
-                            heads.pairs == RotaryPairs::halves ? 1U : 0U,
+         .specialization = {plan.workgroup, plan.rows_each, plan.columns_each, plan.parts, plan.code_bytes,
+                            cache.head_dim, heads.pairs == RotaryPairs::halves ? 1U : 0U,
                             heads.q_norm && heads.k_norm ? 1U : 0U, static_cast<uint32_t>(cache.formats.keys),
                             static_cast<uint32_t>(cache.formats.values)},
          .groups = folded_groups(rows / (plan.rows_each * repack_rows), divide_up(count, plan.columns_each)),

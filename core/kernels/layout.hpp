@@ -123,7 +123,7 @@ struct Matrix {
 
 /// Bytes of a row of activations as blocks of halves and codes (shaders/include/halves.glsl).
 constexpr uint64_t halves_bytes(uint32_t columns) {
-    constexpr uint64_t block_bytes = 992;
+    constexpr uint64_t block_bytes = 1472;
     return columns / tile_columns * block_bytes;
 }
 

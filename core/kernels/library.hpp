@@ -28,8 +28,8 @@ enum class PlanFamily : uint8_t { nvidia, amd, intel, lavapipe };
 std::string_view to_string(PlanFamily family);
 std::optional<PlanFamily> plan_family_named(std::string_view name);
 
-/// The precision of decode rows' products over quantised weights in tiles: inputs in f16, or in 8 bits with
-/// one scale for 256 elements, where the device has integer dot products.
+/// The precision of decode rows' products over quantised weights in tiles: inputs in f16, or
+/// where the device has integer dot products in 16 bits or 8 bits with one scale for 256 elements.
 enum class Precision : uint8_t { exact, fast };
 
 std::string_view to_string(Precision precision);

@@ -129,14 +129,15 @@ void launch_tiles(Library& library, vk::Recorder& recorder, const LinearPlan& pl
         arguments.options |= bias ? bias_options[i] : 0U;
         workgroups += divide_up(weight.rows, workgroup_rows);
     }
-    launch(library, recorder,
-           {.variant = linear_variant(plan, layout),
-            .specialization = {plan.workgroup, plan.rows_each, plan.columns_each, plan.parts},
-            .groups = folded_groups(workgroups, divide_up(operation.count, plan.columns_each)),
-            .reads = {input, squares, weights[0], weights[1], weights[2], biases[0], biases[1], biases[2]},
-            .writes = {outputs[0], outputs[1], outputs[2]},
-            .subgroup = plan.subgroup},
-           arguments);
+    launch(
+        library, recorder,
+        {.variant = linear_variant(plan, layout),
+         .specialization = {plan.workgroup, plan.rows_each, plan.columns_each, plan.parts, plan.code_bytes},
+         .groups = folded_groups(workgroups, divide_up(operation.count, plan.columns_each)),
+         .reads = {input, squares, weights[0], weights[1], weights[2], biases[0], biases[1], biases[2]},
+         .writes = {outputs[0], outputs[1], outputs[2]},
+         .subgroup = plan.subgroup},
+        arguments);
 }
 
 /// A matrix as a view of one of its parts: columns [first, first + part.rows) of output and bias.

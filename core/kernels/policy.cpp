@@ -488,9 +488,9 @@ bool dots_usable(const PlanTarget& target) {
     return target.profile.integer_dot_accelerated || target.profile.type == vk::DeviceType::cpu;
 }
 
-/// Whether a kernel that reads codes is preferred to the one that reads halves.
-bool reads_codes(const PlanTarget& target, shaders::Variant variant) {
-    return target.precision == Precision::fast && dots_usable(target) && runs(target, variant);
+/// Those of inputs' codes if a kernel that reads them is preferred to the one that reads halves; else 0.
+uint32_t code_bytes_of(const PlanTarget& target, shaders::Variant variant) {
+    return dots_usable(target) && runs(target, variant) ? code_bytes_at(target.precision) : 0;
 }
 
 /// The largest workgroup of a kernel for matrices in tiles. Larger ones of a gated pair leave too few
@@ -567,8 +567,8 @@ LinearPlan tiles_plan(const PlanTarget& target, const TunedShape& shape, const W
     plan.subgroup = sizes.subgroup;
     plan.columns_each = std::min(columns_for(count), tiles_columns_max);
     plan.rows_each = plan.columns_each == 1 || shape.kernel == TunedKernel::gated_linear ? sizes.rows : 1;
-    plan.reads_codes =
-        reads_codes(target, shaders::linear_codes(static_cast<shaders::Format>(shape.layout.format)));
+    plan.code_bytes =
+        code_bytes_of(target, shaders::linear_codes(static_cast<shaders::Format>(shape.layout.format)));
     return plan;
 }
 
@@ -601,7 +601,7 @@ FusedLinearPlan fused_linear_plan(const PlanTarget& target, Format format, uint3
                            .rows = rows,
                            .columns = columns};
     FusedLinearPlan plan{.tiles = tiles_plan(target, shape, sizes_for(target, shape), count)};
-    plan.tiles.reads_codes = reads_codes(target, shaders::fused_codes(static_cast<shaders::Format>(format)));
+    plan.tiles.code_bytes = code_bytes_of(target, shaders::fused_codes(static_cast<shaders::Format>(format)));
     if (is_gated && block_columns(format) == 1)
         plan.tiles.columns_each = std::min(plan.tiles.columns_each, plain_columns_max);
     plan.output_rows = plan.tiles.rows_each / (is_gated ? 2 : 1) * repack_rows;
@@ -615,7 +615,7 @@ LinearPlan heads_linear_plan(const PlanTarget& target, Format format, uint32_t r
                            .rows = rows,
                            .columns = columns};
     LinearPlan plan = tiles_plan(target, shape, policy_sizes(target, shape), count); // not tuned
-    plan.reads_codes = reads_codes(target, shaders::heads_codes(static_cast<shaders::Format>(format)));
+    plan.code_bytes = code_bytes_of(target, shaders::heads_codes(static_cast<shaders::Format>(format)));
     while (plan.rows_each > 1 && head_dim % (plan.rows_each * repack_rows) != 0)
         plan.rows_each /= 2;
     return plan;
@@ -680,7 +680,7 @@ shaders::Variant linear_variant(const LinearPlan& plan, Layout layout) {
     case LinearKernel::matrix_tiles:
         return shaders::matrix_tiles(axis);
     case LinearKernel::tiles:
-        return plan.reads_codes ? shaders::linear_codes(axis) : shaders::linear_tiles(axis);
+        return plan.code_bytes > 0 ? shaders::linear_codes(axis) : shaders::linear_tiles(axis);
     case LinearKernel::lanes:
         break;
     }
@@ -694,17 +694,21 @@ bool prompts_read_halves(const PlanTarget& target) {
 
 shaders::Variant heads_linear_variant(const LinearPlan& plan, Format format) {
     const auto axis = static_cast<shaders::Format>(format);
-    return plan.reads_codes ? shaders::heads_codes(axis) : shaders::heads_linear(axis);
+    return plan.code_bytes > 0 ? shaders::heads_codes(axis) : shaders::heads_linear(axis);
 }
 
 shaders::Variant fused_linear_variant(const FusedLinearPlan& plan, Format format) {
     const auto axis = static_cast<shaders::Format>(format);
-    return plan.tiles.reads_codes ? shaders::fused_codes(axis) : shaders::fused_linear(axis);
+    return plan.tiles.code_bytes > 0 ? shaders::fused_codes(axis) : shaders::fused_linear(axis);
+}
+
+uint32_t code_bytes_at(Precision precision) {
+    return precision == Precision::fast ? 1 : 2;
 }
 
 uint32_t written_blocks(const PlanTarget& target) {
     // Whichever kernels are trusted: another may read codes.
-    const bool with_codes = target.precision == Precision::fast && dots_usable(target) &&
+    const bool with_codes = dots_usable(target) &&
                             usable(shaders::linear_codes(shaders::Format::q8_0), target.profile).has_value();
     return with_codes ? 2 : 1;
 }

@@ -48,7 +48,7 @@ struct LinearPlan {
                             ///< subgroups along the rows
     uint32_t rows_each = 1; ///< weight rows (lanes, tiles: groups of 8) that one workgroup computes
     uint32_t columns_each = 1; ///< activation rows that one workgroup computes
-    bool reads_codes = false;  ///< of `tiles`: inputs in 8 bits
+    uint32_t code_bytes = 0;   ///< of `tiles`: bytes of an input's code; 0: inputs are halves
     uint32_t subgroup = 0;     ///< required size of a subgroup; 0: the driver's choice
 
     bool operator==(const LinearPlan&) const = default;
@@ -89,6 +89,9 @@ LinearPlan heads_linear_plan(const PlanTarget& target, Format format, uint32_t r
 
 /// The shader of a plan.
 shaders::Variant heads_linear_variant(const LinearPlan& plan, Format format);
+
+/// Bytes of an input's code, in kernels that read codes.
+uint32_t code_bytes_at(Precision precision);
 
 /// The HALVES constant of kernels that write blocks of activations: 1: halves, 2: halves and codes.
 uint32_t written_blocks(const PlanTarget& target);

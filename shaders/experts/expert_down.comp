@@ -13,7 +13,7 @@
 #define InputElements Vectors
 #include "shaders/experts/arguments.h"
 
-layout(constant_id = 4) const uint BIAS = 0;
+layout(constant_id = 5) const uint BIAS = 0;
 layout(push_constant, std430) uniform Push { ExpertDownArguments a; };
 
 shared uint experts[32];          // of the row
@@ -37,8 +37,10 @@ void main() {
     begin_tiles(a.column_tiles);
     load_choices(first_pair);
 
-    uint expert_bytes = a.padded_rows / 8 * a.column_tiles * tile_words * 4;
-    uint64_t w_at = uint64_t(a.weights) + uint64_t(group) * (a.column_tiles * tile_words * 4) + uint64_t(row * 16);
+    uint expert_bytes = a.padded_rows / 8 * a.column_tiles * tile_bytes;
+    uint quarter = slice % PARTS;
+    Chunk chunk = chunk_of(row, quarter);
+    uint64_t w_at = uint64_t(a.weights) + uint64_t(group) * (a.column_tiles * tile_bytes);
     uint64_t x_at = uint64_t(a.x) + uint64_t(first_pair) * (a.column_tiles * block_bytes);
     float sums[SUMS];
     [[unroll]] for (uint i = 0; i < SUMS; ++i)
@@ -47,12 +49,12 @@ void main() {
         uint choice = (number * a.column_tiles_inverse) >> 24;
         uint tile = number - choice * a.column_tiles;
         uint64_t w[GROUPS];
-        w[0] = w_at + uint64_t(experts[choice]) * expert_bytes + uint64_t(tile * tile_words * 4);
+        w[0] = w_at + uint64_t(experts[choice]) * expert_bytes;
         uint64_t x[COLUMNS];
-        x[0] = x_at + uint64_t(number * block_bytes);
+        x[0] = x_at;
         float part[SUMS];
         part[0] = 0;
-        add_chunk(w, x, row, slice % PARTS, part);
+        add_chunk(w, tile * tile_bytes + row * 16, x, number * block_bytes + quarter * quarter_bytes, row, quarter, chunk, part);
         sums[0] = fma(routing_weights[choice], part[0], sums[0]);
     }
     share_sums(sums);

@@ -15,11 +15,12 @@
 #include "shaders/experts/arguments.h"
 #include "shaders/experts/groups.glsl"
 
-layout(constant_id = 4) const uint GROUPED = 0;
-layout(constant_id = 5) const uint GATED = 0;
-layout(constant_id = 6) const uint KIND = 0; // kernels::Gate
-layout(constant_id = 7) const uint BIASES = 0;
-layout(constant_id = 8) const uint HALVES = 0;
+layout(constant_id = 5) const uint GROUPED = 0;
+layout(constant_id = 6) const uint GATED = 0;
+layout(constant_id = 7) const uint KIND = 0; // kernels::Gate
+layout(constant_id = 8) const uint BIASES = 0;
+layout(constant_id = 9) const uint HALVES = 0; // 1: of y; 2: with codes
+#define WITH_CODES (HALVES == 2)
 #define HALVED_BLOCKS (HALVES != 0 ? WORKGROUP / 64 : 1)
 #include "shaders/include/halve_block.glsl"
 layout(push_constant, std430) uniform Push { ExpertTilesArguments a; };
@@ -93,12 +94,12 @@ void main() {
     if (first_group >= groups || !find_pairs())
         return;
     begin_tiles(a.column_tiles);
-    uint64_t expert_at = uint64_t(tile_expert) * (groups * a.column_tiles * tile_words * 4);
+    uint64_t expert_at = uint64_t(tile_expert) * (groups * a.column_tiles * tile_bytes);
     uint64_t w_at[GROUPS];
     [[unroll]] for (uint g = 0; g < GROUPS; ++g) {
         uint group = GATED != 0 ? first_group : min(first_group + g, groups - 1);
         uint64_t matrices = GATED != 0 && g == 1 ? uint64_t(a.up) : uint64_t(a.gate);
-        w_at[g] = matrices + expert_at + uint64_t(group) * (a.column_tiles * tile_words * 4);
+        w_at[g] = matrices + expert_at + uint64_t(group) * (a.column_tiles * tile_bytes);
     }
     uint64_t x_at[COLUMNS];
     [[unroll]] for (uint c = 0; c < COLUMNS; ++c)

@@ -88,7 +88,7 @@ void load_step(uint first_row, uint step_index) {
     [[unroll]] for (uint i = 0; i < own_quads; ++i) {
         uint quad = min(i * WORKGROUP + gl_LocalInvocationID.x, x_quads - 1);
         uint64_t block = block_of(column_of(quad), step_index / 8);
-        x_words[i] = OneQuad(block + block_halves + step_index % 8 * 64 + quad % 4 * 16).v;
+        x_words[i] = OneQuad(block + step_index % 8 / 2 * quarter_bytes + quarter_halves + step_index % 2 * 64 + quad % 4 * 16).v;
         x_factors[i] = uintBitsToFloat(OneWord(block).v);
     }
 }

@@ -19,4 +19,7 @@ struct OperationCase {
 /// in every_operation.cpp: shader_stats fails on a variant that nothing here asks for.
 std::vector<OperationCase> every_operation(const kernels::PlanTarget& target);
 
+/// The kernels that read codes of their inputs. Without them, a target runs those that read halves.
+kernels::VariantSet codes_kernels();
+
 } // namespace etna::bench

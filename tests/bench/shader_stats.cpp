@@ -120,11 +120,10 @@ void print(Survey& survey, const kernels::CreatedPipeline& created) {
 }
 
 /// Compiles the variants for a device with all or none of the optional features, and prints the new ones.
-Status look_at(Survey& survey, vk::DeviceOptions options,
-               kernels::Precision precision = kernels::Precision::exact) {
+Status look_at(Survey& survey, vk::DeviceOptions options, const kernels::LibraryOptions& planned = {}) {
     options.use = vk::DeviceUse::inspection;
     ETNA_TRY(const auto device, vk::Device::create(survey.instance, survey.physical, options));
-    kernels::Library library(*device, {.precision = precision});
+    kernels::Library library(*device, planned);
     for (const bench::OperationCase& operation : bench::every_operation(library.target())) {
         if (operation.name.find(survey.operation) == std::string::npos)
             continue;
@@ -173,7 +172,8 @@ Result<bool> survey_passes(std::string_view selector, std::string_view code_fold
                   .printed = {}};
     print_header();
     ETNA_CHECK(look_at(survey, {}));
-    ETNA_CHECK(look_at(survey, {}, kernels::Precision::fast));
+    ETNA_CHECK(look_at(survey, {}, {.precision = kernels::Precision::fast}));
+    ETNA_CHECK(look_at(survey, {}, {.untrusted = bench::codes_kernels()}));
     ETNA_CHECK(look_at(survey, {.mask_optional_features = true}));
     if (operation.empty())
         check_complete(survey);

@@ -26,6 +26,7 @@ struct FusedShape {
     bool adds = false; ///< and has a bias
     uint32_t first = 0;
     kernels::Precision precision = kernels::Precision::exact;
+    bool from_halves = false; ///< as without integer dot products
 };
 
 /// One fused linear on the device, and the values that it should have.
@@ -33,7 +34,10 @@ class FusedCase {
 public:
     FusedCase(const FusedShape& one, uint32_t seed)
         : case_(one), random_(seed),
-          device_(kernels::LibraryOptions{.family = one.family, .precision = one.precision}),
+          device_(kernels::LibraryOptions{.family = one.family,
+                                          .untrusted = one.from_halves ? codes_kernels(one.format)
+                                                                       : kernels::VariantSet{},
+                                          .precision = one.precision}),
           all_(one.first + one.count), layout_(layout_of(device_, one.format, one.columns)) {}
 
     [[nodiscard]] bool is_possible() { return layout_.arrangement == kernels::Arrangement::tiles; }
@@ -41,8 +45,8 @@ public:
     void run() {
         const uint32_t rows = case_.rows;
         source_ = random_weight(random_, case_.format, rows, case_.columns);
-        from_codes_ = reads_codes(device_, layout_, rows, case_.columns);
-        input_ = random_input(device_, random_, all_, case_.columns, case_.pending, from_codes_);
+        code_bytes_ = code_bytes(device_, layout_, rows, case_.columns);
+        input_ = random_input(device_, random_, all_, case_.columns, case_.pending, code_bytes_);
         before_ = random_floats(random_, std::size_t{all_} * rows);
         bias_ = random_floats(random_, rows);
         norm_weight_ = random_floats(random_, rows);
@@ -90,11 +94,11 @@ public:
                 double tolerance = 0;
                 if (c >= case_.first) {
                     expected = exact[m] + (adds ? double{before_[at]} + bias_[m] : 0.0);
-                    tolerance = tiles_bound(source_.values, m, input_.column(c), from_codes_);
+                    tolerance = tiles_bound(source_.values, m, input_.column(c), code_bytes_ > 0);
                     if (case_.gate) { // slopes of the gates are below 1.7 within [-7, 7]
                         tolerance = 1.7 * tolerance * (std::abs(up[m]) + 1) +
                                     (std::abs(product[m]) + 1.7 * tolerance) *
-                                        tiles_bound(up_.values, m, input_.column(c), from_codes_);
+                                        tiles_bound(up_.values, m, input_.column(c), code_bytes_ > 0);
                     }
                 }
                 INFO("y[" << c << "][" << m << "] = " << output_[at] << ", expected " << expected);
@@ -189,7 +193,7 @@ private:
     DeviceCase device_;
     uint32_t all_; ///< rows of the buffers
     kernels::Layout layout_;
-    bool from_codes_ = false;
+    uint32_t code_bytes_ = 0;
     WeightSource source_;
     WeightSource up_;
     TilesInput input_;
@@ -246,6 +250,14 @@ TEST_CASE("fused_linear gates a pair of matrices, in all formats and families") 
             check_fused({family, format, 256, 512, 1 + seed % 3, gates[seed % 4], seed % 2 == 0}, seed);
             check_fused({family, format, 256, 256, 1 + seed % 5, gates[seed % 4], seed % 2 == 0, false, false,
                          0, kernels::Precision::fast},
+                        seed);
+            check_fused({.family = family,
+                         .format = format,
+                         .rows = 256,
+                         .columns = 256,
+                         .count = 1 + seed % 4,
+                         .gate = gates[seed % 4],
+                         .from_halves = true},
                         seed);
             ++seed;
         }

@@ -236,17 +236,21 @@ struct StackCase {
     bool pending = false;
     uint32_t first = 0;
     kernels::Precision precision = kernels::Precision::exact;
+    bool from_halves = false; ///< as without integer dot products
 };
 
 void check(const StackCase& one, uint32_t seed) {
     std::mt19937 random(seed);
-    DeviceCase device(kernels::LibraryOptions{.family = one.family, .precision = one.precision});
+    DeviceCase device(kernels::LibraryOptions{.family = one.family,
+                                              .untrusted = one.from_halves ? codes_kernels(one.format)
+                                                                           : kernels::VariantSet{},
+                                              .precision = one.precision});
     const kernels::Layout layout = layout_of(device, one.format, one.columns);
     if (layout.arrangement != kernels::Arrangement::tiles)
         return;
     const uint32_t all = one.first + one.count;
-    const bool from_codes = reads_codes(device, layout, one.rows[0], one.columns);
-    const TilesInput input = random_input(device, random, all, one.columns, one.pending, from_codes);
+    const uint32_t code_bytes = test::code_bytes(device, layout, one.rows[0], one.columns);
+    const TilesInput input = random_input(device, random, all, one.columns, one.pending, code_bytes);
     std::vector<WeightSource> sources;
     std::vector<std::vector<float>> biases;
     std::vector<kernels::StackedMatrix> matrices;
@@ -275,7 +279,7 @@ void check(const StackCase& one, uint32_t seed) {
                 const double expected =
                     c < one.first ? 7 : exact[m] + (matrices[i].bias ? double{biases[i][m]} : 0.0);
                 const double tolerance =
-                    c < one.first ? 0 : tiles_bound(sources[i].values, m, input.column(c), from_codes);
+                    c < one.first ? 0 : tiles_bound(sources[i].values, m, input.column(c), code_bytes > 0);
                 const double got = y[std::size_t{c} * one.rows[i] + m];
                 INFO(to_string(one.family)
                      << " " << to_string(one.format) << " matrix " << i << " y[" << c << "][" << m << "]");
@@ -294,6 +298,14 @@ TEST_CASE("linear_stack agrees with the twin over one to three matrices, with a 
             check({family, format, {65, 8, 40}, 512, 3, seed % 2 == 0}, seed);
             check({family, format, {33, 16}, 512, 1 + seed % 5, seed % 3 == 0, 0, kernels::Precision::fast},
                   seed);
+            check({.family = family,
+                   .format = format,
+                   .rows = {9, 24},
+                   .columns = 768,
+                   .count = 1 + seed % 4,
+                   .pending = seed % 2 == 0,
+                   .from_halves = true},
+                  seed);
             ++seed;
         }
         check({family, kernels::Format::q4_k, {264, 256, 8}, 1024, 1, true}, seed++);
@@ -303,9 +315,9 @@ TEST_CASE("linear_stack agrees with the twin over one to three matrices, with a 
     check({kernels::PlanFamily::nvidia, kernels::Format::q4_0, {4096, 9, 1}, 2048, 1, true}, seed++);
 }
 
-TEST_CASE("halve writes codes for fast precision, which stand for the rows to half a scale") {
-    DeviceCase device(
-        kernels::LibraryOptions{.family = kernels::PlanFamily::amd, .precision = kernels::Precision::fast});
+TEST_CASE(
+    "halve writes codes that represent the rows to half a scale, and with fine codes to a 256th of one") {
+    DeviceCase device(kernels::PlanFamily::amd);
     if (kernels::written_blocks(device.library().target()) != 2)
         return; // no integer dot products here
     std::mt19937 random(3);
@@ -315,14 +327,17 @@ TEST_CASE("halve writes codes for fast precision, which stand for the rows to ha
     std::fill(x.begin() + 512, x.begin() + 768, 0.0F);
     kernels::Activations rows = device.upload_rows(x, 2, columns);
     add_halves(device, {.format = kernels::Format::f16, .arrangement = kernels::Arrangement::tiles}, rows);
-    const std::vector<float> values = coded_rows(device, rows);
+    const std::vector<float> values = coded_rows(device, rows, 1);
+    const std::vector<float> fine = coded_rows(device, rows, 2);
     REQUIRE(values.size() == x.size());
     for (std::size_t block = 0; block < x.size(); block += kernels::tile_columns) {
         float largest = 0;
         for (std::size_t i = block; i < block + kernels::tile_columns; ++i)
             largest = std::max(largest, std::abs(x[i]));
-        for (std::size_t i = block; i < block + kernels::tile_columns; ++i)
+        for (std::size_t i = block; i < block + kernels::tile_columns; ++i) {
             REQUIRE(std::abs(values[i] - x[i]) <= 0.501 * largest / 127);
+            REQUIRE(std::abs(fine[i] - x[i]) <= 1.01 * largest / (127 * 256)); // 127.5 to 128 become 127
+        }
     }
 }
 

@@ -53,28 +53,42 @@ inline double tiles_bound(const reference::Matrix& weight, std::size_t row, std:
     return 3e-3 * std::sqrt(squares) + 16 * product_bound(weight, row, x, 2);
 }
 
-/// The numbers that codes of rows on the device represent, [rows][columns]: see shaders/include/halves.glsl.
-inline std::vector<float> coded_rows(DeviceCase& device, const kernels::Activations& rows) {
-    constexpr std::size_t block_bytes = 992;
+/// The numbers that codes of rows on the device represent, of 1 byte or with fine codes of 2,
+/// [rows][columns]: see shaders/include/halves.glsl.
+inline std::vector<float> coded_rows(DeviceCase& device, const kernels::Activations& rows,
+                                     uint32_t code_bytes) {
+    constexpr std::size_t quarter_bytes = 368;
     constexpr std::array places{0, 2, 4, 6, 1, 3, 5, 7};
     const std::vector<std::byte> blocks = device.download_bytes(rows.halves);
     std::vector<float> values;
-    for (std::size_t at = 0; at < blocks.size(); at += block_bytes) {
+    for (std::size_t at = 0; at < blocks.size(); at += quarter_bytes) {
         float scale = 0;
-        std::memcpy(&scale, blocks.data() + at + 656, sizeof scale);
-        for (std::size_t i = 0; i < kernels::tile_columns; ++i) {
-            const std::size_t byte = at + 736 + i / 8 * 8 + static_cast<std::size_t>(places[i % 8]);
-            values.push_back(scale * static_cast<float>(static_cast<int8_t>(blocks[byte])));
+        std::memcpy(&scale, blocks.data() + at + (code_bytes == 2 ? 8 : 4), sizeof scale);
+        for (std::size_t i = 0; i < 64; ++i) {
+            const std::size_t byte = at + i / 8 * 8 + static_cast<std::size_t>(places[i % 8]);
+            const int code = static_cast<int8_t>(blocks[byte + 240]);
+            const int fine = static_cast<int8_t>(blocks[byte + 304]);
+            values.push_back(scale * static_cast<float>(code_bytes == 2 ? 256 * code + fine : code));
         }
     }
     return values;
 }
 
-/// Whether decode rows of a matrix in tiles read codes.
-inline bool reads_codes(DeviceCase& device, kernels::Layout layout, uint32_t rows, uint32_t columns) {
+/// Bytes of the codes that decode rows of a matrix in tiles read; 0: they read halves.
+inline uint32_t code_bytes(DeviceCase& device, kernels::Layout layout, uint32_t rows, uint32_t columns) {
     return kernels::linear_plan(device.library().target(), layout, rows, columns, kernels::RowPath::decode, 1)
         .value()
-        .reads_codes;
+        .code_bytes;
+}
+
+/// The kernels of dense matrices that read codes of their inputs.
+inline kernels::VariantSet codes_kernels(kernels::Format format) {
+    const auto axis = static_cast<shaders::Format>(format);
+    kernels::VariantSet kernels;
+    for (const auto variant :
+         {shaders::linear_codes(axis), shaders::fused_codes(axis), shaders::heads_codes(axis)})
+        kernels.add(variant);
+    return kernels;
 }
 
 /// Rows on the device as a matrix in tiles reads them, and their values.
@@ -86,9 +100,10 @@ struct TilesInput {
     [[nodiscard]] const reference::Vector& column(uint32_t row) const { return columns[row]; }
 };
 
-/// Random rows; `pending`: of a norm that the matrix is to finish; `from_codes`: the matrix reads codes.
+/// Random rows; `pending`: of a norm that the matrix is to finish; `code_bytes`: of the codes that it reads,
+/// or 0.
 inline TilesInput random_input(DeviceCase& device, std::mt19937& random, uint32_t count, uint32_t columns,
-                               bool pending, bool from_codes = false) {
+                               bool pending, uint32_t code_bytes = 0) {
     constexpr float epsilon = 1e-3F;
     const std::vector<float> x = random_floats(random, std::size_t{count} * columns);
     const std::vector<float> weight = random_floats(random, columns);
@@ -110,7 +125,7 @@ inline TilesInput random_input(DeviceCase& device, std::mt19937& random, uint32_
     input.rows = device.upload_rows(scaled, count, columns);
     add_halves(device, {.format = kernels::Format::f16, .arrangement = kernels::Arrangement::tiles},
                input.rows);
-    const std::vector<float> read = from_codes ? coded_rows(device, input.rows) : scaled;
+    const std::vector<float> read = code_bytes > 0 ? coded_rows(device, input.rows, code_bytes) : scaled;
     for (uint32_t r = 0; r < count; ++r) {
         reference::Vector column;
         for (uint32_t k = 0; k < columns; ++k)

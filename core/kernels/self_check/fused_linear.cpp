@@ -32,7 +32,7 @@ struct FusedShape {
 };
 
 /// silu(W x) * Up x, of rows whose norm is pending.
-void pose_gated(Trial& trial, Layout layout, bool from_codes, const FusedShape& shape) {
+void pose_gated(Trial& trial, Layout layout, uint32_t code_bytes, const FusedShape& shape) {
     const auto [rows, columns, count] = shape;
     Noise noise(22);
     const NoiseMatrices gate =
@@ -50,8 +50,8 @@ void pose_gated(Trial& trial, Layout layout, bool from_codes, const FusedShape& 
     std::vector<Bounded> expected;
     for (uint32_t c = 0; c < count; ++c) {
         for (uint32_t m = 0; m < rows; ++m) {
-            const Bounded g = input.product(gate, m, c, from_codes);
-            const Bounded u = input.product(up, m, c, from_codes);
+            const Bounded g = input.product(gate, m, c, code_bytes);
+            const Bounded u = input.product(up, m, c, code_bytes);
             Bounded y = activated(Gate::silu, g.value, u.value);
             y.tolerance +=
                 slope * g.tolerance * (std::abs(u.value) + u.tolerance) + std::abs(g.value) * u.tolerance;
@@ -64,7 +64,7 @@ void pose_gated(Trial& trial, Layout layout, bool from_codes, const FusedShape& 
 }
 
 /// y += W x + b, with the next norm.
-void pose_residual(Trial& trial, Layout layout, bool from_codes, const FusedShape& shape) {
+void pose_residual(Trial& trial, Layout layout, uint32_t code_bytes, const FusedShape& shape) {
     const auto [rows, columns, count] = shape;
     Noise noise(23);
     const NoiseMatrices weight =
@@ -92,7 +92,7 @@ void pose_residual(Trial& trial, Layout layout, bool from_codes, const FusedShap
     for (std::size_t i = 0; i < before.size(); ++i) {
         const uint32_t m = i % rows;
         const std::span<const float> column = std::span(x).subspan(i / rows * columns, columns);
-        const Bounded sum = tiles_product(weight, m, column, from_codes);
+        const Bounded sum = tiles_product(weight, m, column, code_bytes);
         const double more = double{bias[m]} + before[i];
         const Bounded y{sum.value + more,
                         sum.tolerance + 2 * rounding * (std::abs(sum.value) + std::abs(more) + 2)};
@@ -116,15 +116,15 @@ void pose_fused_linear_of(Trial& trial, const TunedShape& shape, uint32_t count)
     const FusedLinearPlan plan = fused_linear_plan(trial.library().target(), shape.layout.format, shape.rows,
                                                    shape.columns, count, is_gated);
     const FusedShape sizes{shape.rows, shape.columns, count};
-    (is_gated ? pose_gated : pose_residual)(trial, shape.layout, plan.tiles.reads_codes, sizes);
+    (is_gated ? pose_gated : pose_residual)(trial, shape.layout, plan.tiles.code_bytes, sizes);
 }
 
 void pose_fused_linear(Trial& trial, const KernelUse& use) {
-    const bool from_codes =
-        use.variant == shaders::fused_codes(static_cast<shaders::Format>(use.layout.format));
-    pose_gated(trial, use.layout, from_codes, {tile_columns, 2 * tile_columns, 3});
-    pose_residual(trial, use.layout, from_codes, {2 * tile_columns, tile_columns, 5});
-    pose_residual(trial, use.layout, from_codes,
+    const uint32_t code_bytes = code_bytes_of(
+        trial, use.variant == shaders::fused_codes(static_cast<shaders::Format>(use.layout.format)));
+    pose_gated(trial, use.layout, code_bytes, {tile_columns, 2 * tile_columns, 3});
+    pose_residual(trial, use.layout, code_bytes, {2 * tile_columns, tile_columns, 5});
+    pose_residual(trial, use.layout, code_bytes,
                   {tile_columns, 17 * tile_columns, 1}); // the largest workgroup
 }
 

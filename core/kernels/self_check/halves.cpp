@@ -15,14 +15,31 @@
 namespace etna::kernels {
 namespace {
 
-constexpr uint32_t sums_word = 4; ///< of a block
-constexpr uint32_t nibble_sums_word = 20;
-constexpr uint32_t halves_word = 36;
-constexpr uint32_t code_scale_word = 164;
-constexpr uint32_t code_sums_word = 168;
-constexpr uint32_t codes_word = 184;
-constexpr uint32_t block_words = halves_bytes(tile_columns) / 4;
+constexpr uint32_t quarter_elements = tile_columns / 4;
+constexpr uint32_t quarter_words = halves_bytes(tile_columns) / 16;
+constexpr uint32_t scale_word = 1; ///< of a quarter
+constexpr uint32_t fine_scale_word = 2;
+constexpr uint32_t sums_word = 4;
+constexpr uint32_t nibble_sums_word = 8;
+constexpr uint32_t code_sums_word = 12;
+constexpr uint32_t fine_sums_word = 16;
+constexpr uint32_t code_totals_word = 20;
+constexpr uint32_t fine_totals_word = 24;
+constexpr uint32_t halves_word = 28;
+constexpr uint32_t codes_word = 60;
+constexpr uint32_t fine_codes_word = 76;
+constexpr uint32_t block_words = 4 * quarter_words;
 constexpr uint32_t summed = 16; ///< halves that share a sum
+
+/// First word of the quarter of element i of a block.
+constexpr uint32_t quarter_of(uint32_t i) {
+    return i / quarter_elements * quarter_words;
+}
+
+/// Place among its quarter's sums of the sum with element i.
+constexpr uint32_t sum_of(uint32_t i) {
+    return i % quarter_elements / summed;
+}
 
 /// The power of two at or below the largest magnitude, as the shader bounds it.
 float factor_of(std::span<const float> block) {
@@ -32,51 +49,67 @@ float factor_of(std::span<const float> block) {
     return std::bit_cast<float>(std::clamp(largest & 0x7F800000U, 0x01000000U, 0x7E000000U));
 }
 
-/// Byte of element i among the codes of a block: eight neighbours are (e0 e4 e1 e5) (e2 e6 e3 e7).
+/// Byte of element i among the codes of a quarter: eight neighbours are (e0 e4 e1 e5) (e2 e6 e3 e7).
 constexpr uint32_t code_byte(uint32_t i) {
     constexpr uint32_t places[] = {0, 2, 4, 6, 1, 3, 5, 7};
-    return i / 8 * 8 + places[i % 8];
+    return i % quarter_elements / 8 * 8 + places[i % 8];
 }
 
-int8_t code_at(const uint32_t* words, uint32_t i) {
+/// Code i of the block at `words`, of the codes that begin at word `first` of quarters.
+int code_at(const uint32_t* words, uint32_t first, uint32_t i) {
     const uint32_t byte = code_byte(i);
-    return static_cast<int8_t>(words[codes_word + byte / 4] >> (byte % 4 * 8) & 0xFF);
+    return static_cast<int8_t>(words[quarter_of(i) + first + byte / 4] >> (byte % 4 * 8) & 0xFF);
+}
+
+void put_code(uint32_t* words, uint32_t first, uint32_t i, int code) {
+    const uint32_t byte = code_byte(i);
+    words[quarter_of(i) + first + byte / 4] |= (static_cast<uint32_t>(code) & 0xFF) << (byte % 4 * 8);
 }
 
 void put_codes(std::span<const float> block, uint32_t* words) {
     float largest = 0;
     for (const float x : block)
         largest = std::max(largest, std::abs(x));
-    words[code_scale_word] = std::bit_cast<uint32_t>(largest / 127);
-    float sum = 0;
+    int sum = 0;
+    int fine_sum = 0;
     for (uint32_t i = 0; i < block.size(); ++i) {
-        const float code = largest > 0 ? std::nearbyint(block[i] * (127 / largest)) : 0;
-        const uint32_t byte = code_byte(i);
-        words[codes_word + byte / 4] |= (static_cast<uint32_t>(static_cast<int>(code)) & 0xFF)
-                                        << (byte % 4 * 8);
+        const float scaled = largest > 0 ? block[i] * (127 / largest) : 0;
+        const float rounded = std::nearbyint(scaled);
+        const auto code = static_cast<int>(rounded);
+        const auto fine = static_cast<int>(std::min(std::nearbyint((scaled - rounded) * 256), 127.0F));
+        put_code(words, codes_word, i, code);
+        put_code(words, fine_codes_word, i, fine);
         sum += code;
+        fine_sum += 256 * code + fine;
         if ((i + 1) % summed != 0)
             continue;
-        words[code_sums_word + i / summed] = std::bit_cast<uint32_t>(sum);
-        sum = 0;
+        uint32_t* const sums = words + quarter_of(i) + sum_of(i);
+        sums[code_sums_word] = std::bit_cast<uint32_t>(static_cast<float>(sum));
+        sums[fine_sums_word] = std::bit_cast<uint32_t>(static_cast<float>(fine_sum));
+        sums[code_totals_word] = static_cast<uint32_t>(sum);
+        sums[fine_totals_word] = static_cast<uint32_t>(fine_sum);
+        words[quarter_of(i) + scale_word] = std::bit_cast<uint32_t>(largest / 127);
+        words[quarter_of(i) + fine_scale_word] = std::bit_cast<uint32_t>(largest / (127 * 256));
+        sum = fine_sum = 0;
     }
 }
 
 void put_block(std::span<const float> block, uint32_t* words) {
     put_codes(block, words);
     const float factor = factor_of(block);
-    words[0] = std::bit_cast<uint32_t>(factor);
     for (uint32_t first = 0; first < block.size(); first += summed) {
         float sum = 0;
         float nibble_sum = 0;
+        uint32_t* const quarter = words + quarter_of(first);
+        quarter[0] = std::bit_cast<uint32_t>(factor);
         for (uint32_t i = first; i < first + summed; ++i) {
             const uint16_t half = float_to_half(block[i] / factor);
-            words[halves_word + i / 2] |= uint32_t{half} << (i % 2 * 16);
+            quarter[halves_word + i % quarter_elements / 2] |= uint32_t{half} << (i % 2 * 16);
             sum += half_to_float(half);
             nibble_sum += half_to_float(half) * (i % 4 < 2 ? 1024.0F : 64.0F);
         }
-        words[sums_word + first / summed] = std::bit_cast<uint32_t>(sum);
-        words[nibble_sums_word + first / summed] = std::bit_cast<uint32_t>(nibble_sum);
+        quarter[sums_word + sum_of(first)] = std::bit_cast<uint32_t>(sum);
+        quarter[nibble_sums_word + sum_of(first)] = std::bit_cast<uint32_t>(nibble_sum);
     }
 }
 
@@ -86,11 +119,13 @@ float float_at(const uint32_t* words, std::size_t index) {
 
 /// Whether a block stands for `expected`, and its sums for its halves.
 bool stands_for(const uint32_t* words, std::span<const Bounded> expected) {
-    const double factor = float_at(words, 0);
     double sum = 0;
     double nibble_sum = 0;
     for (uint32_t i = 0; i < expected.size(); ++i) {
-        const double half = half_to_float(static_cast<uint16_t>(words[halves_word + i / 2] >> (i % 2 * 16)));
+        const uint32_t* const quarter = words + quarter_of(i);
+        const double factor = float_at(quarter, 0);
+        const double half = half_to_float(
+            static_cast<uint16_t>(quarter[halves_word + i % quarter_elements / 2] >> (i % 2 * 16)));
         const double tolerance =
             expected[i].tolerance + 0x1p-11 * std::abs(expected[i].value) + factor * 0x1p-24;
         if (!(std::abs(factor * half - expected[i].value) <= tolerance) || std::abs(half) > 2)
@@ -100,30 +135,43 @@ bool stands_for(const uint32_t* words, std::span<const Bounded> expected) {
         if ((i + 1) % summed != 0)
             continue;
         constexpr double sum_tolerance = 2.0 * summed * summed * rounding;
-        if (!(std::abs(sum - float_at(words, sums_word + i / summed)) <= sum_tolerance) ||
-            !(std::abs(nibble_sum - float_at(words, nibble_sums_word + i / summed)) <= 1024 * sum_tolerance))
+        if (!(std::abs(sum - float_at(quarter, sums_word + sum_of(i))) <= sum_tolerance) ||
+            !(std::abs(nibble_sum - float_at(quarter, nibble_sums_word + sum_of(i))) <= 1024 * sum_tolerance))
             return false;
         sum = nibble_sum = 0;
     }
     return true;
 }
 
+/// Whether the sum of 16 codes is right, as a float and as an integer.
+bool sum_is_right(const uint32_t* words, uint32_t i, uint32_t sums, uint32_t totals, int expected) {
+    const uint32_t* const quarter = words + quarter_of(i) + sum_of(i);
+    return float_at(quarter, sums) == static_cast<float>(expected) &&
+           quarter[totals] == static_cast<uint32_t>(expected);
+}
+
 /// Whether the codes of a block represent `expected`, and their sums are right.
 bool codes_represent(const uint32_t* words, std::span<const Bounded> expected) {
-    const double scale = float_at(words, code_scale_word);
-    double sum = 0;
+    int sum = 0;
+    int fine_sum = 0;
     for (uint32_t i = 0; i < expected.size(); ++i) {
-        const int8_t code = code_at(words, i);
-        const double tolerance =
-            expected[i].tolerance + 0.501 * scale + 0x1p-20 * std::abs(expected[i].value);
-        if (!(std::abs(scale * code - expected[i].value) <= tolerance))
+        const double scale = float_at(words, quarter_of(i) + scale_word);
+        const double fine_scale = float_at(words, quarter_of(i) + fine_scale_word);
+        const int code = code_at(words, codes_word, i);
+        const int whole = 256 * code + code_at(words, fine_codes_word, i);
+        const double tolerance = expected[i].tolerance + 0x1p-20 * std::abs(expected[i].value);
+        // A fine code has no 128.
+        if (!(std::abs(scale * code - expected[i].value) <= tolerance + 0.501 * scale) ||
+            !(std::abs(fine_scale * whole - expected[i].value) <= tolerance + 1.001 * fine_scale))
             return false;
         sum += code;
+        fine_sum += whole;
         if ((i + 1) % summed != 0)
             continue;
-        if (sum != float_at(words, code_sums_word + i / summed))
+        if (!sum_is_right(words, i, code_sums_word, code_totals_word, sum) ||
+            !sum_is_right(words, i, fine_sums_word, fine_totals_word, fine_sum))
             return false;
-        sum = 0;
+        sum = fine_sum = 0;
     }
     return true;
 }
@@ -151,12 +199,16 @@ void expect_blocks(Trial& trial, vk::Range range, std::vector<Bounded> expected)
     expect_blocks(trial, range, std::move(expected), written_blocks(trial.library().target()) == 2);
 }
 
-std::vector<float> coded(std::span<const uint32_t> blocks) {
+std::vector<float> coded(std::span<const uint32_t> blocks, uint32_t code_bytes) {
     std::vector<float> numbers;
     for (std::size_t at = 0; at < blocks.size(); at += block_words) {
         const uint32_t* const block = blocks.data() + at;
-        for (uint32_t i = 0; i < tile_columns; ++i)
-            numbers.push_back(float_at(block, code_scale_word) * static_cast<float>(code_at(block, i)));
+        for (uint32_t i = 0; i < tile_columns; ++i) {
+            const int code = code_at(block, codes_word, i);
+            const int whole = 256 * code + code_at(block, fine_codes_word, i);
+            numbers.push_back(code_bytes == 2 ? float_at(block, fine_scale_word) * static_cast<float>(whole)
+                                              : float_at(block, scale_word) * static_cast<float>(code));
+        }
     }
     return numbers;
 }
@@ -191,13 +243,12 @@ void pose_halve(Trial& trial, const KernelUse&) {
     trial.expect(input.halves, [expected = halves_of(x)](ByteView content) {
         const auto* words = reinterpret_cast<const uint32_t*>(content.data());
         for (std::size_t i = 0; i < expected.size(); ++i) {
-            const std::size_t word = i % block_words;
-            if (word >= code_scale_word)
-                continue; // expect_blocks() below
-            if (word == 0 || word >= halves_word) {
+            const std::size_t word = i % quarter_words;
+            const bool is_sum = word >= sums_word && word < code_sums_word;
+            if (word == 0 || (word >= halves_word && word < codes_word)) {
                 if (words[i] != expected[i])
                     return false;
-            } else if (word >= sums_word) { // the order of additions is the kernel's
+            } else if (is_sum) { // the order of additions is the kernel's
                 const float difference = std::bit_cast<float>(words[i]) - std::bit_cast<float>(expected[i]);
                 const double largest = word < nibble_sums_word ? 2 : 2048; // of a term
                 if (!(std::abs(difference) <= largest * summed * summed * rounding))
@@ -205,7 +256,7 @@ void pose_halve(Trial& trial, const KernelUse&) {
             }
         }
         return true;
-    });
+    }); // the codes: expect_blocks() below
     std::vector<Bounded> exact;
     exact.reserve(x.size());
     for (const float one : x)

@@ -12,8 +12,8 @@ namespace etna::kernels {
 /// and codes (shaders/include/halves.glsl), in words. Sums are added in order.
 std::vector<uint32_t> halves_of(std::span<const float> rows);
 
-/// The numbers that the codes of blocks represent, [blocks][tile_columns].
-std::vector<float> coded(std::span<const uint32_t> blocks);
+/// The numbers that the codes of blocks represent, of 1 byte or with fine codes of 2, [blocks][tile_columns].
+std::vector<float> coded(std::span<const uint32_t> blocks, uint32_t code_bytes);
 
 /// Expects blocks of halves in `range` that stand for these numbers, rounded to f16 within their block.
 void expect_halves(Trial& trial, vk::Range range, std::vector<Bounded> expected);

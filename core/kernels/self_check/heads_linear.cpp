@@ -35,10 +35,10 @@ struct HeadsMatrix {
 
     /// A head of a row.
     [[nodiscard]] std::vector<Bounded> head(const PendingInput& input, uint32_t row, uint32_t index,
-                                            uint32_t head_dim, bool from_codes) const {
+                                            uint32_t head_dim, uint32_t code_bytes) const {
         std::vector<Bounded> result;
         for (uint32_t m = index * head_dim; m < (index + 1) * head_dim; ++m) {
-            const Bounded product = input.product(weight, m, row, from_codes);
+            const Bounded product = input.product(weight, m, row, code_bytes);
             const double y = product.value + bias[m];
             result.push_back({y, product.tolerance + rounding * std::abs(y)});
         }
@@ -46,7 +46,7 @@ struct HeadsMatrix {
     }
 };
 
-void pose(Trial& trial, Layout layout, bool from_codes, const HeadsShape& shape) {
+void pose(Trial& trial, Layout layout, uint32_t code_bytes, const HeadsShape& shape) {
     Noise noise(31);
     const uint32_t head_dim = shape.head_dim;
     const uint32_t rotated = shape.how.rotated;
@@ -100,15 +100,15 @@ void pose(Trial& trial, Layout layout, bool from_codes, const HeadsShape& shape)
         const auto own_angles = std::span(angles).subspan(std::size_t{row} * rotated, rotated);
         for (uint32_t head = 0; head < query_heads; ++head) {
             for (const Bounded& one :
-                 turned(shape.how, q.head(input, row, head, head_dim, from_codes), q_norm, own_angles))
+                 turned(shape.how, q.head(input, row, head, head_dim, code_bytes), q_norm, own_angles))
                 expected.push_back(warmed(shape.how, one, position));
         }
         for (uint32_t head = 0; head < key_heads; ++head) {
             expect_position(
                 trial, cache, cache.device.keys, position, head,
-                turned(shape.how, k.head(input, row, head, head_dim, from_codes), k_norm, own_angles));
+                turned(shape.how, k.head(input, row, head, head_dim, code_bytes), k_norm, own_angles));
             expect_position(trial, cache, cache.device.values, position, head,
-                            v.head(input, row, head, head_dim, from_codes));
+                            v.head(input, row, head, head_dim, code_bytes));
         }
     }
     trial.expect_rows(operation.heads.q, 0, expected);
@@ -118,14 +118,14 @@ void pose(Trial& trial, Layout layout, bool from_codes, const HeadsShape& shape)
 } // namespace
 
 void pose_heads_linear(Trial& trial, const KernelUse& use) {
-    const bool from_codes =
-        use.variant == shaders::heads_codes(static_cast<shaders::Format>(use.layout.format));
-    pose(trial, use.layout, from_codes,
+    const uint32_t code_bytes = code_bytes_of(
+        trial, use.variant == shaders::heads_codes(static_cast<shaders::Format>(use.layout.format)));
+    pose(trial, use.layout, code_bytes,
          {.cache = CacheFormat::f16,
           .head_dim = 32,
           .how = {.rotated = 20, .pairs = RotaryPairs::halves, .norms = true, .epsilon = 1e-3F},
           .positions = {0, 33, 44, 7, 12}});
-    pose(trial, use.layout, from_codes,
+    pose(trial, use.layout, code_bytes,
          {.cache = CacheFormat::f32,
           .head_dim = 24,
           .how = {.rotated = 24, .temperature_scale = 0.3F, .temperature_tokens = 7},

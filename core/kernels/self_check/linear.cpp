@@ -67,8 +67,8 @@ void pose(Trial& trial, const KernelUse& use, const LinearShape& shape) {
     const auto format = static_cast<shaders::Format>(layout.format);
     const bool to_half =
         use.variant == shaders::linear_matrix(format) || use.variant == shaders::matrix_tiles(format);
-    const bool from_codes = use.variant == shaders::linear_codes(format);
-    const bool from_tiles = from_codes || use.variant == shaders::linear_tiles(format);
+    const uint32_t code_bytes = code_bytes_of(trial, use.variant == shaders::linear_codes(format));
+    const bool from_tiles = code_bytes > 0 || use.variant == shaders::linear_tiles(format);
     for (uint32_t c = 0; c < shape.count; ++c) {
         if (c >= compared_rows && shape.count - c > compared_rows)
             continue;
@@ -77,7 +77,7 @@ void pose(Trial& trial, const KernelUse& use, const LinearShape& shape) {
         std::vector<Bounded> expected;
         for (uint32_t m = 0; m < shape.rows; ++m) {
             Bounded y =
-                from_tiles ? tiles_product(weight, m, column, from_codes) : product(weight, m, column);
+                from_tiles ? tiles_product(weight, m, column, code_bytes) : product(weight, m, column);
             if (to_half)
                 y.tolerance += half_error(weight, m, column);
             if (adds) {
@@ -91,7 +91,7 @@ void pose(Trial& trial, const KernelUse& use, const LinearShape& shape) {
 }
 
 /// Two matrices over rows whose norm is pending.
-void pose_stack(Trial& trial, Layout layout, bool from_codes) {
+void pose_stack(Trial& trial, Layout layout, uint32_t code_bytes) {
     constexpr uint32_t columns = 2 * tile_columns;
     constexpr uint32_t count = 3;
     Noise noise(21);
@@ -106,7 +106,7 @@ void pose_stack(Trial& trial, Layout layout, bool from_codes) {
         std::vector<Bounded> expected;
         for (uint32_t c = 0; c < count; ++c) {
             for (uint32_t m = 0; m < rows; ++m) {
-                Bounded y = input.product(weight, m, c, from_codes);
+                Bounded y = input.product(weight, m, c, code_bytes);
                 y.value += bias[m];
                 y.tolerance += 2 * rounding * (std::abs(y.value) + 1);
                 expected.push_back(y);
@@ -146,9 +146,9 @@ void pose_linear(Trial& trial, const KernelUse& use) {
     const auto format = static_cast<shaders::Format>(layout.format);
     if (use.variant == shaders::matrix_tiles(format)) // the largest tile of sums
         pose(trial, use, {many_rows, tile_columns, 900, Store::replace});
-    const bool from_codes = use.variant == shaders::linear_codes(format);
-    if (from_codes || use.variant == shaders::linear_tiles(format))
-        pose_stack(trial, layout, from_codes);
+    const uint32_t code_bytes = code_bytes_of(trial, use.variant == shaders::linear_codes(format));
+    if (code_bytes > 0 || use.variant == shaders::linear_tiles(format))
+        pose_stack(trial, layout, code_bytes);
     // If larger matrices use another pipeline, check that one.
     const uint32_t columns = fitting_columns(layout, 96);
     const auto few = linear_plan(target, layout, few_rows, columns, use.path, several, use.factors);

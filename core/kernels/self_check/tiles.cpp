@@ -1,5 +1,6 @@
 #include "core/kernels/self_check/tiles.hpp"
 
+#include "core/kernels/policy.hpp"
 #include "core/kernels/self_check/halves.hpp"
 
 #include <algorithm>
@@ -19,18 +20,24 @@ double tiles_error(const NoiseMatrices& weight, uint64_t row, std::span<const fl
     return 0x1p-11 * magnitudes + 0x1p-14 * largest * sizes;
 }
 
-Bounded tiles_product(const NoiseMatrices& weight, uint64_t row, std::span<const float> x, bool from_codes) {
-    if (from_codes) // integer sums are exact
-        return product(weight, row, coded(halves_of(x)));
+uint32_t code_bytes_of(Trial& trial, bool reads_codes) {
+    return reads_codes ? code_bytes_at(trial.library().target().precision) : 0;
+}
+
+Bounded tiles_product(const NoiseMatrices& weight, uint64_t row, std::span<const float> x,
+                      uint32_t code_bytes) {
+    if (code_bytes > 0) // integer sums are exact
+        return product(weight, row, coded(halves_of(x), code_bytes));
     Bounded sum = product(weight, row, x);
     sum.tolerance += tiles_error(weight, row, x);
     return sum;
 }
 
-Bounded PendingInput::product(const NoiseMatrices& weight, uint64_t row, uint32_t c, bool from_codes) const {
+Bounded PendingInput::product(const NoiseMatrices& weight, uint64_t row, uint32_t c,
+                              uint32_t code_bytes) const {
     const std::size_t columns = weight.device.columns;
     const std::span<const float> x = std::span(scaled).subspan(c * columns, columns);
-    const Bounded sum = tiles_product(weight, row, x, from_codes);
+    const Bounded sum = tiles_product(weight, row, x, code_bytes);
     const double factor = factors[c];
     // The factor is a sum of squares and an inverse square root (2 units): Vulkan, "Precision of GLSL
     // instructions".

@@ -13,8 +13,12 @@ namespace etna::kernels {
 /// the rounding of sums in which codes are larger than they are (tile_codes.glsl).
 double tiles_error(const NoiseMatrices& weight, uint64_t row, std::span<const float> x);
 
-/// A row of a matrix in tiles times x, whose halves or codes a kernel reads.
-Bounded tiles_product(const NoiseMatrices& weight, uint64_t row, std::span<const float> x, bool from_codes);
+/// Bytes of the codes that a kernel reads, or 0.
+uint32_t code_bytes_of(Trial& trial, bool reads_codes);
+
+/// A row of a matrix in tiles times x, of which a kernel reads halves, or codes of so many bytes.
+Bounded tiles_product(const NoiseMatrices& weight, uint64_t row, std::span<const float> x,
+                      uint32_t code_bytes);
 
 /// Rows for matrices in tiles, whose norm is pending.
 struct PendingInput {
@@ -25,7 +29,7 @@ struct PendingInput {
 
     /// A row of a matrix times the norm of input row c.
     [[nodiscard]] Bounded product(const NoiseMatrices& weight, uint64_t row, uint32_t c,
-                                  bool from_codes) const;
+                                  uint32_t code_bytes) const;
 };
 PendingInput put_pending_input(Trial& trial, Noise& noise, uint32_t rows, uint32_t columns);
 
