@@ -248,6 +248,35 @@ void add_weight_problems(Problems& problems, const PlanTarget& target) {
     }
 }
 
+std::string_view format_name(CacheFormat format) {
+    switch (format) {
+    case CacheFormat::f32:
+        return "f32";
+    case CacheFormat::f16:
+        return "f16";
+    case CacheFormat::q8_0:
+        break;
+    }
+    return "q8_0";
+}
+
+/// A batch of a prompt's first rows, and of rows after 4,096 others. A cache in f32 is read by the general
+/// kernel on every device.
+void add_prompt_attention_problems(Problems& problems, const PlanTarget& target) {
+    const bool is_cpu = target.profile.type == vk::DeviceType::cpu; // slow there
+    const uint32_t rows = prompt_rows(target);
+    for (const uint32_t tokens : {rows, 4096 + rows}) {
+        for (const uint32_t q_heads : {32U, 16U}) {
+            for (const CacheFormat format : {CacheFormat::f16, CacheFormat::q8_0, CacheFormat::f32}) {
+                const AttentionShape heads{
+                    .q_heads = q_heads, .kv_heads = 8, .head_dim = 128, .formats = {format, format}};
+                if (tokens == rows || !is_cpu)
+                    problems.push_back(attention_problem(target, heads, tokens, RowPath::prefill, rows));
+            }
+        }
+    }
+}
+
 } // namespace
 
 KernelProblem attention_problem(const PlanTarget& target, const AttentionShape& shape, uint32_t tokens,
@@ -258,12 +287,14 @@ KernelProblem attention_problem(const PlanTarget& target, const AttentionShape& 
     const uint64_t caches = latent_dim > 0 ? 1 : 2; // of keys, and of values
     const AttendMax attend_max{.end = tokens, .keys = tokens};
     const bool is_decode = path == RowPath::decode;
+    const uint32_t first_end = is_decode ? tokens : tokens - count + 1;
     const uint64_t partial_bytes = attention_partial_bytes(target, shape, count, attend_max, path);
     const std::vector<std::byte> counters(
         is_decode ? attention_counter_bytes(target, shape, count, attend_max) : 0);
     const auto pose = [=](ProblemMemory& memory) -> RecordRepetition {
-        const std::vector<RowInfo> infos(count,
-                                         {.position = tokens - 1, .attend_end = tokens, .first_page = 0});
+        std::vector<RowInfo> infos;
+        for (uint32_t end = first_end; infos.size() < count; end += is_decode ? 0 : 1)
+            infos.push_back({.position = end - 1, .attend_end = end, .first_page = 0});
         const Rows rows{.infos = memory.put(std::as_bytes(std::span(infos))), .count = count};
         const vk::Range tables = memory.take(sizeof(uint32_t));
         const vk::Range partials = partial_bytes == 0 ? vk::Range{} : memory.take(partial_bytes);
@@ -284,6 +315,7 @@ KernelProblem attention_problem(const PlanTarget& target, const AttentionShape& 
                    .q_heads = q_heads,
                    .scale = 1 / std::sqrt(static_cast<float>(head_dim)),
                    .path = path,
+                   .sequences = is_decode ? count : 1,
                    .attend_max = attend_max,
                    .partials = partials,
                    .counters = zeros};
@@ -298,11 +330,12 @@ KernelProblem attention_problem(const PlanTarget& target, const AttentionShape& 
             attention_merge(library, recorder, operation);
         };
     };
-    return {.name = fmt::format("attention {}, heads of {}, {} to {}, {} row{}, {} tokens",
-                                formats.keys == CacheFormat::f16 ? "f16" : "q8_0", head_dim, q_heads,
-                                kv_heads, count, count == 1 ? "" : "s", tokens),
+    const uint64_t keys = uint64_t{count} * (first_end + tokens) / 2; // of all rows together
+    return {.name = fmt::format("attention {}, heads of {}, {} to {}, {} {}, {} tokens",
+                                format_name(formats.keys), head_dim, q_heads, kv_heads, count,
+                                is_decode ? count == 1 ? "row" : "rows" : "prompt rows", tokens),
             .bytes = caches * cache_bytes + float_bytes(uint64_t{count} * q_heads * (head_dim + value_dim)),
-            .operations = 2 * uint64_t{count} * q_heads * (head_dim + value_dim) * tokens,
+            .operations = 2 * keys * q_heads * (head_dim + value_dim),
             .pose = pose};
 }
 
@@ -373,6 +406,7 @@ std::vector<KernelProblem> kernel_problems(const PlanTarget& target) {
             problems.push_back(attention_problem(target, heads, tokens, RowPath::decode, 1));
         }
     }
+    add_prompt_attention_problems(problems, target);
     add_step_problems(problems, target);
     return problems;
 }

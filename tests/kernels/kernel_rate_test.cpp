@@ -38,16 +38,23 @@ TEST_CASE("kernel problems have different names and count their bytes and sums")
     // Keys and values of 8 heads of 128 in F16.
     const auto attention = problem_named(problems, "attention f16, heads of 128, 32 to 8, 1 row, 512 tokens");
     CHECK(attention.bytes == 2ULL * 512 * 8 * 128 * 2 + 2 * 4096 * 4);
+    // The rows of a prompt attend to 1, 2, 3, ... keys.
+    const auto prompt =
+        problem_named(problems, "attention f16, heads of 128, 16 to 8, 512 prompt rows, 512 tokens");
+    CHECK(prompt.operations == 2ULL * 16 * (128 + 128) * (512 * 513 / 2));
 }
 
 TEST_CASE("each kind of kernel problem runs on the device") {
     kernels::Library library(gpu().device, {});
     const auto problems = kernels::kernel_problems(library.target());
+    const std::string rows = std::to_string(kernels::prompt_rows(library.target()));
+    const std::string prompt =
+        "attention f16, heads of 128, 16 to 8, " + rows + " prompt rows, " + rows + " tokens";
     for (const char* name :
          {"linear q4_k 4096 x 4096, 1 generation row", "linear q8_0 4096 x 4096, 8 generation rows",
           "expert_linear q4_0 768 x 2048, 8 of 128, 1 row",
           "attention f16, heads of 128, 32 to 8, 1 row, 512 tokens",
-          "attention q8_0, heads of 128, 32 to 8, 1 row, 4096 tokens", "rms_norm 4096, 1 row",
+          "attention q8_0, heads of 128, 32 to 8, 1 row, 4096 tokens", prompt.c_str(), "rms_norm 4096, 1 row",
           "gate_multiply silu 14336, 1 row", "sample 128256, 1 row, greedy", "embed q4_k 4096, 1 row",
           "rotary_store f16, heads of 128, 32 and 8, 1 row", "soft_cap 256000, 1 row",
           "expert_route 8 of 128, 1 row", "expert_group 8 of 128, 1 row", "expert_sum 2048, 8 of 128, 1 row",
