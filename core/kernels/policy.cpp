@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <optional>
 #include <span>
 
 #include <fmt/format.h>
@@ -41,21 +40,14 @@ struct FamilySizes {
     /// Keys in one KV split of the general attention kernel's decode path: long enough that merging is cheap,
     /// short enough to fill a GPU. A CPU does not benefit from more workgroups than cores.
     uint32_t kv_split_tokens;
-    /// Required size of a subgroup of attention_prompt, if the device allows it; else its smallest. Matrices
-    /// of a subgroup of 64 take half the registers on AMD.
-    uint32_t prompt_subgroup;
-    /// Elements of a head, in all blocks of a subgroup, whose queries and sums attention_prompt may hold in
-    /// registers.
-    uint32_t prompt_elements;
 };
 
-// subgroup, rows_workgroup, rows_each, attention_workgroup, attention_registers, kv_split_tokens,
-// prompt_subgroup, prompt_elements
+// subgroup, rows_workgroup, rows_each, attention_workgroup, attention_registers, kv_split_tokens
 constexpr std::array<FamilySizes, 4> family_sizes{{
-    {0, 64, 2, 64, 128, 128, 32, 128}, // nvidia
-    {0, 64, 2, 64, 96, 128, 64, 128},  // amd
-    {16, 32, 4, 64, 96, 128, 16, 128}, // intel
-    {0, 64, 2, 32, 96, 2048, 8, 128},  // lavapipe
+    {0, 64, 2, 64, 128, 128}, // nvidia
+    {0, 64, 2, 64, 96, 128},  // amd
+    {16, 32, 4, 64, 96, 128}, // intel
+    {0, 64, 2, 32, 96, 2048}, // lavapipe
 }};
 
 const FamilySizes& sizes_of(PlanFamily family) {
@@ -179,78 +171,6 @@ bool uses_decode_kernel(const PlanTarget& target, const AttentionShape& shape, R
     const bool trusted = !target.untrusted.contains(shaders::attention_decode());
     const bool preferred = target.family != PlanFamily::lavapipe;
     return trusted && (preferred || target.untrusted.contains(shaders::attention()));
-}
-
-/// Shared memory of attention_prompt.comp.
-uint64_t prompt_shared_bytes(const AttentionPlan& plan, uint32_t head_dim) {
-    const auto quads = [](uint32_t rows, uint32_t row_bytes) {
-        return uint64_t{rows} * (row_bytes / 16 | 1);
-    };
-    const uint32_t rows = plan.workgroup / plan.subgroup * plan.blocks * plan.shape.rows;
-    constexpr uint32_t key_bounds = 4;
-    const uint64_t rest = head_dim > plan.held ? quads(rows, 2 * (head_dim - plan.held)) : 1;
-    return 16 * (quads(plan.tile, 2 * head_dim) + quads(head_dim, 2 * plan.tile) +
-                 quads(rows, 4 * plan.tile) + rest) +
-           4 * uint64_t{rows + plan.rows_each() + key_bounds};
-}
-
-/// Whether attention_prompt.comp can run with these sizes.
-bool prompt_sizes_fit(const PlanTarget& target, const AttentionPlan& plan, uint32_t head_dim) {
-    const auto& [rows, columns, depth] = plan.shape;
-    const uint32_t row_lanes = plan.subgroup / rows;
-    return plan.workgroup <= target.profile.workgroup_invocations_max && plan.tile % columns == 0 &&
-           plan.tile % depth == 0 && plan.tile % (4 * row_lanes) == 0 && plan.rows_each() > 0 &&
-           prompt_shared_bytes(plan, head_dim) <= target.profile.shared_bytes;
-}
-
-/// The plan of the kernel for prompts with the most rows and keys that the device allows; empty if it has no
-/// matrices, or none that divide the heads.
-std::optional<AttentionPlan> prompt_plan(const PlanTarget& target, const AttentionShape& shape) {
-    const vk::DeviceProfile& profile = target.profile;
-    const auto& [rows, columns, depth] = profile.matrix_shape;
-    const FamilySizes& sizes = sizes_of(target.family);
-    const bool allows = profile.subgroup_size_min <= sizes.prompt_subgroup &&
-                        sizes.prompt_subgroup <= profile.subgroup_size_max;
-    const uint32_t subgroup = allows ? sizes.prompt_subgroup : profile.subgroup_size_min;
-    const uint32_t head_dim = shape.head_dim;
-    constexpr uint32_t prompt_head_max = 256;
-    if (rows == 0 || (subgroup != rows && subgroup != 2 * rows && subgroup != 4 * rows) ||
-        head_dim % 8 != 0 || head_dim % columns != 0 || head_dim % depth != 0 || head_dim > prompt_head_max)
-        return std::nullopt;
-    AttentionPlan plan{.kernel = AttentionKernel::prompt,
-                       .heads = shape.q_heads / shape.kv_heads,
-                       .subgroup = subgroup,
-                       .held = std::min(head_dim, sizes.prompt_elements),
-                       .shape = profile.matrix_shape};
-    for (const uint32_t subgroups : {4U, 2U}) {
-        for (const uint32_t blocks : {2U, 1U}) {
-            for (const uint32_t tile : {page_tokens, page_tokens / 2}) {
-                plan.workgroup = subgroups * subgroup;
-                plan.blocks = blocks;
-                plan.tile = tile;
-                const bool has_registers =
-                    blocks * head_dim <= sizes.prompt_elements || (blocks == 1 && tile < page_tokens);
-                if (has_registers && prompt_sizes_fit(target, plan, head_dim))
-                    return plan;
-            }
-        }
-    }
-    return std::nullopt;
-}
-
-/// The kernel for prompts serves prefill rows on GPUs with matrix units, unless only the general one is
-/// trusted.
-std::optional<AttentionPlan> prompt_plan_if_used(const PlanTarget& target, const AttentionShape& shape,
-                                                 RowPath path) {
-    const auto is_rounded = [](CacheFormat format) { return format != CacheFormat::f32; };
-    const shaders::Variant variant = shaders::attention_prompt();
-    const bool preferred =
-        target.family != PlanFamily::lavapipe || target.untrusted.contains(shaders::attention());
-    if (path != RowPath::prefill || shape.latent_dim > 0 || !is_rounded(shape.formats.keys) ||
-        !is_rounded(shape.formats.values) || !preferred || target.untrusted.contains(variant) ||
-        !kernels::usable(variant, target.profile))
-        return std::nullopt;
-    return prompt_plan(target, shape);
 }
 
 } // namespace
@@ -631,7 +551,7 @@ AttentionPlan attention_plan(const PlanTarget& target, const AttentionShape& sha
         const WorkgroupSizes sizes = latent_sizes(target, shape);
         return {.kernel = AttentionKernel::general, .workgroup = sizes.workgroup, .heads = sizes.rows};
     }
-    if (const auto prompt = prompt_plan_if_used(target, shape, path))
+    if (const auto prompt = prompt_attention_plan(target, shape, path))
         return *prompt;
     const bool is_decode = uses_decode_kernel(target, shape, path);
     const WorkgroupSizes sizes =
@@ -741,7 +661,7 @@ std::vector<WorkgroupSizes> tuning_candidates(const PlanTarget& target, const Tu
     const WorkgroupSizes policy = policy_sizes(target, shape);
     const AttentionShape heads{.q_heads = shape.rows, .kv_heads = shape.kv_heads, .head_dim = shape.columns};
     if (shape.kernel == TunedKernel::attention)
-        return prompt_plan_if_used(target, heads, RowPath::prefill)
+        return prompt_attention_plan(target, heads, RowPath::prefill)
                    ? std::vector<WorkgroupSizes>{}
                    : combined(target, policy, std::array{32U, 64U, 128U}, std::array{policy.rows});
     if (!uses_decode_kernel(target, heads, RowPath::decode))

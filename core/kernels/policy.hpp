@@ -5,6 +5,7 @@
 #include "core/kernels/rows.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 // Kernel selection: pure functions of shape, layout and target, tested without a device. Sizes of workgroups
@@ -118,6 +119,11 @@ struct AttentionPlan {
     bool operator==(const AttentionPlan&) const = default;
 };
 AttentionPlan attention_plan(const PlanTarget& target, const AttentionShape& shape, RowPath path);
+
+/// A plan of `prompt`, which serves prefill rows of GPUs with matrix units unless only the general kernel is
+/// trusted; empty if another kernel serves the rows. Part of attention_plan().
+std::optional<AttentionPlan> prompt_attention_plan(const PlanTarget& target, const AttentionShape& shape,
+                                                   RowPath path);
 
 /// The shader of a plan.
 shaders::Variant attention_variant(const AttentionPlan& plan);
