@@ -1,9 +1,10 @@
 #include "core/kernels/policy.hpp"
 
+#include "core/kernels/matrix_plans.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <optional>
 #include <span>
 
 #include <fmt/format.h>
@@ -41,51 +42,18 @@ struct FamilySizes {
     /// Keys in one KV split of the general attention kernel's decode path: long enough that merging is cheap,
     /// short enough to fill a GPU. A CPU does not benefit from more workgroups than cores.
     uint32_t kv_split_tokens;
-    /// Required size of a subgroup of the kernels with matrix units, if the device allows it; else its
-    /// smallest. Matrices of a subgroup of 64 take half the registers on AMD.
-    uint32_t matrix_subgroup;
-    uint32_t matrix_sums; ///< sums that an invocation of matrix_tiles may hold
-    /// Elements of a head, in all blocks of a subgroup, whose queries and sums attention_prompt may hold in
-    /// registers.
-    uint32_t prompt_elements;
 };
 
-// subgroup, rows_workgroup, rows_each, attention_workgroup, attention_registers, kv_split_tokens,
-// matrix_subgroup, matrix_sums, prompt_elements
+// subgroup, rows_workgroup, rows_each, attention_workgroup, attention_registers, kv_split_tokens
 constexpr std::array<FamilySizes, 4> family_sizes{{
-    {0, 64, 2, 64, 128, 128, 32, 128, 128}, // nvidia
-    {0, 64, 2, 64, 96, 128, 64, 128, 128},  // amd
-    {16, 32, 4, 64, 96, 128, 16, 64, 128},  // intel
-    {0, 64, 2, 32, 96, 2048, 8, 128, 128},  // lavapipe
+    {0, 64, 2, 64, 128, 128}, // nvidia
+    {0, 64, 2, 64, 96, 128},  // amd
+    {16, 32, 4, 64, 96, 128}, // intel
+    {0, 64, 2, 32, 96, 2048}, // lavapipe
 }};
 
 const FamilySizes& sizes_of(PlanFamily family) {
     return family_sizes[static_cast<std::size_t>(family)];
-}
-
-/// A workgroup's outputs, and elements of a step along k, of the kernels for prompts.
-constexpr uint32_t prompt_tile_rows = 64;
-constexpr uint32_t prompt_tile_columns = 32;
-constexpr uint32_t prompt_tile_depth = 32;
-constexpr uint32_t matrix_shared_bytes = 16640; ///< rounded up from linear_matrix.comp's arrays
-
-/// A tile of sums of matrix_tiles.comp.
-struct MatrixTile {
-    uint32_t rows;
-    uint32_t columns;
-    uint32_t subgroups_down; ///< along the rows
-};
-/// The larger, the fewer loads for each product.
-constexpr std::array<MatrixTile, 5> matrix_tiles{
-    {{128, 128, 2}, {128, 64, 2}, {64, 64, 2}, {64, 32, 2}, {32, 32, 2}}};
-constexpr uint32_t matrices_max = 4; ///< of sums that one subgroup holds, in either direction
-/// Workgroups that fill large devices; a matrix with fewer takes smaller tiles.
-constexpr uint32_t matrix_workgroups_min = 128;
-
-/// matrix_tiles.comp's arrays: two steps of weights and inputs in rows of 80 bytes, factors, and the levels
-/// of some formats.
-uint32_t matrix_tile_bytes(const MatrixTile& tile) {
-    return 2 * (tile.rows + tile.columns) * (prompt_tile_depth + 8) * 2 + tile.columns * 4 + 1024;
 }
 
 /// fused_linear.comp's arrays with workgroups of 512; those of 256 need less than every Vulkan device has.
@@ -125,46 +93,6 @@ uint32_t required_subgroup(const PlanTarget& target) {
     const bool is_choice = profile.subgroup_size_control && profile.subgroup_size_min <= size &&
                            size <= profile.subgroup_size_max;
     return is_choice ? size : 0;
-}
-
-/// Size of the subgroups of kernels with matrix units.
-uint32_t matrix_subgroup(const PlanTarget& target) {
-    const vk::DeviceProfile& profile = target.profile;
-    const uint32_t size = sizes_of(target.family).matrix_subgroup;
-    const bool is_allowed = profile.subgroup_size_min <= size && size <= profile.subgroup_size_max;
-    return is_allowed ? size : profile.subgroup_size_min;
-}
-
-/// Whether the device's matrices divide a tile, and its sums and steps fit.
-bool matrix_tile_fits(const PlanTarget& target, const MatrixTile& tile, uint32_t subgroup) {
-    const vk::DeviceProfile& profile = target.profile;
-    const vk::MatrixShape& shape = profile.matrix_shape;
-    const uint32_t rows = tile.rows / tile.subgroups_down; // of a subgroup
-    const uint32_t columns = tile.columns / (matrix_subgroups / tile.subgroups_down);
-    return rows % shape.rows == 0 && columns % shape.columns == 0 && rows / shape.rows <= matrices_max &&
-           columns / shape.columns <= matrices_max &&
-           rows * columns / subgroup <= sizes_of(target.family).matrix_sums &&
-           matrix_tile_bytes(tile) <= profile.shared_bytes;
-}
-
-/// The largest tile that fits, without columns that no input fills and with enough workgroups; nothing if
-/// the target cannot run matrix_tiles.
-std::optional<MatrixTile> matrix_tile(const PlanTarget& target, uint32_t rows, uint32_t count) {
-    const vk::DeviceProfile& profile = target.profile;
-    const uint32_t subgroup = matrix_subgroup(target);
-    if (profile.matrix_shape.rows == 0 || prompt_tile_depth % profile.matrix_shape.depth != 0 ||
-        matrix_subgroups * subgroup > profile.workgroup_invocations_max)
-        return std::nullopt;
-    std::optional<MatrixTile> found;
-    for (const MatrixTile& tile : matrix_tiles) {
-        if (!matrix_tile_fits(target, tile, subgroup))
-            continue;
-        found = tile;
-        if (tile.columns < 2 * count &&
-            divide_up(rows, tile.rows) * divide_up(count, tile.columns) >= matrix_workgroups_min)
-            break;
-    }
-    return found;
 }
 
 /// Invocations of the decode kernel: eight loads of each cover the keys of a tile.
@@ -241,76 +169,6 @@ bool uses_decode_kernel(const PlanTarget& target, const AttentionShape& shape, R
     return trusted && (preferred || target.untrusted.contains(shaders::attention()));
 }
 
-/// Shared memory of attention_prompt.comp.
-uint64_t prompt_shared_bytes(const AttentionPlan& plan, uint32_t head_dim) {
-    const auto quads = [](uint32_t rows, uint32_t row_bytes) {
-        return uint64_t{rows} * (row_bytes / 16 | 1);
-    };
-    const uint32_t rows = plan.workgroup / plan.subgroup * plan.blocks * plan.shape.rows;
-    constexpr uint32_t key_bounds = 4;
-    const uint64_t rest = head_dim > plan.held ? quads(rows, 2 * (head_dim - plan.held)) : 1;
-    return 16 * (quads(plan.tile, 2 * head_dim) + quads(head_dim, 2 * plan.tile) +
-                 quads(rows, 4 * plan.tile) + rest) +
-           4 * uint64_t{rows + plan.rows_each() + key_bounds};
-}
-
-/// Whether attention_prompt.comp can run with these sizes.
-bool prompt_sizes_fit(const PlanTarget& target, const AttentionPlan& plan, uint32_t head_dim) {
-    const auto& [rows, columns, depth] = plan.shape;
-    const uint32_t row_lanes = plan.subgroup / rows;
-    return plan.workgroup <= target.profile.workgroup_invocations_max && plan.tile % columns == 0 &&
-           plan.tile % depth == 0 && plan.tile % (4 * row_lanes) == 0 && plan.rows_each() > 0 &&
-           prompt_shared_bytes(plan, head_dim) <= target.profile.shared_bytes;
-}
-
-/// The plan of the kernel for prompts with the most rows and keys that the device allows; empty if it has no
-/// matrices, or none that divide the heads.
-std::optional<AttentionPlan> prompt_plan(const PlanTarget& target, const AttentionShape& shape) {
-    const vk::DeviceProfile& profile = target.profile;
-    const auto& [rows, columns, depth] = profile.matrix_shape;
-    const FamilySizes& sizes = sizes_of(target.family);
-    const uint32_t subgroup = matrix_subgroup(target);
-    const uint32_t head_dim = shape.head_dim;
-    constexpr uint32_t prompt_head_max = 256;
-    if (rows == 0 || (subgroup != rows && subgroup != 2 * rows && subgroup != 4 * rows) ||
-        head_dim % 8 != 0 || head_dim % columns != 0 || head_dim % depth != 0 || head_dim > prompt_head_max)
-        return std::nullopt;
-    AttentionPlan plan{.kernel = AttentionKernel::prompt,
-                       .heads = shape.q_heads / shape.kv_heads,
-                       .subgroup = subgroup,
-                       .held = std::min(head_dim, sizes.prompt_elements),
-                       .shape = profile.matrix_shape};
-    for (const uint32_t subgroups : {4U, 2U}) {
-        for (const uint32_t blocks : {2U, 1U}) {
-            for (const uint32_t tile : {page_tokens, page_tokens / 2}) {
-                plan.workgroup = subgroups * subgroup;
-                plan.blocks = blocks;
-                plan.tile = tile;
-                const bool has_registers =
-                    blocks * head_dim <= sizes.prompt_elements || (blocks == 1 && tile < page_tokens);
-                if (has_registers && prompt_sizes_fit(target, plan, head_dim))
-                    return plan;
-            }
-        }
-    }
-    return std::nullopt;
-}
-
-/// The kernel for prompts serves prefill rows on GPUs with matrix units, unless only the general one is
-/// trusted.
-std::optional<AttentionPlan> prompt_plan_if_used(const PlanTarget& target, const AttentionShape& shape,
-                                                 RowPath path) {
-    const auto is_rounded = [](CacheFormat format) { return format != CacheFormat::f32; };
-    const shaders::Variant variant = shaders::attention_prompt();
-    const bool preferred =
-        target.family != PlanFamily::lavapipe || target.untrusted.contains(shaders::attention());
-    if (path != RowPath::prefill || shape.latent_dim > 0 || !is_rounded(shape.formats.keys) ||
-        !is_rounded(shape.formats.values) || !preferred || target.untrusted.contains(variant) ||
-        !kernels::usable(variant, target.profile))
-        return std::nullopt;
-    return prompt_plan(target, shape);
-}
-
 } // namespace
 
 std::string_view to_string(PlanFamily family) {
@@ -366,11 +224,6 @@ bool lanes_usable(const vk::DeviceProfile& profile) {
 }
 
 namespace {
-
-/// Whether the target runs a variant, rightly.
-bool runs(const PlanTarget& target, shaders::Variant variant) {
-    return kernels::usable(variant, target.profile).has_value() && !target.untrusted.contains(variant);
-}
 
 /// Whether the target can run, rightly, every kernel for matrices of this format in tiles.
 bool tiles_usable(const PlanTarget& target, Format format) {
@@ -446,41 +299,6 @@ ReducePlan expert_router_plan(const PlanTarget& target, uint32_t columns) {
 }
 
 namespace {
-
-/// A plan with matrix units for a matrix in rows. F32 weights are not rounded.
-std::optional<LinearPlan> matrix_plan(const PlanTarget& target, Format format) {
-    const vk::DeviceProfile& profile = target.profile;
-    const vk::MatrixShape& shape = profile.matrix_shape;
-    const bool fits = shape.rows > 0 && prompt_tile_rows % shape.rows == 0 &&
-                      prompt_tile_columns % shape.columns == 0 && prompt_tile_depth % shape.depth == 0 &&
-                      profile.shared_bytes >= matrix_shared_bytes;
-    if (!fits || !runs(target, shaders::linear_matrix(static_cast<shaders::Format>(format))))
-        return std::nullopt;
-    return LinearPlan{.kernel = LinearKernel::matrix,
-                      .reduce = {},
-                      .shape = shape,
-                      .workgroup = matrix_subgroups * profile.subgroup_size_max,
-                      .rows_each = prompt_tile_rows,
-                      .columns_each = prompt_tile_columns};
-}
-
-/// The same for a matrix in tiles.
-std::optional<LinearPlan> matrix_tiles_plan(const PlanTarget& target, Format format, uint32_t rows,
-                                            uint32_t count) {
-    const vk::DeviceProfile& profile = target.profile;
-    const std::optional<MatrixTile> tile = matrix_tile(target, rows, count);
-    if (!tile || !runs(target, shaders::matrix_tiles(static_cast<shaders::Format>(format))))
-        return std::nullopt;
-    const uint32_t subgroup = matrix_subgroup(target);
-    return LinearPlan{.kernel = LinearKernel::matrix_tiles,
-                      .reduce = {},
-                      .shape = profile.matrix_shape,
-                      .workgroup = matrix_subgroups * subgroup,
-                      .parts = tile->subgroups_down,
-                      .rows_each = tile->rows,
-                      .columns_each = tile->columns,
-                      .subgroup = profile.subgroup_size_control ? subgroup : 0};
-}
 
 /// Whether the target has accelerated integer dot products, or is a CPU, on which tests run the kernels for
 /// GPUs.
@@ -687,11 +505,6 @@ shaders::Variant linear_variant(const LinearPlan& plan, Layout layout) {
     return shaders::linear_lanes(axis);
 }
 
-bool prompts_read_halves(const PlanTarget& target) {
-    return target.family != PlanFamily::lavapipe &&
-           matrix_tiles_plan(target, Format::f16, tile_columns, tile_columns).has_value();
-}
-
 shaders::Variant heads_linear_variant(const LinearPlan& plan, Format format) {
     const auto axis = static_cast<shaders::Format>(format);
     return plan.code_bytes > 0 ? shaders::heads_codes(axis) : shaders::heads_linear(axis);
@@ -718,7 +531,7 @@ AttentionPlan attention_plan(const PlanTarget& target, const AttentionShape& sha
         const WorkgroupSizes sizes = latent_sizes(target, shape);
         return {.kernel = AttentionKernel::general, .workgroup = sizes.workgroup, .heads = sizes.rows};
     }
-    if (const auto prompt = prompt_plan_if_used(target, shape, path))
+    if (const auto prompt = prompt_attention_plan(target, shape, path))
         return *prompt;
     const bool is_decode = uses_decode_kernel(target, shape, path);
     const WorkgroupSizes sizes =
@@ -828,7 +641,7 @@ std::vector<WorkgroupSizes> tuning_candidates(const PlanTarget& target, const Tu
     const WorkgroupSizes policy = policy_sizes(target, shape);
     const AttentionShape heads{.q_heads = shape.rows, .kv_heads = shape.kv_heads, .head_dim = shape.columns};
     if (shape.kernel == TunedKernel::attention)
-        return prompt_plan_if_used(target, heads, RowPath::prefill)
+        return prompt_attention_plan(target, heads, RowPath::prefill)
                    ? std::vector<WorkgroupSizes>{}
                    : combined(target, policy, std::array{32U, 64U, 128U}, std::array{policy.rows});
     if (!uses_decode_kernel(target, heads, RowPath::decode))

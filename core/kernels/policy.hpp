@@ -5,6 +5,7 @@
 #include "core/kernels/rows.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 // Kernel selection: pure functions of shape, layout and target, tested without a device. Sizes of workgroups

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -28,9 +29,11 @@ bool is_float(const gguf::File& file) {
 /// Matrix units round, so that there the twin rounds at the same points, the cache included. The remaining
 /// difference is the direction of a rounding near a midpoint.
 reference::CacheElements rounded(kernels::CacheFormat format) {
-    const auto element =
-        format == kernels::CacheFormat::f32 ? reference::CacheElement::f32 : reference::CacheElement::f16;
-    return {element, element};
+    const vk::MatrixShape& shape = gpu().device.profile().matrix_shape;
+    if (format == kernels::CacheFormat::f32)
+        return {reference::CacheElement::f32, reference::CacheElement::f32};
+    return {reference::CacheElement::f16, reference::CacheElement::f16,
+            std::lcm(8U, std::lcm(shape.columns, shape.depth))};
 }
 
 /// Whether decode rows round the inputs of some matrices to f16: those in tiles. The twin does not.

@@ -15,6 +15,10 @@ struct AttentionShape {
     std::size_t value_length = 0; ///< of a value; 0: head_length
     double scale = 0;             ///< of the scores; 0: 1 / sqrt(head_length)
     double soft_cap = 0;          ///< 0: none (Gemma 2, arXiv 2408.00118)
+    /// What matrix units round away: queries to binary16, rounded_together(), and weights, as parts of the
+    /// one of the largest score until then. That grows by tiles of 32 entries, or 16 of heads longer than
+    /// 128.
+    bool in_half = false;
 };
 
 /// Cache entries [begin, end) that a token attends to, at least one.

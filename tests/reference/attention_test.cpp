@@ -85,3 +85,29 @@ TEST_CASE("a sink is neither scaled nor capped; one of -infinity takes nothing, 
     CHECK(y(-std::numeric_limits<double>::infinity()) == 10.0);
     CHECK(y(1e6) == 0.0);
 }
+
+TEST_CASE("matrix units round queries together, and weights by the largest score of the tiles until then") {
+    AttentionShape shape{.heads = 1, .kv_heads = 1, .head_length = 2, .scale = 1, .in_half = true};
+    // 1 + 2^-12 is 1 in binary16; 2^-26 next to it is below half of the smallest number.
+    const Vector keys{0x1p12, 0x1p25};
+    const double score = 0x1p12 + 3;
+    const auto y = [&](const AttentionShape& one) {
+        return attention(one, Vector{1 + 0x1p-12, 0x1p-26}, keys, Vector{1, 0}, {0, 1}, Vector{score})[0];
+    };
+    CHECK(y(shape) == Approx(1 / (1 + std::exp(3.0))).epsilon(0x1p-11)); // the weight is rounded too
+    shape.in_half = false;
+    CHECK(y(shape) == Approx(1 / (1 + std::exp(1.5))).epsilon(1e-12));
+    // The weights exp(-0.3) and exp(0) of the second tile are rounded as such; exp(-20) of the first is 1
+    // then.
+    const AttentionShape tiled{.heads = 1, .kv_heads = 1, .head_length = 1, .scale = 1, .in_half = true};
+    Vector entries(34, -20);
+    entries[32] = -0.3;
+    entries[33] = 0;
+    Vector values(34, 0);
+    values[0] = 1e8;
+    values[32] = 1;
+    const double rounded = 1517.0 / 2048; // exp(-0.3)
+    const double total = 1 + std::exp(-0.3) + 32 * std::exp(-20.0);
+    CHECK(attention(tiled, Vector{1}, entries, values, {0, 34})[0] ==
+          Approx((rounded + 1e8 * std::exp(-20.0)) / total).epsilon(1e-12));
+}

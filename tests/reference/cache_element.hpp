@@ -6,7 +6,7 @@
 
 namespace etna::reference {
 
-/// How keys and values are rounded when they are stored. All arithmetic stays in double.
+/// How keys and values are rounded when they are stored.
 enum class CacheElement {
     exact, ///< not at all
     f32,
@@ -16,6 +16,9 @@ enum class CacheElement {
 struct CacheElements {
     CacheElement keys = CacheElement::exact;
     CacheElement values = CacheElement::exact;
+    /// Heads whose length is a multiple of it, up to 256, are read by matrix units where linear layers run on
+    /// them (AttentionShape::in_half); 0: none.
+    std::size_t matrix_heads = 0;
 };
 
 /// Heads [n, head_length] after storing and loading them. q8_0 is ggml's block_q8_0: a binary16 scale d, the

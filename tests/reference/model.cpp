@@ -125,6 +125,9 @@ Cache ReferenceModel::make_cache(CacheElements elements) const {
             layer.delta_net.emplace(config_.delta_heads, net.decay, net.dt_bias, length_epsilon);
             layer.inputs.columns = net.qkv.rows;
         }
+        const std::size_t length = config_.shapes[i].head_length;
+        layer.attends_in_half = elements.matrix_heads > 0 && length % elements.matrix_heads == 0 &&
+                                length <= 256 && config_.latent.rank == 0;
         cache.layers.push_back(std::move(layer));
     }
     return cache;
@@ -357,7 +360,8 @@ Vector ReferenceModel::attend(std::size_t layer_index, View x, uint32_t position
                                .kv_heads = config_.shapes[layer_index].kv_heads,
                                .head_length = config_.shapes[layer_index].head_length,
                                .scale = config_.attention_scale,
-                               .soft_cap = config_.attention_soft_cap};
+                               .soft_cap = config_.attention_soft_cap,
+                               .in_half = units == Units::matrix && stored.attends_in_half};
     Vector heads = attention(shape, query, stored.keys, stored.values, range, layer.sinks);
     if (layer.query_gate.rows > 0)
         heads = sigmoid_gate(linear_on(units, layer.query_gate, x), heads);

@@ -31,6 +31,7 @@ struct Cache {
         std::size_t value_entry_length = 0; ///< of values
         std::optional<DeltaNet> delta_net;  ///< of a gated delta net
         std::optional<Mamba2> mamba;        ///< of Mamba 2
+        bool attends_in_half = false;       ///< on matrix units
         Matrix inputs = {};                 ///< of a recurrent layer's convolution [entries, columns]
     };
     CacheElements elements = {};

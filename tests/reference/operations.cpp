@@ -45,19 +45,23 @@ Vector linear(const Matrix& weights, View x) {
     return y;
 }
 
-Vector linear_in_half(const Matrix& weights, View x) {
-    if (weights.type == gguf::TensorType::f32)
-        return linear(weights, x);
+Vector rounded_together(View x) {
     double largest = 0;
     for (const double value : x)
         largest = std::max(largest, std::abs(value));
     const int exponent = largest > 0 ? std::ilogb(largest) : 0;
-    Vector inputs;
+    Vector rounded;
     for (const double value : x)
-        inputs.push_back(std::ldexp(round_to_half(std::ldexp(value, -exponent)), exponent));
+        rounded.push_back(std::ldexp(round_to_half(std::ldexp(value, -exponent)), exponent));
+    return rounded;
+}
+
+Vector linear_in_half(const Matrix& weights, View x) {
+    if (weights.type == gguf::TensorType::f32)
+        return linear(weights, x);
     Matrix rounded = weights;
     std::transform(rounded.values.begin(), rounded.values.end(), rounded.values.begin(), round_to_half);
-    return linear(rounded, inputs);
+    return linear(rounded, rounded_together(x));
 }
 
 Vector add(View a, View b) {

@@ -21,11 +21,14 @@ Matrix embed(const Matrix& table, std::span<const TokenId> tokens);
 /// y_i = x_i / sqrt(mean(x^2) + epsilon) * weight_i, all [width]. Zhang and Sennrich, arXiv 1910.07467.
 Vector rms_norm(View x, View weight, double epsilon);
 
+/// Numbers rounded to binary16 as parts of the power of two at the largest of them.
+Vector rounded_together(View x);
+
 /// y = W x: [rows] from [rows, columns] and [columns].
 Vector linear(const Matrix& weights, View x);
 
-/// The same with what matrix units round away: each factor to binary16, the inputs as parts of the power of
-/// two at the largest of them. Weights of type F32 are not for matrix units: linear().
+/// The same with what matrix units round away: each factor to binary16, the inputs together. Weights of type
+/// F32 are not for matrix units: linear().
 Vector linear_in_half(const Matrix& weights, View x);
 
 /// y = a + b, element by element.
