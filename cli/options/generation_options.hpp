@@ -41,7 +41,7 @@ constexpr Option precision_option{
     .choices = precisions,
     .default_text = "exact",
     .description = "of generation on GPUs: `exact` rounds the inputs of matrices to 16 bits; `fast` those of "
-                   "quantised matrices (not IQ4, MXFP4 or experts) to 8 bits, on devices with integer dot "
+                   "quantised matrices (not IQ4 or MXFP4) to 8 bits, on devices with integer dot "
                    "products",
     .category = Category::device};
 /// Its value, or exact.

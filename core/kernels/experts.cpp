@@ -228,11 +228,12 @@ void launch_tiles(Library& library, vk::Recorder& recorder, const ExpertLinear& 
     const bool by_row = operation.reads == ExpertInput::row;
     const vk::Range input = operation.input.halves_rows(0, by_row ? choice.rows : choice.pairs());
     const vk::Range output = operation.output.rows(0, choice.pairs());
+    const ExpertTilesPlan plan = expert_tiles_plan(library.target(), one.layout.format);
     const uint32_t workgroup = expert_tiles_workgroup(library.target(), one.columns / tile_columns);
     const uint32_t columns = operation.groups ? operation.groups->tile_pairs : 1;
     launch(library, recorder,
-           {.variant = shaders::expert_tiles(static_cast<shaders::Format>(one.layout.format)),
-            .specialization = {workgroup, tiles_groups_each, columns, tile_parts, 0,
+           {.variant = plan.variant,
+            .specialization = {workgroup, tiles_groups_each, columns, tile_parts, plan.code_bytes,
                                operation.groups ? 1U : 0U, 0, 0, 0, 0},
             .groups = folded_groups(divide_up(one.rows, tiles_groups_each * repack_rows),
                                     tiles_of(operation.groups, choice)),
@@ -452,19 +453,20 @@ void expert_gate_up(Library& library, vk::Recorder& recorder, const ExpertGateUp
         arguments.gate_bias = biases.gate.address;
         arguments.up_bias = biases.up.address;
     }
+    const ExpertTilesPlan plan = expert_tiles_plan(library.target(), gate.layout.format);
     const uint32_t workgroup = expert_tiles_workgroup(library.target(), arguments.column_tiles);
     const uint32_t columns = operation.groups ? operation.groups->tile_pairs : 1;
-    launch(
-        library, recorder,
-        {.variant = shaders::expert_tiles(static_cast<shaders::Format>(gate.layout.format)),
-         .specialization = {workgroup, tiles_groups_each, columns, tile_parts, 0, operation.groups ? 1U : 0U,
-                            1, static_cast<uint32_t>(operation.kind), operation.biases ? 1U : 0U,
-                            operation.halves ? written_blocks(library.target()) : 0U},
-         .groups = folded_groups(divide_up(gate.rows, repack_rows), tiles_of(operation.groups, choice)),
-         .reads = {gate.weights, up.weights, input, biases.gate, biases.up,
-                   operation.groups ? operation.groups->range : choice.experts},
-         .writes = {output, halves, operation.halves ? operation.counters : vk::Range{}}},
-        arguments);
+    launch(library, recorder,
+           {.variant = plan.variant,
+            .specialization = {workgroup, tiles_groups_each, columns, tile_parts, plan.code_bytes,
+                               operation.groups ? 1U : 0U, 1, static_cast<uint32_t>(operation.kind),
+                               operation.biases ? 1U : 0U,
+                               operation.halves ? written_blocks(library.target()) : 0U},
+            .groups = folded_groups(divide_up(gate.rows, repack_rows), tiles_of(operation.groups, choice)),
+            .reads = {gate.weights, up.weights, input, biases.gate, biases.up,
+                      operation.groups ? operation.groups->range : choice.experts},
+            .writes = {output, halves, operation.halves ? operation.counters : vk::Range{}}},
+           arguments);
 }
 
 void expert_down(Library& library, vk::Recorder& recorder, const ExpertDown& operation) {
@@ -492,11 +494,12 @@ void expert_down(Library& library, vk::Recorder& recorder, const ExpertDown& ope
         .y_stride = operation.output.stride,
         .add = operation.store == Store::add ? 1U : 0U,
     };
+    const ExpertTilesPlan plan = expert_down_plan(library.target(), one.layout.format);
     const uint32_t workgroup =
         expert_down_workgroup(library.target(), choice.experts_per_token * column_tiles);
     launch(library, recorder,
-           {.variant = shaders::expert_down(static_cast<shaders::Format>(one.layout.format)),
-            .specialization = {workgroup, 1, 1, tile_parts, 0, operation.bias ? 1U : 0U},
+           {.variant = plan.variant,
+            .specialization = {workgroup, 1, 1, tile_parts, plan.code_bytes, operation.bias ? 1U : 0U},
             .groups = {choice.rows, divide_up(one.rows, repack_rows), 1},
             .reads = {one.weights, input, choice.experts, choice.routing_weights, bias},
             .writes = {output}},

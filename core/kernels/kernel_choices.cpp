@@ -142,9 +142,9 @@ void add_stacks(const PlanTarget& target, const KernelScope& scope, Format forma
         uses.push_back({.operation = operation, .variant = variant, .layout = layout});
     };
     if (usual.arrangement == Arrangement::tiles) {
-        add(Operation::expert_gate_up, shaders::expert_tiles(axis), usual);
-        add(Operation::expert_linear, shaders::expert_tiles(axis), usual);
-        add(Operation::expert_down, shaders::expert_down(axis), usual);
+        add(Operation::expert_gate_up, expert_tiles_plan(target, format).variant, usual);
+        add(Operation::expert_linear, expert_tiles_plan(target, format).variant, usual);
+        add(Operation::expert_down, expert_down_plan(target, format).variant, usual);
     }
     const auto rows = [axis](shaders::Reduce reduce) { return shaders::expert_rows(axis, reduce); };
     const shaders::Variant variant =

@@ -400,6 +400,18 @@ uint32_t expert_tiles_workgroup(const PlanTarget& target, uint32_t tiles) {
     return workgroup;
 }
 
+ExpertTilesPlan expert_tiles_plan(const PlanTarget& target, Format format) {
+    const auto axis = static_cast<shaders::Format>(format);
+    const uint32_t code_bytes = code_bytes_of(target, shaders::expert_codes(axis));
+    return {code_bytes > 0 ? shaders::expert_codes(axis) : shaders::expert_tiles(axis), code_bytes};
+}
+
+ExpertTilesPlan expert_down_plan(const PlanTarget& target, Format format) {
+    const auto axis = static_cast<shaders::Format>(format);
+    const uint32_t code_bytes = code_bytes_of(target, shaders::expert_down_codes(axis));
+    return {code_bytes > 0 ? shaders::expert_down_codes(axis) : shaders::expert_down(axis), code_bytes};
+}
+
 /// No larger than that every slice has as many parts of tiles.
 uint32_t expert_down_workgroup(const PlanTarget& target, uint32_t tiles) {
     const uint32_t most = std::min(target.profile.workgroup_invocations_max, expert_workgroup_max);

@@ -68,6 +68,14 @@ uint32_t expert_down_workgroup(const PlanTarget& target, uint32_t tiles);
 /// Whether prefill rows of matrices in tiles read the input's halves, unless the matrix may not be rounded.
 bool prompts_read_halves(const PlanTarget& target);
 
+/// A kernel of experts' matrices in tiles, and bytes of an input's code; 0: inputs are halves.
+struct ExpertTilesPlan {
+    shaders::Variant variant;
+    uint32_t code_bytes = 0;
+};
+ExpertTilesPlan expert_tiles_plan(const PlanTarget& target, Format format);
+ExpertTilesPlan expert_down_plan(const PlanTarget& target, Format format);
+
 /// The shader of a plan.
 shaders::Variant linear_variant(const LinearPlan& plan, Layout layout);
 

@@ -9,6 +9,9 @@
 #extension GL_EXT_control_flow_attributes : require
 #extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
 #extension GL_EXT_shader_explicit_arithmetic_types_int64 : require
+#ifdef CODES
+#extension GL_EXT_integer_dot_product : require
+#endif
 #include "shaders/linear/tile_sums.glsl" // GROUPS and COLUMNS: 1
 #define InputElements Vectors
 #include "shaders/experts/arguments.h"

@@ -358,11 +358,10 @@ void add_tiles(uint64_t w[GROUPS], uint64_t x[COLUMNS], uint tiles, out float su
         chunk[i] = chunk_of(row, first + min(i, chunks - 1));
     uint w_at = slice / PARTS * tile_bytes + row * 16;
     uint x_at = slice / PARTS * block_bytes + first * quarter_bytes;
-    for (uint tile = slice / PARTS; tile < tiles; tile += step) {
+    for (uint end = tiles * tile_bytes; w_at < end; w_at += step * tile_bytes) { // the tile begins before `end` if w_at does
         [[unroll]] for (uint i = 0; i < 4; ++i)
             if (i < chunks)
                 add_chunk(w, w_at, x, x_at + i * quarter_bytes, row, first + i, chunk[i], sums);
-        w_at += step * tile_bytes;
         x_at += step * block_bytes;
     }
 }

@@ -675,16 +675,6 @@ void add_rates(Cases& cases, const PlanTarget& target) {
 
 } // namespace
 
-VariantSet codes_kernels() {
-    VariantSet kernels;
-    for (uint32_t index = 0; index < shaders::variant_count; ++index) {
-        const auto variant = static_cast<shaders::Variant>(index);
-        if (shaders::code(variant).name.find("_codes_") != std::string_view::npos)
-            kernels.add(variant);
-    }
-    return kernels;
-}
-
 std::vector<OperationCase> every_operation(const PlanTarget& target) {
     Cases cases;
     add_weights(cases, target);

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 // The operations that the forward pass records, over the shapes and formats that kernels are specialised for.
@@ -20,6 +21,14 @@ struct OperationCase {
 std::vector<OperationCase> every_operation(const kernels::PlanTarget& target);
 
 /// The kernels that read codes of their inputs. Without them, a target runs those that read halves.
-kernels::VariantSet codes_kernels();
+inline kernels::VariantSet codes_kernels() {
+    kernels::VariantSet found;
+    for (uint32_t index = 0; index < shaders::variant_count; ++index) {
+        const auto variant = static_cast<shaders::Variant>(index);
+        if (shaders::code(variant).name.find("_codes_") != std::string_view::npos)
+            found.add(variant);
+    }
+    return found;
+}
 
 } // namespace etna::bench

@@ -175,9 +175,9 @@ def weights_of_turn(pipeline):
                          r"-\d+-(\d+)-\d+-(\d+)(?:-\d+)*", pipeline)
     if tiles:
         return 256 // int(tiles[2]) * int(tiles[1])
-    experts = re.fullmatch(r"expert_(tiles|down)_\w+?(-\d+)+", pipeline)
+    experts = re.fullmatch(r"expert_(tiles|codes|down)_\w+?(-\d+)+", pipeline)
     if experts:
-        return {"tiles": 2 * 64, "down": 64}[experts[1]]
+        return {"tiles": 2 * 64, "codes": 2 * 64, "down": 64}[experts[1]]
     rows = re.fullmatch(r"linear_rows_(\w+)_(?:subgroup|shared)-\d+-\d+-(\d+)-\d+", pipeline)
     if not rows:
         return None

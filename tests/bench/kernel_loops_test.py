@@ -91,8 +91,10 @@ class Loops(unittest.TestCase):
         self.assertEqual(kernel_loops.weights_of_turn("linear_rows_q4_k_subgroup-64-0-2-1"), 64)
         self.assertEqual(kernel_loops.weights_of_turn("linear_rows_q8_0_shared-64-0-1-8"), 16)
         self.assertEqual(kernel_loops.weights_of_turn("linear_tiles_q6_k-256-2-1-4"), 128)
-        self.assertEqual(kernel_loops.weights_of_turn("expert_tiles_q6_k-256-2-4-4-1-1-0-0-1"), 128)
-        self.assertEqual(kernel_loops.weights_of_turn("expert_down_q6_k-128-1-1-4-0"), 64)
+        self.assertEqual(kernel_loops.weights_of_turn("linear_codes_q6_k-512-2-1-4-2"), 128)
+        self.assertEqual(kernel_loops.weights_of_turn("expert_tiles_q6_k-256-2-4-4-0-1-1-0-0-1"), 128)
+        self.assertEqual(kernel_loops.weights_of_turn("expert_codes_q6_k-256-2-4-4-1-1-1-0-0-2"), 128)
+        self.assertEqual(kernel_loops.weights_of_turn("expert_down_codes_q6_k-128-1-1-4-2-0"), 64)
         self.assertIsNone(kernel_loops.weights_of_turn("attention-64-128-4"))
 
 

@@ -1,5 +1,6 @@
 #include "core/kernels/halve.hpp"
 #include "tests/kernels/expert_case.hpp"
+#include "tests/kernels/tiles_case.hpp"
 #include "tests/support/samples.hpp"
 
 #include <algorithm>
@@ -255,6 +256,17 @@ struct DownProblem {
         }
     }
 
+    /// The same problem, of the inputs that codes of 8 bits represent if the device's kernel reads them.
+    [[nodiscard]] DownProblem read_by(DeviceCase& device) const {
+        DownProblem read = *this;
+        const kernels::Format format = stack.device.matrices.layout.format;
+        if (expert_down_plan(device.library().target(), format).code_bytes == 1) {
+            const auto pairs = static_cast<uint32_t>(experts.size());
+            read.x = coded_rows(device, upload_input(device, stack, x, pairs, shape.width), 1);
+        }
+        return read;
+    }
+
     std::vector<uint32_t> experts;
     std::vector<float> routing_weights, x, before, bias;
     Stack stack;
@@ -266,11 +278,11 @@ private:
     }
 };
 
-void check_plain(kernels::PlanFamily family, kernels::Format format, const ExpertShape& shape, bool grouped,
-                 uint32_t seed) {
-    INFO(describe(family, format, shape) << (grouped ? " grouped" : ""));
+void check_plain(const kernels::LibraryOptions& options, kernels::Format format, const ExpertShape& shape,
+                 bool grouped, uint32_t seed) {
+    INFO(describe(*options.family, format, shape) << (grouped ? " grouped" : ""));
     std::mt19937 random(seed);
-    DeviceCase device(family);
+    DeviceCase device(options);
     const auto layout = tiles_layout(device, format, shape.width);
     if (!layout)
         return;
@@ -294,13 +306,15 @@ void check_plain(kernels::PlanFamily family, kernels::Format format, const Exper
                        .groups = mixture.groups(grouped)});
     });
     const std::vector<float> y = device.download_rows(output);
+    const uint32_t code_bytes = expert_tiles_plan(device.library().target(), format).code_bytes;
+    const std::vector<float> read = code_bytes > 0 ? coded_rows(device, input, code_bytes) : mixture.x;
     for (uint32_t pair = 0; pair < pairs; ++pair) {
         const uint32_t expert = mixture.experts[pair];
-        const auto x = row_of(mixture.x, by_row ? pair / shape.experts_per_token : pair, shape.width);
+        const auto x = row_of(read, by_row ? pair / shape.experts_per_token : pair, shape.width);
         const reference::Vector exact = reference::linear(stack.values[expert], x);
         for (uint32_t m = 0; m < shape.height; ++m) {
             const float value = y[std::size_t{pair} * shape.height + m];
-            if (!(std::abs(value - exact[m]) <= bound(stack, expert, m, x)))
+            if (!(std::abs(value - exact[m]) <= tiles_bound(stack.values[expert], m, x, code_bytes > 0)))
                 FAIL("y[" << pair << "][" << m << "] = " << value << ", expected " << exact[m]);
         }
     }
@@ -340,7 +354,11 @@ TEST_CASE("expert_linear of matrices in tiles agrees with the twin, with and wit
     for (const auto format : all_formats()) {
         for (const ExpertShape& shape : in_turn(shapes, kernel++)) {
             for (const bool grouped : {false, true})
-                check_plain(kernels::PlanFamily::nvidia, format, shape, grouped, seed++);
+                check_plain({.family = kernels::PlanFamily::nvidia}, format, shape, grouped, seed++);
+            check_plain({.family = kernels::PlanFamily::amd, .precision = kernels::Precision::fast}, format,
+                        shape, seed % 2 == 0, seed);
+            check_plain({.family = kernels::PlanFamily::nvidia, .untrusted = codes_kernels(format)}, format,
+                        shape, seed % 3 == 0, seed);
         }
     }
 }
@@ -358,6 +376,10 @@ TEST_CASE("expert_down agrees with the twin over all formats, with and without b
             const DownProblem problem(device, *layout, random);
             const auto store = random() % 2 == 0 ? kernels::Store::add : kernels::Store::replace;
             problem.check(problem.run(device, biased, 0, store), biased, store);
+            DeviceCase halves({.family = family, .untrusted = codes_kernels(format)});
+            problem.check(problem.run(halves, biased, 0, store), biased, store);
+            DeviceCase fast({.family = family, .precision = kernels::Precision::fast});
+            problem.read_by(fast).check(problem.run(fast, biased, 0, store), biased, store);
         }
     }
 }

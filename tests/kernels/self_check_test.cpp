@@ -195,6 +195,8 @@ TEST_CASE("kernels of fast precision pass their checks, and a wrong one is repla
         return; // no integer dot products here
     CHECK(verdict.right.contains(shaders::linear_codes(shaders::Format::q4_k)));
     CHECK(verdict.right.contains(shaders::fused_codes(shaders::Format::q6_k)));
+    CHECK(verdict.right.contains(shaders::expert_codes(shaders::Format::q6_k)));
+    CHECK(verdict.right.contains(shaders::expert_down_codes(shaders::Format::q4_k)));
     options.code =
         swapped(shaders::linear_codes(shaders::Format::q4_k), shaders::linear_codes(shaders::Format::q5_k));
     const SelfCheckVerdict changed = must_check(options);
@@ -224,7 +226,8 @@ TEST_CASE("a mistake in any kernel is found, and in all that replace it") {
         INFO(name);
         if (name.ends_with("_tiles") || name.starts_with("linear_tiles_") || name.starts_with("fused_") ||
             name.starts_with("heads_") || name.starts_with("linear_codes_") ||
-            name.starts_with("expert_tiles_") || name.starts_with("expert_down_") || name == "halve" ||
+            name.starts_with("expert_tiles_") || name.starts_with("expert_codes_") ||
+            name.starts_with("expert_down_") || name == "halve" ||
             name.ends_with("_rate")) // no model runs it
             continue;
         CHECK(verdict.wrong.contains(variant) == kernels::usable(variant, target.profile).has_value());

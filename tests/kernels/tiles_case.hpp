@@ -81,12 +81,13 @@ inline uint32_t code_bytes(DeviceCase& device, kernels::Layout layout, uint32_t 
         .code_bytes;
 }
 
-/// The kernels of dense matrices that read codes of their inputs.
+/// The kernels of this format that read codes of their inputs.
 inline kernels::VariantSet codes_kernels(kernels::Format format) {
     const auto axis = static_cast<shaders::Format>(format);
     kernels::VariantSet kernels;
     for (const auto variant :
-         {shaders::linear_codes(axis), shaders::fused_codes(axis), shaders::heads_codes(axis)})
+         {shaders::linear_codes(axis), shaders::fused_codes(axis), shaders::heads_codes(axis),
+          shaders::expert_codes(axis), shaders::expert_down_codes(axis)})
         kernels.add(variant);
     return kernels;
 }

@@ -74,12 +74,18 @@ Activations put_input(Trial& trial, const std::vector<float>& x, uint32_t rows, 
 }
 
 /// Row `row` of an expert's matrix times a row of x, as kernels of a layout compute it.
-Bounded expert_product(const NoiseMatrices& stack, uint32_t expert, uint32_t row, std::span<const float> x) {
+Bounded expert_product(const NoiseMatrices& stack, uint32_t expert, uint32_t row, std::span<const float> x,
+                       uint32_t code_bytes) {
     const uint64_t at = uint64_t{expert} * stack.device.rows + row;
-    Bounded y = product(stack, at, x);
-    if (stack.device.layout.arrangement == Arrangement::tiles)
-        y.tolerance += tiles_error(stack, at, x);
-    return y;
+    return stack.device.layout.arrangement == Arrangement::tiles ? tiles_product(stack, at, x, code_bytes)
+                                                                 : product(stack, at, x);
+}
+
+/// Bytes of the codes that the kernel of a use reads, or 0.
+uint32_t code_bytes_of(Trial& trial, const KernelUse& use) {
+    const auto axis = static_cast<shaders::Format>(use.layout.format);
+    return code_bytes_of(trial, use.variant == shaders::expert_codes(axis) ||
+                                    use.variant == shaders::expert_down_codes(axis));
 }
 
 void pose(Trial& trial, const KernelUse& use, uint32_t rows, ExpertInput reads) {
@@ -106,7 +112,8 @@ void pose(Trial& trial, const KernelUse& use, uint32_t rows, ExpertInput reads) 
         const uint32_t row = reads == ExpertInput::row ? pair / mixture_used : pair;
         const std::span<const float> own = std::span(x).subspan(std::size_t{row} * columns, columns);
         for (uint32_t m = 0; m < height; ++m)
-            expected.push_back(expert_product(stack, mixture.chosen[pair], m, own));
+            expected.push_back(
+                expert_product(stack, mixture.chosen[pair], m, own, code_bytes_of(trial, use)));
     }
     trial.expect_rows(output, 0, expected);
 }
@@ -134,7 +141,7 @@ void pose_heads(Trial& trial, const KernelUse& use, uint32_t rows) {
     for (uint32_t pair = 0; pair < rows * heads; ++pair) {
         const auto own = std::span(x).subspan(std::size_t{pair} * input_dim, columns);
         for (uint32_t m = 0; m < output_dim; ++m) {
-            expected.push_back(m < height ? expert_product(stack, pair % heads, m, own)
+            expected.push_back(m < height ? expert_product(stack, pair % heads, m, own, 0)
                                           : Bounded{Trial::unset, 0});
         }
     }
@@ -199,8 +206,8 @@ void pose_gate_up(Trial& trial, const KernelUse& use, const GateUpShape& shape) 
         const uint32_t expert = mixture.chosen[pair];
         const auto own = std::span(x).subspan(std::size_t{pair / mixture_used} * columns, columns);
         for (uint32_t m = 0; m < shape.height; ++m) {
-            Bounded g = expert_product(gate, expert, m, own);
-            Bounded u = expert_product(up, expert, m, own);
+            Bounded g = expert_product(gate, expert, m, own, code_bytes_of(trial, use));
+            Bounded u = expert_product(up, expert, m, own, code_bytes_of(trial, use));
             g.value += shape.biases ? gate_bias[expert * shape.height + m] : 0;
             u.value += shape.biases ? up_bias[expert * shape.height + m] : 0;
             expected.push_back(activated_of(shape.kind, g, u));
@@ -209,7 +216,7 @@ void pose_gate_up(Trial& trial, const KernelUse& use, const GateUpShape& shape) 
     trial.expect_rows(output, 0, expected);
     if (!shape.halves)
         return;
-    expect_halves(trial, operation.output.halves, expected);
+    expect_blocks(trial, operation.output.halves, expected);
     trial.expect_words(operation.counters, zeros);
 }
 
@@ -240,7 +247,8 @@ void pose_down(Trial& trial, const KernelUse& use, uint32_t rows, bool with_bias
             const double weight = mixture.routing_weights[pair];
             const uint32_t expert = mixture.chosen[pair];
             const Bounded one =
-                expert_product(stack, expert, m, std::span(x).subspan(std::size_t{pair} * columns, columns));
+                expert_product(stack, expert, m, std::span(x).subspan(std::size_t{pair} * columns, columns),
+                               code_bytes_of(trial, use));
             const double added = with_bias ? bias[expert * height + m] : 0;
             sum.value += weight * (one.value + added);
             sum.tolerance += std::abs(weight) * (one.tolerance + 8 * rounding * (std::abs(one.value) + 1));

@@ -176,7 +176,10 @@ bool codes_represent(const uint32_t* words, std::span<const Bounded> expected) {
     return true;
 }
 
-void expect_blocks(Trial& trial, vk::Range range, std::vector<Bounded> expected, bool with_codes) {
+} // namespace
+
+void expect_blocks(Trial& trial, vk::Range range, std::vector<Bounded> expected) {
+    const bool with_codes = written_blocks(trial.library().target()) == 2;
     trial.expect(range, [with_codes, expected = std::move(expected)](ByteView content) {
         const auto* words = reinterpret_cast<const uint32_t*>(content.data());
         for (std::size_t block = 0; block < expected.size() / tile_columns; ++block) {
@@ -187,16 +190,6 @@ void expect_blocks(Trial& trial, vk::Range range, std::vector<Bounded> expected,
         }
         return true;
     });
-}
-
-} // namespace
-
-void expect_halves(Trial& trial, vk::Range range, std::vector<Bounded> expected) {
-    expect_blocks(trial, range, std::move(expected), false);
-}
-
-void expect_blocks(Trial& trial, vk::Range range, std::vector<Bounded> expected) {
-    expect_blocks(trial, range, std::move(expected), written_blocks(trial.library().target()) == 2);
 }
 
 std::vector<float> coded(std::span<const uint32_t> blocks, uint32_t code_bytes) {
