@@ -6,7 +6,7 @@
 
 namespace etna::kernels {
 
-/// Writes the halves of rows [first, first + count), which the decode path of matrices in tiles reads.
+/// Writes the halves of rows [first, first + count), which matrices in tiles read (Linear).
 struct Halve {
     Activations rows;
     uint32_t first = 0;

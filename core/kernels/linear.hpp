@@ -26,7 +26,8 @@ struct PendingNorm {
 
 /// y[row] (=|+=) W x[row] for rows [first, first + count). On the decode path the order of every sum
 /// depends on shape and layout only, never on count; the same holds on the prefill path, with another kernel.
-/// Decode rows of a matrix in tiles read the input's halves, others its elements.
+/// Decode rows of a matrix in tiles read the input's halves, and so do prefill rows that matrix units may
+/// round (prompts_read_halves()); others read its elements.
 struct Linear {
     Matrix weight;
     Activations input;

@@ -157,6 +157,45 @@ TEST_CASE("matrix units attend for prompts with heads that their matrices divide
     CHECK(kernel_of(other, usual, RowPath::prefill) == AttentionKernel::general);
 }
 
+TEST_CASE("tiles of sums suit rows and columns, matrices, registers and shared memory") {
+    if (shaders::code(shaders::matrix_tiles(shaders::Format::q4_k)).words.empty())
+        return; // built by an older glslang
+    const Layout tiles{Format::q4_k, Arrangement::tiles};
+    const auto plan_of = [&](const PlanTarget& gpu, uint32_t rows, uint32_t count) {
+        return linear_plan(gpu, tiles, rows, 4096, RowPath::prefill, count).value();
+    };
+    const auto has_tile = [&](const PlanTarget& gpu, uint32_t rows, uint32_t count, uint32_t tile_rows,
+                              uint32_t tile_columns) {
+        const LinearPlan plan = plan_of(gpu, rows, count);
+        return plan.kernel == LinearKernel::matrix_tiles && plan.rows_each == tile_rows &&
+               plan.columns_each == tile_columns;
+    };
+    PlanTarget gpu = matrix_target(PlanFamily::nvidia, 32, {16, 16, 16});
+    gpu.profile.shader_int64 = true;
+    CHECK(has_tile(gpu, 14336, 512, 128, 128));
+    CHECK(has_tile(gpu, 14336, 65, 128, 64)); // 112 workgroups of the largest do not fill a device
+    CHECK(has_tile(gpu, 1024, 512, 64, 64));
+    CHECK(has_tile(gpu, 128256, 17, 64, 32));
+    CHECK(plan_of(gpu, 14336, 512).workgroup == 128);
+    CHECK(prompts_read_halves(gpu));
+
+    PlanTarget other = gpu;
+    other.profile.shared_bytes = 32768;
+    CHECK(has_tile(other, 14336, 512, 128, 64));
+    other = gpu;
+    other.profile.matrix_shape = {8, 8, 8}; // at most four by four matrices
+    CHECK(has_tile(other, 14336, 512, 64, 64));
+    other = gpu;
+    other.untrusted.add(shaders::matrix_tiles(shaders::Format::q4_k));
+    CHECK(plan_of(other, 14336, 512).kernel == LinearKernel::prompt);
+    other = gpu;
+    other.profile.matrix_shape = {};
+    CHECK(plan_of(other, 14336, 512).kernel == LinearKernel::prompt);
+    CHECK_FALSE(prompts_read_halves(other));
+    CHECK(linear_plan(gpu, tiles, 14336, 4096, RowPath::prefill, 512, OperandPrecision::f32).value().kernel ==
+          LinearKernel::prompt);
+}
+
 TEST_CASE("sizes of attention for prompts fit subgroups, matrices, registers and shared memory") {
     if (shaders::code(shaders::attention_prompt()).words.empty())
         return; // built by an older glslang
