@@ -3,6 +3,7 @@
 #include "server/json.hpp"
 #include "server/openai/endpoints.hpp"
 #include "server/persistence.hpp"
+#include "server/responses/dialect.hpp"
 #include "server/responses/endpoints.hpp"
 
 #include <algorithm>
@@ -150,7 +151,7 @@ void add_everywhere(std::vector<Route>& routes, const std::string& metric_name,
             added.path = root + route.path;
             added.metric_name = metric_name;
             if (std::string_view(root) == "/v3")
-                added.dialect = openai::Dialect::ovms;
+                added.dialect = api::Dialect::ovms;
         }
     }
 }
@@ -165,6 +166,12 @@ void add_responses(std::vector<Route>& routes) {
          {"GET", "/responses/{id}/input_items", "lists the input items of a response", responses::list_input},
          {"GET", "/responses/{id}", "returns a response or its events", responses::show},
          {"DELETE", "/responses/{id}", "deletes a response", responses::remove}});
+    for (Route& route : routes) {
+        if (route.metric_name == "responses") {
+            route.write_error = responses::write_error;
+            route.check_headers = responses::check_dialect;
+        }
+    }
 }
 
 void add_stored_chats(std::vector<Route>& routes) {
@@ -238,10 +245,9 @@ Json operation(const Route& route) {
 } // namespace
 
 std::vector<Route> all_routes(const ServiceOptions& options) {
-    using openai::Dialect;
     constexpr RouteAccess open = RouteAccess::open;
     constexpr RouteAccess guarded = RouteAccess::guarded;
-    constexpr Dialect ovms = Dialect::ovms;
+    constexpr api::Dialect ovms = api::Dialect::ovms;
     std::vector<Route> routes = {
         {"POST", options.chat_path, "answers a chat", openai::chat_completions},
         {"POST", "/chat/completions", "answers a chat", openai::chat_completions},
@@ -281,6 +287,10 @@ std::vector<Route> all_routes(const ServiceOptions& options) {
     add_responses(routes);
     add_conversations(routes);
     return routes;
+}
+
+HttpReply write_unrouted_error(const HttpRequest& request, const ApiError& error) {
+    return responses::write_error(request, error); // without its header, the format of OpenAI's API
 }
 
 std::string route_lines(const std::vector<Route>& routes) {

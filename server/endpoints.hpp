@@ -10,6 +10,9 @@ namespace etna::server {
 /// All routes of the server, in matching order.
 std::vector<Route> all_routes(const ServiceOptions& options);
 
+/// Writes an error of a request that no route takes, in the format that its headers or path ask for.
+HttpReply write_unrouted_error(const HttpRequest& request, const ApiError& error);
+
 /// A human-readable list of routes, one per line: method, path, summary.
 std::string route_lines(const std::vector<Route>& routes);
 

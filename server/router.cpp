@@ -1,7 +1,6 @@
 #include "server/router.hpp"
 
 #include "server/ids.hpp"
-#include "server/responses/dialect.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -84,11 +83,15 @@ std::optional<std::vector<std::string>> match(std::string_view pattern, std::str
     return pattern == path ? std::optional(std::move(values)) : std::nullopt;
 }
 
+HttpReply write_openai_error(const HttpRequest& /*request*/, const ApiError& error) {
+    return reply_of(error);
+}
+
 HttpReply Router::answer(const HttpRequest& request) const {
-    Call call = {.request_id = request_id_of(request), .path_values = {}};
+    Call call = {.request_id = request_id_of(request), .path_values = {}, .write_error = write_unrouted_};
     const Entry entry(*service_, request, call.request_id);
     Notes notes;
-    HttpReply reply = responses::convert_error(responses::standard_of(request), route(request, call, notes));
+    HttpReply reply = route(request, call, notes);
     constexpr int first_error = 400;
     if (!reply.is_counted && reply.status >= first_error)
         service_->metrics.refuse(notes.metric_name, reply.status);
@@ -119,11 +122,8 @@ bool Router::is_health_check(const HttpRequest& request) const {
 HttpReply Router::route(const HttpRequest& request, Call& call, Notes& notes) const {
     if (const auto refused = check_origin(service_->options.access, request)) {
         notes.problem = refused->message;
-        return reply_of(*refused);
+        return call.write_error(request, *refused);
     }
-    const bool has_dialects = request.path.find("/responses") != std::string::npos;
-    if (const auto refused = has_dialects ? responses::check_dialect(request) : std::nullopt)
-        return reply_of(*refused);
     if (request.method == "OPTIONS" && !request.header("access-control-request-method").empty())
         return {.status = 204};
     std::set<std::string> methods;
@@ -132,37 +132,41 @@ HttpReply Router::route(const HttpRequest& request, Call& call, Notes& notes) co
         if (!values)
             continue;
         methods.insert(route.method);
+        call.write_error = route.write_error;
         notes.metric_name = route.metric_name.empty() ? route.path : route.metric_name;
         if (route.method == "GET")
             methods.insert("HEAD");
         if (!accepts(route, request.method))
             continue;
+        if (const auto refused = route.check_headers == nullptr ? std::nullopt : route.check_headers(request))
+            return route.write_error(request, *refused);
         if (route.access == RouteAccess::guarded) {
             if (const auto refused = check_key(service_->options.access, request))
-                return reply_of(*refused);
+                return route.write_error(request, *refused);
             if (const auto refused = check_state())
-                return reply_of(*refused);
+                return route.write_error(request, *refused);
         }
         if (const auto refused = check_body_kind(request))
-            return reply_of(*refused);
+            return route.write_error(request, *refused);
         call.path_values = std::move(*values);
         call.dialect = route.dialect;
         try {
             auto result = route.endpoint(*service_, request, call);
-            HttpReply reply = result ? std::move(result).value() : reply_of(result.error());
+            HttpReply reply = result ? std::move(result).value() : route.write_error(request, result.error());
             if (reply.status == 503 && request.memory != nullptr && request.memory->is_too_large())
-                return reply_of(too_large_for_memory());
+                return route.write_error(request, too_large_for_memory());
             return reply;
         } catch (const std::bad_alloc&) { // the endpoint's memory has been freed
-            return reply_of(no_memory());
+            return route.write_error(request, no_memory());
         }
     }
     if (methods.empty()) {
-        return reply_of(
+        return call.write_error(
+            request,
             {.status = 404, .message = fmt::format("unknown URL: {}", request.path), .code = "unknown_url"});
     }
-    HttpReply reply =
-        reply_of({.status = 405,
+    HttpReply reply = call.write_error(
+        request, {.status = 405,
                   .message = fmt::format("{} accepts only {}", request.path, fmt::join(methods, " and ")),
                   .code = "method_not_allowed"});
     reply.headers["allow"] = fmt::format("{}", fmt::join(methods, ", "));

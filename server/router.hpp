@@ -1,7 +1,8 @@
 #pragma once
 
+#include "server/api/request_context.hpp"
+#include "server/api_error.hpp"
 #include "server/http/http.hpp"
-#include "server/openai/sampling_fields.hpp"
 #include "server/service.hpp"
 
 #include <optional>
@@ -11,11 +12,18 @@
 
 namespace etna::server {
 
+/// Converts an error to a response in the format of an API.
+using WriteError = HttpReply (*)(const HttpRequest& request, const ApiError& error);
+
+/// The format of OpenAI's API, see reply_of().
+HttpReply write_openai_error(const HttpRequest& request, const ApiError& error);
+
 /// What the router determined about a request.
 struct Call {
     std::string request_id;
     std::vector<std::string> path_values; ///< the values of the path's parameters in braces
-    openai::Dialect dialect = openai::Dialect::openai;
+    WriteError write_error = write_openai_error;
+    api::Dialect dialect = api::Dialect::openai;
 };
 
 using Endpoint = ApiResult<HttpReply> (*)(Service& service, const HttpRequest& request, const Call& call);
@@ -29,14 +37,18 @@ struct Route {
     std::string summary;
     Endpoint endpoint = nullptr;
     RouteAccess access = RouteAccess::guarded;
-    openai::Dialect dialect = openai::Dialect::openai;
+    api::Dialect dialect = api::Dialect::openai;
     std::string metric_name = {}; ///< its endpoint label in the metrics; empty: its path
+    WriteError write_error = write_openai_error;
+    std::optional<ApiError> (*check_headers)(const HttpRequest& request) = nullptr; ///< of the API; or null
 };
 
 /// Dispatches requests to endpoints, after the checks common to all: origin, key, readiness. Thread-safe.
 class Router {
 public:
-    Router(Service& service, std::vector<Route> routes) : service_(&service), routes_(std::move(routes)) {}
+    /// `write_unrouted`: for errors before the route is known.
+    Router(Service& service, std::vector<Route> routes, WriteError write_unrouted = write_openai_error)
+        : service_(&service), routes_(std::move(routes)), write_unrouted_(write_unrouted) {}
 
     /// Errors are returned as responses: 403, 401, 404, 405, 415, 503 with the reason, out of memory
     /// included.
@@ -58,6 +70,7 @@ private:
 
     Service* service_; ///< borrowed
     std::vector<Route> routes_;
+    WriteError write_unrouted_;
 };
 
 /// The values of the pattern's parameters in braces; empty if the path does not match. No value is empty, and

@@ -48,7 +48,7 @@ HttpReply refused_reply(Service& service, const Refusal& refused) {
 Server::Server(const ServerOptions& options, Models& models, std::function<void(std::string_view line)> log)
     : options_(options),
       service_{.options = options.service, .models = models, .metrics = metrics_, .log = std::move(log)},
-      router_(service_, all_routes(options.service)) {}
+      router_(service_, all_routes(options.service), write_unrouted_error) {}
 
 Result<std::unique_ptr<Server>> Server::open(const ServerOptions& options, Models& models,
                                              std::function<void(std::string_view line)> log) {

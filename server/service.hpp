@@ -1,10 +1,10 @@
 #pragma once
 
 #include "server/access.hpp"
+#include "server/api/request_context.hpp"
 #include "server/log_line.hpp"
 #include "server/metrics.hpp"
 #include "server/models/models.hpp"
-#include "server/openai/sampling_fields.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -18,7 +18,7 @@ namespace etna::server {
 struct ServiceOptions {
     AccessRules access;
     bool accepts_any_model_name = false; ///< the default model answers requests for unknown models
-    openai::RequestLimits limits;
+    api::RequestLimits limits;
     std::size_t body_bytes_max = 32 * 1024 * 1024;
     std::chrono::milliseconds keep_alive{15'000}; ///< between comments on an idle stream
     std::chrono::milliseconds reassuring_interval{

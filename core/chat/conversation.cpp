@@ -103,11 +103,7 @@ private:
 };
 
 Result<Message> parse_message(const Json& json) {
-    Message message;
-    const std::string role = text_at(json, "role");
-    message.role = role_named(role);
-    if (message.role == Role::other)
-        message.role_name = role;
+    Message message = message_of_role(text_at(json, "role"));
     ETNA_TRY(message.content, content_text(json));
     for (const char* key : reasoning_keys) {
         if (message.reasoning.empty())
@@ -130,6 +126,14 @@ Result<Message> parse_message(const Json& json) {
 }
 
 } // namespace
+
+Message message_of_role(std::string_view role) {
+    Message message;
+    message.role = role_named(role);
+    if (message.role == Role::other)
+        message.role_name = role;
+    return message;
+}
 
 std::string request_json(const Conversation& conversation) {
     Json request = Json::object();

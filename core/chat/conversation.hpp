@@ -36,6 +36,10 @@ struct Message {
     std::string role_name = {};            ///< of Role::other: the template's name for it
 };
 
+/// Returns an empty message of the role by its name in OpenAI's API: `developer` is a system, `function` a
+/// tool, and unknown roles are Role::other.
+Message message_of_role(std::string_view role);
+
 /// Whether the model thinks before it answers, if its template has a switch for that.
 enum class Thinking : uint8_t { template_default, on, off };
 

@@ -8,16 +8,6 @@
 namespace etna::server::openai {
 namespace {
 
-/// Incomplete UTF-8 becomes U+FFFD in `token`; `bytes` has the raw bytes.
-Json token_json(const generate::TokenLogprob& token, TokenNames names) {
-    Json bytes = Json::array();
-    for (const char byte : token.bytes)
-        bytes.push_back(static_cast<unsigned char>(byte));
-    return {{"token", names == TokenNames::ids ? token_id_name(token.token) : token.bytes},
-            {"logprob", token.logprob},
-            {"bytes", std::move(bytes)}};
-}
-
 Json list_of(Json item) {
     Json list = Json::array();
     list.push_back(std::move(item));
@@ -31,16 +21,8 @@ Json input_piece(std::size_t call, const std::string& text) {
 
 } // namespace
 
-Json logprobs_json(const std::vector<EmittedToken>& tokens, TokenNames names) {
-    Json content = Json::array();
-    for (const auto& [token, characters] : tokens) {
-        Json entry = token_json(token.chosen, names);
-        entry["top_logprobs"] = Json::array();
-        for (const generate::TokenLogprob& top : token.top)
-            entry["top_logprobs"].push_back(token_json(top, names));
-        content.push_back(std::move(entry));
-    }
-    return {{"content", std::move(content)}, {"refusal", nullptr}};
+Json logprobs_json(const std::vector<api::EmittedToken>& tokens, TokenNames names) {
+    return {{"content", api::logprobs_list(tokens, names)}, {"refusal", nullptr}};
 }
 
 std::optional<Json> ChatChoiceStream::begin() {
@@ -62,7 +44,7 @@ std::optional<Json> ChatChoiceStream::take(const generate::Event& event) {
 }
 
 Json ChatChoiceStream::end(const generate::Finished& finished) {
-    const std::string stop = included_stop(options_.included_stops, finished);
+    const std::string stop = api::included_stop(options_.included_stops, finished);
     Json delta = stop.empty() ? Json::object() : Json({{"content", stop}});
     if (Json ends = ends_of_truncated_inputs(); !ends.empty())
         delta["tool_calls"] = std::move(ends);
@@ -146,7 +128,7 @@ Json ChatChoiceStream::choice(Json delta) {
 }
 
 /// The delta with the logprobs of its tokens.
-Json ChatChoiceStream::choice(Json delta, const std::vector<EmittedToken>& tokens) const {
+Json ChatChoiceStream::choice(Json delta, const std::vector<api::EmittedToken>& tokens) const {
     Json piece = {{"index", index_}, {"delta", std::move(delta)}, {"finish_reason", nullptr}};
     if (options_.includes_logprobs)
         piece["logprobs"] = tokens.empty() ? Json(nullptr) : logprobs_json(tokens, options_.token_names);

@@ -13,7 +13,7 @@
 namespace etna::server::openai {
 
 /// Returns the logprobs object of a chat completion: {"content": [...], "refusal": null}.
-Json logprobs_json(const std::vector<EmittedToken>& tokens, TokenNames names = TokenNames::text);
+Json logprobs_json(const std::vector<api::EmittedToken>& tokens, TokenNames names = TokenNames::text);
 
 /// Output options of a chat completion.
 struct ChatOptions {
@@ -27,7 +27,7 @@ struct ChatOptions {
 /// Deltas: {"index", "delta", "finish_reason"[, "logprobs"]}.
 class ChatChoiceStream : public ChoiceStream {
 public:
-    ChatChoiceStream(uint32_t index, ChatOptions options, PendingLogprobs pending)
+    ChatChoiceStream(uint32_t index, ChatOptions options, api::PendingLogprobs pending)
         : index_(index), options_(std::move(options)), pending_(std::move(pending)) {}
 
     /// Returns the piece with the role.
@@ -39,7 +39,7 @@ public:
 
 private:
     Json choice(Json delta);
-    Json choice(Json delta, const std::vector<EmittedToken>& tokens) const;
+    Json choice(Json delta, const std::vector<api::EmittedToken>& tokens) const;
     Json end(const generate::Finished& finished);
     std::optional<Json> take_output(const output::Event& event);
     Json begin_call(const output::Event& event);
@@ -49,7 +49,7 @@ private:
 
     uint32_t index_;
     ChatOptions options_;
-    PendingLogprobs pending_;
+    api::PendingLogprobs pending_;
     struct StartedCall {
         std::size_t call = 0;             ///< the parser's call index
         std::optional<CustomInput> input; ///< input of a custom tool

@@ -3,10 +3,11 @@
 
 #include "core/base/utf8.hpp"
 #include "core/text/detokenizer.hpp"
+#include "server/api/sampling_fields.hpp"
 #include "server/fields.hpp"
 #include "server/openai/endpoints.hpp"
-#include "server/openai/format_fields.hpp"
 #include "server/openai/generation_endpoint.hpp"
+#include "server/openai/response_format.hpp"
 #include "server/openai/token_outputs.hpp"
 
 #include <algorithm>
@@ -28,14 +29,14 @@ struct CompletionOptions {
     TokenNames token_names = TokenNames::text;
     bool includes_text = true;                    ///< false: token ids instead
     bool echoes_prompt = false;                   ///< the text starts with the prompt
-    std::vector<std::string> included_stops = {}; ///< see included_stops()
+    std::vector<std::string> included_stops = {}; ///< see api::included_stops()
 };
 
 /// {"text", "index", "logprobs", "finish_reason"}; without text, also `token_ids`: the tokens of this piece.
 class CompletionChoiceStream : public ChoiceStream {
 public:
     /// `prompt` is used only if the options echo it.
-    CompletionChoiceStream(uint32_t index, const CompletionOptions& options, PendingLogprobs pending,
+    CompletionChoiceStream(uint32_t index, const CompletionOptions& options, api::PendingLogprobs pending,
                            std::string prompt)
         : index_(index), options_(options), prompt_(std::move(prompt)), pending_(std::move(pending)) {}
 
@@ -46,7 +47,7 @@ public:
 private:
     std::optional<Json> take_token(const generate::TokenDelta& token);
     Json end(const generate::Finished& finished);
-    void add(const std::vector<EmittedToken>& tokens);
+    void add(const std::vector<api::EmittedToken>& tokens);
     void add(const std::string& name, const generate::TokenDelta* likelihood, std::size_t characters);
     std::optional<Json> prompt_piece();
     Json piece(std::string_view text);
@@ -55,7 +56,7 @@ private:
     CompletionOptions options_;
     std::string prompt_;
     bool has_sent_prompt_ = false;
-    PendingLogprobs pending_;
+    api::PendingLogprobs pending_;
     std::vector<TokenId> pending_ids_; ///< pending ids, if ids are returned instead of text
     Json logprobs_;                    ///< logprobs of the next piece
     bool has_logprobs_ = false;        ///< any token so far had logprobs
@@ -148,7 +149,7 @@ std::optional<Json> CompletionChoiceStream::take_token(const generate::TokenDelt
 Json CompletionChoiceStream::end(const generate::Finished& finished) {
     std::optional<Json> before = prompt_piece(); // still pending if there was no token
     const std::string stop =
-        options_.includes_text ? included_stop(options_.included_stops, finished) : std::string();
+        options_.includes_text ? api::included_stop(options_.included_stops, finished) : std::string();
     add(pending_.take_last(finished, stop));
     Json last = before ? std::move(*before) : piece("");
     last["text"] = last["text"].get<std::string>() + stop;
@@ -178,7 +179,7 @@ Json CompletionChoiceStream::piece(std::string_view text) {
     return piece;
 }
 
-void CompletionChoiceStream::add(const std::vector<EmittedToken>& tokens) {
+void CompletionChoiceStream::add(const std::vector<api::EmittedToken>& tokens) {
     for (const auto& [token, characters] : tokens)
         add(name_of(token.chosen.token, token.chosen.bytes, options_.token_names), &token, characters);
 }
@@ -242,7 +243,7 @@ std::optional<Prompt> prompt_of(const Json& json, uint32_t vocabulary) {
 }
 
 /// Reads a string, token ids, or a list of either.
-std::vector<Prompt> read_prompts(Fields& fields, const RequestContext& context) {
+std::vector<Prompt> read_prompts(Fields& fields, const api::RequestContext& context) {
     fields.require("prompt");
     const Json* given = fields.any("prompt");
     if (given == nullptr)
@@ -313,15 +314,16 @@ bool is_empty(const Prompt& prompt, const text::Tokenizer& tokenizer) {
 
 } // namespace
 
-ApiResult<GenerationCall> read_completion(const Json& body, const RequestContext& context) {
+ApiResult<GenerationRequest> read_completion(const Json& body, const api::RequestContext& context) {
     Fields fields(body);
-    GenerationCall call;
+    GenerationRequest parsed;
+    parsed.call.prompt_member = "prompt";
     generate::Request request;
-    read_output_options(fields, call.output_options);
-    read_generation(fields, context, call.output_options.is_streamed, request);
-    if (!request.max_tokens && context.dialect == Dialect::openai)
+    read_output_options(fields, parsed.output_options);
+    api::read_generation(fields, context, parsed.output_options.is_streamed, request);
+    if (!request.max_tokens && context.dialect == api::Dialect::openai)
         request.max_tokens = std::max(openai_max_tokens, request.min_tokens);
-    check_ignored_end(fields, context.limits, request);
+    api::check_ignored_end(fields, context.limits, request);
     read_response_format(fields, request); // as in chats, but there is no template to inform the model
     const bool echoes_prompt = fields.flag("echo").value_or(false);
     const auto prompt_logprobs = read_logprobs(fields, echoes_prompt, request);
@@ -334,42 +336,43 @@ ApiResult<GenerationCall> read_completion(const Json& body, const RequestContext
                                            token_ids.ids_as_names ? TokenNames::ids : TokenNames::text,
                                        .includes_text = fields.flag("detokenize").value_or(true),
                                        .echoes_prompt = echoes_prompt,
-                                       .included_stops = included_stops(request, *context.tokenizer)};
-    if ((!options.includes_text || needs_tokens(token_ids, call.output_options)) && !request.logprobs)
+                                       .included_stops = api::included_stops(request, *context.tokenizer)};
+    if ((!options.includes_text || needs_tokens(token_ids, parsed.output_options)) && !request.logprobs)
         request.logprobs = 0; // makes tokens arrive one by one
     std::vector<Prompt> prompts = read_prompts(fields, context);
     if (std::any_of(prompts.begin(), prompts.end(),
                     [&](const Prompt& prompt) { return is_empty(prompt, *context.tokenizer); }))
         fields.refuse("prompt", "is empty");
-    check_answers(fields, context.limits, prompts.size(), request);
+    api::check_answers(fields, context.limits, prompts.size(), request);
     fields.accept({"model"});
     accept_without_effect(fields, /*is_stored=*/false);
     ETNA_CHECK(fields.status());
-    collect_ignored(fields, call.output_options);
+    parsed.call.ignored = api::ignored_members(fields);
 
     std::vector<std::string> echoed;
     for (Prompt& prompt : prompts) {
         echoed.push_back(echoes_prompt ? text_of_prompt(prompt, *context.tokenizer) : "");
         request.prompt = std::move(prompt);
-        call.requests.push_back(request);
+        parsed.call.requests.push_back(request);
     }
     // Ids are returned one by one, independently of their text.
-    const PendingLogprobs pending =
-        options.includes_text ? PendingLogprobs(request, *context.tokenizer, text::TextPosition::continuation)
-                              : PendingLogprobs();
-    call.make_stream = [options, pending, echoed = std::move(echoed), choices = request.choices,
-                        is_truncated = echoes_prompt && request.prompt_tokens_max,
-                        tokenizer = context.tokenizer](uint32_t choice, std::span<const TokenId> prompt) {
+    const api::PendingLogprobs pending =
+        options.includes_text
+            ? api::PendingLogprobs(request, *context.tokenizer, text::TextPosition::continuation)
+            : api::PendingLogprobs();
+    parsed.make_stream = [options, pending, echoed = std::move(echoed), choices = request.choices,
+                          is_truncated = echoes_prompt && request.prompt_tokens_max,
+                          tokenizer = context.tokenizer](uint32_t choice, std::span<const TokenId> prompt) {
         const std::string& text = echoed[choice / choices];
         return std::make_unique<CompletionChoiceStream>(
             choice, options, pending, is_truncated ? remaining_text(text, prompt, *tokenizer) : text);
     };
-    call.make_aggregator = [] { return std::make_unique<CompletionAggregator>(); };
+    parsed.make_aggregator = [] { return std::make_unique<CompletionAggregator>(); };
     if (prompt_logprobs)
-        add_prompt_logprobs(call, *prompt_logprobs);
+        add_prompt_logprobs(parsed, *prompt_logprobs);
     if (token_ids.ids)
-        add_token_ids(call);
-    return call;
+        add_token_ids(parsed);
+    return parsed;
 }
 
 ApiResult<HttpReply> completions(Service& service, const HttpRequest& request, const Call& call) {
@@ -377,7 +380,6 @@ ApiResult<HttpReply> completions(Service& service, const HttpRequest& request, c
                                       .id_prefix = "cmpl-",
                                       .object = "text_completion",
                                       .chunk_object = "text_completion",
-                                      .prompt_member = "prompt",
                                       .read = read_completion};
     return serve_generation(service, request, call, spec);
 }

@@ -1,28 +1,12 @@
 #pragma once
 
-#include "server/openai/generation_call.hpp"
+#include "server/openai/generation_request.hpp"
 #include "server/router.hpp"
 
 namespace etna::server::openai {
 
-/// Runs a generation request. All errors that have a status are detected before the headers are sent, unless
-/// a model loads for longer than the keep-alive interval: then the stream starts early, and a failure is
-/// reported in it.
+/// Runs a generation request. Errors: those of parsing and of api::model_of(); others are in the reply.
 ApiResult<HttpReply> serve_generation(Service& service, const HttpRequest& request, const Call& call,
                                       const EndpointSpec& spec);
-
-/// Returns the name of the model that the body's `model` member names, see Models::find(). Without that
-/// member, and for unknown names if the operator allows any, returns the default model. Errors: 400 (not a
-/// string), 404 (unknown name; the message lists the served ones).
-ApiResult<std::string> model_of(Service& service, const Json& body);
-
-/// Returns the 404 error for an unknown model, listing the served names. `hint` is appended; may be empty.
-ApiError unknown_model(Service& service, std::string_view name, std::string_view hint);
-
-/// Sets the header `etna-model` and the log entry to the name of the answering model.
-void report_model(const std::string& name, HttpReply& reply);
-
-/// Merges the log entry of an answer into that of the reply, which retains its own error.
-void complete_log(AnswerLog log, HttpReply& reply);
 
 } // namespace etna::server::openai

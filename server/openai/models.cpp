@@ -1,9 +1,9 @@
 // GET /v1/models, /v1/models/{id} and /dynamo/alpha/list-models; POST /models/unload.
 
+#include "server/api/model_choice.hpp"
 #include "server/fields.hpp"
 #include "server/json.hpp"
 #include "server/openai/endpoints.hpp"
-#include "server/openai/generation_endpoint.hpp"
 
 namespace etna::server::openai {
 namespace {
@@ -73,7 +73,7 @@ ApiResult<HttpReply> show_model(Service& service, const HttpRequest& /*request*/
     service.models.inspect();
     if (const auto model = service.models.find(call.path_values.front()); model && !model->problem)
         return json_reply(model_json(*model, model->name));
-    return unknown_model(service, call.path_values.front(), {});
+    return api::unknown_model(service, call.path_values.front(), {});
 }
 
 ApiResult<HttpReply> list_models_dynamo(Service& service, const HttpRequest& /*request*/,
@@ -92,7 +92,7 @@ ApiResult<HttpReply> unload_model(Service& service, const HttpRequest& request, 
     ETNA_CHECK(fields.status());
     const auto unloading = service.models.unload(*name);
     if (!unloading && unloading.error().kind == ErrorKind::not_found)
-        return unknown_model(service, *name, {});
+        return api::unknown_model(service, *name, {});
     if (!unloading)
         return api_error(unloading.error());
     return json_reply({{"success", true},

@@ -1,9 +1,6 @@
 #include "server/openai/output_options.hpp"
 
-#include "server/api_error.hpp"
-
-#include <fmt/format.h>
-#include <fmt/ranges.h>
+#include <string>
 
 namespace etna::server::openai {
 namespace {
@@ -60,30 +57,6 @@ void accept_without_effect(Fields& fields, bool is_stored) {
         fields.note({"store", "user", "metadata"});
     }
     fields.note({"safety_identifier", "prompt_cache_key", "service_tier"});
-}
-
-void collect_ignored(const Fields& fields, OutputOptions& options) {
-    options.ignored = fields.unknown();
-    options.without_effect = fields.without_effect();
-}
-
-bool is_strict(const HttpRequest& request) {
-    return request.header("etna-strict") == "1";
-}
-
-ApiStatus refuse_unknown(bool is_strict, const OutputOptions& options) {
-    if (!is_strict || options.ignored.empty())
-        return {};
-    return ApiError{.message = fmt::format("unknown: {}", fmt::join(options.ignored, ", ")),
-                    .param = options.ignored.front(),
-                    .code = "unknown_parameter"};
-}
-
-void report_ignored(const OutputOptions& options, HttpReply& reply) {
-    std::vector<std::string> names = options.ignored;
-    names.insert(names.end(), options.without_effect.begin(), options.without_effect.end());
-    if (!names.empty())
-        reply.headers["etna-ignored"] = header_value(fmt::format("{}", fmt::join(names, ", ")));
 }
 
 } // namespace etna::server::openai

@@ -4,12 +4,13 @@
 #include "core/base/token.hpp"
 #include "core/base/utf8.hpp"
 #include "core/text/detokenizer.hpp"
+#include "server/api/active_request.hpp"
+#include "server/api/model_choice.hpp"
 #include "server/http/http.hpp"
 #include "server/json.hpp"
 #include "server/models/models.hpp"
-#include "server/openai/active_request.hpp"
 #include "server/openai/endpoints.hpp"
-#include "server/openai/generation_endpoint.hpp"
+#include "server/openai/generation_request.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -158,20 +159,20 @@ struct PromptRequest {
 };
 
 ApiError prompt_error(const Service& service, const Error& error) {
-    return error.kind == ErrorKind::cancelled ? cancelled_error(service) : api_error(error);
+    return error.kind == ErrorKind::cancelled ? api::cancelled_error(service) : api_error(error);
 }
 
 /// Parses the body and loads the model that it names.
 ApiResult<PromptRequest> read_prompt_request(Service& service, const HttpRequest& request) {
     ETNA_TRY(auto body, parse_body(request));
-    ETNA_TRY(auto name, model_of(service, body));
+    ETNA_TRY(auto name, api::model_of(service, body));
     std::function<bool()> is_cancelled = [&] { return service.is_aborting || request.is_client_gone(); };
     auto model = service.models.acquire(name, is_cancelled);
     if (!model)
         return prompt_error(service, model.error());
     return PromptRequest{
         .body = std::move(body),
-        .is_strict = is_strict(request),
+        .is_strict = api::is_strict(request),
         .model_name = std::move(name),
         .model = std::move(*model),
         .memory = request.memory,
@@ -179,29 +180,29 @@ ApiResult<PromptRequest> read_prompt_request(Service& service, const HttpRequest
                   .reserve_memory = [&](std::size_t bytes) { return request.reserve_memory(bytes); }}};
 }
 
-HttpReply final_reply(const PromptRequest& prompt, const OutputOptions& output_options,
+HttpReply final_reply(const PromptRequest& prompt, const api::IgnoredMembers& ignored,
                       IncrementalReply source) {
     HttpReply reply = http_reply(std::move(source), prompt.memory);
-    report_ignored(output_options, reply);
-    report_model(prompt.model_name, reply);
+    api::report_ignored(ignored, reply);
+    api::report_model(prompt.model_name, reply);
     return reply;
 }
 
 /// A prompt, and the body's fields that are unknown or without effect.
 struct EncodedPrompt {
     std::vector<TokenId> tokens;
-    OutputOptions output_options = {};
+    api::IgnoredMembers ignored = {};
 };
 
 /// Reads a chat request.
-ApiResult<GenerationCall> read_conversation(const Service& service, const PromptRequest& prompt,
-                                            const Call& call) {
+ApiResult<api::GenerationCall> read_conversation(const Service& service, const PromptRequest& prompt,
+                                                 const Call& call) {
     ETNA_TRY(auto chat, read_chat(prompt.body, {.dialect = call.dialect,
                                                 .limits = service.options.limits,
                                                 .tokenizer = &prompt.model->tokenizer(),
                                                 .context_tokens = prompt.model->context_tokens()}));
-    ETNA_CHECK(refuse_unknown(prompt.is_strict, chat.output_options));
-    return chat;
+    ETNA_CHECK(api::refuse_unknown(prompt.is_strict, chat.call.ignored));
+    return std::move(chat.call);
 }
 
 ApiResult<EncodedPrompt> encode_conversation(const Service& service, const PromptRequest& prompt,
@@ -210,18 +211,16 @@ ApiResult<EncodedPrompt> encode_conversation(const Service& service, const Promp
     auto encoded = generate::encode(*prompt.model, generation.requests.front(), prompt.costs);
     if (!encoded)
         return prompt_error(service, encoded.error());
-    return EncodedPrompt{.tokens = std::move(encoded->tokens),
-                         .output_options = std::move(generation.output_options)};
+    return EncodedPrompt{.tokens = std::move(encoded->tokens), .ignored = std::move(generation.ignored)};
 }
 
 /// The result after all fields have been read: the first error, or the fields without effect.
-ApiResult<OutputOptions> finish_fields(Fields& fields, bool is_strict) {
+ApiResult<api::IgnoredMembers> finish_fields(Fields& fields, bool is_strict) {
     fields.accept({"model"});
     ETNA_CHECK(fields.status());
-    OutputOptions output_options;
-    collect_ignored(fields, output_options);
-    ETNA_CHECK(refuse_unknown(is_strict, output_options));
-    return output_options;
+    api::IgnoredMembers ignored = api::ignored_members(fields);
+    ETNA_CHECK(api::refuse_unknown(is_strict, ignored));
+    return ignored;
 }
 
 ApiResult<EncodedPrompt> encode_text(const Service& service, const PromptRequest& prompt, Fields& fields) {
@@ -242,7 +241,7 @@ ApiResult<EncodedPrompt> encode_text(const Service& service, const PromptRequest
          .reserve_memory = &prompt.costs.reserve_memory});
     if (!tokens)
         return prompt_error(service, tokens.error());
-    return EncodedPrompt{.tokens = std::move(*tokens), .output_options = std::move(finished)};
+    return EncodedPrompt{.tokens = std::move(*tokens), .ignored = std::move(finished)};
 }
 
 } // namespace
@@ -257,7 +256,7 @@ ApiResult<HttpReply> tokenize(Service& service, const HttpRequest& request, cons
         prompt.body.erase("with_pieces"); // not a chat field
     ETNA_TRY(auto encoded,
              is_chat ? encode_conversation(service, prompt, call) : encode_text(service, prompt, fields));
-    return final_reply(prompt, encoded.output_options,
+    return final_reply(prompt, encoded.ignored,
                        tokens_reply(prompt.model, std::move(encoded.tokens), with_pieces));
 }
 
@@ -265,7 +264,7 @@ ApiResult<HttpReply> detokenize(Service& service, const HttpRequest& request, co
     ETNA_TRY(const auto prompt, read_prompt_request(service, request));
     Fields fields(prompt.body);
     fields.require("tokens");
-    std::vector<TokenId> ids = read_token_list(fields, "tokens", prompt.model->tokenizer().size());
+    std::vector<TokenId> ids = api::read_token_list(fields, "tokens", prompt.model->tokenizer().size());
     ETNA_TRY(const auto finished, finish_fields(fields, prompt.is_strict));
     return final_reply(prompt, finished, text_reply(prompt.model, std::move(ids)));
 }
@@ -276,17 +275,17 @@ ApiResult<HttpReply> apply_template(Service& service, const HttpRequest& request
     auto text = generate::render(*prompt.model, generation.requests.front(), prompt.costs);
     if (!text)
         return prompt_error(service, text.error());
-    return final_reply(prompt, generation.output_options, prompt_reply(std::move(*text)));
+    return final_reply(prompt, generation.ignored, prompt_reply(std::move(*text)));
 }
 
 ApiResult<HttpReply> count_chat(Service& service, const HttpRequest& request, const Call& call) {
     ETNA_TRY(const auto prompt, read_prompt_request(service, request));
     ETNA_TRY(const auto encoded, encode_conversation(service, prompt, call));
-    const auto& [tokens, output_options] = encoded;
+    const auto& [tokens, ignored] = encoded;
     const Json count = {{"object", "response.input_tokens"}, {"input_tokens", tokens.size()}};
     HttpReply reply = {.body = dump_json(count) + "\n"};
-    report_ignored(output_options, reply);
-    report_model(prompt.model_name, reply);
+    api::report_ignored(ignored, reply);
+    api::report_model(prompt.model_name, reply);
     return reply;
 }
 

@@ -1,5 +1,5 @@
 #include "server/fields.hpp"
-#include "server/openai/active_request.hpp"
+#include "server/openai/completion_job.hpp"
 #include "server/openai/endpoints.hpp"
 #include "server/openai/message_fields.hpp"
 #include "server/pagination.hpp"
@@ -72,20 +72,21 @@ Json listed_message(const Json& message, std::string id) {
 
 } // namespace
 
-std::optional<ApiError> store_chat(const ActiveRequest& active, Json object) {
-    const ChatToStore& chat = *active.call.stored_chat;
+ApiStatus store_chat(const CompletionJob& job, Json object) {
+    const ChatToStore& chat = *job.request().stored_chat;
     object["metadata"] = chat.metadata;
-    object["request_id"] = active.request_id;
+    object["request_id"] = job.active.request_id();
     object["service_tier"] = "default";
     for (const auto& [name, value] : chat.request_fields.items())
         object[name == "user" ? "input_user" : name] = value;
-    const Status status = active.service->persistence->store->put({.id = active.envelope.id,
-                                                                   .owner = active.owner,
-                                                                   .model = active.model_name,
-                                                                   .metadata = texts_of(chat.metadata),
-                                                                   .object = dump_json(object),
-                                                                   .messages = dump_json(chat.messages)});
-    return status ? std::nullopt : std::optional(store_failed(status.error()));
+    const Status status =
+        job.active.service().persistence->store->put({.id = job.envelope().id,
+                                                      .owner = job.active.owner(),
+                                                      .model = job.active.model_name(),
+                                                      .metadata = texts_of(chat.metadata),
+                                                      .object = dump_json(object),
+                                                      .messages = dump_json(chat.messages)});
+    return status ? ApiStatus() : store_failed(status.error());
 }
 
 ApiResult<HttpReply> list_chats(Service& service, const HttpRequest& request, const Call& /*call*/) {
@@ -117,9 +118,8 @@ ApiResult<HttpReply> change_chat(Service& service, const HttpRequest& request, c
     fields.require_or_null("metadata");
     const Json metadata = read_metadata(fields);
     ETNA_CHECK(fields.status());
-    OutputOptions output_options;
-    output_options.ignored = fields.unknown();
-    ETNA_CHECK(refuse_unknown(is_strict(request), output_options));
+    const api::IgnoredMembers ignored = {.unknown = fields.unknown()};
+    ETNA_CHECK(api::refuse_unknown(api::is_strict(request), ignored));
     ETNA_TRY(const auto owned, owned_store(service, request));
     const auto& [store, owner] = owned;
     std::string updated;
@@ -133,7 +133,7 @@ ApiResult<HttpReply> change_chat(Service& service, const HttpRequest& request, c
     if (!existed)
         return not_found(call.path_values.front());
     HttpReply reply = {.body = updated + "\n"};
-    report_ignored(output_options, reply);
+    api::report_ignored(ignored, reply);
     return reply;
 }
 

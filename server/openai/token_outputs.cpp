@@ -13,99 +13,6 @@
 #include <fmt/format.h>
 
 namespace etna::server::openai {
-namespace {
-
-/// The stop strings that are removed from the text; none if they are included in it.
-std::vector<std::string> removed_stops(const generate::Request& request) {
-    return request.matched_stop == generate::MatchedStop::excluded ? request.stop
-                                                                   : std::vector<std::string>();
-}
-
-} // namespace
-
-std::string token_id_name(TokenId token) {
-    return fmt::format("token_id:{}", token);
-}
-
-PendingLogprobs::PendingLogprobs(const generate::Request& request, const text::Tokenizer& tokenizer,
-                                 text::TextPosition position)
-    : tokenizer_(&tokenizer), control_(request.control_tokens),
-      hides_space_(tokenizer.strips_leading_space() && position == text::TextPosition::start),
-      stops_(removed_stops(request)), matcher_(stops_), exempt_tokens_(request.min_tokens) {}
-
-/// The visible text of a token.
-std::string_view PendingLogprobs::visible_text(const generate::TokenLogprob& token) {
-    const auto is_control = [&](text::TokenType type) {
-        return type == text::TokenType::control || type == text::TokenType::unknown;
-    };
-    const bool is_hidden = tokenizer_ != nullptr && control_ == text::ControlTokens::hidden &&
-                           is_control(tokenizer_->type(token.token));
-    std::string_view bytes = is_hidden ? std::string_view() : token.bytes;
-    if (hides_space_ && !bytes.empty()) {
-        hides_space_ = false;
-        bytes.remove_prefix(bytes.front() == ' ' ? 1 : 0);
-    }
-    return bytes;
-}
-
-void PendingLogprobs::add(generate::TokenDelta token) {
-    const std::string_view bytes = visible_text(token.chosen);
-    const std::size_t begin = bytes_;
-    const std::size_t characters = characters_in(bytes);
-    bytes_ += bytes.size();
-    final_bytes_ = exempt_tokens_ > 0 ? bytes_ : final_bytes_ + matcher_.push(bytes).size();
-    exempt_tokens_ -= exempt_tokens_ > 0 ? 1 : 0;
-    waiting_.push_back(
-        {.token = {.token = std::move(token), .characters = characters}, .begin = begin, .end = bytes_});
-}
-
-/// A token without visible text cannot be removed by a stop string, and is released with the preceding token.
-std::vector<EmittedToken> PendingLogprobs::take_final() {
-    const auto end = std::find_if(waiting_.begin(), waiting_.end(), [&](const Waiting& waiting) {
-        return waiting.begin >= final_bytes_ && waiting.end > final_bytes_;
-    });
-    std::vector<EmittedToken> emitted;
-    std::transform(waiting_.begin(), end, std::back_inserter(emitted),
-                   [](Waiting& waiting) { return std::move(waiting.token); });
-    waiting_.erase(waiting_.begin(), end);
-    return emitted;
-}
-
-std::vector<EmittedToken> PendingLogprobs::take_last(const generate::Finished& finished,
-                                                     std::string_view stop) {
-    const auto matched = matcher_.matched();
-    const bool has_removed_text = finished.finish_reason == generate::FinishReason::stop && matched &&
-                                  stops_[*matched] == finished.matched;
-    if (!has_removed_text)
-        final_bytes_ = bytes_;
-    std::vector<EmittedToken> emitted = take_final();
-    if (!stop.empty() && finished.end_token)
-        emitted.push_back({.token = *finished.end_token, .characters = characters_in(stop)});
-    return emitted;
-}
-
-std::vector<std::string> included_stops(const generate::Request& request, const text::Tokenizer& tokenizer) {
-    std::vector<std::string> stops;
-    if (request.matched_stop == generate::MatchedStop::excluded)
-        return stops;
-    for (const TokenId token : request.stop_tokens) {
-        const bool is_hidden = tokenizer.type(token) == text::TokenType::control &&
-                               request.control_tokens == text::ControlTokens::hidden;
-        std::string text(tokenizer.bytes(token));
-        const bool is_string = // reported with the text
-            std::find(request.stop.begin(), request.stop.end(), text) != request.stop.end();
-        if (!is_hidden && !is_string)
-            stops.push_back(std::move(text));
-    }
-    return stops;
-}
-
-std::string included_stop(const std::vector<std::string>& stops, const generate::Finished& finished) {
-    const bool is_included = finished.finish_reason == generate::FinishReason::stop &&
-                             std::find(stops.begin(), stops.end(), finished.matched) != stops.end();
-    return is_included ? repaired_utf8(finished.matched) : std::string();
-}
-
 void lift(Json& answer, const char* member) {
     std::optional<Json> lifted; // inserted last: adding a member may relocate the choices
     for (Json& choice : answer["choices"]) {
@@ -193,12 +100,12 @@ bool needs_tokens(const TokenIdOptions& ids, const OutputOptions& output) {
     return ids.ids || output.counts_each_chunk;
 }
 
-void add_token_ids(GenerationCall& call) {
-    call.make_stream = [make_stream = std::move(call.make_stream)](uint32_t choice,
-                                                                   std::span<const TokenId> prompt) {
+void add_token_ids(GenerationRequest& request) {
+    request.make_stream = [make_stream = std::move(request.make_stream)](uint32_t choice,
+                                                                         std::span<const TokenId> prompt) {
         return std::make_unique<TokenIdStream>(make_stream(choice, prompt), prompt);
     };
-    call.make_aggregator = [make_aggregator = std::move(call.make_aggregator)] {
+    request.make_aggregator = [make_aggregator = std::move(request.make_aggregator)] {
         return std::make_unique<TokenIdAggregator>(make_aggregator());
     };
 }
@@ -283,12 +190,12 @@ std::optional<uint32_t> read_prompt_logprobs(Fields& fields) {
     return count ? std::optional(static_cast<uint32_t>(*count)) : std::nullopt;
 }
 
-void add_prompt_logprobs(GenerationCall& call, uint32_t top) {
-    call.make_stream = [make_stream = std::move(call.make_stream), top](uint32_t choice,
-                                                                        std::span<const TokenId> prompt) {
+void add_prompt_logprobs(GenerationRequest& request, uint32_t top) {
+    request.make_stream = [make_stream = std::move(request.make_stream),
+                           top](uint32_t choice, std::span<const TokenId> prompt) {
         return std::make_unique<PromptLogprobStream>(make_stream(choice, prompt), top);
     };
-    call.make_aggregator = [make_aggregator = std::move(call.make_aggregator)] {
+    request.make_aggregator = [make_aggregator = std::move(request.make_aggregator)] {
         return std::make_unique<PromptLogprobAggregator>(make_aggregator());
     };
 }

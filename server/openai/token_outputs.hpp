@@ -1,8 +1,8 @@
 #pragma once
 
 #include "core/generate/generation.hpp"
-#include "core/text/stop_matcher.hpp"
-#include "server/openai/generation_call.hpp"
+#include "server/api/pending_logprobs.hpp"
+#include "server/openai/generation_request.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -13,69 +13,8 @@
 
 namespace etna::server::openai {
 
-/// How tokens are named in logprobs.
-enum class TokenNames : uint8_t {
-    text,
-    ids, ///< "token_id:5", as in vLLM
-};
-
-/// Returns "token_id:5".
-std::string token_id_name(TokenId token);
-
-/// A token that is reported to the client.
-struct EmittedToken {
-    generate::TokenDelta token;
-    std::size_t characters = 0; ///< number of characters that start in its visible text
-};
-
-/// Holds logprobs back until their text is final: a token is released only when no stop string can remove its
-/// text, and never if its text was removed. Not thread-safe.
-class PendingLogprobs {
-public:
-    /// Without stop strings.
-    PendingLogprobs() : matcher_({}) {}
-
-    /// With the request's stop strings, for an answer at that position of the text. Borrows the tokenizer.
-    PendingLogprobs(const generate::Request& request, const text::Tokenizer& tokenizer,
-                    text::TextPosition position);
-
-    void add(generate::TokenDelta token);
-
-    /// Drops the held tokens, whose text is not reported with tokens.
-    void clear() { waiting_.clear(); }
-
-    /// Takes the tokens that are final, in order.
-    std::vector<EmittedToken> take_final();
-
-    /// Takes the remaining tokens, or only the final ones if a stop string ended the answer; then the token
-    /// that ended it, if its text is included: `stop`, see included_stop().
-    std::vector<EmittedToken> take_last(const generate::Finished& finished, std::string_view stop);
-
-private:
-    struct Waiting {
-        EmittedToken token;
-        std::size_t begin = 0; ///< byte offset of its text
-        std::size_t end = 0;
-    };
-    std::string_view visible_text(const generate::TokenLogprob& token);
-
-    const text::Tokenizer* tokenizer_ = nullptr; ///< null: all tokens are visible
-    text::ControlTokens control_ = text::ControlTokens::shown;
-    bool hides_space_ = false; ///< the next token's leading space, which SentencePiece prepends to a text
-    std::vector<std::string> stops_;
-    text::StopMatcher matcher_;
-    uint32_t exempt_tokens_ = 0;  ///< number of upcoming tokens that are exempt from stop strings
-    std::size_t bytes_ = 0;       ///< bytes of all tokens
-    std::size_t final_bytes_ = 0; ///< bytes that no stop string can remove
-    std::vector<Waiting> waiting_;
-};
-
-/// Returns the stop tokens whose text is included if they end an answer: with include_stop_str_in_output; for
-/// control tokens, with skip_special_tokens: false, as in vLLM.
-std::vector<std::string> included_stops(const generate::Request& request, const text::Tokenizer& tokenizer);
-
-/// Returns the text of the stop token in `stops` that ended the answer; empty if none did.
-std::string included_stop(const std::vector<std::string>& stops, const generate::Finished& finished);
+using api::token_id_name;
+using api::TokenNames;
 
 /// Moves a member from the choices to the root of a complete response or a chunk; if several choices have it,
 /// the last one's is used.
@@ -93,9 +32,9 @@ TokenIdOptions read_token_id_options(Fields& fields);
 bool needs_tokens(const TokenIdOptions& ids, const OutputOptions& output);
 
 /// Adds `token_ids` to each piece of a choice, with the tokens since the previous piece, and
-/// `prompt_token_ids` to the first; both to the aggregated choice. Precondition: the call's make_stream and
-/// make_aggregator are set.
-void add_token_ids(GenerationCall& call);
+/// `prompt_token_ids` to the first; both to the aggregated choice. Precondition: the request's make_stream
+/// and make_aggregator are set.
+void add_token_ids(GenerationRequest& request);
 
 /// Moves `prompt_token_ids` from a choice to the root of the response, as in vLLM's chat completions.
 void lift_prompt_token_ids(Json& answer);
@@ -106,10 +45,10 @@ std::optional<uint32_t> read_prompt_logprobs(Fields& fields);
 
 /// Adds the member `prompt_logprobs` to the first piece of each choice after the prompt, and to the
 /// aggregated choice: a list with null for the first token, and {"ID": {"logprob", "rank", "decoded_token"}}
-/// for each of the others, with the `top` most likely tokens. Precondition: the call's make_stream and
+/// for each of the others, with the `top` most likely tokens. Precondition: the request's make_stream and
 /// make_aggregator are set.
 /// Source: vLLM's completions.
-void add_prompt_logprobs(GenerationCall& call, uint32_t top);
+void add_prompt_logprobs(GenerationRequest& request, uint32_t top);
 
 /// Moves the member from a choice to the root of the response, as in vLLM's chat completions.
 void lift_prompt_logprobs(Json& answer);

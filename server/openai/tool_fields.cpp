@@ -1,9 +1,5 @@
 #include "server/openai/tool_fields.hpp"
 
-#include "core/grammar/language.hpp"
-#include "core/grammar/regex.hpp"
-#include "core/grammar/schema/json_schema.hpp"
-
 #include <algorithm>
 #include <iterator>
 #include <optional>
@@ -18,26 +14,8 @@
 namespace etna::server::openai {
 namespace {
 
-/// Checks the expression on its own, because an invalid one can become valid in brackets: "a)|(?:b". Other
-/// errors are found in the resulting schema. Checks only the syntax: with empty texts for letters, nothing is
-/// built.
-void check_expression(Fields& grammar, const std::string& definition, ExpressionSteps& steps) {
-    grammar::Language language;
-    language.set_step_budget(steps.left, true);
-    const auto texts = grammar::regex(
-        language, definition, [](const grammar::CodePoints&) { return grammar::empty; },
-        grammar::MatchMode::search);
-    steps.left = language.steps_left();
-    if (texts || (texts.error().kind != ErrorKind::invalid_argument && !language.is_out_of_steps()))
-        return;
-    const std::string path = grammar.path_of("definition");
-    grammar.adopt({.message = fmt::format("{}: {}", path, message_for_client(texts.error())),
-                   .param = path,
-                   .code = "invalid_value"});
-}
-
 /// The schema of the tool's input.
-Json input_schema(Fields& custom, ExpressionSteps& steps) {
+Json input_schema(Fields& custom, api::ExpressionSteps& steps) {
     Json input = {{"type", "string"}};
     const Json* const given = custom.object("format");
     if (given == nullptr)
@@ -49,7 +27,7 @@ Json input_schema(Fields& custom, ExpressionSteps& steps) {
         format.require("grammar");
     if (const Json* const given_grammar = is_constrained ? format.object("grammar") : nullptr) {
         Fields grammar(*given_grammar, format.path_of("grammar"));
-        read_grammar(grammar, input, steps);
+        api::read_grammar(grammar, input, steps);
         format.adopt(grammar);
     }
     custom.adopt(format);
@@ -58,45 +36,19 @@ Json input_schema(Fields& custom, ExpressionSteps& steps) {
 
 } // namespace
 
-void read_grammar(Fields& grammar, Json& schema, ExpressionSteps& steps) {
-    grammar.require("syntax");
-    grammar.require("definition");
-    const bool is_lark = grammar.choice("syntax", {"lark", "regex"}) == 0U;
-    const std::string definition = grammar.text("definition").value_or("");
-    if (is_lark) {
-        schema[std::string(grammar::lark_keyword)] = definition;
-    } else {
-        check_expression(grammar, definition, steps);
-        schema["pattern"] = "^(?:" + definition + ")$";
-    }
-}
-
-std::string_view grammar_location(std::string_view text) {
-    constexpr std::string_view input = ": #/properties/input/";
-    return text.starts_with(input) ? text.substr(0, text.find(": ", input.size())) : std::string_view();
-}
-
 bool is_named_custom(const Json& json) {
     return json.is_object() && json.value("type", Json()) == "custom" && json.contains("custom") &&
            json["custom"].is_object() && json["custom"].value("name", Json()).is_string();
 }
 
-Json function_of_custom(Fields& tool, ExpressionSteps& steps) {
+Json function_of_custom(Fields& tool, api::ExpressionSteps& steps) {
     tool.accept({"type"});
     Fields custom(*tool.object("custom"), tool.path_of("custom"));
-    Json function = {{"name", custom.text("name").value_or("")}};
-    if (const auto description = custom.text("description"))
-        function["description"] = *description;
+    const std::string name = custom.text("name").value_or("");
+    const auto description = custom.text("description");
     Json input = input_schema(custom, steps);
-    const bool is_constrained = input.size() > 1;
-    function["parameters"] = {{"type", "object"},
-                              {"properties", {{"input", std::move(input)}}},
-                              {"required", Json::array({"input"})},
-                              {"additionalProperties", false}};
-    if (is_constrained)
-        function["strict"] = true;
     tool.adopt(custom);
-    return {{"type", "function"}, {"function", std::move(function)}};
+    return api::custom_function(name, description, std::move(input));
 }
 
 Json with_functions_only(Json messages) {
@@ -110,29 +62,10 @@ Json with_functions_only(Json messages) {
             call.erase("custom");
             call["type"] = "function";
             call["function"] = {{"name", custom["name"]},
-                                {"arguments", dump_json(Json({{"input", custom["input"]}}))}};
+                                {"arguments", api::custom_arguments(custom["input"].get<std::string>())}};
         }
     }
     return messages;
-}
-
-void map_tool_error(ApiError& error, const std::vector<OfferedTool>& tools) {
-    for (std::size_t i = 0; i < tools.size(); ++i) {
-        const std::string generated = fmt::format("tools[{}].function.parameters", i);
-        if (error.param != generated)
-            continue;
-        const auto& [index, is_custom, is_legacy] = tools[i];
-        error.param = is_custom   ? fmt::format("tools[{}].custom.format.grammar.definition", index)
-                      : is_legacy ? fmt::format("functions[{}].parameters", index)
-                                  : fmt::format("tools[{}].function.parameters", index);
-        if (!error.message.starts_with(generated))
-            return;
-        std::string_view rest = std::string_view(error.message).substr(generated.size());
-        if (is_custom)
-            rest.remove_prefix(grammar_location(rest).size());
-        error.message = *error.param + std::string(rest);
-        return;
-    }
 }
 
 namespace {
@@ -202,17 +135,11 @@ void use_legacy_call(Json& answer) {
 namespace {
 
 /// The effect of `tool_choice`.
-struct ToolChoice {
+struct GivenChoice {
     bool offers_tools = true;
     bool requires_call = false;
     std::optional<Json> required;  ///< the tool that must be called, by type and name; empty: any
     const Json* allowed = nullptr; ///< the allowed tools, by type and name; null: all
-};
-
-/// A tool as offered to the model.
-struct ReadTool {
-    Json function;
-    OfferedTool offered;
 };
 
 constexpr std::string_view tool_choice_values =
@@ -238,7 +165,7 @@ std::string name_of(const Json& tool) {
     return tool[std::string(type_of(tool))]["name"].get<std::string>();
 }
 
-void read_allowed(Fields& fields, const Json& given, ToolChoice& choice) {
+void read_allowed(Fields& fields, const Json& given, GivenChoice& choice) {
     Fields allowed(given, "tool_choice.allowed_tools");
     const auto mode = allowed.choice("mode", {"auto", "required"});
     allowed.require("mode");
@@ -255,8 +182,8 @@ void read_allowed(Fields& fields, const Json& given, ToolChoice& choice) {
     fields.adopt(allowed);
 }
 
-ToolChoice read_choice(Fields& fields) {
-    ToolChoice choice;
+GivenChoice read_choice(Fields& fields) {
+    GivenChoice choice;
     const Json* given = fields.any("tool_choice");
     if (given == nullptr || *given == "auto")
         return choice;
@@ -277,31 +204,32 @@ ToolChoice read_choice(Fields& fields) {
 }
 
 /// Reads the tool at `index`; a nameless function if it is invalid.
-ReadTool read_tool(Fields& fields, const Json& given, std::size_t index, ExpressionSteps& steps) {
+api::Tool read_tool(Fields& fields, const Json& given, std::size_t index, api::ExpressionSteps& steps) {
     const std::string path = fmt::format("tools[{}]", index);
     if (is_named_custom(given)) {
         Fields tool(given, path);
         Json function = function_of_custom(tool, steps);
         fields.adopt(tool);
-        return {.function = std::move(function), .offered = {.index = index, .is_custom = true}};
+        return {.function = std::move(function),
+                .offered = {.path = path + ".custom.format.grammar.definition", .is_custom = true}};
     }
     if (is_named_function(given)) {
         Fields function(given["function"], path + ".function");
         function.object("parameters");
         if (function.problem())
             fields.adopt(*function.problem());
-        return {.function = given, .offered = {.index = index}};
+        return {.function = given, .offered = {.path = path + ".function.parameters"}};
     }
     fields.refuse(path, R"(must be {"type": "function", "function": {"name": ..., "parameters": ...}} )"
                         R"(or {"type": "custom", "custom": {"name": ..., "format": ...}})");
     return {};
 }
 
-std::vector<ReadTool> read_list(Fields& fields) {
+std::vector<api::Tool> read_list(Fields& fields) {
     const Json* const given = fields.list("tools");
-    std::vector<ReadTool> tools;
+    std::vector<api::Tool> tools;
     std::set<std::string> names;
-    ExpressionSteps steps;
+    api::ExpressionSteps steps;
     for (std::size_t i = 0; given != nullptr && i < given->size() && !fields.problem(); ++i) {
         tools.push_back(read_tool(fields, (*given)[i], i, steps));
         if (!fields.problem() && !names.insert(name_of(tools.back().function)).second) {
@@ -313,15 +241,16 @@ std::vector<ReadTool> read_list(Fields& fields) {
 }
 
 /// The same for the deprecated fields.
-std::vector<ReadTool> legacy_list(const LegacyFunctions& legacy) {
-    std::vector<ReadTool> tools;
+std::vector<api::Tool> legacy_list(const LegacyFunctions& legacy) {
+    std::vector<api::Tool> tools;
     for (const Json& function : legacy.tools)
-        tools.push_back({.function = function, .offered = {.index = tools.size(), .is_legacy = true}});
+        tools.push_back({.function = function,
+                         .offered = {.path = fmt::format("functions[{}].parameters", tools.size())}});
     return tools;
 }
 
-ToolChoice legacy_choice(const LegacyFunctions& legacy) {
-    ToolChoice choice;
+GivenChoice legacy_choice(const LegacyFunctions& legacy) {
+    GivenChoice choice;
     choice.offers_tools = legacy.choice != "none";
     choice.requires_call = legacy.choice.is_object();
     if (choice.requires_call)
@@ -331,10 +260,10 @@ ToolChoice legacy_choice(const LegacyFunctions& legacy) {
 
 /// Refuses a name that matches none of the tools.
 void check_named(Fields& fields, const std::string& path, const Json& named,
-                 const std::vector<ReadTool>& tools) {
+                 const std::vector<api::Tool>& tools) {
     const std::string name = name_of(named);
     const auto found = std::find_if(tools.begin(), tools.end(),
-                                    [&](const ReadTool& tool) { return name_of(tool.function) == name; });
+                                    [&](const api::Tool& tool) { return name_of(tool.function) == name; });
     if (found == tools.end()) {
         fields.refuse(path, fmt::format("names `{}`, which is not among the tools", name));
     } else if (found->offered.is_custom != is_named_custom(named)) {
@@ -344,17 +273,15 @@ void check_named(Fields& fields, const std::string& path, const Json& named,
     }
 }
 
-/// The allowed tools, in the order of `tools`.
-std::vector<ReadTool> allowed_of(Fields& fields, const std::vector<ReadTool>& tools, const Json& allowed) {
+/// The names of the allowed tools.
+std::set<std::string> allowed_names(Fields& fields, const std::vector<api::Tool>& tools,
+                                    const Json& allowed) {
     std::set<std::string> names;
     for (std::size_t i = 0; i < allowed.size(); ++i) {
         check_named(fields, fmt::format("tool_choice.allowed_tools.tools[{}]", i), allowed[i], tools);
         names.insert(name_of(allowed[i]));
     }
-    std::vector<ReadTool> remaining;
-    std::copy_if(tools.begin(), tools.end(), std::back_inserter(remaining),
-                 [&](const ReadTool& tool) { return names.contains(name_of(tool.function)); });
-    return remaining;
+    return names;
 }
 
 } // namespace
@@ -363,32 +290,28 @@ RequestTools read_tools(Fields& fields, chat::Conversation& conversation) {
     RequestTools result;
     const std::optional<LegacyFunctions> legacy = read_legacy_functions(fields);
     result.are_legacy = legacy.has_value();
-    std::vector<ReadTool> tools = legacy ? legacy_list(*legacy) : read_list(fields);
-    const ToolChoice choice = legacy ? legacy_choice(*legacy) : read_choice(fields);
+    std::vector<api::Tool> tools = legacy ? legacy_list(*legacy) : read_list(fields);
+    const GivenChoice choice = legacy ? legacy_choice(*legacy) : read_choice(fields);
     if (fields.problem())
         return result;
-    for (const ReadTool& tool : tools) {
+    for (const api::Tool& tool : tools) {
         if (tool.offered.is_custom)
             result.custom.insert(name_of(tool.function));
     }
+    api::ToolChoice effective = {.offers_tools = choice.offers_tools, .requires_call = choice.requires_call};
     if (choice.allowed != nullptr)
-        tools = allowed_of(fields, tools, *choice.allowed);
-    if (choice.requires_call && tools.empty())
+        effective.allowed = allowed_names(fields, tools, *choice.allowed);
+    if (choice.requires_call && (effective.allowed ? effective.allowed->empty() : tools.empty()))
         fields.refuse(legacy ? "function_call" : "tool_choice",
                       legacy ? "requires `functions`" : "requires `tools`");
-    if (choice.required)
+    if (choice.required) {
         check_named(fields, legacy ? "function_call" : "tool_choice", *choice.required, tools);
-    if (fields.problem() || tools.empty() || !choice.offers_tools)
-        return result;
-    Json functions = Json::array();
-    for (ReadTool& tool : tools) {
-        result.offered.push_back(tool.offered);
-        functions.push_back(std::move(tool.function));
+        effective.required = name_of(*choice.required);
     }
-    conversation.tools = dump_json(functions);
-    if (choice.requires_call)
-        conversation.required_tool = choice.required ? name_of(*choice.required) : std::string();
-    if (legacy)
+    if (fields.problem())
+        return result;
+    result.offered = api::offer_tools(std::move(tools), effective, conversation);
+    if (legacy && !result.offered.empty())
         conversation.calls = chat::CallCount::one;
     return result;
 }

@@ -1,7 +1,7 @@
 // POST /v1/responses/compact: turns a conversation into one item that only this server can read, with the
 // model's summary and the user's last turn.
+#include "server/api/model_choice.hpp"
 #include "server/ids.hpp"
-#include "server/openai/generation_endpoint.hpp"
 #include "server/persistence.hpp"
 #include "server/responses/endpoints.hpp"
 #include "server/responses/response_job.hpp"
@@ -21,9 +21,9 @@ constexpr const char* summary_instruction =
     "decided, names, facts and numbers, the results of tools, and open questions. Write the summary and "
     "nothing else.";
 
-/// Builds the request whose response is the summary; ignored fields go to `output_options`. Errors: 400, with
-/// the field.
-ApiResult<Json> summary_request(const Json& body, openai::OutputOptions& output_options) {
+/// Builds the request whose response is the summary; members without effect go to `ignored`. Errors: 400,
+/// with the field.
+ApiResult<Json> summary_request(const Json& body, api::IgnoredMembers& ignored) {
     Fields fields(body);
     fields.require("model"); // the API requires it only here
     const Json* const input = fields.any("input");
@@ -40,7 +40,7 @@ ApiResult<Json> summary_request(const Json& body, openai::OutputOptions& output_
                                                       "prompt_cache_options"};
     fields.accept({forwarded.begin(), forwarded.end()});
     ETNA_CHECK(fields.status());
-    output_options.ignored = fields.unknown();
+    ignored.unknown = fields.unknown();
     Json request = Json::object();
     for (const char* const name : forwarded) {
         if (body.contains(name))
@@ -119,22 +119,20 @@ ApiResult<Json> compaction(const Seal& seal, const std::string& purpose, Json it
 }
 
 ApiResult<Json> run_compaction(Service& service, const HttpRequest& request, const Call& call,
-                               openai::OutputOptions& output_options, AnswerLog& log) {
+                               api::IgnoredMembers& ignored, AnswerLog& log) {
     ETNA_TRY(const auto body, parse_body(request));
-    ETNA_TRY(const auto summarized, summary_request(body, output_options));
-    ETNA_CHECK(openai::refuse_unknown(openai::is_strict(request), output_options));
+    ETNA_TRY(const auto summarized, summary_request(body, ignored));
+    ETNA_CHECK(api::refuse_unknown(api::is_strict(request), ignored));
     ETNA_TRY(const auto prepared, ResponseJob::prepare(service, request, call, summarized));
     ResponseJob& job = *prepared;
-    log.model = job.active().model_name;
+    log.model = job.active().model_name();
     ETNA_CHECK(job.truncate(request.is_client_gone));
     ETNA_CHECK(job.begin(request.is_client_gone));
     job.run([](std::string_view) { return true; }, request.is_client_gone);
     log = job.log();
     if (job.failure())
         return *job.failure();
-    const openai::OutputOptions& summary = job.active().call.output_options;
-    output_options.ignored.insert(output_options.ignored.end(), summary.ignored.begin(),
-                                  summary.ignored.end());
+    ignored.add({.unknown = job.active().ignored().unknown});
     const storage::Owner owner = owner_of(service.options.access, request);
     return compaction(service.persistence->seal, purpose_of(sealed_items, owner), job.items(), job.object());
 }
@@ -142,14 +140,15 @@ ApiResult<Json> run_compaction(Service& service, const HttpRequest& request, con
 } // namespace
 
 ApiResult<HttpReply> compact(Service& service, const HttpRequest& request, const Call& call) {
-    openai::OutputOptions output_options;
+    api::IgnoredMembers ignored;
     AnswerLog log;
-    const auto result = run_compaction(service, request, call, output_options, log);
-    HttpReply reply = result ? HttpReply{.body = dump_json(*result) + "\n"} : reply_of(result.error());
-    openai::report_ignored(output_options, reply);
+    const auto result = run_compaction(service, request, call, ignored, log);
+    HttpReply reply =
+        result ? HttpReply{.body = dump_json(*result) + "\n"} : write_error(request, result.error());
+    api::report_ignored(ignored, reply);
     if (!log.model.empty())
-        openai::report_model(log.model, reply);
-    openai::complete_log(std::move(log), reply);
+        api::report_model(log.model, reply);
+    api::complete_log(std::move(log), reply);
     reply.is_counted = true;
     return reply;
 }

@@ -1,7 +1,7 @@
 // /v1/conversations: items appended by responses and by clients. Source: OpenAI API 2.3.0, /conversations.
+#include "server/api/generation_call.hpp"
 #include "server/fields.hpp"
 #include "server/ids.hpp"
-#include "server/openai/generation_call.hpp"
 #include "server/pagination.hpp"
 #include "server/responses/endpoints.hpp"
 #include "server/responses/items.hpp"
@@ -52,15 +52,17 @@ Json conversation_json(const storage::Conversation& conversation) {
             {"metadata", parse_json(conversation.metadata)}};
 }
 
-HttpReply conversation_reply(const OwnedStore& owned) {
+ApiResult<HttpReply> conversation_reply(const OwnedStore& owned) {
     const auto found = owned.store->conversation(owned.owner, owned.id);
     if (!found)
-        return reply_of(store_failed(found.error()));
-    return *found ? json_reply(conversation_json(**found)) : reply_of(not_found("conversation", owned.id));
+        return store_failed(found.error());
+    if (!*found)
+        return not_found("conversation", owned.id);
+    return json_reply(conversation_json(**found));
 }
 
-HttpReply with_ignored(const openai::OutputOptions& output_options, HttpReply reply) {
-    openai::report_ignored(output_options, reply);
+HttpReply with_ignored(const api::IgnoredMembers& ignored, HttpReply reply) {
+    api::report_ignored(ignored, reply);
     return reply;
 }
 
@@ -76,7 +78,7 @@ struct ItemsRequest {
     std::vector<storage::Item> items;
     Json echoed = Json::array(); ///< the items as returned
     Json metadata;
-    openai::OutputOptions output_options; ///< unknown fields
+    api::IgnoredMembers ignored;
 };
 
 /// The items to store, with references resolved. Refuses sealed items that cannot be unsealed, and results of
@@ -136,8 +138,8 @@ ApiResult<ItemsRequest> read_items_request(Persistence& persistence, const Owned
     ETNA_TRY(auto prior, !is_new && has_results(given) ? prior_calls(persistence, owned)
                                                        : ApiResult<Json>(Json::array()));
     ETNA_TRY(auto items, read_new_items(fields, persistence, owned.owner, std::move(prior)));
-    parsed.output_options.ignored = fields.unknown();
-    ETNA_CHECK(openai::refuse_unknown(openai::is_strict(request), parsed.output_options));
+    parsed.ignored = {.unknown = fields.unknown()};
+    ETNA_CHECK(api::refuse_unknown(api::is_strict(request), parsed.ignored));
     parsed.echoed = std::move(items);
     for (const Json& item : parsed.echoed)
         parsed.items.push_back({.id = item["id"].get<std::string>(), .body = dump_json(item)});
@@ -149,12 +151,13 @@ ApiResult<ItemsRequest> read_items_request(Persistence& persistence, const Owned
 ApiResult<HttpReply> create_conversation(Service& service, const HttpRequest& request, const Call& call) {
     ETNA_TRY(auto own, owned_store(service, request, call));
     ETNA_TRY(const auto parsed, read_items_request(*service.persistence, own, request, /*is_new=*/true));
-    const auto& [items, echoed, metadata, output_options] = parsed;
     own.id = new_id("conv_");
-    const Status created =
-        own.store->create({.id = own.id, .owner = own.owner, .metadata = dump_json(metadata)}, items);
-    return created ? with_ignored(output_options, conversation_reply(own))
-                   : reply_of(not_added(created.error()));
+    const Status created = own.store->create(
+        {.id = own.id, .owner = own.owner, .metadata = dump_json(parsed.metadata)}, parsed.items);
+    if (!created)
+        return not_added(created.error());
+    ETNA_TRY(auto reply, conversation_reply(own));
+    return with_ignored(parsed.ignored, std::move(reply));
 }
 
 ApiResult<HttpReply> show_conversation(Service& service, const HttpRequest& request, const Call& call) {
@@ -169,12 +172,12 @@ ApiResult<HttpReply> change_conversation(Service& service, const HttpRequest& re
     fields.require_or_null("metadata");
     const Json metadata = read_metadata(fields);
     ETNA_CHECK(fields.status());
-    openai::OutputOptions output_options;
-    output_options.ignored = fields.unknown();
-    ETNA_CHECK(openai::refuse_unknown(openai::is_strict(request), output_options));
+    const api::IgnoredMembers ignored = {.unknown = fields.unknown()};
+    ETNA_CHECK(api::refuse_unknown(api::is_strict(request), ignored));
     if (const auto changed = own.store->set_metadata(own.owner, own.id, dump_json(metadata)); !changed)
         return store_failed(changed.error());
-    return with_ignored(output_options, conversation_reply(own));
+    ETNA_TRY(auto reply, conversation_reply(own));
+    return with_ignored(ignored, std::move(reply));
 }
 
 ApiResult<HttpReply> remove_conversation(Service& service, const HttpRequest& request, const Call& call) {
@@ -192,9 +195,9 @@ ApiResult<HttpReply> add_items(Service& service, const HttpRequest& request, con
         own.store->add_items(own.owner, {.conversation = own.id, .items = std::move(given.items)});
     if (!added)
         return not_added(added.error());
-    return *added
-               ? with_ignored(given.output_options, list_reply(std::move(given.echoed), /*has_more=*/false))
-               : reply_of(not_found("conversation", own.id));
+    if (!*added)
+        return not_found("conversation", own.id);
+    return with_ignored(given.ignored, list_reply(std::move(given.echoed), /*has_more=*/false));
 }
 
 ApiResult<HttpReply> list_items(Service& service, const HttpRequest& request, const Call& call) {
@@ -210,14 +213,18 @@ ApiResult<HttpReply> list_items(Service& service, const HttpRequest& request, co
 ApiResult<HttpReply> show_item(Service& service, const HttpRequest& request, const Call& call) {
     ETNA_TRY(const auto own, owned_store(service, request, call));
     ETNA_TRY(const auto item, from_store(own.store->item(own.owner, own.id, call.path_values.back())));
-    return item ? json_reply(parse_json(item->body)) : reply_of(not_found("item", call.path_values.back()));
+    if (!item)
+        return not_found("item", call.path_values.back());
+    return json_reply(parse_json(item->body));
 }
 
 ApiResult<HttpReply> remove_item(Service& service, const HttpRequest& request, const Call& call) {
     ETNA_TRY(const auto own, owned_store(service, request, call));
     ETNA_TRY(const auto existed,
              from_store(own.store->delete_item(own.owner, own.id, call.path_values.back())));
-    return existed ? conversation_reply(own) : reply_of(not_found("item", call.path_values.back()));
+    if (!existed)
+        return not_found("item", call.path_values.back());
+    return conversation_reply(own);
 }
 
 } // namespace etna::server::responses

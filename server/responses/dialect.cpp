@@ -5,22 +5,8 @@
 namespace etna::server::responses {
 namespace {
 
-constexpr int first_error_status = 400;
 constexpr std::string_view header_name = "etna-dialect";
 constexpr std::string_view open_responses = "open-responses";
-
-std::string_view error_type(int status, const Json& code) {
-    constexpr int not_found = 404;
-    constexpr int too_many = 429;
-    constexpr int first_server_error = 500;
-    if (status == not_found)
-        return "not_found";
-    if (status == too_many)
-        return "too_many_requests";
-    if (status < first_server_error)
-        return "invalid_request";
-    return code == "device_lost" || code == "out_of_memory" ? "model_error" : "server_error";
-}
 
 } // namespace
 
@@ -39,18 +25,25 @@ std::optional<ApiError> check_dialect(const HttpRequest& request) {
 }
 
 std::string_view error_type(const ApiError& error) {
-    return error_type(error.status, error.code ? Json(*error.code) : Json());
+    constexpr int not_found = 404;
+    constexpr int too_many = 429;
+    constexpr int first_server_error = 500;
+    if (error.status == not_found)
+        return "not_found";
+    if (error.status == too_many)
+        return "too_many_requests";
+    if (error.status < first_server_error)
+        return "invalid_request";
+    return error.code == "device_lost" || error.code == "out_of_memory" ? "model_error" : "server_error";
 }
 
-HttpReply convert_error(ResponseStandard standard, HttpReply reply) {
-    if (standard == ResponseStandard::openai || reply.status < first_error_status)
-        return reply;
-    Json body = parse_json(reply.body);
-    if (!body.is_object() || !body.contains("error"))
-        return reply;
-    Json& error = body["error"];
-    error["type"] = error_type(reply.status, error["code"]);
-    reply.body = dump_json(body) + "\n";
+HttpReply write_error(const HttpRequest& request, const ApiError& error) {
+    if (standard_of(request) == ResponseStandard::openai)
+        return reply_of(error);
+    ApiError converted = error;
+    converted.type = error_type(error);
+    HttpReply reply = reply_of(converted);
+    record(error, reply.log);
     return reply;
 }
 

@@ -23,7 +23,7 @@ std::optional<ApiError> check_dialect(const HttpRequest& request);
 /// Returns the Open Responses type of an error, one of five.
 std::string_view error_type(const ApiError& error);
 
-/// Converts an error response to the client's standard; other responses are unchanged.
-HttpReply convert_error(ResponseStandard standard, HttpReply reply);
+/// Writes an error in the client's standard, see WriteError.
+HttpReply write_error(const HttpRequest& request, const ApiError& error);
 
 } // namespace etna::server::responses

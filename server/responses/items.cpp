@@ -1,5 +1,6 @@
 #include "server/responses/items.hpp"
 
+#include "server/api/tools.hpp"
 #include "server/ids.hpp"
 #include "server/openai/message_fields.hpp"
 
@@ -193,49 +194,44 @@ public:
         if (type == "reasoning") {
             reasoning_ += joined_text(item.value("content", Json()));
         } else if (type == "function_call") {
-            add_call(item, item["arguments"]);
+            add_call(item, item["arguments"].get<std::string>());
         } else if (type == "custom_tool_call") {
-            add_call(item, custom_arguments(item["input"].get<std::string>()));
+            add_call(item, api::custom_arguments(item["input"].get<std::string>()));
         } else if (type.ends_with("_output")) {
             reasoning_.clear();
-            messages_.push_back({{"role", "tool"},
-                                 {"tool_call_id", item["call_id"]},
-                                 {"content", joined_text(item["output"])}});
+            messages_.push_back({.role = chat::Role::tool,
+                                 .content = joined_text(item["output"]),
+                                 .tool_call_id = item["call_id"]});
         }
     }
 
-    Json take() && { return std::move(messages_); }
+    std::vector<chat::Message> take() && { return std::move(messages_); }
 
 private:
     void add_message(const Json& item) {
-        Json message = {{"role", item["role"]}, {"content", joined_text(item["content"])}};
-        if (item["role"] == "assistant")
-            add_reasoning(message);
+        chat::Message message = chat::message_of_role(item["role"].get<std::string>());
+        message.content = joined_text(item["content"]);
+        if (message.role == chat::Role::assistant)
+            message.reasoning = std::exchange(reasoning_, {});
         reasoning_.clear();
         messages_.push_back(std::move(message));
     }
 
-    void add_call(const Json& item, Json arguments) {
+    void add_call(const Json& item, std::string arguments) {
         const bool joins_last =
-            !messages_.empty() && messages_.back()["role"] == "assistant" && reasoning_.empty();
+            !messages_.empty() && messages_.back().role == chat::Role::assistant && reasoning_.empty();
         if (!joins_last) {
-            Json message = {{"role", "assistant"}, {"content", ""}};
-            add_reasoning(message);
-            messages_.push_back(std::move(message));
+            messages_.push_back(
+                {.role = chat::Role::assistant, .content = {}, .reasoning = std::exchange(reasoning_, {})});
         }
-        Json function = {{"name", names_->model_name(item.value("namespace", ""), item["name"])},
-                         {"arguments", std::move(arguments)}};
-        messages_.back()["tool_calls"].push_back(
-            {{"id", item["call_id"]}, {"type", "function"}, {"function", std::move(function)}});
-    }
-
-    void add_reasoning(Json& message) {
-        if (!reasoning_.empty())
-            message["reasoning_content"] = std::exchange(reasoning_, {});
+        messages_.back().tool_calls.push_back(
+            {.id = item["call_id"],
+             .name = names_->model_name(item.value("namespace", ""), item["name"]),
+             .arguments = std::move(arguments)});
     }
 
     const ToolNames* names_;
-    Json messages_ = Json::array();
+    std::vector<chat::Message> messages_;
     std::string reasoning_; ///< pending until the message it led to
 };
 
@@ -292,7 +288,7 @@ void assign_new_id(Json& item) {
     item["id"] = new_id(kind == nullptr ? "item_" : kind->id_prefix);
 }
 
-Json messages_of(const Json& items, const ToolNames& names) {
+std::vector<chat::Message> messages_of(const Json& items, const ToolNames& names) {
     Messages messages(names);
     for (const Json& item : items)
         messages.add(item);
@@ -340,10 +336,6 @@ std::size_t removable_items(const Json& items) {
             break;
     }
     return first;
-}
-
-std::string custom_arguments(std::string_view input) {
-    return dump_json({{"input", input}});
 }
 
 } // namespace etna::server::responses

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/chat/conversation.hpp"
 #include "server/fields.hpp"
 #include "server/json.hpp"
 #include "server/responses/tools.hpp"
@@ -8,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 // Items: the Responses API's counterpart of messages. Source: OpenAI API 2.3.0, InputItem and OutputItem.
 namespace etna::server::responses {
@@ -20,11 +22,11 @@ Json read_items(Fields& fields, std::string_view name);
 /// Assigns an item a new id.
 void assign_new_id(Json& item);
 
-/// Converts items to chat completion messages. Assistant calls join the message of the text before them, and
-/// reasoning joins the message that it led to; the template decides whether to render it. References and
-/// sealed items must be resolved first. `names`: those of the called tools. Precondition: items as returned
-/// by read_items(), or as in an output.
-Json messages_of(const Json& items, const ToolNames& names);
+/// Converts items to messages. Assistant calls join the message of the text before them, and reasoning joins
+/// the message that it led to; the template decides whether to render it. References and sealed items must be
+/// resolved first. `names`: those of the called tools. Precondition: items as returned by read_items(), or as
+/// in an output.
+std::vector<chat::Message> messages_of(const Json& items, const ToolNames& names);
 
 /// Returns the index of the first result without a preceding call of its kind and id, if any.
 /// Precondition: as messages_of().
@@ -35,8 +37,5 @@ ApiError missing_call_error(const Json& result, std::string_view member);
 /// Returns the number of oldest items that truncation may remove: not the last, and not the calls whose
 /// results are the last. Precondition: as messages_of().
 std::size_t removable_items(const Json& items);
-
-/// Wraps a custom tool's input in JSON function arguments with one member, `input`.
-std::string custom_arguments(std::string_view input);
 
 } // namespace etna::server::responses

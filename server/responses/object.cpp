@@ -35,15 +35,13 @@ Json interrupted(Json object) {
     return object;
 }
 
-Json usage_of(const Json& chat_usage) {
-    const Json& answer = chat_usage["completion_tokens_details"];
-    return {{"input_tokens", chat_usage["prompt_tokens"]},
-            {"input_tokens_details",
-             {{"cached_tokens", chat_usage["prompt_tokens_details"]["cached_tokens"]},
-              {"cache_write_tokens", 0}}},
-            {"output_tokens", chat_usage["completion_tokens"]},
-            {"output_tokens_details", {{"reasoning_tokens", answer.value("reasoning_tokens", 0)}}},
-            {"total_tokens", chat_usage["total_tokens"]}};
+Json usage_json(const api::Usage& usage) {
+    const Metrics::Tokens counts = usage.tokens();
+    return {{"input_tokens", counts.prompt},
+            {"input_tokens_details", {{"cached_tokens", counts.cached}, {"cache_write_tokens", 0}}},
+            {"output_tokens", counts.completion},
+            {"output_tokens_details", {{"reasoning_tokens", usage.reasoning_tokens()}}},
+            {"total_tokens", counts.prompt + counts.completion}};
 }
 
 } // namespace etna::server::responses

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "server/api/active_request.hpp"
 #include "server/json.hpp"
 
 #include <cstdint>
@@ -34,7 +35,7 @@ Json to_json(const Response& response);
 /// Marks the object of a response that its process did not finish as failed, with the reason.
 Json interrupted(Json object);
 
-/// Converts a chat completion's `usage` to the Responses format.
-Json usage_of(const Json& chat_usage);
+/// Returns the `usage` object.
+Json usage_json(const api::Usage& usage);
 
 } // namespace etna::server::responses

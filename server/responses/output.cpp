@@ -1,7 +1,6 @@
 #include "server/responses/output.hpp"
 
 #include "server/ids.hpp"
-#include "server/openai/chat_response.hpp"
 #include "server/responses/items.hpp"
 
 #include <utility>
@@ -31,7 +30,7 @@ std::string first_paragraph(const std::string& text) {
 
 } // namespace
 
-std::optional<Json> ItemStream::take(const generate::Event& event) {
+Json ItemStream::take(const generate::Event& event) {
     if (const auto* text = std::get_if<generate::TextDelta>(&event)) {
         add_text(text->text);
     } else if (const auto* parsed = std::get_if<output::Event>(&event)) {
@@ -41,8 +40,6 @@ std::optional<Json> ItemStream::take(const generate::Event& event) {
     } else if (const auto* finished = std::get_if<generate::Finished>(&event)) {
         finish(*finished);
     }
-    if (events_.empty())
-        return std::nullopt;
     return std::exchange(events_, Json::array());
 }
 
@@ -175,7 +172,7 @@ void ItemStream::end_call(const char* status) {
 }
 
 void ItemStream::finish(const generate::Finished& finished) {
-    const std::string stop = openai::included_stop(options_.included_stops, finished);
+    const std::string stop = api::included_stop(options_.included_stops, finished);
     add_text(stop);
     Json last = logprobs_of(options_.pending.take_last(finished, stop));
     if (open_ == Open::message && !last.empty()) // tokens whose text was sent before they became final
@@ -275,10 +272,10 @@ Json ItemStream::item_position() const {
     return {{"item_id", output_->items.back()["id"]}, {"output_index", output_->items.size() - 1}};
 }
 
-Json ItemStream::logprobs_of(const std::vector<openai::EmittedToken>& tokens) {
+Json ItemStream::logprobs_of(const std::vector<api::EmittedToken>& tokens) {
     if (!options_.includes_logprobs)
         return Json::array();
-    return openai::logprobs_json(tokens)["content"];
+    return api::logprobs_list(tokens);
 }
 
 } // namespace etna::server::responses

@@ -1,8 +1,8 @@
 #pragma once
 
+#include "core/generate/events.hpp"
+#include "server/api/pending_logprobs.hpp"
 #include "server/custom_input.hpp"
-#include "server/openai/generation_call.hpp"
-#include "server/openai/token_outputs.hpp"
 #include "server/responses/dialect.hpp"
 #include "server/responses/tools.hpp"
 
@@ -22,11 +22,11 @@ struct ResponseOptions {
     bool has_parallel_calls = true;
     std::optional<uint32_t> calls_max = {}; ///< maximum calls, after which the answer ends
     ToolNames tool_names = {};
-    std::vector<std::string> included_stops = {}; ///< see openai::included_stops()
+    std::vector<std::string> included_stops = {}; ///< see api::included_stops()
     ResponseStandard standard = ResponseStandard::openai;
     /// Encrypts reasoning so that only this server can read it; empty: no encrypted reasoning.
     std::function<std::string(const std::string& reasoning)> seal = {};
-    openai::PendingLogprobs pending = {}; ///< initial state for each answer
+    api::PendingLogprobs pending = {}; ///< initial state for each answer
 };
 
 /// The accumulated output of an answer.
@@ -37,17 +37,19 @@ struct Output {
     bool was_cancelled = false; ///< it was stopped from outside before it was complete
 };
 
-/// Converts generation events to items and stream events: each piece is a list of stream events, without
-/// sequence numbers. Source: OpenAI API 2.3.0, ResponseStreamEvent. Not thread-safe.
-class ItemStream : public openai::ChoiceStream {
+/// Converts generation events to items and stream events. Source: OpenAI API 2.3.0, ResponseStreamEvent. Not
+/// thread-safe.
+class ItemStream {
 public:
     /// Shares ownership of the output with the caller.
     ItemStream(ResponseOptions options, std::shared_ptr<Output> output)
         : options_(std::move(options)), output_(std::move(output)) {}
 
-    std::optional<Json> begin() override { return std::nullopt; }
-    std::optional<Json> take(const generate::Event& event) override;
-    [[nodiscard]] bool is_complete() const override;
+    /// Returns a list of stream events, without sequence numbers.
+    Json take(const generate::Event& event);
+
+    /// Returns whether the answer is complete for the client, so that generation can stop.
+    [[nodiscard]] bool is_complete() const;
 
 private:
     enum class Open : uint8_t { nothing, message, reasoning, call, custom_call };
@@ -69,7 +71,7 @@ private:
     void send_item(std::string_view type);
     void send_part(std::string_view type, const Json& part);
     [[nodiscard]] Json item_position() const;
-    [[nodiscard]] Json logprobs_of(const std::vector<openai::EmittedToken>& tokens);
+    [[nodiscard]] Json logprobs_of(const std::vector<api::EmittedToken>& tokens);
     void send_delta(std::string_view text, Json logprobs);
 
     ResponseOptions options_;

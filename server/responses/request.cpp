@@ -1,6 +1,8 @@
 #include "server/responses/request.hpp"
 
 #include "core/generate/generation.hpp"
+#include "server/api/sampling_fields.hpp"
+#include "server/api/structured_output.hpp"
 #include "server/fields.hpp"
 #include "server/responses/items.hpp"
 
@@ -30,18 +32,14 @@ void read_format(Fields& text, Json& echoed, Request& request) {
     format.require("type");
     const auto type = format.choice("type", {"text", "json_object", "json_schema"});
     echoed = *given;
-    if (type == 1U)
-        request.chat["response_format"] = {{"type", "json_object"}};
-    if (type == 2U) {
+    request.format = static_cast<AnswerFormat>(type.value_or(0));
+    if (request.format == AnswerFormat::json_schema) {
         format.require("name");
         for (const std::string_view name : {"name", "description"})
             format.text(name);
         format.flag("strict");
         format.require("schema");
-        Json schema = Json::object();
-        for (const char* const name : {"name", "description", "strict", "schema"})
-            schema[name] = given->value(name, Json());
-        request.chat["response_format"] = {{"type", "json_schema"}, {"json_schema", std::move(schema)}};
+        request.schema = {{"schema", given->value("schema", Json())}};
         if (echoed.value("strict", Json()).is_null())
             echoed["strict"] = false;
     }
@@ -65,10 +63,9 @@ void read_reasoning(Fields& fields, Request& request) {
     Json echoed = {{"effort", nullptr}, {"summary", nullptr}};
     if (const Json* const given = fields.object("reasoning")) {
         Fields reasoning(*given, "reasoning");
-        if (const auto effort = reasoning.text("effort")) {
-            request.chat["reasoning_effort"] = *effort;
-            echoed["effort"] = *effort;
-        }
+        request.effort = api::read_effort(reasoning, "effort");
+        if (request.effort)
+            echoed["effort"] = (*given)["effort"];
         const auto summary = reasoning.text("summary");
         const auto deprecated = reasoning.text("generate_summary");
         for (const std::string_view name : {"summary", "generate_summary"})
@@ -130,18 +127,16 @@ void read_sampling(Fields& fields, Request& request) {
     for (const std::string_view name :
          {"temperature", "top_p", "presence_penalty", "frequency_penalty", "etna"}) {
         if (const Json* const given = fields.any(name))
-            request.chat[std::string(name)] = *given; // checked by the chat's reader
+            request.shared[std::string(name)] = *given;
     }
     const auto limit = fields.integer("max_output_tokens", 1, tokens_max);
     if (limit)
-        request.chat["max_completion_tokens"] = *limit;
+        request.shared["max_output_tokens"] = *limit;
     request.echoed["max_output_tokens"] = limit ? Json(*limit) : Json(nullptr);
     const auto top = fields.integer("top_logprobs", 0, generate::logprobs_max);
     request.echoed["top_logprobs"] = top.value_or(0);
-    if (request.included.logprobs) {
-        request.chat["logprobs"] = true;
-        request.chat["top_logprobs"] = top.value_or(0);
-    }
+    if (request.included.logprobs)
+        request.logprobs = static_cast<uint32_t>(top.value_or(0));
     const auto calls = fields.integer("max_tool_calls", 1, tokens_max);
     request.echoed["max_tool_calls"] = calls ? Json(*calls) : Json(nullptr);
     if (calls)
@@ -180,7 +175,7 @@ void read_stream_options(Fields& fields, Request& request) {
     Fields options(*given, "stream_options");
     options.flag("include_obfuscation");
     options.note({"include_obfuscation"});
-    request.without_effect = options.without_effect();
+    request.ignored.without_effect = options.without_effect();
     options.accept({"include_usage"}); // the last event always has it
     fields.adopt(options);
 }
@@ -217,27 +212,21 @@ void read_execution(Fields& fields, Request& request) {
     fields.accept({"model"});
 }
 
-struct RenamedField {
-    std::string_view chat;
-    std::string_view responses;
-};
-
-/// Chat fields that concern a chat's messages or choices, which a response does not have.
-constexpr std::array<std::string_view, 4> chat_only_fields = {
-    "messages", "prompt_logprobs", "return_token_ids", "return_tokens_as_token_ids"};
-
-bool is_chat_only(std::string_view name) {
-    return std::find(chat_only_fields.begin(), chat_only_fields.end(), name) != chat_only_fields.end();
+/// Reads the answer's format. Returns whether the model must be prompted for any JSON object.
+bool read_constraint(Fields& fields, const Request& request, generate::Request& generation) {
+    if (request.format == AnswerFormat::text)
+        return false;
+    if (generation.grammar) {
+        fields.refuse("text.format.type", "cannot be combined with another output format");
+        return false;
+    }
+    generation.grammar = api::json_object_description(fields, generation);
+    if (request.format == AnswerFormat::json_object)
+        return true;
+    Fields format(request.schema, "text.format");
+    api::read_schema(format, "schema", *generation.grammar);
+    return false;
 }
-
-/// The first match is used.
-constexpr std::array<RenamedField, 7> renamed_fields = {{{"response_format.json_schema", "text.format"},
-                                                         {"response_format", "text.format"},
-                                                         {"max_completion_tokens", "max_output_tokens"},
-                                                         {"reasoning_effort", "reasoning.effort"},
-                                                         {"tool_choice.allowed_tools", "tool_choice"},
-                                                         {"messages", "input"},
-                                                         {"logprobs", "include"}}};
 
 } // namespace
 
@@ -251,15 +240,12 @@ ApiResult<Request> read_request(const Json& body, Purpose purpose) {
     request.instructions = fields.text("instructions");
     request.echoed["instructions"] = or_null(request.instructions);
     read_prior_context(fields, request);
-    Tools tools = read_tools(fields);
-    request.chat = std::move(tools.chat);
-    request.echoed["tools"] = std::move(tools.echoed);
-    request.echoed["tool_choice"] = std::move(tools.echoed_choice);
-    request.echoed["parallel_tool_calls"] = tools.has_parallel_calls;
-    request.tool_names = std::move(tools.names);
-    request.offered = std::move(tools.offered);
-    for (const std::string& type : tools.hosted)
-        request.ignored.push_back("tools." + type);
+    request.tools = read_tools(fields);
+    request.echoed["tools"] = std::move(request.tools.echoed);
+    request.echoed["tool_choice"] = std::move(request.tools.echoed_choice);
+    request.echoed["parallel_tool_calls"] = request.tools.has_parallel_calls;
+    for (const std::string& type : request.tools.hosted)
+        request.ignored.unknown.push_back("tools." + type);
     read_text(fields, request);
     read_reasoning(fields, request);
     read_include(fields, request);
@@ -268,36 +254,48 @@ ApiResult<Request> read_request(const Json& body, Purpose purpose) {
     read_execution(fields, request);
     ETNA_CHECK(fields.status());
     for (const std::string& name : fields.unknown()) {
-        if (body.contains(name) && !is_chat_only(name) && !request.chat.contains(name)) {
-            request.chat[name] = body[name];
+        if (body.contains(name)) {
+            request.shared[name] = body[name];
         } else {
-            request.ignored.push_back(name);
+            request.ignored.unknown.push_back(name); // inside a member of this API
         }
     }
-    const Json choices = request.chat.value("n", Json());
+    const Json choices = request.shared.value("n", Json());
     if (!choices.is_null() && choices != 1) {
         return ApiError{
             .message = "`n` must be 1: a response has one answer", .param = "n", .code = "unsupported_value"};
     }
-    request.chat["stream"] = request.is_streamed;
     return request;
 }
 
-ApiError map_to_responses(ApiError error, const Request& request) {
-    if (!error.param)
-        return error;
-    map_tool_error(error, request.offered);
-    for (const RenamedField& name : renamed_fields) {
-        if (!error.param->starts_with(name.chat))
-            continue;
-        const std::string old = *error.param;
-        error.param = std::string(name.responses) + old.substr(name.chat.size());
-        const std::size_t at = error.message.find(old);
-        if (at != std::string::npos)
-            error.message.replace(at, old.size(), *error.param);
-        break;
+ApiResult<api::GenerationCall> generation_call(const Request& request, std::vector<chat::Message> messages,
+                                               const api::RequestContext& context) {
+    Fields fields(request.shared);
+    generate::Request generation;
+    api::read_generation(fields, context, request.is_streamed, generation,
+                         {"max_output_tokens", "max_tokens"});
+    api::check_ignored_end(fields, context.limits, generation);
+    api::read_prediction(fields, generation);
+    generation.logprobs = request.logprobs;
+    chat::Conversation conversation = {.messages = std::move(messages),
+                                       .calls = request.tools.has_parallel_calls ? chat::CallCount::any
+                                                                                 : chat::CallCount::one};
+    if (request.instructions) {
+        conversation.messages.insert(conversation.messages.begin(),
+                                     {.role = chat::Role::system, .content = *request.instructions});
     }
-    return error;
+    api::GenerationCall call = {.prompt_member = "input"};
+    call.tools = api::offer_tools(request.tools.functions, request.tools.choice, conversation);
+    if (read_constraint(fields, request, generation) && !conversation.required_tool)
+        api::add_instruction(conversation, api::json_instruction);
+    api::read_template_arguments(fields, request.effort, conversation);
+    api::check_continuation(fields, conversation);
+    ETNA_CHECK(fields.status());
+    call.ignored = api::ignored_members(fields);
+    call.ignored.add(request.ignored);
+    generation.prompt = std::move(conversation);
+    call.requests.push_back(std::move(generation));
+    return call;
 }
 
 } // namespace etna::server::responses

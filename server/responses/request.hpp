@@ -1,5 +1,8 @@
 #pragma once
 
+#include "server/api/generation_call.hpp"
+#include "server/api/request_context.hpp"
+#include "server/api/template_arguments.hpp"
 #include "server/api_error.hpp"
 #include "server/fields.hpp"
 #include "server/json.hpp"
@@ -18,6 +21,9 @@ struct IncludedOutput {
     bool sealed_reasoning = false;
 };
 
+/// The format of the answer's text.
+enum class AnswerFormat : uint8_t { text, json_object, json_schema };
+
 /// The body of POST /v1/responses, parsed as far as possible without the model and the store.
 struct Request {
     Json input = Json::array(); ///< this request's own items, see read_items()
@@ -31,14 +37,16 @@ struct Request {
     bool includes_summary = false;
     IncludedOutput included = {};
     std::optional<uint32_t> calls_max = {};
-    ToolNames tool_names = {};
-    std::vector<OfferedTool> offered = {};
+    std::optional<uint32_t> logprobs = {}; ///< number of top logprobs; empty: none
+    std::optional<api::ReasoningEffort> effort = {};
+    AnswerFormat format = AnswerFormat::text;
+    Json schema = nullptr; ///< the format's member that holds the schema
+    Tools tools = {};
     Json echoed = Json::object(); ///< the response's fields repeated from the request
-    /// The request converted to a chat completion, without messages; includes fields unknown to this API,
-    /// which may be etna's or vLLM's extensions.
-    Json chat = Json::object();
-    std::vector<std::string> ignored = {};        ///< paths of unknown fields
-    std::vector<std::string> without_effect = {}; ///< known fields without effect
+    /// The members that the readers common to all APIs read once the model is known, among them all that are
+    /// unknown to this API, which may be etna's or vLLM's extensions.
+    Json shared = Json::object();
+    api::IgnoredMembers ignored = {};
 };
 
 /// The purpose of a request; with `count`, the input may be absent.
@@ -47,7 +55,9 @@ enum class Purpose : uint8_t { answer, count };
 /// Errors: 400, with the field. Source: OpenAI API 2.3.0, CreateResponse and TokenCountsBody.
 ApiResult<Request> read_request(const Json& body, Purpose purpose);
 
-/// Maps the field names in an error of the derived chat completion back to those of `request`.
-ApiError map_to_responses(ApiError error, const Request& request);
+/// Returns the generation that answers the request. `messages`: the prompt without instructions. Errors: 400,
+/// with the field.
+ApiResult<api::GenerationCall> generation_call(const Request& request, std::vector<chat::Message> messages,
+                                               const api::RequestContext& context);
 
 } // namespace etna::server::responses

@@ -1,8 +1,8 @@
 #include "server/responses/response_job.hpp"
 
+#include "server/api/model_choice.hpp"
 #include "server/http/sse.hpp"
 #include "server/ids.hpp"
-#include "server/openai/generation_endpoint.hpp"
 
 #include <ctime>
 #include <exception>
@@ -30,22 +30,14 @@ Json error_of(const ApiError& error) {
 
 ResponseJob::ResponseJob(Service& service, const HttpRequest& request, Request parsed, Purpose purpose)
     : service_(&service), owner_(owner_of(service.options.access, request)), request_(std::move(parsed)),
-      prompt_(purpose),
-      spec_{.endpoint = "responses",
-            .id_prefix = "resp_",
-            .object = "response",
-            .chunk_object = "response",
-            .prompt_member = "input",
-            .read = [this](const Json& body,
-                           const openai::RequestContext& context) { return read(body, context); },
-            .map_error = [this](ApiError error) { return map_to_responses(std::move(error), request_); }} {
+      prompt_(purpose) {
     options_.standard = standard_of(request);
     response_.id = new_id("resp_");
     response_.created_unix_s = std::time(nullptr);
     response_.echoed = request_.echoed;
     for (const auto& [name, neutral] :
          {std::pair{"temperature", 1}, {"top_p", 1}, {"presence_penalty", 0}, {"frequency_penalty", 0}}) {
-        const Json requested = request_.chat.value(name, Json()); // until the defaults are known
+        const Json requested = request_.shared.value(name, Json()); // until the defaults are known
         response_.echoed[name] = requested.is_number() ? requested : Json(neutral);
     }
     stream_ = std::make_shared<ResponseStream>(response_.id, owner_, request_.is_streamed);
@@ -59,14 +51,14 @@ ApiResult<std::shared_ptr<ResponseJob>> ResponseJob::prepare(Service& service, c
     if (request.memory != nullptr && !request.reserve_memory(copies * request.memory->bytes()))
         return no_memory();
     ETNA_TRY(auto parsed, read_request(body, purpose));
-    ETNA_TRY(auto name, openai::model_of(service, body));
+    ETNA_TRY(auto name, api::model_of(service, body));
     std::shared_ptr<ResponseJob> job(new ResponseJob(service, request, std::move(parsed), purpose));
     ETNA_CHECK(job->load_prompt());
     ETNA_CHECK(job->check_support());
     job->response_.echoed["store"] = job->request_.stores;
     job->response_.model = name;
-    job->active_ = openai::make_active_request(service, request, call, job->spec_, job->response_.model,
-                                               job->request_.chat);
+    job->active_ = std::make_unique<api::ActiveRequest>(service, request, call, "responses",
+                                                        job->response_.model, job->request_.is_streamed);
     job->stream_->set_input(job->request_.input);
     job->stream_->set_object(job->object());
     return job;
@@ -108,15 +100,10 @@ Json ResponseJob::object() const {
     return json;
 }
 
-ApiResult<openai::GenerationCall> ResponseJob::read(const Json& body, const openai::RequestContext& context) {
-    auto read = openai::read_chat(body, context);
-    if (!read)
-        return map_to_responses(std::move(read).error(), request_);
-    auto& call = *read;
-    const generate::Request& generation = call.requests.front();
-    const auto& model = *active_->model;
+void ResponseJob::adopt(const generate::Request& generation) {
+    const auto& model = *active_->model();
     const sampling::Parameters parameters = with_overrides(
-        with_overrides(openai::sampling_defaults(context.dialect), model.recommended_sampling()),
+        with_overrides(api::sampling_defaults(active_->dialect()), model.recommended_sampling()),
         generation.sampling);
     response_.echoed["temperature"] = decimal(parameters.temperature);
     response_.echoed["top_p"] = decimal(parameters.top_p);
@@ -124,26 +111,21 @@ ApiResult<openai::GenerationCall> ResponseJob::read(const Json& body, const open
     response_.echoed["frequency_penalty"] = decimal(parameters.frequency_penalty);
     options_.includes_logprobs = generation.logprobs.has_value();
     options_.includes_summary = request_.includes_summary;
-    options_.has_parallel_calls = request_.echoed["parallel_tool_calls"] == true;
+    options_.has_parallel_calls = request_.tools.has_parallel_calls;
     options_.calls_max = request_.calls_max;
-    options_.tool_names = request_.tool_names;
-    options_.included_stops = openai::included_stops(generation, *context.tokenizer);
-    options_.pending = openai::PendingLogprobs(generation, *context.tokenizer, text::TextPosition::start);
+    options_.tool_names = request_.tools.names;
+    options_.included_stops = api::included_stops(generation, model.tokenizer());
+    options_.pending = api::PendingLogprobs(generation, model.tokenizer(), text::TextPosition::start);
     if (request_.included.sealed_reasoning) {
         options_.seal = [this](const std::string& text) {
             auto sealed = service_->persistence->seal.seal(text, purpose_of(sealed_reasoning, owner_));
             return sealed ? std::move(*sealed) : std::string();
         };
     }
-    add_ignored(request_, call.output_options);
-    call.make_stream = [this](uint32_t, std::span<const TokenId>) {
-        return std::make_unique<ItemStream>(options_, output_);
-    };
-    return std::move(call);
 }
 
 ApiStatus ResponseJob::acquire(const std::function<bool()>& is_cancelled) {
-    if (active_->model != nullptr)
+    if (active_->model() != nullptr)
         return {};
     if (const Status loaded = active_->acquire(is_cancelled); !loaded)
         return active_->report_failure(loaded.error());
@@ -171,13 +153,20 @@ ApiStatus ResponseJob::begin(const std::function<bool()>& is_cancelled) {
     ETNA_CHECK(acquire(is_cancelled));
     std::optional<ApiError> too_long; // the error with all items
     while (true) {
-        active_->body = prompt_.chat_body(request_);
-        const auto error = active_->begin(is_cancelled);
-        if (!error)
+        auto call = prompt_.call(*active_, request_);
+        if (!call) {
+            active_->record_error(call.error());
+            return call.error();
+        }
+        adopt(call->requests.front());
+        const auto begun =
+            active_->begin(std::move(*call), api::sampling_defaults(active_->dialect()), is_cancelled);
+        if (begun)
             break;
-        const bool is_too_long = error->code == "context_length_exceeded";
+        const ApiError& error = begun.error();
+        const bool is_too_long = error.code == "context_length_exceeded";
         if (!is_too_long || !request_.truncates || !prompt_.can_truncate())
-            return map_to_responses(too_long ? *too_long : *error, request_);
+            return too_long ? *too_long : error;
         if (too_long) {
             prompt_.truncate_one(); // the estimate was too low
         } else {
@@ -226,19 +215,24 @@ void ResponseJob::generate(const std::function<bool()>& is_cancelled) {
     const auto must_end = [&] { return poll(is_cancelled); };
     if (const auto begun = has_begun_ ? ApiStatus() : begin(must_end); !begun)
         return fail(begun.error());
+    ItemStream items(options_, output_);
     complete(active_->run(
-        [&](const Json& events) {
-            leave_queue();
-            for (const Json& event : events)
-                send(event);
-            return is_connected_;
+        [&](uint32_t, const generate::Event& event) {
+            const Json events = items.take(event);
+            if (!events.empty())
+                leave_queue();
+            for (const Json& one : events)
+                send(one);
+            if (!is_connected_)
+                return api::Delivery::disconnected;
+            return items.is_complete() ? api::Delivery::complete : api::Delivery::proceed;
         },
         must_end));
 }
 
 /// Call periodically: sends progress events. Returns whether the answer must end.
 bool ResponseJob::poll(const std::function<bool()>& is_cancelled) {
-    if (active_->generation && active_->generation->has_begun())
+    if (active_->generation() != nullptr && active_->generation()->has_begun())
         leave_queue();
     if (Clock::now() - last_event_ > service_->options.reassuring_interval)
         send_state(fmt::format("response.{}", to_string(response_.status)));
@@ -262,7 +256,7 @@ void ResponseJob::complete(const Status& status) {
             item["status"] = "incomplete";
     }
     response_.text = output_->text;
-    response_.usage = usage_of(active_->usage->json());
+    response_.usage = usage_json(active_->usage());
     if (!status)
         return fail(active_->report_failure(status.error()));
     is_abandoned_ = output_->was_cancelled && !request_.is_background && !stream_->is_cancelled();
@@ -305,7 +299,7 @@ void ResponseJob::send_end() {
         is_connected_ = is_connected_ && sink_(frame);
     }
     is_connected_ = is_connected_ && sink_(sse::done);
-    active_->in_flight->set_status(failure_ ? failure_->status : is_connected_ ? 200 : client_closed_status);
+    active_->end(failure_ ? failure_->status : is_connected_ ? 200 : client_closed_status);
 }
 
 void ResponseJob::send_state(std::string_view type) {

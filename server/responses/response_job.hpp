@@ -31,7 +31,7 @@ public:
 
     [[nodiscard]] const Request& request() const { return request_; }
     [[nodiscard]] const std::shared_ptr<ResponseStream>& stream() const { return stream_; }
-    [[nodiscard]] openai::ActiveRequest& active() { return *active_; }
+    [[nodiscard]] api::ActiveRequest& active() { return *active_; }
     [[nodiscard]] Json object() const;
     /// All model input except the instructions.
     [[nodiscard]] const Json& items() const { return prompt_.items(); }
@@ -41,7 +41,7 @@ public:
     ApiStatus acquire(const std::function<bool()>& is_cancelled);
 
     /// Acquires the model if necessary, and queues the answer. Errors: those of acquire() and
-    /// ActiveRequest::begin(), mapped to this API's fields.
+    /// ActiveRequest::begin(), with the field.
     ApiStatus begin(const std::function<bool()>& is_cancelled);
 
     /// Counts its prompt tokens after truncation, without generating. Errors: as begin().
@@ -70,7 +70,8 @@ private:
 
     ApiStatus load_prompt();
     ApiStatus check_support();
-    ApiResult<openai::GenerationCall> read(const Json& body, const openai::RequestContext& context);
+    /// Sets the output options and the parameters that the response repeats.
+    void adopt(const generate::Request& generation);
 
     void generate(const std::function<bool()>& is_cancelled);
     bool poll(const std::function<bool()>& is_cancelled);
@@ -98,9 +99,8 @@ private:
     ResponsePrompt prompt_;
     Response response_;
     std::shared_ptr<ResponseStream> stream_;
-    openai::EndpointSpec spec_;
     ResponseOptions options_;
-    std::shared_ptr<openai::ActiveRequest> active_;
+    std::unique_ptr<api::ActiveRequest> active_;
     std::shared_ptr<Output> output_ = std::make_shared<Output>();
     std::optional<ApiError> failure_;
     bool has_begun_ = false;

@@ -73,64 +73,40 @@ std::size_t ResponsePrompt::truncated_count() const {
     return truncated_ == 0 ? 0 : items_.size() - remaining_items().size();
 }
 
-Json ResponsePrompt::chat_body(const Request& request) const {
-    Json body = request.chat;
-    Json messages = messages_of(remaining_items(), request.tool_names);
-    if (request.instructions)
-        messages.insert(messages.begin(), Json({{"role", "system"}, {"content", *request.instructions}}));
-    if (messages.empty() && purpose_ == Purpose::count) // tools and template take tokens
-        messages.push_back({{"role", "user"}, {"content", ""}});
-    body["messages"] = std::move(messages);
-    return body;
+ApiResult<api::GenerationCall> ResponsePrompt::call(const api::ActiveRequest& active,
+                                                    const Request& request) const {
+    std::vector<chat::Message> messages = messages_of(remaining_items(), request.tools.names);
+    if (messages.empty() && !request.instructions) {
+        if (purpose_ == Purpose::answer)
+            return ApiError{.message = "`input` is empty", .param = "input", .code = "invalid_value"};
+        messages.emplace_back(); // tools and template take tokens
+    }
+    return generation_call(request, std::move(messages),
+                           active.context(api::sampling_defaults(active.dialect())));
 }
 
-ApiResult<std::size_t> ResponsePrompt::count(openai::ActiveRequest& active, const Request& request,
+ApiResult<std::size_t> ResponsePrompt::count(api::ActiveRequest& active, const Request& request,
                                              const std::function<bool()>& is_cancelled) const {
-    active.body = chat_body(request);
-    auto read = openai::read_chat(active.body, {.dialect = active.dialect,
-                                                .limits = active.service->options.limits,
-                                                .tokenizer = &active.model->tokenizer(),
-                                                .context_tokens = active.model->context_tokens()});
-    if (!read)
-        return map_to_responses(std::move(read).error(), request);
-    const auto reserve_memory = [&active](std::size_t bytes) {
-        return active.memory == nullptr || active.memory->reserve(bytes);
-    };
-    const std::size_t reserved = active.memory == nullptr ? 0 : active.memory->bytes();
-    const auto prompt = generate::encode(*active.model, read->requests.front(),
-                                         {.is_cancelled = is_cancelled, .reserve_memory = reserve_memory});
-    if (active.memory != nullptr)
-        active.memory->shrink_to(reserved); // counting may run many times
-    active.call.output_options = read->output_options;
-    add_ignored(request, active.call.output_options);
-    if (!prompt)
-        return active.report_failure(prompt.error());
-    active.in_flight->set_status(200);
-    return prompt->tokens.size();
-}
-
-void add_ignored(const Request& request, openai::OutputOptions& options) {
-    options.ignored.insert(options.ignored.end(), request.ignored.begin(), request.ignored.end());
-    options.without_effect.insert(options.without_effect.end(), request.without_effect.begin(),
-                                  request.without_effect.end());
+    ETNA_TRY(auto generation, call(active, request));
+    return active.count_prompt(std::move(generation), is_cancelled);
 }
 
 bool ResponsePrompt::can_truncate() const {
     return truncated_ < removable_items(items_);
 }
 
-ResponsePrompt::Limits ResponsePrompt::limits(const openai::ActiveRequest& active, const Request& request) {
+ResponsePrompt::Limits ResponsePrompt::limits(const api::ActiveRequest& active, const Request& request) {
     constexpr std::size_t default_answer_tokens = 1024;
     constexpr std::size_t answer_divisor = 4; // an answer reserves at most this part of the context
-    const std::size_t context = active.model->context_tokens();
+    const std::size_t context = active.model()->context_tokens();
     const Json requested = request.echoed["max_output_tokens"];
     const std::size_t answer = requested.is_null() ? default_answer_tokens : requested.get<std::size_t>();
-    const std::size_t limit = active.service->options.limits.prompt_tokens_max.value_or(context - 1);
+    const std::size_t limit = active.service().options.limits.prompt_tokens_max.value_or(context - 1);
     return {.max = std::min(context - 1, limit),
             .after_truncation = std::min(context - std::min(answer, context / answer_divisor), limit)};
 }
 
-void ResponsePrompt::truncate(openai::ActiveRequest& active, const Request& request,
+void ResponsePrompt::truncate(api::ActiveRequest& active, const Request& request,
                               const std::function<bool()>& is_cancelled) {
     const std::size_t tokens_max = limits(active, request).after_truncation;
     const std::size_t end = std::max(removable_items(items_), truncated_);
@@ -149,7 +125,7 @@ void ResponsePrompt::truncate(openai::ActiveRequest& active, const Request& requ
 /// Removes the items before the first of `starts` for which the prompt is short enough; binary search.
 /// Returns whether there is one.
 bool ResponsePrompt::truncate_to_first_fit(const std::vector<std::size_t>& starts, std::size_t tokens_max,
-                                           openai::ActiveRequest& active, const Request& request,
+                                           api::ActiveRequest& active, const Request& request,
                                            const std::function<bool()>& is_cancelled) {
     const std::size_t before = truncated_;
     std::size_t low = 0;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "server/openai/active_request.hpp"
+#include "server/api/active_request.hpp"
 #include "server/responses/request.hpp"
 
 #include <cstddef>
@@ -29,12 +29,13 @@ public:
     /// Returns the number of items that truncation removed, with results of truncated calls.
     [[nodiscard]] std::size_t truncated_count() const;
 
-    /// Builds the chat completion that generates the response.
-    [[nodiscard]] Json chat_body(const Request& request) const;
+    /// Returns the generation of the response. Precondition here and below: the model of `active` is
+    /// acquired. Errors: those of generation_call(), and 400 (no input).
+    ApiResult<api::GenerationCall> call(const api::ActiveRequest& active, const Request& request) const;
 
-    /// Counts its tokens, without generating. Precondition here and below: the model of `active` is loaded.
-    /// `is_cancelled` is polled while waiting. Errors: 400, with the field, and those of generate::encode().
-    ApiResult<std::size_t> count(openai::ActiveRequest& active, const Request& request,
+    /// Counts its tokens, without generating. `is_cancelled` is polled while waiting. Errors: those of call()
+    /// and ActiveRequest::count_prompt().
+    ApiResult<std::size_t> count(api::ActiveRequest& active, const Request& request,
                                  const std::function<bool()>& is_cancelled) const;
 
     /// Returns whether truncation can remove more items.
@@ -51,25 +52,22 @@ public:
 
     /// Returns the maximum, and the target of truncation, which leaves room for the requested answer, up to a
     /// fraction of the context.
-    [[nodiscard]] static Limits limits(const openai::ActiveRequest& active, const Request& request);
+    [[nodiscard]] static Limits limits(const api::ActiveRequest& active, const Request& request);
 
     /// Removes the fewest oldest items with which the prompt has at most Limits::after_truncation tokens: up
     /// to a user message, so that templates that require alternating turns work; up to any item if that is
     /// not enough. Removes all that can be removed if nothing suffices.
-    void truncate(openai::ActiveRequest& active, const Request& request,
+    void truncate(api::ActiveRequest& active, const Request& request,
                   const std::function<bool()>& is_cancelled);
 
 private:
     bool truncate_to_first_fit(const std::vector<std::size_t>& starts, std::size_t tokens_max,
-                               openai::ActiveRequest& active, const Request& request,
+                               api::ActiveRequest& active, const Request& request,
                                const std::function<bool()>& is_cancelled);
 
     Purpose purpose_;
     Json items_;
     std::size_t truncated_ = 0; ///< number of oldest items removed
 };
-
-/// Adds the request's unknown fields and its fields without effect to those of the derived chat completion.
-void add_ignored(const Request& request, openai::OutputOptions& options);
 
 } // namespace etna::server::responses

@@ -1,7 +1,7 @@
 // /v1/responses: creates, counts, shows, cancels and deletes responses, and lists their input.
 
+#include "server/api/model_choice.hpp"
 #include "server/http/sse.hpp"
-#include "server/openai/generation_endpoint.hpp"
 #include "server/pagination.hpp"
 #include "server/responses/endpoints.hpp"
 #include "server/responses/response_job.hpp"
@@ -17,12 +17,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-HttpReply complete_reply(ResponseJob& job, const HttpRequest& request) {
+ApiResult<HttpReply> complete_reply(ResponseJob& job, const HttpRequest& request) {
     job.run([](std::string_view) { return true; }, request.is_client_gone);
     if (job.failure())
-        return reply_of(*job.failure());
+        return *job.failure();
     HttpReply reply = {.body = dump_json(job.object()) + "\n"};
-    report_ignored(job.active().call.output_options, reply);
+    report_ignored(job.active().ignored(), reply);
     return reply;
 }
 
@@ -37,10 +37,10 @@ HttpReply event_reply(Service& service, std::function<void(EventStream&)> send) 
 
 HttpReply stream_reply(const std::shared_ptr<ResponseJob>& job) {
     HttpReply reply = sse::reply();
-    report_ignored(job->active().call.output_options, reply);
-    job->active().in_flight->set_status(client_closed_status); // the status if the stream is never run
+    report_ignored(job->active().ignored(), reply);
+    job->active().expect_stream();
     reply.stream = [job](HttpWriter& writer) {
-        EventStream stream(writer, job->active().service->options.keep_alive);
+        EventStream stream(writer, job->active().service().options.keep_alive);
         job->run([&](std::string_view frame) { return stream.send(frame); },
                  [&] { return stream.is_disconnected(); });
     };
@@ -48,38 +48,38 @@ HttpReply stream_reply(const std::shared_ptr<ResponseJob>& job) {
     return reply;
 }
 
-HttpReply background_reply(const std::shared_ptr<ResponseJob>& job, Service& service) {
+ApiResult<HttpReply> background_reply(const std::shared_ptr<ResponseJob>& job, Service& service) {
     if (const auto stored = job->store_pending(); !stored)
-        return reply_of(stored.error());
+        return stored.error();
     const Json object = job->object();
-    const openai::OutputOptions output_options =
-        job->active().call.output_options; // a copy: the thread uses the job
-    const bool is_started = service.persistence->runs.spawn(job->active().client, [job, &service] {
+    const api::IgnoredMembers ignored = job->active().ignored(); // a copy: the thread uses the job
+    const bool is_started = service.persistence->runs.spawn(job->active().client(), [job, &service] {
         job->run([](std::string_view) { return true; }, [&service] { return service.is_aborting.load(); });
-        service.log(background_line(service.options.log_format, job->active().request_id, job->log()));
+        service.log(background_line(service.options.log_format, job->active().request_id(), job->log()));
     });
     if (!is_started) { // the stored pending response would never finish
         if (const auto deleted =
                 service.persistence->store->delete_response(job->stream()->owner(), job->stream()->id());
             !deleted)
-            return reply_of(store_failed(deleted.error()));
-        return reply_of({.status = 429,
-                         .message = "too many background responses are running",
-                         .type = "rate_limit_exceeded",
-                         .code = "too_many_background_responses",
-                         .retry_after_s = 1});
+            return store_failed(deleted.error());
+        return ApiError{.status = 429,
+                        .message = "too many background responses are running",
+                        .type = "rate_limit_exceeded",
+                        .code = "too_many_background_responses",
+                        .retry_after_s = 1};
     }
     HttpReply reply =
         job->request().is_streamed
             ? event_reply(service,
                           [response = job->stream()](EventStream& stream) { follow(*response, 0, stream); })
             : HttpReply{.body = dump_json(object) + "\n"};
-    report_ignored(output_options, reply);
+    report_ignored(ignored, reply);
     return reply;
 }
 
 /// Errors are reported with a status, unless the model takes long to load.
-HttpReply reply_to(const std::shared_ptr<ResponseJob>& job, Service& service, const HttpRequest& request) {
+ApiResult<HttpReply> reply_to(const std::shared_ptr<ResponseJob>& job, Service& service,
+                              const HttpRequest& request) {
     constexpr std::chrono::milliseconds background_wait{200};
     const Request& parsed = job->request();
     if (parsed.stores)
@@ -92,14 +92,16 @@ HttpReply reply_to(const std::shared_ptr<ResponseJob>& job, Service& service, co
     const bool is_late =
         !loaded && may_wait && !service.is_aborting && !request.is_client_gone() && Clock::now() > wait_end;
     if (!loaded && !is_late)
-        return reply_of(loaded.error());
+        return loaded.error();
     if (loaded) {
         if (const auto begun = job->begin(request.is_client_gone); !begun)
-            return reply_of(begun.error());
+            return begun.error();
     }
     if (parsed.is_background)
         return background_reply(job, service);
-    return parsed.is_streamed ? stream_reply(job) : complete_reply(*job, request);
+    if (parsed.is_streamed)
+        return stream_reply(job);
+    return complete_reply(*job, request);
 }
 
 ApiResult<std::shared_ptr<ResponseJob>> prepare(Service& service, const HttpRequest& request,
@@ -112,10 +114,11 @@ ApiResult<std::shared_ptr<ResponseJob>> prepare(Service& service, const HttpRequ
 
 ApiResult<HttpReply> create(Service& service, const HttpRequest& request, const Call& call) {
     ETNA_TRY(const auto job, prepare(service, request, call, Purpose::answer));
-    HttpReply reply = reply_to(job, service, request);
-    openai::report_model(job->active().model_name, reply);
+    auto result = reply_to(job, service, request);
+    HttpReply reply = result ? std::move(*result) : write_error(request, result.error());
+    api::report_model(job->active().model_name(), reply);
     if (!job->request().is_background) // its thread may be using it
-        openai::complete_log(job->log(), reply);
+        api::complete_log(job->log(), reply);
     reply.is_counted = true;
     return reply;
 }
@@ -125,11 +128,11 @@ ApiResult<HttpReply> count_input(Service& service, const HttpRequest& request, c
     ResponseJob& job = *prepared;
     ETNA_TRY(const auto count, job.count(request.is_client_gone));
     const Json object = {{"object", "response.input_tokens"}, {"input_tokens", count}};
-    const openai::OutputOptions& output_options = job.active().call.output_options;
-    ETNA_CHECK(refuse_unknown(job.active().is_strict, output_options));
+    const api::IgnoredMembers& ignored = job.active().ignored();
+    ETNA_CHECK(api::refuse_unknown(job.active().is_strict(), ignored));
     HttpReply reply = {.body = dump_json(object) + "\n"};
-    report_ignored(output_options, reply);
-    openai::report_model(job.active().model_name, reply);
+    report_ignored(ignored, reply);
+    api::report_model(job.active().model_name(), reply);
     reply.is_counted = true;
     return reply;
 }
@@ -160,21 +163,20 @@ std::shared_ptr<ResponseStream> running_response(Service& service, const HttpReq
                                           call.path_values.front());
 }
 
-HttpReply no_events() {
-    return reply_of(
-        {.message = "this response has no events: it was not streamed, or it was interrupted before they "
-                    "were stored",
-         .param = "stream",
-         .code = "unsupported_value"});
+ApiError no_events() {
+    return {.message = "this response has no events: it was not streamed, or it was interrupted before they "
+                       "were stored",
+            .param = "stream",
+            .code = "unsupported_value"};
 }
 
-HttpReply not_in_background() {
-    return reply_of({.message = "only background responses can be cancelled; end the others by disconnecting",
-                     .code = "not_in_background"});
+ApiError not_in_background() {
+    return {.message = "only background responses can be cancelled; end the others by disconnecting",
+            .code = "not_in_background"};
 }
 
 /// Replays the events of a finished response, from `number` on.
-HttpReply replay(Service& service, const storage::Response& response, std::size_t number) {
+ApiResult<HttpReply> replay(Service& service, const storage::Response& response, std::size_t number) {
     if (response.events.empty())
         return no_events();
     return event_reply(service, [events = response.events, number](EventStream& stream) {
@@ -186,8 +188,8 @@ HttpReply replay(Service& service, const storage::Response& response, std::size_
     });
 }
 
-HttpReply follow_reply(Service& service, const std::shared_ptr<ResponseStream>& response,
-                       std::size_t number) {
+ApiResult<HttpReply> follow_reply(Service& service, const std::shared_ptr<ResponseStream>& response,
+                                  std::size_t number) {
     if (!response->is_streamed())
         return no_events();
     return event_reply(service,
@@ -226,11 +228,14 @@ ApiResult<HttpReply> show(Service& service, const HttpRequest& request, const Ca
     const auto first = static_cast<std::size_t>(after) + 1; // 0 if there was none
     const auto running = running_response(service, request, call);
     if (running != nullptr && (!running->has_ended() || running->is_unstored())) {
-        return is_streamed ? follow_reply(service, running, first)
-                           : HttpReply{.body = dump_json(running->object()) + "\n"};
+        if (is_streamed)
+            return follow_reply(service, running, first);
+        return HttpReply{.body = dump_json(running->object()) + "\n"};
     }
     ETNA_TRY(const auto response, stored_response(service, request, call));
-    return is_streamed ? replay(service, response, first) : HttpReply{.body = response.object + "\n"};
+    if (is_streamed)
+        return replay(service, response, first);
+    return HttpReply{.body = response.object + "\n"};
 }
 
 ApiResult<HttpReply> remove(Service& service, const HttpRequest& request, const Call& call) {
@@ -266,8 +271,9 @@ ApiResult<HttpReply> cancel(Service& service, const HttpRequest& request, const 
     ETNA_TRY(const auto found, stored_response(service, request, call));
     const std::string& object = found.object;
     const Json response = parse_json(object);
-    return response.value("background", Json()) == true ? HttpReply{.body = object + "\n"}
-                                                        : not_in_background();
+    if (response.value("background", Json()) != true)
+        return not_in_background();
+    return HttpReply{.body = object + "\n"};
 }
 
 ApiResult<HttpReply> list_input(Service& service, const HttpRequest& request, const Call& call) {

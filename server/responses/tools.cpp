@@ -1,10 +1,7 @@
 #include "server/responses/tools.hpp"
 
-#include "server/openai/tool_fields.hpp"
-
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <optional>
 #include <set>
 #include <string>
@@ -183,7 +180,7 @@ constexpr std::array<std::string_view, 16> hosted_types = {"apply_patch",
                                                            "web_search_preview_2025_03_11"};
 
 /// The schema of a custom tool's input.
-Json input_schema(Fields& tool, openai::ExpressionSteps& steps) {
+Json input_schema(Fields& tool, api::ExpressionSteps& steps) {
     Json input = {{"type", "string"}};
     const Json* const given = tool.object("format");
     if (given == nullptr)
@@ -191,21 +188,9 @@ Json input_schema(Fields& tool, openai::ExpressionSteps& steps) {
     Fields format(*given, tool.path_of("format"));
     format.require("type");
     if (format.choice("type", {"text", "grammar"}) == 1U)
-        openai::read_grammar(format, input, steps);
+        api::read_grammar(format, input, steps);
     tool.adopt(format);
     return input;
-}
-
-Json function_of(const std::string& name, const std::optional<std::string>& description, Json parameters,
-                 bool is_strict) {
-    Json function = {{"name", name}};
-    if (description)
-        function["description"] = *description;
-    if (!parameters.is_null())
-        function["parameters"] = std::move(parameters);
-    if (is_strict)
-        function["strict"] = true;
-    return {{"type", "function"}, {"function", std::move(function)}};
 }
 
 /// Reads the tools of one list, and of the namespaces in it.
@@ -251,7 +236,7 @@ private:
         const auto description = fields.text("description");
         if (name_space.empty())
             fields.refuse("name", "must not be empty");
-        const std::size_t first = tools_->chat["tools"].size();
+        const std::size_t first = tools_->functions.size();
         Json echoed = given;
         echoed["tools"] = Json::array();
         each(fields, [&](Fields& tool, const Json& member, const std::string& path) {
@@ -259,8 +244,8 @@ private:
                 echoed["tools"].push_back(std::move(*member_echoed));
         });
         tools_->echoed.push_back(std::move(echoed));
-        if (description && !fields.problem() && first < tools_->chat["tools"].size())
-            describe_namespace(name_space, *description, tools_->chat["tools"][first]["function"]);
+        if (description && !fields.problem() && first < tools_->functions.size())
+            describe_namespace(name_space, *description, tools_->functions[first].function["function"]);
     }
 
     /// Puts a namespace's description into its first function, because models have no namespaces.
@@ -291,16 +276,20 @@ private:
             tool.refuse("name", "is already the name of another tool");
             return std::nullopt;
         }
-        tools_->offered.push_back({.path = path, .is_custom = is_custom});
-        return is_custom ? read_custom(tool, given, *model_name) : read_function(tool, name, *model_name);
+        if (is_custom)
+            return read_custom(tool, given, path, *model_name);
+        return read_function(tool, name, path, *model_name);
     }
 
-    Json read_function(Fields& tool, const std::string& name, const std::string& model_name) {
+    Json read_function(Fields& tool, const std::string& name, const std::string& path,
+                       const std::string& model_name) {
         const auto description = tool.text("description");
         const Json* const parameters = tool.object("parameters");
         const Json schema = parameters == nullptr ? Json() : *parameters;
         const bool is_strict = tool.flag("strict").value_or(is_closed_schema(schema));
-        tools_->chat["tools"].push_back(function_of(model_name, description, schema, is_strict));
+        tools_->functions.push_back(
+            {.function = api::function_definition(model_name, description, schema, is_strict),
+             .offered = {.path = path + ".parameters"}});
         return {{"type", "function"},
                 {"name", name},
                 {"description", description ? Json(*description) : Json()},
@@ -308,22 +297,19 @@ private:
                 {"strict", is_strict}};
     }
 
-    Json read_custom(Fields& tool, const Json& given, const std::string& model_name) {
+    Json read_custom(Fields& tool, const Json& given, const std::string& path,
+                     const std::string& model_name) {
         const auto description = tool.text("description");
-        Json properties = {{"input", input_schema(tool, steps_)}};
-        const bool has_grammar = properties["input"].size() > 1;
-        Json parameters = {{"type", "object"}, {"properties", std::move(properties)}};
-        parameters["required"].push_back("input");
-        parameters["additionalProperties"] = false;
-        tools_->chat["tools"].push_back(
-            function_of(model_name, description, std::move(parameters), has_grammar));
+        tools_->functions.push_back(
+            {.function = api::custom_function(model_name, description, input_schema(tool, steps_)),
+             .offered = {.path = path + ".format.definition", .is_custom = true}});
         Json echoed = given;
         echoed.emplace("format", Json{{"type", "text"}});
         return echoed;
     }
 
     Tools* tools_;
-    openai::ExpressionSteps steps_;
+    api::ExpressionSteps steps_;
 };
 
 } // namespace
@@ -332,35 +318,11 @@ bool is_hosted(std::string_view type) {
     return std::find(hosted_types.begin(), hosted_types.end(), type) != hosted_types.end();
 }
 
-void map_tool_error(ApiError& error, const std::vector<OfferedTool>& offered) {
-    constexpr std::string_view open = "tools[";
-    constexpr std::string_view close = "].function.parameters";
-    const std::string generated = error.param.value_or("");
-    if (!generated.starts_with(open) || !generated.ends_with(close))
-        return;
-    std::size_t index = 0;
-    std::from_chars(generated.data() + open.size(), generated.data() + generated.size(), index);
-    if (index >= offered.size())
-        return;
-    const auto& [path, is_custom] = offered[index];
-    error.param = fmt::format("{}.{}", path, is_custom ? "format.definition" : "parameters");
-    if (!error.message.starts_with(generated))
-        return;
-    std::string_view rest = std::string_view(error.message).substr(generated.size());
-    if (is_custom)
-        rest.remove_prefix(openai::grammar_location(rest).size());
-    error.message = *error.param + std::string(rest);
-}
-
 Tools read_tools(Fields& fields) {
     Tools tools;
-    tools.chat["tools"] = Json::array();
     ListReader(tools).read(fields);
     read_tool_choice(fields, tools);
-    if (tools.chat["tools"].empty())
-        tools.chat.erase("tools");
     tools.has_parallel_calls = fields.flag("parallel_tool_calls").value_or(true);
-    tools.chat["parallel_tool_calls"] = tools.has_parallel_calls;
     return tools;
 }
 
@@ -381,9 +343,10 @@ std::optional<ToolName> named_tool(const Json& given) {
                     .name = name};
 }
 
-/// Converts a choice to the chat completion format. A namespace member may be named without its namespace if
-/// the name is unique. `path` is for errors.
-Json chat_choice(Fields& fields, std::string_view path, const ToolName& named, const ToolNames& names) {
+/// Returns the model's name of a chosen tool. A namespace member may be named without its namespace if the
+/// name is unique. `path` is for errors.
+std::string chosen_name(Fields& fields, std::string_view path, const ToolName& named, const Tools& tools) {
+    const ToolNames& names = tools.names;
     std::string name_space = named.name_space;
     if (name_space.empty() && !names.has(name_space, named.name)) {
         const auto namespaces = names.namespaces_with(named.name);
@@ -395,7 +358,11 @@ Json chat_choice(Fields& fields, std::string_view path, const ToolName& named, c
         if (!namespaces.empty())
             name_space = namespaces.front();
     }
-    return {{"type", "function"}, {"function", {{"name", names.model_name(name_space, named.name)}}}};
+    std::string name = names.model_name(name_space, named.name);
+    if (std::none_of(tools.functions.begin(), tools.functions.end(),
+                     [&](const api::Tool& tool) { return name_of(tool) == name; }))
+        fields.refuse(path, fmt::format("names `{}`, which is not among the tools", name));
+    return name;
 }
 
 void refuse_hosted(Fields& fields, std::string_view types) {
@@ -411,14 +378,14 @@ void read_allowed(Fields& fields, const Json& given, Tools& tools) {
     constexpr std::array<std::string_view, 3> modes = {"auto", "required", "none"};
     const std::string_view mode = modes.at(allowed.choice("mode", {modes.begin(), modes.end()}).value_or(0));
     const Json* const list = allowed.list("tools");
-    Json names = Json::array();
+    std::set<std::string> names;
     std::vector<std::string> hosted;
     for (std::size_t i = 0; list != nullptr && i < list->size(); ++i) {
         const Json& entry = (*list)[i];
         const Json type = entry.is_object() ? entry.value("type", Json()) : Json();
         const std::string path = fmt::format("tools[{}]", i);
         if (const auto named = named_tool(entry)) {
-            names.push_back(chat_choice(allowed, path, *named, tools.names));
+            names.insert(chosen_name(allowed, path, *named, tools));
         } else if (type.is_string() && is_hosted(type.get_ref<const std::string&>())) {
             hosted.push_back(type);
         } else {
@@ -432,12 +399,11 @@ void read_allowed(Fields& fields, const Json& given, Tools& tools) {
     allowed.accept({"type"});
     fields.adopt_unknown(allowed.unknown());
     tools.echoed_choice["mode"] = mode;
-    if (mode == "none") {
-        tools.chat["tool_choice"] = mode;
-        return;
-    }
-    tools.chat["tool_choice"] = {{"type", "allowed_tools"},
-                                 {"allowed_tools", {{"mode", mode}, {"tools", std::move(names)}}}};
+    tools.choice.offers_tools = mode != "none";
+    tools.choice.requires_call = mode == "required";
+    if (tools.choice.requires_call && names.empty())
+        fields.refuse("tool_choice", "requires `tools`");
+    tools.choice.allowed = std::move(names);
 }
 
 } // namespace
@@ -449,10 +415,12 @@ void read_tool_choice(Fields& fields, Tools& tools) {
     tools.echoed_choice = *given;
     if (given->is_string()) {
         const auto choice = fields.choice("tool_choice", {"none", "auto", "required"});
-        if (choice == 2U && tools.chat["tools"].empty() && !tools.hosted.empty())
+        if (choice == 2U && tools.functions.empty() && !tools.hosted.empty())
             return refuse_hosted(fields, fmt::format("one of {}", fmt::join(tools.hosted, ", ")));
-        if (choice)
-            tools.chat["tool_choice"] = *given;
+        tools.choice.offers_tools = choice != 0U;
+        tools.choice.requires_call = choice == 2U;
+        if (tools.choice.requires_call && tools.functions.empty())
+            fields.refuse("tool_choice", "requires `tools`");
         return;
     }
     const Json type = given->is_object() ? given->value("type", Json()) : Json();
@@ -461,7 +429,8 @@ void read_tool_choice(Fields& fields, Tools& tools) {
     if (type.is_string() && is_hosted(type.get_ref<const std::string&>()))
         return refuse_hosted(fields, type.get_ref<const std::string&>());
     if (const auto named = named_tool(*given)) {
-        tools.chat["tool_choice"] = chat_choice(fields, "tool_choice", *named, tools.names);
+        tools.choice.requires_call = true;
+        tools.choice.required = chosen_name(fields, "tool_choice", *named, tools);
         if (!given->contains("name")) // in the chat completion format, which clients of this API do not read
             tools.echoed_choice = {{"type", type}, {"name", named->name}};
         return;

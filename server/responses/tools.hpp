@@ -1,5 +1,6 @@
 #pragma once
 
+#include "server/api/tools.hpp"
 #include "server/fields.hpp"
 #include "server/json.hpp"
 
@@ -46,20 +47,14 @@ private:
 /// such schemas.
 bool is_closed_schema(const Json& schema);
 
-/// The origin of a function offered to the model.
-struct OfferedTool {
-    std::string path; ///< in the request: "tools[4].tools[0]"
-    bool is_custom = false;
-};
-
 /// `tools`, `tool_choice` and `parallel_tool_calls` of a request.
 struct Tools {
     Json echoed = Json::array();           ///< the tools as repeated in the response
     Json echoed_choice = "auto";           ///< the choice as repeated in the response
-    Json chat = Json::object();            ///< the equivalent chat completion fields
-    ToolNames names = {};                  ///< names of the tools in `chat`
-    std::vector<OfferedTool> offered = {}; ///< the tools of `chat`, in order
-    std::vector<std::string> hosted = {};  ///< types of hosted tools, which etna does not run
+    std::vector<api::Tool> functions = {}; ///< as the model sees them
+    api::ToolChoice choice = {};           ///< names those
+    ToolNames names = {};
+    std::vector<std::string> hosted = {}; ///< types of hosted tools, which etna does not run
     bool has_parallel_calls = true;
 };
 
@@ -74,9 +69,5 @@ bool is_hosted(std::string_view type);
 
 /// Reads `tool_choice`, after the tools have been read.
 void read_tool_choice(Fields& fields, Tools& tools);
-
-/// Maps an error in the parameters of a chat completion function to the tool that it was converted from.
-/// Other errors are unchanged.
-void map_tool_error(ApiError& error, const std::vector<OfferedTool>& offered);
 
 } // namespace etna::server::responses

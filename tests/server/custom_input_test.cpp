@@ -1,9 +1,9 @@
 // The input of a custom tool call, parsed incrementally from its JSON arguments.
 #include "core/base/json.hpp"
 #include "core/base/utf8.hpp"
+#include "server/api/tools.hpp"
 #include "server/custom_input.hpp"
 #include "server/json.hpp"
-#include "server/responses/items.hpp"
 #include "tests/support/catch.hpp"
 
 #include <random>
@@ -77,7 +77,7 @@ TEST_CASE("an unpaired surrogate becomes U+FFFD") {
 
 TEST_CASE("CustomInput inverts custom_arguments()") {
     for (const std::string text : {"", "a\n\"b\"", "\\u0041", "\xF0\x9F\x98\x80"})
-        CHECK(push_in_pieces(responses::custom_arguments(text), 1) == text);
+        CHECK(push_in_pieces(api::custom_arguments(text), 1) == text);
     CHECK(push_in_pieces("{}", 1).empty());
     CHECK(push_in_pieces(R"({"input": 3})", 1).empty());
     CHECK(push_in_pieces("no JSON", 1).empty());

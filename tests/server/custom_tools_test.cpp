@@ -291,7 +291,7 @@ TEST_CASE("all regular expressions of a request share one step budget") {
             text = "(" + text + "a)";
         return custom_tool("c", constrained_by("regex", text));
     };
-    server::openai::ExpressionSteps steps;
+    server::api::ExpressionSteps steps;
     const auto problem = [&steps](const Json& tool) {
         server::Fields fields(tool, "tools[0]");
         static_cast<void>(server::openai::function_of_custom(fields, steps));

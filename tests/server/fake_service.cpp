@@ -43,7 +43,7 @@ FakeService::FakeService(Options options)
     : options_(std::move(options)),
       models_(models_of(options_), [this](const store::ModelSource& source) { return load(source); }),
       service_{.options = options_.service, .models = models_, .metrics = metrics_},
-      router_(service_, server::all_routes(options_.service)) {
+      router_(service_, server::all_routes(options_.service), server::write_unrouted_error) {
     std::vector<std::string> warnings;
     std::optional<server::storage::Store> store;
     if (options_.store) {

@@ -4,6 +4,7 @@
 #include "tests/support/catch.hpp"
 
 #include <string>
+#include <vector>
 
 using namespace etna;
 using namespace etna::server;
@@ -22,7 +23,7 @@ ReadItems read_input(const std::string& input) {
     return {std::move(items), fields.problem()};
 }
 
-Json messages_from(const std::string& input) {
+std::vector<chat::Message> messages_from(const std::string& input) {
     const ReadItems all = read_input(input);
     REQUIRE_FALSE(all.problem);
     return responses::messages_of(all.items, responses::ToolNames());
@@ -58,20 +59,24 @@ TEST_CASE("absent members of items get their defaults") {
 }
 
 TEST_CASE("items become messages in order") {
-    CHECK(messages_from(
-              R"([{"role": "developer", "content": "Be brief."}, {"role": "user", "content": "A"}])") ==
-          json_from(R"([{"role": "developer", "content": "Be brief."}, {"role": "user", "content": "A"}])"));
-    CHECK(messages_from(R"([{"role": "assistant", "content": [{"type": "output_text", "text": "A"},
-                       {"type": "refusal", "refusal": "no"}]}])") ==
-          json_from(R"([{"role": "assistant", "content": "Ano"}])"));
-    CHECK(messages_from(
-              R"([{"role": "user", "content": [{"type": "input_text", "text": "A", "refusal": "B"}]}])") ==
-          json_from(R"([{"role": "user", "content": "A"}])"));
-    CHECK(messages_from("[]") == Json::array());
+    const auto two =
+        messages_from(R"([{"role": "developer", "content": "Be brief."}, {"role": "user", "content": "A"}])");
+    REQUIRE(two.size() == 2);
+    CHECK((two[0].role == chat::Role::system && two[0].content == "Be brief."));
+    CHECK((two[1].role == chat::Role::user && two[1].content == "A"));
+    const auto refused = messages_from(R"([{"role": "assistant", "content": [
+        {"type": "output_text", "text": "A"}, {"type": "refusal", "refusal": "no"}]}])");
+    REQUIRE(refused.size() == 1);
+    CHECK((refused[0].role == chat::Role::assistant && refused[0].content == "Ano"));
+    const auto text = messages_from(
+        R"([{"role": "user", "content": [{"type": "input_text", "text": "A", "refusal": "B"}]}])");
+    REQUIRE(text.size() == 1);
+    CHECK(text[0].content == "A");
+    CHECK(messages_from("[]").empty());
 }
 
 TEST_CASE("calls join the message of the text before them, and results follow") {
-    const Json converted = messages_from(R"([{"role": "user", "content": "Go"},
+    const auto converted = messages_from(R"([{"role": "user", "content": "Go"},
         {"type": "reasoning", "content": [{"type": "reasoning_text", "text": "Hm."}]},
         {"role": "assistant", "content": "I look."},
         {"type": "function_call", "call_id": "a", "name": "look", "arguments": "{\"x\":1}"},
@@ -79,23 +84,25 @@ TEST_CASE("calls join the message of the text before them, and results follow") 
         {"type": "function_call_output", "call_id": "a", "output": "seen"},
         {"type": "custom_tool_call_output", "call_id": "b", "output": [{"type": "input_text", "text": "done"}]}])");
     REQUIRE(converted.size() == 4);
-    CHECK(converted[1]["content"] == "I look.");
-    CHECK(converted[1]["reasoning_content"] == "Hm.");
-    REQUIRE(converted[1]["tool_calls"].size() == 2);
-    CHECK(converted[1]["tool_calls"][0]["function"]["arguments"] == R"({"x":1})");
-    CHECK(json_from(converted[1]["tool_calls"][1]["function"]["arguments"])["input"] == "\"\n");
-    CHECK(converted[2] == json_from(R"({"role": "tool", "tool_call_id": "a", "content": "seen"})"));
-    CHECK(converted[3]["content"] == "done");
+    CHECK(converted[1].content == "I look.");
+    CHECK(converted[1].reasoning == "Hm.");
+    REQUIRE(converted[1].tool_calls.size() == 2);
+    CHECK(converted[1].tool_calls[0].arguments == R"({"x":1})");
+    CHECK(json_from(converted[1].tool_calls[1].arguments)["input"] == "\"\n");
+    CHECK(converted[2].role == chat::Role::tool);
+    CHECK(converted[2].tool_call_id == "a");
+    CHECK(converted[2].content == "seen");
+    CHECK(converted[3].content == "done");
 }
 
 TEST_CASE("reasoning before a call starts a new message") {
-    const Json converted =
+    const auto converted =
         messages_from(R"([{"type": "function_call", "call_id": "a", "name": "f", "arguments": "{}"},
         {"type": "reasoning", "content": [{"type": "reasoning_text", "text": "Hm."}]},
         {"type": "function_call", "call_id": "b", "name": "f", "arguments": "{}"}])");
     REQUIRE(converted.size() == 2);
-    CHECK_FALSE(converted[0].contains("reasoning_content"));
-    CHECK(converted[1]["reasoning_content"] == "Hm.");
+    CHECK(converted[0].reasoning.empty());
+    CHECK(converted[1].reasoning == "Hm.");
 }
 
 TEST_CASE("errors in items have their path") {

@@ -233,7 +233,7 @@ TEST_CASE("fields without effect are reported at every level") {
               service.post(responses_path, R"({"input": "x", "max_output_tokens": 2, "text": {"bogus": 1,
         "format": {"type": "text", "odd": 1}}, "reasoning": {"more": 1}, "messages": [], "unheard": 1,
         "tools": [{"type": "function", "name": "f", "parameters": {}, "new": 1}]})")) ==
-          "unheard, messages, tools[0].new, text.bogus, text.format.odd, reasoning.more");
+          "messages, unheard, tools[0].new, text.bogus, text.format.odd, reasoning.more");
     CHECK(ignored_with_success(
               service.post(responses_path, R"({"input": "x", "max_output_tokens": 2, "stream": true,
         "stream_options": {"include_obfuscation": true, "foo": 1}})")) ==

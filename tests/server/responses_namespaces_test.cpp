@@ -37,8 +37,8 @@ ReadTools read_tools_of(const std::string& members) {
 /// The names of the tools that the model is offered.
 std::vector<std::string> offered_names(const server::responses::Tools& tools) {
     std::vector<std::string> names;
-    for (const Json& tool : tools.chat.value("tools", Json::array()))
-        names.push_back(tool["function"]["name"]);
+    for (const server::api::Tool& tool : tools.functions)
+        names.push_back(name_of(tool));
     return names;
 }
 
@@ -48,7 +48,7 @@ std::string chosen_function(const std::string& choice) {
         read_tools_of(std::string(R"("tools": )") + namespaced_tools + R"(, "tool_choice": )" + choice);
     if (all.problem)
         return "wrong: " + all.problem->param.value_or("none");
-    return all.tools.chat["tool_choice"]["function"]["name"];
+    return all.tools.choice.required.value_or("none");
 }
 
 } // namespace
@@ -63,7 +63,7 @@ TEST_CASE("namespace members are flattened to tools with unique names") {
     CHECK((patch->name_space == "a" && patch->name == "patch" && patch->is_custom));
     CHECK(all.tools.names.find("a__look")->name_space.empty());
     CHECK(all.tools.names.find("patch") == nullptr);
-    const Json& first = all.tools.chat["tools"][2]["function"];
+    const Json& first = all.tools.functions[2].function["function"];
     CHECK(first["description"] == "(About all tools of a: Of a.)\nLooks.");
     CHECK(all.tools.echoed[2]["type"] == "namespace"); // as in the request, not as offered to the model
     CHECK(all.tools.echoed[2]["tools"][0]["name"] == "look");
@@ -123,14 +123,11 @@ TEST_CASE("a call of a namespace member names its namespace, and its result is a
     const ReadTools all = read_tools_of(std::string(R"("tools": )") + namespaced_tools);
     Json items = input;
     items[0]["type"] = "message";
-    CHECK(server::responses::messages_of(items, all.tools.names)[1]["tool_calls"][0]["function"]["name"] ==
-          "b__look");
+    CHECK(server::responses::messages_of(items, all.tools.names)[1].tool_calls[0].name == "b__look");
     items[1]["namespace"] = "a";
-    CHECK(server::responses::messages_of(items, all.tools.names)[1]["tool_calls"][0]["function"]["name"] ==
-          "a__look_2");
+    CHECK(server::responses::messages_of(items, all.tools.names)[1].tool_calls[0].name == "a__look_2");
     items[1]["namespace"] = "gone"; // no longer offered
-    CHECK(server::responses::messages_of(items, all.tools.names)[1]["tool_calls"][0]["function"]["name"] ==
-          "gone__look");
+    CHECK(server::responses::messages_of(items, all.tools.names)[1].tool_calls[0].name == "gone__look");
 }
 
 TEST_CASE("tool_choice accepts the format of either API, with a namespace") {
@@ -189,7 +186,7 @@ TEST_CASE("a function without `strict` is strict if its schema is closed") {
             "properties": {"city": {"enum": ["Oslo", "Rome"]}})" +
                           more + "}]");
         REQUIRE_FALSE(all.problem);
-        const bool strict = all.tools.chat["tools"][0]["function"].value("strict", false);
+        const bool strict = all.tools.functions[0].function["function"].value("strict", false);
         CHECK(all.tools.echoed[0]["strict"] == strict);
         return strict;
     };

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/generate/generation.hpp"
+#include "server/api/request_context.hpp"
 #include "server/fields.hpp"
 
 #include <cstdint>
@@ -8,36 +9,22 @@
 #include <string_view>
 #include <vector>
 
-namespace etna::server::openai {
-
-/// The API dialect of a path.
-enum class Dialect : uint8_t {
-    openai,
-    ovms, ///< OpenVINO Model Server: the paths below /v3
-};
-
-/// The operator's limits and settings for all requests.
-struct RequestLimits {
-    uint32_t choices_max = 128;                    ///< per prompt, including choices that are not returned
-    uint32_t answers_max = 128;                    ///< per request: prompts times choices
-    std::optional<uint32_t> max_tokens_limit;      ///< OVMS: default and ceiling of max_tokens
-    std::optional<uint32_t> ignore_eos_max_tokens; ///< ceiling of max_tokens for requests with ignore_eos
-    std::optional<uint32_t> prompt_tokens_max;     ///< per prompt, after templating
-    bool has_strict_tools = false;                 ///< see generate::Request
-};
+namespace etna::server::api {
 
 /// Returns the sampling defaults if neither the request nor the model sets them: neutral for OpenAI, top_k 40
 /// for OVMS.
 sampling::Parameters sampling_defaults(Dialect dialect);
 
-struct RequestContext;
+/// The members that limit the answer's length, by preference; those of the OpenAI API by default.
+using LengthMembers = std::vector<std::string_view>;
 
-/// Reads the fields common to chat and completions: sampling, lengths, stops, seed, n, and the extensions of
-/// etna, vLLM and NVIDIA (`nvext`); fields at the root take precedence. `is_streamed` selects the checks for
-/// streams. Errors are recorded in `fields`. Sources: OpenAI API 2.3.0; vLLM sampling parameters; Dynamo
-/// NvExt; OVMS completions.
+/// Reads the fields common to chat, completions and responses: sampling, lengths, stops, seed, n, and the
+/// extensions of etna, vLLM and NVIDIA (`nvext`); fields at the root take precedence. `is_streamed` selects
+/// the checks for streams. Errors are recorded in `fields`. Sources: OpenAI API 2.3.0; vLLM sampling
+/// parameters; Dynamo NvExt; OVMS completions.
 void read_generation(Fields& fields, const RequestContext& context, bool is_streamed,
-                     generate::Request& request);
+                     generate::Request& request,
+                     const LengthMembers& lengths = {"max_completion_tokens", "max_tokens"});
 
 /// Reads a list of token ids; empty if absent or invalid.
 std::vector<TokenId> read_token_list(Fields& fields, std::string_view name, uint32_t vocabulary);
@@ -67,4 +54,4 @@ void read_speculation(Fields& fields, generate::Request& request);
 /// Reads `prediction` of OpenAI's chat completions.
 void read_prediction(Fields& fields, generate::Request& request);
 
-} // namespace etna::server::openai
+} // namespace etna::server::api

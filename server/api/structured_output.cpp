@@ -1,4 +1,4 @@
-#include "server/openai/format_fields.hpp"
+#include "server/api/structured_output.hpp"
 
 #include <algorithm>
 #include <array>
@@ -13,7 +13,7 @@
 
 #include <fmt/format.h>
 
-namespace etna::server::openai {
+namespace etna::server::api {
 namespace {
 
 using grammar::Description;
@@ -43,14 +43,6 @@ constexpr std::array<ConstraintField, 7> root_fields = {{{"guided_json", Constra
                                                          {"guided_grammar", ConstraintKind::grammar},
                                                          {"json_schema", ConstraintKind::schema},
                                                          {"grammar", ConstraintKind::grammar}}};
-
-/// Reads a schema: an object, true or false, or a string that contains one.
-void read_schema(Fields& fields, std::string_view name, Description& description) {
-    const Json* const schema = fields.any(name);
-    description.notation = Notation::json_schema;
-    description.place = fields.path_of(name);
-    description.text = schema->is_string() ? schema->get<std::string>() : dump_json(*schema);
-}
 
 void read_choices(Fields& fields, std::string_view name, Description& description) {
     description.notation = Notation::choices;
@@ -138,31 +130,14 @@ bool is_lenient(Fields& fields) {
     return schema == 1U;
 }
 
-/// OpenAI's `response_format.json_schema`.
-void read_json_schema(Fields& format, Description& description) {
-    format.require("json_schema");
-    const Json* const given = format.object("json_schema");
-    if (given == nullptr)
-        return;
-    Fields nested(*given, "response_format.json_schema");
-    nested.require("schema");
-    nested.accept({"name", "description", "strict"}); // always enforced
-    if (nested.any("schema") != nullptr)
-        read_schema(nested, "schema", description);
-    format.adopt(nested);
-}
-
-/// Reads llama.cpp's schema of a `json_object`. Returns whether there is one: an empty schema adds nothing to
-/// the type.
-bool read_schema_of_object(Fields& format, Description& description) {
-    const Json* const schema = format.object("schema");
-    if (schema == nullptr || schema->empty())
-        return false;
-    read_schema(format, "schema", description);
-    return true;
-}
-
 } // namespace
+
+void read_schema(Fields& fields, std::string_view name, Description& description) {
+    const Json* const schema = fields.any(name);
+    description.notation = Notation::json_schema;
+    description.place = fields.path_of(name);
+    description.text = schema->is_string() ? schema->get<std::string>() : dump_json(*schema);
+}
 
 void read_structure(Fields& fields, generate::Request& request) {
     read_structured_outputs(fields, request);
@@ -178,40 +153,19 @@ void read_structure(Fields& fields, generate::Request& request) {
     }
 }
 
-std::optional<std::string> schema_member(const Error& error) {
-    const std::string path = error.message.substr(0, error.message.find(": "));
-    constexpr std::array<std::string_view, 3> parents = {"tools[", "response_format.", "structured_outputs."};
-    const bool is_nested = std::any_of(parents.begin(), parents.end(), [&](std::string_view parent) {
-        return path.starts_with(parent) && path.find(' ') == std::string::npos;
-    });
-    const bool is_root = std::any_of(root_fields.begin(), root_fields.end(),
-                                     [&](const ConstraintField& field) { return path == field.name; });
-    return is_nested || is_root ? std::optional(path) : std::nullopt;
+grammar::Description json_object_description(Fields& fields, const generate::Request& request) {
+    return {.text = std::string(any_object),
+            .is_lenient = request.has_lenient_tools,
+            .is_compact = is_compact(fields)};
 }
 
-bool read_response_format(Fields& fields, generate::Request& request) {
-    const Json* const object = fields.object("response_format");
-    if (object == nullptr)
-        return false;
-    Fields format(*object, "response_format");
-    format.require("type");
-    const auto type = format.choice("type", {"text", "json_object", "json_schema"});
-    const bool is_constrained = type.value_or(0) != 0U;
-    Description description = {.text = std::string(any_object),
-                               .is_lenient = request.has_lenient_tools,
-                               .is_compact = is_compact(fields)};
-    bool has_schema = false;
-    if (type == 1U)
-        has_schema = read_schema_of_object(format, description);
-    if (type == 2U)
-        read_json_schema(format, description);
-    if (is_constrained && request.grammar)
-        format.refuse("type", "cannot be combined with another output format");
-    fields.adopt(format);
-    if (!is_constrained || format.problem())
-        return false;
-    request.grammar = std::move(description);
-    return type == 1U && !has_schema;
+void add_instruction(chat::Conversation& conversation, std::string_view text) {
+    std::vector<chat::Message>& messages = conversation.messages;
+    if (!messages.empty() && messages.front().role == chat::Role::system) {
+        messages.front().content += "\n\n" + std::string(text);
+    } else {
+        messages.insert(messages.begin(), {.role = chat::Role::system, .content = std::string(text)});
+    }
 }
 
-} // namespace etna::server::openai
+} // namespace etna::server::api

@@ -1,8 +1,7 @@
-#include "server/openai/sampling_fields.hpp"
+#include "server/api/sampling_fields.hpp"
 
 #include "core/sampling/history.hpp"
-#include "server/openai/format_fields.hpp"
-#include "server/openai/generation_call.hpp"
+#include "server/api/structured_output.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -14,7 +13,7 @@
 
 #include <fmt/format.h>
 
-namespace etna::server::openai {
+namespace etna::server::api {
 namespace {
 
 constexpr int64_t tokens_max = std::numeric_limits<int32_t>::max();
@@ -106,17 +105,22 @@ void read_truncation(Fields& fields, uint32_t context_tokens, generate::Request&
     }
 }
 
-void read_lengths(Fields& fields, Dialect dialect, const RequestLimits& limits, generate::Request& request) {
-    const auto completion = fields.integer("max_completion_tokens", 1, tokens_max);
-    const auto older = fields.integer("max_tokens", 0, tokens_max); // completions may request only the prompt
-    const auto given = completion ? completion : older;
-    if (given)
-        request.max_tokens = static_cast<uint32_t>(*given);
-    if (dialect == Dialect::ovms && limits.max_tokens_limit) {
-        request.max_tokens = request.max_tokens.value_or(*limits.max_tokens_limit);
-        if (*request.max_tokens > *limits.max_tokens_limit) {
-            fields.refuse(completion ? "max_completion_tokens" : "max_tokens",
-                          fmt::format("must be at most {} on this server", *limits.max_tokens_limit),
+void read_lengths(Fields& fields, const RequestContext& context, const LengthMembers& members,
+                  generate::Request& request) {
+    std::string_view name = members.back();
+    for (const std::string_view member : members) {
+        // completions may request only the prompt
+        const auto given = fields.integer(member, member == "max_tokens" ? 0 : 1, tokens_max);
+        if (given && !request.max_tokens) {
+            request.max_tokens = static_cast<uint32_t>(*given);
+            name = member;
+        }
+    }
+    const auto ceiling = context.limits.max_tokens_limit;
+    if (context.dialect == Dialect::ovms && ceiling) {
+        request.max_tokens = request.max_tokens.value_or(*ceiling);
+        if (*request.max_tokens > *ceiling) {
+            fields.refuse(name, fmt::format("must be at most {} on this server", *ceiling),
                           "integer_above_max_value");
         }
     }
@@ -162,12 +166,12 @@ sampling::Parameters sampling_defaults(Dialect dialect) {
 }
 
 void read_generation(Fields& fields, const RequestContext& context, bool is_streamed,
-                     generate::Request& request) {
+                     generate::Request& request, const LengthMembers& lengths) {
     const Dialect dialect = context.dialect;
     const RequestLimits& limits = context.limits;
     const uint32_t vocabulary = context.tokenizer->size();
     read_sampling(fields, dialect, vocabulary, request.sampling);
-    read_lengths(fields, dialect, limits, request);
+    read_lengths(fields, context, lengths, request);
     read_truncation(fields, context.context_tokens, request);
     read_stops(fields, dialect, is_streamed, request);
     read_tokens(fields, vocabulary, request);
@@ -412,4 +416,4 @@ void read_prediction(Fields& fields, generate::Request& request) {
     fields.adopt(nested);
 }
 
-} // namespace etna::server::openai
+} // namespace etna::server::api

@@ -1,9 +1,11 @@
 #pragma once
 
 #include "core/generate/generation.hpp"
+#include "server/api/generation_call.hpp"
+#include "server/api/request_context.hpp"
+#include "server/api/sampling_fields.hpp"
 #include "server/json.hpp"
 #include "server/openai/output_options.hpp"
-#include "server/openai/sampling_fields.hpp"
 #include "server/openai/tool_fields.hpp"
 
 #include <cstdint>
@@ -53,9 +55,9 @@ struct ChatToStore {
     Json request_fields; ///< fields that the stored object repeats from the request; null if absent
 };
 
-/// A parsed API request: what to generate, and its output format.
-struct GenerationCall {
-    std::vector<generate::Request> requests; ///< one per prompt
+/// A parsed request: what to generate, and the format of its output.
+struct GenerationRequest {
+    api::GenerationCall call;
     OutputOptions output_options;
     /// `prompt`: the prompt tokens of this choice.
     std::function<std::unique_ptr<ChoiceStream>(uint32_t choice, std::span<const TokenId> prompt)>
@@ -63,38 +65,22 @@ struct GenerationCall {
     std::function<std::unique_ptr<ChoiceAggregator>()> make_aggregator;
     std::vector<void (*)(Json& answer)> transforms = {}; ///< each changes a complete response, or a chunk
     std::optional<ChatToStore> stored_chat = {};         ///< empty: not stored
-    std::vector<OfferedTool> tools = {};                 ///< as offered to the model
-};
-
-/// The context for reading a request body.
-struct RequestContext {
-    Dialect dialect = Dialect::openai;
-    RequestLimits limits;
-    sampling::Parameters sampling_defaults = {}; ///< used for absent fields
-    const text::Tokenizer* tokenizer = nullptr;  ///< borrowed, the model's
-    uint32_t context_tokens = 0;                 ///< the model's
-    bool supports_infill = false;                ///< the model supports fill-in-the-middle
-    bool can_store = false;                      ///< the server stores completions on request
 };
 
 /// Parses the body of POST /v1/chat/completions. Errors: 400, with the field.
-ApiResult<GenerationCall> read_chat(const Json& body, const RequestContext& context);
+ApiResult<GenerationRequest> read_chat(const Json& body, const api::RequestContext& context);
 
 /// Parses the body of POST /v1/completions. Errors: 400, with the field.
-ApiResult<GenerationCall> read_completion(const Json& body, const RequestContext& context);
+ApiResult<GenerationRequest> read_completion(const Json& body, const api::RequestContext& context);
 
 /// A generation endpoint: how its request bodies are read, and the names in its responses.
 struct EndpointSpec {
-    std::string_view endpoint;      ///< for metrics: "chat_completions"
-    std::string_view id_prefix;     ///< "chatcmpl-"
-    std::string_view object;        ///< "chat.completion"
-    std::string_view chunk_object;  ///< "chat.completion.chunk"
-    std::string_view prompt_member; ///< "messages"
+    std::string_view endpoint;     ///< for metrics: "chat_completions"
+    std::string_view id_prefix;    ///< "chatcmpl-"
+    std::string_view object;       ///< "chat.completion"
+    std::string_view chunk_object; ///< "chat.completion.chunk"
     /// Errors: 400, with the field.
-    std::function<ApiResult<GenerationCall>(const Json& body, const RequestContext& context)> read;
-    /// Maps field paths in an error back to the endpoint's own request, if it is converted to a chat; may be
-    /// empty.
-    std::function<ApiError(ApiError error)> map_error = {};
+    ApiResult<GenerationRequest> (*read)(const Json& body, const api::RequestContext& context);
 };
 
 } // namespace etna::server::openai

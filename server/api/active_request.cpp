@@ -1,0 +1,303 @@
+#include "server/api/active_request.hpp"
+
+#include "server/persistence.hpp"
+
+#include <algorithm>
+#include <ctime>
+#include <numeric>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace etna::server::api {
+
+Usage::Usage(const generate::Generation& generation, std::size_t prompt_count)
+    : choices_per_prompt_(generation.choices() / static_cast<uint32_t>(prompt_count)),
+      cached_tokens_(prompt_count) {
+    for (std::size_t prompt = 0; prompt < prompt_count; ++prompt)
+        prompt_tokens_ += static_cast<uint32_t>(generation.prompt_tokens(prompt).size());
+}
+
+void Usage::add(uint32_t choice, const generate::Finished& finished) {
+    uint32_t& cached = cached_tokens_[choice / choices_per_prompt_];
+    cached = std::max(cached, finished.cached_tokens);
+    completion_tokens_ += static_cast<uint32_t>(finished.tokens.size()) + finished.discarded_tokens;
+    reasoning_tokens_ += finished.reasoning_tokens;
+    accepted_drafts_ += finished.accepted_drafts;
+    rejected_drafts_ += finished.rejected_drafts;
+}
+
+Metrics::Tokens Usage::tokens() const {
+    return {.prompt = prompt_tokens_,
+            .cached = std::accumulate(cached_tokens_.begin(), cached_tokens_.end(), 0U),
+            .completion = completion_tokens_,
+            .accepted_drafts = accepted_drafts_,
+            .rejected_drafts = rejected_drafts_};
+}
+
+ApiError cancelled_error(const Service& service) {
+    if (!service.is_aborting)
+        return {.status = client_closed_status, .message = "the client disconnected", .code = "client_left"};
+    return api_error({ErrorKind::cancelled, "the server is shutting down; the answer did not end in time"});
+}
+
+namespace {
+
+/// The error of a request whose time limit expired while it waited.
+ApiError deadline_error() {
+    return {.status = 503,
+            .message = "the request's time limit expired before its answer began",
+            .type = "server_error",
+            .code = "timeout",
+            .retry_after_s = 1};
+}
+
+generate::Event with_length_reason(generate::Finished finished) {
+    finished.finish_reason = generate::FinishReason::length;
+    return finished;
+}
+
+/// The error's path, if it begins with one: "tools[2].function.parameters: ...".
+std::string_view path_in(std::string_view message) {
+    const std::string_view path = message.substr(0, message.find(": "));
+    return path.find(' ') == std::string_view::npos ? path : std::string_view();
+}
+
+} // namespace
+
+ActiveRequest::ActiveRequest(Service& service, const HttpRequest& request, const Call& call,
+                             std::string_view endpoint, std::string model_name, bool is_streamed)
+    : service_(&service),
+      in_flight_(std::make_unique<InFlight>(
+          service.metrics,
+          RequestLabels{.model = model_name, .endpoint = std::string(endpoint), .is_streamed = is_streamed})),
+      request_id_(call.request_id), model_name_(std::move(model_name)), memory_(request.memory),
+      dialect_(call.dialect), is_strict_(api::is_strict(request)),
+      owner_(owner_of(service.options.access, request)), client_(client_of(service.options.access, request)) {
+    if (!service.options.access.api_keys.empty()) // cached prompts are shared only within one API key
+        cache_salt_ = std::hash<std::string_view>()(given_key(request));
+    if (service.options.request_time > std::chrono::seconds(0))
+        deadline_ = Clock::now() + service.options.request_time;
+}
+
+bool ActiveRequest::must_end(const CancelPoll& is_cancelled) const {
+    return service_->is_aborting || is_late() || is_cancelled();
+}
+
+Status ActiveRequest::acquire(const CancelPoll& is_cancelled) {
+    ETNA_TRY(model_, service_->models.acquire(model_name_, [&] { return must_end(is_cancelled); }));
+    return {};
+}
+
+RequestContext ActiveRequest::context(const sampling::Parameters& defaults) const {
+    return {.dialect = dialect_,
+            .limits = service_->options.limits,
+            .sampling_defaults = with_overrides(defaults, model_->recommended_sampling()),
+            .tokenizer = &model_->tokenizer(),
+            .context_tokens = model_->context_tokens(),
+            .supports_infill = model_->infill_tokens().has_value(),
+            .can_store = service_->persistence->stored_kinds().completions};
+}
+
+ApiError ActiveRequest::refuse(ApiError error) {
+    record_error(error);
+    return error;
+}
+
+void ActiveRequest::adopt(const GenerationCall& call) {
+    prompt_member_ = call.prompt_member;
+    tools_ = call.tools;
+    ignored_ = call.ignored;
+    constraints_.clear();
+    for (const generate::Request& request : call.requests) {
+        if (request.grammar)
+            constraints_.push_back(request.grammar->place);
+    }
+}
+
+ApiStatus ActiveRequest::begin(GenerationCall call, const sampling::Parameters& defaults,
+                               const CancelPoll& is_cancelled) {
+    adopt(call);
+    if (const auto strict = refuse_unknown(is_strict_, ignored_); !strict)
+        return refuse(strict.error());
+    for (generate::Request& prompt : call.requests) {
+        prompt.sampling_defaults = with_overrides(defaults, model_->recommended_sampling());
+        fill(prompt, model_->request_defaults());
+        prompt.unread_max = service_->options.unread_max;
+        prompt.now_unix_s = std::time(nullptr);
+        prompt.cache_salt ^= cache_salt_;
+        prompt.client = client_;
+    }
+    prompt_count_ = call.requests.size();
+    const std::size_t reserved = memory_ == nullptr ? 0 : memory_->bytes();
+    auto started = generate::Generation::begin_all(
+        *model_, std::move(call.requests),
+        {.is_cancelled = [&] { return must_end(is_cancelled); },
+         .reserve_memory =
+             [this](std::size_t bytes) { return memory_ == nullptr || memory_->reserve(bytes); }});
+    if (started) {
+        memory_.reset();
+    } else if (memory_ != nullptr) {
+        memory_->shrink_to(reserved); // a smaller retry may succeed
+    }
+    if (!started)
+        return report_failure(started.error());
+    queued_s_ = in_flight_->elapsed_s();
+    generation_.emplace(std::move(*started));
+    if (const auto accepted = check_prompts(); !accepted)
+        return refuse(accepted.error());
+    usage_.emplace(*generation_, prompt_count_);
+    is_complete_.assign(generation_->choices(), false);
+    tokens_so_far_.assign(generation_->choices(), 0);
+    for (const grammar::DroppedKeyword& keyword : generation_->dropped_keywords())
+        ignored_.without_effect.push_back(path_of(keyword));
+    log_prompts();
+    return {};
+}
+
+ApiResult<std::size_t> ActiveRequest::count_prompt(GenerationCall call, const CancelPoll& is_cancelled) {
+    adopt(call);
+    const std::size_t reserved = memory_ == nullptr ? 0 : memory_->bytes();
+    const auto prompt =
+        generate::encode(*model_, call.requests.front(),
+                         {.is_cancelled = is_cancelled, .reserve_memory = [this](std::size_t bytes) {
+                              return memory_ == nullptr || memory_->reserve(bytes);
+                          }});
+    if (memory_ != nullptr)
+        memory_->shrink_to(reserved); // counting may run many times
+    if (!prompt)
+        return report_failure(prompt.error());
+    in_flight_->set_status(200);
+    return prompt->tokens.size();
+}
+
+/// Checks the operator's prompt limit: the length is known only after templating, and a refusal frees the
+/// request's queue entry.
+ApiStatus ActiveRequest::check_prompts() const {
+    const auto limit = service_->options.limits.prompt_tokens_max;
+    for (std::size_t prompt = 0; limit && prompt < prompt_count_; ++prompt) {
+        const std::size_t tokens = generation_->prompt_tokens(prompt).size();
+        if (tokens > *limit) {
+            return ApiError{.message = fmt::format("the prompt has {} tokens; this server accepts at most {}",
+                                                   tokens, *limit),
+                            .param = prompt_member_,
+                            .code = "context_length_exceeded"};
+        }
+    }
+    return {};
+}
+
+/// The path of the keyword in the request: `response_format.json_schema.schema#/properties/a/format`.
+std::string ActiveRequest::path_of(const grammar::DroppedKeyword& keyword) const {
+    constexpr std::string_view separator = ": "; // as in errors, whose paths are mapped the same way
+    ApiError error = {.message = fmt::format("{}{}{}", keyword.place, separator, keyword.pointer),
+                      .param = keyword.place};
+    map_tool_error(error, tools_);
+    if (const std::size_t at = error.message.find(separator); at != std::string::npos)
+        error.message.erase(at, separator.size());
+    return error.message;
+}
+
+ApiError ActiveRequest::report_failure(const Error& error) {
+    if (error.kind == ErrorKind::device_lost || (model_ != nullptr && model_->engine().has_failed()))
+        service_->models.discard(model_);
+    ApiError reported = error.kind == ErrorKind::cancelled ? cancelled_error(*service_) : api_error(error);
+    if (error.kind == ErrorKind::cancelled && is_late() && !service_->is_aborting)
+        reported = deadline_error();
+    if (error.kind == ErrorKind::context_exceeded && !prompt_member_.empty())
+        reported.param = prompt_member_;
+    if (const std::string_view path = path_in(error.message);
+        !reported.param && (path.starts_with("tools[") ||
+                            std::find(constraints_.begin(), constraints_.end(), path) != constraints_.end()))
+        reported.param = path;
+    map_tool_error(reported, tools_);
+    if (reported.status == client_closed_status)
+        service_->metrics.count_disconnect(model_name_);
+    return refuse(std::move(reported));
+}
+
+void ActiveRequest::record_error(const ApiError& error) {
+    in_flight_->set_status(error.status);
+    error_ = error;
+}
+
+void ActiveRequest::end(int status) {
+    const bool is_counted = error_ && error_->status == client_closed_status;
+    if (status == client_closed_status && !is_counted)
+        service_->metrics.count_disconnect(model_name_);
+    in_flight_->set_status(status);
+}
+
+AnswerLog ActiveRequest::log() const {
+    AnswerLog log = {.final_status = in_flight_->status(), .model = model_name_};
+    if (error_)
+        record(*error_, log);
+    if (usage_) {
+        const Metrics::Tokens tokens = usage_->tokens();
+        log.prompt_tokens = tokens.prompt;
+        log.completion_tokens = tokens.completion;
+    }
+    return log;
+}
+
+void ActiveRequest::log_prompts() const {
+    for (std::size_t prompt = 0; service_->options.logs_prompts && prompt < prompt_count_; ++prompt)
+        service_->log(
+            prompt_line(service_->options.log_format, request_id_, generation_->prompt_text(prompt)));
+}
+
+Status ActiveRequest::run(const EventSink& sink, const CancelPoll& is_cancelled) {
+    const Status status = generation_->finish(
+        [&](uint32_t choice, const generate::Event& event) { return take(choice, event, sink); },
+        [&] { return must_end(is_cancelled); });
+    service_->metrics.add(model_name_, usage_->tokens());
+    if (status && service_->is_aborting && was_cancelled_)
+        return Error{ErrorKind::cancelled, "the answer did not end in time"};
+    if (status && was_cancelled_ && is_late() && usage_->tokens().completion == 0)
+        return Error{ErrorKind::cancelled, "the answer did not begin in time"};
+    return status;
+}
+
+generate::SinkResult ActiveRequest::take(uint32_t choice, const generate::Event& event,
+                                         const EventSink& sink) {
+    const auto* finished = std::get_if<generate::Finished>(&event);
+    if (std::holds_alternative<generate::TokenDelta>(event))
+        ++tokens_so_far_[choice];
+    const bool is_cancelled = finished != nullptr &&
+                              finished->finish_reason == generate::FinishReason::cancelled &&
+                              !is_complete_[choice];
+    if (finished != nullptr) {
+        usage_->add(choice, *finished);
+        count_tokens(choice, *finished);
+        was_cancelled_ = was_cancelled_ || is_cancelled;
+    }
+    const Delivery delivery =
+        is_cancelled && is_late() ? sink(choice, with_length_reason(*finished)) : sink(choice, event);
+    is_complete_[choice] = is_complete_[choice] || delivery == Delivery::complete;
+    return delivery == Delivery::proceed ? generate::SinkResult::proceed : generate::SinkResult::stop;
+}
+
+void ActiveRequest::count_tokens(uint32_t choice, const generate::Finished& finished) {
+    constexpr double ms_per_second = 1000;
+    const std::size_t tokens = finished.tokens.size();
+    const double queue_s = finished.timings.queue_ms / ms_per_second;
+    const double prompt_s = finished.timings.prompt_ms / ms_per_second;
+    const double generation_s = finished.timings.generation_ms / ms_per_second;
+    const uint32_t generated = finished.generated_tokens; // all generated tokens took time, delivered or not
+    Metrics::Answer answer = {.model = model_name_,
+                              .queue_s = queue_s,
+                              .between_tokens_s = generated > 1 ? generation_s / (generated - 1) : 0};
+    // An answer that the model ended has at least the end token.
+    const auto reason = finished.finish_reason;
+    if (tokens > 0 || reason == generate::FinishReason::stop ||
+        reason == generate::FinishReason::tool_calls) {
+        answer.prompt_s = prompt_s;
+        answer.first_token_s = queued_s_ + queue_s + prompt_s;
+    }
+    if (choice == 0)
+        first_token_s_ = answer.first_token_s;
+    service_->metrics.add(answer);
+}
+
+} // namespace etna::server::api

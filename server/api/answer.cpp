@@ -1,0 +1,82 @@
+#include "server/api/answer.hpp"
+
+#include "server/api/model_choice.hpp"
+
+#include <chrono>
+
+namespace etna::server::api {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+void send(Answer& answer, EventStream& stream) {
+    const auto is_received = answer.stream(stream);
+    if (is_received)
+        return answer.active.end(*is_received ? 200 : client_closed_status);
+    answer.active.record_error(is_received.error());
+    answer.send_failure(stream, is_received.error());
+}
+
+/// For a request whose model is still loading.
+void load_and_send(Answer& answer, EventStream& stream) {
+    const auto has_left = [&] { return stream.is_disconnected(); };
+    const Status loaded = answer.active.acquire(has_left);
+    const ApiStatus begun =
+        loaded ? answer.begin(has_left) : ApiStatus(answer.active.report_failure(loaded.error()));
+    if (begun)
+        return send(answer, stream);
+    answer.send_failure(stream, begun.error());
+}
+
+HttpReply stream_reply(const std::shared_ptr<Answer>& answer, void (*run)(Answer&, EventStream&)) {
+    HttpReply reply = answer->stream_head();
+    report_ignored(answer->active.ignored(), reply);
+    answer->active.expect_stream();
+    reply.stream = [answer, run](HttpWriter& writer) {
+        EventStream stream(writer, answer->active.service().options.keep_alive);
+        run(*answer, stream);
+    };
+    reply.final_log = [answer] { return answer->active.log(); };
+    return reply;
+}
+
+HttpReply complete_reply(Answer& answer, const HttpRequest& request, const Call& call) {
+    auto body = answer.complete([&] { return request.is_client_gone(); });
+    if (!body) {
+        answer.active.record_error(body.error());
+        return call.write_error(request, body.error());
+    }
+    answer.active.end(request.is_client_gone() ? client_closed_status : 200);
+    HttpReply reply = {.body = std::move(*body)};
+    report_ignored(answer.active.ignored(), reply);
+    return reply;
+}
+
+HttpReply reply_to(const std::shared_ptr<Answer>& answer, const HttpRequest& request, const Call& call,
+                   bool is_streamed) {
+    const Service& service = answer->active.service();
+    const auto wait_end = Clock::now() + service.options.keep_alive;
+    const Status loaded = answer->active.acquire(
+        [&] { return request.is_client_gone() || (is_streamed && Clock::now() > wait_end); });
+    if (!loaded && loaded.error().kind == ErrorKind::cancelled && is_streamed && !service.is_aborting &&
+        !request.is_client_gone())
+        return stream_reply(answer, load_and_send);
+    if (!loaded)
+        return call.write_error(request, answer->active.report_failure(loaded.error()));
+    if (const auto begun = answer->begin(request.is_client_gone); !begun)
+        return call.write_error(request, begun.error());
+    return is_streamed ? stream_reply(answer, send) : complete_reply(*answer, request, call);
+}
+
+} // namespace
+
+HttpReply reply_with(const std::shared_ptr<Answer>& answer, const HttpRequest& request, const Call& call,
+                     bool is_streamed) {
+    HttpReply reply = reply_to(answer, request, call, is_streamed);
+    report_model(answer->active.model_name(), reply);
+    complete_log(answer->active.log(), reply);
+    reply.is_counted = true;
+    return reply;
+}
+
+} // namespace etna::server::api

@@ -1,0 +1,46 @@
+#pragma once
+
+#include "server/api/active_request.hpp"
+#include "server/http/sse.hpp"
+
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace etna::server::api {
+
+/// The answer to a request that generates, in the form of one API. Not thread-safe.
+class Answer {
+public:
+    explicit Answer(ActiveRequest request) : active(std::move(request)) {}
+    Answer(const Answer&) = delete;
+    Answer& operator=(const Answer&) = delete;
+    virtual ~Answer() = default;
+
+    /// Reads the body and queues the generation. Precondition: the model is acquired. Errors: those of
+    /// reading, and of ActiveRequest::begin().
+    virtual ApiStatus begin(const CancelPoll& is_cancelled) = 0;
+
+    /// Generates, and returns the body of the complete response. Precondition here and below: it has begun.
+    virtual ApiResult<std::string> complete(const CancelPoll& is_cancelled) = 0;
+
+    /// Generates, and sends everything after the headers of the stream. Returns whether the client has
+    /// received the end. Errors are for send_failure().
+    virtual ApiResult<bool> stream(EventStream& stream) = 0;
+
+    /// Ends a stream with an error, because the headers have been sent. It may not have begun.
+    virtual void send_failure(EventStream& stream, const ApiError& error) = 0;
+
+    /// The head of a stream; by default, of server-sent events.
+    [[nodiscard]] virtual HttpReply stream_head() const { return sse::reply(); }
+
+    ActiveRequest active;
+};
+
+/// Replies with the answer, streamed or complete. All errors that have a status are detected before the
+/// headers are sent, unless a model loads for longer than the keep-alive interval: then the stream starts
+/// early, and a failure is reported in it.
+HttpReply reply_with(const std::shared_ptr<Answer>& answer, const HttpRequest& request, const Call& call,
+                     bool is_streamed);
+
+} // namespace etna::server::api

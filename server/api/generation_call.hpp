@@ -1,0 +1,52 @@
+#pragma once
+
+#include "core/generate/request.hpp"
+#include "server/api_error.hpp"
+#include "server/fields.hpp"
+#include "server/http/http.hpp"
+
+#include <string>
+#include <vector>
+
+// A request to generate in etna's terms, into which the reader of every API translates its bodies.
+namespace etna::server::api {
+
+/// A tool offered to the model.
+struct OfferedTool {
+    std::string path = {};  ///< the member that holds its parameters: "tools[4].function.parameters"
+    bool is_custom = false; ///< it takes text; the member holds the grammar of that text
+};
+
+/// The request's members that have no effect, by path.
+struct IgnoredMembers {
+    std::vector<std::string> unknown = {};
+    std::vector<std::string> without_effect = {}; ///< known to the API
+
+    void add(const IgnoredMembers& more);
+};
+
+/// Returns the members of the request that have no effect, after all others have been read.
+IgnoredMembers ignored_members(const Fields& fields);
+
+/// Returns whether the client requests that unknown members are refused: `etna-strict: 1`.
+bool is_strict(const HttpRequest& request);
+
+/// Returns the error for a strict client's unknown members; success if there is none.
+ApiStatus refuse_unknown(bool is_strict, const IgnoredMembers& ignored);
+
+/// Lists the members without effect in the response's header `etna-ignored`.
+void report_ignored(const IgnoredMembers& ignored, HttpReply& reply);
+
+/// What a client requests.
+struct GenerationCall {
+    std::vector<generate::Request> requests = {}; ///< one per prompt
+    std::string prompt_member = {};               ///< the member that holds the prompts: "messages"
+    std::vector<OfferedTool> tools = {};          ///< in the order of the conversation's tools
+    IgnoredMembers ignored = {};
+};
+
+/// Maps an error in the parameters of one of `tools`, which the core numbers, to the client's member. For a
+/// custom tool, the place inside the generated schema is left out. Other errors are unchanged.
+void map_tool_error(ApiError& error, const std::vector<OfferedTool>& tools);
+
+} // namespace etna::server::api

@@ -1,0 +1,74 @@
+#include "server/api/model_choice.hpp"
+
+#include "server/fields.hpp"
+#include "server/models/model_sources.hpp"
+
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace etna::server::api {
+namespace {
+
+constexpr std::string_view any_name_hint = "; start the server with --any-model-name to accept any name";
+
+ApiError model_not_found(std::string message) {
+    return {.status = 404, .message = std::move(message), .param = "model", .code = "model_not_found"};
+}
+
+ApiError model_refused(const Error& error) {
+    ApiError refusal = api_error(error);
+    refusal.param = "model";
+    return refusal;
+}
+
+ApiError no_models_error() {
+    return model_not_found("no model is served: the folder of models has none");
+}
+
+} // namespace
+
+ApiError unknown_model(Service& service, std::string_view name, std::string_view hint) {
+    constexpr std::size_t shown_max = 200; // the name is client input, as long as a body at most
+    std::vector<std::string> names;
+    for (const ModelListing& model : service.models.list())
+        names.push_back(model.name);
+    if (names.empty())
+        return no_models_error();
+    return model_not_found(fmt::format("the model `{}` does not exist; {}{}", name.substr(0, shown_max),
+                                       served_names(name, names), hint));
+}
+
+ApiResult<std::string> model_of(Service& service, const Json& body) {
+    Fields fields(body);
+    const auto name = fields.text("model");
+    ETNA_CHECK(fields.status());
+    if (name) {
+        const auto found = service.models.find_or_add(*name);
+        if (found)
+            return found->name;
+        if (!service.options.accepts_any_model_name) {
+            return found.error().kind == ErrorKind::not_found ? unknown_model(service, *name, any_name_hint)
+                                                              : model_refused(found.error());
+        }
+    }
+    std::string default_name = service.models.default_name();
+    return default_name.empty() ? no_models_error() : ApiResult<std::string>(std::move(default_name));
+}
+
+void report_model(const std::string& name, HttpReply& reply) {
+    reply.headers["etna-model"] = header_value(name);
+    reply.log.model = name;
+}
+
+void complete_log(AnswerLog log, HttpReply& reply) {
+    if (!reply.log.error.empty()) { // the error as sent to the client
+        log.final_status.reset();
+        log.error = std::move(reply.log.error);
+        log.param = std::move(reply.log.param);
+    }
+    reply.log = std::move(log);
+}
+
+} // namespace etna::server::api

@@ -1,0 +1,27 @@
+#pragma once
+
+#include "server/api_error.hpp"
+#include "server/json.hpp"
+#include "server/service.hpp"
+
+#include <string>
+#include <string_view>
+
+// The model that a request names.
+namespace etna::server::api {
+
+/// Returns the name of the model that the body's `model` member names, see Models::find(). Without that
+/// member, and for unknown names if the operator allows any, returns the default model. Errors: 400 (not a
+/// string), 404 (unknown name; the message lists the served ones).
+ApiResult<std::string> model_of(Service& service, const Json& body);
+
+/// Returns the 404 error for an unknown model, listing the served names. `hint` is appended; may be empty.
+ApiError unknown_model(Service& service, std::string_view name, std::string_view hint);
+
+/// Sets the header `etna-model` and the log entry to the name of the answering model.
+void report_model(const std::string& name, HttpReply& reply);
+
+/// Merges the log entry of an answer into that of the reply, which retains its own error.
+void complete_log(AnswerLog log, HttpReply& reply);
+
+} // namespace etna::server::api

@@ -1,0 +1,38 @@
+#pragma once
+
+#include "core/sampling/parameters.hpp"
+#include "core/text/tokenizer.hpp"
+
+#include <cstdint>
+#include <optional>
+
+namespace etna::server::api {
+
+/// The rules of a path where servers of the same API differ.
+enum class Dialect : uint8_t {
+    openai,
+    ovms, ///< OpenVINO Model Server: the paths below /v3
+};
+
+/// The operator's limits and settings for all requests.
+struct RequestLimits {
+    uint32_t choices_max = 128;                    ///< per prompt, including choices that are not returned
+    uint32_t answers_max = 128;                    ///< per request: prompts times choices
+    std::optional<uint32_t> max_tokens_limit;      ///< OVMS: default and ceiling of max_tokens
+    std::optional<uint32_t> ignore_eos_max_tokens; ///< ceiling of max_tokens for requests with ignore_eos
+    std::optional<uint32_t> prompt_tokens_max;     ///< per prompt, after templating
+    bool has_strict_tools = false;                 ///< see generate::Request
+};
+
+/// What the reader of a request body knows of the server and the model.
+struct RequestContext {
+    Dialect dialect = Dialect::openai;
+    RequestLimits limits;
+    sampling::Parameters sampling_defaults = {}; ///< used for absent fields
+    const text::Tokenizer* tokenizer = nullptr;  ///< borrowed, the model's
+    uint32_t context_tokens = 0;                 ///< the model's
+    bool supports_infill = false;                ///< the model supports fill-in-the-middle
+    bool can_store = false;                      ///< the server stores completions on request
+};
+
+} // namespace etna::server::api

@@ -1,0 +1,28 @@
+#pragma once
+
+#include "core/chat/conversation.hpp"
+#include "server/fields.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace etna::server::api {
+
+/// How much the model is asked to think, by the names of OpenAI's API.
+enum class ReasoningEffort : uint8_t { none, minimal, low, medium, high, xhigh, max };
+
+/// Empty if absent. Errors are recorded in `fields`.
+std::optional<ReasoningEffort> read_effort(Fields& fields, std::string_view name);
+
+/// Reads the template arguments other than messages and tools: `documents`, `chat_template_kwargs`,
+/// `continue_final_message`, `add_generation_prompt`. The effort becomes an argument, and sets
+/// Conversation::thinking. Errors are recorded in `fields`.
+void read_template_arguments(Fields& fields, std::optional<ReasoningEffort> effort,
+                             chat::Conversation& conversation);
+
+/// Checks `continue_final_message`: the last message is the start of the answer. Precondition: the messages
+/// and the tool choice have been read.
+void check_continuation(Fields& fields, const chat::Conversation& conversation);
+
+} // namespace etna::server::api

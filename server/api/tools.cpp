@@ -1,0 +1,95 @@
+#include "server/api/tools.hpp"
+
+#include "core/grammar/language.hpp"
+#include "core/grammar/regex.hpp"
+#include "core/grammar/schema/json_schema.hpp"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace etna::server::api {
+namespace {
+
+/// Checks the expression on its own, because an invalid one can become valid in brackets: "a)|(?:b". Other
+/// errors are found in the resulting schema. Checks only the syntax: with empty texts for letters, nothing is
+/// built.
+void check_expression(Fields& grammar, const std::string& definition, ExpressionSteps& steps) {
+    grammar::Language language;
+    language.set_step_budget(steps.left, true);
+    const auto texts = grammar::regex(
+        language, definition, [](const grammar::CodePoints&) { return grammar::empty; },
+        grammar::MatchMode::search);
+    steps.left = language.steps_left();
+    if (texts || (texts.error().kind != ErrorKind::invalid_argument && !language.is_out_of_steps()))
+        return;
+    const std::string path = grammar.path_of("definition");
+    grammar.adopt({.message = fmt::format("{}: {}", path, message_for_client(texts.error())),
+                   .param = path,
+                   .code = "invalid_value"});
+}
+
+} // namespace
+
+void read_grammar(Fields& grammar, Json& schema, ExpressionSteps& steps) {
+    grammar.require("syntax");
+    grammar.require("definition");
+    const bool is_lark = grammar.choice("syntax", {"lark", "regex"}) == 0U;
+    const std::string definition = grammar.text("definition").value_or("");
+    if (is_lark) {
+        schema[std::string(grammar::lark_keyword)] = definition;
+    } else {
+        check_expression(grammar, definition, steps);
+        schema["pattern"] = "^(?:" + definition + ")$";
+    }
+}
+
+Json function_definition(const std::string& name, const std::optional<std::string>& description,
+                         Json parameters, bool is_strict) {
+    Json function = {{"name", name}};
+    if (description)
+        function["description"] = *description;
+    if (!parameters.is_null())
+        function["parameters"] = std::move(parameters);
+    if (is_strict)
+        function["strict"] = true;
+    return {{"type", "function"}, {"function", std::move(function)}};
+}
+
+Json custom_function(const std::string& name, const std::optional<std::string>& description, Json input) {
+    const bool is_constrained = input.size() > 1;
+    return function_definition(name, description,
+                               {{"type", "object"},
+                                {"properties", {{"input", std::move(input)}}},
+                                {"required", Json::array({"input"})},
+                                {"additionalProperties", false}},
+                               is_constrained);
+}
+
+std::string name_of(const Tool& tool) {
+    return tool.function["function"]["name"].get<std::string>();
+}
+
+std::vector<OfferedTool> offer_tools(std::vector<Tool> tools, const ToolChoice& choice,
+                                     chat::Conversation& conversation) {
+    std::vector<OfferedTool> offered;
+    Json functions = Json::array();
+    for (Tool& tool : tools) {
+        if (!choice.offers_tools || (choice.allowed && !choice.allowed->contains(name_of(tool))))
+            continue;
+        offered.push_back(std::move(tool.offered));
+        functions.push_back(std::move(tool.function));
+    }
+    if (offered.empty())
+        return offered;
+    conversation.tools = dump_json(functions);
+    if (choice.requires_call)
+        conversation.required_tool = choice.required.value_or("");
+    return offered;
+}
+
+std::string custom_arguments(std::string_view input) {
+    return dump_json({{"input", input}});
+}
+
+} // namespace etna::server::api

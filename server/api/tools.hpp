@@ -1,0 +1,62 @@
+#pragma once
+
+#include "core/chat/conversation.hpp"
+#include "server/api/generation_call.hpp"
+#include "server/fields.hpp"
+#include "server/json.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace etna::server::api {
+
+/// A tool as the model sees it.
+struct Tool {
+    Json function;
+    OfferedTool offered;
+};
+
+/// Returns a tool's name.
+std::string name_of(const Tool& tool);
+
+/// The client's choice among its tools.
+struct ToolChoice {
+    bool offers_tools = true;
+    bool requires_call = false;
+    std::optional<std::string> required = {};          ///< the tool that must be called; empty: any
+    std::optional<std::set<std::string>> allowed = {}; ///< the tools that are offered; empty: all
+};
+
+/// Offers the chosen tools to the model, in their order. Returns them. Precondition: the choice names tools
+/// of the list only, and requires a call only if there are any.
+std::vector<OfferedTool> offer_tools(std::vector<Tool> tools, const ToolChoice& choice,
+                                     chat::Conversation& conversation);
+
+// Custom tools take text instead of arguments; the model sees them as functions with one string parameter,
+// `input`. Source: OpenAI API 2.3.0, CustomToolChatCompletions and CustomToolParam.
+
+/// The remaining step budget for checking all regular expressions of one request: see
+/// Language::set_step_budget(). Far more than any usable expression needs.
+struct ExpressionSteps {
+    uint64_t left = 20'000'000;
+};
+
+/// Reads {"syntax", "definition"} into keywords of the input's schema; chats have them in a separate object,
+/// responses next to the type. Errors are recorded in `grammar`.
+void read_grammar(Fields& grammar, Json& schema, ExpressionSteps& steps);
+
+/// Returns a function's definition. Without parameters if they are null.
+Json function_definition(const std::string& name, const std::optional<std::string>& description,
+                         Json parameters, bool is_strict);
+
+/// Returns the function that stands in for a custom tool. `input`: the schema of its text.
+Json custom_function(const std::string& name, const std::optional<std::string>& description, Json input);
+
+/// Wraps a custom tool's input in JSON function arguments with one member, `input`.
+std::string custom_arguments(std::string_view input);
+
+} // namespace etna::server::api
