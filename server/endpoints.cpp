@@ -1,5 +1,7 @@
 #include "server/endpoints.hpp"
 
+#include "server/anthropic/endpoints.hpp"
+#include "server/anthropic/errors.hpp"
 #include "server/json.hpp"
 #include "server/openai/endpoints.hpp"
 #include "server/persistence.hpp"
@@ -203,6 +205,27 @@ void add_conversations(std::vector<Route>& routes) {
          {"DELETE", "/conversations/{id}", "deletes a conversation", responses::remove_conversation}});
 }
 
+ApiResult<HttpReply> list_models(Service& service, const HttpRequest& request, const Call& call) {
+    return anthropic::names_version(request) ? anthropic::list_models(service, request, call)
+                                             : openai::list_models(service, request, call);
+}
+
+ApiResult<HttpReply> show_model(Service& service, const HttpRequest& request, const Call& call) {
+    return anthropic::names_version(request) ? anthropic::show_model(service, request, call)
+                                             : openai::show_model(service, request, call);
+}
+
+void add_messages(std::vector<Route>& routes) {
+    for (Route route :
+         {Route{"POST", "/v1/messages", "answers a message, in Anthropic's API", anthropic::create_message},
+          Route{"POST", "/v1/messages/count_tokens", "counts the input tokens of a message",
+                anthropic::count_tokens}}) {
+        route.metric_name = "messages";
+        route.write_error = anthropic::write_error;
+        routes.push_back(std::move(route));
+    }
+}
+
 /// "post /v1/chat/completions" as a name: "post_v1_chat_completions".
 std::string operation_id(const Route& route) {
     std::string id = route.method + route.path;
@@ -260,10 +283,10 @@ std::vector<Route> all_routes(const ServiceOptions& options) {
         {"POST", "/tokenize", "returns the tokens of a text or chat", openai::tokenize},
         {"POST", "/detokenize", "returns the text of tokens", openai::detokenize},
         {"POST", "/apply-template", "returns the prompt of a chat", openai::apply_template},
-        {"GET", "/v1/models", "lists the models", openai::list_models},
+        {"GET", "/v1/models", "lists the models", list_models},
         {"GET", "/models", "lists the models", openai::list_models},
         {"GET", "/v3/models", "lists the models", openai::list_models, guarded, ovms},
-        {"GET", "/v1/models/{model}", "describes one model", openai::show_model},
+        {"GET", "/v1/models/{model}", "describes one model", show_model},
         {"GET", "/models/{model}", "describes one model", openai::show_model},
         {"GET", "/v3/models/{model}", "describes one model", openai::show_model, guarded, ovms},
         {"POST", "/models/unload", "frees the memory of a model", openai::unload_model},
@@ -281,15 +304,20 @@ std::vector<Route> all_routes(const ServiceOptions& options) {
             route.metric_name = "chat_completions";
         } else if (route.endpoint == openai::completions) {
             route.metric_name = "completions";
+        } else if (route.endpoint == list_models || route.endpoint == show_model) {
+            route.write_error = write_unrouted_error;
         }
     }
     add_stored_chats(routes);
     add_responses(routes);
     add_conversations(routes);
+    add_messages(routes);
     return routes;
 }
 
 HttpReply write_unrouted_error(const HttpRequest& request, const ApiError& error) {
+    if (anthropic::names_version(request))
+        return anthropic::write_error(request, error);
     return responses::write_error(request, error); // without its header, the format of OpenAI's API
 }
 

@@ -69,6 +69,9 @@ public:
 
     [[nodiscard]] const std::vector<std::string>& without_effect() const { return without_effect_; }
 
+    /// The object that is read.
+    [[nodiscard]] const Json& json() const { return *object_; }
+
     /// The path of a field: "messages[2].content".
     [[nodiscard]] std::string path_of(std::string_view name) const;
 

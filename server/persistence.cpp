@@ -86,6 +86,10 @@ storage::Owner owner_of(const AccessRules& access, const HttpRequest& request) {
     return access.api_keys.empty() ? storage::Owner() : sha256_hex(given_key(request));
 }
 
+std::string purpose_of(std::string_view purpose, const storage::Owner& owner) {
+    return fmt::format("{} {}", purpose, owner);
+}
+
 ApiError store_failed(const Error& error) {
     const bool is_too_large = error.kind == ErrorKind::invalid_argument;
     if (!is_too_large)

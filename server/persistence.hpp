@@ -45,6 +45,9 @@ Result<std::unique_ptr<Persistence>> open_persistence(const PersistenceOptions& 
 /// The owner whose entries a request can access: its API key's.
 storage::Owner owner_of(const AccessRules& access, const HttpRequest& request);
 
+/// Returns the sealing purpose combined with the owner, so that only the same owner can unseal.
+std::string purpose_of(std::string_view purpose, const storage::Owner& owner);
+
 /// Converts a store failure to an API error.
 ApiError store_failed(const Error& error);
 

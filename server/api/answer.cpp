@@ -33,7 +33,7 @@ HttpReply stream_reply(const std::shared_ptr<Answer>& answer, void (*run)(Answer
     report_ignored(answer->active.ignored(), reply);
     answer->active.expect_stream();
     reply.stream = [answer, run](HttpWriter& writer) {
-        EventStream stream(writer, answer->active.service().options.keep_alive);
+        EventStream stream(writer, answer->active.service().options.keep_alive, answer->keep_alive_frame());
         run(*answer, stream);
     };
     reply.final_log = [answer] { return answer->active.log(); };

@@ -51,10 +51,6 @@ std::string data(std::string_view text) {
     return write({.data = std::string(text)});
 }
 
-std::string comment(std::string_view text) {
-    return write({.comments = {std::string(text)}});
-}
-
 std::string error(const std::vector<std::string>& comments, std::string_view json) {
     const std::string problem =
         comments.empty() ? "unspecified error" : fmt::format("{}", fmt::join(comments, " -- "));
@@ -84,7 +80,7 @@ bool EventStream::is_disconnected() {
     const auto probe_interval =
         peer == PeerState::half_closed ? std::min(half_closed_probe, keep_alive_) : keep_alive_;
     if (!is_disconnected_ && Clock::now() - last_write_ >= probe_interval)
-        send(sse::comment("keep-alive"));
+        send(keep_alive_frame_);
     return is_disconnected_;
 }
 

@@ -28,8 +28,8 @@ std::string write(const Frame& frame);
 /// `data: TEXT`.
 std::string data(std::string_view text);
 
-/// A comment frame, which clients ignore.
-std::string comment(std::string_view text);
+/// A comment, which clients ignore.
+constexpr std::string_view keep_alive = ": keep-alive\n\n";
 
 /// An `error` event: the comments joined by " -- " (none: "unspecified error") as one comment, and the data.
 std::string error(const std::vector<std::string>& comments, std::string_view json);
@@ -45,20 +45,22 @@ HttpReply reply();
 
 } // namespace sse
 
-/// A server-sent event stream to one client, with keep-alive comments and disconnect detection. Not
+/// A server-sent event stream to one client, with keep-alive frames and disconnect detection. Not
 /// thread-safe.
 class EventStream {
 public:
     using Clock = std::chrono::steady_clock;
 
-    /// Borrows the writer.
-    EventStream(HttpWriter& writer, std::chrono::milliseconds keep_alive)
-        : writer_(&writer), keep_alive_(keep_alive), last_write_(Clock::now()) {}
+    /// Borrows the writer. `keep_alive_frame`: what is sent to keep an idle stream open; static.
+    EventStream(HttpWriter& writer, std::chrono::milliseconds keep_alive,
+                std::string_view keep_alive_frame = sse::keep_alive)
+        : writer_(&writer), keep_alive_(keep_alive), keep_alive_frame_(keep_alive_frame),
+          last_write_(Clock::now()) {}
 
     /// Writes complete frames. Returns false if the client has disconnected; nothing is written after that.
     bool send(std::string_view frames);
 
-    /// Call periodically while there is nothing to send: writes a comment when the keep-alive interval has
+    /// Call periodically while there is nothing to send: writes a frame when the keep-alive interval has
     /// passed, or when only a write can tell whether the client still reads. Returns true if the client has
     /// disconnected.
     bool is_disconnected();
@@ -66,6 +68,7 @@ public:
 private:
     HttpWriter* writer_;
     std::chrono::milliseconds keep_alive_;
+    std::string_view keep_alive_frame_;
     Clock::time_point last_write_;
     bool is_disconnected_ = false;
 };

@@ -123,10 +123,6 @@ ApiResult<Json> resolve_references(Persistence& persistence, const storage::Owne
     return resolved;
 }
 
-std::string purpose_of(std::string_view purpose, const storage::Owner& owner) {
-    return fmt::format("{} {}", purpose, owner);
-}
-
 ApiResult<Json> unseal(const Persistence& persistence, const storage::Owner& owner, const Json& items,
                        const std::string& name) {
     Json resolved = Json::array();

@@ -27,9 +27,6 @@ ApiResult<Json> resolve_references(Persistence& persistence, const storage::Owne
 ApiResult<Json> unseal(const Persistence& persistence, const storage::Owner& owner, const Json& items,
                        const std::string& name);
 
-/// Returns the sealing purpose combined with the owner, so that only the same owner can unseal.
-std::string purpose_of(std::string_view purpose, const storage::Owner& owner);
-
 /// Sealing purposes.
 inline constexpr std::string_view sealed_reasoning = "reasoning";
 inline constexpr std::string_view sealed_items = "compaction";

@@ -8,7 +8,7 @@ TEST_CASE("a frame has one field per line, and an empty line") {
     CHECK(sse::data("") == "data: \n\n");
     CHECK(sse::write({.data = "a\nb\r\nc\rd", .event = "e", .id = "7", .retry_ms = 3000}) ==
           "event: e\nid: 7\nretry: 3000\ndata: a\ndata: b\ndata: c\ndata: d\n\n");
-    CHECK(sse::comment("keep-alive") == ": keep-alive\n\n");
+    CHECK(sse::keep_alive == ": keep-alive\n\n");
     CHECK(sse::write({.comments = {"one", "two"}}) == ": one\n: two\n\n");
 }
 

@@ -1,0 +1,234 @@
+#include "server/anthropic/conversation.hpp"
+
+#include "server/json.hpp"
+
+#include <array>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace etna::server::anthropic {
+namespace {
+
+/// With it begins the block by which Claude Code identifies a request to a billing service.
+constexpr std::string_view billing_prefix = "x-anthropic-billing-header:";
+
+void refuse_block(Fields& block, std::string_view type) {
+    for (const std::string_view medium : {"image", "audio", "video", "document", "file"}) {
+        if (type.find(medium) == std::string_view::npos)
+            continue;
+        return block.adopt({.message = fmt::format("{}: {} input is not supported by this model",
+                                                   block.path_of("type"), medium),
+                            .param = block.path_of("type"),
+                            .code = "invalid_value"});
+    }
+    block.refuse("type", fmt::format("is `{}`, which is not a supported block here", type),
+                 "unsupported_value");
+}
+
+/// Calls `read(block, type)` for each block of a list.
+template <class Read>
+void for_each_block(Fields& fields, std::string_view name, const Json& list, const Read& read) {
+    for (std::size_t i = 0; i < list.size() && !fields.problem(); ++i) {
+        const std::string index = fmt::format("{}[{}]", name, i);
+        if (!list[i].is_object())
+            return fields.refuse(index, "must be a block: an object with a type", "invalid_type");
+        Fields block(list[i], fields.path_of(index));
+        block.require("type");
+        read(block, block.text("type").value_or(""));
+        block.accept({"cache_control", "citations"});
+        fields.adopt(block);
+    }
+}
+
+/// The text of a block of type `text`, or of the plain text of a document or a search result.
+std::optional<std::string> text_of_block(Fields& block, std::string_view type) {
+    if (type == "text") {
+        block.require("text");
+        return block.text("text").value_or("");
+    }
+    if (type == "search_result") {
+        std::string text =
+            fmt::format("{}\n{}\n", block.text("title").value_or(""), block.text("source").value_or(""));
+        if (const Json* const content = block.list("content")) {
+            for_each_block(block, "content", *content,
+                           [&](Fields& part, std::string_view) { text += part.text("text").value_or(""); });
+        }
+        return text;
+    }
+    const Json* const source = type == "document" ? block.object("source") : nullptr;
+    if (source == nullptr || source->value("type", Json()) != "text")
+        return std::nullopt;
+    Fields document(*source, block.path_of("source"));
+    document.require("data");
+    document.accept({"type", "media_type"});
+    std::string text = block.text("title").value_or("");
+    text += (text.empty() ? "" : "\n") + document.text("data").value_or("");
+    block.text("context");
+    block.adopt(document);
+    return text;
+}
+
+/// The text of `content` of a tool result: a string, blocks of text, or absent.
+std::string result_text(Fields& result) {
+    const Json* const content = result.any("content");
+    std::string text;
+    if (content == nullptr)
+        return text;
+    if (content->is_string()) {
+        text = content->get<std::string>();
+    } else if (content->is_array()) {
+        for_each_block(result, "content", *content, [&](Fields& block, std::string_view type) {
+            if (const auto part = text_of_block(block, type)) {
+                text += (text.empty() ? "" : "\n") + *part;
+            } else if (type == "tool_reference") {
+                text += (text.empty() ? "" : "\n") + block.text("tool_name").value_or("");
+            } else {
+                refuse_block(block, type);
+            }
+        });
+    } else {
+        result.refuse("content", "must be a string or a list of blocks", "invalid_type");
+    }
+    return text;
+}
+
+/// Builds the messages of one conversation, in order.
+class MessageReader {
+public:
+    MessageReader(const ThinkingSeal& seal, chat::Conversation& conversation)
+        : seal_(&seal), messages_(&conversation.messages) {}
+
+    void read_system(Fields& fields) {
+        const Json* const system = fields.any("system");
+        if (system == nullptr)
+            return;
+        std::string text;
+        if (system->is_string()) {
+            text = system->get<std::string>();
+        } else if (system->is_array()) {
+            for_each_block(fields, "system", *system, [&](Fields& block, std::string_view type) {
+                const auto part = type == "text" ? text_of_block(block, type) : std::nullopt;
+                if (!part)
+                    return refuse_block(block, type);
+                if (part->starts_with(billing_prefix))
+                    return fields.adopt_unknown({block.path_of("text")});
+                text += (text.empty() ? "" : "\n\n") + *part;
+            });
+        } else {
+            fields.refuse("system", "must be a string or a list of blocks of text", "invalid_type");
+        }
+        if (!text.empty())
+            messages_->push_back({.role = chat::Role::system, .content = std::move(text)});
+    }
+
+    void read_message(Fields& message) {
+        message.require("role");
+        const auto role = message.choice("role", {"user", "assistant", "system"});
+        message.require("content");
+        const Json* const content = message.any("content");
+        if (content == nullptr || !role)
+            return;
+        constexpr std::array roles = {chat::Role::user, chat::Role::assistant, chat::Role::system};
+        role_ = roles.at(*role);
+        is_open_ = false;
+        if (content->is_string()) {
+            open().content = content->get<std::string>();
+        } else if (content->is_array()) {
+            for_each_block(message, "content", *content,
+                           [&](Fields& block, std::string_view type) { read_block(block, type); });
+        } else {
+            message.refuse("content", "must be a string or a list of blocks", "invalid_type");
+        }
+    }
+
+private:
+    void read_block(Fields& block, std::string_view type) {
+        const bool is_assistant = role_ == chat::Role::assistant;
+        if (auto text = text_of_block(block, type)) {
+            std::string& content = open().content;
+            content += (content.empty() || is_assistant ? "" : "\n") + *text;
+        } else if (type == "tool_result" && role_ == chat::Role::user) {
+            read_result(block);
+        } else if (type == "tool_use" && is_assistant) {
+            read_call(block);
+        } else if ((type == "thinking" || type == "redacted_thinking") && is_assistant) {
+            block.accept({"thinking", "signature", "data"});
+            if (const auto thinking = seal_->open(block.json()))
+                open().reasoning += *thinking;
+        } else {
+            refuse_block(block, type);
+        }
+    }
+
+    void read_result(Fields& block) {
+        block.require("tool_use_id");
+        const std::string id = block.text("tool_use_id").value_or("");
+        const bool is_error = block.flag("is_error").value_or(false);
+        std::string text = result_text(block);
+        const auto call = names_.find(id);
+        if (call == names_.end() && !block.problem())
+            return block.refuse("tool_use_id", fmt::format("is `{}`, which no earlier tool_use has", id));
+        if (is_error)
+            text = "Error: " + text;
+        messages_->push_back({.role = chat::Role::tool,
+                              .content = std::move(text),
+                              .tool_call_id = id,
+                              .tool_name = call == names_.end() ? std::string() : call->second});
+        is_open_ = false; // text after it is a message of its own
+    }
+
+    void read_call(Fields& block) {
+        for (const std::string_view name : {"id", "name", "input"})
+            block.require(name);
+        const std::string id = block.text("id").value_or("");
+        const std::string name = block.text("name").value_or("");
+        const Json* const input = block.object("input");
+        block.accept({"caller"});
+        if (input == nullptr)
+            return;
+        names_[id] = name;
+        open().tool_calls.push_back({.id = id, .name = name, .arguments = dump_json(*input)});
+    }
+
+    /// The message that the next block belongs to.
+    chat::Message& open() {
+        if (!is_open_) {
+            messages_->emplace_back().role = role_;
+            is_open_ = true;
+        }
+        return messages_->back();
+    }
+
+    const ThinkingSeal* seal_;
+    std::vector<chat::Message>* messages_;
+    std::map<std::string, std::string> names_; ///< of the called tools, by id
+    chat::Role role_ = chat::Role::user;
+    bool is_open_ = false;
+};
+
+} // namespace
+
+void read_messages(Fields& fields, const ThinkingSeal& seal, chat::Conversation& conversation) {
+    MessageReader reader(seal, conversation);
+    reader.read_system(fields);
+    fields.require("messages");
+    const Json* const messages = fields.list("messages");
+    if (messages == nullptr)
+        return;
+    if (messages->empty())
+        fields.refuse("messages", "is empty: at least one message is required");
+    for (std::size_t i = 0; i < messages->size() && !fields.problem(); ++i) {
+        const std::string path = fmt::format("messages[{}]", i);
+        if (!(*messages)[i].is_object())
+            return fields.refuse(path, "must be an object", "invalid_type");
+        Fields message((*messages)[i], path);
+        reader.read_message(message);
+        fields.adopt(message);
+    }
+}
+
+} // namespace etna::server::anthropic

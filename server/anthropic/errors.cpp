@@ -1,0 +1,62 @@
+#include "server/anthropic/errors.hpp"
+
+#include <string>
+
+namespace etna::server::anthropic {
+namespace {
+
+constexpr int overloaded = 529; ///< the API's own status
+
+/// The API has no 503: work that a later try may do is refused as overload.
+int status_of(const ApiError& error) {
+    constexpr int unavailable = 503;
+    return error.status == unavailable ? overloaded : error.status;
+}
+
+std::string_view type_of(int status) {
+    constexpr int first_server_error = 500;
+    switch (status) {
+    case 401:
+        return "authentication_error";
+    case 403:
+        return "permission_error";
+    case 404:
+        return "not_found_error";
+    case 413:
+        return "request_too_large";
+    case 429:
+        return "rate_limit_error";
+    case overloaded:
+        return "overloaded_error";
+    default:
+        return status < first_server_error ? "invalid_request_error" : "api_error";
+    }
+}
+
+/// Clients shorten the conversation when they read this phrase.
+std::string message_of(const ApiError& error) {
+    return error.code == "context_length_exceeded" ? "prompt is too long: " + error.message : error.message;
+}
+
+} // namespace
+
+Json error_json(const ApiError& error, std::string_view request_id) {
+    Json json = {{"type", "error"},
+                 {"error", {{"type", type_of(status_of(error))}, {"message", message_of(error)}}}};
+    if (!request_id.empty())
+        json["request_id"] = request_id;
+    return json;
+}
+
+HttpReply write_error(const HttpRequest& request, const ApiError& error) {
+    HttpReply reply = reply_of(error); // for its headers and log entry
+    reply.status = status_of(error);
+    reply.body = dump_json(error_json(error, request.header("x-request-id"))) + "\n";
+    return reply;
+}
+
+bool names_version(const HttpRequest& request) {
+    return !request.header("anthropic-version").empty();
+}
+
+} // namespace etna::server::anthropic

@@ -1,0 +1,19 @@
+#pragma once
+
+#include "server/api_error.hpp"
+#include "server/http/http.hpp"
+#include "server/json.hpp"
+
+// Errors of the Messages API. Source: Anthropic's API reference, 2023-06-01, "Errors".
+namespace etna::server::anthropic {
+
+/// Returns {"type": "error", "error": {"type", "message"}, "request_id"}; the id only if it is not empty.
+Json error_json(const ApiError& error, std::string_view request_id);
+
+/// Writes an error with the API's status, see WriteError.
+HttpReply write_error(const HttpRequest& request, const ApiError& error);
+
+/// Whether the request is for this API: it names the API's version.
+bool names_version(const HttpRequest& request);
+
+} // namespace etna::server::anthropic

@@ -1,0 +1,164 @@
+// POST /v1/messages and /v1/messages/count_tokens.
+
+#include "server/anthropic/endpoints.hpp"
+#include "server/anthropic/errors.hpp"
+#include "server/anthropic/message_blocks.hpp"
+#include "server/anthropic/request.hpp"
+#include "server/api/answer.hpp"
+#include "server/api/model_choice.hpp"
+#include "server/ids.hpp"
+#include "server/persistence.hpp"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace etna::server::anthropic {
+namespace {
+
+constexpr std::string_view ping = "event: ping\ndata: {\"type\":\"ping\"}\n\n";
+
+/// Without values: the API's defaults are the model's.
+constexpr sampling::Parameters neutral = {
+    .temperature = 1, .top_k = 0, .top_p = 1, .min_p = 0, .repetition_window_tokens = sampling::full_history};
+
+/// Tokens read from the cache do not count as input.
+Json usage_json(const Metrics::Tokens& counts) {
+    return {{"input_tokens", counts.prompt - counts.cached},
+            {"cache_creation_input_tokens", 0},
+            {"cache_read_input_tokens", counts.cached},
+            {"output_tokens", counts.completion}};
+}
+
+ThinkingSeal thinking_seal(const api::ActiveRequest& active) {
+    return {active.service().persistence->seal, active.owner()};
+}
+
+ApiResult<MessagesRequest> read(const api::ActiveRequest& active, const Json& body, std::string_view betas,
+                                Purpose purpose) {
+    return read_messages_request(body, betas, purpose, thinking_seal(active), active.context(neutral));
+}
+
+/// A message, from its body to its last byte.
+class MessageAnswer : public api::Answer {
+public:
+    MessageAnswer(api::ActiveRequest request, Json body, std::string betas)
+        : Answer(std::move(request)), body_(std::move(body)), betas_(std::move(betas)) {}
+
+    ApiStatus begin(const api::CancelPoll& is_cancelled) override {
+        auto parsed = read(active, body_, betas_, Purpose::answer);
+        body_ = nullptr;
+        if (!parsed) {
+            active.record_error(parsed.error());
+            return parsed.error();
+        }
+        const generate::Request& request = parsed->call.requests.front();
+        blocks_.emplace(BlockOptions{.display = parsed->display,
+                                     .has_parallel_calls = parsed->has_parallel_calls,
+                                     .stop_sequences = request.stop,
+                                     .max_tokens = request.max_tokens},
+                        thinking_seal(active));
+        return active.begin(std::move(parsed->call), neutral, is_cancelled);
+    }
+
+    ApiResult<std::string> complete(const api::CancelPoll& is_cancelled) override {
+        const Status status = run([](const Json&) { return true; }, is_cancelled);
+        if (!status)
+            return active.report_failure(status.error());
+        Json message = message_json(usage_json(active.usage().tokens()));
+        message["content"] = blocks_->content();
+        message.update(blocks_->stop());
+        return dump_json(message) + "\n";
+    }
+
+    ApiResult<bool> stream(EventStream& stream) override {
+        const Json usage = usage_json(active.usage().tokens()); // of the prompt: nothing is generated yet
+        send(stream, {{"type", "message_start"}, {"message", message_json(usage)}});
+        stream.send(ping);
+        const Status status = run([&](const Json& event) { return send(stream, event); },
+                                  [&] { return stream.is_disconnected(); });
+        if (!status)
+            return active.report_failure(status.error());
+        send(stream, {{"type", "message_delta"},
+                      {"delta", blocks_->stop()},
+                      {"usage", usage_json(active.usage().tokens())}});
+        return send(stream, {{"type", "message_stop"}});
+    }
+
+    void send_failure(EventStream& stream, const ApiError& error) override {
+        send(stream, error_json(error, active.request_id()));
+    }
+
+    [[nodiscard]] std::string_view keep_alive_frame() const override { return ping; }
+
+private:
+    static bool send(EventStream& stream, const Json& event) {
+        return stream.send(sse::write({.data = dump_json(event), .event = event["type"].get<std::string>()}));
+    }
+
+    /// `deliver` receives every stream event, and returns false to stop.
+    Status run(const std::function<bool(const Json& event)>& deliver, const api::CancelPoll& is_cancelled) {
+        return active.run(
+            [&](uint32_t, const generate::Event& event) {
+                for (const Json& one : blocks_->take(event)) {
+                    if (!deliver(one))
+                        return api::Delivery::disconnected;
+                }
+                return blocks_->is_complete() ? api::Delivery::complete : api::Delivery::proceed;
+            },
+            is_cancelled);
+    }
+
+    [[nodiscard]] Json message_json(const Json& usage) const {
+        return {{"id", id_},
+                {"type", "message"},
+                {"role", "assistant"},
+                {"model", active.model_name()},
+                {"content", Json::array()},
+                {"stop_reason", nullptr},
+                {"stop_sequence", nullptr},
+                {"usage", usage}};
+    }
+
+    Json body_; ///< until begin() has read it
+    std::string betas_;
+    std::string id_ = new_id("msg_");
+    std::optional<MessageBlocks> blocks_;
+};
+
+} // namespace
+
+ApiResult<HttpReply> create_message(Service& service, const HttpRequest& request, const Call& call) {
+    ETNA_TRY(auto body, parse_body(request));
+    ETNA_TRY(auto name, api::model_of(service, body));
+    const Json stream = body.value("stream", Json(false));
+    if (!stream.is_boolean() && !stream.is_null())
+        return ApiError{.message = "`stream` must be true or false", .param = "stream"};
+    const bool is_streamed = stream == true;
+    const auto answer = std::make_shared<MessageAnswer>(
+        api::ActiveRequest(service, request, call, "messages", std::move(name), is_streamed), std::move(body),
+        std::string(request.header("anthropic-beta")));
+    return api::reply_with(answer, request, call, is_streamed);
+}
+
+ApiResult<HttpReply> count_tokens(Service& service, const HttpRequest& request, const Call& call) {
+    ETNA_TRY(const auto body, parse_body(request));
+    ETNA_TRY(auto name, api::model_of(service, body));
+    api::ActiveRequest active(service, request, call, "messages_count_tokens", std::move(name), false);
+    const std::function<bool()> is_cancelled = [&] {
+        return service.is_aborting || request.is_client_gone();
+    };
+    if (const Status loaded = active.acquire(is_cancelled); !loaded)
+        return active.report_failure(loaded.error());
+    ETNA_TRY(auto parsed, read(active, body, request.header("anthropic-beta"), Purpose::count));
+    ETNA_CHECK(api::refuse_unknown(active.is_strict(), parsed.call.ignored));
+    ETNA_TRY(const auto count, active.count_prompt(std::move(parsed.call), is_cancelled));
+    HttpReply reply = {.body = dump_json({{"input_tokens", count}}) + "\n"};
+    api::report_ignored(active.ignored(), reply);
+    api::report_model(active.model_name(), reply);
+    reply.is_counted = true;
+    return reply;
+}
+
+} // namespace etna::server::anthropic
