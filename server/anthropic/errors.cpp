@@ -43,6 +43,10 @@ std::string message_of(const ApiError& error) {
 Json error_json(const ApiError& error, std::string_view request_id) {
     Json json = {{"type", "error"},
                  {"error", {{"type", type_of(status_of(error))}, {"message", message_of(error)}}}};
+    if (error.code == unsupported_thread) {
+        json["error"]["details"] = {{"error_code", unsupported_thread},
+                                    {"unsupported", Json::array({"message_threads"})}};
+    }
     if (!request_id.empty())
         json["request_id"] = request_id;
     return json;

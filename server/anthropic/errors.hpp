@@ -7,6 +7,9 @@
 // Errors of the Messages API. Source: Anthropic's API reference, 2023-06-01, "Errors".
 namespace etna::server::anthropic {
 
+/// The code of an error about a conversation that the server should hold. Clients read it.
+inline constexpr std::string_view unsupported_thread = "thread_unsupported_request";
+
 /// Returns {"type": "error", "error": {"type", "message"}, "request_id"}; the id only if it is not empty.
 Json error_json(const ApiError& error, std::string_view request_id);
 

@@ -88,7 +88,7 @@ void MessageBlocks::finish(const generate::Finished& finished) {
                            ? "model_context_window_exceeded"
                            : "max_tokens";
         break;
-    case Reason::cancelled: // stopped after its only call, or nobody reads this
+    case Reason::cancelled: // stopped after its only call, or the client is gone
         stop_reason_ = is_complete() ? "tool_use" : "end_turn";
         break;
     }

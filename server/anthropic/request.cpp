@@ -1,6 +1,7 @@
 #include "server/anthropic/request.hpp"
 
 #include "server/anthropic/conversation.hpp"
+#include "server/anthropic/errors.hpp"
 #include "server/anthropic/tools.hpp"
 #include "server/api/structured_output.hpp"
 #include "server/api/template_arguments.hpp"
@@ -136,6 +137,10 @@ void read_rest(Fields& fields) {
     }
     fields.choice("service_tier", {"auto", "standard_only"});
     fields.note({"context_management", "inference_geo", "speed"});
+    if (fields.any("thread") != nullptr) { // clients then send the entire conversation
+        fields.refuse("thread", "is not supported: this server holds no conversations of this API",
+                      std::string(unsupported_thread));
+    }
     for (const std::string_view name : {"container", "mcp_servers"}) {
         if (const Json* const given = fields.any(name); given != nullptr && !given->empty())
             fields.refuse(name, "is not supported", "unsupported_parameter");

@@ -242,13 +242,14 @@ AnswerLog ActiveRequest::log() const {
 }
 
 void ActiveRequest::log_prompts() const {
-    for (std::size_t prompt = 0; service_->options.logs_prompts && prompt < prompt_count_; ++prompt)
+    for (std::size_t prompt = 0; service_->options.logs_prompts && prompt < prompt_count_; ++prompt) {
         service_->log(
             prompt_line(service_->options.log_format, request_id_, generation_->prompt_text(prompt)));
+    }
 }
 
 Status ActiveRequest::run(const EventSink& sink, const CancelPoll& is_cancelled) {
-    const Status status = generation_->finish(
+    Status status = generation_->finish(
         [&](uint32_t choice, const generate::Event& event) { return take(choice, event, sink); },
         [&] { return must_end(is_cancelled); });
     service_->metrics.add(model_name_, usage_->tokens());

@@ -87,7 +87,7 @@ Json without_ids(Json message) {
     message["usage"].erase("input_tokens");
     for (Json& block : message["content"]) {
         block.erase("id");
-        block.erase("signature"); // encrypted anew each time
+        block.erase("signature"); // encrypted again each time
     }
     return message;
 }
@@ -302,6 +302,9 @@ TEST_CASE("errors of messages have the API's shape, and name the member") {
     CHECK(bad_request(service, message_body("x", R"(, "stop_sequences": ["  "])"))
               .starts_with("`stop_sequences`"));
     CHECK(bad_request(service, message_body("x", R"(, "container": "c")")).starts_with("`container`"));
+    const auto thread = service.post(messages_path, message_body("x", R"(, "thread": {"type": "create"})"));
+    CHECK(message_error(thread, 400, "invalid_request_error").starts_with("`thread`"));
+    CHECK(etna::parse_json(thread.body)["error"]["details"]["error_code"] == "thread_unsupported_request");
     std::string long_text;
     for (int i = 0; i < 5000; ++i)
         long_text += "word ";
