@@ -169,10 +169,8 @@ void add_responses(std::vector<Route>& routes) {
          {"GET", "/responses/{id}", "returns a response or its events", responses::show},
          {"DELETE", "/responses/{id}", "deletes a response", responses::remove}});
     for (Route& route : routes) {
-        if (route.metric_name == "responses") {
-            route.write_error = responses::write_error;
+        if (route.metric_name == "responses")
             route.check_headers = responses::check_dialect;
-        }
     }
 }
 
@@ -304,13 +302,13 @@ std::vector<Route> all_routes(const ServiceOptions& options) {
             route.metric_name = "chat_completions";
         } else if (route.endpoint == openai::completions) {
             route.metric_name = "completions";
-        } else if (route.endpoint == list_models || route.endpoint == show_model) {
-            route.write_error = write_unrouted_error;
         }
     }
     add_stored_chats(routes);
     add_responses(routes);
     add_conversations(routes);
+    for (Route& route : routes)
+        route.write_error = write_unrouted_error;
     add_messages(routes);
     return routes;
 }

@@ -18,9 +18,8 @@ describe('a conversation', () => {
     await client.conversations.update(id, { metadata: { about: 'sums' } });
     assert.deepEqual((await client.conversations.retrieve(id)).metadata, { about: 'sums' });
     assert.deepEqual(await client.conversations.delete(id), { id, object: 'conversation.deleted', deleted: true });
-    for (const work of [client.conversations.retrieve(id), client.conversations.items.list(id), client.conversations.delete(id)]) {
-      await assert.rejects(work, { status: 404 });
-    }
+    const work = [client.conversations.retrieve(id), client.conversations.items.list(id), client.conversations.delete(id)];
+    await Promise.all(work.map((one) => assert.rejects(one, { status: 404 })));
   });
 
   it('has items that are added, shown and removed', async () => {
