@@ -86,6 +86,26 @@ def check_directions(tree):
                 yield Finding(path, line, f"{room} must not include {target} ({name})")
 
 
+# The folders of server/ that each speak one API, and the files outside that may include them.
+APIS = ("anthropic", "openai", "responses")
+APIS_MET_IN = r"server/(endpoints|persistence)\.(cpp|hpp)"
+
+
+def api_of(path):
+    """'openai' for server/openai/chat.cpp, None for files of no API."""
+    parts = path.split("/")
+    return parts[1] if parts[0] == "server" and len(parts) > 2 and parts[1] in APIS else None
+
+
+def check_apis(tree):
+    """No API knows another, and what all share knows none."""
+    for path, text in tree.matching(r"server/.*\.(cpp|hpp)"):
+        for line, name in includes_of(text):
+            target = api_of(name)
+            if target not in (None, api_of(path)) and not re.fullmatch(APIS_MET_IN, path):
+                yield Finding(path, line, f"must not include the API {target} ({name})")
+
+
 def check_cycles(_tree, allowed=None):
     """The table itself: every target is in it, and there are no cycles."""
     allowed = ALLOWED if allowed is None else allowed

@@ -84,6 +84,23 @@ class Directions(unittest.TestCase):
         self.assertEqual(len(list(rooms.check_cycles(None, unknown))), 1)
 
 
+class Apis(unittest.TestCase):
+    def include(self, path, name):
+        return broken(rooms.check_apis, {path: f'#include "{name}"\n'})
+
+    def test_an_api_knows_itself_and_what_all_share(self):
+        for path, name in [
+            ("server/openai/a.cpp", "server/openai/b.hpp"),
+            ("server/openai/a.cpp", "server/api/answer.hpp"),
+            ("server/endpoints.cpp", "server/openai/endpoints.hpp"),
+        ]:
+            self.assertEqual(self.include(path, name), [], f"{path} -> {name}")
+
+    def test_no_other(self):
+        for path in ["server/openai/a.cpp", "server/api/answer.cpp", "server/router.cpp"]:
+            self.assertEqual(self.include(path, "server/responses/items.hpp"), [f"{path}:1"])
+
+
 class ExternalHeaders(unittest.TestCase):
     def include(self, path, name):
         return broken(rooms.check_external_headers, {path: f"#include <{name}>\n"})

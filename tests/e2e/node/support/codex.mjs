@@ -1,54 +1,18 @@
 // Codex CLI from npm, with a temporary home, and a model whose context is large enough for its prompts.
 
 import { spawn } from 'node:child_process';
-import { mkdtempSync, mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
+import { mkdtempSync, mkdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
+import { longDemo, recordingProxy } from './proxy.mjs';
 import { startServerOf } from './server.mjs';
 
-const CONTEXT_TOKENS = 32_768;
 const PATIENCE_MS = 300_000;
 const fileOf = (path) => fileURLToPath(new URL(path, import.meta.url));
 const CODEX = fileOf('../../node_modules/.bin/codex');
-
-/** The embedded model with a longer context: one changed number of its metadata. */
-function longDemo(folder) {
-  const bytes = readFileSync(fileOf('../../../../core/store/demo/demo.gguf'));
-  const key = 'qwen3.context_length';
-  const end = bytes.indexOf(key) + key.length;
-  const UINT32 = 4; // GGUF's type number
-  if (bytes.readUInt32LE(end) !== UINT32) throw new Error(`${key} is no uint32`);
-  bytes.writeUInt32LE(CONTEXT_TOKENS, end + 4);
-  const path = join(folder, 'demo.gguf');
-  writeFileSync(path, bytes);
-  return path;
-}
-
-/** A proxy that records requests: {address, exchanges: [{path, body, status, ignored}], stop}. */
-async function recordingProxy(target) {
-  const exchanges = [];
-  const server = createServer(async (request, response) => {
-    const body = await text(request);
-    const headers = { 'content-type': 'application/json', accept: request.headers.accept ?? '*/*' };
-    const answer = await fetch(target + request.url, { method: request.method, headers, body: body || undefined });
-    exchanges.push({
-      path: request.url,
-      body: body ? JSON.parse(body) : null,
-      status: answer.status,
-      ignored: answer.headers.get('etna-ignored')?.split(', ') ?? [],
-    });
-    response.writeHead(answer.status, { 'content-type': answer.headers.get('content-type') });
-    Readable.fromWeb(answer.body).pipe(response);
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return { address: `http://127.0.0.1:${server.address().port}`, exchanges, stop: () => server.close() };
-}
 
 /** A user's configuration: a provider and an MCP server; no other servers are contacted. */
 const config = (address) => `
