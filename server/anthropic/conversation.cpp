@@ -1,5 +1,6 @@
 #include "server/anthropic/conversation.hpp"
 
+#include "server/api/content_parts.hpp"
 #include "server/json.hpp"
 
 #include <array>
@@ -17,9 +18,7 @@ namespace {
 constexpr std::string_view billing_prefix = "x-anthropic-billing-header:";
 
 void refuse_block(Fields& block, std::string_view type) {
-    for (const std::string_view medium : {"image", "audio", "video", "document", "file"}) {
-        if (type.find(medium) == std::string_view::npos)
-            continue;
+    if (const std::string_view medium = api::medium_of(type); !medium.empty()) {
         return block.adopt({.message = fmt::format("{}: {} input is not supported by this model",
                                                    block.path_of("type"), medium),
                             .param = block.path_of("type"),

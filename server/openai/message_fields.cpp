@@ -1,5 +1,6 @@
 #include "server/openai/message_fields.hpp"
 
+#include "server/api/content_parts.hpp"
 #include "server/openai/tool_fields.hpp"
 
 #include <string>
@@ -27,7 +28,7 @@ void check_part(Fields& message, std::size_t index, const Json& part, bool is_as
     if (part.is_object() && !part.contains("type"))
         return message.refuse(name + ".type", "is required", "missing_required_parameter");
     if (member.empty())
-        return refuse_part(message, name, part);
+        return api::refuse_part(message, name, part);
     const auto text = part.find(std::string(member));
     if (text == part.end() || !text->is_string())
         message.refuse(name, fmt::format("must have a string `{}`; this model reads text only", member));
@@ -70,20 +71,6 @@ void check_calls(Fields& message) {
 }
 
 } // namespace
-
-void refuse_part(Fields& fields, std::string_view path, const Json& part) {
-    const Json type = part.is_object() ? part["type"] : Json();
-    const std::string name = type.is_string() ? type.get<std::string>() : std::string();
-    for (const std::string_view medium : {"image", "audio", "video", "file"}) {
-        if (name.find(medium) == std::string::npos)
-            continue;
-        return fields.adopt({.message = fmt::format("{} input is not supported by this model", medium),
-                             .param = fields.path_of(path),
-                             .code = "invalid_value"});
-    }
-    fields.refuse(path, fmt::format("is not a text part (its type is {}); only text is supported",
-                                    type.is_null() ? "missing" : dump_json(type)));
-}
 
 void check_messages(Fields& fields, const Json& messages) {
     if (messages.empty())

@@ -2,7 +2,7 @@
 
 #include "server/fields.hpp"
 
-#include <string_view>
+#include <string>
 
 namespace etna::server::openai {
 
@@ -12,8 +12,5 @@ void check_messages(Fields& fields, const Json& messages);
 
 /// Returns the text of a message's content, with its parts concatenated. Precondition: check_messages().
 std::string text_of_content(const Json& message);
-
-/// Refuses a content part at `path` whose `type` is not text, naming its medium if known.
-void refuse_part(Fields& fields, std::string_view path, const Json& part);
 
 } // namespace etna::server::openai

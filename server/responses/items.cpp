@@ -1,8 +1,8 @@
 #include "server/responses/items.hpp"
 
+#include "server/api/content_parts.hpp"
 #include "server/api/tools.hpp"
 #include "server/ids.hpp"
-#include "server/openai/message_fields.hpp"
 
 #include <array>
 #include <map>
@@ -47,7 +47,7 @@ Json text_parts(Fields& fields, std::string_view name, std::string_view type) {
         const Json kind = part.is_object() ? part["type"] : Json();
         const bool is_refusal = kind == "refusal";
         if (kind != "input_text" && kind != "output_text" && kind != "text" && !is_refusal) {
-            openai::refuse_part(fields, path, part);
+            api::refuse_part(fields, path, part);
             return parts;
         }
         const char* const member = is_refusal ? "refusal" : "text";
