@@ -1,6 +1,7 @@
 // POST /v1/chat/completions: the request, and the endpoint. Sources: OpenAI API 2.3.0; the descriptions of
 // the same endpoint by Dynamo and OVMS.
 
+#include "core/jinja/json_value.hpp"
 #include "server/fields.hpp"
 #include "server/openai/chat_response.hpp"
 #include "server/openai/endpoints.hpp"
@@ -125,7 +126,9 @@ RequestTools read_conversation(Fields& fields, const Json& body, chat::CallCount
     RequestTools tools = read_tools(fields, conversation);
     if (read_response_format(fields, request) && !conversation.required_tool)
         add_instruction(messages, json_instruction);
-    conversation.template_arguments = dump_json(template_arguments(fields, conversation));
+    const Json arguments = template_arguments(fields, conversation);
+    for (const auto& [name, value] : arguments.items())
+        conversation.template_arguments.emplace_back(name, jinja::value_of_json(value));
     check_continuation(fields, *given, conversation);
     if (auto raw = raw_prompt(body, *given)) {
         for (const std::string_view name : template_fields) {
@@ -135,7 +138,7 @@ RequestTools read_conversation(Fields& fields, const Json& body, chat::CallCount
         request.prompt = std::move(*raw);
         return {};
     }
-    auto parsed = chat::parse_conversation(dump_json(Json({{"messages", std::move(messages)}})));
+    auto parsed = chat::read_conversation(jinja::Value::dict({{"messages", jinja::value_of_json(messages)}}));
     if (!parsed) {
         fields.refuse("messages", fmt::format("cannot be read: {}", message_for_client(parsed.error())));
         return {};

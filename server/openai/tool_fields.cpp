@@ -3,6 +3,7 @@
 #include "core/grammar/language.hpp"
 #include "core/grammar/regex.hpp"
 #include "core/grammar/schema/json_schema.hpp"
+#include "core/jinja/json_value.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -380,12 +381,10 @@ RequestTools read_tools(Fields& fields, chat::Conversation& conversation) {
         check_named(fields, legacy ? "function_call" : "tool_choice", *choice.required, tools);
     if (fields.problem() || tools.empty() || !choice.offers_tools)
         return result;
-    Json functions = Json::array();
-    for (ReadTool& tool : tools) {
+    for (const ReadTool& tool : tools) {
         result.offered.push_back(tool.offered);
-        functions.push_back(std::move(tool.function));
+        conversation.tools.push_back(jinja::value_of_json(tool.function));
     }
-    conversation.tools = dump_json(functions);
     if (choice.requires_call)
         conversation.required_tool = choice.required ? name_of(*choice.required) : std::string();
     if (legacy)
