@@ -78,9 +78,8 @@ std::vector<std::string> message_lines(const ChatSession& session) {
 
 Result<std::vector<std::string>> prompt_lines(const ChatState& state) {
     ETNA_TRY(const auto* format, format_of(state.session));
-    ETNA_TRY(const auto prompt,
-             render_adapted(format->chat_template, request_json(state.session.conversation()),
-                            now_unix_s(state.environment.variables)));
+    ETNA_TRY(const auto prompt, render_adapted(format->chat_template, state.session.conversation(),
+                                               now_unix_s(state.environment.variables)));
     return split_lines(prompt.text);
 }
 

@@ -4,7 +4,7 @@
 #include "cli/commands/answer_report.hpp"
 #include "cli/load_model.hpp"
 #include "cli/tools/tool_result.hpp"
-#include "core/base/json.hpp"
+#include "core/jinja/json_value.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -32,7 +32,7 @@ bool has_output(const chat::Message& message) {
     return !message.content.empty() || !message.tool_calls.empty();
 }
 
-constexpr const char* own_member = "etna";
+constexpr std::string_view own_member = "etna";
 
 Error invalid_member(std::string_view what) {
     return {ErrorKind::invalid_argument, fmt::format("`{}` {}", own_member, what),
@@ -41,20 +41,24 @@ Error invalid_member(std::string_view what) {
 
 /// Returns the template arguments without those for one particular answer, and without the thinking switches
 /// if the settings contain them.
-std::string reusable_arguments(const std::string& arguments, bool has_settings) {
-    Json json = parse_json(arguments);
-    if (!json.is_object())
-        return {};
-    for (const char* name : {"add_generation_prompt", "continue_final_message"})
-        json.erase(name);
-    if (has_settings && json.contains("chat_template_kwargs")) {
-        Json& kwargs = json["chat_template_kwargs"];
-        for (const char* name : {"enable_thinking", "thinking"})
-            kwargs.erase(name);
-        if (kwargs.empty())
-            json.erase("chat_template_kwargs");
+chat::NamedValues reusable_arguments(const chat::NamedValues& arguments, bool has_settings) {
+    chat::NamedValues reusable;
+    for (const auto& [name, value] : arguments) {
+        if (name == "add_generation_prompt" || name == "continue_final_message")
+            continue;
+        if (!has_settings || name != "chat_template_kwargs") {
+            reusable.emplace_back(name, value);
+            continue;
+        }
+        chat::NamedValues kwargs;
+        for (const auto& [key, kwarg] : value.dict()->entries) {
+            if (key.string() != "enable_thinking" && key.string() != "thinking")
+                kwargs.emplace_back(key.string(), kwarg);
+        }
+        if (!kwargs.empty())
+            reusable.emplace_back(name, jinja::Value::dict(std::move(kwargs)));
     }
-    return json.empty() ? std::string() : dump_json(json);
+    return reusable;
 }
 
 Status read_settings(const Json& settings, std::vector<Setting>& read) {
@@ -275,7 +279,7 @@ void ChatSession::on_tool_result(const output::Call& call, const ToolResult& res
 }
 
 std::string saved_chat_json(const ChatSession& session, const ChatSettings& settings) {
-    Json json = parse_json(chat::request_json(session.conversation()));
+    Json json = jinja::json_of_value(chat::request_value(session.conversation()));
     Json own = Json::object();
     for (const Setting& setting : settings.entries())
         own["settings"][setting.name].push_back(setting.value);
@@ -288,18 +292,19 @@ std::string saved_chat_json(const ChatSession& session, const ChatSettings& sett
 
 Result<SavedChat> parse_saved_chat(std::string_view text) {
     SavedChat saved;
-    ETNA_TRY(saved.conversation, chat::parse_conversation(text));
-    const Json json = parse_json(text);
-    const auto own = json.find(own_member);
+    ETNA_TRY(const jinja::Value request, chat::parse_request(text));
+    ETNA_TRY(saved.conversation, chat::read_conversation(request));
+    const jinja::Value* const own_value = request.dict()->find(own_member);
     saved.conversation.template_arguments =
-        reusable_arguments(saved.conversation.template_arguments, own != json.end());
-    if (own == json.end())
+        reusable_arguments(saved.conversation.template_arguments, own_value != nullptr);
+    if (own_value == nullptr)
         return saved;
-    if (!own->is_object())
+    const Json own = jinja::json_of_value(*own_value);
+    if (!own.is_object())
         return invalid_member("is not an object");
-    if (const auto settings = own->find("settings"); settings != own->end())
+    if (const auto settings = own.find("settings"); settings != own.end())
         ETNA_CHECK(read_settings(*settings, saved.settings));
-    if (const auto file = own->find("tools_file"); file != own->end()) {
+    if (const auto file = own.find("tools_file"); file != own.end()) {
         if (!file->is_string())
             return invalid_member("has a tools_file that is not a string");
         saved.tools_file = file->get<std::string>();

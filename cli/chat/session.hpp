@@ -87,8 +87,8 @@ private:
     Diagnostics* diagnostics_;
     ConversationScreen screen_;
     ToolConsent consent_;
-    std::vector<chat::Message> messages_; ///< a system message only as the first
-    std::string template_arguments_;      ///< of a loaded conversation
+    std::vector<chat::Message> messages_;  ///< a system message only as the first
+    chat::NamedValues template_arguments_; ///< of a loaded conversation
     generate::Transcript transcript_;
     std::string attached_;
     ChatStatistics statistics_;

@@ -102,15 +102,15 @@ Result<Renderer> open_without_model(const RenderOptions& options) {
     return Renderer{std::move(chat_template), std::nullopt};
 }
 
-chat::TemplatePurpose purpose_of(const Json& request) {
-    const auto has = [&](const char* key) {
-        const auto member = request.is_object() ? request.find(key) : request.end();
-        return member != request.end() && member->is_array() && !member->empty();
+chat::TemplatePurpose purpose_of(const jinja::Value& request) {
+    const auto has = [&](std::string_view key) {
+        const jinja::Value* const member = request.dict()->find(key);
+        return member != nullptr && member->is_sequence() && !member->sequence()->items.empty();
     };
     return {.tools = has("tools"), .documents = has("documents")};
 }
 
-Result<Renderer> open(const RenderOptions& options, const std::string& request,
+Result<Renderer> open(const RenderOptions& options, const jinja::Value& request,
                       const Environment& environment, Diagnostics& diagnostics) {
     if (options.model.empty())
         return open_without_model(options);
@@ -119,23 +119,32 @@ Result<Renderer> open(const RenderOptions& options, const std::string& request,
     ETNA_TRY(auto tokenizer, text::Tokenizer::create(file));
     ETNA_TRY(const auto choice, read_chat_template(options.chat_template));
     ETNA_TRY(const auto formats, generate::ChatFormats::read(file, tokenizer, choice));
-    const Json parsed = parse_json(request);
-    ETNA_TRY(const auto* format, formats.find(purpose_of(parsed)));
+    ETNA_TRY(const auto* format, formats.find(purpose_of(request)));
     ETNA_TRY(auto chat_template,
              chat::ChatTemplate::create(format->chat_template.text(),
                                         special_text(options, format->chat_template.special())));
     return Renderer{std::move(chat_template), std::move(tokenizer)};
 }
 
+Result<chat::AdaptedPrompt> render_adapted(const Renderer& renderer, const jinja::Value& request,
+                                           int64_t now) {
+    ETNA_TRY(chat::Conversation conversation, chat::read_conversation(request));
+    for (const char* const name : {"bos_token", "eos_token"}) {
+        if (const jinja::Value* const text = request.dict()->find(std::string_view(name)))
+            conversation.template_arguments.emplace_back(name, *text);
+    }
+    return chat::render_adapted(renderer.chat_template, conversation, now);
+}
+
 Result<chat::AdaptedPrompt> render(const Renderer& renderer, const RenderOptions& options,
-                                   const std::string& request, int64_t now) {
+                                   const jinja::Value& request, int64_t now) {
     if (options.adaptation == Adaptation::on)
-        return render_adapted(renderer.chat_template, request, now);
+        return render_adapted(renderer, request, now);
     auto text = renderer.chat_template.render(request, now);
     if (text)
         return chat::AdaptedPrompt{.text = std::move(text).value()};
     Error error = text.error();
-    if (render_adapted(renderer.chat_template, request, now))
+    if (render_adapted(renderer, request, now))
         error.hint = "add --adapt to change the conversation as `etna run` and `etna chat` do";
     return error;
 }
@@ -154,8 +163,9 @@ Result<std::string> report(const Renderer& renderer, const chat::AdaptedPrompt& 
     return dump_json(report) + "\n";
 }
 
-Result<std::string> render_request(const RenderOptions& options, const std::string& request,
+Result<std::string> render_request(const RenderOptions& options, const std::string& text,
                                    const Environment& environment, Diagnostics& diagnostics) {
+    ETNA_TRY(const jinja::Value request, chat::parse_request(text));
     ETNA_TRY(const Renderer renderer, open(options, request, environment, diagnostics));
     ETNA_TRY(const auto prompt, render(renderer, options, request, now_unix_s(environment.variables)));
     for (const std::string& note : prompt.notes)

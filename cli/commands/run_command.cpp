@@ -334,7 +334,8 @@ Result<RunInputs> read_inputs(const RunOptions& options, const Environment& envi
     RunInputs inputs;
     if (!options.messages_file.empty()) {
         ETNA_TRY(const std::string text, read_text_file(options.messages_file, messages_bytes_max));
-        ETNA_TRY(inputs.conversation, chat::parse_conversation(text));
+        ETNA_TRY(const jinja::Value request, chat::parse_request(text));
+        ETNA_TRY(inputs.conversation, chat::read_conversation(request));
         if (!inputs.conversation.tools.empty()) {
             ETNA_TRY(inputs.tools,
                      Tools::from_conversation(inputs.conversation.tools, options.messages_file.string()));

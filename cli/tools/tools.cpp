@@ -3,7 +3,7 @@
 #include "cli/terminal/printable.hpp"
 #include "cli/text_io.hpp"
 #include "core/base/bytes.hpp"
-#include "core/base/json.hpp"
+#include "core/jinja/json_value.hpp"
 
 #include <optional>
 #include <system_error>
@@ -49,14 +49,22 @@ Json arguments_of(const output::Call& call) {
 
 Result<Tools> Tools::read(const std::filesystem::path& path) {
     ETNA_TRY(const std::string json, read_text_file(path, tools_file_bytes_max));
-    ETNA_TRY(Tools tools, parse(json, path.string()));
+    auto document = parsed_json(json);
+    if (!document)
+        return invalid_tools(path.string(), "not JSON, or nested too deeply");
+    if (document->is_object() && document->contains("tools"))
+        document = Json((*document)["tools"]);
+    ETNA_TRY(Tools tools, of_list(std::move(*document), path.string()));
     std::error_code failure;
     tools.file_ = std::filesystem::absolute(path, failure);
     return tools;
 }
 
-Result<Tools> Tools::from_conversation(const std::string& json, const std::string& name) {
-    ETNA_TRY(Tools tools, parse(json, name));
+Result<Tools> Tools::from_conversation(const std::vector<jinja::Value>& given, const std::string& name) {
+    Json list = Json::array();
+    for (const jinja::Value& tool : given)
+        list.push_back(jinja::json_of_value(tool));
+    ETNA_TRY(Tools tools, of_list(std::move(list), name));
     for (auto& [tool, command] : tools.commands_) {
         if (!std::exchange(command, {}).empty())
             tools.ignored_commands_.push_back(tool);
@@ -64,17 +72,10 @@ Result<Tools> Tools::from_conversation(const std::string& json, const std::strin
     return tools;
 }
 
-Result<Tools> Tools::parse(const std::string& json, const std::string& name) {
-    auto document = parsed_json(json);
-    if (!document)
-        return invalid_tools(name, "not JSON, or nested too deeply");
-    Json list = std::move(*document);
-    if (list.is_object() && list.contains("tools"))
-        list = Json(list["tools"]);
+Result<Tools> Tools::of_list(Json list, const std::string& name) {
     if (!list.is_array())
         return invalid_tools(name, "not a list of tools");
     Tools tools;
-    Json definitions = Json::array();
     for (std::size_t i = 0; i < list.size(); ++i) {
         Json& tool = list[i];
         if (!tool.is_object())
@@ -93,10 +94,8 @@ Result<Tools> Tools::parse(const std::string& json, const std::string& name) {
         if (!tools.commands_.emplace(function["name"].get<std::string>(), std::move(command)).second)
             return invalid_tools(
                 name, fmt::format("two tools are named `{}`", function["name"].get<std::string>()));
-        definitions.push_back(std::move(tool));
+        tools.definitions_.push_back(jinja::value_of_json(tool));
     }
-    if (!definitions.empty())
-        tools.definitions_ = dump_json(definitions);
     return tools;
 }
 

@@ -1,7 +1,9 @@
 #pragma once
 
 #include "cli/terminal/diagnostics.hpp"
+#include "core/base/json.hpp"
 #include "core/base/result.hpp"
+#include "core/jinja/value.hpp"
 #include "core/output/event.hpp"
 
 #include <filesystem>
@@ -21,13 +23,13 @@ public:
     /// Errors: not_found, io, invalid_argument (not such a list, with the position).
     static Result<Tools> read(const std::filesystem::path& path);
     /// Reads the tools of a conversation. Ignores any `command`, because users do not expect one there.
-    static Result<Tools> from_conversation(const std::string& json, const std::string& name);
+    static Result<Tools> from_conversation(const std::vector<jinja::Value>& tools, const std::string& name);
 
     /// Absolute path of the tools file; empty for a conversation's tools.
     [[nodiscard]] const std::filesystem::path& file() const { return file_; }
     [[nodiscard]] bool is_empty() const { return commands_.empty(); }
-    /// Definitions for the model: JSON text, without the commands; empty if there are no tools.
-    [[nodiscard]] const std::string& definitions() const { return definitions_; }
+    /// Definitions for the model, without the commands.
+    [[nodiscard]] const std::vector<jinja::Value>& definitions() const { return definitions_; }
     [[nodiscard]] bool knows(std::string_view name) const { return commands_.contains(name); }
     /// The command of a tool; empty if it has none, or if there is no such tool.
     [[nodiscard]] std::string_view command(std::string_view name) const;
@@ -39,10 +41,10 @@ public:
     [[nodiscard]] const std::vector<std::string>& ignored_commands() const { return ignored_commands_; }
 
 private:
-    static Result<Tools> parse(const std::string& json, const std::string& name);
+    static Result<Tools> of_list(Json list, const std::string& name);
 
     std::filesystem::path file_;
-    std::string definitions_;
+    std::vector<jinja::Value> definitions_;
     std::map<std::string, std::string, std::less<>> commands_;
     std::vector<std::string> ignored_commands_;
 };

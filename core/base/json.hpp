@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -29,5 +30,13 @@ std::string dump_json(const Json& json);
 
 /// As dump_json(), on several lines, indented by two spaces.
 std::string dump_json_indented(const Json& json);
+
+/// How often the functions above ran in this process, on any thread. Tests bound the cost of a request by it.
+struct JsonCounts {
+    uint64_t parsed = 0;  ///< by parse_json()
+    uint64_t scanned = 0; ///< by scan_json()
+    uint64_t dumped = 0;  ///< by dump_json() and dump_json_indented()
+};
+JsonCounts json_counts();
 
 } // namespace etna

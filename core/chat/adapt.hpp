@@ -2,11 +2,11 @@
 
 #include "core/base/result.hpp"
 #include "core/chat/chat_template.hpp"
+#include "core/chat/conversation.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace etna::chat {
@@ -20,13 +20,12 @@ struct AdaptedPrompt {
     std::size_t prefilled_bytes = 0;
 };
 
-/// Renders as ChatTemplate::render() does, but accepts any common form of conversation. Converts content
-/// (text, parts or null) and call arguments (objects or text) to the forms that the template expects. Adapts
-/// the conversation only if the template would refuse or lose something: the system message moves into the
-/// first user turn, adjacent messages of one role are merged, tools are described in the system message, and
-/// so on; each change adds a note. Errors: those of render(); the template's own error if no adaptation
-/// helps.
-Result<AdaptedPrompt> render_adapted(const ChatTemplate& chat_template, std::string_view request_json,
+/// Renders a conversation in any form that OpenAI's API allows. Content, call arguments and reasoning take
+/// the form that the template expects. Adapts the conversation only if the template would refuse or lose
+/// something: the system message moves into the first user turn, adjacent messages of one role are merged,
+/// tools are described in the system message, and so on; each change adds a note. Errors: those of
+/// ChatTemplate::render(); the template's own error if no adaptation helps.
+Result<AdaptedPrompt> render_adapted(const ChatTemplate& chat_template, const Conversation& conversation,
                                      int64_t now_unix_s);
 
 } // namespace etna::chat

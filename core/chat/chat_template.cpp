@@ -1,19 +1,24 @@
 #include "core/chat/chat_template.hpp"
 
+#include "core/chat/conversation.hpp"
 #include "core/chat/request.hpp"
-#include "core/jinja/json.hpp"
 #include "core/jinja/value.hpp"
 
 #include <array>
 #include <utility>
 
+#include <fmt/format.h>
+
 namespace etna::chat {
 namespace {
 
+using jinja::Value;
+
 /// Request members that a template sees as variables of the same name.
-constexpr std::array variables = {"messages",        "tools",    "documents",        "add_generation_prompt",
-                                  "enable_thinking", "thinking", "reasoning_effort", "continue_final_message",
-                                  "bos_token",       "eos_token"};
+constexpr std::array<std::string_view, 10> variables = {
+    "messages",        "tools",    "documents",        "add_generation_prompt",
+    "enable_thinking", "thinking", "reasoning_effort", "continue_final_message",
+    "bos_token",       "eos_token"};
 
 // Words that occur in no template.
 constexpr const char* user_word = "kestrelquay";
@@ -29,57 +34,48 @@ bool contains(const std::string& text, std::string_view word) {
 }
 
 /// Renders at a fixed time, so that prompts can be compared. Returns an empty string on failure.
-std::string prompt_of(const ChatTemplate& chat_template, const Json& request) {
-    const auto prompt = chat_template.render(dump_json(request), 0);
+std::string prompt_of(const ChatTemplate& chat_template, NamedValues request) {
+    const auto prompt = chat_template.render(Value::dict(std::move(request)), 0);
     return prompt ? prompt.value() : std::string();
 }
 
-Json list_of(Json item) {
-    Json list = Json::array();
-    list.push_back(std::move(item));
-    return list;
-}
-
-Json request_with(Json messages) {
-    Json request = Json::object();
-    request["messages"] = std::move(messages);
-    return request;
-}
-
-Json content(const char* word, ContentForm form) {
+Value content(const char* word, ContentForm form) {
     if (form == ContentForm::text)
         return word;
-    return list_of(Json::object({{"type", "text"}, {"text", word}}));
+    return Value::list({Value::dict({{"type", "text"}, {"text", word}})});
 }
 
-Json user_message(ContentForm form) {
-    return {{"role", "user"}, {"content", content(user_word, form)}};
+Value user_message(ContentForm form) {
+    return Value::dict({{"role", "user"}, {"content", content(user_word, form)}});
 }
 
-Json probe_tools() {
-    Json properties = Json::object();
-    properties[key_word] = {{"type", "string"}, {"description", "a word"}};
-    const Json parameters = {{"type", "object"}, {"properties", properties}, {"required", list_of(key_word)}};
-    const Json function = {{"name", tool_word}, {"description", "a tool"}, {"parameters", parameters}};
-    return list_of(Json::object({{"type", "function"}, {"function", function}}));
+Value probe_tools() {
+    const Value property = Value::dict({{"type", "string"}, {"description", "a word"}});
+    const Value parameters = Value::dict({{"type", "object"},
+                                          {"properties", Value::dict({{key_word, property}})},
+                                          {"required", Value::list({key_word})}});
+    const Value function =
+        Value::dict({{"name", tool_word}, {"description", "a tool"}, {"parameters", parameters}});
+    return Value::list({Value::dict({{"type", "function"}, {"function", function}})});
 }
 
 /// A user message, a call and its result.
-Json messages_with_call(ContentForm form, const Json& arguments) {
-    const Json call = {
-        {"id", call_id}, {"type", "function"}, {"function", {{"name", tool_word}, {"arguments", arguments}}}};
-    Json messages = list_of(user_message(form));
-    messages.push_back({{"role", "assistant"}, {"content", ""}, {"tool_calls", list_of(call)}});
-    messages.push_back({{"role", "tool"},
-                        {"tool_call_id", call_id},
-                        {"name", tool_word},
-                        {"content", content(result_word, form)}});
-    return messages;
+Value messages_with_call(ContentForm form, const Value& arguments) {
+    const Value function = Value::dict({{"name", tool_word}, {"arguments", arguments}});
+    const Value call = Value::dict({{"id", call_id}, {"type", "function"}, {"function", function}});
+    return Value::list(
+        {user_message(form),
+         Value::dict({{"role", "assistant"}, {"content", ""}, {"tool_calls", Value::list({call})}}),
+         Value::dict({{"role", "tool"},
+                      {"tool_call_id", call_id},
+                      {"name", tool_word},
+                      {"content", content(result_word, form)}})});
 }
 
 ContentForm content_form(const ChatTemplate& chat_template) {
     for (const ContentForm form : {ContentForm::text, ContentForm::parts}) {
-        const std::string prompt = prompt_of(chat_template, request_with(list_of(user_message(form))));
+        const std::string prompt =
+            prompt_of(chat_template, {{"messages", Value::list({user_message(form)})}});
         // A list printed as a Python repr does not count as rendered content.
         if (contains(prompt, user_word) && !contains(prompt, std::string("'") + user_word))
             return form;
@@ -88,43 +84,41 @@ ContentForm content_form(const ChatTemplate& chat_template) {
 }
 
 bool renders_system(const ChatTemplate& chat_template, ContentForm form) {
-    const Json system = {{"role", "system"}, {"content", content(system_word, form)}};
-    Json messages = list_of(system);
-    messages.push_back(user_message(form));
-    const std::string prompt = prompt_of(chat_template, request_with(std::move(messages)));
+    const Value system = Value::dict({{"role", "system"}, {"content", content(system_word, form)}});
+    const std::string prompt =
+        prompt_of(chat_template, {{"messages", Value::list({system, user_message(form)})}});
     return contains(prompt, system_word) && contains(prompt, user_word);
 }
 
 bool renders_tools(const ChatTemplate& chat_template, ContentForm form) {
-    Json request = request_with(list_of(user_message(form)));
-    request["tools"] = probe_tools();
-    const std::string prompt = prompt_of(chat_template, request);
+    const std::string prompt =
+        prompt_of(chat_template, {{"messages", Value::list({user_message(form)})}, {"tools", probe_tools()}});
     return contains(prompt, tool_word) && contains(prompt, user_word);
 }
 
 ArgumentsForm arguments_form(const ChatTemplate& chat_template, ContentForm form) {
-    Json object = Json::object();
-    object[key_word] = value_word;
-    const auto renders = [&](const Json& arguments, std::string_view wrong_form) {
-        Json request = request_with(messages_with_call(form, arguments));
-        request["tools"] = probe_tools();
-        const std::string prompt = prompt_of(chat_template, request);
+    const auto renders = [&](const Value& arguments, std::string_view wrong_form) {
+        const std::string prompt = prompt_of(
+            chat_template, {{"messages", messages_with_call(form, arguments)}, {"tools", probe_tools()}});
         return contains(prompt, value_word) && contains(prompt, result_word) && !contains(prompt, wrong_form);
     };
     // The repr of a Python dict means wrong arguments; the tools themselves may be rendered as one.
-    if (renders(object, std::string("{'") + key_word + "': '" + value_word))
+    if (renders(Value::dict({{key_word, value_word}}), std::string("{'") + key_word + "': '" + value_word))
         return ArgumentsForm::object;
-    if (renders(dump_json(object), std::string("{\\\"") + key_word)) // a string in a string
+    const std::string text = fmt::format(R"({{"{}":"{}"}})", key_word, value_word);
+    if (renders(text, std::string("{\\\"") + key_word)) // a string in a string
         return ArgumentsForm::text;
     return ArgumentsForm::none;
 }
 
 void probe_thinking(const ChatTemplate& chat_template, TemplateCapabilities& capabilities) {
-    Json request = request_with(list_of(user_message(capabilities.content)));
+    const NamedValues request = {{"messages", Value::list({user_message(capabilities.content)})}};
     const std::string by_default = prompt_of(chat_template, request);
     const auto prompt = [&](bool thinks) {
-        request["chat_template_kwargs"] = {{"enable_thinking", thinks}, {"thinking", thinks}};
-        return prompt_of(chat_template, request);
+        NamedValues switched = request;
+        switched.emplace_back("chat_template_kwargs",
+                              Value::dict({{"enable_thinking", thinks}, {"thinking", thinks}}));
+        return prompt_of(chat_template, std::move(switched));
     };
     const std::string off = prompt(false);
     capabilities.can_think = prompt(true) != off;
@@ -159,32 +153,28 @@ Result<ChatTemplate> ChatTemplate::create(std::string_view text, SpecialText spe
     return chat_template;
 }
 
-Result<std::string> ChatTemplate::render(std::string_view request_json, int64_t now_unix_s) const {
-    ETNA_TRY(auto parsed, parse_request(request_json));
-    if (!continues_final_message(parsed))
-        return render_request(request_json, now_unix_s);
-    ETNA_TRY(const std::string sentinel, append_sentinel(parsed));
-    ETNA_TRY(std::string prompt, render_request(dump_json(parsed), now_unix_s));
-    return cut_at_sentinel(std::move(prompt), sentinel);
+Result<std::string> ChatTemplate::render(const Value& request, int64_t now_unix_s) const {
+    ETNA_CHECK(check_request(request));
+    if (!continues_final_message(request))
+        return render_request(request, now_unix_s);
+    ETNA_TRY(const ContinuedRequest continued, append_sentinel(request));
+    ETNA_TRY(std::string prompt, render_request(continued.request, now_unix_s));
+    return cut_at_sentinel(std::move(prompt), continued.sentinel);
 }
 
 /// Renders without the cut for `continue_final_message`.
-Result<std::string> ChatTemplate::render_request(std::string_view request_json, int64_t now_unix_s) const {
-    // Parsed a second time, because nlohmann::json rounds integers of more than 64 bits.
-    ETNA_TRY(const auto request, jinja::from_json(request_json, request_nesting_max));
+Result<std::string> ChatTemplate::render_request(const Value& request, int64_t now_unix_s) const {
     // If a name occurs twice, the later variable wins.
-    jinja::Input input = {.variables = {{"add_generation_prompt", jinja::Value(true)},
-                                        {"bos_token", jinja::Value(special_.bos)},
-                                        {"eos_token", jinja::Value(special_.eos)}},
+    jinja::Input input = {.variables = {{"add_generation_prompt", Value(true)},
+                                        {"bos_token", Value(special_.bos)},
+                                        {"eos_token", Value(special_.eos)}},
                           .now_unix_s = now_unix_s};
-    for (const char* name : variables) {
-        if (const jinja::Value* member = request.dict()->find(std::string_view(name)))
+    for (const std::string_view name : variables) {
+        if (const Value* const member = find_member(request, name))
             input.variables.emplace_back(name, *member);
     }
-    const jinja::Value* kwargs = request.dict()->find(std::string_view("chat_template_kwargs"));
-    if (kwargs != nullptr && !kwargs->is(jinja::Type::none)) {
-        if (!kwargs->is(jinja::Type::dict))
-            return invalid_argument("`chat_template_kwargs` is not an object");
+    const Value* const kwargs = find_member(request, "chat_template_kwargs");
+    if (kwargs != nullptr && kwargs->is(jinja::Type::dict)) {
         for (const auto& [name, value] : kwargs->dict()->entries)
             input.variables.emplace_back(name.string(), value);
     }

@@ -51,7 +51,7 @@ public:
     /// jinja::Template::create().
     static Result<ChatTemplate> create(std::string_view text, SpecialText special);
 
-    /// Renders a chat request to a prompt. `request_json` is an object as in OpenAI's API: `messages`, and
+    /// Renders a chat request to a prompt. `request` is an object as in OpenAI's API: `messages`, and
     /// optionally `tools`, `documents`, `add_generation_prompt` (default true) and `chat_template_kwargs`, an
     /// object of further variables, none of which may satisfy is_reserved_variable(). `enable_thinking`,
     /// `thinking`, `reasoning_effort`, `continue_final_message`, `bos_token` and `eos_token` are accepted at
@@ -62,7 +62,7 @@ public:
     /// The prompt starts with the BOS text if the template writes it; the tokenizer must not add a second
     /// BOS. Errors: invalid_argument (not a request, a last message that cannot be continued, or the
     /// template's own refusal), unsupported (the template fails; the error names the position).
-    [[nodiscard]] Result<std::string> render(std::string_view request_json, int64_t now_unix_s) const;
+    [[nodiscard]] Result<std::string> render(const jinja::Value& request, int64_t now_unix_s) const;
 
     [[nodiscard]] const TemplateCapabilities& capabilities() const { return capabilities_; }
     [[nodiscard]] const std::string& text() const { return text_; }
@@ -72,7 +72,7 @@ private:
     ChatTemplate(jinja::Template parsed, std::string_view text, SpecialText special)
         : template_(std::move(parsed)), text_(text), special_(std::move(special)) {}
 
-    [[nodiscard]] Result<std::string> render_request(std::string_view request_json, int64_t now_unix_s) const;
+    [[nodiscard]] Result<std::string> render_request(const jinja::Value& request, int64_t now_unix_s) const;
 
     jinja::Template template_;
     std::string text_;

@@ -1,11 +1,13 @@
 #pragma once
 
 #include "core/base/result.hpp"
+#include "core/jinja/value.hpp"
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace etna::chat {
@@ -54,27 +56,35 @@ bool is_reserved_variable(std::string_view name);
 inline constexpr std::string_view reserved_variable_problem =
     "is set from the conversation and the model, and cannot be overridden";
 
+/// Variables of a template by name, or members of a request; the later one of a name counts.
+using NamedValues = std::vector<std::pair<std::string, jinja::Value>>;
+
 /// The input of a chat request: messages, tools and template arguments.
 struct Conversation {
     std::vector<Message> messages = {};
-    std::string tools = {}; ///< JSON text: a list of tools as in OpenAI's API; empty: none
+    std::vector<jinja::Value> tools = {}; ///< as in OpenAI's API; empty: none
     Thinking thinking = Thinking::template_default;
-    /// JSON text of an object: the request members other than messages and tools that reach the template,
-    /// such as `documents`, `chat_template_kwargs`, `continue_final_message`; empty: none.
-    std::string template_arguments = {};
+    /// The request members other than messages and tools that reach the template, such as `documents`,
+    /// `chat_template_kwargs`, `continue_final_message`.
+    NamedValues template_arguments = {};
     /// The required tool: a name requires one call of that tool, an empty name at least one call of any tool.
     /// The answer then consists of calls only.
     std::optional<std::string> required_tool = {};
     CallCount calls = CallCount::any;
 };
 
-/// Returns the conversation as the JSON text of an OpenAI chat request, for ChatTemplate. Reasoning goes into
-/// `reasoning_content`. Arguments and tools that are not valid JSON are written as strings, unchanged.
-std::string request_json(const Conversation& conversation);
+/// Parses the JSON text of a chat request. Errors: invalid_argument (not a JSON object, or nested too
+/// deeply).
+Result<jinja::Value> parse_request(std::string_view json);
 
-/// Inverse of request_json(), except for `thinking`, `required_tool` and `calls`. Content parts become text;
+/// Reads a chat request as in OpenAI's API, for which see ChatTemplate::render(). Content parts become text;
 /// reasoning is also read from `reasoning` and `thinking`. Unknown roles become Role::other. Errors:
 /// invalid_argument, naming the member.
-Result<Conversation> parse_conversation(std::string_view request_json);
+Result<Conversation> read_conversation(const jinja::Value& request);
+
+/// Returns the conversation as a chat request: the inverse of read_conversation(), except for `required_tool`
+/// and `calls`. Reasoning goes into `reasoning_content`, and `thinking` into `chat_template_kwargs`.
+/// Arguments that are not JSON, or nested too deeply, are strings, unchanged.
+jinja::Value request_value(const Conversation& conversation);
 
 } // namespace etna::chat

@@ -1,6 +1,7 @@
 #include "core/chat/fallbacks.hpp"
 
 #include "core/chat/request.hpp"
+#include "core/jinja/json.hpp"
 
 #include <algorithm>
 #include <array>
@@ -11,14 +12,8 @@
 namespace etna::chat {
 namespace {
 
-std::string& content_of(Json& message) {
-    return message["content"].get_ref<std::string&>();
-}
-
-bool calls_tools(const Json& message) {
-    const auto calls = message.find("tool_calls");
-    return calls != message.end() && calls->is_array() && !calls->empty();
-}
+using jinja::Type;
+using jinja::Value;
 
 void append(std::string& text, const std::string& more) {
     if (!text.empty() && !more.empty())
@@ -46,204 +41,190 @@ bool is_short_id(const std::string& id) {
            });
 }
 
-bool shorten(Json& object, const char* key) {
-    const auto id = object.find(key);
-    if (id == object.end() || !id->is_string() || is_short_id(id->get_ref<const std::string&>()))
+bool shorten(std::string& id) {
+    if (is_short_id(id))
         return false;
-    *id = short_id(id->get<std::string>());
+    id = short_id(id);
     return true;
 }
 
-/// Moves the tool messages that answer the call `id` from `results` to `messages`.
-void move_results(std::vector<Json>& results, const Json& id, Json& messages) {
-    for (auto result = results.begin(); result != results.end();) {
-        const auto found = result->find("tool_call_id");
-        if (found == result->end() || *found != id) {
-            ++result;
-            continue;
-        }
-        messages.push_back(std::move(*result));
-        result = results.erase(result);
-    }
+bool answers(const Turn& result, const TurnCall& call) {
+    return !call.id.empty() && result.tool_call_id == call.id;
+}
+
+/// Moves the results of the call from `results` to `messages`.
+void move_results(std::vector<Turn>& results, const TurnCall& call, std::vector<Turn>& messages) {
+    const auto others = std::stable_partition(results.begin(), results.end(),
+                                              [&](const Turn& result) { return answers(result, call); });
+    std::move(results.begin(), others, std::back_inserter(messages));
+    results.erase(results.begin(), others);
 }
 
 /// Appends one message per call, each followed by its result; only the first has the content.
-void append_single_calls(const Json& message, std::vector<Json> results, Json& messages) {
-    bool is_first = true;
-    for (const Json& call : message["tool_calls"]) {
-        Json single = message;
-        single["tool_calls"] = Json::array();
-        single["tool_calls"].push_back(call);
-        if (!is_first)
-            single["content"] = "";
-        is_first = false;
+void append_single_calls(const Turn& message, std::vector<Turn> results, std::vector<Turn>& messages) {
+    for (std::size_t i = 0; i < message.calls.size(); ++i) {
+        Turn single = message;
+        single.calls = {message.calls[i]};
+        if (i > 0)
+            single.content.clear();
         messages.push_back(std::move(single));
-        move_results(results, call.is_object() && call.contains("id") ? call["id"] : Json(), messages);
+        move_results(results, message.calls[i], messages);
     }
-    for (Json& result : results) // results of unknown calls
-        messages.push_back(std::move(result));
+    std::move(results.begin(), results.end(), std::back_inserter(messages)); // of unknown calls
 }
 
 constexpr const char* no_result = "(not run)";
 constexpr const char* no_answer = "(no answer)";
 
+/// Returns the tool messages that follow message `index`.
+std::span<const Turn> results_after(const std::vector<Turn>& messages, std::size_t index) {
+    std::size_t end = index + 1;
+    while (end < messages.size() && messages[end].role == "tool")
+        ++end;
+    return std::span(messages).subspan(index + 1, end - index - 1);
+}
+
 /// Appends a placeholder for each call of `message` without a result in `results`, the messages after it.
-bool append_missing_results(const Json& message, const std::vector<Json>& results, Json& messages) {
+bool append_missing_results(const Turn& message, std::span<const Turn> results, std::vector<Turn>& messages) {
     const std::size_t before = messages.size();
-    const Json& calls = message["tool_calls"];
-    for (const Json& call : calls) {
-        const Json id = call.is_object() ? call.value("id", Json()) : Json();
-        const bool is_answered = std::any_of(results.begin(), results.end(), [&](const Json& result) {
-            return result.value("tool_call_id", Json()) == id;
-        });
-        const bool has_all_results = results.size() + messages.size() - before >= calls.size();
+    for (const TurnCall& call : message.calls) {
+        const bool is_answered = std::any_of(results.begin(), results.end(),
+                                             [&](const Turn& result) { return answers(result, call); });
+        const bool has_all_results = results.size() + messages.size() - before >= message.calls.size();
         if (is_answered || has_all_results)
             continue;
-        Json result = {{"role", "tool"}, {"content", no_result}};
-        if (!id.is_null())
-            result["tool_call_id"] = id;
-        if (call.is_object() && call.contains("function") && call["function"].is_object() &&
-            call["function"].contains("name"))
-            result["name"] = call["function"]["name"];
-        messages.push_back(std::move(result));
+        messages.push_back(
+            {.role = "tool", .content = no_result, .tool_call_id = call.id, .tool_name = call.name});
     }
     return messages.size() > before;
 }
 
-/// Adds an empty description to each property without one.
-bool complete_properties(Json& parameters) {
-    if (!parameters.is_object() || !parameters.contains("properties") ||
-        !parameters["properties"].is_object())
-        return false;
-    bool has_changed = false;
-    for (Json& property : parameters["properties"]) {
-        if (property.is_object() && !property.contains("description")) {
-            property["description"] = "";
-            has_changed = true;
-        }
-    }
-    return has_changed;
-}
-
 /// Merges adjacent messages of one role, separated by a blank line; not tool messages or messages with calls.
-bool merge_adjacent(Json& request) {
-    Json& messages = request["messages"];
-    Json merged = Json::array();
-    for (Json& message : messages) {
-        const bool can_merge = !merged.empty() && merged.back()["role"] == message["role"] &&
-                               !has_role(message, "tool") && !calls_tools(merged.back()) &&
-                               !calls_tools(message);
+bool merge_adjacent(Turns& turns) {
+    std::vector<Turn> merged;
+    for (Turn& message : turns.messages) {
+        const bool can_merge = !merged.empty() && merged.back().role == message.role &&
+                               message.role != "tool" && merged.back().calls.empty() && message.calls.empty();
         if (can_merge) {
-            append(content_of(merged.back()), content_of(message));
+            append(merged.back().content, message.content);
         } else {
             merged.push_back(std::move(message));
         }
     }
-    const bool has_changed = merged.size() != messages.size();
-    messages = std::move(merged);
+    const bool has_changed = merged.size() != turns.messages.size();
+    turns.messages = std::move(merged);
     return has_changed;
 }
 
 /// Replaces call ids by nine letters and digits, as Mistral templates require.
-bool shorten_ids(Json& request) {
+bool shorten_ids(Turns& turns) {
     bool has_changed = false;
-    for (Json& message : request["messages"]) {
-        has_changed = shorten(message, "tool_call_id") || has_changed;
-        if (!calls_tools(message))
-            continue;
-        for (Json& call : message["tool_calls"])
-            has_changed = (call.is_object() && shorten(call, "id")) || has_changed;
+    for (Turn& message : turns.messages) {
+        if (!message.tool_call_id.empty())
+            has_changed = shorten(message.tool_call_id) || has_changed;
+        for (TurnCall& call : message.calls)
+            has_changed = shorten(call.id) || has_changed;
     }
     return has_changed;
 }
 
 /// Splits a message with several calls into one message per call, each followed by its result.
-bool split_calls(Json& request) {
-    Json messages = Json::array();
-    bool has_changed = false;
-    Json& old = request["messages"];
+bool split_calls(Turns& turns) {
+    std::vector<Turn> messages;
+    const std::vector<Turn>& old = turns.messages;
     for (std::size_t i = 0; i < old.size(); ++i) {
-        if (!calls_tools(old[i]) || old[i]["tool_calls"].size() < 2) {
+        if (old[i].calls.size() < 2) {
             messages.push_back(old[i]);
             continue;
         }
-        std::vector<Json> results;
-        const Json& message = old[i];
-        for (; i + 1 < old.size() && has_role(old[i + 1], "tool"); ++i)
-            results.push_back(old[i + 1]);
-        append_single_calls(message, std::move(results), messages);
-        has_changed = true;
+        const std::span<const Turn> results = results_after(old, i);
+        append_single_calls(old[i], {results.begin(), results.end()}, messages);
+        i += results.size();
     }
-    old = std::move(messages);
+    const bool has_changed =
+        std::any_of(old.begin(), old.end(), [](const Turn& message) { return message.calls.size() > 1; });
+    turns.messages = std::move(messages);
     return has_changed;
 }
 
 /// Adds a placeholder result to each call without one, placeholder content to an assistant message that has
 /// neither content nor calls, and a placeholder answer between tool results and the next user message.
-bool complete_turns(Json& request) {
-    Json messages = Json::array();
+bool complete_turns(Turns& turns) {
+    std::vector<Turn> messages;
     bool has_changed = false;
-    const Json& old = request["messages"];
+    const std::vector<Turn>& old = turns.messages;
     for (std::size_t i = 0; i < old.size(); ++i) {
-        const bool follows_results = !messages.empty() && has_role(messages.back(), "tool");
-        if (has_role(old[i], "user") && follows_results) {
-            messages.push_back({{"role", "assistant"}, {"content", no_answer}});
+        if (old[i].role == "user" && !messages.empty() && messages.back().role == "tool") {
+            messages.push_back({.role = "assistant", .content = no_answer});
             has_changed = true;
         }
         messages.push_back(old[i]);
-        if (!has_role(old[i], "assistant"))
+        if (old[i].role != "assistant")
             continue;
-        if (!calls_tools(old[i])) {
-            const bool is_empty = content_of(messages.back()).empty();
-            if (is_empty)
-                messages.back()["content"] = no_answer;
-            has_changed = is_empty || has_changed;
+        if (old[i].calls.empty()) {
+            if (old[i].content.empty()) {
+                messages.back().content = no_answer;
+                has_changed = true;
+            }
             continue;
         }
-        std::vector<Json> results;
-        const Json& message = old[i];
-        for (; i + 1 < old.size() && has_role(old[i + 1], "tool"); ++i)
-            results.push_back(old[i + 1]);
-        for (const Json& result : results)
-            messages.push_back(result);
-        has_changed = append_missing_results(message, results, messages) || has_changed;
+        const std::span<const Turn> results = results_after(old, i);
+        messages.insert(messages.end(), results.begin(), results.end());
+        has_changed = append_missing_results(old[i], results, messages) || has_changed;
+        i += results.size();
     }
-    request["messages"] = std::move(messages);
+    turns.messages = std::move(messages);
     return has_changed;
 }
 
 /// Removes the reasoning of assistant messages that have both calls and content.
-bool drop_reasoning(Json& request) {
+bool drop_reasoning(Turns& turns) {
     bool has_changed = false;
-    for (Json& message : request["messages"]) {
-        if (!calls_tools(message) || content_of(message).empty())
+    for (Turn& message : turns.messages) {
+        if (message.calls.empty() || message.content.empty() || message.reasoning.empty())
             continue;
-        for (const char* key : reasoning_keys)
-            has_changed = message.erase(key) > 0 || has_changed;
+        message.reasoning.clear();
+        has_changed = true;
     }
     return has_changed;
 }
 
-/// Adds empty descriptions and parameters to tools, and descriptions to their properties, if missing.
-bool complete_tools(Json& request) {
-    const auto tools = request.find("tools");
-    if (tools == request.end() || !tools->is_array())
+/// Adds an empty description to each property without one. Returns whether it changed anything.
+bool complete_properties(Value& parameters) {
+    const Value* const properties = find_member(parameters, "properties");
+    if (properties == nullptr || !properties->is(Type::dict))
         return false;
     bool has_changed = false;
-    for (Json& tool : *tools) {
-        if (!tool.is_object() || !tool.contains("function") || !tool["function"].is_object())
-            continue;
-        Json& function = tool["function"];
-        if (!function.contains("description")) {
-            function["description"] = "";
-            has_changed = true;
-        }
-        if (!function.contains("parameters")) {
-            function["parameters"] = {{"type", "object"}, {"properties", Json::object()}};
-            has_changed = true;
-        }
-        has_changed = complete_properties(function["parameters"]) || has_changed;
+    NamedValues described;
+    for (const auto& [name, property] : properties->dict()->entries) {
+        const bool lacks_it = property.is(Type::dict) && find_member(property, "description") == nullptr;
+        described.emplace_back(name.string(), lacks_it ? with_member(property, "description", "") : property);
+        has_changed = has_changed || lacks_it;
     }
+    parameters = with_member(parameters, "properties", Value::dict(std::move(described)));
+    return has_changed;
+}
+
+/// Adds an empty description and parameters to the tool, if missing. Returns whether it changed anything.
+bool complete_tool(Value& tool) {
+    const Value* const given = find_member(tool, "function");
+    if (given == nullptr || !given->is(Type::dict))
+        return false;
+    const bool is_described = find_member(*given, "description") != nullptr;
+    Value function = is_described ? *given : with_member(*given, "description", "");
+    const Value* const schema = find_member(function, "parameters");
+    Value parameters =
+        schema == nullptr ? Value::dict({{"type", "object"}, {"properties", Value::dict({})}}) : *schema;
+    const bool has_changed = complete_properties(parameters) || schema == nullptr || !is_described;
+    tool = with_member(tool, "function", with_member(function, "parameters", std::move(parameters)));
+    return has_changed;
+}
+
+/// Adds empty descriptions and parameters to tools, and descriptions to their properties, if missing.
+bool complete_tools(Turns& turns) {
+    bool has_changed = false;
+    for (Value& tool : turns.tools)
+        has_changed = complete_tool(tool) || has_changed;
     return has_changed;
 }
 
@@ -271,10 +252,10 @@ constexpr std::array fallbacks = {
 // Tools as text, for templates without tool support, in Hermes syntax, which many models have seen in
 // training (NousResearch, "Hermes Function Calling").
 
-std::string tool_instructions(const Json& tools) {
+std::string tool_instructions(const std::vector<Value>& tools) {
     std::string text = "You can call functions. These are their signatures:\n<tools>\n";
-    for (const Json& tool : tools)
-        text += dump_json(tool) + "\n";
+    for (const Value& tool : tools)
+        text += jinja::compact_json(tool) + "\n";
     return text + "</tools>\nTo call one, answer with nothing but its name and its arguments in JSON:\n"
                   "<tool_call>\n{\"name\": NAME, \"arguments\": {...}}\n</tool_call>\n"
                   "Several calls follow one another. Results come in <tool_response> tags. When no function "
@@ -282,33 +263,27 @@ std::string tool_instructions(const Json& tools) {
 }
 
 /// Returns the message's content followed by its calls in Hermes syntax.
-std::string content_with_calls(const Json& message) {
-    std::string text = message["content"].get<std::string>();
-    for (const Json& call : message["tool_calls"]) {
-        if (!call.is_object() || !call.contains("function") || !call["function"].is_object())
-            continue;
-        const Json& function = call["function"];
-        Json arguments = function.value("arguments", Json::object());
-        if (arguments.is_string())
-            arguments = parse_json(arguments.get<std::string>());
-        const Json hermes_call = {{"name", function.value("name", Json(""))},
-                                  {"arguments", arguments.is_discarded() ? Json::object() : arguments}};
+std::string content_with_calls(const Turn& message) {
+    std::string text = message.content;
+    for (const TurnCall& call : message.calls) {
+        Value arguments = call.arguments;
+        if (arguments.is(Type::string)) {
+            auto parsed = jinja::from_json(arguments.string(), request_nesting_max);
+            arguments = parsed ? std::move(*parsed) : Value::dict({});
+        }
         if (!text.empty())
             text += '\n';
         text += "<tool_call>\n";
-        text += dump_json(hermes_call);
+        text += jinja::compact_json(Value::dict({{"name", call.name}, {"arguments", arguments}}));
         text += "\n</tool_call>";
     }
     return text;
 }
 
-void append_to_system(Json& messages, const std::string& text) {
-    if (messages.empty() || !has_role(messages.front(), "system")) {
-        messages.insert(messages.begin(), Json::object({{"role", "system"}, {"content", text}}));
-        return;
-    }
-    const auto system = messages.front()["content"].get<std::string>();
-    messages.front()["content"] = system.empty() ? text : system + "\n\n" + text;
+void append_to_system(std::vector<Turn>& messages, const std::string& text) {
+    if (messages.empty() || messages.front().role != "system")
+        messages.insert(messages.begin(), Turn{.role = "system"});
+    append(messages.front().content, text);
 }
 
 } // namespace
@@ -317,55 +292,54 @@ std::span<const TemplateFallback> template_fallbacks() {
     return fallbacks;
 }
 
-void calls_to_text(Json& messages) {
-    for (Json& message : messages) {
-        if (has_role(message, "tool")) {
-            const auto result = message["content"].get<std::string>();
-            message = Json::object(
-                {{"role", "user"}, {"content", "<tool_response>\n" + result + "\n</tool_response>"}});
-        } else if (message.contains("tool_calls") && message["tool_calls"].is_array()) {
-            message["content"] = content_with_calls(message);
-            message.erase("tool_calls");
+void calls_to_text(std::vector<Turn>& messages) {
+    for (Turn& message : messages) {
+        if (message.role == "tool") {
+            message = {.role = "user",
+                       .content = "<tool_response>\n" + message.content + "\n</tool_response>"};
+        } else {
+            message.content = content_with_calls(message);
+            message.calls.clear();
         }
     }
 }
 
-void describe_tools(Json& request) {
-    append_to_system(request["messages"], tool_instructions(request["tools"]));
-    request.erase("tools");
+void describe_tools(Turns& turns) {
+    append_to_system(turns.messages, tool_instructions(turns.tools));
+    turns.tools.clear();
 }
 
-bool merge_system_messages(Json& request) {
-    Json& messages = request["messages"];
+bool merge_system_messages(Turns& turns) {
     std::string system;
-    Json others = Json::array();
+    std::vector<Turn> others;
     bool has_changed = false;
-    for (Json& message : messages) {
-        if (has_role(message, "system")) {
+    for (Turn& message : turns.messages) {
+        if (message.role == "system") {
             has_changed = has_changed || !others.empty() || !system.empty();
-            append(system, content_of(message));
+            append(system, message.content);
         } else {
             others.push_back(std::move(message));
         }
     }
     if (!system.empty())
-        others.insert(others.begin(), Json::object({{"role", "system"}, {"content", system}}));
-    messages = std::move(others);
+        others.insert(others.begin(), Turn{.role = "system", .content = std::move(system)});
+    turns.messages = std::move(others);
     return has_changed;
 }
 
-void move_system_into_user(Json& messages) {
-    const std::string system = content_of(messages.front());
+void move_system_into_user(std::vector<Turn>& messages) {
+    if (messages.empty() || messages.front().role != "system")
+        return; // it was empty
+    std::string system = std::move(messages.front().content);
     messages.erase(messages.begin());
     const auto user = std::find_if(messages.begin(), messages.end(),
-                                   [](const Json& message) { return has_role(message, "user"); });
+                                   [](const Turn& message) { return message.role == "user"; });
     if (user == messages.end()) {
-        messages.insert(messages.begin(), Json::object({{"role", "user"}, {"content", system}}));
+        messages.insert(messages.begin(), Turn{.role = "user", .content = std::move(system)});
         return;
     }
-    std::string text = system;
-    append(text, content_of(*user));
-    content_of(*user) = std::move(text);
+    append(system, user->content);
+    user->content = std::move(system);
 }
 
 } // namespace etna::chat

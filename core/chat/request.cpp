@@ -1,16 +1,21 @@
 #include "core/chat/request.hpp"
 
 #include "core/chat/conversation.hpp"
+#include "core/jinja/json.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 namespace etna::chat {
 namespace {
+
+using jinja::Type;
+using jinja::Value;
 
 Error invalid_request(std::string message, std::string hint = {}) {
     return {ErrorKind::invalid_argument, std::move(message), std::move(hint)};
@@ -19,72 +24,53 @@ Error invalid_request(std::string message, std::string hint = {}) {
 constexpr std::string_view example =
     R"(send a request such as {"messages": [{"role": "user", "content": "Hello"}]})";
 
-Status check_messages(const Json& request) {
-    const auto messages = request.find("messages");
-    if (messages == request.end() || !messages->is_array())
+Status check_messages(const Value& request) {
+    const Value* const messages = find_member(request, "messages");
+    if (messages == nullptr || !messages->is(Type::list))
         return invalid_request("`messages` is missing or not a list", std::string(example));
-    for (std::size_t i = 0; i < messages->size(); ++i) {
-        const Json& message = (*messages)[i];
-        if (!message.is_object())
+    const std::vector<Value>& items = messages->sequence()->items;
+    for (std::size_t i = 0; i < items.size(); ++i) {
+        if (!items[i].is(Type::dict))
             return invalid_request(fmt::format("messages[{}] is not an object", i), std::string(example));
-        const auto role = message.find("role");
-        if (role == message.end() || !role->is_string())
+        const Value* const role = find_member(items[i], "role");
+        if (role == nullptr || !role->is(Type::string))
             return invalid_request(fmt::format("messages[{}] has no `role`", i), std::string(example));
     }
     return {};
 }
 
-Status check_tools(const Json& request) {
-    const auto tools = request.find("tools");
-    if (tools == request.end() || tools->is_null() || tools->is_array())
+Status check_tools(const Value& request) {
+    const Value* const tools = find_member(request, "tools");
+    if (tools == nullptr || tools->is(Type::none) || tools->is(Type::list))
         return {};
     return invalid_request("`tools` is not a list",
                            R"(send a list such as [{"type": "function", "function": {"name": "now"}}])");
 }
 
-Status check_kwargs(const Json& request) {
-    const auto kwargs = request.find("chat_template_kwargs");
-    if (kwargs == request.end() || kwargs->is_null())
+Status check_kwargs(const Value& request) {
+    const Value* const kwargs = find_member(request, "chat_template_kwargs");
+    if (kwargs == nullptr || kwargs->is(Type::none))
         return {};
-    if (!kwargs->is_object())
+    if (!kwargs->is(Type::dict))
         return invalid_request("`chat_template_kwargs` is not an object");
-    for (const auto& [name, value] : kwargs->items()) {
-        if (is_reserved_variable(name)) {
+    for (const auto& [name, value] : kwargs->dict()->entries) {
+        if (is_reserved_variable(name.string())) {
             return invalid_request(
-                fmt::format("`chat_template_kwargs.{}` {}", name, reserved_variable_problem));
+                fmt::format("`chat_template_kwargs.{}` {}", name.string(), reserved_variable_problem));
         }
     }
     return {};
 }
 
-/// Whether brackets outside of strings nest too deep. Runs before the parser, because with a parser callback
-/// the library rescans a list after each of its objects.
-bool is_too_deep(std::string_view json) {
-    int depth = 0;
-    bool is_in_string = false;
-    for (std::size_t i = 0; i < json.size() && depth <= request_nesting_max; ++i) {
-        if (is_in_string && json[i] == '\\') {
-            ++i; // skip the escaped character
-        } else if (json[i] == '"') {
-            is_in_string = !is_in_string;
-        } else if (!is_in_string && (json[i] == '[' || json[i] == '{')) {
-            ++depth;
-        } else if (!is_in_string && (json[i] == ']' || json[i] == '}')) {
-            --depth;
-        }
-    }
-    return depth > request_nesting_max;
-}
-
-/// Returns the text of a content part; null if it is not text. A refusal is an assistant's text, too.
-const std::string* text_in(const Json& part) {
-    const std::string type = part.is_object() ? dump_json(part.value("type", Json("text"))) : "";
-    const char* const member = type == R"("refusal")" ? "refusal" : "text";
-    const bool is_text = type == R"("text")" || type == R"("input_text")" || type == R"("output_text")" ||
-                         type == R"("refusal")";
-    if (!is_text || !part.contains(member) || !part[member].is_string())
-        return nullptr;
-    return part[member].get_ptr<const std::string*>();
+/// Returns the text of a content part; nothing if it is not text. A refusal is an assistant's text, too.
+std::optional<std::string> text_in(const Value& part) {
+    const Value* const type = find_member(part, "type");
+    const std::string name = type == nullptr ? "text" : text_member(part, "type");
+    const bool is_text = name == "text" || name == "input_text" || name == "output_text" || name == "refusal";
+    const Value* const text = is_text ? find_member(part, name == "refusal" ? name : "text") : nullptr;
+    if (text == nullptr || !text->is(Type::string))
+        return std::nullopt;
+    return text->string();
 }
 
 Error cannot_continue(std::string problem) {
@@ -92,18 +78,39 @@ Error cannot_continue(std::string problem) {
             "end the messages with an assistant message that has text"};
 }
 
-/// Returns the message's text: its content, or the last text part of its content; null if it has none.
-Json* last_text(Json& message) {
-    const auto content = message.find("content");
-    if (content == message.end())
-        return nullptr;
-    if (content->is_string())
-        return &*content;
-    for (auto part = content->rbegin(); content->is_array() && part != content->rend(); ++part) {
-        if (part->is_object() && part->contains("text") && (*part)["text"].is_string())
-            return &(*part)["text"];
+/// Whether a string in `value`, or a name, contains `text`.
+bool mentions(const Value& value, const std::string& text) {
+    if (value.is(Type::string))
+        return value.string().find(text) != std::string::npos;
+    if (value.is_sequence()) {
+        const auto& items = value.sequence()->items;
+        return std::any_of(items.begin(), items.end(),
+                           [&](const Value& item) { return mentions(item, text); });
     }
-    return nullptr;
+    if (!value.is(Type::dict))
+        return false;
+    const auto& entries = value.dict()->entries;
+    return std::any_of(entries.begin(), entries.end(), [&](const jinja::Dict::Entry& entry) {
+        return mentions(entry.key, text) || mentions(entry.value, text);
+    });
+}
+
+/// Returns the content with `end` after its text, or after the last text of its parts; nothing if it has
+/// none.
+std::optional<Value> with_end(const Value& content, const std::string& end) {
+    if (content.is(Type::string))
+        return Value(content.string() + end);
+    if (!content.is(Type::list))
+        return std::nullopt;
+    std::vector<Value> parts = content.sequence()->items;
+    for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
+        const Value* const text = find_member(*part, "text");
+        if (text == nullptr || !text->is(Type::string))
+            continue;
+        *part = with_member(*part, "text", text->string() + end);
+        return Value::list(std::move(parts));
+    }
+    return std::nullopt;
 }
 
 } // namespace
@@ -114,42 +121,61 @@ bool is_reserved_variable(std::string_view name) {
     return std::find(reserved.begin(), reserved.end(), name) != reserved.end();
 }
 
-Result<Json> parse_request(std::string_view json) {
-    if (is_too_deep(json)) {
-        return invalid_request(
-            fmt::format("the request is nested more than {} levels deep", request_nesting_max));
-    }
-    Json request = parse_json(json);
-    if (request.is_discarded())
-        return invalid_request("the request is not JSON", std::string(example));
-    if (!request.is_object())
+Result<Value> parse_request(std::string_view json) {
+    auto request = jinja::from_json(json, request_nesting_max);
+    if (!request)
+        return invalid_request("the request cannot be read: " + request.error().message,
+                               std::string(example));
+    if (!request->is(Type::dict))
         return invalid_request("the request is not a JSON object", std::string(example));
-    ETNA_CHECK(check_messages(request));
-    ETNA_CHECK(check_tools(request));
-    ETNA_CHECK(check_kwargs(request));
     return request;
 }
 
-bool has_role(const Json& message, std::string_view role) {
-    return message["role"].get_ref<const std::string&>() == role;
+Status check_request(const Value& request) {
+    if (request.depth() > request_nesting_max) {
+        return invalid_request(
+            fmt::format("the request is nested more than {} levels deep", request_nesting_max));
+    }
+    ETNA_CHECK(check_messages(request));
+    ETNA_CHECK(check_tools(request));
+    return check_kwargs(request);
 }
 
-Result<std::string> content_text(const Json& message) {
-    const auto content = message.find("content");
-    if (content == message.end() || content->is_null())
+const Value* find_member(const Value& object, std::string_view name) {
+    return object.is(Type::dict) ? object.dict()->find(name) : nullptr;
+}
+
+std::string text_member(const Value& object, std::string_view name) {
+    const Value* const member = find_member(object, name);
+    return member != nullptr && member->is(Type::string) ? member->string() : std::string();
+}
+
+Value with_member(const Value& object, std::string_view name, Value value) {
+    std::vector<std::pair<std::string, Value>> entries;
+    for (const auto& [key, member] : object.dict()->entries)
+        entries.emplace_back(key.string(), member);
+    entries.emplace_back(name, std::move(value));
+    return Value::dict(std::move(entries));
+}
+
+Result<std::string> content_text(const Value& message) {
+    const Value* const content = find_member(message, "content");
+    if (content == nullptr || content->is(Type::none))
         return std::string();
-    if (content->is_string())
-        return content->get<std::string>();
-    if (!content->is_array())
+    if (content->is(Type::string))
+        return content->string();
+    if (!content->is(Type::list))
         return invalid_request("a message's `content` is neither text nor a list of parts");
     std::string text;
-    for (const Json& part : *content) {
-        const std::string* const part_text = text_in(part);
-        if (part_text == nullptr) {
-            const std::string type =
-                part.is_object() ? dump_json(part.value("type", Json("unknown"))) : dump_json(part);
+    for (const Value& part : content->sequence()->items) {
+        const std::optional<std::string> part_text = text_in(part);
+        if (!part_text) {
+            const Value* const type = find_member(part, "type");
+            const std::string shown = !part.is(Type::dict) ? jinja::compact_json(part)
+                                      : type == nullptr    ? R"("unknown")"
+                                                           : jinja::compact_json(*type);
             return invalid_request(
-                fmt::format("a content part of type {} cannot be used: the model reads text only", type),
+                fmt::format("a content part of type {} cannot be used: the model reads text only", shown),
                 "send text parts only");
         }
         if (!text.empty())
@@ -159,30 +185,31 @@ Result<std::string> content_text(const Json& message) {
     return text;
 }
 
-bool continues_final_message(const Json& request) {
-    const auto member = request.find("continue_final_message");
-    return member != request.end() && *member == true;
+bool continues_final_message(const Value& request) {
+    const Value* const member = find_member(request, "continue_final_message");
+    return member != nullptr && member->is(Type::boolean) && member->boolean();
 }
 
 // As in Hugging Face Transformers (apply_chat_template): the message is rendered with a sentinel at its end,
 // and the prompt is cut there. A search for the message's own text could match a short text elsewhere.
-Result<std::string> append_sentinel(Json& request) {
-    if (const auto turn = request.find("add_generation_prompt"); turn != request.end() && *turn == true)
+Result<ContinuedRequest> append_sentinel(const Value& request) {
+    const Value* const turn = find_member(request, "add_generation_prompt");
+    if (turn != nullptr && turn->is(Type::boolean) && turn->boolean())
         return cannot_continue("cannot be true together with `add_generation_prompt`");
-    Json& messages = request["messages"];
-    if (messages.empty() || !has_role(messages.back(), "assistant"))
+    std::vector<Value> messages = find_member(request, "messages")->sequence()->items;
+    if (messages.empty() || text_member(messages.back(), "role") != "assistant")
         return cannot_continue("the last message is not from the assistant");
-    Json* const text = last_text(messages.back());
-    if (text == nullptr)
-        return cannot_continue("the last message has no text");
-    const std::string request_text = dump_json(request);
     std::string sentinel = "ETNA-CONTINUES-HERE";
-    while (request_text.find(sentinel) != std::string::npos)
+    while (mentions(request, sentinel))
         sentinel += '-';
     // If the space is missing from the prompt, the template trims content.
-    *text = text->get<std::string>() + sentinel + " ";
-    request["add_generation_prompt"] = false;
-    return sentinel;
+    const Value* const content = find_member(messages.back(), "content");
+    auto continued = content == nullptr ? std::nullopt : with_end(*content, sentinel + " ");
+    if (!continued)
+        return cannot_continue("the last message has no text");
+    messages.back() = with_member(messages.back(), "content", std::move(*continued));
+    const Value open = with_member(request, "messages", Value::list(std::move(messages)));
+    return ContinuedRequest{with_member(open, "add_generation_prompt", false), std::move(sentinel)};
 }
 
 Result<std::string> cut_at_sentinel(std::string prompt, const std::string& sentinel) {

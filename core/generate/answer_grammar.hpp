@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <optional>
+#include <span>
 #include <string_view>
 
 // Internal to core/generate: the grammar of an answer, with calls of the offered tools.
@@ -15,7 +16,7 @@ namespace etna::generate {
 /// The constraints on an answer, and the syntax of its model.
 struct AnswerForm {
     const output::Syntax& syntax;
-    std::string_view tools = {}; ///< JSON, see output::ParserOptions; empty for none
+    std::span<const jinja::Value> tools = {}; ///< see output::ParserOptions; borrowed
     /// Name of the function that must be called; an empty name: any function; no value: no call is required.
     std::optional<std::string_view> required = {};
     bool allows_parallel = true; ///< several calls are allowed
@@ -30,8 +31,8 @@ struct AnswerForm {
 
 /// Describes the answer without the reasoning that comes before it (message formats include theirs): calls of
 /// offered functions, with arguments that are a JSON object and match their schemas if they must; or content,
-/// or both. No value: the answer is unconstrained because nothing is offered. Errors: invalid_argument (the
-/// tools are not JSON), unsupported (a name that cannot be written). Schema errors are reported when the
+/// or both. No value: the answer is unconstrained because nothing is offered. Errors: invalid_argument (a
+/// tool has no name), unsupported (a name that cannot be written). Schema errors are reported when the
 /// grammar is built.
 Result<std::optional<grammar::Description>> describe_answer(const AnswerForm& form);
 

@@ -33,12 +33,32 @@ Status check_text_length(const Model& model, const EncodeLimits& limits, std::si
         model, fmt::format("the prompt has {} bytes, which are at least {} tokens", bytes, bytes / longest));
 }
 
-/// Estimates the memory for rendering a conversation: its JSON text, two parsed copies of that, the
-/// template's values and the output.
+/// Approximates the size of a value as JSON text.
+std::size_t bytes_of(const jinja::Value& value) {
+    constexpr std::size_t bytes_per_value = 16;
+    std::size_t bytes = bytes_per_value;
+    if (value.is(jinja::Type::string) || value.is(jinja::Type::large))
+        return bytes + value.string().size();
+    if (value.is_sequence()) {
+        for (const jinja::Value& item : value.sequence()->items)
+            bytes += bytes_of(item);
+    } else if (value.is(jinja::Type::dict)) {
+        for (const auto& [name, member] : value.dict()->entries)
+            bytes += bytes_of(name) + bytes_of(member);
+    }
+    return bytes;
+}
+
+/// Estimates the memory for rendering a conversation: copies of its messages, the template's values and the
+/// output.
 std::size_t rendering_bytes(const chat::Conversation& conversation) {
     constexpr std::size_t bytes_per_message = 2560;
     constexpr std::size_t copies = 8;
-    std::size_t text = conversation.tools.size() + conversation.template_arguments.size();
+    std::size_t text = 0;
+    for (const jinja::Value& tool : conversation.tools)
+        text += bytes_of(tool);
+    for (const auto& [name, value] : conversation.template_arguments)
+        text += bytes_of(value);
     for (const chat::Message& message : conversation.messages) {
         text += message.content.size() + message.reasoning.size();
         for (const chat::ToolCall& call : message.tool_calls)
@@ -197,11 +217,11 @@ Result<chat::AdaptedPrompt> render_conversation(const Model& model, const chat::
         return Error{ErrorKind::out_of_memory, "not enough memory to render the conversation"};
     ETNA_TRY(const ChatFormat* format, model.chat().find({.tools = !conversation.tools.empty()}));
     if (model.system().empty() || has_system(conversation))
-        return chat::render_adapted(format->chat_template, request_json(conversation), now_unix_s);
+        return chat::render_adapted(format->chat_template, conversation, now_unix_s);
     chat::Conversation with_system = conversation;
     with_system.messages.insert(with_system.messages.begin(),
                                 {.role = chat::Role::system, .content = model.system()});
-    return chat::render_adapted(format->chat_template, request_json(with_system), now_unix_s);
+    return chat::render_adapted(format->chat_template, with_system, now_unix_s);
 }
 
 Result<Prompt> encode_prompt(const Model& model, const Request& request, const EncodeLimits& limits) {

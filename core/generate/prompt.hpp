@@ -25,14 +25,14 @@ struct Prompt {
     const output::Syntax* syntax = nullptr; ///< of the answer to a conversation; null: plain text
     bool may_think = true;            ///< false: thinking is off, by request or by the template's default
     std::span<const TokenId> markers; ///< the control tokens that the parser must see as text
-    std::string tools;                ///< the offered tools, as JSON
+    std::vector<jinja::Value> tools;  ///< the offered tools
     bool is_structured = false;       ///< the answer is constrained to a grammar
     /// Length of the suffix of `text` that is the start of the answer: see chat::AdaptedPrompt.
     std::size_t prefilled_bytes = 0;
 };
 
 /// Returns a parser for the answer to the prompt that has already read the prefilled part; none if the answer
-/// is plain text. Errors: invalid_argument (the tools are not JSON, or the prefilled part contains a tool
+/// is plain text. Errors: invalid_argument (a tool has no name, or the prefilled part contains a tool
 /// call: only text can be continued).
 Result<std::optional<output::Parser>> make_parser(const Prompt& prompt);
 

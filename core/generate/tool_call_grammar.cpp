@@ -1,6 +1,7 @@
 #include "core/generate/tool_call_grammar.hpp"
 
 #include "core/grammar/schema/json_text.hpp"
+#include "core/jinja/json.hpp"
 #include "core/output/markers.hpp"
 
 #include <algorithm>
@@ -313,7 +314,9 @@ Description ToolCallGrammar::arguments(const Function& function, grammar::Writin
                           .root = grammar::Root::object,
                           .writing = std::move(writing)};
     if (must_match_schema(function)) {
-        schema.text = function.parameters.empty() ? std::string(no_arguments) : function.parameters;
+        const jinja::Value& parameters = function.parameters;
+        const bool has_schema = !parameters.is(jinja::Type::undefined) && !parameters.is(jinja::Type::none);
+        schema.text = has_schema ? jinja::compact_json(parameters) : std::string(no_arguments);
         schema.place = function.schema_path;
     } else {
         schema.writing.read_as.clear();

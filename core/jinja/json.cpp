@@ -1,5 +1,6 @@
 #include "core/jinja/json.hpp"
 
+#include "core/base/json.hpp"
 #include "core/jinja/builtins.hpp"
 #include "core/jinja/numbers.hpp"
 #include "core/jinja/print.hpp"
@@ -9,7 +10,6 @@
 #include <numeric>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace etna::jinja {
 namespace {
@@ -158,7 +158,7 @@ Status JsonWriter::write(const Value& value) {
 }
 
 /// Builds the value during parsing, to bound nesting and to preserve key order.
-class JsonReader final : public nlohmann::json_sax<nlohmann::json> {
+class JsonReader final : public Json::json_sax_t {
 public:
     explicit JsonReader(std::size_t nesting_max) : nesting_max_(nesting_max) {}
 
@@ -183,7 +183,7 @@ public:
     bool start_array(std::size_t /*size*/) override { return open(false); }
     bool end_array() override { return close(); }
     bool parse_error(std::size_t position, const std::string& /*token*/,
-                     const nlohmann::detail::exception& error) override {
+                     const Json::exception& error) override {
         constexpr int number_out_of_range = 406; // error id in nlohmann::json's documentation
         return fail(fmt::format(
             "{} at byte {}", error.id == number_out_of_range ? "a number too large" : "invalid", position));
@@ -242,8 +242,7 @@ Result<std::string> to_json(Machine& machine, const Value& value, const JsonStyl
 
 Result<Value> from_json(std::string_view text, std::size_t nesting_max) {
     JsonReader reader(nesting_max);
-    const bool is_valid = nlohmann::json::sax_parse(text.begin(), text.end(), &reader);
-    if (!is_valid || !reader.failure.empty())
+    if (!scan_json(text, reader) || !reader.failure.empty())
         return Error{.kind = ErrorKind::invalid_argument, .message = "JSON: " + reader.failure};
     return std::move(reader.result);
 }

@@ -21,6 +21,10 @@ struct JsonStyle {
 /// Errors: TypeError for a value that JSON cannot represent; a limit.
 Result<std::string> to_json(Machine& machine, const Value& value, const JsonStyle& style);
 
+/// Writes a value of from_json() on one line without spaces; invalid UTF-8 becomes U+FFFD, and an integer of
+/// more than 64 bits the nearest float.
+std::string compact_json(const Value& value);
+
 /// Parses JSON text (UTF-8): objects preserve their key order, numbers with a point or exponent are floats,
 /// integers of up to 308 digits are exact. `nesting_max` limits the nesting of lists and objects. Errors:
 /// invalid_argument (not JSON, with the position; too deep; a number out of float range).

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/base/result.hpp"
+#include "core/jinja/value.hpp"
 #include "core/output/event.hpp"
 #include "core/output/syntax.hpp"
 
@@ -23,9 +24,9 @@ enum class Ending : uint8_t {
 /// The request's part in parsing its output.
 struct ParserOptions {
     Start start = Start::content;
-    /// The request's `tools` as JSON: an array of {"type": "function", "function": {name, parameters}} or of
-    /// {name, parameters}. Empty, "null" or "[]": calls are not parsed, and their markers are plain text.
-    std::string_view tools;
+    /// The request's tools, each {"type": "function", "function": {name, parameters}} or {name, parameters}.
+    /// Empty: calls are not parsed, and their markers are plain text. Borrowed by Parser::create().
+    std::span<const jinja::Value> tools = {};
     /// The content is constrained by a grammar, so that reasoning and protocol markers in it are plain text.
     /// Reasoning may precede it. Only without tools.
     bool is_structured = false;
@@ -38,7 +39,7 @@ struct ParserOptions {
 /// UTF-8 become U+FFFD. Not thread-safe; movable.
 class Parser {
 public:
-    /// Errors: invalid_argument (`tools` is not JSON of that form).
+    /// Errors: invalid_argument (`tools` are not of that form).
     static Result<Parser> create(const Syntax& syntax, const ParserOptions& options);
 
     Parser(Parser&&) noexcept;

@@ -39,36 +39,82 @@ uint8_t type_of(const Json& value) {
     return named_type(value.type_name());
 }
 
-uint8_t schema_types(const Json& schema, int depth) {
-    if (!schema.is_object() || depth == 0)
+using jinja::Type;
+using jinja::Value;
+
+uint8_t type_of(const Value& value) {
+    switch (value.type()) {
+    case Type::boolean:
+        return boolean_type;
+    case Type::integer:
+    case Type::large:
+        return integer_type;
+    case Type::real:
+        return number_type;
+    case Type::string:
+        return string_type;
+    case Type::list:
+        return array_type;
+    case Type::dict:
+        return object_type;
+    default:
+        return null_type;
+    }
+}
+
+/// Returns the member of that name; null if `object` is not a dict or has none.
+const Value* find_member(const Value& object, std::string_view key) {
+    return object.is(Type::dict) ? object.dict()->find(key) : nullptr;
+}
+
+/// Returns the items of the list at `key`; none if there is no list.
+std::span<const Value> items_at(const Value& object, std::string_view key) {
+    const Value* const list = find_member(object, key);
+    return list != nullptr && list->is(Type::list) ? std::span<const Value>(list->sequence()->items)
+                                                   : std::span<const Value>();
+}
+
+uint8_t schema_types(const Value& schema, int depth) {
+    if (!schema.is(Type::dict) || depth == 0)
         return no_type;
     uint8_t types = no_type;
-    if (const auto type = schema.find("type"); type != schema.end()) {
-        for (const auto& one : type->is_array() ? *type : Json::array({*type})) {
-            if (one.is_string())
-                types |= named_type(one.get_ref<const std::string&>());
-        }
+    if (const Value* const type = find_member(schema, "type")) {
+        if (type->is(Type::string))
+            return named_type(type->string());
+        for (const Value& one : items_at(schema, "type"))
+            types |= one.is(Type::string) ? named_type(one.string()) : uint8_t{no_type};
         return types;
     }
-    for (const char* choice : {"anyOf", "oneOf", "allOf"}) {
-        if (const auto found = schema.find(choice); found != schema.end() && found->is_array()) {
-            for (const auto& one : *found)
-                types |= schema_types(one, depth - 1);
-        }
+    for (const std::string_view choice : {"anyOf", "oneOf", "allOf"}) {
+        for (const Value& one : items_at(schema, choice))
+            types |= schema_types(one, depth - 1);
     }
-    if (const auto values = schema.find("enum"); values != schema.end() && values->is_array()) {
-        for (const auto& one : *values)
-            types |= type_of(one);
-    }
-    if (const auto value = schema.find("const"); value != schema.end())
+    for (const Value& one : items_at(schema, "enum"))
+        types |= type_of(one);
+    if (const Value* const value = find_member(schema, "const"))
         types |= type_of(*value);
     return types;
 }
 
-const Json& member(const Json& object, const char* key) {
-    static const Json none;
-    const auto found = object.is_object() ? object.find(key) : object.end();
-    return found == object.end() ? none : *found;
+/// Returns the function of a tool, which may be the tool itself.
+const Value& function_of(const Value& tool) {
+    const Value* const function = find_member(tool, "function");
+    return function != nullptr && function->is(Type::dict) ? *function : tool;
+}
+
+/// Returns the function's name; null if it has none.
+const std::string* name_of(const Value& function) {
+    const Value* const name = find_member(function, "name");
+    return name != nullptr && name->is(Type::string) ? &name->string() : nullptr;
+}
+
+/// Returns the declared parameters; none if there are none.
+std::span<const jinja::Dict::Entry> properties_of(const Value& function) {
+    const Value* const parameters = find_member(function, "parameters");
+    const Value* const properties = parameters == nullptr ? nullptr : find_member(*parameters, "properties");
+    return properties != nullptr && properties->is(Type::dict)
+               ? std::span<const jinja::Dict::Entry>(properties->dict()->entries)
+               : std::span<const jinja::Dict::Entry>();
 }
 
 Error invalid_tools(std::string what) {
@@ -99,28 +145,22 @@ bool is_function_name(std::string_view name) {
            name.find_first_of(" \t\r\n<>{}()[]\"'`,;") == std::string_view::npos;
 }
 
-Result<Tools> Tools::create(std::string_view text) {
-    Tools tools;
-    if (trim(text).empty())
-        return tools;
-    const Json list = parse_json(text);
-    if (list.is_null())
-        return tools;
-    if (!list.is_array())
-        return invalid_tools(list.is_discarded() ? "not JSON" : "not an array");
-    for (const auto& tool : list) {
-        const Json& function = member(tool, "function").is_object() ? member(tool, "function") : tool;
-        const Json& name = member(function, "name");
-        if (!name.is_string()) {
-            if (member(tool, "type").is_string() && member(tool, "type") != "function")
+Result<Tools> Tools::create(std::span<const Value> tools) {
+    Tools all;
+    for (const Value& tool : tools) {
+        const Value& function = function_of(tool);
+        const std::string* const name = name_of(function);
+        if (name == nullptr) {
+            const Value* const type = find_member(tool, "type");
+            if (type != nullptr && type->is(Type::string) && type->string() != "function")
                 continue; // a built-in tool
             return invalid_tools("a tool has no name");
         }
-        Parameters& parameters = tools.functions_[name.get<std::string>()];
-        for (const auto& [key, schema] : member(member(function, "parameters"), "properties").items())
-            parameters[key] = schema_types(schema, max_schema_depth);
+        Parameters& parameters = all.functions_[*name];
+        for (const auto& [key, schema] : properties_of(function))
+            parameters[key.string()] = schema_types(schema, max_schema_depth);
     }
-    return tools;
+    return all;
 }
 
 uint8_t Tools::types_of(std::string_view function, std::string_view parameter) const {
@@ -136,28 +176,23 @@ const Tools::Parameters* Tools::parameters_of(std::string_view function) const {
     return found == functions_.end() ? nullptr : &found->second;
 }
 
-Result<std::vector<Function>> functions_of(std::string_view tools) {
+Result<std::vector<Function>> functions_of(std::span<const Value> tools) {
     ETNA_CHECK(Tools::create(tools));
     std::vector<Function> all;
-    const auto list = parse_json(tools);
-    for (std::size_t i = 0; list.is_array() && i < list.size(); ++i) {
-        const bool is_wrapped = list[i].contains("function") && list[i]["function"].is_object();
-        const auto& function = is_wrapped ? list[i]["function"] : list[i];
-        if (!function.contains("name") || !function["name"].is_string())
+    for (std::size_t i = 0; i < tools.size(); ++i) {
+        const Value& function = function_of(tools[i]);
+        const std::string* const name = name_of(function);
+        if (name == nullptr)
             continue; // a built-in tool
-        Function one = {.name = function["name"],
-                        .parameters = {},
-                        .is_strict = function.value("strict", Json(false)) == true,
-                        .schema_path =
-                            fmt::format("tools[{}]{}.parameters", i, is_wrapped ? ".function" : "")};
-        if (function.contains("parameters") && !function["parameters"].is_null())
-            one.parameters = dump_json(function["parameters"]);
-        const auto parameters = function.value("parameters", Json());
-        if (parameters.is_object() && parameters.contains("properties") &&
-            parameters["properties"].is_object()) {
-            for (const auto& [name, schema] : parameters["properties"].items())
-                one.names.push_back(name);
-        }
+        const Value* const strict = find_member(function, "strict");
+        const Value* const parameters = find_member(function, "parameters");
+        Function one = {.name = *name,
+                        .parameters = parameters == nullptr ? Value() : *parameters,
+                        .is_strict = strict != nullptr && strict->is(Type::boolean) && strict->boolean(),
+                        .schema_path = fmt::format("tools[{}]{}.parameters", i,
+                                                   &function == &tools[i] ? "" : ".function")};
+        for (const auto& [key, schema] : properties_of(function))
+            one.names.push_back(key.string());
         const bool is_known = std::any_of(all.begin(), all.end(),
                                           [&](const Function& other) { return other.name == one.name; });
         if (!is_known)

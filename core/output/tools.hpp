@@ -1,10 +1,12 @@
 #pragma once
 
 #include "core/base/result.hpp"
+#include "core/jinja/value.hpp"
 
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,7 +32,7 @@ bool is_function_name(std::string_view name);
 class Tools {
 public:
     /// See ParserOptions::tools. Error: invalid_argument.
-    static Result<Tools> create(std::string_view text);
+    static Result<Tools> create(std::span<const jinja::Value> tools);
 
     [[nodiscard]] bool empty() const { return functions_.empty(); }
     [[nodiscard]] bool offers(std::string_view function) const { return functions_.contains(function); }
@@ -50,14 +52,14 @@ private:
 /// A function offered by a request.
 struct Function {
     std::string name;
-    std::string parameters;              ///< their JSON Schema, members in request order; empty: none
+    jinja::Value parameters;             ///< their JSON Schema; undefined or none: none
     std::vector<std::string> names = {}; ///< names of the declared parameters, in schema order
     bool is_strict = false;              ///< the arguments must match the schema
     std::string schema_path; ///< path of the schema in the request: "tools[0].function.parameters"
 };
 
 /// Returns the functions in ParserOptions::tools, each name once, in order. Errors: as Tools::create().
-Result<std::vector<Function>> functions_of(std::string_view tools);
+Result<std::vector<Function>> functions_of(std::span<const jinja::Value> tools);
 
 /// Converts a value enclosed in markers to JSON. Parses it as one of `types` if possible, else returns a
 /// string; without types, anything that is not clearly JSON is a string. Also accepts Python's spelling of

@@ -176,7 +176,7 @@ ApiResult<MessagesRequest> read_messages_request(const Json& body, std::string_v
         arguments["add_generation_prompt"] = false;
     }
     ETNA_CHECK(fields.status());
-    conversation.template_arguments = dump_json(arguments);
+    api::add_template_arguments(arguments, conversation);
     parsed.call.ignored = api::ignored_members(fields);
     note_betas(betas, parsed.call.ignored);
     request.prompt = std::move(conversation);

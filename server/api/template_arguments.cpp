@@ -1,5 +1,6 @@
 #include "server/api/template_arguments.hpp"
 
+#include "core/jinja/json_value.hpp"
 #include "server/json.hpp"
 
 #include <array>
@@ -17,6 +18,11 @@ constexpr std::array<std::string_view, 7> effort_names = {"none", "minimal", "lo
 std::optional<ReasoningEffort> read_effort(Fields& fields, std::string_view name) {
     const auto effort = fields.choice(name, {effort_names.begin(), effort_names.end()});
     return effort ? std::optional(static_cast<ReasoningEffort>(*effort)) : std::nullopt;
+}
+
+void add_template_arguments(const Json& arguments, chat::Conversation& conversation) {
+    for (const auto& [name, value] : arguments.items())
+        conversation.template_arguments.emplace_back(name, jinja::value_of_json(value));
 }
 
 void read_template_arguments(Fields& fields, std::optional<ReasoningEffort> effort,
@@ -55,7 +61,7 @@ void read_template_arguments(Fields& fields, std::optional<ReasoningEffort> effo
     } else if (adds_prompt) {
         arguments["add_generation_prompt"] = *adds_prompt;
     }
-    conversation.template_arguments = dump_json(arguments);
+    add_template_arguments(arguments, conversation);
 }
 
 void check_continuation(Fields& fields, const chat::Conversation& conversation) {

@@ -21,6 +21,9 @@ std::optional<ReasoningEffort> read_effort(Fields& fields, std::string_view name
 void read_template_arguments(Fields& fields, std::optional<ReasoningEffort> effort,
                              chat::Conversation& conversation);
 
+/// Adds the members of an object, see Conversation::template_arguments.
+void add_template_arguments(const Json& arguments, chat::Conversation& conversation);
+
 /// Checks `continue_final_message`: the last message is the start of the answer. Precondition: the messages
 /// and the tool choice have been read.
 void check_continuation(Fields& fields, const chat::Conversation& conversation);

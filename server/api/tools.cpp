@@ -3,6 +3,7 @@
 #include "core/grammar/language.hpp"
 #include "core/grammar/regex.hpp"
 #include "core/grammar/schema/json_schema.hpp"
+#include "core/jinja/json_value.hpp"
 
 #include <utility>
 
@@ -73,16 +74,14 @@ std::string name_of(const Tool& tool) {
 std::vector<OfferedTool> offer_tools(std::vector<Tool> tools, const ToolChoice& choice,
                                      chat::Conversation& conversation) {
     std::vector<OfferedTool> offered;
-    Json functions = Json::array();
     for (Tool& tool : tools) {
         if (!choice.offers_tools || (choice.allowed && !choice.allowed->contains(name_of(tool))))
             continue;
         offered.push_back(std::move(tool.offered));
-        functions.push_back(std::move(tool.function));
+        conversation.tools.push_back(jinja::value_of_json(tool.function));
     }
     if (offered.empty())
         return offered;
-    conversation.tools = dump_json(functions);
     if (choice.requires_call)
         conversation.required_tool = choice.required.value_or("");
     return offered;

@@ -1,6 +1,7 @@
 // POST /v1/chat/completions: the request, and the endpoint. Sources: OpenAI API 2.3.0; the descriptions of
 // the same endpoint by Dynamo and OVMS.
 
+#include "core/jinja/json_value.hpp"
 #include "server/api/structured_output.hpp"
 #include "server/api/template_arguments.hpp"
 #include "server/fields.hpp"
@@ -64,7 +65,8 @@ RequestTools read_conversation(Fields& fields, const Json& body, chat::CallCount
         request.prompt = std::move(*raw);
         return {};
     }
-    auto parsed = chat::parse_conversation(dump_json(Json({{"messages", with_functions_only(*given)}})));
+    auto parsed = chat::read_conversation(
+        jinja::Value::dict({{"messages", jinja::value_of_json(with_functions_only(*given))}}));
     if (!parsed) {
         fields.refuse("messages", fmt::format("cannot be read: {}", message_for_client(parsed.error())));
         return {};

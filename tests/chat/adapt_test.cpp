@@ -1,7 +1,9 @@
 #include "core/chat/adapt.hpp"
 #include "core/chat/chat_template.hpp"
 #include "core/chat/conversation.hpp"
+#include "core/jinja/json.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/values.hpp"
 
 #include <string>
 #include <vector>
@@ -32,11 +34,25 @@ ChatTemplate parsed(std::string_view text) {
     return std::move(chat_template).value();
 }
 
-AdaptedPrompt adapted(std::string_view text, const std::string& request) {
-    auto prompt = render_adapted(parsed(text), request, 0);
+Result<std::string> rendered(const ChatTemplate& chat_template, std::string_view request,
+                             int64_t now_unix_s = 0) {
+    ETNA_TRY(const jinja::Value value, parse_request(request));
+    return chat_template.render(value, now_unix_s);
+}
+
+Conversation conversation_of(const std::string& request) {
+    return read_conversation(parse_request(request).value()).value();
+}
+
+AdaptedPrompt adapted(std::string_view text, const Conversation& conversation) {
+    auto prompt = render_adapted(parsed(text), conversation, 0);
     INFO((prompt ? std::string() : prompt.error().message));
     REQUIRE(prompt.has_value());
     return std::move(prompt).value();
+}
+
+AdaptedPrompt adapted(std::string_view text, const std::string& request) {
+    return adapted(text, conversation_of(request));
 }
 
 std::string messages(const std::string& list) {
@@ -84,7 +100,7 @@ TEST_CASE("adjacent messages of one role are merged only if the template require
 TEST_CASE("a refusal that no fallback resolves returns the template's own message") {
     const auto prompt = render_adapted(
         parsed("{% if messages | length > 0 %}{{ raise_exception('closed today') }}{% endif %}"),
-        messages(message("user", "A")), 0);
+        conversation_of(messages(message("user", "A"))), 0);
     REQUIRE(!prompt.has_value());
     CHECK(prompt.error().kind == ErrorKind::invalid_argument);
     CHECK(prompt.error().message == "closed today");
@@ -92,7 +108,7 @@ TEST_CASE("a refusal that no fallback resolves returns the template's own messag
 
 TEST_CASE("the error of a failing template names line and column") {
     const auto prompt =
-        parsed("line\n{{ messages[0].nothing.more }}").render(messages(message("user", "A")), 0);
+        rendered(parsed("line\n{{ messages[0].nothing.more }}"), messages(message("user", "A")));
     REQUIRE(!prompt.has_value());
     CHECK(prompt.error().message.find("line 2, column") != std::string::npos);
 }
@@ -107,9 +123,9 @@ TEST_CASE("content is converted to the form that the template expects") {
     CHECK(adapted(wants_parts, messages(message("user", "A"))).text == "[A]");
     CHECK(adapted(plain_template, messages(R"({"role": "assistant", "content": null})")).text ==
           "[assistant:]");
-    const auto image = render_adapted(
-        parsed(plain_template),
-        messages(R"({"role": "user", "content": [{"type": "image_url", "image_url": {}}]})"), 0);
+    const auto image = read_conversation(
+        parse_request(messages(R"({"role": "user", "content": [{"type": "image_url", "image_url": {}}]})"))
+            .value());
     REQUIRE(!image.has_value());
     CHECK(image.error().message.find("image_url") != std::string::npos);
 }
@@ -141,8 +157,8 @@ TEST_CASE("tools are described as text if the template does not support them") {
                       .content = "B",
                       .tool_calls = {{"x", "roll", R"({"sides": 6})"}}},
                      {.role = Role::tool, .content = "4", .tool_call_id = "x"}},
-        .tools = R"([{"type": "function", "function": {"name": "roll"}}])"};
-    const auto prompt = adapted(plain_template, request_json(conversation));
+        .tools = test::values_of(R"([{"type": "function", "function": {"name": "roll"}}])")};
+    const auto prompt = adapted(plain_template, conversation);
     CHECK(prompt.tools_in_text);
     CHECK(prompt.notes.size() == 1);
     CHECK(prompt.text.starts_with("[system:"));
@@ -150,7 +166,7 @@ TEST_CASE("tools are described as text if the template does not support them") {
     CHECK(prompt.text.ends_with(
         "[user:A][assistant:B\n<tool_call>\n{\"name\":\"roll\",\"arguments\":{\"sides\":"
         "6}}\n</tool_call>][user:<tool_response>\n4\n</tool_response>]"));
-    CHECK_FALSE(adapted(calls_template, request_json(conversation)).tools_in_text);
+    CHECK_FALSE(adapted(calls_template, conversation).tools_in_text);
 }
 
 TEST_CASE("parallel calls are split and ids shortened if the template requires it") {
@@ -188,7 +204,7 @@ TEST_CASE("a template's switch for thinking is detected and set") {
     const auto prompt = [&](Thinking thinking) {
         const Conversation conversation = {.messages = {{.role = Role::user, .content = "A"}},
                                            .thinking = thinking};
-        return render_adapted(chat_template, request_json(conversation), 0).value().text;
+        return render_adapted(chat_template, conversation, 0).value().text;
     };
     CHECK(prompt(Thinking::off) == "(quiet)A");
     CHECK(prompt(Thinking::on) == "A");
@@ -201,7 +217,7 @@ TEST_CASE("reasoning is stored under the key that the template reads") {
     const Conversation conversation = {
         .messages = {{.role = Role::user, .content = "A"},
                      {.role = Role::assistant, .content = "B", .reasoning = "because"}}};
-    CHECK(adapted(names_thinking, request_json(conversation)).text == "[A][(because)B]");
+    CHECK(adapted(names_thinking, conversation).text == "[A][(because)B]");
 }
 
 TEST_CASE("malformed requests are refused") {
@@ -213,7 +229,7 @@ TEST_CASE("malformed requests are refused") {
           std::string(R"({"messages": [1]})"), std::string(R"({"messages": [{"content": "x"}]})"),
           std::string(R"({"messages": [], "chat_template_kwargs": 1})"), deep}) {
         CAPTURE(request.substr(0, 80));
-        const auto prompt = chat_template.render(request, 0);
+        const auto prompt = rendered(chat_template, request);
         REQUIRE(!prompt.has_value());
         CHECK(prompt.error().kind == ErrorKind::invalid_argument);
     }
@@ -224,15 +240,13 @@ TEST_CASE("request variables reach the template, and the last one of a name wins
         "{{ bos_token }}|{{ eos_token }}|{{ add_generation_prompt }}|{{ more }}|"
         "{{ strftime_now('%Y-%m-%d') }}|{{ tools is defined }}";
     const ChatTemplate chat_template = parsed(shows);
-    CHECK(chat_template.render(R"({"messages": []})", 86400).value() == "<s>|</s>|True||1970-01-02|False");
-    CHECK(chat_template
-              .render(R"({"messages": [], "tools": null, "add_generation_prompt": false,
-                          "eos_token": "E", "chat_template_kwargs": {"more": "value"}})",
-                      0)
+    CHECK(rendered(chat_template, R"({"messages": []})", 86400).value() == "<s>|</s>|True||1970-01-02|False");
+    CHECK(rendered(chat_template, R"({"messages": [], "tools": null, "add_generation_prompt": false,
+                          "eos_token": "E", "chat_template_kwargs": {"more": "value"}})")
               .value() == "<s>|E|False|value|1970-01-01|True");
     for (const char* own : {"messages", "tools", "add_generation_prompt", "bos_token", "eos_token"}) {
-        const auto replaced = chat_template.render(
-            R"({"messages": [], "chat_template_kwargs": {")" + std::string(own) + R"(": []}})", 0);
+        const auto replaced = rendered(chat_template, R"({"messages": [], "chat_template_kwargs": {")" +
+                                                          std::string(own) + R"(": []}})");
         REQUIRE(!replaced);
         CHECK(replaced.error().kind == ErrorKind::invalid_argument);
         CHECK(replaced.error().message.find("`chat_template_kwargs." + std::string(own) + "`") == 0);
@@ -242,15 +256,13 @@ TEST_CASE("request variables reach the template, and the last one of a name wins
 TEST_CASE("a template-specific role is rendered, and refused if the template drops it") {
     const std::string asked =
         R"({"messages": [{"role": "user", "content": "a"}, {"role": "critic", "content": "b"}]})";
-    const auto conversation = parse_conversation(asked);
-    REQUIRE(conversation);
-    CHECK(conversation->messages[1].role == Role::other);
-    const std::string again = request_json(*conversation);
+    const Conversation conversation = conversation_of(asked);
+    CHECK(conversation.messages[1].role == Role::other);
     const ChatTemplate any = parsed("{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}");
-    CHECK(render_adapted(any, again, 0).value().text == "<user>a<critic>b");
+    CHECK(render_adapted(any, conversation, 0).value().text == "<user>a<critic>b");
     const ChatTemplate users =
         parsed("{% for m in messages %}{% if m.role == 'user' %}{{ m.content }}{% endif %}{% endfor %}");
-    const auto left_out = render_adapted(users, again, 0);
+    const auto left_out = render_adapted(users, conversation, 0);
     REQUIRE(!left_out);
     CHECK(left_out.error().kind == ErrorKind::invalid_argument);
     CHECK(left_out.error().message == "the chat template does not render messages of the role `critic`");
@@ -258,9 +270,19 @@ TEST_CASE("a template-specific role is rendered, and refused if the template dro
 
 TEST_CASE("numbers of a request reach the template with all their digits") {
     const ChatTemplate chat_template = parsed("{{ messages[0].n }} {{ more }}");
-    CHECK(chat_template
-              .render(R"({"messages": [{"role": "user", "content": "", "n": 123456789012345678901234567890}],
-                          "chat_template_kwargs": {"more": -18446744073709551617}})",
-                      0)
+    CHECK(rendered(chat_template,
+                   R"({"messages": [{"role": "user", "content": "", "n": 123456789012345678901234567890}],
+                       "chat_template_kwargs": {"more": -18446744073709551617}})")
               .value() == "123456789012345678901234567890 -18446744073709551617");
+}
+
+TEST_CASE("a conversation is equal after a round through a request") {
+    const std::string request = R"({"messages": [{"role": "user", "content": "A"},
+        {"role": "assistant", "content": "B", "reasoning_content": "R", "tool_calls": [{"id": "x",
+         "type": "function", "function": {"name": "roll", "arguments": {"sides": 6}}}]},
+        {"role": "tool", "content": "4", "tool_call_id": "x", "name": "roll"}], )" +
+                                one_tool + R"(, "documents": [{"text": "T"}], "reasoning_effort": "low"})";
+    const jinja::Value again = request_value(conversation_of(request));
+    CHECK(jinja::compact_json(again) == jinja::compact_json(parse_request(request).value()));
+    CHECK(jinja::compact_json(request_value(read_conversation(again).value())) == jinja::compact_json(again));
 }

@@ -3,6 +3,7 @@
 #include "core/chat/chat_template.hpp"
 #include "core/chat/conversation.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/values.hpp"
 
 #include <algorithm>
 #include <string>
@@ -29,7 +30,7 @@ ChatTemplate builtin(std::string_view name) {
 }
 
 std::string builtin_prompt(std::string_view name, const std::vector<Message>& messages) {
-    const auto prompt = builtin(name).render(request_json({.messages = messages}), 0);
+    const auto prompt = builtin(name).render(request_value({.messages = messages}), 0);
     return prompt ? prompt.value() : "error: " + prompt.error().message;
 }
 
@@ -45,11 +46,12 @@ TEST_CASE("chatml renders every turn in the same form") {
 
 TEST_CASE("chatml renders tools, calls and results in Hermes syntax") {
     Conversation conversation = {.messages = with_system,
-                                 .tools = R"([{"type":"function","function":{"name":"roll"}}])"};
+                                 .tools =
+                                     test::values_of(R"([{"type":"function","function":{"name":"roll"}}])")};
     conversation.messages.push_back(
         {.role = Role::assistant, .content = "", .tool_calls = {{"a", "roll", R"({"sides": 6})"}}});
     conversation.messages.push_back({.role = Role::tool, .content = "4", .tool_call_id = "a"});
-    const auto prompt = builtin("chatml").render(request_json(conversation), 0);
+    const auto prompt = builtin("chatml").render(request_value(conversation), 0);
     REQUIRE(prompt.has_value());
     CHECK(prompt->starts_with("<|im_start|>system\nYou are a helpful assistant.\n\n"));
     CHECK(prompt->find("<tools>\n{\"type\": \"function\", \"function\": {\"name\": \"roll\"}}\n</tools>") !=
@@ -105,7 +107,7 @@ TEST_CASE("every built-in template renders all messages of a conversation") {
         const ChatTemplate chat_template = builtin(each.name);
         CHECK(chat_template.capabilities().renders_system);
         const auto prompt =
-            render_adapted(chat_template, request_json({.messages = {helpful, hello, sum, great, hello}}), 0);
+            render_adapted(chat_template, {.messages = {helpful, hello, sum, great, hello}}, 0);
         REQUIRE(prompt.has_value());
         for (const Message& message : {helpful, hello, sum, great})
             CHECK(prompt->text.find(message.content) != std::string::npos);

@@ -36,8 +36,13 @@ std::string assistant(const std::string& content) {
     return R"({"role": "assistant", "content": ")" + content + R"("})";
 }
 
+Result<AdaptedPrompt> adapted_of(std::string_view text, const std::string& request) {
+    ETNA_TRY(const auto conversation, read_conversation(parse_request(request).value()));
+    return render_adapted(template_of(text), conversation, 0);
+}
+
 std::string continued_prompt(std::string_view text, const std::string& request) {
-    const auto prompt = template_of(text).render(request, 0);
+    const auto prompt = template_of(text).render(parse_request(request).value(), 0);
     return prompt ? prompt.value() : "error: " + prompt.error().message;
 }
 
@@ -55,7 +60,7 @@ TEST_CASE("the prompt ends with the text of a continued last message") {
           "<|user|>Count.<|end|><|assistant|>ETNA-CONTINUES-HERE");
     const std::string parts =
         R"({"role": "assistant", "content": [{"type": "text", "text": "1,"}, {"type": "text", "text": "2"}]})";
-    CHECK(render_adapted(template_of(turns_template), continuation_of(parts), 0).value().text ==
+    CHECK(adapted_of(turns_template, continuation_of(parts)).value().text ==
           "<|user|>Count.<|end|><|assistant|>1,\n2");
 }
 
@@ -81,8 +86,7 @@ TEST_CASE("a last message that cannot be continued is refused") {
 
 TEST_CASE("prefilled_bytes is the length of the continued message") {
     const auto answer = [](std::string_view text, const std::string& content) {
-        const AdaptedPrompt prompt =
-            render_adapted(template_of(text), continuation_of(assistant(content)), 0).value();
+        const AdaptedPrompt prompt = adapted_of(text, continuation_of(assistant(content))).value();
         return prompt.text.substr(prompt.text.size() - prompt.prefilled_bytes);
     };
     CHECK(answer(turns_template, "1, 2") == "1, 2");
@@ -90,8 +94,7 @@ TEST_CASE("prefilled_bytes is the length of the continued message") {
     CHECK(answer(thinking_template, "<tool") ==
           "<tool"); // shares its first byte with the marker that the template would have written
     CHECK(answer(turns_template, "<think>hm") == "<think>hm");
-    CHECK(
-        render_adapted(template_of(turns_template), R"({"messages": [{"role": "user", "content": "a"}]})", 0)
-            .value()
-            .prefilled_bytes == 0);
+    CHECK(adapted_of(turns_template, R"({"messages": [{"role": "user", "content": "a"}]})")
+              .value()
+              .prefilled_bytes == 0);
 }

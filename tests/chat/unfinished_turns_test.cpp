@@ -3,6 +3,7 @@
 #include "core/chat/adapt.hpp"
 #include "core/chat/conversation.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/values.hpp"
 
 #include <cstdlib>
 #include <filesystem>
@@ -58,18 +59,17 @@ const std::vector<std::pair<const char*, std::vector<Message>>> unfinished = {
     {"calls without results at the end", {asks, answers, asks_again, calls}},
 };
 
-std::string request_of(const std::vector<Message>& messages) {
-    return request_json(
-        {.messages = messages,
-         .tools = R"([{"type": "function", "function": {"name": "roll", "description": "Rolls a die",
-             "parameters": {"type": "object", "properties": {"sides": {"type": "integer",
-             "description": "of the die"}}, "required": ["sides"]}}}])"});
+Conversation with_tool(const std::vector<Message>& messages) {
+    return {.messages = messages,
+            .tools = test::values_of(R"([{"type": "function", "function": {"name": "roll",
+                "description": "Rolls a die", "parameters": {"type": "object", "properties": {"sides": {
+                "type": "integer", "description": "of the die"}}, "required": ["sides"]}}}])")};
 }
 
 std::string strict_prompt(const std::vector<Message>& messages) {
     const auto chat_template = ChatTemplate::create(strict_template, {"<s>", "</s>"});
     REQUIRE(chat_template.has_value());
-    const auto prompt = render_adapted(*chat_template, request_of(messages), 0);
+    const auto prompt = render_adapted(*chat_template, with_tool(messages), 0);
     INFO((prompt ? std::string() : prompt.error().message));
     REQUIRE(prompt.has_value());
     CHECK(prompt->notes.size() == 1);
@@ -83,7 +83,7 @@ std::string file_content(const std::filesystem::path& path) {
 
 /// Returns the template's error message; empty if it renders.
 std::string refusal(const ChatTemplate& chat_template, const std::vector<Message>& messages) {
-    const auto prompt = render_adapted(chat_template, request_of(messages), 0);
+    const auto prompt = render_adapted(chat_template, with_tool(messages), 0);
     return prompt ? std::string() : prompt.error().message;
 }
 
@@ -108,7 +108,7 @@ TEST_CASE("an unfinished turn is unchanged if the template renders it") {
         "[] %}({{ c.function.arguments | tojson }}){% endfor %}]{% endfor %}",
         {"<s>", "</s>"});
     REQUIRE(plain.has_value());
-    const auto prompt = render_adapted(*plain, request_json({.messages = unfinished[1].second}), 0);
+    const auto prompt = render_adapted(*plain, {.messages = unfinished[1].second}, 0);
     REQUIRE(prompt.has_value());
     CHECK(prompt->text == "[user:A][assistant:({\"sides\": 6})][user:B]");
     CHECK(prompt->notes.empty());
@@ -144,21 +144,24 @@ TEST_CASE("no template of the corpus refuses a conversation because of an unfini
 TEST_CASE("reasoning is read from each of its member names") {
     for (const char* name : {"reasoning_content", "reasoning", "thinking"}) {
         CAPTURE(name);
-        const auto conversation = parse_conversation(
-            R"({"messages": [{"role": "assistant", "content": "A", ")" + std::string(name) + R"(": "B"}]})");
+        const auto conversation =
+            read_conversation(parse_request(R"({"messages": [{"role": "assistant", "content": "A", ")" +
+                                            std::string(name) + R"(": "B"}]})")
+                                  .value());
         REQUIRE(conversation.has_value());
         CHECK(conversation->messages[0].reasoning == "B");
     }
 }
 
-TEST_CASE("tools that are not a list are refused by parsing and by rendering") {
-    const std::string request = R"({"messages": [{"role": "user", "content": "A"}], "tools": 5})";
-    const auto parsed = parse_conversation(request);
-    REQUIRE(!parsed.has_value());
-    CHECK(parsed.error().kind == ErrorKind::invalid_argument);
-    CHECK(parsed.error().message == "`tools` is not a list");
+TEST_CASE("tools that are not a list are refused by reading and by rendering") {
+    const auto request =
+        parse_request(R"({"messages": [{"role": "user", "content": "A"}], "tools": 5})").value();
+    const auto read = read_conversation(request);
+    REQUIRE(!read.has_value());
+    CHECK(read.error().kind == ErrorKind::invalid_argument);
+    CHECK(read.error().message == "`tools` is not a list");
     const auto chat_template = ChatTemplate::create(strict_template, {"<s>", "</s>"});
     REQUIRE(chat_template.has_value());
-    CHECK(!render_adapted(*chat_template, request, 0).has_value());
-    CHECK(parse_conversation(R"({"messages": [], "tools": null})").has_value());
+    CHECK(!chat_template->render(request, 0).has_value());
+    CHECK(read_conversation(parse_request(R"({"messages": [], "tools": null})").value()).has_value());
 }

@@ -4,6 +4,7 @@
 #include "core/grammar/lark.hpp"
 #include "core/grammar/vocabulary.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/values.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -100,7 +101,7 @@ std::string violated_keyword(const Json& schema, const Json& value, const Json& 
                                                                                              : "";
 }
 
-const std::string_view tools = R"([
+const std::string_view tools_json = R"([
   {"type": "function", "function": {"name": "get_weather", "strict": true, "parameters": {"type": "object",
     "properties": {"city": {"type": "string"}, "days": {"type": "integer", "minimum": 1, "maximum": 7},
                    "unit": {"enum": ["celsius", "fahrenheit"]}},
@@ -125,10 +126,12 @@ const std::string_view tools = R"([
   {"type": "function", "function": {"name": "now", "strict": true}}
 ])";
 
+const std::vector<jinja::Value> tools = values_of(tools_json);
+
 const std::map<std::string, Json>& schemas() {
     static const std::map<std::string, Json> all = [] {
         std::map<std::string, Json> table;
-        for (const Json& tool : etna::parse_json(tools))
+        for (const Json& tool : etna::parse_json(tools_json))
             table[tool["function"]["name"]] = tool["function"].value("parameters", Json::object());
         return table;
     }();

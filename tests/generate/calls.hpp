@@ -16,7 +16,8 @@
 // Helpers for tests of answers with calls: tools, and random samples of an answer's grammar.
 namespace etna::test::calls {
 
-extern const std::string_view tools;
+extern const std::string_view tools_json;
+extern const std::vector<jinja::Value> tools; ///< of tools_json
 const std::map<std::string, Json>& schemas(); ///< argument schemas by function name
 
 /// Whether protocol markers are single tokens or spelled in bytes.

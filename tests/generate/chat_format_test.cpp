@@ -3,6 +3,7 @@
 #include "core/text/detokenizer.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/gguf_writer.hpp"
+#include "tests/support/values.hpp"
 #include "tests/text/small_vocabularies.hpp"
 
 using namespace etna;
@@ -50,7 +51,8 @@ TEST_CASE("tools in the prompt text select Hermes calls with the model's own rea
     CHECK(text::decode(*tokenizer, std::vector{think_end, call}, {.shown = output.markers}) ==
           "</think><tool_call>");
     CHECK(output::start_after(output.syntax, "<think>") == output::Start::reasoning);
-    auto parser = output::Parser::create(output.syntax, {.tools = R"([{"name": "f"}])"});
+    const auto tools = test::values_of(R"([{"name": "f"}])");
+    auto parser = output::Parser::create(output.syntax, {.tools = tools});
     REQUIRE(parser.has_value());
     output::Collector collector;
     collector.add(parser->push(

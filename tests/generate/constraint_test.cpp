@@ -3,6 +3,7 @@
 #include "core/generate/generation.hpp"
 #include "tests/generate/scripted_model.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/values.hpp"
 
 #include <map>
 #include <string>
@@ -136,8 +137,9 @@ TEST_CASE("a schema that cannot be enforced is refused before anything is genera
           ErrorKind::invalid_argument);
     Request with_tools = conversation({.notation = Notation::regex, .text = "a"});
     auto& asked = std::get<chat::Conversation>(with_tools.prompt);
-    asked.tools = R"([{"type": "function", "function": {"name": "f", "parameters": {"uniqueItems": true}}},
-        {"name": "g", "parameters": {"properties": {"a": {"type": "array", "uniqueItems": true}}}}])";
+    asked.tools = test::values_of(
+        R"([{"type": "function", "function": {"name": "f", "parameters": {"uniqueItems": true}}},
+        {"name": "g", "parameters": {"properties": {"a": {"type": "array", "uniqueItems": true}}}}])");
     CHECK(Generation::begin(model, with_tools).has_value()); // arguments are not constrained
     asked.required_tool = "g";
     CHECK(refusal(with_tools).message.find("tools[1].parameters: #/properties/a/uniqueItems") == 0);
@@ -159,7 +161,7 @@ Request with_tool(std::optional<std::string> demanded, uint32_t seed) {
     request.max_tokens = 200;
     request.seed = seed;
     request.prompt = chat::Conversation{.messages = {{.role = chat::Role::user, .content = "Well?"}},
-                                        .tools = digit_tool,
+                                        .tools = test::values_of(digit_tool),
                                         .required_tool = std::move(demanded),
                                         .calls = chat::CallCount::one};
     return request;

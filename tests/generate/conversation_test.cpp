@@ -2,6 +2,7 @@
 
 #include "tests/generate/scripted_model.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/values.hpp"
 
 using namespace etna;
 using namespace etna::generate;
@@ -81,7 +82,7 @@ TEST_CASE("an answer is parsed into content, reasoning and calls") {
                                               "{{ messages[0].content }}<tool_call>", 2048);
     Request request = request_for({{.role = chat::Role::user, .content = "Roll"}});
     std::get<chat::Conversation>(request.prompt).tools =
-        R"([{"type": "function", "function": {"name": "roll", "parameters": {}}}])";
+        test::values_of(R"([{"type": "function", "function": {"name": "roll", "parameters": {}}}])");
     request.seed = 7;
     Events events;
     REQUIRE(generate::generate(model, request, events.sink()).has_value());

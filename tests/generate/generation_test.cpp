@@ -5,6 +5,7 @@
 #include "core/text/tokenizer.hpp"
 #include "tests/generate/scripted_model.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/values.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -40,7 +41,8 @@ Request requiring(const std::string& tool) {
     Request request;
     request.prompt = chat::Conversation{
         .messages = {{.role = chat::Role::user, .content = "Weather?"}},
-        .tools = R"([{"type": "function", "function": {"name": "get_weather", "parameters": {}}}])",
+        .tools = test::values_of(
+            R"([{"type": "function", "function": {"name": "get_weather", "parameters": {}}}])"),
         .required_tool = tool};
     request.sampling.temperature = 0.0F;
     return request;

@@ -5,6 +5,7 @@
 #include "core/grammar/grammar_cache.hpp"
 #include "tests/generate/calls.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/values.hpp"
 
 #include <string>
 #include <vector>
@@ -19,17 +20,17 @@ using output::Syntax;
 namespace {
 
 /// Returns the tools without "strict".
-std::string lenient_tools() {
-    Json all = etna::parse_json(tools);
+std::vector<jinja::Value> lenient_tools() {
+    Json all = etna::parse_json(tools_json);
     for (Json& tool : all)
         tool["function"].erase("strict");
-    return etna::dump_json(all);
+    return test::values_of(etna::dump_json(all));
 }
 
 } // namespace
 
 TEST_CASE("without strict functions, calls name offered functions and have a JSON object, in every family") {
-    const std::string lenient = lenient_tools();
+    const auto lenient = lenient_tools();
     int with_calls = 0;
     int fitting = 0;
     for (const Syntax& syntax : output::syntaxes()) {
@@ -64,7 +65,7 @@ TEST_CASE("without strict functions, calls name offered functions and have a JSO
 }
 
 TEST_CASE("a call of a function that is not offered is rejected, strict or not, in every family") {
-    const std::string lenient = lenient_tools();
+    const auto lenient = lenient_tools();
     for (const Syntax& syntax : output::syntaxes()) {
         int complete = 0;
         for (const Markers markers : {Markers::spelled, Markers::tokens}) {
@@ -93,7 +94,7 @@ TEST_CASE("a call of a function that is not offered is rejected, strict or not, 
 }
 
 TEST_CASE("if calls need no marker, content may be JSON unless it starts like a call") {
-    const std::string lenient = lenient_tools();
+    const auto lenient = lenient_tools();
     for (const char* const name : {"llama_3", "generic"}) {
         const Syntax& syntax = *output::find_syntax(name);
         const Tokens vocabulary(syntax, Markers::spelled);
@@ -117,7 +118,7 @@ TEST_CASE("if calls need no marker, content may be JSON unless it starts like a 
 }
 
 TEST_CASE("arguments of a function that is not strict may be any JSON object, in any spelling") {
-    const std::string lenient = lenient_tools();
+    const auto lenient = lenient_tools();
     const Syntax& hermes = *output::find_syntax("hermes");
     const Tokens vocabulary(hermes, Markers::spelled);
     grammar::GrammarCache grammars(grammar::Vocabulary(vocabulary.bytes, vocabulary.control));
@@ -142,7 +143,7 @@ TEST_CASE("arguments of a function that is not strict may be any JSON object, in
 }
 
 TEST_CASE("a model that is not known to reason may reason before its answer") {
-    const std::string lenient = lenient_tools();
+    const auto lenient = lenient_tools();
     int reasonings = 0;
     for (const Syntax& syntax : output::syntaxes()) {
         if (!syntax.messages.open.empty())
@@ -168,9 +169,10 @@ TEST_CASE("a model that is not known to reason may reason before its answer") {
 }
 
 TEST_CASE("only a function that takes programs may get one") {
-    const std::string python = R"([{"name": "python"}, {"name": "f"}])";
-    const std::string strict = R"([{"name": "python", "strict": true}, {"name": "f"}])";
-    const auto allowed = [](const char* name, const std::string& offered, const std::string& text) {
+    const auto python = test::values_of(R"([{"name": "python"}, {"name": "f"}])");
+    const auto strict = test::values_of(R"([{"name": "python", "strict": true}, {"name": "f"}])");
+    const auto allowed = [](const char* name, const std::vector<jinja::Value>& offered,
+                            const std::string& text) {
         const Syntax& syntax = *output::find_syntax(name);
         const Tokens vocabulary(syntax, Markers::spelled);
         grammar::GrammarCache grammars(grammar::Vocabulary(vocabulary.bytes, vocabulary.control));

@@ -7,6 +7,7 @@
 #include "tests/generate/calls.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/folders.hpp"
+#include "tests/support/values.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -128,7 +129,7 @@ TEST_CASE("constrained content is delivered unchanged even if its strings contai
             continue;
         const Tokens vocabulary(syntax, Markers::spelled);
         grammar::GrammarCache grammars(grammar::Vocabulary(vocabulary.bytes, vocabulary.control));
-        for (const std::string_view offered : {std::string_view(tools), std::string_view()}) {
+        for (const auto& offered : {tools, std::vector<jinja::Value>()}) {
             const auto grammar =
                 grammar_of({.syntax = syntax,
                             .tools = offered,
@@ -139,7 +140,7 @@ TEST_CASE("constrained content is delivered unchanged even if its strings contai
                 const bool is_allowed = fits(grammar, text);
                 ++(is_allowed ? allowed : refused);
                 const test::Fed fed = test::feed(syntax, {.tools = offered, .is_structured = true}, text, {});
-                CAPTURE(syntax.name, offered, text, test::to_string(fed.events));
+                CAPTURE(syntax.name, offered.size(), text, test::to_string(fed.events));
                 if (is_allowed)
                     REQUIRE(fed.output.content == text);
             }
@@ -192,7 +193,7 @@ TEST_CASE("the grammar of every family accepts its sample outputs") {
     Json offered = etna::parse_json(read_file(folder / "tools.json"));
     for (Json& tool : offered)
         tool["function"]["strict"] = true;
-    const std::string strict_tools = etna::dump_json(offered);
+    const auto strict_tools = test::values_of(etna::dump_json(offered));
     for (const Syntax& syntax : output::syntaxes()) {
         const Tokens vocabulary(syntax, Markers::spelled);
         grammar::GrammarCache grammars(grammar::Vocabulary(vocabulary.bytes, vocabulary.control));
@@ -242,21 +243,25 @@ TEST_CASE("markers that end the answer are not part of its grammar") {
 TEST_CASE("answers without strict functions are unconstrained, and unwritable function names are refused") {
     const Syntax& hermes = *output::find_syntax("hermes");
     const auto free = describe_answer(
-        {.syntax = hermes, .tools = R"([{"name": "f", "parameters": {"uniqueItems": true}}])"});
+        {.syntax = hermes,
+         .tools = test::values_of(R"([{"name": "f", "parameters": {"uniqueItems": true}}])")});
     REQUIRE(free.has_value());
     const Tokens vocabulary(hermes, Markers::spelled);
     grammar::GrammarCache grammars(grammar::Vocabulary(vocabulary.bytes, vocabulary.control));
     CHECK(grammars.make(**free).has_value()); // arguments are not constrained
-    CHECK_FALSE(describe_answer({.syntax = hermes, .tools = "[]"})->has_value());
-    CHECK_FALSE(describe_answer({.syntax = hermes, .tools = R"([{"type": "web_search"}])"})->has_value());
+    CHECK_FALSE(describe_answer({.syntax = hermes, .tools = {}})->has_value());
+    CHECK_FALSE(describe_answer({.syntax = hermes, .tools = test::values_of(R"([{"type": "web_search"}])")})
+                    ->has_value());
     for (const char* const name : {"two words", "a<b", ""}) {
         const std::string named = Json::array({{{"name", name}}}).dump();
         CAPTURE(named);
-        const auto refused = describe_answer({.syntax = hermes, .tools = named, .required = ""});
+        const auto refused =
+            describe_answer({.syntax = hermes, .tools = test::values_of(named), .required = ""});
         REQUIRE_FALSE(refused.has_value());
         CHECK(refused.error().kind == ErrorKind::unsupported);
     }
     const Syntax& kimi = *output::find_syntax("kimi_k2"); // it writes a colon after the name
     CHECK_FALSE(
-        describe_answer({.syntax = kimi, .tools = R"([{"name": "a:b"}])", .required = ""}).has_value());
+        describe_answer({.syntax = kimi, .tools = test::values_of(R"([{"name": "a:b"}])"), .required = ""})
+            .has_value());
 }

@@ -6,6 +6,7 @@
 #include "tests/output/feeding.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/folders.hpp"
+#include "tests/support/values.hpp"
 
 #include <algorithm>
 #include <array>
@@ -43,8 +44,8 @@ struct Case {
     bool unopened = false;
 };
 
-const std::string& offered_tools() {
-    static const std::string tools = file_content(folder / "tools.json");
+const std::vector<jinja::Value>& offered_tools() {
+    static const std::vector<jinja::Value> tools = test::values_of(file_content(folder / "tools.json"));
     return tools;
 }
 
@@ -56,7 +57,8 @@ Case case_of(const json& one, const Syntax& syntax) {
     Case result{.name = std::string(syntax.name) + ": " + one["name"].get<std::string>(),
                 .syntax = syntax,
                 .options = {.start = start_of(one.value("start", "content")),
-                            .tools = one.value("tools", true) ? std::string_view(offered_tools()) : "[]"},
+                            .tools = one.value("tools", true) ? std::span(offered_tools())
+                                                              : std::span<const jinja::Value>()},
                 .output = one["output"],
                 .expected = {.content = one.value("content", ""),
                              .reasoning = one.value("reasoning", ""),
@@ -250,7 +252,7 @@ TEST_CASE("calls rendered by the reference templates are parsed back", "[output]
     for (const auto& scenario : scenarios) {
         if (scenario["name"] != "toolcall_parallel" && scenario["name"] != "toolcall_nested_args")
             continue;
-        const std::string tools = scenario["inputs"]["tools"].dump();
+        const auto tools = test::values_of(scenario["inputs"]["tools"].dump());
         for (const auto& entry : std::filesystem::directory_iterator(data / "templates")) {
             const std::string stem = entry.path().stem().string();
             if (entry.path().extension() != ".jinja")

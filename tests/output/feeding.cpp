@@ -1,6 +1,7 @@
 #include "tests/output/feeding.hpp"
 
 #include "core/base/utf8.hpp"
+#include "tests/support/values.hpp"
 
 #include <random>
 
@@ -124,10 +125,10 @@ std::string_view without_last_space(std::string_view text) {
 
 namespace {
 
-constexpr std::string_view property_tools =
+const std::vector<jinja::Value> property_tools = test::values_of(
     R"([{"name": "f", "parameters": {"properties": {"s": {"type": "string"},
     "a": {"type": "integer"}, "o": {"type": "object"}, "l": {"type": ["array", "null"]}, "b": {"type": "boolean"}}}},
-    {"name": "get_weather"}, {"name": "python"}])";
+    {"name": "get_weather"}, {"name": "python"}])");
 
 /// Whether a cut-off output is a prefix of the complete one. White space at its end may belong to a marker.
 /// Content that later turns into reasoning is not compared.

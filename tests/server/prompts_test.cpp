@@ -4,6 +4,8 @@
 #include "tests/server/api_client.hpp"
 #include "tests/support/catch.hpp"
 
+#include <array>
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -76,6 +78,33 @@ TEST_CASE("a long templated conversation is streamed unchanged") {
     server::HttpRequest request = json_request("/apply-template", body);
     CHECK(service.router().answer(request).stream != nullptr);
     CHECK(etna::parse_json(service.ask(request).body)["prompt"] == expected);
+}
+
+TEST_CASE("a chat is parsed once, and never written as JSON") {
+    constexpr const char* tools_template =
+        "{% for t in tools or [] %}<{{ t.function.name }} {{ t.function.parameters | tojson }}>{% endfor %}"
+        "{% for m in messages %}{{ m.role }}: {{ m.content }}{% for c in m.tool_calls or [] %}"
+        "{{ c.function.arguments | tojson }}{% endfor %}\n{% endfor %}{# <tool_call> #}";
+    FakeService service({.chat_template = tools_template});
+    const std::string chat = R"({"messages": [{"role": "user", "content": "Roll"})";
+    const std::string calls = R"(, {"role": "assistant", "content": null, "tool_calls": [{"id": "a", "type":
+        "function", "function": {"name": "roll", "arguments": "{\"sides\": 6}"}}]},
+        {"role": "tool", "tool_call_id": "a", "content": "4"})";
+    const std::string tools = R"(], "tools": [{"type": "function", "function": {"name": "roll", "parameters":
+        {"type": "object", "properties": {"sides": {"type": "integer"}}}}}], "temperature": 0, "max_tokens": 4})";
+    service.post("/tokenize", chat + tools); // loads the model
+    const auto counted = [&](const char* path, const std::string& body) {
+        const JsonCounts before = json_counts();
+        REQUIRE(service.post(path, body).status == 200);
+        const JsonCounts after = json_counts();
+        return std::array{after.parsed - before.parsed, after.scanned - before.scanned,
+                          after.dumped - before.dumped};
+    };
+    // The body's limits are checked by a scan, and the arguments of a call are scanned into a value.
+    CHECK(counted("/tokenize", chat + tools) == std::array<uint64_t, 3>{1, 1, 0});
+    CHECK(counted("/tokenize", chat + calls + tools) == std::array<uint64_t, 3>{1, 2, 0});
+    const auto answered = counted(chats_path, chat + calls + tools); // writes the answer
+    CHECK((answered[0] == 1 && answered[1] == 2));
 }
 
 TEST_CASE("tokens and messages count as memory of their request until they are sent") {

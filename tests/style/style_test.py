@@ -132,6 +132,7 @@ class ExternalHeaders(unittest.TestCase):
             ("cli/devices.cpp", "vulkan/vulkan_core.h"),
             ("tests/kernels/a_test.cpp", "volk.h"),
             ("core/chat/conversation.hpp", "nlohmann/json.hpp"),
+            ("core/chat/adapt.cpp", "core/base/json.hpp"),
             ("core/text/a.cpp", "nlohmann/json.hpp"),
             ("core/generate/a.cpp", "nlohmann/json.hpp"),
         ]:
