@@ -27,7 +27,7 @@ enum class RowInput : uint8_t {
     embedding, ///< `Row::value` is an index into Batch::embeddings
 };
 
-/// Which output a row produces. Anything but `none` runs the LM head for that row.
+/// Which output a row produces. Anything but `none` and `hidden` runs the LM head for that row.
 enum class OutputKind : uint8_t {
     none,
     sampled,    ///< one token id, drawn on the device with Row::sampling; and candidates, if the row requests
@@ -36,6 +36,11 @@ enum class OutputKind : uint8_t {
     logits,     ///< all logits
     hidden,     ///< the hidden state after the last norm
 };
+
+/// Whether a row runs the LM head.
+[[nodiscard]] constexpr bool runs_head(OutputKind kind) {
+    return kind != OutputKind::none && kind != OutputKind::hidden;
+}
 
 /// One token of one sequence in one forward pass.
 struct Row {

@@ -22,6 +22,7 @@ void BatchBuilder::begin(uint32_t spare_rows) {
     batch_.embeddings.clear();
     batch_.runs_draft_head = limits_.has_draft_head;
     step_.clear();
+    head_rows_ = 0;
     spare_rows_ = spare_rows;
 }
 
@@ -98,6 +99,7 @@ std::optional<uint32_t> BatchBuilder::request_sample(const Sequence& sequence, R
         row.output_slot = *slot;
         row.requests_draft = sequence.requests_head_draft(row.position);
     }
+    head_rows_ += runs_head(row.output_kind) ? 1 : 0;
     step_.push_back({.sequence = sequence.id,
                      .position = row.position,
                      .slot = slot,
@@ -109,7 +111,9 @@ std::optional<uint32_t> BatchBuilder::request_sample(const Sequence& sequence, R
 void BatchBuilder::request_prompt_output(Sequence& sequence, Row& row) {
     row.output_kind = sequence.hidden ? OutputKind::hidden : OutputKind::logits;
     row.candidates = sequence.hidden ? 0 : std::min(sequence.prompt_candidates, limits_.vocabulary);
-    sequence.prompt_output_begin = row.position + 1;
+    head_rows_ += runs_head(row.output_kind) ? 1 : 0;
+    sequence.prompt_output_begin =
+        sequence.hidden == HiddenRows::first ? sequence.prompt_tokens - 1 : row.position + 1;
     step_.push_back({.sequence = sequence.id, .position = row.position});
 }
 
@@ -118,7 +122,7 @@ bool BatchBuilder::has_output_for(const Sequence& sequence) const {
         return output_spec_for(sequence, sequence.expected_length() - 1, limits_).output_kind ==
                OutputKind::sampled;
     };
-    return outputs_left() > 0 && (!free_slots_.empty() || !samples_on_device());
+    return sequence.hidden || (outputs_left() > 0 && (!free_slots_.empty() || !samples_on_device()));
 }
 
 const Batch& BatchBuilder::finish() {

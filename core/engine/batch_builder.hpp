@@ -60,10 +60,8 @@ public:
     [[nodiscard]] bool has_output_for(const Sequence& sequence) const;
 
     [[nodiscard]] uint32_t row_count() const { return static_cast<uint32_t>(batch_.rows.size()); }
-    /// Number of outputs that the batch can still request.
-    [[nodiscard]] uint32_t outputs_left() const {
-        return limits_.output_rows_max - static_cast<uint32_t>(step_.size());
-    }
+    /// Number of rows of the batch that can still run the LM head.
+    [[nodiscard]] uint32_t outputs_left() const { return limits_.output_rows_max - head_rows_; }
     /// Number of rows with an embedding that the batch can still hold.
     [[nodiscard]] uint32_t embeddings_left() const {
         return limits_.embeddings_max - static_cast<uint32_t>(batch_.embeddings.size());
@@ -91,6 +89,7 @@ private:
     Step step_;              ///< of the batch being built
     std::deque<Step> steps_; ///< in flight, oldest first
     std::vector<uint32_t> free_slots_;
+    uint32_t head_rows_ = 0; ///< of the batch, that run the LM head
     uint32_t spare_rows_ = 0;
     uint32_t sequence_begin_ = 0; ///< position of the first row of the last sequence
 };

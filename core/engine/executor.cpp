@@ -208,7 +208,7 @@ Status check_outputs(const Batch& batch, const Limits& limits) {
     std::vector<bool> slot_is_written(limits.slots);
     for (std::size_t i = 0; i < batch.rows.size(); ++i) {
         const Row& row = batch.rows[i];
-        outputs += row.output_kind != OutputKind::none ? 1 : 0;
+        outputs += runs_head(row.output_kind) ? 1 : 0;
         ETNA_CHECK(check_draft(batch, row, i, limits));
         const uint32_t min = row.output_kind == OutputKind::candidates ? 1 : 0;
         if (row.candidates < min || row.candidates > limits.candidates_max) {
@@ -223,7 +223,7 @@ Status check_outputs(const Batch& batch, const Limits& limits) {
         slot_is_written[row.output_slot] = true;
     }
     if (outputs > limits.output_rows_max) {
-        return invalid("{} rows request an output, but at most {} fit a batch", outputs,
+        return invalid("{} rows run the LM head, but at most {} fit a batch", outputs,
                        limits.output_rows_max);
     }
     return {};

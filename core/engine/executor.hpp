@@ -19,12 +19,21 @@ struct CacheGroup {
     uint32_t window_tokens = 0; ///< for sliding_window
     uint32_t page_count =
         0; ///< pages that exist on the device; for sliding_window at least those of one sequence
+    /// Rows attend to positions at most this far away, on both sides; with CacheKind::full.
+    std::optional<uint32_t> reach = std::nullopt;
 };
 
 /// First position that a row attends to in a group's layers.
 [[nodiscard]] inline uint32_t attend_begin(const Row& row, const CacheGroup& group) {
+    if (group.reach && row.position > *group.reach)
+        return std::max(row.attend_begin, row.position - *group.reach);
     const bool is_cut = group.kind == CacheKind::sliding_window && row.position + 1 > group.window_tokens;
     return is_cut ? std::max(row.attend_begin, row.position + 1 - group.window_tokens) : row.attend_begin;
+}
+
+/// One past the last position that a row attends to in a group's layers.
+[[nodiscard]] inline uint32_t attend_end(const Row& row, const CacheGroup& group) {
+    return group.reach ? std::min(row.attend_end, row.position + *group.reach + 1) : row.attend_end;
 }
 
 /// Pages that a sequence holds at most in a group with a window, while a batch of `rows` of its rows is
@@ -44,13 +53,16 @@ struct Limits {
     uint32_t slots = 0; ///< slots for sampled ids; with in_flight_max * sequences_max no sequence waits for
                         ///< one, and drafts use those beyond
     uint32_t embeddings_max = 0;   ///< embeddings in one batch; memory is reserved for them
-    uint32_t output_rows_max = 0;  ///< rows with OutputKind != none in one batch
+    uint32_t output_rows_max = 0;  ///< rows that run the LM head in one batch
     uint32_t candidates_max = 0;   ///< for OutputKind::candidates; OutputKind::sampled supports plain
                                    ///< parameters with 1 <= top_k <= candidates_max, or temperature 0
     uint32_t state_slots = 0;      ///< states of recurrent layers; 0: the model has no such layers
     uint32_t pending_rows_max = 0; ///< rows of a sequence in a step with StateUpdate::defer
-    bool has_draft_head = false;   ///< the executor drafts for rows that request it
-    uint32_t in_flight_max = 2;    ///< maximum number of submissions whose outputs are unread
+    /// The model encodes texts: requests are for hidden states, and the rows of a prompt attend to each
+    /// other.
+    bool is_encoder = false;
+    bool has_draft_head = false; ///< the executor drafts for rows that request it
+    uint32_t in_flight_max = 2;  ///< maximum number of submissions whose outputs are unread
     std::vector<CacheGroup> groups;
 };
 

@@ -42,11 +42,23 @@ Status OutputReader::read(Sequence& sequence, const PendingOutput& pending, cons
     return accept(sequence, std::move(token), updates, now);
 }
 
-/// Stores the hidden state of a row; the last one ends the request.
+/// Stores the hidden state of a row, or adds it to their sum; the last one ends the request.
 void OutputReader::take_hidden(Sequence& sequence, const PendingOutput& pending, const RowOutput& output,
                                Updates& updates, Clock::time_point now) {
-    sequence.hidden_states.insert(sequence.hidden_states.end(), output.hidden.begin(), output.hidden.end());
-    if (pending.position + 1 < sequence.prompt_tokens)
+    const bool is_last = pending.position + 1 == sequence.prompt_tokens;
+    if (sequence.hidden == HiddenRows::mean) {
+        sequence.hidden_sum.resize(output.hidden.size());
+        for (std::size_t i = 0; i < output.hidden.size(); ++i)
+            sequence.hidden_sum[i] += double{output.hidden[i]};
+        for (std::size_t i = 0; is_last && i < output.hidden.size(); ++i) {
+            sequence.hidden_states.push_back(
+                static_cast<float>(sequence.hidden_sum[i] / sequence.prompt_tokens));
+        }
+    } else {
+        sequence.hidden_states.insert(sequence.hidden_states.end(), output.hidden.begin(),
+                                      output.hidden.end());
+    }
+    if (!is_last && sequence.hidden != HiddenRows::first)
         return;
     sequence.first_token = now;
     Finished finished = describe_end(sequence, now);

@@ -96,7 +96,8 @@ uint32_t PrefillPlanner::end_of_rows(const Sequence& sequence, uint32_t end) con
     if (end == sequence.length() && !builder_.has_output_for(sequence))
         --end; // the last row produces an output, for which this batch has no capacity
     const uint32_t first = std::max(begin, sequence.prompt_output_begin);
-    if (sequence.needs_prompt_output(first)) { // half of the outputs, so that other sequences get some
+    if (!sequence.hidden &&
+        sequence.needs_prompt_output(first)) { // half of the outputs, so that other sequences get some
         const uint32_t outputs = builder_.outputs_left();
         const bool is_whole = sequence.has_whole_segments();
         end = std::min(end, first + (is_whole ? outputs : divide_up(outputs, 2)));

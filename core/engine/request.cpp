@@ -99,6 +99,8 @@ Status check_prompt(const Request& request, const Limits& limits) {
 
 Status check_hidden(const Request& request, const Limits& limits) {
     const bool is_whole = request.attention == AttentionSpan::segment;
+    if (limits.is_encoder && (!request.hidden || !is_whole))
+        return refused("the model encodes texts and generates none", "use `etna embed`");
     if (!request.hidden) {
         return is_whole ? refused("a prompt without causal attention has no continuation",
                                   "request its hidden states")
@@ -108,21 +110,10 @@ Status check_hidden(const Request& request, const Limits& limits) {
         return refused("hidden states exclude beams, speculation, constraints and log-probabilities of the "
                        "prompt");
     }
-    const uint32_t rows_max = whole_segment_max(limits);
-    const uint32_t max = request.hidden == HiddenRows::all
-                             ? std::min(rows_max, limits.output_rows_max - (limits.batch_rows_max - rows_max))
-                             : rows_max;
+    const uint32_t max = whole_segment_max(limits);
     uint32_t embeddings = 0;
-    for (std::size_t i = 0; i < request.embeddings.size(); ++i) {
-        const EmbeddingSegment& one = request.embeddings[i];
+    for (const EmbeddingSegment& one : request.embeddings)
         embeddings += one.count;
-        if (one.attention == AttentionSpan::segment && one.count > max) {
-            return refused(
-                fmt::format("embedding segment {}: {} hidden states are needed in one step, but at "
-                            "most {} fit",
-                            i, one.count, max));
-        }
-    }
     if (!is_whole)
         return {};
     if (embeddings > limits.embeddings_max) {
@@ -147,7 +138,7 @@ Status check(const Request& request, const Limits& limits) {
     const std::size_t length = request.prompt.size();
     if (length == 0)
         return refused("the prompt is empty", "send at least one token");
-    if (length >= limits.context_tokens) {
+    if (length > limits.context_tokens - (request.hidden ? 0 : 1)) {
         return refused(fmt::format("the prompt has {} tokens; prompt and answer together have at most {}",
                                    length, limits.context_tokens),
                        "shorten the prompt or enlarge the context");

@@ -77,13 +77,19 @@ constexpr uint32_t ngram_max = 16;
 /// Errors: invalid_argument, naming the parameter and its range.
 Status check(const Speculation& speculation, uint32_t vocabulary);
 
-/// Which rows of a prompt return their hidden state.
-enum class HiddenRows : uint8_t { last, all };
+/// Which hidden states of a prompt are returned.
+enum class HiddenRows : uint8_t {
+    first,
+    last,
+    mean, ///< the mean of all rows, summed in double precision in the order of positions
+    all,
+};
 
 /// A request for one continuation, or several by beam search: token ids in, tokens out; or for the hidden
 /// states of a prompt.
 struct Request {
-    /// At least one position, fewer than Limits::context_tokens; `no_token` at positions with an embedding.
+    /// At least one position, fewer than Limits::context_tokens, or as many with `hidden`; `no_token` at
+    /// positions with an embedding.
     std::vector<TokenId> prompt = {};
     std::vector<EmbeddingSegment> embeddings = {}; ///< ascending by position
     /// Rotary position of each position of the prompt; the answer continues after the largest component.
@@ -95,8 +101,8 @@ struct Request {
     /// Positions at which other prompts are likely to diverge from this one, such as the start of the last
     /// message; ascending. A model with recurrent layers takes snapshots there.
     std::vector<uint32_t> branch_positions = {};
-    /// Returns hidden states in Finished::hidden instead of an answer. With `all` the prompt is not taken
-    /// from the cache.
+    /// Returns hidden states in Finished::hidden instead of an answer. Only with
+    /// `last` the prompt is taken from the cache.
     std::optional<HiddenRows> hidden = {};
     /// With `hidden` only: AttentionSpan::segment lets all rows of the prompt attend to each other, as
     /// encoders do.
@@ -175,7 +181,7 @@ struct Finished {
     /// Positions of the accepted drafts in the answer, ascending, so that a reader that truncates the answer
     /// can count those before its end.
     std::vector<uint32_t> accepted_positions = {};
-    std::vector<float> hidden = {}; ///< [rows, Limits::width], with Request::hidden
+    std::vector<float> hidden = {}; ///< [rows of HiddenRows, Limits::width], with Request::hidden
     Timings timings;
 };
 

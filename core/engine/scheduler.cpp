@@ -11,7 +11,8 @@ namespace {
 /// Returns the maximum number of running sequences, so that a decoding one always gets a row and an output,
 /// and mostly a slot.
 uint32_t running_max(const Limits& limits) {
-    return std::min({limits.sequences_max, limits.batch_rows_max, limits.output_rows_max,
+    const uint32_t outputs = limits.is_encoder ? limits.batch_rows_max : limits.output_rows_max;
+    return std::min({limits.sequences_max, limits.batch_rows_max, outputs,
                      std::max(limits.slots / limits.in_flight_max, 1U)});
 }
 

@@ -52,7 +52,10 @@ struct EmbeddingSegment {
 };
 
 /// The largest segment with AttentionSpan::segment: it fits a step beside the rows of all other sequences.
+/// With an encoder none of them generates.
 [[nodiscard]] constexpr uint32_t whole_segment_max(const Limits& limits) {
+    if (limits.is_encoder)
+        return limits.batch_rows_max;
     return limits.batch_rows_max -
            (std::min({limits.sequences_max, limits.batch_rows_max, limits.output_rows_max}) - 1);
 }

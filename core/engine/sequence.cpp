@@ -175,8 +175,9 @@ Sequence make_sequence(RequestId id, Request request, const Limits& limits, cons
             sequence.early_bias.push_back({token, -std::numeric_limits<float>::infinity()});
     }
     sequence.prompt_tokens = sequence.length();
-    const bool returns_all = request.prompt_candidates || request.hidden == HiddenRows::all;
-    sequence.prompt_output_begin = returns_all ? 0 : sequence.prompt_tokens - 1;
+    const bool returns_prompt =
+        request.prompt_candidates || (request.hidden && request.hidden != HiddenRows::last);
+    sequence.prompt_output_begin = returns_prompt ? 0 : sequence.prompt_tokens - 1;
     if (request.speculation && !request.beams) {
         Speculation& speculation = *request.speculation;
         speculation.uses_head = speculation.uses_head && can_use_draft_head(sequence, speculation, limits);

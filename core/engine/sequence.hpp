@@ -131,6 +131,7 @@ struct Sequence {
     AttentionSpan attention = AttentionSpan::causal; ///< Request::attention
     std::optional<HiddenRows> hidden;                ///< Request::hidden
     std::vector<float> hidden_states;                ///< [rows, Limits::width], read so far
+    std::vector<double> hidden_sum;                  ///< [Limits::width], with HiddenRows::mean
     std::vector<uint32_t> branch_positions;          ///< Request::branch_positions
     HeldState held;
     uint32_t computed_tokens = 0; ///< positions [0, computed_tokens) have their rows in a scheduled batch

@@ -3,6 +3,8 @@
 #include "core/base/result.hpp"
 #include "core/engine/engine.hpp"
 #include "core/generate/chat_format.hpp"
+#include "core/generate/embedding_head.hpp"
+#include "core/generate/pooling.hpp"
 #include "core/generate/request.hpp"
 #include "core/generate/sampling_options.hpp"
 #include "core/generate/speculation.hpp"
@@ -92,6 +94,12 @@ public:
         return {.has_model = has_draft_model_, .has_head = engine_->limits().has_draft_head};
     }
 
+    /// How embeddings are pooled if a request does not say: as the file says, otherwise the
+    /// mean with an encoder, and the last token without.
+    [[nodiscard]] Pooling pooling() const { return pooling_; }
+    /// What follows the pooling of the file.
+    [[nodiscard]] const EmbeddingHead& embedding_head() const { return embedding_head_; }
+
     /// Tokens for fill-in-the-middle; empty if the model does not support it.
     [[nodiscard]] const std::optional<text::InfillTokens>& infill_tokens() const { return infill_tokens_; }
 
@@ -134,6 +142,8 @@ private:
     std::optional<text::InfillTokens> infill_tokens_;
     sampling::Parameters sampling_;
     SpeculationOverrides speculation_;
+    Pooling pooling_ = Pooling::last;
+    EmbeddingHead embedding_head_;
     bool has_draft_model_ = false;
     uint64_t trained_context_tokens_ = 0;
     std::size_t longest_token_bytes_ = 0;

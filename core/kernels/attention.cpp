@@ -16,6 +16,8 @@ static_assert(sizeof(shaders::AttentionPromptArguments) == 120);
 
 /// The prefill path does not split on GPUs: every position lies in the first KV split.
 constexpr uint32_t unsplit_tokens = 0x80000000U;
+/// Heads of the general kernel from which on an invocation serves one key for all of them.
+constexpr uint32_t wide_head_dim = 512;
 /// KV splits of a row in the decode kernel, if its keys begin at the start of one.
 constexpr uint32_t decode_kv_splits_max = 64;
 
@@ -109,6 +111,8 @@ bool fits(vk::Recorder& recorder, const Attention& operation, const SplitPlan& s
                    "attention", "the scratch buffer for partials is too small") &&
            require(recorder, operation.counters.bytes >= counter_bytes(splits, operation.shape(), rows),
                    "attention", "there are fewer counters than workgroups") &&
+           require(recorder, operation.alibi == 0 || cache.head_dim < wide_head_dim, "attention",
+                   "heads with ALiBi are too wide") &&
            require(recorder, !operation.sinks || operation.sinks->bytes >= uint64_t{operation.q_heads} * 4,
                    "attention", "sinks are fewer than query heads") &&
            require(recorder,
@@ -151,6 +155,7 @@ shaders::AttentionArguments arguments_of(const Attention& operation, const Split
         .kv_splits = splits.kv_splits,
         .scale = operation.scale,
         .softcap = operation.softcap,
+        .alibi = operation.alibi,
     };
 }
 

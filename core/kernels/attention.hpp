@@ -27,6 +27,7 @@ struct AttentionShape {
     uint32_t head_dim = 0;
     CacheFormats formats = {};
     uint32_t latent_dim = 0; ///< LayerCache's
+    bool has_alibi = false;  ///< only the general kernel has it
 
     [[nodiscard]] uint32_t value_dim() const { return latent_dim > 0 ? latent_dim : head_dim; }
 };
@@ -44,6 +45,9 @@ struct Attention {
     PageTables tables;
     uint32_t q_heads = 0;
     float scale = 0;
+    /// The score of a key at distance d is lowered by d 2^(-alibi (h + 1) / q_heads) (arXiv 2108.12409; if
+    /// q_heads is no power of two, as there); 0: it is not. Heads are narrower than 512.
+    float alibi = 0;
     float softcap = 0; ///< scores s become softcap x tanh(s / softcap) (arXiv 2408.00118); 0: no cap
     RowPath path = RowPath::decode;
     uint32_t sequences = 0; ///< at least as many as the rows belong to; 0: unknown
@@ -60,7 +64,8 @@ struct Attention {
                 .kv_heads = cache.kv_heads,
                 .head_dim = cache.head_dim,
                 .formats = cache.formats,
-                .latent_dim = cache.latent_dim};
+                .latent_dim = cache.latent_dim,
+                .has_alibi = alibi != 0};
     }
 };
 /// Keys in one KV split of the general kernel's decode path; over a latent a multiple, by the number of its

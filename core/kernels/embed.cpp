@@ -5,7 +5,7 @@
 
 namespace etna::kernels {
 
-static_assert(sizeof(shaders::EmbedArguments) == 88);
+static_assert(sizeof(shaders::EmbedArguments) == 112);
 
 void embed(Library& library, vk::Recorder& recorder, const Embed& operation) {
     const Rows& rows = operation.rows;
@@ -14,7 +14,10 @@ void embed(Library& library, vk::Recorder& recorder, const Embed& operation) {
         !require(recorder, table.columns == operation.output.columns, "embed",
                  "table and output differ in width") ||
         !require(recorder, rows.infos.bytes >= uint64_t{rows.count} * sizeof(RowInfo), "embed",
-                 "row infos are short"))
+                 "row infos are short") ||
+        !require(recorder,
+                 operation.constant.bytes == 0 || operation.constant.bytes >= uint64_t{table.columns} * 4,
+                 "embed", "the constant is short"))
         return;
     const vk::Range output = operation.output.rows(rows.first, rows.count);
     const auto variant = shaders::embed(static_cast<shaders::Format>(table.layout.format),
@@ -26,6 +29,8 @@ void embed(Library& library, vk::Recorder& recorder, const Embed& operation) {
             .rows = rows.infos.address,
             .slots = operation.slots.address,
             .embeddings = operation.embeddings.address,
+            .positions = operation.positions.address,
+            .constant = operation.constant.address,
             .y = output.address,
             .vocabulary = table.rows,
             .first_token = first_token,
@@ -38,13 +43,17 @@ void embed(Library& library, vk::Recorder& recorder, const Embed& operation) {
                 static_cast<uint32_t>(operation.embeddings.bytes / (uint64_t{table.columns} * 4)),
             .scale = operation.scale,
             .embedding_scale = operation.embedding_scale,
+            .position_count =
+                static_cast<uint32_t>(operation.positions.bytes / (uint64_t{table.columns} * 4)),
+            .has_constant = operation.constant.bytes > 0 ? 1U : 0U,
         };
         // All parts are one step, because each writes different rows. The first declares the output for all.
         launch(library, recorder,
                {.variant = variant,
                 .specialization = {},
                 .groups = {divide_up(table.columns, 512), rows.count, 1},
-                .reads = {part.weights, part.scales, rows.infos, operation.slots, operation.embeddings},
+                .reads = {part.weights, part.scales, rows.infos, operation.slots, operation.embeddings,
+                          operation.positions, operation.constant},
                 .writes = {first_token == 0 ? output : vk::Range{}}},
                arguments);
     });

@@ -5,12 +5,14 @@
 namespace etna::kernels {
 
 /// x[row] = scale x table[token(row)] for rows given by id or by slot, or embedding_scale x a row of
-/// `embeddings`.
-/// Indices are clamped.
+/// `embeddings`; plus positions[RowInfo::position] and `constant` if there are any. Indices are
+/// clamped.
 struct Embed {
     Rows rows;
     vk::Range slots = {};      ///< u32 [slots]
     vk::Range embeddings = {}; ///< f32 [count, width]; empty: rows that name one read token 0
+    vk::Range positions = {};  ///< f32 [count, width]; empty: none
+    vk::Range constant = {};   ///< f32 [width]; empty: none
     Matrix table;              ///< [vocabulary, width]
     Activations output;        ///< [rows of the batch, width]; rows.first is applied
     float scale = 1;           ///< Gemma multiplies by sqrt(width)

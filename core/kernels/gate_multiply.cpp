@@ -73,7 +73,7 @@ void gate_multiply(Library& library, vk::Recorder& recorder, const GateMultiply&
            {.variant = shaders::gate_multiply(),
             .specialization = {static_cast<uint32_t>(operation.kind), operation.biases ? 1U : 0U,
                                operation.halves ? written_blocks(library.target()) : 0U,
-                               operation.row_gate ? 1U : 0U},
+                               operation.row_gate ? 1U : 0U, operation.is_alone ? 1U : 0U},
             .groups = {divide_up(operation.gate.columns, 256), operation.count, 1},
             .reads = {up, biases.gate, biases.up, biases.experts, row_gate},
             .writes = {gate, halves}},

@@ -13,8 +13,9 @@ enum class Gate : uint8_t {
     gelu, ///< x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2, arXiv 1606.08415
     /// y / (1 + exp(-1.702 y)) with y = min(x, 7); up becomes clamp(up, -7, 7) + 1, arXiv 2508.10925
     clamped_silu,
-    sigmoid, ///< 1 / (1 + exp(-x))
-    relu,    ///< max(x, 0), arXiv 2002.05202; of equal gate and up, their square
+    sigmoid,  ///< 1 / (1 + exp(-x))
+    relu,     ///< max(x, 0), arXiv 2002.05202; of equal gate and up, their square
+    gelu_erf, ///< x (1 + erf(x / sqrt(2))) / 2, arXiv 1606.08415
 };
 
 /// Biases of a mixture's experts.
@@ -29,6 +30,7 @@ struct GateBiases {
 struct GateMultiply {
     Activations gate;
     Activations up;
+    bool is_alone = false; ///< gate = act(gate): `up` is not read, and may be `gate`
     uint32_t first = 0;
     uint32_t count = 0;
     Gate kind = Gate::silu;

@@ -281,7 +281,8 @@ void add_prompt_attention_problems(Problems& problems, const PlanTarget& target)
 
 KernelProblem attention_problem(const PlanTarget& target, const AttentionShape& shape, uint32_t tokens,
                                 RowPath path, uint32_t count) {
-    const auto [q_heads, kv_heads, head_dim, formats, latent_dim] = shape;
+    const auto [q_heads, kv_heads, head_dim, formats, latent_dim, has_alibi] = shape;
+    const float alibi = has_alibi ? 8 : 0;
     const uint32_t value_dim = shape.value_dim();
     const uint64_t cache_bytes = layer_cache_bytes(formats.keys, tokens / page_tokens, kv_heads, head_dim);
     const uint64_t caches = latent_dim > 0 ? 1 : 2; // of keys, and of values
@@ -314,6 +315,7 @@ KernelProblem attention_problem(const PlanTarget& target, const AttentionShape& 
                    .tables = {tables},
                    .q_heads = q_heads,
                    .scale = 1 / std::sqrt(static_cast<float>(head_dim)),
+                   .alibi = alibi,
                    .path = path,
                    .sequences = is_decode ? count : 1,
                    .attend_max = attend_max,

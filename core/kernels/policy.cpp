@@ -162,7 +162,7 @@ WorkgroupSizes latent_sizes(const PlanTarget& target, const AttentionShape& shap
 bool uses_decode_kernel(const PlanTarget& target, const AttentionShape& shape, RowPath path) {
     const bool common_size = shape.head_dim == 64 || shape.head_dim == 128 || shape.head_dim == 256;
     if (path != RowPath::decode || shape.formats != CacheFormats{} || !common_size || shape.latent_dim > 0 ||
-        decode_workgroup(shape.head_dim) > target.profile.workgroup_invocations_max)
+        shape.has_alibi || decode_workgroup(shape.head_dim) > target.profile.workgroup_invocations_max)
         return false;
     const bool trusted = !target.untrusted.contains(shaders::attention_decode());
     const bool preferred = target.family != PlanFamily::lavapipe;
@@ -543,7 +543,7 @@ AttentionPlan attention_plan(const PlanTarget& target, const AttentionShape& sha
         const WorkgroupSizes sizes = latent_sizes(target, shape);
         return {.kernel = AttentionKernel::general, .workgroup = sizes.workgroup, .heads = sizes.rows};
     }
-    if (const auto prompt = prompt_attention_plan(target, shape, path))
+    if (const auto prompt = prompt_attention_plan(target, shape, path); prompt && !shape.has_alibi)
         return *prompt;
     const bool is_decode = uses_decode_kernel(target, shape, path);
     const WorkgroupSizes sizes =

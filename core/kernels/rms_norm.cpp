@@ -6,7 +6,7 @@
 
 namespace etna::kernels {
 
-static_assert(sizeof(shaders::RmsNormArguments) == 112);
+static_assert(sizeof(shaders::RmsNormArguments) == 128);
 
 void rms_norm(Library& library, vk::Recorder& recorder, const RmsNorm& operation) {
     const Activations& input = operation.input;
@@ -20,6 +20,10 @@ void rms_norm(Library& library, vk::Recorder& recorder, const RmsNorm& operation
                  "rms_norm", "groups do not divide a row, or have a NaN probe") ||
         !require(recorder, operation.weight.bytes >= uint64_t{input.columns / groups} * 4, "rms_norm",
                  "weight is short") ||
+        !require(recorder, !operation.bias || operation.bias->bytes >= uint64_t{input.columns / groups} * 4,
+                 "rms_norm", "bias is short") ||
+        !require(recorder, !operation.replaces_input || (!indexed && groups == 1), "rms_norm",
+                 "the input is replaced, but read by indices or in groups") ||
         !require(recorder, !operation.scale || operation.scale->bytes >= 4, "rms_norm", "scale is short") ||
         !require(recorder, !indexed || operation.indices->bytes >= uint64_t{operation.count} * 4, "rms_norm",
                  "indices are short") ||
@@ -47,6 +51,7 @@ void rms_norm(Library& library, vk::Recorder& recorder, const RmsNorm& operation
         .words = halves.address,
         .floats = halves.address,
         .scale = operation.scale.value_or(operation.output.range).address,
+        .bias = operation.bias.value_or(operation.weight).address,
         .columns = input.columns / groups,
         .x_stride = input.stride,
         .y_stride = operation.output.stride,
@@ -59,6 +64,10 @@ void rms_norm(Library& library, vk::Recorder& recorder, const RmsNorm& operation
         .nan_probe = probed ? operation.nan_probe->nan_probe : no_nan_probe,
         .use_scale = operation.scale ? 1U : 0U,
         .factor = operation.factor,
+        .flags = (operation.subtracts_mean ? uint32_t{NORM_SUBTRACTS_MEAN} : 0U) |
+                 (operation.bias ? uint32_t{NORM_HAS_BIAS} : 0U) |
+                 (operation.replaces_input ? uint32_t{NORM_REPLACES_INPUT} : 0U),
+        .unused = 0,
     };
     const ReducePlan plan = norm_plan(library.target(), input.columns / groups);
     const vk::Range read = indexed ? input.range : input.rows(operation.input_first, operation.count);
@@ -67,10 +76,12 @@ void rms_norm(Library& library, vk::Recorder& recorder, const RmsNorm& operation
             .specialization = {plan.workgroup, plan.one_subgroup,
                                halved ? written_blocks(library.target()) : 0U},
             .groups = {operation.count, groups, 1},
-            .reads = {read, operation.weight, indices, operation.scale.value_or(vk::Range{})},
+            .reads = {read, operation.weight, indices, operation.scale.value_or(vk::Range{}),
+                      operation.bias.value_or(vk::Range{})},
             .writes = {operation.output.rows(operation.output_first, operation.count), nan_probes,
                        halved ? operation.output.halves_rows(operation.output_first, operation.count)
-                              : vk::Range{}}},
+                              : vk::Range{},
+                       operation.replaces_input ? read : vk::Range{}}},
            arguments);
 }
 

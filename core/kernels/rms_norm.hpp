@@ -17,7 +17,8 @@ struct NanProbe {
 };
 
 /// y[i] (=|+=) x[r(i)] / sqrt(mean(x[r(i)]^2) + epsilon) * weight, with r(i) = indices[i], or first + i
-/// without indices. A row of several groups is normalised group by group. Source: arXiv 1910.07467.
+/// without indices. A row of several groups is normalised group by group. Source: arXiv 1910.07467. With
+/// `subtracts_mean` and `bias` it is layer norm (arXiv 1607.06450).
 struct RmsNorm {
     Activations input;
     Activations output;
@@ -32,7 +33,11 @@ struct RmsNorm {
     float factor = 1;                              ///< multiplies y, after the addition
     std::optional<vk::Range> scale = std::nullopt; ///< f32 [1]: the same
     std::optional<NanProbe> nan_probe = std::nullopt;
-    bool halves = false; ///< also writes the halves of `output`
+    bool halves = false;         ///< also writes the halves of `output`
+    bool subtracts_mean = false; ///< of x[r(i)], first
+    std::optional<vk::Range> bias =
+        std::nullopt;            ///< f32 [columns / groups]: added to the product with weight
+    bool replaces_input = false; ///< y[i] is stored in x[r(i)] too; without indices
 };
 void rms_norm(Library& library, vk::Recorder& recorder, const RmsNorm& operation);
 

@@ -1,6 +1,7 @@
 #include "core/model/config.hpp"
 
 #include "core/kernels/short_convolution.hpp"
+#include "core/model/tensor_table.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -223,7 +224,7 @@ uint32_t Config::rotary_dims_max() const {
 namespace {
 
 /// Sizes of the model and of its feed-forward blocks; layers without a mixer.
-Config read_sizes(MetadataReader& reader, LayerLists lists) {
+Config read_sizes(MetadataReader& reader, LayerLists lists, NormKind norms = NormKind::rms) {
     Config config;
     config.architecture = reader.architecture();
     const uint32_t layers = reader.integer("block_count", {.min = 1, .max = layers_max});
@@ -233,15 +234,17 @@ Config read_sizes(MetadataReader& reader, LayerLists lists) {
     config.context = reader.integer("context_length", {.min = 1, .max = context_max});
     config.vocabulary = read_vocabulary(reader);
     config.suppressed_tokens = read_suppressed_tokens(reader, config.vocabulary);
-    config.rms_epsilon =
-        static_cast<float>(reader.number("attention.layer_norm_rms_epsilon", {.min = 0, .max = 0.1}));
+    config.rms_epsilon = static_cast<float>(reader.number(
+        norms == NormKind::rms ? "attention.layer_norm_rms_epsilon" : "attention.layer_norm_epsilon",
+        {.min = 0, .max = 0.1}));
+    config.has_layer_norms = norms == NormKind::layer;
     return config;
 }
 
 } // namespace
 
-Config read_common(MetadataReader& reader, kernels::RotaryPairs pairs, LayerLists lists) {
-    Config config = read_sizes(reader, lists);
+Config read_common(MetadataReader& reader, kernels::RotaryPairs pairs, LayerLists lists, NormKind norms) {
+    Config config = read_sizes(reader, lists, norms);
     if (lists == LayerLists::none) {
         config.cache_groups = {CacheGroup{}};
         return config;
@@ -316,8 +319,13 @@ void add_windowed_layers(MetadataReader& reader, Config& config, WindowPattern p
         if (attention != nullptr && windowed[layer])
             attention->group = group;
     }
-    config.cache_groups.push_back(
-        {.window_tokens = pattern.window_tokens, .rotary = std::move(pattern.rotary)});
+    CacheGroup windows{.rotary = std::move(pattern.rotary)};
+    if (pattern.sides == WindowSides::both) {
+        windows.reach = pattern.window_tokens / 2;
+    } else {
+        windows.window_tokens = pattern.window_tokens;
+    }
+    config.cache_groups.push_back(std::move(windows));
 }
 
 std::vector<bool> read_layer_flags(MetadataReader& reader, std::string_view key, uint32_t layers) {

@@ -66,6 +66,8 @@ struct RotaryConfig {
 /// What layers that share one page table have in common.
 struct CacheGroup {
     uint32_t window_tokens = 0; ///< 0: full attention; else the sliding window, own position included
+    /// Of an encoder's windows: rows attend to positions at most this far away, on both sides.
+    std::optional<uint32_t> reach = std::nullopt;
     RotaryConfig rotary;
 };
 
@@ -92,6 +94,7 @@ struct AttentionConfig {
     bool output_gate = false;     ///< attn_q also projects a gate for each element of the heads' outputs
     bool rotates = true;          ///< false: no position embedding (NoPE, arXiv 2501.18795)
     bool values_are_keys = false; ///< no attn_v: values are the keys before norm and rotation
+    float alibi = 0;              ///< kernels::Attention's
     bool norms_values = false;    ///< value heads are normalised without a weight
     /// The earlier layer of the same group and shape whose keys and values it reads; empty: its own.
     std::optional<uint32_t> keys_of = std::nullopt;
@@ -172,16 +175,24 @@ struct Config {
     std::vector<LayerConfig> layers;
     uint32_t width = 0;
     uint32_t vocabulary = 0;
-    uint32_t context = 0; ///< tokens that the model was trained for
-    float rms_epsilon = 0;
-    float embedding_scale = 1;               ///< of the embedding table's rows
-    float embedding_input_scale = 1;         ///< of rows whose input is an embedding
-    float attention_scale = 0;               ///< of the scores
-    float temperature_scale = 0;             ///< of queries, by position (kernels::RotaryStore); 0: none
-    uint32_t temperature_tokens = 0;         ///< of a period
-    float attention_softcap = 0;             ///< scores s become cap x tanh(s / cap); 0: they stay
-    float logit_softcap = 0;                 ///< the same for the logits; 0: no cap
-    float logit_scale = 1;                   ///< multiplies the logits
+    uint32_t context = 0;  ///< tokens that the model was trained for
+    float rms_epsilon = 0; ///< of RMS norms, or of layer norms
+    /// Encodes texts and generates none: all rows of a text attend to each other.
+    bool is_encoder = false;
+    bool has_layer_norms = false; ///< of the rows, instead of RMS norms
+    /// Norms follow the blocks (arXiv 1706.03762): the norm before a block is that of the block before.
+    bool has_post_norms = false;
+    bool norms_embedding = false;    ///< the first layer's first norm is the embedding's
+    uint32_t positions = 0;          ///< learned embeddings of positions; 0: none
+    uint32_t token_types = 0;        ///< embeddings of token types, of which texts have the first; 0: none
+    float embedding_scale = 1;       ///< of the embedding table's rows
+    float embedding_input_scale = 1; ///< of rows whose input is an embedding
+    float attention_scale = 0;       ///< of the scores
+    float temperature_scale = 0;     ///< of queries, by position (kernels::RotaryStore); 0: none
+    uint32_t temperature_tokens = 0; ///< of a period
+    float attention_softcap = 0;     ///< scores s become cap x tanh(s / cap); 0: they stay
+    float logit_softcap = 0;         ///< the same for the logits; 0: no cap
+    float logit_scale = 1;           ///< multiplies the logits
     std::vector<uint32_t> suppressed_tokens; ///< never sampled; ids below `vocabulary`, ascending
     kernels::Gate gate = kernels::Gate::silu;
     std::string_view feed_forward_norm = "ffn_norm"; ///< stem of the norm's name before a feed-forward block
@@ -233,6 +244,9 @@ struct Config {
 /// How layers may differ in key/value heads and feed-forward widths.
 enum class LayerLists : uint8_t { alike, with_zeros, differing, none };
 
+/// Norms of a model's rows: attention.layer_norm_rms_epsilon, or attention.layer_norm_epsilon.
+enum class NormKind : uint8_t { rms, layer };
+
 /// Reads what decoder architectures share, under keys "<architecture>.*" of the GGUF specification, with its
 /// defaults: one key/value head for each query head, head_dim = width / q_heads, scores scaled by 1 /
 /// sqrt(head_dim), rotation of entire heads with base 10000. One full cache group, dense layers. Errors stay
@@ -244,7 +258,8 @@ enum class LayerLists : uint8_t { alike, with_zeros, differing, none };
 /// each layer: a layer with 0 has NoMixer, or no feed-forward block. With LayerLists::differing, they may
 /// list any values above 0. With LayerLists::none, neither is read: layers have NoMixer and no feed-forward
 /// block, and the cache group has no rotation.
-Config read_common(MetadataReader& reader, kernels::RotaryPairs pairs, LayerLists lists = LayerLists::alike);
+Config read_common(MetadataReader& reader, kernels::RotaryPairs pairs, LayerLists lists = LayerLists::alike,
+                   NormKind norms = NormKind::rms);
 
 /// The same with latent attention in every layer: attention.kv_lora_rank, attention.q_lora_rank (if absent or
 /// 0, queries are projected directly), attention.key_length_mla and attention.value_length_mla of a head
@@ -255,11 +270,16 @@ Config read_latent_common(MetadataReader& reader, kernels::RotaryPairs pairs);
 /// attention.sliding_window; 0: none. Without a fallback the key is required.
 uint32_t read_window(MetadataReader& reader, std::optional<uint32_t> fallback = std::nullopt);
 
+/// Positions that a window covers: those up to its length before the row, itself included; or those at most
+/// half of it away.
+enum class WindowSides : uint8_t { before, both };
+
 /// The windowed layers of a model whose others have full attention.
 struct WindowPattern {
     uint32_t window_tokens = 0; ///< 0: none has a window
     uint32_t period = 1;        ///< if the file has no pattern: all but every `period`-th have one
     RotaryConfig rotary;        ///< of the windowed layers; rope.freq_base_swa replaces its base
+    WindowSides sides = WindowSides::before;
 };
 
 /// Adds a cache group of windowed layers, those that attention.sliding_window_pattern lists or counts.

@@ -173,6 +173,8 @@ void record_forward(const Recording& recording, const Decoder& decoder) {
                    {.rows = rows_of(step.groups[0], 0, step.rows),
                     .slots = recording.activations.slots,
                     .embeddings = step.embeddings,
+                    .positions = decoder.positions.value_or(vk::Range{}),
+                    .constant = decoder.token_type.value_or(vk::Range{}),
                     .table = decoder.embedding,
                     .output = recording.activations.residual,
                     .scale = decoder.embedding_scale,
@@ -190,7 +192,7 @@ void record_forward(const Recording& recording, const Decoder& decoder) {
             recorder.barrier();
         record_layer(recording, decoder.layers[index], index);
     }
-    if (step.output_rows == 0)
+    if (step.output_rows == 0 && !step.returns_hidden)
         return;
     recorder.barrier();
     if (decoder.stream_ends) {
@@ -198,6 +200,20 @@ void record_forward(const Recording& recording, const Decoder& decoder) {
         recorder.barrier();
     }
     recorder.begin_region("head");
+    if (step.returns_hidden) {
+        kernels::rms_norm(recording.library, recorder,
+                          {.input = recording.activations.residual,
+                           .output = recording.activations.hidden,
+                           .weight = decoder.output_norm,
+                           .count = step.rows,
+                           .epsilon = decoder.epsilon,
+                           .subtracts_mean = decoder.has_layer_norms,
+                           .bias = decoder.output_norm_bias});
+    }
+    if (step.output_rows == 0) {
+        recorder.end_region();
+        return;
+    }
     record_head(recording, decoder,
                 {.norm = decoder.output_norm,
                  .head = decoder.head,
@@ -214,7 +230,7 @@ void record_drafts(const Recording& recording, const Decoder& decoder) {
     const Step& step = recording.step;
     const DraftHead& head = *decoder.draft_head;
     vk::Recorder& recorder = recording.recorder;
-    if (step.output_rows == 0) // otherwise the head has a barrier after the last layer
+    if (step.output_rows == 0 || step.returns_hidden) // otherwise the head has a barrier after the last layer
         recorder.barrier();
     recorder.begin_region("draft head");
     record_draft_input(recording, decoder);

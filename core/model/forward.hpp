@@ -61,8 +61,12 @@ struct Decoder {
     std::optional<PerLayerInputs> per_layer_inputs;       ///< if the layers have per_layer blocks
     std::optional<StreamEnds> stream_ends = std::nullopt; ///< if the layers have altup blocks
     std::vector<Layer> layers;
+    std::optional<vk::Range> positions = std::nullopt;  ///< f32 [positions, width]: added to the embedding
+    std::optional<vk::Range> token_type = std::nullopt; ///< f32 [width]: the same
     vk::Range output_norm;
-    kernels::Matrix head; ///< [vocabulary, width]; the embedding if tied
+    std::optional<vk::Range> output_norm_bias = std::nullopt;
+    bool has_layer_norms = false; ///< the last norm subtracts the mean
+    kernels::Matrix head;         ///< [vocabulary, width]; the embedding if tied
     float epsilon = 0;
     float embedding_scale = 1;       ///< of the table's rows
     float embedding_input_scale = 1; ///< of rows whose input is an embedding
@@ -72,7 +76,8 @@ struct Decoder {
     std::optional<DraftHead> draft_head = std::nullopt;
 };
 
-/// Records one step: embed, layers, and for the output rows norm, head and sampling. The head always takes
+/// Records one step: embed, layers, and for the output rows norm, head and sampling;
+/// with Step::returns_hidden, also the last norm of all rows into Activations::hidden. The head always takes
 /// the decode path, so that a row's logits do not depend on its kind. Regions "layer 3" with "attention"
 /// and "feed forward", and "head". Dependent steps are separated by barriers; there is none before the first
 /// and none after the last: the caller orders its own transfers.

@@ -11,9 +11,9 @@ namespace etna::model {
 namespace {
 
 bool fuses_gate(const kernels::PlanTarget& target, const FeedForwardBlock& block) {
-    return block.gate && !block.gate_deviations && reads_halves(block.down.weights) &&
-           kernels::can_fuse(target, block.gate->weight) && kernels::can_fuse(target, block.up.weight) &&
-           block.gate->weight.layout == block.up.weight.layout;
+    return block.gate && !block.gate_deviations && !block.gate->bias && !block.up.bias &&
+           reads_halves(block.down.weights) && kernels::can_fuse(target, block.gate->weight) &&
+           kernels::can_fuse(target, block.up.weight) && block.gate->weight.layout == block.up.weight.layout;
 }
 
 /// heads_linear stores keys and values from matrices of their own, and values as they are projected.
@@ -88,8 +88,8 @@ private:
         const std::vector<const LinearWeights*> readers = readers_of(block);
         const bool all_read_halves =
             std::ranges::all_of(readers, [](const LinearWeights* one) { return reads_halves(*one); });
-        const bool is_alone = !block.norm.is_shared && !block.norm.is_left;
-        if (producer_ != nullptr && all_read_halves && is_alone) {
+        const bool is_plain = !block.norm.is_shared && !block.norm.is_left && !block.norm.subtracts_mean;
+        if (producer_ != nullptr && all_read_halves && is_plain) {
             block.norm.is_pending = true;
             producer_->next_norm = block.norm;
         }

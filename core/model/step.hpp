@@ -43,11 +43,12 @@ struct Step {
     kernels::Sequences sequences; ///< those with rows, for recurrent layers; empty without such layers
     vk::Range embeddings; ///< f32 [count, width], read by rows whose input is an embedding; may be empty
 
-    uint32_t output_rows = 0; ///< rows that go through the head; 0: none
-    vk::Range output_indices; ///< u32 [output_rows], rows of the step
-    vk::Range sample_infos;   ///< kernels::SampleInfo [output_rows]
-    vk::Range sample_results; ///< kernels::SampleResult [output_rows], written
-    uint32_t candidates = 1;  ///< largest number that an output row needs
+    bool returns_hidden = false; ///< Activations::hidden gets the last norm of every row
+    uint32_t output_rows = 0;    ///< rows that go through the head; 0: none
+    vk::Range output_indices;    ///< u32 [output_rows], rows of the step
+    vk::Range sample_infos;      ///< kernels::SampleInfo [output_rows]
+    vk::Range sample_results;    ///< kernels::SampleResult [output_rows], written
+    uint32_t candidates = 1;     ///< largest number that an output row needs
 
     // For record_drafts() only:
     vk::Range next_infos;          ///< kernels::RowInfo [rows]: `input` is each row's next token

@@ -158,7 +158,8 @@ kernels::AttentionShape shape_of(const AttentionConfig& layer, kernels::CacheFor
             .kv_heads = layer.kv_heads,
             .head_dim = layer.head_dim,
             .formats = formats,
-            .latent_dim = layer.latent_dim()};
+            .latent_dim = layer.latent_dim(),
+            .has_alibi = layer.alibi != 0};
 }
 
 std::vector<ScratchSize> scratch_sizes(const Config& config, const kernels::PlanTarget& target,
@@ -255,8 +256,8 @@ Result<Workspace> Workspace::create(vk::Device& device, const Config& config,
     for (const ActivationSize& size : activation_sizes(config, options)) {
         if (size.member == &Activations::logits)
             workspace.logits_buffer_ = workspace.buffers_.size();
-        if (size.member == &Activations::output_hidden)
-            workspace.output_hidden_buffer_ = workspace.buffers_.size();
+        if (size.member == &Activations::hidden)
+            workspace.hidden_buffer_ = workspace.buffers_.size();
         ETNA_TRY(const vk::Range range, add(size.bytes(), size.label));
         vk::Range halves;
         if (const uint64_t bytes = halves_bytes(target, size); bytes > 0) {

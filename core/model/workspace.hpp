@@ -54,17 +54,15 @@ public:
                                     const kernels::PlanTarget& target, const WorkspaceOptions& options);
 
     [[nodiscard]] const Activations& activations() const { return activations_; }
-    /// The rows of Activations::logits and Activations::output_hidden, for copies.
+    /// The rows of Activations::logits and Activations::hidden, for copies.
     [[nodiscard]] RowBuffer logits() const { return {buffers_[logits_buffer_], activations_.logits}; }
-    [[nodiscard]] RowBuffer output_hidden() const {
-        return {buffers_[output_hidden_buffer_], activations_.output_hidden};
-    }
+    [[nodiscard]] RowBuffer hidden() const { return {buffers_[hidden_buffer_], activations_.hidden}; }
 
 private:
     Activations activations_;
     std::vector<vk::Buffer> buffers_;
     std::size_t logits_buffer_ = 0;
-    std::size_t output_hidden_buffer_ = 0;
+    std::size_t hidden_buffer_ = 0;
 };
 
 } // namespace etna::model

@@ -6,10 +6,14 @@
 #include "core/text/character_bpe.hpp"
 #include "core/text/special_matcher.hpp"
 #include "core/text/spm.hpp"
+#include "core/text/unigram.hpp"
 #include "core/text/vocabulary.hpp"
+#include "core/text/wordpiece.hpp"
 
 #include <algorithm>
 #include <array>
+#include <initializer_list>
+#include <optional>
 #include <variant>
 
 #include <fmt/format.h>
@@ -39,7 +43,7 @@ constexpr std::string_view white_space = " \t\n\v\f\r";
 // token belongs to it and is not tokenized. GGUF files do not carry the attribute.
 constexpr std::array phi3_keeps_space = std::to_array<std::string_view>({"<unk>", "<s>", "<|endoftext|>"});
 
-enum class Model { bpe, spm, character_bpe };
+enum class Model { bpe, spm, character_bpe, wordpiece, unigram };
 
 Result<Model> read_model(const gguf::File& file) {
     const auto name = file.text("tokenizer.ggml.model");
@@ -49,13 +53,18 @@ Result<Model> read_model(const gguf::File& file) {
         return Model::spm;
     if (name == "gemma4")
         return Model::character_bpe;
+    if (name == "bert")
+        return Model::wordpiece;
+    if (name == "t5")
+        return Model::unigram;
     if (!name) {
         return Error{ErrorKind::corrupt, fmt::format("{}: tokenizer.ggml.model is missing", file.name()),
                      "the file holds no tokenizer; fetch or convert the model again"};
     }
-    return unsupported(
-        fmt::format("{}: unknown tokenizer {}", file.name(), gguf::backquoted(*name)),
-        "known ones are gpt2 (byte-level BPE), llama (SentencePiece) and gemma4 (BPE of characters)");
+    return unsupported(fmt::format("{}: unknown tokenizer {}", file.name(), gguf::backquoted(*name)),
+                       "known ones are gpt2 (byte-level BPE), llama (SentencePiece), t5 (its unigram model), "
+                       "bert (WordPiece) "
+                       "and gemma4 (BPE of characters)");
 }
 
 std::string bytes_of(Model model, std::string_view name, TokenType type) {
@@ -77,12 +86,14 @@ struct Tokenizer::Impl {
     Model model = Model::bpe;
     Vocabulary vocabulary;
     StringTable bytes;
-    std::variant<std::monostate, Bpe, Spm, CharacterBpe> algorithm;
+    std::variant<std::monostate, Bpe, Spm, CharacterBpe, WordPiece, Unigram> algorithm;
     SpecialMatcher specials;     ///< control, unknown and user-defined tokens
     SpecialMatcher user_defined; ///< only those
     bool adds_bos = false;
     bool adds_eos = false;
     bool adds_space_prefix = false; ///< SentencePiece: before the text and after each special token
+    std::optional<TokenId> first;   ///< with adds_bos
+    std::optional<TokenId> last;    ///< with adds_eos
     bool has_phi3_specials = false;
 
     [[nodiscard]] bool strips_space_after(TokenId token) const {
@@ -91,6 +102,7 @@ struct Tokenizer::Impl {
     }
     Status read(const gguf::File& file);
     Status read_additions(const gguf::File& file);
+    void find_ends_of_texts();
     void index_tokens();
     Status encode_stretch(std::string_view text, TokenizeBudget& budget, std::vector<TokenId>& tokens) const;
 };
@@ -104,6 +116,12 @@ Status Tokenizer::Impl::read(const gguf::File& file) {
     } else if (model == Model::character_bpe) {
         ETNA_TRY(CharacterBpe bpe, CharacterBpe::create(file, vocabulary));
         algorithm.emplace<CharacterBpe>(std::move(bpe));
+    } else if (model == Model::wordpiece) {
+        ETNA_TRY(const WordPiece pieces, WordPiece::create(file, vocabulary));
+        algorithm.emplace<WordPiece>(pieces);
+    } else if (model == Model::unigram) {
+        ETNA_TRY(Unigram unigram, Unigram::create(file, vocabulary));
+        algorithm.emplace<Unigram>(std::move(unigram));
     } else {
         ETNA_TRY(const Spm spm, Spm::create(file, vocabulary));
         algorithm.emplace<Spm>(spm);
@@ -115,13 +133,20 @@ Status Tokenizer::Impl::read(const gguf::File& file) {
 Status Tokenizer::Impl::read_additions(const gguf::File& file) {
     const Bpe* bpe = std::get_if<Bpe>(&algorithm);
     const auto says_bos = file.boolean("tokenizer.ggml.add_bos_token");
-    const bool default_bos = bpe == nullptr || bpe->pre_tokenizer().row().adds_bos == AddsBos::yes;
-    adds_bos = says_bos.value_or(default_bos && vocabulary.special.bos.has_value());
-    adds_eos = file.boolean("tokenizer.ggml.add_eos_token").value_or(false);
-    adds_space_prefix = model == Model::spm && file.boolean("tokenizer.ggml.add_space_prefix").value_or(true);
+    const bool default_bos =
+        model != Model::unigram && (bpe == nullptr || bpe->pre_tokenizer().row().adds_bos == AddsBos::yes);
+    first = vocabulary.special.bos;
+    last = vocabulary.special.eos;
+    if (model == Model::wordpiece)
+        find_ends_of_texts();
+    adds_bos = says_bos.value_or(default_bos && first.has_value());
+    adds_eos = file.boolean("tokenizer.ggml.add_eos_token")
+                   .value_or(model == Model::unigram || (model == Model::wordpiece && last.has_value()));
+    adds_space_prefix = (model == Model::spm || model == Model::unigram) &&
+                        file.boolean("tokenizer.ggml.add_space_prefix").value_or(true);
     has_phi3_specials = bpe == nullptr && file.text("general.architecture") == "phi3"; // Phi 4's are BPE
-    const bool bos_missing = adds_bos && !vocabulary.special.bos;
-    if (bos_missing || (adds_eos && !vocabulary.special.eos)) {
+    const bool bos_missing = adds_bos && !first;
+    if (bos_missing || (adds_eos && !last)) {
         return Error{
             ErrorKind::corrupt,
             fmt::format(
@@ -130,6 +155,18 @@ Status Tokenizer::Impl::read_additions(const gguf::File& file) {
             "convert the model again"};
     }
     return {};
+}
+
+/// BERT's texts begin with [CLS] and end with [SEP], which files may name as such, or by other keys.
+void Tokenizer::Impl::find_ends_of_texts() {
+    const SpecialIds& special = vocabulary.special;
+    const auto one_of = [&](std::initializer_list<std::optional<TokenId>> ids, std::string_view name) {
+        const auto* const found =
+            std::find_if(ids.begin(), ids.end(), [](const auto& id) { return id.has_value(); });
+        return found != ids.end() ? *found : vocabulary.find(name);
+    };
+    first = one_of({special.cls, special.bos}, "[CLS]");
+    last = one_of({special.separator, special.eos}, "[SEP]");
 }
 
 void Tokenizer::Impl::index_tokens() {
@@ -155,6 +192,10 @@ Status Tokenizer::Impl::encode_stretch(std::string_view text, TokenizeBudget& bu
         return bpe->encode(text, budget, tokens);
     if (const CharacterBpe* bpe = std::get_if<CharacterBpe>(&algorithm))
         return bpe->encode(text, budget, tokens);
+    if (const WordPiece* pieces = std::get_if<WordPiece>(&algorithm))
+        return pieces->encode(text, budget, tokens);
+    if (const Unigram* unigram = std::get_if<Unigram>(&algorithm))
+        return unigram->encode(text, adds_space_prefix, budget, tokens);
     return std::get<Spm>(algorithm).encode(text, adds_space_prefix, budget, tokens);
 }
 
@@ -184,7 +225,7 @@ Result<std::vector<TokenId>> Tokenizer::encode(std::string_view text, const Enco
         return TokenizeBudget::no_memory();
     std::vector<TokenId> tokens;
     if (may_add && impl_->adds_bos)
-        tokens.push_back(*impl_->vocabulary.special.bos);
+        tokens.push_back(*impl_->first);
     for (std::size_t position = 0; position < text.size();) {
         if (budget.is_over())
             return TokenizeBudget::error();
@@ -199,7 +240,7 @@ Result<std::vector<TokenId>> Tokenizer::encode(std::string_view text, const Enco
             position = std::min(text.find_first_not_of(white_space, position), text.size());
     }
     if (may_add && impl_->adds_eos)
-        tokens.push_back(*impl_->vocabulary.special.eos);
+        tokens.push_back(*impl_->last);
     return tokens;
 }
 
@@ -210,7 +251,7 @@ TokenType Tokenizer::type(TokenId token) const {
     return impl_->vocabulary.types[token];
 }
 bool Tokenizer::strips_leading_space() const {
-    return impl_->adds_space_prefix;
+    return impl_->adds_space_prefix || impl_->model == Model::wordpiece;
 }
 uint32_t Tokenizer::size() const {
     return static_cast<uint32_t>(impl_->bytes.size());

@@ -40,8 +40,9 @@ struct EncodeOptions {
     const std::function<bool(std::size_t bytes)>* reserve_memory = nullptr;
 };
 
-/// Converts text to token ids and back, as the model's file defines it: byte-level BPE (`gpt2`) or
-/// SentencePiece (`llama`). Immutable after creation; thread-safe. Time is linear in the text.
+/// Converts text to token ids and back, as the model's file defines it: byte-level BPE (`gpt2`),
+/// SentencePiece's BPE (`llama`) and unigram model (`t5`), WordPiece (`bert`), or BPE of characters
+/// (`gemma4`). Immutable after creation; thread-safe. Time is linear in the text.
 class Tokenizer {
 public:
     /// Reads `tokenizer.ggml.*`. The file may be closed afterwards, because everything needed is copied.

@@ -123,11 +123,15 @@ Status read_id(const gguf::File& file, std::string_view name, std::size_t vocabu
 Status read_special_ids(const gguf::File& file, Vocabulary& vocabulary) {
     SpecialIds& special = vocabulary.special;
     const std::pair<std::string_view, std::optional<TokenId>*> fields[] = {
-        {"bos", &special.bos}, {"eos", &special.eos},         {"eot", &special.eot},
-        {"eom", &special.eom}, {"unknown", &special.unknown}, {"padding", &special.padding},
+        {"bos", &special.bos},         {"eos", &special.eos},
+        {"eot", &special.eot},         {"eom", &special.eom},
+        {"unknown", &special.unknown}, {"padding", &special.padding},
+        {"cls", &special.cls},         {"separator", &special.separator},
     };
     for (const auto& [name, id] : fields)
         ETNA_CHECK(read_id(file, name, vocabulary.names.size(), *id));
+    if (!special.separator) // as converters spelled it for years
+        ETNA_CHECK(read_id(file, "seperator", vocabulary.names.size(), special.separator));
     return {};
 }
 

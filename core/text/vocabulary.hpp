@@ -36,7 +36,7 @@ private:
 
 /// Special token ids from `tokenizer.ggml.*_token_id`; all are below the vocabulary's size.
 struct SpecialIds {
-    std::optional<TokenId> bos, eos, eot, eom, unknown, padding;
+    std::optional<TokenId> bos, eos, eot, eom, unknown, padding, cls, separator;
 };
 
 /// The validated vocabulary of a GGUF file: every list is as long as the vocabulary, every id below its size.

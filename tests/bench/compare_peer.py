@@ -77,13 +77,13 @@ def etna(build, file, cache):
 
 
 @contextlib.contextmanager
-def server(root, file, cache):
+def server(root, file, cache, further=()):
     """llama.cpp's server on one core of the CPU; gives its address."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     command = [root, "llama-server", "-m", file, "-dev", "none", "-t", "1", "-np", "1", "-c", "256", "-ctk", cache, "-ctv",
-               cache, "-fa", "off", "--no-warmup", "--no-webui", "--host", "127.0.0.1", "--port", str(port)]  # fmt: skip
+               cache, "-fa", "off", "--no-warmup", "--no-webui", "--host", "127.0.0.1", "--port", str(port), *further]  # fmt: skip
     log = file.with_suffix(".log")
     with open(log, "w") as output, subprocess.Popen(command, stdout=output, stderr=output) as process:
         try:

@@ -1,5 +1,6 @@
 // write_model SHAPE FORMAT FILE: a GGUF model of a known model's shape with random weights, for measurements
 // of speed and comparisons with other programs. The same arguments give the same bytes everywhere.
+#include "tests/support/random_encoder.hpp"
 #include "tests/support/random_model.hpp"
 
 #include <cstdio>
@@ -275,6 +276,25 @@ std::optional<RandomModelOptions> options_of(const std::string& shape, const std
     return options;
 }
 
+/// Of an encoder; empty for another shape.
+std::optional<Bytes> encoder_of(const std::string& shape, const std::string& format) {
+    const auto found_format = formats.find(format);
+    for (const std::string_view architecture : all_random_encoders) {
+        if (shape != fmt::format("small-{}", architecture) || found_format == formats.end())
+            continue;
+        return random_encoder({.architecture = architecture,
+                               .layers = 6,
+                               .embedding = 256,
+                               .feed_forward = 512,
+                               .vocabulary = 512,
+                               .kv_heads = 2,
+                               .head_dim = 64,
+                               .has_tokenizer = true,
+                               .matrices = found_format->second});
+    }
+    return std::nullopt;
+}
+
 template <class Map>
 std::string names(const Map& map) {
     std::string result;
@@ -286,16 +306,18 @@ std::string names(const Map& map) {
 } // namespace
 
 int main(int count, char** arguments) {
+    const auto encoder = count == 4 ? encoder_of(arguments[1], arguments[2]) : std::nullopt;
     const auto options = count == 4 ? options_of(arguments[1], arguments[2]) : std::nullopt;
-    if (!options) {
-        fmt::print(stderr,
-                   "usage: write_model SHAPE FORMAT FILE\nshapes: {}, "
-                   "small-ARCHITECTURE[-ROPE_SCALING], small-llama-experts, small-granitehybrid-experts, "
-                   "small-gemma4-experts, small-gemma4-fused, small-qwen3next-fused\nformats: {}\n",
-                   names(shapes), names(formats));
+    if (!encoder && !options) {
+        fmt::print(
+            stderr,
+            "usage: write_model SHAPE FORMAT FILE\nshapes: {}, "
+            "small-ARCHITECTURE[-ROPE_SCALING], small-llama-experts, small-granitehybrid-experts, "
+            "small-gemma4-experts, small-gemma4-fused, small-qwen3next-fused, small-ENCODER\nformats: {}\n",
+            names(shapes), names(formats));
         return 2;
     }
-    const Bytes bytes = random_model(*options);
+    const Bytes bytes = encoder ? *encoder : random_model(*options);
     std::ofstream file(arguments[3], std::ios::binary);
     file.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
     file.close();

@@ -95,7 +95,7 @@ TEST_CASE("check() names each rule that a batch breaks") {
         many.rows[i].set_position(i);
         many.rows[i].output_kind = OutputKind::logits;
     }
-    CHECK(check(many, fake_limits()).error().message.find("6 rows request") == 0);
+    CHECK(check(many, fake_limits()).error().message.find("6 rows run the LM head") == 0);
     many = valid_batch();
     many.rows[1].sampling = {.temperature = 0, .top_k = 0};
     CHECK(check(many, fake_limits())); // greedy needs no top_k

@@ -6,6 +6,7 @@
 #include "tests/support/catch.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <random>
@@ -92,7 +93,9 @@ void add_embeddings(Dice& dice, engine::Request& request, const engine::Limits& 
 
 /// Makes it a request for hidden states.
 void request_hidden(Dice& dice, engine::Request& request) {
-    request.hidden = dice.one_in(2) ? engine::HiddenRows::all : engine::HiddenRows::last;
+    constexpr std::array rows{engine::HiddenRows::first, engine::HiddenRows::last, engine::HiddenRows::mean,
+                              engine::HiddenRows::all};
+    request.hidden = rows[dice.roll(0, 3)];
     request.attention = dice.one_in(2) ? engine::AttentionSpan::segment : engine::AttentionSpan::causal;
     request.prompt_candidates.reset();
 }

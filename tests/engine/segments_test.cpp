@@ -130,8 +130,8 @@ TEST_CASE("penalties and drafts ignore embeddings") {
     CHECK(driver.received(id).ids() == simulate({}, request).tokens);
 }
 
-TEST_CASE("hidden states of the last row or of all rows are returned, without an answer") {
-    for (const HiddenRows rows : {HiddenRows::last, HiddenRows::all}) {
+TEST_CASE("hidden states of a prompt are returned, without an answer") {
+    for (const HiddenRows rows : {HiddenRows::first, HiddenRows::last, HiddenRows::mean, HiddenRows::all}) {
         for (const AttentionSpan attention : {AttentionSpan::causal, AttentionSpan::segment}) {
             FakeOptions options;
             options.limits.output_rows_max = 8;
@@ -205,6 +205,20 @@ TEST_CASE("a prompt whose rows attend to each other shares no prefix with anothe
     }
 }
 
+TEST_CASE("an encoder takes requests for the hidden states of whole prompts alone") {
+    engine::Limits limits = fake_limits();
+    limits.is_encoder = true;
+    CHECK(refusal({.prompt = {1, 2}}, limits) == "the model encodes texts and generates none");
+    CHECK(refusal({.prompt = {1, 2}, .hidden = HiddenRows::mean}, limits) ==
+          "the model encodes texts and generates none");
+    engine::Request whole{.prompt = std::vector<TokenId>(limits.batch_rows_max, 1),
+                          .hidden = HiddenRows::mean,
+                          .attention = AttentionSpan::segment};
+    CHECK(refusal(whole, limits).empty());
+    whole.prompt.push_back(1);
+    CHECK(!refusal(whole, limits).empty());
+}
+
 TEST_CASE("check() refuses segments that do not fit, by name") {
     const engine::Request good = with_image(4, 6, 4);
     CHECK(refusal(good).empty());
@@ -243,19 +257,15 @@ TEST_CASE("check() refuses segments that do not fit, by name") {
     bad = good;
     bad.attention = AttentionSpan::segment;
     CHECK(refusal(bad) == "a prompt without causal attention has no continuation");
-    engine::Request states = with_image(4, 2, 4, 1, AttentionSpan::segment);
-    states.hidden = HiddenRows::all;
-    CHECK(refusal(states) ==
-          "embedding segment 0: 2 hidden states are needed in one step, but at most 1 fit");
     engine::Limits few = fake_limits();
     few.embeddings_max = 5;
-    states = with_image(2, 6, 2);
+    engine::Request states = with_image(2, 6, 2);
     states.hidden = HiddenRows::last;
     states.attention = AttentionSpan::segment;
     CHECK(refusal(states, few) ==
           "the prompt has 6 embeddings that attend to each other, but at most 5 fit a step");
     bad.hidden = HiddenRows::all;
-    CHECK(refusal(bad) == "the prompt has 14 tokens; at most 1 can attend to each other");
+    CHECK(refusal(bad) == "the prompt has 14 tokens; at most 13 can attend to each other");
     bad = {.prompt = {1, 2}, .hidden = HiddenRows::all, .prompt_candidates = 0};
     CHECK(refusal(bad).starts_with("hidden states exclude"));
 }

@@ -83,8 +83,8 @@ std::vector<float> hidden_states(const FakeOptions& options, const engine::Reque
     const std::vector<FakeEntry> entries = prompt_entries(request);
     std::vector<float> states;
     const bool is_whole = request.attention == engine::AttentionSpan::segment;
-    for (std::size_t i = request.hidden == engine::HiddenRows::all ? 0 : entries.size() - 1;
-         i < entries.size(); ++i) {
+    const bool is_last = request.hidden == engine::HiddenRows::last;
+    for (std::size_t i = is_last ? entries.size() - 1 : 0; i < entries.size(); ++i) {
         const auto* const segment = engine::segment_at(request.embeddings, static_cast<uint32_t>(i));
         const bool is_in_whole = segment != nullptr && segment->attention == engine::AttentionSpan::segment;
         std::size_t end = is_in_whole ? segment->end() : i + 1;
@@ -92,6 +92,18 @@ std::vector<float> hidden_states(const FakeOptions& options, const engine::Reque
         const std::vector<float> row =
             model.hidden(visible_at(options.limits, entries, i, end), options.limits.width);
         states.insert(states.end(), row.begin(), row.end());
+    }
+    const std::size_t width = options.limits.width;
+    if (request.hidden == engine::HiddenRows::first)
+        states.resize(width);
+    if (request.hidden == engine::HiddenRows::mean) {
+        for (std::size_t k = 0; k < width; ++k) {
+            double sum = 0;
+            for (std::size_t i = 0; i < entries.size(); ++i)
+                sum += double{states[i * width + k]};
+            states[k] = static_cast<float>(sum / static_cast<double>(entries.size()));
+        }
+        states.resize(width);
     }
     return states;
 }

@@ -32,6 +32,7 @@ struct Shape {
     bool sinks = false;
     float temperature_scale = 0;
     bool norms_values = false;
+    float alibi = 0;
 };
 
 constexpr uint32_t temperature_tokens = 13;
@@ -57,7 +58,7 @@ std::string describe(kernels::PlanFamily family, const Shape& shape) {
            (shape.norms ? " norms" : "") + " window " + std::to_string(shape.window) + " softcap " +
            std::to_string(shape.softcap) + " block " + std::to_string(shape.block) +
            (shape.sinks ? " sinks" : "") + (shape.temperature_scale != 0 ? " temperature" : "") +
-           (shape.norms_values ? " normalised values" : "");
+           (shape.norms_values ? " normalised values" : "") + (shape.alibi != 0 ? " ALiBi" : "");
 }
 
 constexpr float epsilon = 1e-5F;
@@ -164,6 +165,7 @@ public:
                                      .tables = {tables_},
                                      .q_heads = shape_.q_heads,
                                      .scale = 1 / std::sqrt(static_cast<float>(shape_.head_dim)),
+                                     .alibi = shape_.alibi,
                                      .softcap = shape_.softcap,
                                      .path = path,
                                      .attend_max = attend_max};
@@ -384,7 +386,9 @@ private:
                 expected = reference::attention({.heads = shape_.q_heads,
                                                  .kv_heads = shape_.kv_heads,
                                                  .head_length = shape_.head_dim,
-                                                 .soft_cap = shape_.softcap},
+                                                 .soft_cap = shape_.softcap,
+                                                 .alibi = shape_.alibi,
+                                                 .position = token},
                                                 std::span(queries_).subspan(token * width, width),
                                                 stored_keys_, stored_values_, entries_of(token),
                                                 std::vector<double>(sinks_.begin(), sinks_.end()));
@@ -525,6 +529,18 @@ TEST_CASE("decode rows whose keys span several KV splits are merged") {
         PagedSequence ahead(family, {2, 1, 8, 8, RotaryPairs::halves, f16, false, 600, 0, 70}, 1100, true,
                             53);
         ahead.check(1100, 60, kernels::RowPath::decode);
+    }
+}
+
+TEST_CASE("ALiBi lowers scores by the distance, before and after a row") {
+    for (const auto family : all_families()) {
+        for (const uint32_t heads : {1U, 4U, 6U}) {
+            const Shape shape{heads, 1, 64,    64, RotaryPairs::halves, f16, false, 0, 0, 50,
+                              false, 0, false, 8};
+            PagedSequence sequence(family, shape, 120, true, heads);
+            sequence.check(120, 70, kernels::RowPath::prefill);
+            sequence.check(120, 3, kernels::RowPath::decode);
+        }
     }
 }
 

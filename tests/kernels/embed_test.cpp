@@ -90,3 +90,36 @@ TEST_CASE("rows that name an embedding read token 0 of a table without embedding
         }
     }
 }
+
+TEST_CASE("embed adds the embedding of the position, and a constant") {
+    constexpr uint32_t width = 20;
+    std::mt19937 random(6);
+    for (const auto family : all_families()) {
+        DeviceCase device(family);
+        const WeightSource source = random_weight(random, kernels::Format::f32, 3, width);
+        const kernels::Matrix table = upload_weight(device, source, {});
+        const std::vector<float> positions = random_floats(random, 4 * width);
+        const std::vector<float> constant = random_floats(random, width);
+        const std::vector<kernels::RowInfo> infos{{.input = 2, .position = 1},
+                                                  {.input = 0, .position = 9}}; // clamped to 3
+        const auto output = device.upload_rows(std::vector<float>(2 * width), 2, width);
+        const vk::Range info_range = device.upload(infos);
+        const vk::Range slots = device.upload(std::vector<uint32_t>{0});
+        const vk::Range position_range = device.upload(positions);
+        const vk::Range constant_range = device.upload(constant);
+        device.run([&](kernels::Library& library, vk::Recorder& recorder) {
+            embed(library, recorder,
+                  {.rows = {.infos = info_range, .first = 0, .count = 2},
+                   .slots = slots,
+                   .positions = position_range,
+                   .constant = constant_range,
+                   .table = table,
+                   .output = output});
+        });
+        const std::vector<float> y = device.download_rows(output);
+        for (uint32_t k = 0; k < width; ++k) {
+            REQUIRE(y[k] == Approx(source.values.row(2)[k] + positions[width + k] + constant[k]));
+            REQUIRE(y[width + k] == Approx(source.values.row(0)[k] + positions[3 * width + k] + constant[k]));
+        }
+    }
+}

@@ -182,6 +182,8 @@ private:
             return reference::clamped_swiglu(gate, up);
         case Gate::relu:
             return reference::reglu(gate, up);
+        case Gate::gelu_erf:
+            return reference::gelu_erf_glu(gate, up);
         case Gate::sigmoid:
             break;
         }

@@ -166,17 +166,17 @@ TEST_CASE("an unknown architecture is refused by name, with the known ones") {
     const Error error = error_of(writer.bytes());
     CHECK(error.kind == ErrorKind::unsupported);
     CHECK(error.message == "m.gguf: architecture `mamba` is not supported");
-    CHECK(
-        error.hint ==
-        "similar: mamba2; supported are deepseek2, falcon-h1, gemma2, gemma3, gemma3n, gemma4, glm4, "
-        "glm4moe, gpt-oss, granite, "
-        "granitehybrid, granitemoe, "
-        "lfm2, lfm2moe, llama, mamba2, mistral3, nemotron_h, nemotron_h_moe, phi3, qwen2, qwen2moe, qwen2vl, "
-        "qwen3, qwen35, qwen35moe, qwen3moe, qwen3next, qwen3vl, qwen3vlmoe, smollm3");
+    CHECK(error.hint == "similar: mamba2; supported are bert, deepseek2, falcon-h1, gemma-embedding, gemma2, "
+                        "gemma3, gemma3n, gemma4, "
+                        "glm4, glm4moe, gpt-oss, granite, granitehybrid, granitemoe, jina-bert-v2, lfm2, "
+                        "lfm2moe, llama, mamba2, "
+                        "mistral3, modern-bert, nemotron_h, nemotron_h_moe, nomic-bert, phi3, qwen2, "
+                        "qwen2moe, qwen2vl, qwen3, "
+                        "qwen35, qwen35moe, qwen3moe, qwen3next, qwen3vl, qwen3vlmoe, smollm3");
     GgufWriter newer;
     newer.add("general.architecture", "gemma5");
     CHECK(error_of(newer.bytes())
-              .hint.starts_with("similar: gemma2, gemma3, gemma4; supported are deepseek2, falcon-h1, "));
+              .hint.starts_with("similar: gemma2, gemma3, gemma4; supported are bert, deepseek2, "));
     GgufWriter long_name;
     long_name.add("general.architecture", std::string(100000, 'x'));
     CHECK(error_of(long_name.bytes()).message ==

@@ -205,7 +205,9 @@ ModelCase::ModelCase(Bytes bytes, const ModelCaseOptions& options) : bytes_(std:
             gpu().device, kernels::LibraryOptions{.family = options.family, .precision = options.precision}),
         *file_,
         {.sizes = {.cache_formats = options.cache,
-                   .kv_memory_bytes = options.pages * page_bytes(*file_, options.cache),
+                   .kv_memory_bytes = options.kv_memory_bytes > 0
+                                          ? options.kv_memory_bytes
+                                          : options.pages * page_bytes(*file_, options.cache),
                    .batch_rows_max = options.batch_rows_max,
                    .sequences_max = 8,
                    .embeddings_max = options.embeddings_max,

@@ -32,6 +32,7 @@ struct ModelCaseOptions {
     kernels::Precision precision = kernels::Precision::exact;
     kernels::CacheFormats cache = {};
     uint32_t pages = 64;
+    uint64_t kv_memory_bytes = 0; ///< instead of `pages`, for models that the twin does not read; 0: pages
     uint32_t batch_rows_max = 64;
     uint32_t embeddings_max = 0;
     uint64_t matrix_part_bytes = 0;

@@ -30,6 +30,17 @@ Vector softmax_in_half(View scores, std::size_t begin, std::size_t count, std::s
     return weights;
 }
 
+/// Slopes of ALiBi, by the paper's published code (get_slopes).
+double slope(const AttentionShape& shape, std::size_t head) {
+    std::size_t power = 1;
+    while (2 * power <= shape.heads)
+        power *= 2;
+    if (head < power)
+        return std::exp2(-shape.alibi * static_cast<double>(head + 1) / static_cast<double>(power));
+    const std::size_t index = 2 * (head - power); // of the slopes of twice as many heads
+    return std::exp2(-shape.alibi * static_cast<double>(index + 1) / static_cast<double>(2 * power));
+}
+
 } // namespace
 
 Vector attention(const AttentionShape& shape, View query, View keys, View values, EntryRange range,
@@ -58,7 +69,10 @@ Vector attention(const AttentionShape& shape, View query, View keys, View values
                 product += own[i] * keys[entry * entry_length + kv_start + i];
             const double scale = shape.scale != 0 ? shape.scale : 1 / std::sqrt(static_cast<double>(length));
             const double score = product * scale;
-            scores.push_back(shape.soft_cap != 0 ? soft_cap(score, shape.soft_cap) : score);
+            const double distance =
+                std::abs(static_cast<double>(entry) - static_cast<double>(shape.position));
+            const double bias = shape.alibi != 0 ? slope(shape, head) * distance : 0;
+            scores.push_back((shape.soft_cap != 0 ? soft_cap(score, shape.soft_cap) : score) - bias);
         }
         if (!sinks.empty())
             scores.push_back(sinks[head]);

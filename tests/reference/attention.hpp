@@ -15,6 +15,11 @@ struct AttentionShape {
     std::size_t value_length = 0; ///< of a value; 0: head_length
     double scale = 0;             ///< of the scores; 0: 1 / sqrt(head_length)
     double soft_cap = 0;          ///< 0: none (Gemma 2, arXiv 2408.00118)
+    /// ALiBi (Press et al., arXiv 2108.12409): scores are lowered by the distance of entry and position times
+    /// the head's slope, 2^(-alibi h / heads) for h from 1; if heads is no power of two, those of the next
+    /// smaller one, then every second one of the next larger. 0: none.
+    double alibi = 0;
+    std::size_t position = 0; ///< of the token
     /// What matrix units round away: queries to binary16, rounded_together(), and weights, as parts of the
     /// one of the largest score until then. That grows by tiles of 32 entries, or 16 of heads longer than
     /// 128.

@@ -45,6 +45,20 @@ Vector linear(const Matrix& weights, View x) {
     return y;
 }
 
+Vector layer_norm(View x, View weight, View bias, double epsilon) {
+    const auto count = static_cast<double>(x.size());
+    double mean = 0;
+    for (const double one : x)
+        mean += one / count;
+    double variance = 0;
+    for (const double one : x)
+        variance += (one - mean) * (one - mean) / count;
+    Vector y(x.size());
+    for (std::size_t i = 0; i < x.size(); ++i)
+        y[i] = (x[i] - mean) / std::sqrt(variance + epsilon) * weight[i] + (bias.empty() ? 0 : bias[i]);
+    return y;
+}
+
 Vector rounded_together(View x) {
     double largest = 0;
     for (const double value : x)
@@ -111,6 +125,14 @@ Vector sigmoid_gate(View gate, View x) {
     Vector y(x.begin(), x.end());
     for (std::size_t i = 0; i < x.size(); ++i)
         y[i] /= 1 + std::exp(-gate[i]);
+    return y;
+}
+
+Vector gelu_erf_glu(View gate, View up) {
+    assert(gate.size() == up.size());
+    Vector y(gate.size());
+    for (std::size_t i = 0; i < gate.size(); ++i)
+        y[i] = gate[i] / 2 * (1 + std::erf(gate[i] / std::numbers::sqrt2)) * up[i];
     return y;
 }
 

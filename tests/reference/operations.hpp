@@ -21,6 +21,10 @@ Matrix embed(const Matrix& table, std::span<const TokenId> tokens);
 /// y_i = x_i / sqrt(mean(x^2) + epsilon) * weight_i, all [width]. Zhang and Sennrich, arXiv 1910.07467.
 Vector rms_norm(View x, View weight, double epsilon);
 
+/// y_i = (x_i - mean(x)) / sqrt(variance(x) + epsilon) * weight_i + bias_i; an empty bias is 0. Ba et al.,
+/// arXiv 1607.06450.
+Vector layer_norm(View x, View weight, View bias, double epsilon);
+
 /// Numbers rounded to binary16 as parts of the power of two at the largest of them.
 Vector rounded_together(View x);
 
@@ -40,6 +44,9 @@ Vector swiglu(View gate, View up);
 /// gelu(gate_i) * up_i with gelu(z) = z / 2 (1 + tanh(sqrt(2 / pi) (z + 0.044715 z^3))). Hendrycks and
 /// Gimpel, arXiv 1606.08415.
 Vector geglu(View gate, View up);
+
+/// gelu(gate_i) * up_i with gelu(z) = z / 2 (1 + erf(z / sqrt(2))), the same paper.
+Vector gelu_erf_glu(View gate, View up);
 
 /// (u + 1) z / (1 + exp(-1.702 z)) with z = min(gate_i, 7), u = up_i kept within [-7, 7]. gpt-oss, arXiv
 /// 2508.10925.

@@ -6,6 +6,8 @@
 #include "tests/text/small_vocabularies.hpp"
 
 #include <stdexcept>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -56,11 +58,38 @@ std::optional<std::string> broken(std::string_view name, const text::Tokenizer& 
     return std::nullopt;
 }
 
+/// Of a tokenizer that changes the text: words have the tokens that they have alone.
+std::optional<std::string> broken_pieces(std::string_view name, const text::Tokenizer& tokenizer,
+                                         std::string_view text) {
+    const text::EncodeOptions options{.special = SpecialTokens::literal, .bos = text::AddBos::never};
+    const auto tokens = tokenizer.encode(text, options);
+    if (!tokens)
+        return fmt::format("{}: {}", name, tokens.error().message);
+    const auto unknown = tokenizer.find("[UNK]"); // a control token in BERT's files
+    for (const TokenId token : *tokens) {
+        if (token >= tokenizer.size() ||
+            (tokenizer.type(token) == text::TokenType::control && token != unknown))
+            return fmt::format("{}: token {} in literal text", name, token);
+    }
+    const auto twice = tokenizer.encode(std::string(text) + "  the " + std::string(text), options);
+    const auto middle = tokenizer.encode("the", options);
+    if (!twice || !middle || valid_utf8_prefix(text) != text.size())
+        return std::nullopt;
+    std::vector<TokenId> expected = *tokens;
+    expected.insert(expected.end(), middle->begin(), middle->end());
+    expected.insert(expected.end(), tokens->begin(), tokens->end());
+    if (*twice != expected)
+        return fmt::format("{}: {:?} has other tokens beside other words", name, text);
+    return std::nullopt;
+}
+
 } // namespace
 
 std::optional<std::string> broken_property(std::string_view text) {
     static const text::Tokenizer bpe = require(small_bpe());
     static const text::Tokenizer spm = require(small_sentencepiece());
+    static const text::Tokenizer wordpiece = require(small_wordpiece());
+    static const text::Tokenizer unigram = require(small_unigram());
     const std::string same(text);
     if (auto failure = broken("BPE, parse", bpe, text, SpecialTokens::parse, same))
         return failure;
@@ -68,6 +97,11 @@ std::optional<std::string> broken_property(std::string_view text) {
         return failure;
     if (!text.empty()) {
         if (auto failure = broken("SPM, literal", spm, text, SpecialTokens::literal, with_spaces(text)))
+            return failure;
+    }
+    for (const auto& [name, tokenizer] :
+         {std::pair("WordPiece", &wordpiece), std::pair("unigram", &unigram)}) {
+        if (auto failure = broken_pieces(name, *tokenizer, text))
             return failure;
     }
     const auto parsed = spm.encode(text, {});

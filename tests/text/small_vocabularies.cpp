@@ -15,7 +15,7 @@ using text::TokenType;
 TokenId SmallVocabulary::add(std::string token, TokenType type, float score) {
     tokens.push_back(std::move(token));
     types.push_back(static_cast<int32_t>(type));
-    if (model == "llama")
+    if (model == "llama" || model == "t5")
         scores.push_back(score);
     return static_cast<TokenId>(tokens.size() - 1);
 }
@@ -52,6 +52,38 @@ SmallVocabulary small_sentencepiece() {
     for (const char* piece : {"\u2581", "t", "h", "e", "a", "s", "<", ">", "/", "th", "the", "\u2581the",
                               "aa", "aaaa", "\u2581\u2581", "\u2581\u2581\u2581\u2581", "\u00e9"})
         vocabulary.add(piece, TokenType::normal, score -= 1);
+    return vocabulary;
+}
+
+SmallVocabulary small_wordpiece() {
+    SmallVocabulary vocabulary{.model = "bert", .tokens = {}, .types = {}};
+    for (const char* special : {"[PAD]", "[UNK]", "[CLS]", "[SEP]"})
+        vocabulary.add(special, TokenType::control);
+    for (const char* piece :
+         {"\u2581the", "\u2581t", "\u2581h", "\u2581e", "\u2581a", "\u2581s", "t", "h", "e", "a", "s", "ing",
+          "\u2581,", "\u2581\u5b57", "\u2581\u1112", "\u1161", "\u11ab"})
+        vocabulary.add(piece);
+    return vocabulary;
+}
+
+SmallVocabulary small_unigram() {
+    SmallVocabulary vocabulary{.model = "t5", .tokens = {}, .types = {}};
+    vocabulary.ids = {{"bos", vocabulary.add("<s>", TokenType::control)},
+                      {"padding", vocabulary.add("<pad>", TokenType::control)},
+                      {"eos", vocabulary.add("</s>", TokenType::control)},
+                      {"unknown", vocabulary.add("<unk>", TokenType::unknown)}};
+    for (const auto& [piece, score] : std::vector<std::pair<const char*, float>>{{"\u2581", -3.0F},
+                                                                                 {"\u2581the", -4.0F},
+                                                                                 {"th", -3.0F},
+                                                                                 {"t", -5.0F},
+                                                                                 {"h", -5.0F},
+                                                                                 {"e", -4.0F},
+                                                                                 {"he", -2.5F},
+                                                                                 {"a", -4.0F},
+                                                                                 {"aa", -6.0F},
+                                                                                 {"aaa", -7.0F},
+                                                                                 {"\u2581a", -3.5F}})
+        vocabulary.add(piece, TokenType::normal, score);
     return vocabulary;
 }
 

@@ -33,6 +33,14 @@ SmallVocabulary small_bpe();
 /// runs of 'a' and of "\u2581". Adds BOS and the space prefix, the defaults of a file without these keys.
 SmallVocabulary small_sentencepiece();
 
+/// [PAD] [UNK] [CLS] [SEP], then "\u2581the", letters that begin words and letters that continue them, "ing",
+/// a comma, and an ideograph. Texts get [CLS] and [SEP].
+SmallVocabulary small_wordpiece();
+
+/// <s> <pad> </s> <unk>, then "\u2581" and pieces of "the", "a" and "b" with the scores of their lengths.
+/// Adds the space prefix.
+SmallVocabulary small_unigram();
+
 /// Writes the file in memory and reads it.
 Result<text::Tokenizer> build(const SmallVocabulary& vocabulary);
 

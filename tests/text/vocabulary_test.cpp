@@ -28,8 +28,8 @@ TEST_CASE("unknown kinds of tokenizer are refused by name") {
     auto vocabulary = small_bpe();
     vocabulary.pre = "klingon";
     check_refused(vocabulary, ErrorKind::unsupported, "klingon");
-    vocabulary.model = "bert";
-    check_refused(vocabulary, ErrorKind::unsupported, "bert");
+    vocabulary.model = "rwkv";
+    check_refused(vocabulary, ErrorKind::unsupported, "rwkv");
     vocabulary.model = "";
     check_refused(vocabulary, ErrorKind::corrupt, "tokenizer.ggml.model");
 }

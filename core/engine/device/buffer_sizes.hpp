@@ -5,7 +5,6 @@
 #include "core/kernels/library.hpp"
 #include "core/model/config.hpp"
 
-#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -16,14 +15,10 @@ namespace etna::engine {
 struct StepBytes {
     uint64_t inputs = 0;  ///< bytes packed by StepInputs: in upload memory, and on the device
     uint64_t results = 0; ///< kernels::SampleResult [output_rows_max]
-    uint64_t values = 0;  ///< logits or hidden states [output_rows_max] of readback_row_bytes()
+    uint64_t logits = 0;  ///< f32 [output_rows_max, vocabulary]
+    uint64_t hidden = 0;  ///< f32 [batch_rows_max, width]
 };
 StepBytes step_bytes(const model::Config& config, const Limits& limits);
-
-/// Bytes of a row of StepBytes::values.
-[[nodiscard]] inline uint64_t readback_row_bytes(const Limits& limits) {
-    return uint64_t{std::max(limits.vocabulary, limits.width)} * sizeof(float);
-}
 
 /// Bytes of the buffers for what a layer remembers: those of keys and values, or of model::state_parts();
 /// none if it reads those of another layer.

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -16,6 +17,9 @@
 
 namespace etna::engine {
 namespace {
+
+constexpr const char* not_finite_hint = "the file may be damaged, or the device or its driver computed "
+                                        "wrongly: try another file, or another --device";
 
 /// A submission's memory and, while its outputs are unread, their description.
 struct Submission {
@@ -42,6 +46,7 @@ public:
 
 private:
     [[nodiscard]] Submission& submission(uint64_t ticket) { return ring_[ticket % ring_.size()]; }
+    [[nodiscard]] RowOutput read_hidden(std::vector<float> values) const;
     [[nodiscard]] RowOutput read(const Submission& submission, std::size_t i) const;
 
     std::string name_;
@@ -75,23 +80,42 @@ Result<Ticket> DeviceExecutor::submit(const Batch& batch) {
     return Ticket{.value = ++submitted_};
 }
 
+RowOutput DeviceExecutor::read_hidden(std::vector<float> values) const {
+    RowOutput output;
+    if (std::ranges::all_of(values, [](float value) { return std::isfinite(value); })) {
+        output.hidden = std::move(values);
+        return output;
+    }
+    output.error = Error{.kind = ErrorKind::internal,
+                         .message = fmt::format("{}: the hidden state is not finite", name_),
+                         .hint = not_finite_hint};
+    return output;
+}
+
 RowOutput DeviceExecutor::read(const Submission& submission, std::size_t i) const {
     const OutputRow& row = submission.output_rows[i];
+    const auto read_values = [&](const vk::Buffer& buffer, uint32_t count) {
+        std::vector<float> values(count);
+        const uint64_t bytes = count * sizeof(float);
+        std::memcpy(values.data(), buffer.mapped().data() + row.at * bytes, bytes);
+        return values;
+    };
+    if (row.output_kind == OutputKind::hidden)
+        return read_hidden(read_values(submission.transfer.hidden, limits_.width));
     const auto result_at = [&](std::size_t index) {
         kernels::SampleResult result;
         std::memcpy(&result, submission.transfer.results.mapped().data() + index * sizeof result,
                     sizeof result);
         return result;
     };
-    const kernels::SampleResult result = result_at(i);
+    const kernels::SampleResult result = result_at(row.at);
     RowOutput output;
     if (result.nan_probe != 0) {
         output.error = Error{
             .kind = ErrorKind::internal,
             .message = fmt::format("{}: the logits are not numbers; the first bad value came from {}", name_,
                                    model::block_before_probe(result.nan_probe - 1, model_->layers())),
-            .hint = "the file may be damaged, or the device or its driver computed wrongly: try another "
-                    "file, or another --device"};
+            .hint = not_finite_hint};
         return output;
     }
     output.token = result.token;
@@ -107,15 +131,8 @@ RowOutput DeviceExecutor::read(const Submission& submission, std::size_t i) cons
         output.candidates.push_back(
             {.token = result.candidates[k].token, .logit = result.candidates[k].logit});
     }
-    const std::size_t at = i * readback_row_bytes(limits_);
-    const auto read_values = [&](std::vector<float>& values, uint32_t count) {
-        values.resize(count);
-        std::memcpy(values.data(), submission.transfer.values.mapped().data() + at, count * sizeof(float));
-    };
     if (row.output_kind == OutputKind::logits)
-        read_values(output.logits, limits_.vocabulary);
-    if (row.output_kind == OutputKind::hidden)
-        read_values(output.hidden, limits_.width);
+        output.logits = read_values(submission.transfer.logits, limits_.vocabulary);
     return output;
 }
 
@@ -205,7 +222,7 @@ Result<std::unique_ptr<Executor>> create_device_executor(std::shared_ptr<kernels
     for (uint32_t i = 0; i < plan.limits.in_flight_max; ++i) {
         Submission submission;
         ETNA_TRY(submission.transfer, Transfer::create(device, bytes));
-        submission.output_rows.reserve(plan.limits.output_rows_max);
+        submission.output_rows.reserve(plan.limits.batch_rows_max);
         ring.push_back(std::move(submission));
     }
     ETNA_CHECK(warm_up(*model, ring.front().transfer, plan.limits));

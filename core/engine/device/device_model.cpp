@@ -12,7 +12,8 @@ Result<Transfer> Transfer::create(vk::Device& device, const StepBytes& bytes) {
     Transfer transfer;
     ETNA_TRY(transfer.upload, Buffer::create(device, MemoryDomain::upload, bytes.inputs, "step upload"));
     ETNA_TRY(transfer.results, Buffer::create(device, MemoryDomain::readback, bytes.results, "step results"));
-    ETNA_TRY(transfer.values, Buffer::create(device, MemoryDomain::readback, bytes.values, "step values"));
+    ETNA_TRY(transfer.logits, Buffer::create(device, MemoryDomain::readback, bytes.logits, "step logits"));
+    ETNA_TRY(transfer.hidden, Buffer::create(device, MemoryDomain::readback, bytes.hidden, "step hidden"));
     return transfer;
 }
 
@@ -134,15 +135,25 @@ void DeviceModel::copy_states(vk::Recorder& recorder, const Batch& batch) const 
 }
 
 void DeviceModel::copy_values(vk::Recorder& recorder, const Transfer& transfer) const {
-    for (std::size_t i = 0; i < output_rows().size(); ++i) {
-        const OutputKind kind = output_rows()[i].output_kind;
-        if (kind != OutputKind::logits && kind != OutputKind::hidden)
-            continue;
-        const model::RowBuffer source =
-            kind == OutputKind::logits ? workspace_.logits() : workspace_.output_hidden();
+    const auto copy_rows = [&](const model::RowBuffer& source, const vk::Buffer& to, uint32_t at,
+                               uint32_t count) {
         const uint64_t bytes = uint64_t{source.rows.columns} * sizeof(float);
-        recorder.copy(source.buffer, i * source.rows.stride * sizeof(float), transfer.values,
-                      i * readback_row_bytes(limits_), bytes);
+        recorder.copy(source.buffer, uint64_t{at} * source.rows.stride * sizeof(float), to, at * bytes,
+                      count * bytes);
+    };
+    const model::RowBuffer hidden = workspace_.hidden();
+    const bool is_dense = hidden.rows.stride == hidden.rows.columns; // neighbours are copied together
+    const std::vector<OutputRow>& rows = output_rows();
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        if (rows[i].output_kind == OutputKind::logits)
+            copy_rows(workspace_.logits(), transfer.logits, rows[i].at, 1);
+        if (rows[i].output_kind != OutputKind::hidden)
+            continue;
+        const uint32_t first = rows[i].at;
+        while (is_dense && i + 1 < rows.size() && rows[i + 1].output_kind == OutputKind::hidden &&
+               rows[i + 1].at == rows[i].at + 1)
+            ++i;
+        copy_rows(hidden, transfer.hidden, first, rows[i].at - first + 1);
     }
 }
 
@@ -161,6 +172,8 @@ Result<vk::CommandBuffer> DeviceModel::record(const Batch& batch, const Transfer
                                      .states = states_,
                                      .step = step};
     model_.record(recording);
+    if (step.returns_hidden && step.output_rows == 0) // otherwise the head has a barrier after its norm
+        recorder.barrier();
     copy_values(recorder, transfer);
     if (batch.runs_draft_head)
         model_.record_drafts(recording);

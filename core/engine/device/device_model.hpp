@@ -28,8 +28,8 @@ namespace etna::engine {
 struct Transfer {
     vk::Buffer upload;  ///< bytes packed by StepInputs
     vk::Buffer results; ///< kernels::SampleResult [output_rows_max], those of drafts after the outputs'
-    vk::Buffer values;  ///< [output_rows_max] of readback_row_bytes(): logits, or the hidden state, of the
-                        ///< rows that request them
+    vk::Buffer logits;  ///< f32 [output_rows_max, vocabulary], of the rows that request them
+    vk::Buffer hidden;  ///< f32 [batch_rows_max, width]: the same for hidden states
     static Result<Transfer> create(vk::Device& device, const StepBytes& bytes);
 };
 

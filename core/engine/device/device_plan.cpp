@@ -17,6 +17,8 @@ namespace {
 
 constexpr uint32_t gpu_rows_max = 512;
 constexpr uint32_t cpu_rows_max = 64;
+/// The longest text of an encoder, which is computed in one step, unless the user allows more.
+constexpr uint32_t encoder_rows_max = 2048;
 /// Limits the memory for logits: 64 rows of a vocabulary of 150000 are 38 MB, three times.
 constexpr uint32_t logits_rows_max = 64;
 /// One layer's keys, values or states stay below this: shaders index them with signed 32-bit words.
@@ -198,6 +200,12 @@ Error no_room(std::string_view name, std::string_view what, uint64_t needed, con
             .hint = std::string(hint)};
 }
 
+/// Pages of the steps in flight: the texts of an encoder release them at once.
+uint64_t encoder_pages(const Limits& limits) {
+    return limits.in_flight_max *
+           uint64_t{divide_up(limits.batch_rows_max, limits.page_tokens) + limits.sequences_max};
+}
+
 /// Returns the number of KV pages, given the free memory; caps Limits::context_tokens if the user set none.
 Result<uint32_t> choose_pages(std::string_view name, const DeviceSizes& sizes, const CacheSizes& cache,
                               const Budget& budget, Limits& limits) {
@@ -225,8 +233,10 @@ Result<uint32_t> choose_pages(std::string_view name, const DeviceSizes& sizes, c
         return no_room(name, fmt::format("a context of {} tokens beside the model", sizes.context_tokens),
                        cache.bytes(pages), budget);
     }
-    if (sizes.kv_memory_bytes == 0)
-        pages = std::max(pages, std::min(pages * sizes.contexts, fitting / 2));
+    if (sizes.kv_memory_bytes == 0) {
+        const uint64_t most = limits.is_encoder ? pages + encoder_pages(limits) : pages * sizes.contexts;
+        pages = std::max(pages, std::min(most, fitting / 2));
+    }
     if (pages == 0) {
         if (sizes.kv_memory_bytes > 0) {
             return Error{.kind = ErrorKind::out_of_memory,
@@ -309,11 +319,15 @@ Limits limits_for(const model::Config& config, const kernels::PlanTarget& target
     limits.width = config.width;
     limits.page_tokens = kernels::page_tokens;
     limits.context_tokens = sizes.context_tokens > 0 ? sizes.context_tokens : config.context;
-    limits.batch_rows_max =
-        sizes.batch_rows_max > 0 ? sizes.batch_rows_max : (is_cpu ? cpu_rows_max : gpu_rows_max);
+    const uint32_t text_rows = config.is_encoder ? std::min(limits.context_tokens, encoder_rows_max) : 0;
+    limits.batch_rows_max = sizes.batch_rows_max > 0
+                                ? sizes.batch_rows_max
+                                : std::max(text_rows, is_cpu ? cpu_rows_max : gpu_rows_max);
+    limits.is_encoder = config.is_encoder;
     limits.sequences_max = sizes.sequences_max;
     limits.embeddings_max = sizes.embeddings_max;
-    limits.output_rows_max = std::min(limits.batch_rows_max, logits_rows_max);
+    // An encoder has no head.
+    limits.output_rows_max = config.is_encoder ? 1 : std::min(limits.batch_rows_max, logits_rows_max);
     // One for each output row of every batch, for drafts, in addition to the sequences' own.
     limits.slots = (sizes.sequences_max + limits.output_rows_max) * limits.in_flight_max;
     limits.candidates_max = kernels::candidates_max;
@@ -331,7 +345,7 @@ uint64_t working_bytes(const model::Config& config, const kernels::PlanTarget& t
     if (uses_host_memory(target)) {
         bytes += plan.limits.in_flight_max *
                  (vk::allocation_bytes(step.inputs) + vk::allocation_bytes(step.results) +
-                  vk::allocation_bytes(step.values));
+                  vk::allocation_bytes(step.logits) + vk::allocation_bytes(step.hidden));
     }
     return bytes;
 }
@@ -401,7 +415,8 @@ Result<DevicePlan> plan_with_formats(std::string_view name, const model::Config&
         plan.limits.groups.push_back(
             {.kind = window_tokens == 0 ? CacheKind::full : CacheKind::sliding_window,
              .window_tokens = window_tokens,
-             .page_count = static_cast<uint32_t>(cache.pages_of(cache.groups[i], pages))});
+             .page_count = static_cast<uint32_t>(cache.pages_of(cache.groups[i], pages)),
+             .reach = config.cache_groups[i].reach});
     }
     size_workspace(plan.limits.context_tokens);
     const StateBytes chosen = StateBytes::of(config, plan);

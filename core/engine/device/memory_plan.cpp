@@ -245,7 +245,8 @@ MemoryPlan plan_memory(const model::Blueprint& blueprint, const kernels::PlanTar
     for (uint32_t i = 0; i < plan.limits.in_flight_max; ++i) {
         buffers.add(MemoryKind::inputs, {}, MemoryDomain::upload, step.inputs);
         buffers.add(MemoryKind::outputs, {}, MemoryDomain::readback, step.results);
-        buffers.add(MemoryKind::outputs, {}, MemoryDomain::readback, step.values);
+        buffers.add(MemoryKind::outputs, {}, MemoryDomain::readback, step.logits);
+        buffers.add(MemoryKind::outputs, {}, MemoryDomain::readback, step.hidden);
     }
     return std::move(buffers).finish();
 }

@@ -95,7 +95,7 @@ StepInputs::StepInputs(const Limits& limits, std::span<const model::Rotary> rota
     sequence_infos_.reserve(limits.sequences_max);
     table_words_.reserve(uint64_t{limits.sequences_max} *
                          divide_up(limits.context_tokens, limits.page_tokens));
-    output_rows_.reserve(limits.output_rows_max);
+    output_rows_.reserve(limits.batch_rows_max);
     draft_rows_.reserve(limits.has_draft_head ? limits.output_rows_max : 0);
 }
 
@@ -192,7 +192,7 @@ void StepInputs::pack_group(const Batch& batch, std::size_t group, MutableByteVi
         infos[i] = {.input = input_of(row),
                     .position = row.position,
                     .attend_begin = attend_begin(row, cache_groups_[group]),
-                    .attend_end = row.attend_end,
+                    .attend_end = attend_end(row, cache_groups_[group]),
                     .table = location.first_page == kernels::RowInfo::no_page ? location.table : 0,
                     .first_page = location.first_page};
     }
@@ -225,19 +225,25 @@ void StepInputs::pack_embeddings(const Batch& batch, MutableByteView out) {
 
 void StepInputs::pack_outputs(const Batch& batch, MutableByteView out) {
     output_rows_.clear();
+    head_rows_ = 0;
     candidates_ = 1;
     for (uint32_t i = 0; i < batch.rows.size(); ++i) {
         const Row& row = batch.rows[i];
         if (row.output_kind == OutputKind::none)
             continue;
-        output_rows_.push_back({.output_kind = row.output_kind, .row = i, .candidates = row.candidates});
-        candidates_ = std::max(candidates_, candidates_needed(row));
+        const uint32_t at = runs_head(row.output_kind) ? head_rows_++ : packed_row_[i];
+        output_rows_.push_back(
+            {.output_kind = row.output_kind, .row = i, .at = at, .candidates = row.candidates});
+        if (runs_head(row.output_kind))
+            candidates_ = std::max(candidates_, candidates_needed(row));
     }
-    const auto indices = take<uint32_t>(out, output_rows_.size(), output_indices_);
-    const auto infos = take<kernels::SampleInfo>(out, output_rows_.size(), sample_infos_);
-    for (std::size_t i = 0; i < output_rows_.size(); ++i) {
-        indices[i] = packed_row_[output_rows_[i].row];
-        infos[i] = sample_info(batch.rows[output_rows_[i].row]);
+    const auto indices = take<uint32_t>(out, head_rows_, output_indices_);
+    const auto infos = take<kernels::SampleInfo>(out, head_rows_, sample_infos_);
+    for (const OutputRow& output : output_rows_) {
+        if (!runs_head(output.output_kind))
+            continue;
+        indices[output.at] = packed_row_[output.row];
+        infos[output.at] = sample_info(batch.rows[output.row]);
     }
 }
 
@@ -253,7 +259,7 @@ void StepInputs::pack_drafts(const Batch& batch, MutableByteView out) {
         const Row& row = batch.rows[output.row];
         if (!row.requests_draft)
             continue;
-        output.draft = static_cast<uint32_t>(output_rows_.size() + draft_rows_.size());
+        output.draft = head_rows_ + static_cast<uint32_t>(draft_rows_.size());
         draft_rows_.push_back(output.row);
         draft_candidates_ =
             std::max(draft_candidates_, row.sampling.temperature > 0 ? row.sampling.top_k : 1);
@@ -296,7 +302,8 @@ model::Step StepInputs::step(const vk::Range& inputs, const vk::Range& results) 
                           .count = static_cast<uint32_t>(sequence_infos_.size()),
                           .rows = static_cast<uint32_t>(order_.size())},
             .embeddings = has_embeddings_ ? embeddings_.in(inputs) : vk::Range{},
-            .output_rows = static_cast<uint32_t>(output_rows_.size()),
+            .returns_hidden = head_rows_ < output_rows_.size(),
+            .output_rows = head_rows_,
             .output_indices = output_indices_.in(inputs),
             .sample_infos = sample_infos_.in(inputs),
             .sample_results = results,
@@ -305,7 +312,7 @@ model::Step StepInputs::step(const vk::Range& inputs, const vk::Range& results) 
             .draft_rows = static_cast<uint32_t>(draft_rows_.size()),
             .draft_indices = draft_indices_.in(inputs),
             .draft_infos = draft_infos_.in(inputs),
-            .draft_results = results.part(output_rows_.size() * sizeof(kernels::SampleResult),
+            .draft_results = results.part(head_rows_ * sizeof(kernels::SampleResult),
                                           draft_rows_.size() * sizeof(kernels::SampleResult)),
             .draft_candidates = draft_candidates_};
 }

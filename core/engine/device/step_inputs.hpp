@@ -22,6 +22,7 @@ uint64_t step_input_bytes(const Limits& limits, uint32_t rotary_dims, std::size_
 struct OutputRow {
     OutputKind output_kind = OutputKind::none;
     uint32_t row = 0; ///< in the batch
+    uint32_t at = 0;  ///< in Activations::hidden for OutputKind::hidden, otherwise among the rows of the head
     uint32_t candidates = 0;
     std::optional<uint32_t> draft = std::nullopt; ///< index of its draft's result
 };
@@ -46,7 +47,7 @@ public:
     [[nodiscard]] uint64_t bytes() const { return cursor_; }
 
     /// Returns the packed step, for packed bytes at `inputs` on the device; borrows this object until the
-    /// next call. `results` is SampleResult [output rows], then [draft rows].
+    /// next call. `results` is SampleResult [rows of the head], then [draft rows].
     [[nodiscard]] model::Step step(const vk::Range& inputs, const vk::Range& results);
 
     /// Returns the rows that have an output, in batch order.
@@ -91,6 +92,7 @@ private:
     std::vector<TableLocation> locations_;
     std::vector<uint32_t> table_words_;
     std::vector<OutputRow> output_rows_;
+    uint32_t head_rows_ = 0;               ///< those of output_rows_ that run the LM head
     std::vector<CacheGroup> cache_groups_; ///< [groups]
     std::vector<Section> infos_;           ///< [groups]
     std::vector<Section> tables_;          ///< [groups]

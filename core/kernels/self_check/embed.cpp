@@ -22,6 +22,8 @@ void pose_embed(Trial& trial, const KernelUse& use) {
                                      {.input = RowInfo::input_is_embedding | 1}};
     const std::vector<uint32_t> tokens{20, 3, 13, vocabulary - 1};
     constexpr uint32_t rows = 5;
+    const std::vector<float> positions = noise.numbers(uint64_t{2} * columns);
+    const std::vector<float> constant = noise.numbers(columns);
     const std::vector<float> embeddings = noise.numbers(uint64_t{2} * columns);
     const Activations output = trial.put_unset(rows, columns);
     embed(trial.library(), trial.recorder(),
@@ -31,6 +33,16 @@ void pose_embed(Trial& trial, const KernelUse& use) {
            .table = table.device,
            .output = output,
            .scale = 0.5F});
+    const Activations with_positions = trial.put_unset(1, columns);
+    embed(trial.library(), trial.recorder(),
+          {.rows = {.infos = trial.put(std::vector<RowInfo>{{.input = 3, .position = 1}}),
+                    .first = 0,
+                    .count = 1},
+           .slots = trial.put(std::vector<uint32_t>{5, 13}),
+           .positions = trial.put(positions),
+           .constant = trial.put(constant),
+           .table = table.device,
+           .output = with_positions});
     std::vector<Bounded> expected;
     for (const uint32_t token : tokens) {
         for (uint32_t k = 0; k < columns; ++k) {
@@ -44,6 +56,14 @@ void pose_embed(Trial& trial, const KernelUse& use) {
     for (uint32_t k = 0; k < columns; ++k)
         expected.push_back({embeddings[columns + k], 0});
     trial.expect_rows(output, 0, expected);
+    expected.clear();
+    for (uint32_t k = 0; k < columns; ++k) {
+        const double value = table.values[std::size_t{3} * columns + k];
+        const double size = table.sizes[std::size_t{3} * columns + k] + std::abs(positions[columns + k]) +
+                            std::abs(constant[k]);
+        expected.push_back({value + positions[columns + k] + constant[k], 4 * rounding * size});
+    }
+    trial.expect_rows(with_positions, 0, expected);
 }
 
 } // namespace etna::kernels

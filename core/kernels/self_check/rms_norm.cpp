@@ -37,6 +37,45 @@ void pose_halves(Trial& trial) {
     expect_blocks(trial, output.halves, expected);
 }
 
+/// A layer norm that replaces its input.
+void pose_layer_norm(Trial& trial) {
+    constexpr uint32_t columns = 283;
+    constexpr float epsilon = 1e-5F;
+    Noise noise(23);
+    std::vector<float> x = noise.numbers(columns);
+    for (float& one : x)
+        one += 0.5F;
+    const std::vector<float> weight = noise.numbers(columns);
+    const std::vector<float> bias = noise.numbers(columns);
+    const Activations input = trial.put_rows(x, 1, columns);
+    const Activations output = trial.put_unset(1, columns);
+    rms_norm(trial.library(), trial.recorder(),
+             {.input = input,
+              .output = output,
+              .weight = trial.put(weight),
+              .count = 1,
+              .epsilon = epsilon,
+              .subtracts_mean = true,
+              .bias = trial.put(bias),
+              .replaces_input = true});
+    double mean = 0;
+    for (const float one : x)
+        mean += double{one} / columns;
+    double variance = 0;
+    for (const float one : x)
+        variance += (one - mean) * (one - mean) / columns;
+    const double factor = 1 / std::sqrt(variance + double{epsilon});
+    std::vector<Bounded> expected;
+    for (uint32_t k = 0; k < columns; ++k) {
+        const double y = (x[k] - mean) * factor * weight[k];
+        // the mean is wrong by the rounding of a sum of `columns` numbers
+        const double error = (columns + 16) * rounding * (std::abs(y) + 2 * factor * std::abs(weight[k]));
+        expected.push_back({y + bias[k], error + 2 * rounding * std::abs(bias[k])});
+    }
+    trial.expect_rows(output, 0, expected);
+    trial.expect_rows(input, 0, expected);
+}
+
 } // namespace
 
 void pose_rms_norm(Trial& trial, const KernelUse&) {
@@ -94,6 +133,7 @@ void pose_rms_norm(Trial& trial, const KernelUse&) {
         }
     }
     trial.expect_rows(added, 0, expected);
+    pose_layer_norm(trial);
     if (reads_halves(trial.library().target(), tile_columns))
         pose_halves(trial);
 }

@@ -154,7 +154,11 @@ Decoder assemble_decoder(const Config& config, const Weights& weights) {
             config.per_layer_width > 0 ? std::optional(per_layer_inputs(weights, config)) : std::nullopt,
         .stream_ends = config.streams > 1 ? std::optional(stream_ends(weights, config)) : std::nullopt,
         .layers = {},
+        .positions = weights.find_vector("position_embd.weight"),
+        .token_type = weights.find_vector("token_types.weight"),
         .output_norm = weights.vector(std::string(config.output_norm) + ".weight"),
+        .output_norm_bias = weights.find_vector(std::string(config.output_norm) + ".bias"),
+        .has_layer_norms = config.has_layer_norms,
         .head = weights.matrix(weights.has_matrix("output.weight") ? "output.weight" : "token_embd.weight"),
         // The sum of streams is normalised in the place of their mean.
         .epsilon = config.rms_epsilon * static_cast<float>(config.streams * config.streams),

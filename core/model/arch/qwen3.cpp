@@ -12,6 +12,7 @@ Result<Config> read_qwen3(const gguf::File& file) {
 TensorTable declare_qwen3(const Config& config) {
     TensorTable table;
     declare_ends(table, config);
+    table.ignore("cls."); // of a reranker: read on the host
     for (uint32_t layer = 0; layer < config.layer_count(); ++layer) {
         declare_attention(table, config, layer, {.head_norms = true});
         declare_feed_forward(table, config, layer);

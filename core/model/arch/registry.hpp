@@ -37,25 +37,30 @@ Result<const Architecture*> find_architecture(const gguf::File& file);
 // In arch/<name>.cpp; granitemoe and granitehybrid in arch/granite.cpp, nemotron_h_moe in
 // arch/nemotron_h.cpp, lfm2moe in arch/lfm2.cpp, the text models of Qwen's
 // vision models in arch/qwen_vl.cpp.
+extern const Architecture bert_architecture;
 extern const Architecture deepseek2_architecture;
 extern const Architecture falcon_h1_architecture;
 extern const Architecture gemma2_architecture;
 extern const Architecture gemma3_architecture;
 extern const Architecture gemma3n_architecture;
 extern const Architecture gemma4_architecture;
+extern const Architecture gemma_embedding_architecture;
 extern const Architecture glm4_architecture;
 extern const Architecture glm4moe_architecture;
 extern const Architecture gpt_oss_architecture;
 extern const Architecture granite_architecture;
 extern const Architecture granitehybrid_architecture;
 extern const Architecture granitemoe_architecture;
+extern const Architecture jina_bert_v2_architecture;
 extern const Architecture lfm2_architecture;
 extern const Architecture lfm2moe_architecture;
 extern const Architecture llama_architecture;
 extern const Architecture mamba2_architecture;
 extern const Architecture mistral3_architecture;
+extern const Architecture modern_bert_architecture;
 extern const Architecture nemotron_h_architecture;
 extern const Architecture nemotron_h_moe_architecture;
+extern const Architecture nomic_bert_architecture;
 extern const Architecture phi3_architecture;
 extern const Architecture qwen2_architecture;
 extern const Architecture qwen2moe_architecture;

@@ -39,7 +39,8 @@ bool writes_halves(const Recording& recording, const AttentionBlock& block,
            kernels::attention_writes_halves(recording.library.target(), {.q_heads = block.q_heads,
                                                                          .kv_heads = cache.kv_heads,
                                                                          .head_dim = cache.head_dim,
-                                                                         .formats = cache.formats});
+                                                                         .formats = cache.formats,
+                                                                         .has_alibi = block.alibi != 0});
 }
 
 /// The rows of its K projection.
@@ -145,6 +146,7 @@ kernels::Attention attention_of(const Recording& recording, const AttentionBlock
             .tables = inputs.tables,
             .q_heads = block.q_heads,
             .scale = block.scale,
+            .alibi = block.alibi,
             .softcap = block.softcap,
             .path = range.path,
             .sequences = range.sequences,
@@ -231,7 +233,10 @@ AttentionBlock attention_block(const Weights& weights, const Config& config, uin
     return {
         .norm = {.weight = weights.vector(tensor_name(layer, "attn_norm.weight")),
                  .epsilon = config.rms_epsilon,
-                 .nan_probe = attention_nan_probe(layer)},
+                 .nan_probe = attention_nan_probe(layer),
+                 .bias = weights.find_vector(tensor_name(layer, "attn_norm.bias")),
+                 .subtracts_mean = config.has_layer_norms,
+                 .replaces_residual = config.has_post_norms || (config.norms_embedding && layer == 0)},
         .q = linear_weights(weights, layer, "attn_q"),
         .k = shape.keys_of ? std::nullopt : std::optional(linear_weights(weights, layer, "attn_k")),
         .v = shape.keys_of || shape.values_are_keys ? std::nullopt
@@ -252,6 +257,7 @@ AttentionBlock attention_block(const Weights& weights, const Config& config, uin
         .scale = config.attention_scale,
         .temperature_scale = config.temperature_scale,
         .temperature_tokens = config.temperature_tokens,
+        .alibi = shape.alibi,
         .softcap = config.attention_softcap,
         .group = shape.group,
         .gate = shape.output_gate ? std::optional(linear_weights(weights, layer, gate_name)) : std::nullopt,

@@ -34,6 +34,7 @@ struct AttentionBlock {
     float scale = 0;             ///< of the scores
     float temperature_scale = 0; ///< of queries, by position (kernels::RotaryStore); 0: none
     uint32_t temperature_tokens = 0;
+    float alibi = 0;                   ///< kernels::Attention's
     float softcap = 0;                 ///< of the scores; 0: none
     uint32_t group = 0;                ///< cache group
     std::optional<LinearWeights> gate; ///< the heads' outputs are multiplied by sigmoid(gate h) before O

@@ -31,12 +31,16 @@ void declare_feed_forward(TensorTable& table, const Config& config, uint32_t lay
 FeedForwardBlock feed_forward_block(const Weights& weights, const Config& config, uint32_t layer) {
     const auto linear = [&](const char* name) {
         return LinearWeights{.weight = weights.matrix(fmt::format("blk.{}.{}.weight", layer, name)),
-                             .bias = {}};
+                             .bias = weights.find_vector(fmt::format("blk.{}.{}.bias", layer, name))};
     };
     return {.norm = {.weight = weights.vector(
                          fmt::format("blk.{}.{}.weight", layer, config.feed_forward_norm_of(layer))),
                      .epsilon = config.rms_epsilon,
-                     .nan_probe = feed_forward_nan_probe(layer)},
+                     .nan_probe = feed_forward_nan_probe(layer),
+                     .bias = weights.find_vector(
+                         fmt::format("blk.{}.{}.bias", layer, config.feed_forward_norm_of(layer))),
+                     .subtracts_mean = config.has_layer_norms,
+                     .replaces_residual = config.has_post_norms},
             .gate = weights.has_matrix(tensor_name(layer, "ffn_gate.weight"))
                         ? std::optional(linear("ffn_gate"))
                         : std::nullopt,
@@ -94,6 +98,7 @@ kernels::Activations record_product(const Recording& recording, const FeedForwar
     kernels::gate_multiply(recording.library, recording.recorder,
                            {.gate = gate,
                             .up = block.gate ? narrowed(activations.up, gate.columns) : gate,
+                            .is_alone = !block.gate && block.gate_kind != kernels::Gate::relu,
                             .first = rows.first,
                             .count = rows.count,
                             .kind = block.gate_kind,

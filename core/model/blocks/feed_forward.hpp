@@ -14,7 +14,7 @@ namespace etna::model {
 
 /// residual += Down (act(Gate h) * Up h) with h = rms_norm(residual) (SwiGLU and GEGLU, arXiv 2002.05202);
 /// with a post norm, residual += rms_norm(Down ...). Without a gate, residual += Down max(Up h, 0)^2
-/// (arXiv 2109.08668).
+/// (arXiv 2109.08668), or Down act(Up h) with another activation than ReLU.
 struct FeedForwardBlock {
     InputNorm norm;
     std::optional<LinearWeights> gate;

@@ -161,7 +161,10 @@ void record_norm(const Recording& recording, const InputNorm& norm, bool halves)
          .indices = std::nullopt,
          .epsilon = norm.epsilon,
          .nan_probe = kernels::NanProbe{.nan_probes = activations.nan_probes, .nan_probe = norm.nan_probe},
-         .halves = (halves || (norm.is_shared && activations.hidden.halves.bytes > 0)) && are_read});
+         .halves = (halves || (norm.is_shared && activations.hidden.halves.bytes > 0)) && are_read,
+         .subtracts_mean = norm.subtracts_mean,
+         .bias = norm.bias,
+         .replaces_input = norm.replaces_residual});
     recording.recorder.barrier();
 }
 

@@ -51,6 +51,9 @@ struct InputNorm {
     bool is_pending = false; ///< of decode rows: prepared by the block before (fusion.hpp)
     bool is_shared = false;  ///< Activations::hidden also serves the next block
     bool is_left = false;    ///< Activations::hidden has it: the block before shared its own
+    std::optional<vk::Range> bias = std::nullopt;
+    bool subtracts_mean = false;    ///< layer norm
+    bool replaces_residual = false; ///< the residual becomes the norm, as if the block before ended with it
 };
 
 /// Rows of a step that a fused operation does not cover: all, or those after the decode rows.

@@ -52,12 +52,25 @@ function tokensOf(json) {
   return { names, types };
 }
 
+function unigramTokensOf(json) {
+  const names = json.model.vocab.map(([name]) => name);
+  const types = names.map((_, id) => (id === json.model.unk_id ? TOKEN.unknown : TOKEN.normal));
+  for (const token of json.added_tokens) if (token.id !== json.model.unk_id) types[token.id] = TOKEN.control;
+  return { names, types };
+}
+
 /// The converter takes tokens that look special for control tokens, whatever tokenizer.json calls them.
 export function isControl(token) {
   return token.special || /^(<\|.*\|>|<｜.*｜>)$/.test(token.content);
 }
 
 const mergesOf = (json) => json.model.merges.map((merge) => (Array.isArray(merge) ? merge : merge.split(" ")));
+
+/// Pieces of WordPiece as the converter spells them: U+2581 before those that begin words, and no ## before the others.
+function spelledWord(name, type) {
+  if (type !== TOKEN.normal) return name;
+  return name.startsWith("##") ? name.slice(2) : "▁" + name;
+}
 
 /// SentencePiece's scores: the earlier a merge makes a piece, the higher. Other pieces come last.
 function scoresOf(json, names) {
@@ -70,17 +83,26 @@ function scoresOf(json, names) {
 
 /// Returns the bytes of the file. `model` is `tokenizer.ggml.model`, `pre` is `tokenizer.ggml.pre`.
 export function vocabularyFile(json, { model, pre }) {
-  const { names, types } = tokensOf(json);
+  const { names, types } = model === "t5" ? unigramTokensOf(json) : tokensOf(json);
+  if (model === "bert") names.forEach((name, id) => (names[id] = spelledWord(name, types[id])));
   const entries = [
     ["general.architecture", (out) => out.value("string", "llama")],
     ["tokenizer.ggml.model", (out) => out.value("string", model)],
     ["tokenizer.ggml.tokens", (out) => out.list("string", names)],
     ["tokenizer.ggml.token_type", (out) => out.list("int32", types)],
     ["tokenizer.ggml.add_bos_token", (out) => out.value("bool", false)],
-    ["tokenizer.ggml.add_space_prefix", (out) => out.value("bool", false)],
+    ["tokenizer.ggml.add_space_prefix", (out) => out.value("bool", model === "t5")],
   ];
   if (pre) entries.push(["tokenizer.ggml.pre", (out) => out.value("string", pre)]);
-  if (model === "llama") {
+  if (model === "bert" || model === "t5") {
+    entries.push(["tokenizer.ggml.unknown_token_id", (out) => out.value("uint32", names.indexOf(json.model.unk_token))]);
+    entries.push(["tokenizer.ggml.add_eos_token", (out) => out.value("bool", false)]);
+  }
+  if (model === "t5") {
+    entries.push(["tokenizer.ggml.scores", (out) => out.list("float32", json.model.vocab.map(([, score]) => score))]);
+  } else if (model === "bert") {
+    // has neither scores nor merges
+  } else if (model === "llama") {
     entries.push(["tokenizer.ggml.scores", (out) => out.list("float32", scoresOf(json, names))]);
   } else {
     const spelled = mergesOf(json).map((merge) => merge.map((piece) => piece.replaceAll(" ", "Ġ")).join(" "));

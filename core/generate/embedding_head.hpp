@@ -1,0 +1,46 @@
+#pragma once
+
+#include "core/base/result.hpp"
+#include "core/generate/pooling.hpp"
+#include "core/gguf/file.hpp"
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace etna::generate {
+
+/// y = activation(W x + b), in double precision.
+struct HeadLayer {
+    enum class Activation : uint8_t { none, tanh, softmax };
+
+    uint32_t rows = 0;
+    uint32_t columns = 0;
+    std::vector<float> weight = {}; ///< [rows, columns]
+    std::vector<float> bias = {};   ///< [rows]; empty: none
+    Activation activation = Activation::none;
+};
+
+/// What follows the pooling of a text: the dense layers of sentence-transformers (`dense_2`, `dense_3`:
+/// EmbeddingGemma), or with Pooling::rank the head of a classifier (`cls`, `cls.output`), whose first output
+/// is the score. Small, and computed on the host. Immutable.
+class EmbeddingHead {
+public:
+    /// Reads the layers that the file has; `width`: of a pooled vector. Errors: corrupt (shapes that do not
+    /// follow each other, a head without `cls.output`), unsupported (a type other than F32, F16, BF16 and
+    /// Q8_0), io.
+    static Result<EmbeddingHead> read(const gguf::File& file, Pooling pooling, uint32_t width);
+
+    /// Number of outputs for a pooled vector of `width`.
+    [[nodiscard]] uint32_t outputs(uint32_t width) const;
+
+    /// Returns what the layers make of a pooled vector. Precondition: it has the width of the model.
+    [[nodiscard]] std::vector<float> apply(std::vector<float> pooled) const;
+
+private:
+    std::vector<HeadLayer> layers_;
+    Pooling pooling_ = Pooling::last;
+};
+
+} // namespace etna::generate

@@ -1,0 +1,42 @@
+#include "core/model/arch/decoder.hpp"
+#include "core/model/arch/encoder_layers.hpp"
+#include "core/model/arch/registry.hpp"
+
+#include <variant>
+
+// BERT (arXiv 1810.04805) and XLM-RoBERTa (1911.02116), whose files are of the same architecture: learned
+// embeddings of positions, attention without a mask, GELU; layer norms after the blocks.
+namespace etna::model {
+namespace {
+
+Result<Config> read_bert(const gguf::File& file) {
+    MetadataReader reader(file, "bert");
+    Config config = read_post_norm_encoder(reader, kernels::RotaryPairs::halves);
+    config.gate = kernels::Gate::gelu_erf;
+    config.positions = config.context;
+    config.cache_groups = {CacheGroup{}}; // nothing rotates
+    for (LayerConfig& layer : config.layers) {
+        if (auto* const attention = std::get_if<AttentionConfig>(&layer.mixer))
+            attention->rotates = false;
+    }
+    ETNA_CHECK(reader.status());
+    return config;
+}
+
+TensorTable declare_bert(const Config& config) {
+    TensorTable table;
+    declare_post_norm_encoder(table, config, {.has_biases = true, .has_output_biases = true});
+    table.ignore("cls."); // of a reranker: read on the host
+    return table;
+}
+
+} // namespace
+
+const Architecture bert_architecture{.name = "bert",
+                                     .read_config = read_bert,
+                                     .declare = declare_bert,
+                                     .assemble = assemble_decoder,
+                                     .models = "BERT, XLM-RoBERTa (embeddings)",
+                                     .checks = "random weights; hidden states"};
+
+} // namespace etna::model

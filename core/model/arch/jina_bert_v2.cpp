@@ -1,0 +1,47 @@
+#include "core/model/arch/decoder.hpp"
+#include "core/model/arch/encoder_layers.hpp"
+#include "core/model/arch/registry.hpp"
+
+#include <variant>
+
+// Jina BERT v2 (arXiv 2310.19923): BERT with ALiBi on both sides instead of embeddings of positions, and
+// GeGLU.
+namespace etna::model {
+namespace {
+
+constexpr float largest_bias = 8;
+
+Result<Config> read_jina_bert_v2(const gguf::File& file) {
+    MetadataReader reader(file, "jina-bert-v2");
+    Config config = read_post_norm_encoder(reader, kernels::RotaryPairs::halves);
+    config.gate = kernels::Gate::gelu_erf;
+    config.cache_groups = {CacheGroup{}}; // nothing rotates
+    for (LayerConfig& layer : config.layers) {
+        if (auto* const attention = std::get_if<AttentionConfig>(&layer.mixer)) {
+            attention->rotates = false;
+            attention->alibi = largest_bias;
+        }
+    }
+    ETNA_CHECK(reader.status());
+    return config;
+}
+
+TensorTable declare_jina_bert_v2(const Config& config) {
+    TensorTable table;
+    declare_post_norm_encoder(table, config,
+                              {.has_gate = true, .has_biases = true, .has_output_biases = true});
+    table.ignore("cls."); // of a reranker: read on the host
+    return table;
+}
+
+} // namespace
+
+const Architecture jina_bert_v2_architecture{.name = "jina-bert-v2",
+                                             .read_config = read_jina_bert_v2,
+                                             .declare = declare_jina_bert_v2,
+                                             .assemble = assemble_decoder,
+                                             .models =
+                                                 "Jina Embeddings v2 (English, German, Spanish, Chinese)",
+                                             .checks = "random weights; hidden states, ALiBi"};
+
+} // namespace etna::model

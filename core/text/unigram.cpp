@@ -1,0 +1,239 @@
+#include "core/text/unigram.hpp"
+
+#include "core/base/utf8.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <span>
+#include <variant>
+
+#include <fmt/format.h>
+
+namespace etna::text {
+namespace {
+
+/// An unknown character scores this much less than the least likely token (sentencepiece, unigram_model.cc).
+constexpr double unknown_penalty = 10;
+
+constexpr std::string_view map_key = "tokenizer.ggml.precompiled_charsmap";
+
+/// A unit of the double array (darts-clone): label, offset and flags, or a value.
+struct Unit {
+    uint32_t bits = 0;
+
+    [[nodiscard]] bool has_leaf() const { return (bits >> 8 & 1) != 0; }
+    [[nodiscard]] uint32_t value() const { return bits & 0x7FFFFFFF; }
+    [[nodiscard]] uint32_t label() const { return bits & 0x800000FF; }
+    [[nodiscard]] uint32_t offset() const { return bits >> 10 << ((bits & 0x200) >> 6); }
+};
+
+Error damaged(const gguf::File& file, std::string_view what) {
+    return {ErrorKind::corrupt, fmt::format("{}: {}", file.name(), what),
+            "the file is damaged; fetch it again"};
+}
+
+/// Bytes of a list of small integers, signed or not.
+std::optional<std::vector<std::byte>> bytes_of(const gguf::Value& value) {
+    const auto* const list = std::get_if<gguf::Array>(&value);
+    if (list == nullptr)
+        return std::nullopt;
+    std::vector<std::byte> bytes;
+    const auto take = [&](const auto& items) {
+        using Item = typename std::decay_t<decltype(items)>::value_type;
+        if constexpr (std::is_same_v<Item, uint8_t> || std::is_same_v<Item, int8_t>) {
+            const auto view = std::as_bytes(std::span(items));
+            bytes.assign(view.begin(), view.end());
+            return true;
+        }
+        return false;
+    };
+    return std::visit(take, list->items) ? std::optional(std::move(bytes)) : std::nullopt;
+}
+
+Result<CharacterMap> read_map(const gguf::File& file) {
+    const gguf::Value* const value = file.find(map_key);
+    if (value == nullptr)
+        return CharacterMap();
+    const auto bytes = bytes_of(*value);
+    if (!bytes)
+        return damaged(file, fmt::format("{} is not a list of bytes", map_key));
+    auto map = CharacterMap::create(*bytes);
+    if (!map)
+        return damaged(file, fmt::format("{}: {}", map_key, map.error().message));
+    return map;
+}
+
+bool is_blank(std::string_view text) {
+    return text.find_first_not_of(' ') == std::string_view::npos;
+}
+
+} // namespace
+
+Result<CharacterMap> CharacterMap::create(ByteView bytes) {
+    const auto fail = [](const char* message) { return Error{ErrorKind::corrupt, message, {}}; };
+    CharacterMap map;
+    if (bytes.empty())
+        return map;
+    uint32_t trie_bytes = 0;
+    if (bytes.size() < sizeof trie_bytes)
+        return fail("it is shorter than its first number");
+    std::memcpy(&trie_bytes, bytes.data(), sizeof trie_bytes);
+    const ByteView rest = bytes.subspan(sizeof trie_bytes);
+    if (trie_bytes > rest.size() || trie_bytes % sizeof(uint32_t) != 0 || trie_bytes == 0)
+        return fail("its trie is longer than the map");
+    map.units_.resize(trie_bytes / sizeof(uint32_t));
+    std::memcpy(map.units_.data(), rest.data(), trie_bytes);
+    const ByteView texts = rest.subspan(trie_bytes);
+    map.replacements_.assign(reinterpret_cast<const char*>(texts.data()), texts.size());
+    map.replacements_ += '\0'; // so that the last one ends
+    return map;
+}
+
+std::optional<CharacterMap::Match> CharacterMap::find(std::string_view text) const {
+    std::optional<Match> longest;
+    if (units_.empty())
+        return longest;
+    uint32_t node = Unit{units_[0]}.offset();
+    for (std::size_t i = 0; i < text.size() && text[i] != 0; ++i) {
+        const auto byte = static_cast<uint8_t>(text[i]);
+        node ^= byte;
+        if (node >= units_.size() || Unit{units_[node]}.label() != byte)
+            break;
+        const Unit unit{units_[node]};
+        node ^= unit.offset();
+        if (!unit.has_leaf() || node >= units_.size())
+            continue;
+        const uint32_t at = Unit{units_[node]}.value();
+        if (at < replacements_.size())
+            longest = Match{.bytes = i + 1, .replacement = replacements_.c_str() + at};
+    }
+    return longest;
+}
+
+Result<Unigram> Unigram::create(const gguf::File& file, const Vocabulary& vocabulary) {
+    if (vocabulary.scores.empty())
+        return damaged(file, "tokenizer.ggml.scores is missing");
+    const auto unknown = vocabulary.special.unknown ? vocabulary.special.unknown : vocabulary.find("<unk>");
+    if (!unknown)
+        return damaged(file, "the vocabulary has no unknown token");
+    Unigram made(vocabulary, *unknown);
+    ETNA_TRY(made.map_, read_map(file));
+    made.joins_spaces_ = file.boolean("tokenizer.ggml.remove_extra_whitespaces").value_or(true);
+    double least = std::numeric_limits<double>::max();
+    for (TokenId token = 0; token < vocabulary.names.size(); ++token) {
+        const std::string_view name = vocabulary.names[token];
+        made.longest_name_bytes_ = std::max(made.longest_name_bytes_, name.size());
+        if (vocabulary.types[token] == TokenType::normal)
+            least = std::min(least, double{vocabulary.scores[token]});
+        const std::size_t mark = name.find_first_not_of(space_mark);
+        if (mark != std::string_view::npos && name.find(space_mark, mark) != std::string_view::npos)
+            made.crosses_words_ = true;
+    }
+    made.unknown_score_ = (least == std::numeric_limits<double>::max() ? 0 : least) - unknown_penalty;
+    return made;
+}
+
+/// The text after the rules of the map, with U+2581 for spaces. White space other than a space is what the
+/// map leaves.
+std::string Unigram::normalised(std::string_view text, bool begins_with_space) const {
+    std::string mapped;
+    for (std::size_t at = 0; at < text.size();) {
+        if (const auto match = map_.find(text.substr(at))) {
+            mapped += match->replacement;
+            at += match->bytes;
+            continue;
+        }
+        const Utf8Step step = next_utf8(text.substr(at));
+        mapped += step.kind == Utf8Kind::valid ? text.substr(at, step.bytes) : replacement_character;
+        at += step.bytes;
+    }
+    if (joins_spaces_ && is_blank(mapped))
+        return {};
+    std::string marked;
+    const std::size_t end = joins_spaces_ ? mapped.find_last_not_of(' ') + 1 : mapped.size();
+    std::size_t begin = joins_spaces_ ? mapped.find_first_not_of(' ') : 0;
+    if (begins_with_space)
+        marked += space_mark;
+    for (; begin < end; ++begin) {
+        if (mapped[begin] != ' ') {
+            marked += mapped[begin];
+        } else if (!joins_spaces_ || mapped[begin - 1] != ' ') {
+            marked += space_mark;
+        }
+    }
+    return marked;
+}
+
+/// Returns the end of the word that begins at `from`: no token crosses it.
+std::size_t Unigram::word_end(std::string_view text, std::size_t from) const {
+    if (crosses_words_)
+        return text.size();
+    std::size_t at = from;
+    while (text.substr(at).starts_with(space_mark))
+        at += space_mark.size();
+    return std::min(text.find(space_mark, at), text.size());
+}
+
+Status Unigram::encode(std::string_view text, bool begins_with_space, TokenizeBudget& budget,
+                       std::vector<TokenId>& tokens) const {
+    constexpr std::size_t bytes_per_byte = 8;
+    if (!budget.may_work_in(bytes_per_byte * text.size()))
+        return TokenizeBudget::no_memory();
+    const std::string marked = normalised(text, begins_with_space);
+    for (std::size_t begin = 0; begin < marked.size();) {
+        const std::size_t end = word_end(marked, begin);
+        ETNA_CHECK(encode_word(std::string_view(marked).substr(begin, end - begin), budget, tokens));
+        begin = end;
+    }
+    return {};
+}
+
+/// The Viterbi algorithm: the best division of each prefix follows from those of shorter ones.
+Status Unigram::encode_word(std::string_view word, TokenizeBudget& budget,
+                            std::vector<TokenId>& tokens) const {
+    struct Best {
+        double score = -std::numeric_limits<double>::infinity();
+        std::size_t begin = 0; ///< of the last token
+        TokenId token = 0;
+    };
+    if (!budget.may_work_in((word.size() + 1) * sizeof(Best)))
+        return TokenizeBudget::no_memory();
+    std::vector<Best> best(word.size() + 1);
+    best[0].score = 0;
+    for (std::size_t begin = 0; begin < word.size();) {
+        const std::size_t character = next_utf8(word.substr(begin)).bytes;
+        bool has_character = false;
+        const auto offer = [&](std::size_t bytes, double score, TokenId token) {
+            const double sum = best[begin].score + score;
+            if (sum > best[begin + bytes].score)
+                best[begin + bytes] = {.score = sum, .begin = begin, .token = token};
+        };
+        std::size_t bytes = 0;
+        while (begin + bytes < word.size() && bytes < longest_name_bytes_) {
+            if (budget.is_over())
+                return TokenizeBudget::error();
+            bytes += next_utf8(word.substr(begin + bytes)).bytes;
+            const auto token = vocabulary_->find_text(word.substr(begin, bytes));
+            if (!token)
+                continue;
+            has_character = has_character || bytes == character;
+            const bool is_own = vocabulary_->types[*token] == TokenType::user_defined;
+            offer(bytes, is_own ? 0 : double{vocabulary_->scores[*token]}, *token);
+        }
+        if (!has_character)
+            offer(character, unknown_score_, unknown_);
+        begin += character;
+    }
+    const std::size_t before = tokens.size();
+    for (std::size_t end = word.size(); end > 0; end = best[end].begin) {
+        const bool is_joined =
+            best[end].token == unknown_ && tokens.size() > before && tokens.back() == unknown_;
+        if (!is_joined)
+            tokens.push_back(best[end].token);
+    }
+    std::reverse(tokens.begin() + static_cast<std::ptrdiff_t>(before), tokens.end());
+    return {};
+}
+
+} // namespace etna::text

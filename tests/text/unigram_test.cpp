@@ -1,0 +1,141 @@
+// SentencePiece's unigram model, and its map of characters.
+#include "core/text/unigram.hpp"
+#include "tests/support/catch.hpp"
+#include "tests/text/small_vocabularies.hpp"
+
+#include <cstring>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+using namespace etna;
+using namespace etna::test;
+
+namespace {
+
+using Names = std::vector<std::string>;
+
+Names names(const SmallVocabulary& vocabulary, std::string_view text,
+            text::EncodeOptions options = {.bos = text::AddBos::never}) {
+    const auto tokens = require(vocabulary).encode(text, options);
+    REQUIRE(tokens);
+    Names found;
+    for (const TokenId token : *tokens)
+        found.push_back(vocabulary.tokens[token]);
+    return found;
+}
+
+/// A precompiled_charsmap of these rules, each of one byte more than its prefix has: units of a trie in which
+/// the children of a node lie at 256 times its number, as far as 22 bits of offset reach.
+std::vector<std::byte> map_of(const std::map<std::string, std::string>& rules) {
+    std::vector<uint32_t> units(256);
+    std::string texts;
+    const auto link = [&](uint32_t node, uint32_t to) { // the children of `node` are at `to` + label
+        const uint32_t offset = node ^ to;
+        REQUIRE(offset % 256 == 0);
+        units[node] |= offset >> 8 << 10 | 0x200; // the offset counts 256
+    };
+    uint32_t next = 256;
+    link(0, next);
+    std::map<std::string, uint32_t> node_of{{"", 0}};
+    std::map<std::string, uint32_t> children_of{{"", next}};
+    units.resize(next + 256);
+    for (const auto& [from, to] : rules) {
+        for (std::size_t length = 1; length <= from.size(); ++length) {
+            const std::string prefix = from.substr(0, length);
+            if (node_of.contains(prefix))
+                continue;
+            const auto label = static_cast<uint8_t>(prefix.back());
+            const uint32_t node = children_of[from.substr(0, length - 1)] ^ label;
+            node_of[prefix] = node;
+            units[node] |= label;
+            next = static_cast<uint32_t>(units.size());
+            units.resize(units.size() + 256);
+            children_of[prefix] = next ^ (node & 0xFF);
+            link(node, children_of[prefix]);
+        }
+        units[node_of[from]] |= 1U << 8; // has a leaf: the child with label 0
+        units[children_of[from]] = static_cast<uint32_t>(texts.size()) | 0x80000000U;
+        texts += to + '\0';
+    }
+    const auto trie_bytes = static_cast<uint32_t>(units.size() * sizeof(uint32_t));
+    std::vector<std::byte> bytes(sizeof trie_bytes + trie_bytes + texts.size());
+    std::memcpy(bytes.data(), &trie_bytes, sizeof trie_bytes);
+    std::memcpy(bytes.data() + sizeof trie_bytes, units.data(), trie_bytes);
+    std::memcpy(bytes.data() + sizeof trie_bytes + trie_bytes, texts.data(), texts.size());
+    return bytes;
+}
+
+} // namespace
+
+TEST_CASE("the unigram model chooses the pieces with the highest sum of scores") {
+    const SmallVocabulary vocabulary = small_unigram();
+    CHECK(names(vocabulary, "the") == Names{"\u2581the"});
+    CHECK(names(vocabulary, "thehe") == Names{"\u2581the", "he"});
+    CHECK(names(vocabulary, "athe") == Names{"\u2581a", "th", "e"}); // -7; t and he are -7.5
+    CHECK(names(vocabulary, "aaaa") == Names{"\u2581a", "aaa"});
+    CHECK(names(vocabulary, "the  the ") == Names{"\u2581the", "\u2581the"});
+    CHECK(names(vocabulary, "   ").empty());
+    CHECK(names(vocabulary, "").empty());
+}
+
+TEST_CASE("unknown characters become one token") {
+    const SmallVocabulary vocabulary = small_unigram();
+    CHECK(names(vocabulary, "axyza") == Names{"\u2581a", "<unk>", "a"});
+    CHECK(names(vocabulary, "\u5b57\xff") == Names{"\u2581", "<unk>"});
+    SmallVocabulary own = vocabulary;
+    own.add("xy", text::TokenType::user_defined);
+    CHECK(names(own, "axyza") == Names{"\u2581a", "xy", "\u2581", "<unk>", "a"}); // matched before the model
+}
+
+TEST_CASE("texts of the unigram model end as the file says") {
+    SmallVocabulary vocabulary = small_unigram();
+    CHECK(names(vocabulary, "the", {}) == Names{"\u2581the", "</s>"});
+    vocabulary.flags = {{"add_bos_token", true}, {"add_eos_token", true}};
+    CHECK(names(vocabulary, "the", {}) == Names{"<s>", "\u2581the", "</s>"});
+    vocabulary.flags = {{"remove_extra_whitespaces", false}, {"add_eos_token", false}};
+    CHECK(names(vocabulary, "the  the ", {}) == Names{"\u2581the", "\u2581", "\u2581the", "\u2581"});
+    vocabulary.flags = {{"add_space_prefix", false}, {"add_eos_token", false}};
+    CHECK(names(vocabulary, "the", {}) == Names{"th", "e"});
+    vocabulary.scores.clear();
+    CHECK(build(vocabulary).error().kind == ErrorKind::corrupt);
+}
+
+TEST_CASE("a map of characters replaces the longest match") {
+    const auto bytes = map_of({{"A", "a"}, {"AB", "the"}, {"\u00e9", "e"}, {"\n", " "}, {"x", ""}});
+    const auto map = text::CharacterMap::create(bytes);
+    REQUIRE(map);
+    const auto replaced = [&](std::string_view text) {
+        const auto match = map->find(text);
+        return match ? std::pair(match->bytes, std::string(match->replacement))
+                     : std::pair(std::size_t{0}, std::string("none"));
+    };
+    CHECK(replaced("ABC") == std::pair(std::size_t{2}, std::string("the")));
+    CHECK(replaced("AC") == std::pair(std::size_t{1}, std::string("a")));
+    CHECK(replaced("\u00e9") == std::pair(std::size_t{2}, std::string("e")));
+    CHECK(replaced("x").second.empty());
+    CHECK(replaced("B").second == "none");
+    CHECK(replaced("\xc3").second == "none");
+    CHECK(replaced("").second == "none");
+}
+
+TEST_CASE("a damaged map of characters is refused, or matches nothing") {
+    const auto bytes = map_of({{"A", "a"}, {"AB", "the"}});
+    for (std::size_t size = 1; size < bytes.size(); size += 7) {
+        const auto map = text::CharacterMap::create(ByteView(bytes).first(size));
+        if (map)
+            (void)map->find("AB");
+    }
+    CHECK(!text::CharacterMap::create(ByteView(bytes).first(3)));
+    CHECK(text::CharacterMap::create({}));
+    for (std::size_t at = 4; at < bytes.size(); at += 3) {
+        auto wrong = bytes;
+        wrong[at] ^= std::byte{0xFF};
+        const auto map = text::CharacterMap::create(wrong);
+        REQUIRE(map);
+        for (const char* text : {"A", "AB", "ABAB", "\xff\xff"})
+            (void)map->find(text);
+    }
+}
