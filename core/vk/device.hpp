@@ -92,6 +92,11 @@ public:
     /// Errors: device_lost, out_of_memory, unsupported (opened for inspection).
     Result<uint64_t> submit(CommandBuffer commands);
 
+    /// As submit(), with commands that stay the caller's: recorded once, they run again without any work for
+    /// each command. Errors: also invalid_argument (not RecorderOptions::is_reusable, or their last
+    /// submission has not completed).
+    Result<uint64_t> submit_reusable(CommandBuffer& commands);
+
     /// Blocks until the timeline reaches `value`. Errors: device_lost.
     Status wait(uint64_t value);
 
