@@ -134,8 +134,8 @@ void DeviceModel::copy_states(vk::Recorder& recorder, const Batch& batch) const 
 }
 
 void DeviceModel::copy_values(vk::Recorder& recorder, const Transfer& transfer) const {
-    for (std::size_t i = 0; i < output_rows().size(); ++i) {
-        const OutputKind kind = output_rows()[i].output_kind;
+    for (std::size_t i = 0; i < shape_.output_kinds.size(); ++i) {
+        const OutputKind kind = shape_.output_kinds[i];
         if (kind != OutputKind::logits && kind != OutputKind::hidden)
             continue;
         const model::RowBuffer source =
@@ -146,12 +146,21 @@ void DeviceModel::copy_values(vk::Recorder& recorder, const Transfer& transfer) 
     }
 }
 
+const StepShape& DeviceModel::pack(const Batch& batch, const Transfer& transfer) {
+    inputs_.pack(batch, transfer.upload.mapped());
+    shape_.step = inputs_.step(input_buffer_.range(), transfer.results.range());
+    shape_.input_bytes = inputs_.bytes();
+    shape_.output_kinds.clear();
+    for (const OutputRow& row : output_rows())
+        shape_.output_kinds.push_back(row.output_kind);
+    shape_.runs_draft_head = batch.runs_draft_head;
+    return shape_;
+}
+
 Result<vk::CommandBuffer> DeviceModel::record(const Batch& batch, const Transfer& transfer,
                                               const vk::RecorderOptions& options) {
-    inputs_.pack(batch, transfer.upload.mapped());
-    const model::Step step = inputs_.step(input_buffer_.range(), transfer.results.range());
     ETNA_TRY(vk::Recorder recorder, vk::Recorder::create(device(), options));
-    recorder.copy(transfer.upload, 0, input_buffer_, 0, inputs_.bytes());
+    recorder.copy(transfer.upload, 0, input_buffer_, 0, shape_.input_bytes);
     copy_pages(recorder, batch);
     copy_states(recorder, batch);
     recorder.barrier();
@@ -159,10 +168,10 @@ Result<vk::CommandBuffer> DeviceModel::record(const Batch& batch, const Transfer
                                      .recorder = recorder,
                                      .activations = workspace_.activations(),
                                      .states = states_,
-                                     .step = step};
+                                     .step = shape_.step};
     model_.record(recording);
     copy_values(recorder, transfer);
-    if (batch.runs_draft_head)
+    if (shape_.runs_draft_head)
         model_.record_drafts(recording);
     return recorder.finish();
 }
