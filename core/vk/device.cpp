@@ -240,6 +240,11 @@ uint64_t Device::completed() const {
     return impl_->timeline.completed();
 }
 
+bool Device::is_idle() const {
+    const uint64_t submitted = impl_->timeline.submitted();
+    return impl_->timeline.completed() >= submitted;
+}
+
 std::vector<Timing> Device::timings() const {
     impl_->collect();
     return impl_->contexts->timings();

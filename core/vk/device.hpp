@@ -103,6 +103,9 @@ public:
     /// Timeline value that the device has reached. Does not block.
     [[nodiscard]] uint64_t completed() const;
 
+    /// Whether the device has completed every submission. Does not block.
+    [[nodiscard]] bool is_idle() const;
+
     /// Returns the milliseconds that the device spent on a submission that was waited for, without those
     /// before it: measured on the host, from submit() or the completion of the submission before, whichever
     /// was later, to its completion. 0 if 64 others were started since.

@@ -131,10 +131,13 @@ TEST_CASE("commands are submitted again only if they are reusable, and have comp
     auto commands = must(long_work.finish());
     const uint64_t value = must(f.device.submit_reusable(commands));
     const auto early = f.device.submit_reusable(commands);
+    const bool was_idle = f.device.is_idle();
     REQUIRE(f.device.completed() < value); // else this test shows nothing
+    CHECK_FALSE(was_idle);
     REQUIRE_FALSE(early);
     CHECK(early.error().kind == ErrorKind::invalid_argument);
     must(f.device.wait(value));
+    CHECK(f.device.is_idle());
     must(f.device.submit_reusable(commands)); // and is destroyed while it runs
 }
 

@@ -26,6 +26,7 @@ struct Submission {
     uint32_t dispatches = 0;
     uint32_t barriers = 0;
     bool is_repeated = false;
+    bool found_idle = false;
     std::vector<OutputRow> output_rows;
 
     void describe(const vk::CommandBuffer& commands) {
@@ -83,6 +84,7 @@ Result<uint64_t> DeviceExecutor::start(const Batch& batch, Submission& next) {
         return start_repeatable(batch, shape, next);
     ETNA_TRY(vk::CommandBuffer commands, model_->record(batch, next.transfer, recording_));
     next.describe(commands);
+    next.found_idle = model_->device().is_idle();
     return model_->device().submit(std::move(commands));
 }
 
@@ -96,6 +98,7 @@ Result<uint64_t> DeviceExecutor::start_repeatable(const Batch& batch, const Step
         commands = &next.recorded.insert(shape, std::move(recorded));
     }
     next.describe(*commands);
+    next.found_idle = model_->device().is_idle();
     return model_->device().submit_reusable(*commands);
 }
 
@@ -169,6 +172,7 @@ Result<Outputs> DeviceExecutor::wait(Ticket ticket) {
     outputs.dispatches = oldest.dispatches;
     outputs.barriers = oldest.barriers;
     outputs.is_repeated = oldest.is_repeated;
+    outputs.found_idle = oldest.found_idle;
     outputs.rows.reserve(oldest.output_rows.size());
     for (std::size_t i = 0; i < oldest.output_rows.size(); ++i)
         outputs.rows.push_back(read(oldest, i));
