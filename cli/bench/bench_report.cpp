@@ -51,11 +51,13 @@ std::string generation_table(const BenchReport& report) {
 }
 
 std::string costs_table(const BenchReport& report) {
-    TextTable table = {{"batch", "depth", "dispatches", "barriers", "submits", "host us"}};
+    TextTable table = {
+        {"batch", "depth", "dispatches", "barriers", "submits", "recorded", "idle", "host us"}};
     for (const BenchRow& row : report.rows) {
         table.push_back({fmt::format("{}", row.batch), fmt::format("{}", row.depth),
                          count_cell(row.dispatches), count_cell(row.barriers),
-                         fmt::format("{:.2f}", row.submits), with_spread(row.host_us, 1)});
+                         fmt::format("{:.2f}", row.submits), fmt::format("{:.2f}", row.recorded),
+                         fmt::format("{:.2f}", row.idle), with_spread(row.host_us, 1)});
     }
     return aligned(table, FirstColumn::right);
 }
@@ -87,6 +89,8 @@ Json as_json(const BenchReport& report, const BenchRow& row) {
              {{"barriers", or_null_if_zero(row.barriers)},
               {"dispatches", or_null_if_zero(row.dispatches)},
               {"host_us", as_json(row.host_us)},
+              {"idle", row.idle},
+              {"recorded", row.recorded},
               {"submits", row.submits}}},
             {"prompt_flop_s", or_null(row.prompt_flop_s())},
             {"prompt_of_matrix_rate", or_null(matrix_share(report, row))},

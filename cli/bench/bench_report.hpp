@@ -33,6 +33,8 @@ struct BenchRow {
     double dispatches = 0; ///< per generated token; 0: unknown
     double barriers = 0;   ///< per generated token; 0: unknown
     double submits = 0;    ///< per generated token
+    double recorded = 0;   ///< submits per generated token whose commands no earlier one had
+    double idle = 0;       ///< submits per generated token to a device with nothing to do
     /// Bytes of weights that a generation step reads, each weight counted once; empty: unknown.
     std::optional<uint64_t> step_weight_bytes;
     uint64_t row_weights = 0; ///< model::WeightReads'; 0: unknown

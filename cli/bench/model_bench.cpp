@@ -137,6 +137,8 @@ Result<BenchRow> ModelBench::measure(uint32_t batch, uint32_t depth,
                     .dispatches = per_token(samples.last.dispatches),
                     .barriers = per_token(samples.last.barriers),
                     .submits = per_token(samples.last.submits),
+                    .recorded = per_token(samples.last.recorded),
+                    .idle = per_token(samples.last.idle),
                     .step_weight_bytes = weights_.bytes(batch),
                     .row_weights = weights_.row_weights};
 }

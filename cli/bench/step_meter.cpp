@@ -38,6 +38,8 @@ public:
         step.host_us = thread_cpu_us();
         step.dispatches = outputs.dispatches;
         step.barriers = outputs.barriers;
+        step.is_repeated = outputs.is_repeated;
+        step.found_idle = outputs.found_idle;
         meter_->add(step);
         return outputs;
     }
@@ -57,6 +59,8 @@ GenerationSpan sum_of(std::span<const MeteredStep> steps) {
         span.tokens += step.generation_rows;
         span.dispatches += step.dispatches;
         span.barriers += step.barriers;
+        span.recorded += step.is_repeated ? 0 : 1;
+        span.idle += step.found_idle ? 1 : 0;
         ++span.submits;
     }
     return span;

@@ -19,8 +19,10 @@ struct MeteredStep {
                         ///< runs in other threads
     uint32_t prompt_rows = 0;
     uint32_t generation_rows = 0;
-    uint32_t dispatches = 0; ///< 0: unknown
-    uint32_t barriers = 0;   ///< 0: unknown
+    uint32_t dispatches = 0;  ///< 0: unknown
+    uint32_t barriers = 0;    ///< 0: unknown
+    bool is_repeated = false; ///< engine::Outputs'
+    bool found_idle = false;  ///< engine::Outputs'
 };
 
 /// The steps of an engine, in order. Thread-safe.
@@ -46,6 +48,8 @@ struct GenerationSpan {
     uint64_t submits = 0;
     uint64_t dispatches = 0;
     uint64_t barriers = 0;
+    uint64_t recorded = 0; ///< steps whose commands were recorded for them
+    uint64_t idle = 0;     ///< steps that found the device with nothing to do
     double seconds = 0;
     double host_us = 0;
 };

@@ -357,7 +357,9 @@ Command bench_spec() {
                 "Weights read per second count each weight once a step, and are compared with the bytes that "
                 "the fastest copies on the same device read and write. A mixture of experts has the figure "
                 "for one "
-                "sequence only. Host time is CPU time of the engine's thread. Peak memory of a device that "
+                "sequence only. Host time is CPU time of the engine's thread. Recorded are the submits "
+                "whose commands no earlier one had; the others run commands again. Idle are those that "
+                "found the device with nothing to do: it waited for the host. Peak memory of a device that "
                 "is the CPU is part of the host's. Loading includes the check of the kernels when the cache "
                 "folder does not know its result yet. A batch and depth that do not fit the memory have no "
                 "figures, and the exit code is then 1.",

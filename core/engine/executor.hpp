@@ -98,8 +98,10 @@ struct RowOutput {
 struct Outputs {
     std::vector<RowOutput> rows; ///< one for each row with OutputKind != none, in batch order
     double device_ms = 0;        ///< time that the device spent on this batch; 0 if it is unknown
-    uint32_t dispatches = 0;     ///< recorded for this batch; 0 if it is unknown
+    uint32_t dispatches = 0;     ///< of this batch; 0 if it is unknown
     uint32_t barriers = 0;       ///< between its commands; 0 if it is unknown
+    bool is_repeated = false;    ///< its commands were recorded for an earlier batch
+    bool found_idle = false;     ///< the device had nothing to do when this batch was submitted
 };
 
 /// Runs batches on a device, in order of submission. Not thread-safe: it belongs to one engine thread.

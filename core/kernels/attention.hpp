@@ -18,6 +18,8 @@ struct AttendMax {
         end = std::max(end, row_end);
         keys = std::max(keys, row_end - begin);
     }
+
+    bool operator==(const AttendMax&) const = default;
 };
 
 /// What the choice of an attention kernel depends on, in addition to the numeric path.

@@ -50,6 +50,8 @@ bool cache_fits(const LayerCache& cache);
 /// Page tables of one cache group: u32 words that RowInfo::table points into.
 struct PageTables {
     vk::Range range = {};
+
+    bool operator==(const PageTables&) const = default;
 };
 
 } // namespace etna::kernels

@@ -32,6 +32,8 @@ struct Sequences {
     vk::Range infos = {};
     uint32_t count = 0;
     uint32_t rows = 0; ///< of the batch; first_row and row_count are clamped to them
+
+    bool operator==(const Sequences&) const = default;
 };
 constexpr uint32_t sequences_max = 65535; ///< the smallest limit of a grid's second dimension
 

@@ -25,6 +25,8 @@ struct RowRange {
     uint32_t first = 0;
     uint32_t count = 0;
     uint32_t sequences = 0; ///< that the rows belong to; 0: unknown
+
+    bool operator==(const RowRange&) const = default;
 };
 
 /// Inputs of a step for the layers of one cache group.
@@ -33,13 +35,17 @@ struct GroupInputs {
     kernels::PageTables tables;
     vk::Range angles; ///< f32 (cos, sin) pairs, [rows][rotary dims / 2]
     std::array<kernels::AttendMax, row_ranges_max> attend_max; ///< [row ranges]
+
+    bool operator==(const GroupInputs&) const = default;
 };
 
-/// One forward pass: its rows and the device ranges of their inputs from the host. All borrowed.
+/// One forward pass: its rows and the device ranges of their inputs from the host, which are borrowed. The
+/// commands that a model records are a function of this value: what differs between equal steps lies in the
+/// ranges.
 struct Step {
-    std::span<const RowRange> row_ranges; ///< together [0, rows)
+    std::vector<RowRange> row_ranges; ///< together [0, rows)
     uint32_t rows = 0;
-    std::span<const GroupInputs> groups;
+    std::vector<GroupInputs> groups;
     kernels::Sequences sequences; ///< those with rows, for recurrent layers; empty without such layers
     vk::Range embeddings; ///< f32 [count, width], read by rows whose input is an embedding; may be empty
 
@@ -57,6 +63,8 @@ struct Step {
     vk::Range draft_infos;         ///< kernels::SampleInfo [draft_rows]
     vk::Range draft_results;       ///< kernels::SampleResult [draft_rows], written
     uint32_t draft_candidates = 1; ///< largest number that a draft row needs
+
+    bool operator==(const Step&) const = default;
 };
 
 /// Device scratch memory of a step; f32 activations, rows padded with zeros.

@@ -43,9 +43,9 @@ public:
 
     /// Returns a context whose command buffer is ready to begin. Errors: out_of_memory, device_lost.
     Result<std::unique_ptr<CommandContext>> take();
-    /// Returns a context that was not submitted.
+    /// Returns a context that the device does not use.
     void recycle(std::unique_ptr<CommandContext> context);
-    /// Returns a context when the timeline reaches `value`.
+    /// Returns a context when the timeline reaches `value` and every value passed before.
     void recycle_at(std::unique_ptr<CommandContext> context, uint64_t value);
     /// Recycles the contexts of completed submissions and stores the newest timings.
     void collect(uint64_t completed);

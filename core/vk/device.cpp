@@ -89,6 +89,30 @@ Status Device::Impl::wait_for_submissions() {
     return noting_loss(timeline.wait(value));
 }
 
+Result<uint64_t> Device::Impl::enqueue(VkCommandBuffer commands) {
+    collect();
+    const std::scoped_lock lock(queue_mutex);
+    const uint64_t value = timeline.begin_submission();
+    VkSemaphore semaphore = timeline.semaphore();
+    VkTimelineSemaphoreSubmitInfo signal{};
+    signal.sType = VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO;
+    signal.signalSemaphoreValueCount = 1;
+    signal.pSignalSemaphoreValues = &value;
+    VkSubmitInfo info{};
+    info.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
+    info.pNext = &signal;
+    info.commandBufferCount = 1;
+    info.pCommandBuffers = &commands;
+    info.signalSemaphoreCount = 1;
+    info.pSignalSemaphores = &semaphore;
+    const VkResult submitted = device.functions.vkQueueSubmit(queue, 1, &info, VK_NULL_HANDLE);
+    if (submitted != VK_SUCCESS) {
+        timeline.cancel_submission();
+        return noting_loss(vulkan_error(submitted, "submitting work to the device")).error();
+    }
+    return value;
+}
+
 Status Device::Impl::noting_loss(Status status) {
     if (!status && status.error().kind == ErrorKind::device_lost)
         is_lost = true;
@@ -182,28 +206,20 @@ MemoryState Device::memory() const {
 Result<uint64_t> Device::submit(CommandBuffer commands) {
     if (!commands.impl_ || commands.impl_->device != impl_.get())
         return invalid_argument("commands are submitted twice, or to a device that did not record them");
-    impl_->collect();
-    const std::scoped_lock lock(impl_->queue_mutex);
-    const uint64_t value = impl_->timeline.begin_submission();
-    VkSemaphore semaphore = impl_->timeline.semaphore();
-    VkTimelineSemaphoreSubmitInfo timeline{};
-    timeline.sType = VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO;
-    timeline.signalSemaphoreValueCount = 1;
-    timeline.pSignalSemaphoreValues = &value;
-    VkSubmitInfo info{};
-    info.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO;
-    info.pNext = &timeline;
-    info.commandBufferCount = 1;
-    info.pCommandBuffers = &commands.impl_->context->buffer;
-    info.signalSemaphoreCount = 1;
-    info.pSignalSemaphores = &semaphore;
-    const VkResult submitted = impl_->device.functions.vkQueueSubmit(impl_->queue, 1, &info, VK_NULL_HANDLE);
-    if (submitted != VK_SUCCESS) {
-        impl_->timeline.cancel_submission();
-        return impl_->noting_loss(vulkan_error(submitted, "submitting work to the device")).error();
-    }
+    ETNA_TRY(const uint64_t value, impl_->enqueue(commands.impl_->context->buffer));
     impl_->contexts->recycle_at(std::move(commands.impl_->context), value);
     return value;
+}
+
+Result<uint64_t> Device::submit_reusable(CommandBuffer& commands) {
+    CommandBuffer::Impl* const own = commands.impl_.get();
+    if (own == nullptr || own->device != impl_.get() || !own->is_reusable ||
+        own->submitted > impl_->timeline.completed()) {
+        return invalid_argument("commands are submitted again while the device runs them, or were not "
+                                "recorded to be reusable");
+    }
+    ETNA_TRY(own->submitted, impl_->enqueue(own->context->buffer));
+    return own->submitted;
 }
 
 Status Device::wait(uint64_t value) {
@@ -222,6 +238,11 @@ bool Device::is_lost() const {
 
 uint64_t Device::completed() const {
     return impl_->timeline.completed();
+}
+
+bool Device::is_idle() const {
+    const uint64_t submitted = impl_->timeline.submitted();
+    return impl_->timeline.completed() >= submitted;
 }
 
 std::vector<Timing> Device::timings() const {

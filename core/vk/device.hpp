@@ -92,11 +92,19 @@ public:
     /// Errors: device_lost, out_of_memory, unsupported (opened for inspection).
     Result<uint64_t> submit(CommandBuffer commands);
 
+    /// As submit(), with commands that stay the caller's: recorded once, they run again without any work for
+    /// each command. Errors: also invalid_argument (not RecorderOptions::is_reusable, or their last
+    /// submission has not completed).
+    Result<uint64_t> submit_reusable(CommandBuffer& commands);
+
     /// Blocks until the timeline reaches `value`. Errors: device_lost.
     Status wait(uint64_t value);
 
     /// Timeline value that the device has reached. Does not block.
     [[nodiscard]] uint64_t completed() const;
+
+    /// Whether the device has completed every submission. Does not block.
+    [[nodiscard]] bool is_idle() const;
 
     /// Returns the milliseconds that the device spent on a submission that was waited for, without those
     /// before it: measured on the host, from submit() or the completion of the submission before, whichever

@@ -81,6 +81,9 @@ struct Device::Impl {
     Impl& operator=(const Impl&) = delete;
     ~Impl();
 
+    /// Starts commands; returns the timeline value that marks their completion. Errors: device_lost,
+    /// out_of_memory.
+    Result<uint64_t> enqueue(VkCommandBuffer commands);
     /// Blocks until all submissions made so far have completed. Errors: device_lost.
     Status wait_for_submissions();
     /// Returns the status, and stores whether it says that the device is lost.
@@ -126,17 +129,16 @@ constexpr uint32_t push_constant_bytes_min = 128;
 
 struct CommandBuffer::Impl {
     Device::Impl* device = nullptr;          ///< borrowed
-    std::unique_ptr<CommandContext> context; ///< empty once submitted
+    std::unique_ptr<CommandContext> context; ///< empty once consumed
+    bool is_reusable = false;
+    uint64_t submitted = 0; ///< timeline value of the last submission; 0: none
     uint32_t barrier_count = 0;
     uint32_t dispatch_count = 0;
 
     Impl() = default;
     Impl(const Impl&) = delete;
     Impl& operator=(const Impl&) = delete;
-    ~Impl() {
-        if (context)
-            device->contexts->recycle(std::move(context));
-    }
+    ~Impl();
 };
 
 } // namespace etna::vk

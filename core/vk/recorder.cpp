@@ -17,6 +17,16 @@ CommandBuffer::CommandBuffer(CommandBuffer&&) noexcept = default;
 CommandBuffer& CommandBuffer::operator=(CommandBuffer&&) noexcept = default;
 CommandBuffer::~CommandBuffer() = default;
 
+CommandBuffer::Impl::~Impl() {
+    if (!context)
+        return;
+    if (submitted > device->timeline.completed()) {
+        device->contexts->recycle_at(std::move(context), submitted);
+    } else {
+        device->contexts->recycle(std::move(context));
+    }
+}
+
 uint32_t CommandBuffer::barrier_count() const {
     return impl_->barrier_count;
 }
@@ -153,14 +163,16 @@ Result<Recorder> Recorder::create(Device& device, const RecorderOptions& options
     auto impl = std::make_unique<Impl>();
     impl->device = &device.impl();
     impl->options = options;
-    impl->options.timestamps = options.timestamps && device.profile().timestamp_period_ns > 0;
+    impl->options.timestamps =
+        options.timestamps && !options.is_reusable && device.profile().timestamp_period_ns > 0;
     impl->device->collect();
     impl->commands = std::make_unique<CommandBuffer::Impl>();
     impl->commands->device = impl->device;
+    impl->commands->is_reusable = options.is_reusable;
     ETNA_TRY(impl->commands->context, impl->device->contexts->take());
     VkCommandBufferBeginInfo info{};
     info.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
-    info.flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
+    info.flags = options.is_reusable ? 0 : VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
     ETNA_CHECK(vulkan_status(impl->functions().vkBeginCommandBuffer(impl->buffer(), &info),
                              "beginning a command buffer"));
     // After everything submitted before; host writes are made visible by the submission itself.

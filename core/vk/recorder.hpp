@@ -27,7 +27,8 @@ struct Dispatch {
     std::span<const Range> writes = {};
 };
 
-/// Recorded work that is not yet submitted. Consumed by Device::submit.
+/// Recorded work. Consumed by Device::submit(), not by Device::submit_reusable(). May be destroyed while the
+/// device runs it.
 class CommandBuffer {
 public:
     CommandBuffer(CommandBuffer&&) noexcept;
@@ -51,6 +52,8 @@ struct RecorderOptions {
     /// Record timestamps around every dispatch; Device::timings() returns them after the submission has
     /// completed.
     bool timestamps = false;
+    /// For Device::submit_reusable(); without timestamps.
+    bool is_reusable = false;
 };
 
 /// Records one command buffer. The first error sticks and is returned by finish(), so that a forward pass

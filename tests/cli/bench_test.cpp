@@ -29,7 +29,8 @@ MeteredStep generation_step(int done_ms, double host_us, uint32_t rows) {
             .host_us = host_us,
             .generation_rows = rows,
             .dispatches = 10,
-            .barriers = 8};
+            .barriers = 8,
+            .is_repeated = true};
 }
 
 BenchReport one_row() {
@@ -115,8 +116,12 @@ TEST_CASE("generation is measured between the first and the last step of the ful
         generation_step(140, 80, 2),
         generation_step(150, 90, 1), // one has ended
     };
+    steps[3].is_repeated = false;
+    steps[4].found_idle = true;
     const auto span = generation_span(steps, 2);
     REQUIRE(span);
+    CHECK(span->recorded == 1);
+    CHECK(span->idle == 1);
     CHECK(span->tokens == 4);
     CHECK(span->submits == 2);
     CHECK(span->dispatches == 20);

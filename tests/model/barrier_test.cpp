@@ -75,16 +75,22 @@ void without_state(engine::Batch& batch, std::initializer_list<std::size_t> sequ
         batch.sequences[i].state_position = 0;
 }
 
+Result<vk::CommandBuffer> record(Bare& bare, const engine::Batch& batch,
+                                 const vk::RecorderOptions& options = {}) {
+    bare.model->pack(batch, bare.transfer);
+    return bare.model->record(batch, bare.transfer, options);
+}
+
 void check_every_barrier(Bare& bare, const engine::Batch& batch) {
     REQUIRE(engine::check(batch, bare.plan.limits));
-    const auto complete = bare.model->record(batch, bare.transfer, {});
+    const auto complete = record(bare, batch);
     if (!complete)
         FAIL(complete.error().message);
     const uint32_t barriers = complete->barrier_count();
     REQUIRE(barriers > 9 * 2);
     std::vector<uint32_t> superfluous;
     for (uint32_t omitted = 0; omitted < barriers; ++omitted) {
-        const auto broken = bare.model->record(batch, bare.transfer, {.omitted_barrier = omitted});
+        const auto broken = record(bare, batch, {.omitted_barrier = omitted});
         if (broken) {
             superfluous.push_back(omitted);
         } else {
@@ -215,7 +221,7 @@ TEST_CASE("a layer in tiles generates with five dispatches, and needs all of the
         engine::Batch batch = mixed_batch(model.plan.limits, tables);
         batch.copies.clear();
         batch.rows.erase(batch.rows.begin(), batch.rows.end() - 1);
-        const auto commands = model.model->record(batch, model.transfer, {});
+        const auto commands = record(model, batch);
         REQUIRE(commands);
         CHECK(commands->barrier_count() <= commands->dispatch_count() + 1);
         return commands->dispatch_count();

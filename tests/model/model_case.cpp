@@ -212,6 +212,7 @@ ModelCase::ModelCase(Bytes bytes, const ModelCaseOptions& options) : bytes_(std:
                    .sequences_max = 8,
                    .embeddings_max = options.embeddings_max,
                    .has_draft_head = options.has_draft_head},
+         .timestamps = options.timestamps,
          .matrix_part_bytes = options.matrix_part_bytes,
          .planned = {},
          .progress = {}});

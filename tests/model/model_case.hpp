@@ -37,6 +37,7 @@ struct ModelCaseOptions {
     uint32_t embeddings_max = 0;
     uint64_t matrix_part_bytes = 0;
     bool has_draft_head = true;
+    bool timestamps = false; ///< then each step is recorded
 };
 
 /// A model in memory, its executor on the device under test, and its CPU twin. A load error fails the

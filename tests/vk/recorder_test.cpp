@@ -104,6 +104,43 @@ TEST_CASE("a submission comes after everything submitted before") {
     CHECK(f.device.completed() > last);
 }
 
+TEST_CASE("reusable commands run once for each submission") {
+    const RecorderFixture f;
+    write_words(f.device, f.a, counting(0, 1000));
+    auto recorder = f.recorder({.is_reusable = true});
+    add_one(recorder, f.pipeline, f.a.range(), f.a.range());
+    auto commands = must(recorder.finish());
+    for (int i = 0; i < 5; ++i) // those of one command buffer wait for each other on the host
+        must(f.device.wait(must(f.device.submit_reusable(commands))));
+    CHECK(read_words(f.device, f.a, 1000) == counting(5, 1000));
+    must(f.device.wait(must(f.device.submit(std::move(commands)))));
+    CHECK(read_words(f.device, f.a, 1000) == counting(6, 1000));
+}
+
+TEST_CASE("commands are submitted again only if they are reusable, and have completed") {
+    const RecorderFixture f;
+    auto recorder = f.recorder();
+    auto once = must(recorder.finish());
+    CHECK(f.device.submit_reusable(once).error().kind == ErrorKind::invalid_argument);
+
+    auto long_work = f.recorder({.is_reusable = true});
+    for (int i = 0; i < 200; ++i) {
+        add_one(long_work, f.pipeline, f.a.range(), f.a.range(), 1000);
+        long_work.barrier();
+    }
+    auto commands = must(long_work.finish());
+    const uint64_t value = must(f.device.submit_reusable(commands));
+    const auto early = f.device.submit_reusable(commands);
+    const bool was_idle = f.device.is_idle();
+    REQUIRE(f.device.completed() < value); // else this test shows nothing
+    CHECK_FALSE(was_idle);
+    REQUIRE_FALSE(early);
+    CHECK(early.error().kind == ErrorKind::invalid_argument);
+    must(f.device.wait(value));
+    CHECK(f.device.is_idle());
+    must(f.device.submit_reusable(commands)); // and is destroyed while it runs
+}
+
 TEST_CASE("regions nest and are optional for nothing but captures") {
     const RecorderFixture f;
     write_words(f.device, f.a, counting(0, 1000));

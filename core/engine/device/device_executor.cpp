@@ -21,14 +21,29 @@ namespace {
 constexpr const char* not_finite_hint = "the file may be damaged, or the device or its driver computed "
                                         "wrongly: try another file, or another --device";
 
-/// A submission's memory and, while its outputs are unread, their description.
+/// A submission's memory with the commands that steps in it have had and, while its outputs are unread, their
+/// description.
 struct Submission {
     Transfer transfer;
+    RecordedSteps recorded;
     uint64_t done_at = 0; ///< timeline value
     uint32_t dispatches = 0;
     uint32_t barriers = 0;
+    bool is_repeated = false;
+    bool found_idle = false;
     std::vector<OutputRow> output_rows;
+
+    void describe(const vk::CommandBuffer& commands) {
+        dispatches = commands.dispatch_count();
+        barriers = commands.barrier_count();
+    }
 };
+
+/// Whether steps of the same shape are likely to follow: prompts change it with every chunk.
+bool is_repeatable(const Batch& batch) {
+    const auto generates = [](const Row& row) { return row.kind == RowKind::decode; };
+    return batch.copies.empty() && batch.state_copies.empty() && std::ranges::all_of(batch.rows, generates);
+}
 
 class DeviceExecutor final : public Executor {
 public:
@@ -47,6 +62,8 @@ public:
 private:
     [[nodiscard]] Submission& submission(uint64_t ticket) { return ring_[ticket % ring_.size()]; }
     [[nodiscard]] RowOutput read_hidden(std::vector<float> values) const;
+    Result<uint64_t> start(const Batch& batch, Submission& next);
+    Result<uint64_t> start_repeatable(const Batch& batch, const StepShape& shape, Submission& next);
     [[nodiscard]] RowOutput read(const Submission& submission, std::size_t i) const;
 
     std::string name_;
@@ -64,6 +81,32 @@ DeviceExecutor::~DeviceExecutor() {
         static_cast<void>(model_->device().wait(submission(submitted_).done_at));
 }
 
+/// Returns the timeline value of the step's completion.
+Result<uint64_t> DeviceExecutor::start(const Batch& batch, Submission& next) {
+    const StepShape& shape = model_->pack(batch, next.transfer);
+    next.is_repeated = false;
+    if (is_repeatable(batch) && !recording_.timestamps)
+        return start_repeatable(batch, shape, next);
+    ETNA_TRY(vk::CommandBuffer commands, model_->record(batch, next.transfer, recording_));
+    next.describe(commands);
+    next.found_idle = model_->device().is_idle();
+    return model_->device().submit(std::move(commands));
+}
+
+/// The commands of the submission's earlier steps have completed, because their outputs have been read.
+Result<uint64_t> DeviceExecutor::start_repeatable(const Batch& batch, const StepShape& shape,
+                                                  Submission& next) {
+    vk::CommandBuffer* commands = next.recorded.find(shape);
+    next.is_repeated = commands != nullptr;
+    if (commands == nullptr) {
+        ETNA_TRY(vk::CommandBuffer recorded, model_->record(batch, next.transfer, {.is_reusable = true}));
+        commands = &next.recorded.insert(shape, std::move(recorded));
+    }
+    next.describe(*commands);
+    next.found_idle = model_->device().is_idle();
+    return model_->device().submit_reusable(*commands);
+}
+
 Result<Ticket> DeviceExecutor::submit(const Batch& batch) {
     ETNA_CHECK(check(batch, limits_));
     if (submitted_ - read_ >= limits_.in_flight_max) {
@@ -71,10 +114,7 @@ Result<Ticket> DeviceExecutor::submit(const Batch& batch) {
                      .message = fmt::format("{} submissions are unread", limits_.in_flight_max)};
     }
     Submission& next = submission(submitted_ + 1);
-    ETNA_TRY(vk::CommandBuffer commands, model_->record(batch, next.transfer, recording_));
-    next.dispatches = commands.dispatch_count();
-    next.barriers = commands.barrier_count();
-    ETNA_TRY(next.done_at, model_->device().submit(std::move(commands)));
+    ETNA_TRY(next.done_at, start(batch, next));
     model_->submitted();
     next.output_rows = model_->output_rows();
     return Ticket{.value = ++submitted_};
@@ -148,6 +188,8 @@ Result<Outputs> DeviceExecutor::wait(Ticket ticket) {
     outputs.device_ms = model_->device().busy_ms(oldest.done_at);
     outputs.dispatches = oldest.dispatches;
     outputs.barriers = oldest.barriers;
+    outputs.is_repeated = oldest.is_repeated;
+    outputs.found_idle = oldest.found_idle;
     outputs.rows.reserve(oldest.output_rows.size());
     for (std::size_t i = 0; i < oldest.output_rows.size(); ++i)
         outputs.rows.push_back(read(oldest, i));
@@ -192,8 +234,9 @@ Status warm_up(DeviceModel& model, const Transfer& transfer, const Limits& limit
                             .state_slot = 0};
     for (const RowKind kind : {RowKind::decode, RowKind::prefill}) {
         for (const uint32_t count : warm_up_row_counts(limits)) {
-            const Result<vk::CommandBuffer> unused =
-                model.record(warm_up_batch(kind, count, view, limits), transfer, {});
+            const Batch batch = warm_up_batch(kind, count, view, limits);
+            model.pack(batch, transfer);
+            const Result<vk::CommandBuffer> unused = model.record(batch, transfer, {});
             if (!unused)
                 return unused.error().while_doing("while preparing kernels");
         }

@@ -143,26 +143,37 @@ void DeviceModel::copy_values(vk::Recorder& recorder, const Transfer& transfer) 
     };
     const model::RowBuffer hidden = workspace_.hidden();
     const bool is_dense = hidden.rows.stride == hidden.rows.columns; // neighbours are copied together
-    const std::vector<OutputRow>& rows = output_rows();
+    const std::vector<CopiedRow>& rows = shape_.copied_rows;
     for (std::size_t i = 0; i < rows.size(); ++i) {
-        if (rows[i].output_kind == OutputKind::logits)
+        if (rows[i].kind == OutputKind::logits) {
             copy_rows(workspace_.logits(), transfer.logits, rows[i].at, 1);
-        if (rows[i].output_kind != OutputKind::hidden)
             continue;
+        }
         const uint32_t first = rows[i].at;
-        while (is_dense && i + 1 < rows.size() && rows[i + 1].output_kind == OutputKind::hidden &&
+        while (is_dense && i + 1 < rows.size() && rows[i + 1].kind == OutputKind::hidden &&
                rows[i + 1].at == rows[i].at + 1)
             ++i;
         copy_rows(hidden, transfer.hidden, first, rows[i].at - first + 1);
     }
 }
 
+const StepShape& DeviceModel::pack(const Batch& batch, const Transfer& transfer) {
+    inputs_.pack(batch, transfer.upload.mapped());
+    shape_.step = inputs_.step(input_buffer_.range(), transfer.results.range());
+    shape_.input_bytes = inputs_.bytes();
+    shape_.copied_rows.clear();
+    for (const OutputRow& row : output_rows()) {
+        if (row.output_kind == OutputKind::logits || row.output_kind == OutputKind::hidden)
+            shape_.copied_rows.push_back({.kind = row.output_kind, .at = row.at});
+    }
+    shape_.runs_draft_head = batch.runs_draft_head;
+    return shape_;
+}
+
 Result<vk::CommandBuffer> DeviceModel::record(const Batch& batch, const Transfer& transfer,
                                               const vk::RecorderOptions& options) {
-    inputs_.pack(batch, transfer.upload.mapped());
-    const model::Step step = inputs_.step(input_buffer_.range(), transfer.results.range());
     ETNA_TRY(vk::Recorder recorder, vk::Recorder::create(device(), options));
-    recorder.copy(transfer.upload, 0, input_buffer_, 0, inputs_.bytes());
+    recorder.copy(transfer.upload, 0, input_buffer_, 0, shape_.input_bytes);
     copy_pages(recorder, batch);
     copy_states(recorder, batch);
     recorder.barrier();
@@ -170,12 +181,12 @@ Result<vk::CommandBuffer> DeviceModel::record(const Batch& batch, const Transfer
                                      .recorder = recorder,
                                      .activations = workspace_.activations(),
                                      .states = states_,
-                                     .step = step};
+                                     .step = shape_.step};
     model_.record(recording);
-    if (step.returns_hidden && step.output_rows == 0) // otherwise the head has a barrier after its norm
+    if (shape_.step.returns_hidden && shape_.step.output_rows == 0) // otherwise the head has a barrier after its norm
         recorder.barrier();
     copy_values(recorder, transfer);
-    if (batch.runs_draft_head)
+    if (shape_.runs_draft_head)
         model_.record_drafts(recording);
     return recorder.finish();
 }

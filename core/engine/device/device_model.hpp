@@ -4,6 +4,7 @@
 #include "core/engine/batch.hpp"
 #include "core/engine/device/buffer_sizes.hpp"
 #include "core/engine/device/device_plan.hpp"
+#include "core/engine/device/recorded_steps.hpp"
 #include "core/engine/device/step_inputs.hpp"
 #include "core/engine/executor.hpp"
 #include "core/gguf/file.hpp"
@@ -44,17 +45,19 @@ public:
                                                      const model::Blueprint& blueprint,
                                                      const DevicePlan& plan, const model::Progress& progress);
 
-    /// Packs and records a step: upload, copies of pages and states, forward pass, logits and hidden states
-    /// to the host. Does not submit: the caller reports a submission to submitted() before it records the
-    /// next step. Precondition: check(batch, limits). Errors: internal (a missing barrier, with ETNA_CHECKS),
-    /// out_of_memory.
+    /// Packs a step into `transfer.upload`. The caller reports its submission to submitted() before it packs
+    /// the next step. Returns the step's shape, until the next call. Precondition: check(batch, limits).
+    const StepShape& pack(const Batch& batch, const Transfer& transfer);
+
+    /// Records the packed step: upload, copies of pages and states, forward pass, logits and hidden states to
+    /// the host. Errors: internal (a missing barrier, with ETNA_CHECKS), out_of_memory.
     Result<vk::CommandBuffer> record(const Batch& batch, const Transfer& transfer,
                                      const vk::RecorderOptions& options);
 
-    /// The last recorded step was submitted.
+    /// The packed step was submitted.
     void submitted() { inputs_.submitted(); }
 
-    /// Returns the rows that have an output, of the last batch passed to record().
+    /// Returns the rows that have an output, of the packed batch.
     [[nodiscard]] const std::vector<OutputRow>& output_rows() const { return inputs_.output_rows(); }
     [[nodiscard]] vk::Device& device() const { return library_->device(); }
     /// Those of the decoder.
@@ -85,6 +88,7 @@ private:
     model::Workspace workspace_;
     Limits limits_;
     StepInputs inputs_; ///< borrows model_
+    StepShape shape_;
     vk::Buffer input_buffer_;
     std::vector<LayerBuffers> buffers_;     ///< [layers]
     std::vector<model::LayerState> states_; ///< [layers]

@@ -12,6 +12,10 @@ namespace {
 
 constexpr uint64_t section_alignment = 16;
 
+/// The bounds of decode rows' keys are rounded up to multiples of this, so that generation repeats a step's
+/// commands for so many tokens. A KV split beyond a row's keys costs a workgroup that ends at once.
+constexpr uint32_t attend_step_tokens = 2 * kernels::decode_tile_tokens;
+
 uint64_t section_bytes(uint64_t count, uint64_t element_bytes) {
     return round_up(std::max<uint64_t>(count * element_bytes, section_alignment), section_alignment);
 }
@@ -54,6 +58,13 @@ uint32_t next_input_of(const Row& row) {
     return row.output_kind == OutputKind::sampled ? row.output_slot | kernels::RowInfo::input_is_slot : 0;
 }
 
+/// Words in the section of `used` words of page tables: rounded up, so that the sections after it stay where
+/// they are while the tables grow.
+std::size_t table_section_words(std::size_t used, std::size_t most) {
+    constexpr std::size_t step = 256;
+    return std::min<std::size_t>(round_up(used, step), most);
+}
+
 /// Returns the page that position 0 would have if the held pages are consecutive; it wraps around below 0.
 std::optional<PageId> consecutive_from(std::span<const PageId> pages) {
     const auto held = std::find_if(pages.begin(), pages.end(), [](PageId page) { return page != no_page; });
@@ -86,15 +97,17 @@ uint64_t step_input_bytes(const Limits& limits, uint32_t rotary_dims, std::size_
 
 StepInputs::StepInputs(const Limits& limits, std::span<const model::Rotary> rotaries)
     : rotaries_(rotaries), cache_groups_(limits.groups), infos_(limits.groups.size()),
-      tables_(limits.groups.size()), angles_(limits.groups.size()), groups_(limits.groups.size()),
+      tables_(limits.groups.size()), angles_(limits.groups.size()), context_tokens_(limits.context_tokens),
+      table_words_max_(uint64_t{limits.sequences_max} * divide_up(limits.context_tokens, limits.page_tokens)),
       pending_half_(limits.state_slots) {
+    step_.groups.resize(limits.groups.size());
+    step_.row_ranges.reserve(model::row_ranges_max);
     order_.reserve(limits.batch_rows_max);
     packed_row_.reserve(limits.batch_rows_max);
     lengths_.reserve(limits.sequences_max);
     locations_.reserve(limits.sequences_max);
     sequence_infos_.reserve(limits.sequences_max);
-    table_words_.reserve(uint64_t{limits.sequences_max} *
-                         divide_up(limits.context_tokens, limits.page_tokens));
+    table_words_.reserve(table_words_max_);
     output_rows_.reserve(limits.batch_rows_max);
     draft_rows_.reserve(limits.has_draft_head ? limits.output_rows_max : 0);
 }
@@ -111,7 +124,7 @@ void StepInputs::sort_rows(const Batch& batch) {
     order_.clear();
     packed_row_.resize(batch.rows.size());
     lengths_.assign(batch.sequences.size(), 0);
-    range_count_ = 0;
+    step_.row_ranges.clear();
     for (const RowKind kind : {RowKind::decode, RowKind::prefill}) {
         model::RowRange range{.path = kind == RowKind::decode ? kernels::RowPath::decode
                                                               : kernels::RowPath::prefill,
@@ -133,7 +146,7 @@ void StepInputs::sort_rows(const Batch& batch) {
             range.sequences += is_same ? 0 : 1;
         }
         if (range.count > 0)
-            row_ranges_[range_count_++] = range;
+            step_.row_ranges.push_back(range);
     }
     for (uint32_t packed = 0; packed < order_.size(); ++packed)
         packed_row_[order_[packed]] = packed;
@@ -196,13 +209,26 @@ void StepInputs::pack_group(const Batch& batch, std::size_t group, MutableByteVi
                     .table = location.first_page == kernels::RowInfo::no_page ? location.table : 0,
                     .first_page = location.first_page};
     }
-    for (std::size_t range = 0; range < range_count_; ++range) {
-        kernels::AttendMax& max = groups_[group].attend_max[range] = {};
-        for (const kernels::RowInfo& info : infos.subspan(row_ranges_[range].first, row_ranges_[range].count))
-            max.include(info.attend_begin, info.attend_end);
-    }
-    const auto words = take<uint32_t>(out, table_words_.size(), tables_[group]);
+    step_.groups[group].attend_max = {};
+    for (std::size_t i = 0; i < step_.row_ranges.size(); ++i)
+        step_.groups[group].attend_max[i] = attend_max_of(step_.row_ranges[i], infos);
+    const auto words =
+        take<uint32_t>(out, table_section_words(table_words_.size(), table_words_max_), tables_[group]);
     std::copy(table_words_.begin(), table_words_.end(), words.begin());
+}
+
+kernels::AttendMax StepInputs::attend_max_of(const model::RowRange& range,
+                                             std::span<const kernels::RowInfo> infos) const {
+    kernels::AttendMax max;
+    for (const kernels::RowInfo& info : infos.subspan(range.first, range.count))
+        max.include(info.attend_begin, info.attend_end);
+    if (range.path == kernels::RowPath::prefill)
+        return max;
+    const auto rounded = [&](uint32_t tokens) {
+        return static_cast<uint32_t>(
+            std::min<uint64_t>(round_up(tokens, attend_step_tokens), context_tokens_));
+    };
+    return {.end = rounded(max.end), .keys = rounded(max.keys)};
 }
 
 void StepInputs::pack_angles(const Batch& batch, std::size_t group, MutableByteView out) {
@@ -279,7 +305,7 @@ void StepInputs::pack_drafts(const Batch& batch, MutableByteView out) {
 void StepInputs::pack(const Batch& batch, MutableByteView out) {
     cursor_ = 0;
     sort_rows(batch);
-    for (std::size_t group = 0; group < groups_.size(); ++group) {
+    for (std::size_t group = 0; group < step_.groups.size(); ++group) {
         pack_group(batch, group, out);
         pack_angles(batch, group, out);
     }
@@ -289,32 +315,31 @@ void StepInputs::pack(const Batch& batch, MutableByteView out) {
     pack_drafts(batch, out);
 }
 
-model::Step StepInputs::step(const vk::Range& inputs, const vk::Range& results) {
-    for (std::size_t group = 0; group < groups_.size(); ++group) {
-        groups_[group].infos = infos_[group].in(inputs);
-        groups_[group].tables = {tables_[group].in(inputs)};
-        groups_[group].angles = angles_[group].in(inputs);
+const model::Step& StepInputs::step(const vk::Range& inputs, const vk::Range& results) {
+    for (std::size_t group = 0; group < step_.groups.size(); ++group) {
+        step_.groups[group].infos = infos_[group].in(inputs);
+        step_.groups[group].tables = {tables_[group].in(inputs)};
+        step_.groups[group].angles = angles_[group].in(inputs);
     }
-    return {.row_ranges = std::span(row_ranges_).first(range_count_),
-            .rows = static_cast<uint32_t>(order_.size()),
-            .groups = groups_,
-            .sequences = {.infos = sequences_.in(inputs),
-                          .count = static_cast<uint32_t>(sequence_infos_.size()),
-                          .rows = static_cast<uint32_t>(order_.size())},
-            .embeddings = has_embeddings_ ? embeddings_.in(inputs) : vk::Range{},
-            .returns_hidden = head_rows_ < output_rows_.size(),
-            .output_rows = head_rows_,
-            .output_indices = output_indices_.in(inputs),
-            .sample_infos = sample_infos_.in(inputs),
-            .sample_results = results,
-            .candidates = candidates_,
-            .next_infos = next_infos_.in(inputs),
-            .draft_rows = static_cast<uint32_t>(draft_rows_.size()),
-            .draft_indices = draft_indices_.in(inputs),
-            .draft_infos = draft_infos_.in(inputs),
-            .draft_results = results.part(head_rows_ * sizeof(kernels::SampleResult),
-                                          draft_rows_.size() * sizeof(kernels::SampleResult)),
-            .draft_candidates = draft_candidates_};
+    step_.rows = static_cast<uint32_t>(order_.size());
+    step_.sequences = {.infos = sequences_.in(inputs),
+                       .count = static_cast<uint32_t>(sequence_infos_.size()),
+                       .rows = step_.rows};
+    step_.embeddings = has_embeddings_ ? embeddings_.in(inputs) : vk::Range{};
+    step_.returns_hidden = head_rows_ < output_rows_.size();
+    step_.output_rows = head_rows_;
+    step_.output_indices = output_indices_.in(inputs);
+    step_.sample_infos = sample_infos_.in(inputs);
+    step_.sample_results = results;
+    step_.candidates = candidates_;
+    step_.next_infos = next_infos_.in(inputs);
+    step_.draft_rows = static_cast<uint32_t>(draft_rows_.size());
+    step_.draft_indices = draft_indices_.in(inputs);
+    step_.draft_infos = draft_infos_.in(inputs);
+    step_.draft_results = results.part(head_rows_ * sizeof(kernels::SampleResult),
+                                       draft_rows_.size() * sizeof(kernels::SampleResult));
+    step_.draft_candidates = draft_candidates_;
+    return step_;
 }
 
 } // namespace etna::engine

@@ -46,9 +46,10 @@ public:
     /// Returns the number of bytes that pack() wrote.
     [[nodiscard]] uint64_t bytes() const { return cursor_; }
 
-    /// Returns the packed step, for packed bytes at `inputs` on the device; borrows this object until the
-    /// next call. `results` is SampleResult [rows of the head], then [draft rows].
-    [[nodiscard]] model::Step step(const vk::Range& inputs, const vk::Range& results);
+    /// Returns the packed step, for packed bytes at `inputs` on the device, until the next call. Generation
+    /// gives equal steps: only every 128 tokens, or when rows come or go, one differs from the step before.
+    /// `results` is SampleResult [rows of the head], then [draft rows].
+    [[nodiscard]] const model::Step& step(const vk::Range& inputs, const vk::Range& results);
 
     /// Returns the rows that have an output, in batch order.
     [[nodiscard]] const std::vector<OutputRow>& output_rows() const { return output_rows_; }
@@ -75,6 +76,8 @@ private:
     void pack_sequences(const Batch& batch, MutableByteView out);
     void pack_group(const Batch& batch, std::size_t group, MutableByteView out);
     void pack_table(std::span<const PageId> pages, TableLocation& location);
+    [[nodiscard]] kernels::AttendMax attend_max_of(const model::RowRange& range,
+                                                   std::span<const kernels::RowInfo> infos) const;
     void pack_angles(const Batch& batch, std::size_t group, MutableByteView out);
     void pack_embeddings(const Batch& batch, MutableByteView out);
     void pack_outputs(const Batch& batch, MutableByteView out);
@@ -87,8 +90,6 @@ private:
     std::vector<uint32_t> packed_row_;                  ///< packed row of each batch row
     std::vector<uint32_t> lengths_;                     ///< positions that a sequence's rows attend to
     std::vector<kernels::SequenceInfo> sequence_infos_; ///< of sequences with rows
-    std::array<model::RowRange, model::row_ranges_max> row_ranges_;
-    std::size_t range_count_ = 0;
     std::vector<TableLocation> locations_;
     std::vector<uint32_t> table_words_;
     std::vector<OutputRow> output_rows_;
@@ -97,7 +98,9 @@ private:
     std::vector<Section> infos_;           ///< [groups]
     std::vector<Section> tables_;          ///< [groups]
     std::vector<Section> angles_;          ///< [groups]
-    std::vector<model::GroupInputs> groups_;
+    uint32_t context_tokens_ = 0;
+    std::size_t table_words_max_ = 0; ///< of a group
+    model::Step step_;
     std::vector<bool> pending_half_; ///< [state slots]: the half that holds the pending rows
     Section sequences_;
     bool has_embeddings_ = false;
