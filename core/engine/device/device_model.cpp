@@ -183,7 +183,8 @@ Result<vk::CommandBuffer> DeviceModel::record(const Batch& batch, const Transfer
                                      .states = states_,
                                      .step = shape_.step};
     model_.record(recording);
-    if (shape_.step.returns_hidden && shape_.step.output_rows == 0) // otherwise the head has a barrier after its norm
+    if (shape_.step.returns_hidden &&
+        shape_.step.output_rows == 0) // otherwise the head has a barrier after its norm
         recorder.barrier();
     copy_values(recorder, transfer);
     if (shape_.runs_draft_head)
