@@ -278,6 +278,9 @@ std::vector<Route> all_routes(const ServiceOptions& options) {
         {"POST", "/completions", "continues a text", openai::completions},
         {"POST", "/v3/completions", "continues a text, by the rules of OpenVINO Model Server",
          openai::completions, guarded, ovms},
+        {"POST", "/v1/embeddings", "returns the embeddings of texts", openai::embeddings},
+        {"POST", "/embeddings", "returns the embeddings of texts", openai::embeddings},
+        {"POST", "/v3/embeddings", "returns the embeddings of texts", openai::embeddings, guarded, ovms},
         {"POST", "/tokenize", "returns the tokens of a text or chat", openai::tokenize},
         {"POST", "/detokenize", "returns the text of tokens", openai::detokenize},
         {"POST", "/apply-template", "returns the prompt of a chat", openai::apply_template},
@@ -302,6 +305,8 @@ std::vector<Route> all_routes(const ServiceOptions& options) {
             route.metric_name = "chat_completions";
         } else if (route.endpoint == openai::completions) {
             route.metric_name = "completions";
+        } else if (route.endpoint == openai::embeddings) {
+            route.metric_name = "embeddings";
         }
     }
     add_stored_chats(routes);

@@ -30,14 +30,6 @@ unsigned char* bytes_of(std::string& text) {
     return reinterpret_cast<unsigned char*>(text.data());
 }
 
-std::string base64(std::string_view bytes) {
-    constexpr std::size_t group = 3; // three bytes become four characters
-    std::string text((bytes.size() + group - 1) / group * 4 + 1, '\0');
-    const int size = EVP_EncodeBlock(bytes_of(text), bytes_of(bytes), static_cast<int>(bytes.size()));
-    text.resize(static_cast<std::size_t>(size));
-    return text;
-}
-
 std::optional<std::string> from_base64(std::string_view text) {
     constexpr std::size_t group = 4;
     if (text.size() % group != 0)
@@ -79,6 +71,14 @@ Result<std::string> read_or_make(int descriptor, std::size_t size, const std::st
 }
 
 } // namespace
+
+std::string base64(std::string_view bytes) {
+    constexpr std::size_t group = 3; // three bytes become four characters
+    std::string text((bytes.size() + group - 1) / group * 4 + 1, '\0');
+    const int size = EVP_EncodeBlock(bytes_of(text), bytes_of(bytes), static_cast<int>(bytes.size()));
+    text.resize(static_cast<std::size_t>(size));
+    return text;
+}
 
 Result<Seal> Seal::temporary() {
     Key key = {};

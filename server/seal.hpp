@@ -36,6 +36,9 @@ private:
     Key key_;
 };
 
+/// The bytes in base64, with padding.
+std::string base64(std::string_view bytes);
+
 /// SHA-256 of a text, in hexadecimal.
 std::string sha256_hex(std::string_view text);
 

@@ -100,6 +100,12 @@ RequestContext ActiveRequest::context(const sampling::Parameters& defaults) cons
             .can_store = service_->persistence->stored_kinds().completions};
 }
 
+generate::PromptBudget ActiveRequest::prompt_budget(const CancelPoll& is_cancelled) {
+    return {.is_cancelled = [this, &is_cancelled] { return must_end(is_cancelled); },
+            .reserve_memory =
+                [this](std::size_t bytes) { return memory_ == nullptr || memory_->reserve(bytes); }};
+}
+
 ApiError ActiveRequest::refuse(ApiError error) {
     record_error(error);
     return error;

@@ -75,6 +75,7 @@ public:
     [[nodiscard]] bool is_strict() const { return is_strict_; }
     [[nodiscard]] const storage::Owner& owner() const { return owner_; }
     [[nodiscard]] uint64_t client() const { return client_; }
+    [[nodiscard]] uint64_t cache_salt() const { return cache_salt_; }
     /// Null before begin().
     [[nodiscard]] const generate::Generation* generation() const {
         return generation_ ? &*generation_ : nullptr;
@@ -91,6 +92,9 @@ public:
     /// What a reader needs. `defaults`: the API's sampling defaults, which the model's recommendations
     /// override. Precondition: the model is acquired.
     [[nodiscard]] RequestContext context(const sampling::Parameters& defaults) const;
+
+    /// The limits of encoding its prompts. Valid as long as this object and `is_cancelled`.
+    [[nodiscard]] generate::PromptBudget prompt_budget(const CancelPoll& is_cancelled);
 
     /// Queues the generation. A refusal is recorded, see record_error(). Precondition: the model is acquired.
     ApiStatus begin(GenerationCall call, const sampling::Parameters& defaults,

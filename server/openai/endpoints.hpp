@@ -6,6 +6,7 @@ namespace etna::server::openai {
 
 ApiResult<HttpReply> chat_completions(Service& service, const HttpRequest& request, const Call& call);
 ApiResult<HttpReply> completions(Service& service, const HttpRequest& request, const Call& call);
+ApiResult<HttpReply> embeddings(Service& service, const HttpRequest& request, const Call& call);
 ApiResult<HttpReply> tokenize(Service& service, const HttpRequest& request, const Call& call);
 ApiResult<HttpReply> detokenize(Service& service, const HttpRequest& request, const Call& call);
 ApiResult<HttpReply> apply_template(Service& service, const HttpRequest& request, const Call& call);
