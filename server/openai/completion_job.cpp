@@ -1,5 +1,6 @@
 #include "server/openai/completion_job.hpp"
 
+#include "server/api/sampling_fields.hpp"
 #include "server/http/sse.hpp"
 #include "server/ids.hpp"
 

@@ -1,6 +1,7 @@
 #include "server/responses/response_job.hpp"
 
 #include "server/api/model_choice.hpp"
+#include "server/api/sampling_fields.hpp"
 #include "server/http/sse.hpp"
 #include "server/ids.hpp"
 

@@ -1,5 +1,6 @@
 #include "server/responses/response_prompt.hpp"
 
+#include "server/api/sampling_fields.hpp"
 #include "server/persistence.hpp"
 #include "server/responses/items.hpp"
 #include "server/responses/prior_context.hpp"
