@@ -90,16 +90,10 @@ void check_continuation(Fields& fields, const Json& messages, const chat::Conver
 }
 
 /// Fields that only a template uses: without one they have no effect, and are reported.
-constexpr std::array<std::string_view, 10> template_fields = {"tools",
-                                                              "tool_choice",
-                                                              "functions",
-                                                              "function_call",
-                                                              "response_format",
-                                                              "documents",
-                                                              "chat_template_kwargs",
-                                                              "reasoning_effort",
-                                                              "continue_final_message",
-                                                              "add_generation_prompt"};
+constexpr std::array<std::string_view, 11> template_fields = {
+    "parse_special",        "tools",     "tool_choice",          "functions",        "function_call",
+    "response_format",      "documents", "chat_template_kwargs", "reasoning_effort", "continue_final_message",
+    "add_generation_prompt"};
 
 /// nvext.use_raw_prompt: the message contents, without a template.
 std::optional<std::string> raw_prompt(const Json& body, const Json& messages) {
@@ -129,6 +123,8 @@ RequestTools read_conversation(Fields& fields, const Json& body, chat::CallCount
     const Json arguments = template_arguments(fields, conversation);
     for (const auto& [name, value] : arguments.items())
         conversation.template_arguments.emplace_back(name, jinja::value_of_json(value));
+    if (fields.flag("parse_special").value_or(false))
+        conversation.spelled_tokens = chat::SpelledTokens::all;
     check_continuation(fields, *given, conversation);
     if (auto raw = raw_prompt(body, *given)) {
         for (const std::string_view name : template_fields) {
