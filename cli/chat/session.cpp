@@ -175,7 +175,8 @@ chat::Conversation ChatSession::conversation() const {
     return {.messages = messages_,
             .tools = tools_.definitions(),
             .thinking = settings_->generation().thinking,
-            .template_arguments = template_arguments_};
+            .template_arguments = template_arguments_,
+            .spelled_tokens = settings_->generation().spelled_tokens};
 }
 
 std::size_t ChatSession::turns() const {

@@ -84,7 +84,8 @@ struct Renderer {
 };
 
 chat::SpecialText special_text(const RenderOptions& options, const chat::SpecialText& own) {
-    return {.bos = options.bos.value_or(own.bos), .eos = options.eos.value_or(own.eos)};
+    return {
+        .bos = options.bos.value_or(own.bos), .eos = options.eos.value_or(own.eos), .control = own.control};
 }
 
 Result<Renderer> open_without_model(const RenderOptions& options) {
@@ -142,7 +143,7 @@ Result<chat::AdaptedPrompt> render(const Renderer& renderer, const RenderOptions
         return render_adapted(renderer, request, now);
     auto text = renderer.chat_template.render(request, now);
     if (text)
-        return chat::AdaptedPrompt{.text = std::move(text).value()};
+        return chat::AdaptedPrompt{.text = std::move(text->text), .barriers = std::move(text->barriers)};
     Error error = text.error();
     if (render_adapted(renderer, request, now))
         error.hint = "add --adapt to change the conversation as `etna run` and `etna chat` do";
@@ -152,11 +153,11 @@ Result<chat::AdaptedPrompt> render(const Renderer& renderer, const RenderOptions
 Result<std::string> report(const Renderer& renderer, const chat::AdaptedPrompt& prompt) {
     Json report = {{"text", prompt.text}, {"tokens", nullptr}};
     if (renderer.tokenizer) {
-        const std::string& bos = renderer.chat_template.special().bos;
-        const bool has_bos = !bos.empty() && prompt.text.starts_with(bos);
+        const bool has_bos = renderer.chat_template.begins_with_bos(prompt.text, prompt.barriers);
         ETNA_TRY(report["tokens"],
                  renderer.tokenizer->encode(
-                     prompt.text, {.bos = has_bos ? text::AddBos::never : text::AddBos::as_model_says}));
+                     prompt.text, {.bos = has_bos ? text::AddBos::never : text::AddBos::as_model_says,
+                                   .barriers = prompt.barriers}));
     }
     if (!prompt.notes.empty())
         report["notes"] = prompt.notes;

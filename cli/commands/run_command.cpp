@@ -236,6 +236,7 @@ Result<generate::Request> request_of(const RunOptions& options, const generate::
     }
     chat::Conversation conversation = std::move(inputs.conversation);
     conversation.thinking = generation.thinking;
+    conversation.spelled_tokens = generation.spelled_tokens;
     auto& messages = conversation.messages;
     if (!generation.system.empty())
         messages.insert(messages.begin(), {.role = chat::Role::system, .content = generation.system});

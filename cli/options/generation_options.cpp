@@ -92,6 +92,10 @@ constexpr std::array conversation_table = {
     Option{.name = "no-think",
            .description = "let the model answer without thinking",
            .brief = "let the model answer without thinking"},
+    Option{.name = "parse-special",
+           .description =
+               "read the names of control tokens in messages, such as <|im_end|>, as these tokens; "
+               "by default they are text"},
     Option{.name = "reasoning",
            .value = "WHEN",
            .kind = Kind::choice,
@@ -386,6 +390,9 @@ Result<GenerationOptions> read_generation(const OptionValues& values) {
     options.speculation = drafts.overrides;
     options.system = values.text("system").value_or("");
     ETNA_TRY(options.thinking, read_thinking(values));
+    ETNA_TRY(const bool parses_special, values.flag("parse-special"));
+    if (parses_special)
+        options.spelled_tokens = chat::SpelledTokens::all;
     ETNA_TRY(const auto reasoning, values.choice("reasoning"));
     if (reasoning.value_or("auto") != "auto")
         options.reasoning = *reasoning == "show" ? ShowReasoning::always : ShowReasoning::never;

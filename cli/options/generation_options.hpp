@@ -68,6 +68,7 @@ struct GenerationOptions {
         logprobs;       ///< top tokens in addition to the chosen one; empty: no log-probabilities
     std::string system; ///< empty: no system message
     chat::Thinking thinking = chat::Thinking::template_default;
+    chat::SpelledTokens spelled_tokens = chat::SpelledTokens::user_defined; ///< in messages
     ShowReasoning reasoning = ShowReasoning::on_terminal;
     std::filesystem::path tools_file; ///< empty: no tools
     Consent tools_consent = Consent::ask;

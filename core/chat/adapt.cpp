@@ -66,7 +66,7 @@ class Adaptation {
 public:
     Adaptation(const ChatTemplate& chat_template, const Conversation& conversation, int64_t now_unix_s)
         : template_(&chat_template), turns_(turns_of(conversation, chat_template.capabilities().arguments)),
-          now_unix_s_(now_unix_s) {}
+          spelled_(conversation.spelled_tokens), now_unix_s_(now_unix_s) {}
 
     Result<AdaptedPrompt> run() {
         const TemplateCapabilities& capabilities = template_->capabilities();
@@ -88,7 +88,9 @@ public:
                 "the chat template does not support system messages: the text is moved "
                 "into the first user message");
         }
-        ETNA_TRY(prompt_.text, render_with_fallbacks());
+        ETNA_TRY(RenderedPrompt rendered, render_with_fallbacks());
+        prompt_.text = std::move(rendered.text);
+        prompt_.barriers = std::move(rendered.barriers);
         ETNA_CHECK(check_roles());
         if (continues_final_message(turns_.template_arguments))
             prompt_.prefilled_bytes = prefilled_bytes();
@@ -96,27 +98,27 @@ public:
     }
 
 private:
-    [[nodiscard]] Result<std::string> rendered() const { return rendered(turns_); }
+    [[nodiscard]] Result<RenderedPrompt> rendered() const { return rendered(turns_); }
 
-    [[nodiscard]] Result<std::string> rendered(const Turns& turns) const {
-        return template_->render(request_value(turns, template_->capabilities()), now_unix_s_);
+    [[nodiscard]] Result<RenderedPrompt> rendered(const Turns& turns) const {
+        return template_->render(request_value(turns, template_->capabilities()), now_unix_s_, spelled_);
     }
 
     /// Renders the conversation unchanged, else with the first single fallback that helps, else with all of
     /// them.
-    Result<std::string> render_with_fallbacks() {
-        auto text = rendered();
-        if (text)
-            return text;
-        const Error refusal = text.error();
+    Result<RenderedPrompt> render_with_fallbacks() {
+        auto prompt = rendered();
+        if (prompt)
+            return prompt;
+        const Error refusal = prompt.error();
         const Turns refused = turns_;
         for (const TemplateFallback& fallback : template_fallbacks()) {
             turns_ = refused;
             if (!fallback.apply(turns_))
                 continue;
-            if (text = rendered(); text) {
+            if (prompt = rendered(); prompt) {
                 prompt_.notes.emplace_back(fallback.note);
-                return text;
+                return prompt;
             }
         }
         turns_ = refused;
@@ -124,8 +126,8 @@ private:
             if (fallback.apply(turns_))
                 prompt_.notes.emplace_back(fallback.note);
         }
-        text = rendered();
-        return text ? text : refusal;
+        prompt = rendered();
+        return prompt ? prompt : refusal;
     }
 
     /// Fails if the template drops messages of a role that it does not know, as many do.
@@ -134,9 +136,9 @@ private:
             return {};
         Turns probe = turns_;
         const std::vector<std::string> roles = replace_other_roles(probe.messages);
-        ETNA_TRY(const std::string text, rendered(probe));
+        ETNA_TRY(const RenderedPrompt prompt, rendered(probe));
         for (std::size_t i = 0; i < roles.size(); ++i) {
-            if (text.find(role_sentinel(i)) == std::string::npos) {
+            if (prompt.text.find(role_sentinel(i)) == std::string::npos) {
                 return invalid_argument(
                     fmt::format("the chat template does not render messages of the role `{}`", roles[i]),
                     "use the roles system, user, assistant and tool");
@@ -157,10 +159,12 @@ private:
         if (!opened)
             return 0;
         const auto divergence =
-            std::mismatch(opened->begin(), opened->end(), prompt_.text.begin(), prompt_.text.end()).first;
-        std::string_view common(opened->data(), static_cast<std::size_t>(divergence - opened->begin()));
+            std::mismatch(opened->text.begin(), opened->text.end(), prompt_.text.begin(), prompt_.text.end())
+                .first;
+        std::string_view common(opened->text.data(),
+                                static_cast<std::size_t>(divergence - opened->text.begin()));
         const std::size_t marker = common.rfind('<');
-        if (common.size() < opened->size() && marker != std::string_view::npos &&
+        if (common.size() < opened->text.size() && marker != std::string_view::npos &&
             common.find('>', marker) == std::string_view::npos)
             common = common.substr(0, marker);
         return prompt_.text.size() - common.size();
@@ -168,6 +172,7 @@ private:
 
     const ChatTemplate* template_; ///< borrowed
     Turns turns_;
+    SpelledTokens spelled_;
     int64_t now_unix_s_;
     AdaptedPrompt prompt_;
 };

@@ -14,7 +14,8 @@ namespace etna::chat {
 /// A rendered prompt, with the changes made to the conversation so that the template renders all of it.
 struct AdaptedPrompt {
     std::string text;
-    std::vector<std::string> notes = {}; ///< user-facing, one clause per change; empty: unchanged
+    std::vector<std::size_t> barriers = {}; ///< see RenderedPrompt
+    std::vector<std::string> notes = {};    ///< user-facing, one clause per change; empty: unchanged
     bool tools_in_text = false; ///< tools are described in the system message; calls use Hermes syntax
     /// Bytes at the end of `text` that belong to the answer: a last message that is continued.
     std::size_t prefilled_bytes = 0;

@@ -1,9 +1,11 @@
 #include "core/chat/chat_template.hpp"
 
-#include "core/chat/conversation.hpp"
+#include "core/chat/control_names.hpp"
+#include "core/chat/name_guard.hpp"
 #include "core/chat/request.hpp"
 #include "core/jinja/value.hpp"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -35,8 +37,8 @@ bool contains(const std::string& text, std::string_view word) {
 
 /// Renders at a fixed time, so that prompts can be compared. Returns an empty string on failure.
 std::string prompt_of(const ChatTemplate& chat_template, NamedValues request) {
-    const auto prompt = chat_template.render(Value::dict(std::move(request)), 0);
-    return prompt ? prompt.value() : std::string();
+    const auto prompt = chat_template.render(Value::dict(std::move(request)), 0, SpelledTokens::all);
+    return prompt ? prompt->text : std::string();
 }
 
 Value content(const char* word, ContentForm form) {
@@ -153,17 +155,57 @@ Result<ChatTemplate> ChatTemplate::create(std::string_view text, SpecialText spe
     return chat_template;
 }
 
-Result<std::string> ChatTemplate::render(const Value& request, int64_t now_unix_s) const {
+ChatTemplate::ChatTemplate(jinja::Template parsed, std::string_view text, SpecialText special)
+    : template_(std::move(parsed)), text_(text), special_(std::move(special)),
+      control_names_(std::make_shared<const ControlNames>(special_.control, text)) {}
+
+Result<RenderedPrompt> ChatTemplate::render(const Value& request, int64_t now_unix_s,
+                                            SpelledTokens spelled) const {
     ETNA_CHECK(check_request(request));
+    const auto unbroken = [&]() -> Result<RenderedPrompt> {
+        ETNA_TRY(std::string text, render_request(request, now_unix_s));
+        return RenderedPrompt{std::move(text)};
+    };
+    if (spelled == SpelledTokens::all)
+        return unbroken();
+    const NameGuard guard(*control_names_, request, text_);
+    if (guard.is_idle())
+        return unbroken();
+    const auto broken = [&](Spelling last) -> Result<RenderedPrompt> {
+        ETNA_TRY(const Value changed, guard.broken(last));
+        ETNA_TRY(const std::string text, render_request(changed, now_unix_s));
+        return guard.restored(text);
+    };
+    const auto prompt = broken(Spelling::name);
+    // Breaks in mere parts of names must not show in what the template does.
+    for (const Spelling last : {Spelling::removal, Spelling::end}) {
+        if (!prompt || !guard.has(last))
+            continue;
+        auto more = broken(last);
+        if (more && more->text == prompt->text)
+            return more;
+    }
+    return prompt;
+}
+
+bool ChatTemplate::begins_with_bos(std::string_view prompt, std::span<const std::size_t> barriers) const {
+    const bool is_broken = std::any_of(barriers.begin(), barriers.end(), [this](std::size_t barrier) {
+        return barrier > 0 && barrier < special_.bos.size();
+    });
+    return !special_.bos.empty() && prompt.starts_with(special_.bos) && !is_broken;
+}
+
+/// Renders as render() does, without barriers.
+Result<std::string> ChatTemplate::render_request(const Value& request, int64_t now_unix_s) const {
     if (!continues_final_message(request))
-        return render_request(request, now_unix_s);
+        return render_variables(request, now_unix_s);
     ETNA_TRY(const ContinuedRequest continued, append_sentinel(request));
-    ETNA_TRY(std::string prompt, render_request(continued.request, now_unix_s));
+    ETNA_TRY(std::string prompt, render_variables(continued.request, now_unix_s));
     return cut_at_sentinel(std::move(prompt), continued.sentinel);
 }
 
 /// Renders without the cut for `continue_final_message`.
-Result<std::string> ChatTemplate::render_request(const Value& request, int64_t now_unix_s) const {
+Result<std::string> ChatTemplate::render_variables(const Value& request, int64_t now_unix_s) const {
     // If a name occurs twice, the later variable wins.
     jinja::Input input = {.variables = {{"add_generation_prompt", Value(true)},
                                         {"bos_token", Value(special_.bos)},

@@ -1,19 +1,34 @@
 #pragma once
 
 #include "core/base/result.hpp"
+#include "core/chat/conversation.hpp"
 #include "core/jinja/template.hpp"
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <string>
 #include <string_view>
-#include <utility>
+#include <vector>
 
 namespace etna::chat {
+
+class ControlNames;
 
 /// Texts of the model's BOS and EOS tokens ("<s>", "</s>"), as a template sees them; empty if it has none.
 struct SpecialText {
     std::string bos;
     std::string eos;
+    std::vector<std::string> control = {}; ///< the names of all control tokens
+};
+
+/// A prompt, and the places in it where a client's text could be mistaken for the template's.
+struct RenderedPrompt {
+    std::string text;
+    /// Ascending positions: the name of a control token is text where it lies across one, see
+    /// text::EncodeOptions.
+    std::vector<std::size_t> barriers = {};
 };
 
 /// The form of text-only content that a template expects.
@@ -59,24 +74,34 @@ public:
     /// UTC. With `continue_final_message` the prompt ends with the text of the last message, which must be
     /// the assistant's, and no new turn is opened.
     ///
+    /// Strings of the request spell no control token, unless `spelled` allows it: if one holds such a token's
+    /// name, or a part that the template or another string could complete, the prompt has a barrier there.
+    /// The template sees that string with another character inside the name, so that a test for the name
+    /// fails; all other renderings are equal to those with SpelledTokens::all.
+    ///
     /// The prompt starts with the BOS text if the template writes it; the tokenizer must not add a second
     /// BOS. Errors: invalid_argument (not a request, a last message that cannot be continued, or the
     /// template's own refusal), unsupported (the template fails; the error names the position).
-    [[nodiscard]] Result<std::string> render(const jinja::Value& request, int64_t now_unix_s) const;
+    [[nodiscard]] Result<RenderedPrompt> render(const jinja::Value& request, int64_t now_unix_s,
+                                                SpelledTokens spelled = SpelledTokens::user_defined) const;
+
+    /// Returns whether a prompt with these barriers begins with the BOS token.
+    [[nodiscard]] bool begins_with_bos(std::string_view prompt, std::span<const std::size_t> barriers) const;
 
     [[nodiscard]] const TemplateCapabilities& capabilities() const { return capabilities_; }
     [[nodiscard]] const std::string& text() const { return text_; }
     [[nodiscard]] const SpecialText& special() const { return special_; }
 
 private:
-    ChatTemplate(jinja::Template parsed, std::string_view text, SpecialText special)
-        : template_(std::move(parsed)), text_(text), special_(std::move(special)) {}
+    ChatTemplate(jinja::Template parsed, std::string_view text, SpecialText special);
 
     [[nodiscard]] Result<std::string> render_request(const jinja::Value& request, int64_t now_unix_s) const;
+    [[nodiscard]] Result<std::string> render_variables(const jinja::Value& request, int64_t now_unix_s) const;
 
     jinja::Template template_;
     std::string text_;
     SpecialText special_;
+    std::shared_ptr<const ControlNames> control_names_;
     TemplateCapabilities capabilities_;
 };
 

@@ -48,6 +48,13 @@ enum class Thinking : uint8_t { template_default, on, off };
 /// How many calls an answer may contain, if calls are constrained to the offered tools.
 enum class CallCount : uint8_t { any, one };
 
+/// The special tokens that a conversation's strings can spell. Those of kind user-defined ("<think>") are a
+/// part of the text that models expect.
+enum class SpelledTokens : uint8_t {
+    user_defined, ///< the name of a control token ("<|im_end|>") is text
+    all,
+};
+
 /// Whether the template variable of that name is set from the conversation and the model. Such a name is not
 /// allowed in `chat_template_kwargs`, because another value would render another conversation.
 bool is_reserved_variable(std::string_view name);
@@ -71,6 +78,7 @@ struct Conversation {
     /// The answer then consists of calls only.
     std::optional<std::string> required_tool = {};
     CallCount calls = CallCount::any;
+    SpelledTokens spelled_tokens = SpelledTokens::user_defined;
 };
 
 /// Parses the JSON text of a chat request. Errors: invalid_argument (not a JSON object, or nested too
@@ -82,9 +90,9 @@ Result<jinja::Value> parse_request(std::string_view json);
 /// invalid_argument, naming the member.
 Result<Conversation> read_conversation(const jinja::Value& request);
 
-/// Returns the conversation as a chat request: the inverse of read_conversation(), except for `required_tool`
-/// and `calls`. Reasoning goes into `reasoning_content`, and `thinking` into `chat_template_kwargs`.
-/// Arguments that are not JSON, or nested too deeply, are strings, unchanged.
+/// Returns the conversation as a chat request: the inverse of read_conversation(), except for
+/// `required_tool`, `calls` and `spelled_tokens`. Reasoning goes into `reasoning_content`, and `thinking`
+/// into `chat_template_kwargs`. Arguments that are not JSON, or nested too deeply, are strings, unchanged.
 jinja::Value request_value(const Conversation& conversation);
 
 } // namespace etna::chat

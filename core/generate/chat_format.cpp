@@ -39,10 +39,22 @@ OutputFormat output_format(output::Syntax syntax, const text::Tokenizer& tokeniz
     return {std::move(syntax), std::move(markers), std::move(without_calls)};
 }
 
+/// Returns the names of the tokens that are text in SpecialTokens::literal alone.
+std::vector<std::string> control_names(const text::Tokenizer& tokenizer) {
+    std::vector<std::string> names;
+    for (TokenId token = 0; token < tokenizer.size(); ++token) {
+        const text::TokenType type = tokenizer.type(token);
+        if (type == text::TokenType::control || type == text::TokenType::unknown)
+            names.emplace_back(tokenizer.bytes(token));
+    }
+    return names;
+}
+
 Result<ChatFormat> make_format(std::string_view text, const text::Tokenizer& tokenizer) {
     ETNA_TRY(auto chat_template,
              chat::ChatTemplate::create(text, {.bos = bytes_of(tokenizer, tokenizer.bos()),
-                                               .eos = bytes_of(tokenizer, tokenizer.eos())}));
+                                               .eos = bytes_of(tokenizer, tokenizer.eos()),
+                                               .control = control_names(tokenizer)}));
     const auto syntax =
         output::detect_syntax(text, [&](std::string_view name) { return has_special(tokenizer, name); });
     return ChatFormat{std::move(chat_template), output_format(syntax, tokenizer),

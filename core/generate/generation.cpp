@@ -246,8 +246,8 @@ void Generation::State::record(const std::deque<Choice>& choices) const {
         const RequestState& state = requests[choice.request];
         const std::size_t delivered = state.sampled.empty() ? 0 : rank(state.sampled, 1).front();
         if (state.request.transcript != nullptr && choice.seed == choice_seed(state.seed, delivered)) {
-            state.request.transcript->record(model->tokenizer(), state.prompt.text, state.prompt.content,
-                                             choice.answer.tokens());
+            state.request.transcript->record(model->tokenizer(), state.prompt.text, state.prompt.barriers,
+                                             state.prompt.content, choice.answer.tokens());
         }
     }
 }

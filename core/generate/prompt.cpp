@@ -147,6 +147,7 @@ Result<Prompt> encode_conversation(const Model& model, const chat::Conversation&
                                                 limits.budget == nullptr ? unlimited : *limits.budget));
     Prompt prompt;
     prompt.text = std::move(rendered.text);
+    prompt.barriers = std::move(rendered.barriers);
     prompt.notes = std::move(rendered.notes);
     prompt.prefilled_bytes = rendered.prefilled_bytes;
     if (prompt.prefilled_bytes > 0)
@@ -154,10 +155,10 @@ Result<Prompt> encode_conversation(const Model& model, const chat::Conversation&
     const OutputFormat& output = rendered.tools_in_text ? format->output_for_tools_in_text : format->output;
     ETNA_CHECK(check_text_length(model, limits, prompt.text.size()));
     // If the template writes the BOS token, the tokenizer must not add another one.
-    const std::string& bos = format->chat_template.special().bos;
-    const bool has_bos = !bos.empty() && prompt.text.starts_with(bos);
     text::EncodeOptions options = encode_options(limits);
+    const bool has_bos = format->chat_template.begins_with_bos(prompt.text, prompt.barriers);
     options.bos = has_bos ? text::AddBos::never : text::AddBos::as_model_says;
+    options.barriers = prompt.barriers;
     const Transcript none;
     const Transcript& transcript = request.transcript == nullptr ? none : *request.transcript;
     ETNA_TRY(prompt.content, transcript.encode(model.tokenizer(), prompt.text, options));

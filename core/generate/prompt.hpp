@@ -18,6 +18,7 @@ namespace etna::generate {
 /// A request's encoded prompt and the state needed to parse the answer.
 struct Prompt {
     std::string text;
+    std::vector<std::size_t> barriers; ///< positions in `text`, see text::EncodeOptions
     PromptTokens content;
     std::vector<uint32_t> branch_positions = {};           ///< see engine::Request
     text::TextPosition answer = text::TextPosition::start; ///< whether the answer continues the text

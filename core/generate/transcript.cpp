@@ -17,9 +17,18 @@ bool is_special(const text::Tokenizer& tokenizer, TokenId token) {
 
 Result<PromptTokens> Transcript::encode(const text::Tokenizer& tokenizer, const std::string& prompt,
                                         const text::EncodeOptions& options) const {
-    if (!text_.empty() && prompt.size() > text_.size() && prompt.starts_with(text_)) {
+    if (!text_.empty() && prompt.size() > text_.size() && prompt.starts_with(text_) &&
+        has_same_barriers(options.barriers)) {
         const std::string_view rest = std::string_view(prompt).substr(text_.size());
-        ETNA_TRY(const auto tokens, tokenizer.encode(rest, {.bos = text::AddBos::never}));
+        std::vector<std::size_t> barriers;
+        for (const std::size_t barrier : options.barriers) {
+            if (barrier > text_.size())
+                barriers.push_back(barrier - text_.size());
+        }
+        text::EncodeOptions continued = options;
+        continued.bos = text::AddBos::never;
+        continued.barriers = barriers;
+        ETNA_TRY(const auto tokens, tokenizer.encode(rest, continued));
         if (!tokens.empty() && is_special(tokenizer, tokens.front())) {
             PromptTokens all = known_;
             all.tokens.insert(all.tokens.end(), tokens.begin(), tokens.end());
@@ -36,8 +45,19 @@ Result<PromptTokens> Transcript::encode(const text::Tokenizer& tokenizer, const 
     return PromptTokens{std::move(tokens), std::move(kinds)};
 }
 
-void Transcript::record(const text::Tokenizer& tokenizer, const std::string& prompt, PromptTokens read,
+/// Returns whether the prompt that was read had the same barriers. Those in the answer do not matter: its
+/// tokens are known, whatever they spell.
+bool Transcript::has_same_barriers(std::span<const std::size_t> barriers) const {
+    const auto end = std::lower_bound(barriers.begin(), barriers.end(), prompt_bytes_);
+    return std::equal(barriers.begin(), end, barriers_.begin(),
+                      std::lower_bound(barriers_.begin(), barriers_.end(), prompt_bytes_));
+}
+
+void Transcript::record(const text::Tokenizer& tokenizer, const std::string& prompt,
+                        std::span<const std::size_t> barriers, PromptTokens read,
                         const std::vector<TokenId>& written) {
+    prompt_bytes_ = prompt.size();
+    barriers_.assign(barriers.begin(), barriers.end());
     text_ = prompt +
             decode(tokenizer, written,
                    {.control = text::ControlTokens::shown, .position = text::TextPosition::continuation});

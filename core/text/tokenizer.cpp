@@ -1,10 +1,10 @@
 #include "core/text/tokenizer.hpp"
 
+#include "core/base/special_matcher.hpp"
 #include "core/gguf/cursor.hpp"
 #include "core/text/bpe.hpp"
 #include "core/text/byte_alphabet.hpp"
 #include "core/text/character_bpe.hpp"
-#include "core/text/special_matcher.hpp"
 #include "core/text/spm.hpp"
 #include "core/text/unigram.hpp"
 #include "core/text/vocabulary.hpp"
@@ -174,13 +174,14 @@ void Tokenizer::Impl::index_tokens() {
         const std::string_view name = vocabulary.names[token];
         const TokenType type = vocabulary.types[token];
         bytes.append(bytes_of(model, name, type));
-        if (type == TokenType::control || type == TokenType::unknown || type == TokenType::user_defined)
+        if (type == TokenType::control || type == TokenType::unknown)
             specials.add(name, token);
         if (type == TokenType::user_defined) {
-            user_defined.add(name, token);
             // SentencePiece matches these after spaces have become U+2581, so both spellings are the token.
-            specials.add(bytes[token], token);
-            user_defined.add(bytes[token], token);
+            for (const std::string_view spelling : {name, bytes[token]}) {
+                specials.add(spelling, token, AtBarrier::passes);
+                user_defined.add(spelling, token, AtBarrier::passes);
+            }
         }
     }
 }
@@ -229,7 +230,7 @@ Result<std::vector<TokenId>> Tokenizer::encode(std::string_view text, const Enco
     for (std::size_t position = 0; position < text.size();) {
         if (budget.is_over())
             return TokenizeBudget::error();
-        const auto special = matcher.find(text, position);
+        const auto special = matcher.find(text, position, options.barriers);
         const std::size_t end = special ? special->begin : text.size();
         if (end > position)
             ETNA_CHECK(impl_->encode_stretch(text.substr(position, end - position), budget, tokens));

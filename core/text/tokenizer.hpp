@@ -33,6 +33,9 @@ enum class AddBos { as_model_says, never };
 struct EncodeOptions {
     SpecialTokens special = SpecialTokens::parse;
     AddBos bos = AddBos::as_model_says; ///< also governs add_eos
+    /// Ascending positions in the text, borrowed for the call: the name of a control token is text where it
+    /// lies across one. User-defined tokens are not affected.
+    std::span<const std::size_t> barriers = {};
     /// Borrowed for the call: polled during tokenization; true cancels it.
     const std::function<bool()>* is_cancelled = nullptr;
     /// Borrowed for the call: called before an allocation with its size in bytes; false ends the call. Grants

@@ -62,6 +62,8 @@ void read_template_arguments(Fields& fields, std::optional<ReasoningEffort> effo
         arguments["add_generation_prompt"] = *adds_prompt;
     }
     add_template_arguments(arguments, conversation);
+    if (fields.flag("parse_special").value_or(false))
+        conversation.spelled_tokens = chat::SpelledTokens::all;
 }
 
 void check_continuation(Fields& fields, const chat::Conversation& conversation) {

@@ -16,8 +16,8 @@ enum class ReasoningEffort : uint8_t { none, minimal, low, medium, high, xhigh, 
 std::optional<ReasoningEffort> read_effort(Fields& fields, std::string_view name);
 
 /// Reads the template arguments other than messages and tools: `documents`, `chat_template_kwargs`,
-/// `continue_final_message`, `add_generation_prompt`. The effort becomes an argument, and sets
-/// Conversation::thinking. Errors are recorded in `fields`.
+/// `continue_final_message`, `add_generation_prompt`, and `parse_special`. The effort becomes an argument,
+/// and sets Conversation::thinking. Errors are recorded in `fields`.
 void read_template_arguments(Fields& fields, std::optional<ReasoningEffort> effort,
                              chat::Conversation& conversation);
 

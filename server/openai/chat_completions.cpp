@@ -22,16 +22,10 @@ namespace etna::server::openai {
 namespace {
 
 /// Fields that only a template uses: without one they have no effect, and are reported.
-constexpr std::array<std::string_view, 10> template_fields = {"tools",
-                                                              "tool_choice",
-                                                              "functions",
-                                                              "function_call",
-                                                              "response_format",
-                                                              "documents",
-                                                              "chat_template_kwargs",
-                                                              "reasoning_effort",
-                                                              "continue_final_message",
-                                                              "add_generation_prompt"};
+constexpr std::array<std::string_view, 11> template_fields = {
+    "parse_special",        "tools",     "tool_choice",          "functions",        "function_call",
+    "response_format",      "documents", "chat_template_kwargs", "reasoning_effort", "continue_final_message",
+    "add_generation_prompt"};
 
 /// nvext.use_raw_prompt: the message contents, without a template.
 std::optional<std::string> raw_prompt(const Json& body, const Json& messages) {

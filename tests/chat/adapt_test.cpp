@@ -37,7 +37,8 @@ ChatTemplate parsed(std::string_view text) {
 Result<std::string> rendered(const ChatTemplate& chat_template, std::string_view request,
                              int64_t now_unix_s = 0) {
     ETNA_TRY(const jinja::Value value, parse_request(request));
-    return chat_template.render(value, now_unix_s);
+    ETNA_TRY(RenderedPrompt prompt, chat_template.render(value, now_unix_s));
+    return std::move(prompt.text);
 }
 
 Conversation conversation_of(const std::string& request) {

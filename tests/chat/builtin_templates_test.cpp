@@ -31,7 +31,7 @@ ChatTemplate builtin(std::string_view name) {
 
 std::string builtin_prompt(std::string_view name, const std::vector<Message>& messages) {
     const auto prompt = builtin(name).render(request_value({.messages = messages}), 0);
-    return prompt ? prompt.value() : "error: " + prompt.error().message;
+    return prompt ? prompt->text : "error: " + prompt.error().message;
 }
 
 } // namespace
@@ -53,10 +53,11 @@ TEST_CASE("chatml renders tools, calls and results in Hermes syntax") {
     conversation.messages.push_back({.role = Role::tool, .content = "4", .tool_call_id = "a"});
     const auto prompt = builtin("chatml").render(request_value(conversation), 0);
     REQUIRE(prompt.has_value());
-    CHECK(prompt->starts_with("<|im_start|>system\nYou are a helpful assistant.\n\n"));
-    CHECK(prompt->find("<tools>\n{\"type\": \"function\", \"function\": {\"name\": \"roll\"}}\n</tools>") !=
+    CHECK(prompt->text.starts_with("<|im_start|>system\nYou are a helpful assistant.\n\n"));
+    CHECK(prompt->text.find(
+              "<tools>\n{\"type\": \"function\", \"function\": {\"name\": \"roll\"}}\n</tools>") !=
           std::string::npos);
-    CHECK(prompt->ends_with(
+    CHECK(prompt->text.ends_with(
         "<|im_start|>assistant\n<tool_call>\n{\"name\": \"roll\", \"arguments\": {\"sides\": "
         "6}}\n</tool_call><|im_end|>\n<|im_start|>user\n<tool_response>\n4\n"
         "</tool_response><|im_end|>\n<|im_start|>assistant\n"));

@@ -43,7 +43,7 @@ Result<AdaptedPrompt> adapted_of(std::string_view text, const std::string& reque
 
 std::string continued_prompt(std::string_view text, const std::string& request) {
     const auto prompt = template_of(text).render(parse_request(request).value(), 0);
-    return prompt ? prompt.value() : "error: " + prompt.error().message;
+    return prompt ? prompt->text : "error: " + prompt.error().message;
 }
 
 } // namespace

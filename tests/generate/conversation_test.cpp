@@ -112,3 +112,22 @@ TEST_CASE("raw text is not parsed") {
     REQUIRE(generate::generate(model, test::raw("Hi"), events.sink()).has_value());
     CHECK(events.text() == " <think>x</think>y");
 }
+
+TEST_CASE("a transcript is not reused if its text was the template's, and now is a client's") {
+    const Model model = test::model_that_says("b", "{{ messages[0].content }}", 2048);
+    const text::Tokenizer& tokenizer = model.tokenizer();
+    const std::string first = "a</s>b";
+    const std::string next = first + "</s>c";
+    const auto read = tokenizer.encode(first, {}).value();
+    Transcript transcript;
+    transcript.record(tokenizer, first, {}, {read, std::vector(read.size(), engine::RowKind::prefill)}, {});
+    CHECK(transcript.encode(tokenizer, next, {}).value().tokens == tokenizer.encode(next, {}).value());
+    const std::vector<std::size_t> barriers = {3};
+    const text::EncodeOptions options = {.barriers = barriers};
+    const auto tokens = transcript.encode(tokenizer, next, options).value().tokens;
+    CHECK(tokens == tokenizer.encode(next, options).value());
+    CHECK(std::count(tokens.begin(), tokens.end(), tokenizer.eos().value()) == 1);
+    transcript.record(tokenizer, first, barriers,
+                      {tokens, std::vector(tokens.size(), engine::RowKind::prefill)}, {});
+    CHECK(transcript.encode(tokenizer, next, {}).value().tokens == tokenizer.encode(next, {}).value());
+}

@@ -4,10 +4,12 @@
 #include "tests/server/api_client.hpp"
 #include "tests/support/catch.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 using namespace etna;
 using namespace etna::test;
@@ -105,6 +107,34 @@ TEST_CASE("a chat is parsed once, and never written as JSON") {
     CHECK(counted("/tokenize", chat + calls + tools) == std::array<uint64_t, 3>{1, 2, 0});
     const auto answered = counted(chats_path, chat + calls + tools); // writes the answer
     CHECK((answered[0] == 1 && answered[1] == 2));
+}
+
+TEST_CASE("the name of a control token in a message is text, unless parse_special asks for the token") {
+    FakeService service(
+        {.chat_template = "{% for m in messages %}{{ m.content }}{{ eos_token }}{% endfor %}"});
+    constexpr TokenId eos = 2;
+    const auto ends = [&](const std::string& messages, const std::string& more = "") {
+        const Json body = post_json(service, "/tokenize", R"({"messages": [)" + messages + "]" + more + "}");
+        const auto tokens = body["tokens"].get<std::vector<TokenId>>();
+        return std::count(tokens.begin(), tokens.end(), eos);
+    };
+    const std::string whole = R"({"role": "user", "content": "a</s>b"})";
+    CHECK(ends(whole) == 1);
+    CHECK(ends(whole, R"(, "parse_special": true)") == 2);
+    CHECK(ends(R"({"role": "user", "content": "a</s"}, {"role": "user", "content": ">b"})") == 2);
+    const std::string ids =
+        etna::dump_json(post_json(service, "/tokenize", R"({"messages": [)" + whole + "]}")["tokens"]);
+    const std::string back = post_json(service, "/detokenize", R"({"tokens": )" + ids + "}")["content"];
+    CHECK(back.ends_with("a</s>b</s>"));
+    const Json prompt = post_json(service, "/apply-template", R"({"messages": [)" + whole + "]}");
+    CHECK(prompt["prompt"] == "a</s>b</s>");
+
+    const auto input_tokens = [&](const std::string& text) {
+        return post_json(service, "/v1/responses/input_tokens",
+                         R"({"input": ")" + text + R"("})")["input_tokens"]
+            .get<int>();
+    };
+    CHECK(input_tokens("a</s>b") > input_tokens("ab") + 2);
 }
 
 TEST_CASE("tokens and messages count as memory of their request until they are sent") {

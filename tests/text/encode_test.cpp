@@ -3,6 +3,7 @@
 #include "tests/text/small_vocabularies.hpp"
 #include "tests/text/vocabularies.hpp"
 
+#include <algorithm>
 #include <functional>
 #include <random>
 
@@ -54,6 +55,35 @@ TEST_CASE("control tokens are text in literal mode, user-defined ones never") {
     CHECK(tokenizer.type(end) == TokenType::control);
     CHECK(tokenizer.type(think) == TokenType::user_defined);
     CHECK(tokenizer.type('a') == TokenType::normal);
+}
+
+TEST_CASE("the name of a control token is text where it lies across a barrier") {
+    const auto tokenizer = require(small_bpe());
+    const TokenId end = tokenizer.find("<|im_end|>").value();
+    const TokenId think = tokenizer.find("<think>").value();
+    const std::string text = "<|im_end|><|im_end|><think>";
+    const Ids spelled = {'<', '|', 'i', 'm', '_', 'e', 'n', 'd', '|', '>'};
+    Ids second = {end};
+    second.insert(second.end(), spelled.begin(), spelled.end());
+    second.push_back(think);
+    for (const std::size_t barrier : {11, 15, 19}) {
+        const std::vector<std::size_t> barriers = {0, 10, barrier, 20, 23, 27};
+        CHECK(encode(tokenizer, text, {.barriers = barriers}) == second);
+    }
+    const std::vector<std::size_t> at_ends = {10, 20};
+    CHECK(encode(tokenizer, text, {.barriers = at_ends}) == Ids{end, end, think});
+}
+
+TEST_CASE("text merges across a barrier") {
+    for (const auto& tokenizer : {require(small_bpe()), require(small_sentencepiece())}) {
+        const std::vector<std::size_t> barriers = {1, 2, 5, 6};
+        CHECK(encode(tokenizer, "the the", {.barriers = barriers}) == encode(tokenizer, "the the"));
+    }
+    const auto tokenizer = require(small_sentencepiece());
+    const std::vector<std::size_t> inside = {4};
+    const Ids tokens = encode(tokenizer, "the</s>", {.bos = AddBos::never, .barriers = inside});
+    CHECK(std::find(tokens.begin(), tokens.end(), tokenizer.eos().value()) == tokens.end());
+    CHECK(joined(tokenizer, tokens) == " the</s>");
 }
 
 TEST_CASE("no merge produces a control token from text") {

@@ -1,9 +1,9 @@
-#include "core/text/special_matcher.hpp"
+#include "core/base/special_matcher.hpp"
 #include "tests/support/catch.hpp"
 
 #include <string>
 
-namespace etna::text {
+namespace etna {
 namespace {
 
 bool finds(const SpecialMatcher& matcher, std::string_view text, std::size_t from, std::size_t begin,
@@ -39,4 +39,33 @@ TEST_CASE("empty and overlong names are never found; the first of equal names st
     CHECK(finds(matcher, longest, 0, 0, longest.size(), 3));
 }
 
-} // namespace etna::text
+TEST_CASE("no name matches across a barrier, but for those that pass it") {
+    SpecialMatcher matcher;
+    matcher.add("<a>", 1);
+    matcher.add("<a><b>", 2);
+    matcher.add("<think>", 3, AtBarrier::passes);
+    const auto token_at = [&](std::string_view text, std::vector<std::size_t> barriers) {
+        const auto match = matcher.find(text, 0, barriers);
+        return match ? std::optional(match->token) : std::nullopt;
+    };
+    CHECK(token_at("<a><b>", {}) == 2U);
+    CHECK(token_at("<a><b>", {0, 6, 9}) == 2U); // at its ends
+    CHECK(token_at("<a><b>", {5}) == 1U);       // the longest that ends before it
+    CHECK(token_at("<a><b>", {3}) == 1U);
+    CHECK_FALSE(token_at("<a><b>", {1}));
+    CHECK_FALSE(token_at("<a>", {2}));
+    CHECK(token_at("<a><a>", {1}) == 1U); // the second one
+    CHECK(token_at("<think>", {1}) == 3U);
+}
+
+TEST_CASE("a proper prefix is shorter than a name") {
+    SpecialMatcher matcher;
+    matcher.add("<a>", 1);
+    matcher.add("<a><b>", 2);
+    CHECK(matcher.is_proper_prefix("<"));
+    CHECK(matcher.is_proper_prefix("<a>"));
+    CHECK_FALSE(matcher.is_proper_prefix("<a><b>"));
+    CHECK_FALSE(matcher.is_proper_prefix("a>"));
+}
+
+} // namespace etna
