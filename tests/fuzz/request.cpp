@@ -1,9 +1,10 @@
-// Fuzzes bodies of chats, completions and responses, from bytes to the generation request. The first byte
-// selects the endpoint and the dialect, the rest is the body.
+// Fuzzes bodies of chats, completions, responses and messages, from bytes to the generation request. The
+// first byte selects the endpoint and the dialect, the rest is the body.
 
 #include "server/responses/request.hpp"
 
-#include "server/openai/generation_call.hpp"
+#include "server/anthropic/request.hpp"
+#include "server/openai/generation_request.hpp"
 #include "server/responses/items.hpp"
 #include "tests/text/small_vocabularies.hpp"
 
@@ -30,8 +31,8 @@ void check_refusal(const ApiError& error) {
 }
 
 /// Checks the guarantees of an accepted request to the core.
-void check_call(const openai::GenerationCall& call, const openai::RequestLimits& limits, bool is_chat) {
-    require(!call.requests.empty() && call.make_stream && call.make_aggregator);
+void check_call(const api::GenerationCall& call, const api::RequestLimits& limits, bool is_chat) {
+    require(!call.requests.empty() && !call.prompt_member.empty());
     uint64_t answers = 0;
     for (const generate::Request& request : call.requests) {
         require(request.choices >= 1 && request.choices <= limits.choices_max);
@@ -44,8 +45,13 @@ void check_call(const openai::GenerationCall& call, const openai::RequestLimits&
         answers += request.beams ? request.beams->width : request.best_of.value_or(request.choices);
     }
     require(answers <= limits.answers_max);
-    auto stream = call.make_stream(0, {});
-    auto aggregator = call.make_aggregator();
+}
+
+/// Writes an answer without text.
+void check_writer(const openai::GenerationRequest& request) {
+    require(request.make_stream && request.make_aggregator);
+    auto stream = request.make_stream(0, {});
+    auto aggregator = request.make_aggregator();
     if (const auto piece = stream->begin())
         aggregator->add(*piece);
     if (const auto piece = stream->take(generate::Finished{}))
@@ -53,12 +59,31 @@ void check_call(const openai::GenerationCall& call, const openai::RequestLimits&
     require(!etna::dump_json(aggregator->result()).empty());
 }
 
-/// Returns the chat completion that generates a response.
-ApiResult<Json> as_chat(const Json& body) {
-    ETNA_TRY(auto request, responses::read_request(body, responses::Purpose::answer));
+ApiResult<api::GenerationCall> read_response(const Json& body, const api::RequestContext& context) {
+    ETNA_TRY(const auto request, responses::read_request(body, responses::Purpose::answer));
     require(request.echoed.is_object() && request.input.is_array());
-    request.chat["messages"] = responses::messages_of(request.input, request.tool_names);
-    return std::move(request.chat);
+    return responses::generation_call(request, responses::messages_of(request.input, request.tools.names),
+                                      context);
+}
+
+ApiResult<api::GenerationCall> read_message(const Json& body, const api::RequestContext& context) {
+    static const Seal seal = Seal::temporary().value();
+    ETNA_TRY(auto request, anthropic::read_messages_request(body, "", anthropic::Purpose::answer,
+                                                            anthropic::ThinkingSeal(seal, {}), context));
+    return std::move(request.call);
+}
+
+/// Reads the body by the endpoint that `selector` names.
+ApiResult<api::GenerationCall> read_body(const Json& body, uint8_t selector,
+                                         const api::RequestContext& context) {
+    if ((selector & 8) != 0)
+        return read_message(body, context);
+    if ((selector & 4) != 0)
+        return read_response(body, context);
+    ETNA_TRY(auto request,
+             (selector & 2) == 0 ? openai::read_chat(body, context) : openai::read_completion(body, context));
+    check_writer(request);
+    return std::move(request.call);
 }
 
 } // namespace
@@ -67,20 +92,17 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t bytes) {
     if (bytes == 0)
         return 0;
     const std::string_view text(reinterpret_cast<const char*>(data) + 1, bytes - 1);
-    auto body = parse_body(text);
-    const bool is_response = (data[0] & 4) != 0;
-    if (is_response && body)
-        body = as_chat(*body);
+    const auto body = parse_body(text);
     if (!body)
         return check_refusal(body.error()), 0;
-    const openai::RequestContext context = {.dialect = (data[0] & 1) == 0 ? openai::Dialect::openai
-                                                                          : openai::Dialect::ovms,
-                                            .limits = {},
-                                            .tokenizer = &tokenizer()};
-    const bool is_chat = is_response || (data[0] & 2) == 0;
-    const auto call = is_chat ? openai::read_chat(*body, context) : openai::read_completion(*body, context);
-    if (call) {
-        check_call(*call, context.limits, is_chat);
+    const uint8_t selector = data[0];
+    const api::RequestContext context = {.dialect =
+                                             (selector & 1) == 0 ? api::Dialect::openai : api::Dialect::ovms,
+                                         .limits = {},
+                                         .tokenizer = &tokenizer()};
+    const bool is_completion = (selector & 14) == 2;
+    if (const auto call = read_body(*body, selector, context)) {
+        check_call(*call, context.limits, !is_completion);
     } else {
         check_refusal(call.error());
     }
