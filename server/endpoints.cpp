@@ -59,7 +59,7 @@ constexpr std::string_view front_page = R"(<!doctype html>
 <title>etna</title>
 <h1>etna</h1>
 <p>This is <code>etna serve</code>, a server for language models. It speaks OpenAI's API: set the base URL of a
-client to this page's address followed by <code>/v1</code>.</p>
+client to this page's address followed by <code>/v1</code>. It speaks Anthropic's Messages API, too, at this address.</p>
 <ul>
 <li><a href="/v1/models">/v1/models</a>: the served models
 <li><a href="/health">/health</a>: whether the server accepts requests

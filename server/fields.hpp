@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace etna::server {
@@ -47,6 +48,9 @@ public:
     /// Marks fields as known but without effect, and lists them in without_effect() unless they are null or
     /// false.
     void note(const std::vector<std::string_view>& names);
+
+    /// Lists a path of a nested object in without_effect().
+    void note_nested(std::string path) { without_effect_.push_back(std::move(path)); }
 
     /// Error: 400 if the field is absent.
     void require(std::string_view name);

@@ -153,7 +153,9 @@ HttpReply Router::route(const HttpRequest& request, Call& call, Notes& notes) co
         try {
             auto result = route.endpoint(*service_, request, call);
             HttpReply reply = result ? std::move(result).value() : route.write_error(request, result.error());
-            if (reply.status == 503 && request.memory != nullptr && request.memory->is_too_large())
+            constexpr int anthropics_503 = 529;
+            const bool is_refused = reply.status == 503 || reply.status == anthropics_503;
+            if (is_refused && request.memory != nullptr && request.memory->is_too_large())
                 return route.write_error(request, too_large_for_memory());
             return reply;
         } catch (const std::bad_alloc&) { // the endpoint's memory has been freed

@@ -5,16 +5,18 @@
 
 #include <array>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 namespace etna::server::anthropic {
 namespace {
 
-/// With it begins the block by which Claude Code identifies a request to a billing service.
+/// Prefix of the system block with which Claude Code identifies a request to a billing service.
 constexpr std::string_view billing_prefix = "x-anthropic-billing-header:";
 
 void refuse_block(Fields& block, std::string_view type) {
@@ -114,7 +116,7 @@ public:
                 if (!part)
                     return refuse_block(block, type);
                 if (part->starts_with(billing_prefix))
-                    return fields.adopt_unknown({block.path_of("text")});
+                    return fields.note_nested(block.path_of("text"));
                 text += (text.empty() ? "" : "\n\n") + *part;
             });
         } else {
@@ -137,6 +139,8 @@ public:
         if (content->is_string()) {
             open().content = content->get<std::string>();
         } else if (content->is_array()) {
+            if (content->empty() && role_ == chat::Role::user)
+                message.refuse("content", "is empty: a message of the user has at least one block");
             for_each_block(message, "content", *content,
                            [&](Fields& block, std::string_view type) { read_block(block, type); });
         } else {

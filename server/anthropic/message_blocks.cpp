@@ -44,12 +44,14 @@ void MessageBlocks::add_text(std::string_view text) {
     if (text.empty())
         return;
     if (open_ != Open::text)
-        open(Open::text, {{"type", "text"}, {"text", ""}});
+        open(Open::text, {{"type", "text"}, {"text", ""}, {"citations", nullptr}});
     text_ += text;
     send_delta({{"type", "text_delta"}, {"text", text}});
 }
 
 void MessageBlocks::add_thinking(std::string_view text) {
+    if (options_.display == ThinkingDisplay::none)
+        return;
     if (open_ != Open::thinking)
         open(Open::thinking, {{"type", "thinking"}, {"thinking", ""}, {"signature", ""}});
     text_ += text;
@@ -84,7 +86,7 @@ void MessageBlocks::finish(const generate::Finished& finished) {
         stop_reason_ = "tool_use";
         break;
     case Reason::length:
-        stop_reason_ = options_.max_tokens && finished.generated_tokens < *options_.max_tokens
+        stop_reason_ = finished.prompt_tokens + finished.generated_tokens >= options_.context_tokens
                            ? "model_context_window_exceeded"
                            : "max_tokens";
         break;

@@ -17,7 +17,7 @@ struct BlockOptions {
     ThinkingDisplay display = ThinkingDisplay::shown;
     bool has_parallel_calls = true;               ///< false: an answer ends after its first call
     std::vector<std::string> stop_sequences = {}; ///< those of the request
-    std::optional<uint32_t> max_tokens = {};      ///< that of the request
+    uint32_t context_tokens = 0;                  ///< the model's
 };
 
 /// The content blocks of an answer, and the stream events that build them. Source: Anthropic's API reference,
@@ -36,8 +36,13 @@ public:
     /// The blocks so far. Calls that were cut off are left out: they cannot be executed.
     [[nodiscard]] const Json& content() const { return content_; }
 
-    /// {"stop_reason", "stop_sequence"}. Both are null before the end.
-    [[nodiscard]] Json stop() const { return {{"stop_reason", stop_reason_}, {"stop_sequence", sequence_}}; }
+    /// {"stop_reason", "stop_sequence", ...}: why the answer ended. All are null before the end.
+    [[nodiscard]] Json stop() const {
+        return {{"stop_reason", stop_reason_},
+                {"stop_sequence", sequence_},
+                {"stop_details", nullptr},
+                {"container", nullptr}};
+    }
 
 private:
     enum class Open : uint8_t { nothing, text, thinking, call };

@@ -9,6 +9,7 @@
 #include "server/ids.hpp"
 #include "server/persistence.hpp"
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,11 +25,17 @@ constexpr sampling::Parameters neutral = {
     .temperature = 1, .top_k = 0, .top_p = 1, .min_p = 0, .repetition_window_tokens = sampling::full_history};
 
 /// Tokens read from the cache do not count as input.
-Json usage_json(const Metrics::Tokens& counts) {
+Json usage_json(const api::Usage& usage) {
+    const Metrics::Tokens counts = usage.tokens();
     return {{"input_tokens", counts.prompt - counts.cached},
             {"cache_creation_input_tokens", 0},
             {"cache_read_input_tokens", counts.cached},
-            {"output_tokens", counts.completion}};
+            {"cache_creation", nullptr},
+            {"output_tokens", counts.completion},
+            {"output_tokens_details", {{"thinking_tokens", usage.reasoning_tokens()}}},
+            {"server_tool_use", nullptr},
+            {"service_tier", "standard"},
+            {"inference_geo", nullptr}};
 }
 
 ThinkingSeal thinking_seal(const api::ActiveRequest& active) {
@@ -57,7 +64,7 @@ public:
         blocks_.emplace(BlockOptions{.display = parsed->display,
                                      .has_parallel_calls = parsed->has_parallel_calls,
                                      .stop_sequences = request.stop,
-                                     .max_tokens = request.max_tokens},
+                                     .context_tokens = active.model()->context_tokens()},
                         thinking_seal(active));
         return active.begin(std::move(parsed->call), neutral, is_cancelled);
     }
@@ -66,14 +73,14 @@ public:
         const Status status = run([](const Json&) { return true; }, is_cancelled);
         if (!status)
             return active.report_failure(status.error());
-        Json message = message_json(usage_json(active.usage().tokens()));
+        Json message = message_json(usage_json(active.usage()));
         message["content"] = blocks_->content();
         message.update(blocks_->stop());
         return dump_json(message) + "\n";
     }
 
     ApiResult<bool> stream(EventStream& stream) override {
-        const Json usage = usage_json(active.usage().tokens()); // of the prompt: nothing is generated yet
+        const Json usage = usage_json(active.usage()); // of the prompt: nothing is generated yet
         send(stream, {{"type", "message_start"}, {"message", message_json(usage)}});
         stream.send(ping);
         const Status status = run([&](const Json& event) { return send(stream, event); },
@@ -82,7 +89,7 @@ public:
             return active.report_failure(status.error());
         send(stream, {{"type", "message_delta"},
                       {"delta", blocks_->stop()},
-                      {"usage", usage_json(active.usage().tokens())}});
+                      {"usage", usage_json(active.usage())}});
         return send(stream, {{"type", "message_stop"}});
     }
 
@@ -118,6 +125,8 @@ private:
                 {"content", Json::array()},
                 {"stop_reason", nullptr},
                 {"stop_sequence", nullptr},
+                {"stop_details", nullptr},
+                {"container", nullptr},
                 {"usage", usage}};
     }
 
@@ -126,6 +135,18 @@ private:
     std::string id_ = new_id("msg_");
     std::optional<MessageBlocks> blocks_;
 };
+
+/// Errors: those of acquiring the model, reading and counting.
+ApiResult<HttpReply> count(api::ActiveRequest& active, const Json& body, const HttpRequest& request) {
+    if (const Status loaded = active.acquire(request.is_client_gone); !loaded)
+        return active.report_failure(loaded.error());
+    ETNA_TRY(auto parsed, read(active, body, request.header("anthropic-beta"), Purpose::count));
+    ETNA_CHECK(api::refuse_unknown(active.is_strict(), parsed.call.ignored));
+    ETNA_TRY(const auto tokens, active.count_prompt(std::move(parsed.call), request.is_client_gone));
+    HttpReply reply = {.body = dump_json({{"input_tokens", tokens}}) + "\n"};
+    api::report_ignored(active.ignored(), reply);
+    return reply;
+}
 
 } // namespace
 
@@ -139,24 +160,22 @@ ApiResult<HttpReply> create_message(Service& service, const HttpRequest& request
     const auto answer = std::make_shared<MessageAnswer>(
         api::ActiveRequest(service, request, call, "messages", std::move(name), is_streamed), std::move(body),
         std::string(request.header("anthropic-beta")));
-    return api::reply_with(answer, request, call, is_streamed);
+    HttpReply reply = api::reply_with(answer, request, call, is_streamed);
+    reply.headers["request-id"] = call.request_id; // the name that this API's clients read
+    return reply;
 }
 
 ApiResult<HttpReply> count_tokens(Service& service, const HttpRequest& request, const Call& call) {
     ETNA_TRY(const auto body, parse_body(request));
     ETNA_TRY(auto name, api::model_of(service, body));
-    api::ActiveRequest active(service, request, call, "messages_count_tokens", std::move(name), false);
-    const std::function<bool()> is_cancelled = [&] {
-        return service.is_aborting || request.is_client_gone();
-    };
-    if (const Status loaded = active.acquire(is_cancelled); !loaded)
-        return active.report_failure(loaded.error());
-    ETNA_TRY(auto parsed, read(active, body, request.header("anthropic-beta"), Purpose::count));
-    ETNA_CHECK(api::refuse_unknown(active.is_strict(), parsed.call.ignored));
-    ETNA_TRY(const auto count, active.count_prompt(std::move(parsed.call), is_cancelled));
-    HttpReply reply = {.body = dump_json({{"input_tokens", count}}) + "\n"};
-    api::report_ignored(active.ignored(), reply);
+    api::ActiveRequest active(service, request, call, "messages", std::move(name), /*is_streamed=*/false);
+    auto result = count(active, body, request);
+    if (!result)
+        active.record_error(result.error());
+    HttpReply reply = result ? std::move(*result) : call.write_error(request, result.error());
+    reply.headers["request-id"] = call.request_id;
     api::report_model(active.model_name(), reply);
+    api::complete_log(active.log(), reply);
     reply.is_counted = true;
     return reply;
 }

@@ -26,9 +26,6 @@ void read_sampling(Fields& fields, Purpose purpose, const api::RequestContext& c
         fields.require("max_tokens");
     if (const auto limit = fields.integer("max_tokens", 1, tokens_max))
         request.max_tokens = static_cast<uint32_t>(*limit);
-    const auto ceiling = context.limits.max_tokens_limit;
-    if (ceiling && request.max_tokens)
-        request.max_tokens = std::min(*request.max_tokens, *ceiling);
     generate::SamplingOverrides& overrides = request.sampling;
     if (const auto temperature = fields.number("temperature", 0, 1))
         overrides.temperature = static_cast<float>(*temperature);
@@ -50,7 +47,7 @@ ThinkingDisplay read_thinking(Fields& fields, chat::Conversation& conversation) 
     conversation.thinking = chat::Thinking::off;
     const Json* const given = fields.object("thinking");
     if (given == nullptr)
-        return ThinkingDisplay::shown;
+        return ThinkingDisplay::none;
     constexpr int64_t budget_min = 1024;
     Fields thinking(*given, "thinking");
     thinking.require("type");
@@ -61,11 +58,12 @@ ThinkingDisplay read_thinking(Fields& fields, chat::Conversation& conversation) 
     if (const auto limit = fields.integer("max_tokens", 1, tokens_max); budget && limit && *budget >= *limit)
         thinking.refuse("budget_tokens", "must be less than `max_tokens`");
     if (budget && !thinking.problem())
-        fields.adopt_unknown({"thinking.budget_tokens"});
+        fields.note_nested("thinking.budget_tokens");
     const auto display = thinking.choice("display", {"summarized", "omitted"});
     fields.adopt(thinking);
-    if (type != 1U)
-        conversation.thinking = chat::Thinking::on;
+    if (type == 1U)
+        return ThinkingDisplay::none;
+    conversation.thinking = chat::Thinking::on;
     return display == 1U ? ThinkingDisplay::hidden : ThinkingDisplay::shown;
 }
 

@@ -19,12 +19,13 @@ enum class Purpose : uint8_t { answer, count };
 enum class ThinkingDisplay : uint8_t {
     shown,
     hidden, ///< blocks of thinking have no text
+    none,   ///< no blocks of thinking: the client has not asked for any
 };
 
 /// A parsed request.
 struct MessagesRequest {
     api::GenerationCall call = {};
-    ThinkingDisplay display = ThinkingDisplay::shown;
+    ThinkingDisplay display = ThinkingDisplay::none;
     bool has_parallel_calls = true;
 };
 

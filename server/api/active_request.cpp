@@ -137,11 +137,8 @@ ApiStatus ActiveRequest::begin(GenerationCall call, const sampling::Parameters& 
     }
     prompt_count_ = call.requests.size();
     const std::size_t reserved = memory_ == nullptr ? 0 : memory_->bytes();
-    auto started = generate::Generation::begin_all(
-        *model_, std::move(call.requests),
-        {.is_cancelled = [&] { return must_end(is_cancelled); },
-         .reserve_memory =
-             [this](std::size_t bytes) { return memory_ == nullptr || memory_->reserve(bytes); }});
+    auto started = generate::Generation::begin_all(*model_, std::move(call.requests),
+                                                   prompt_budget(is_cancelled));
     if (started) {
         memory_.reset();
     } else if (memory_ != nullptr) {
@@ -165,11 +162,8 @@ ApiStatus ActiveRequest::begin(GenerationCall call, const sampling::Parameters& 
 ApiResult<std::size_t> ActiveRequest::count_prompt(GenerationCall call, const CancelPoll& is_cancelled) {
     adopt(call);
     const std::size_t reserved = memory_ == nullptr ? 0 : memory_->bytes();
-    const auto prompt =
-        generate::encode(*model_, call.requests.front(),
-                         {.is_cancelled = is_cancelled, .reserve_memory = [this](std::size_t bytes) {
-                              return memory_ == nullptr || memory_->reserve(bytes);
-                          }});
+    call.requests.front().now_unix_s = std::time(nullptr);
+    const auto prompt = generate::encode(*model_, call.requests.front(), prompt_budget(is_cancelled));
     if (memory_ != nullptr)
         memory_->shrink_to(reserved); // counting may run many times
     if (!prompt)

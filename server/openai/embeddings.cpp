@@ -126,6 +126,10 @@ Result<Embeddings> embed(api::ActiveRequest& active, EmbeddingsRequest& request,
                          const api::CancelPoll& is_cancelled, std::size_t& at) {
     generate::Embedder embedder(*active.model());
     const generate::PromptBudget budget = active.prompt_budget(is_cancelled);
+    constexpr std::size_t digits_max = 13; // of an element, with its comma
+    const std::size_t width = request.dimensions.value_or(generate::embedding_dimensions(*active.model()));
+    if (!budget.reserve_memory(request.inputs.size() * width * (sizeof(Json) + digits_max)))
+        return Error{ErrorKind::out_of_memory, "not enough memory for the embeddings"};
     Embeddings embeddings;
     std::size_t added = 0;
     while (embeddings.data.size() < request.inputs.size()) {
@@ -163,20 +167,20 @@ ApiResult<HttpReply> reply_with_embeddings(api::ActiveRequest& active, const Jso
                         .param = "dimensions",
                         .code = "integer_above_max_value"};
     }
-    constexpr int first_server_error = 500;
+    constexpr int invalid_request = 400;
     const bool is_list = body["input"].is_array() && !body["input"].front().is_number();
     std::size_t at = 0;
-    const auto embeddings = embed(active, parsed, request.is_client_gone, at);
+    auto embeddings = embed(active, parsed, request.is_client_gone, at);
     if (!embeddings) {
         ApiError error = active.report_failure(embeddings.error());
-        if (error.status < first_server_error && !error.param)
+        if (error.status == invalid_request && !error.param)
             error.param = is_list ? fmt::format("input[{}]", at) : "input";
         return error;
     }
     active.service().metrics.add(active.model_name(), {.prompt = embeddings->tokens});
     HttpReply reply = {
         .body = dump_json({{"object", "list"},
-                           {"data", embeddings->data},
+                           {"data", std::move(embeddings->data)},
                            {"model", active.model_name()},
                            {"usage",
                             {{"prompt_tokens", embeddings->tokens}, {"total_tokens", embeddings->tokens}}}}) +

@@ -273,7 +273,8 @@ ApiResult<api::GenerationCall> generation_call(const Request& request, std::vect
     Fields fields(request.shared);
     generate::Request generation;
     api::read_generation(fields, context, request.is_streamed, generation,
-                         {"max_output_tokens", "max_tokens"});
+                         {"max_output_tokens", "max_completion_tokens", "max_tokens"});
+    fields.integer("max_tokens", 1, tokens_max); // only completions allow 0
     api::check_ignored_end(fields, context.limits, generation);
     api::read_prediction(fields, generation);
     generation.logprobs = request.logprobs;
@@ -288,7 +289,8 @@ ApiResult<api::GenerationCall> generation_call(const Request& request, std::vect
     call.tools = api::offer_tools(request.tools.functions, request.tools.choice, conversation);
     if (read_constraint(fields, request, generation) && !conversation.required_tool)
         api::add_instruction(conversation, api::json_instruction);
-    api::read_template_arguments(fields, request.effort, conversation);
+    const auto effort = api::read_effort(fields, "reasoning_effort"); // of chats
+    api::read_template_arguments(fields, request.effort ? request.effort : effort, conversation);
     api::check_continuation(fields, conversation);
     ETNA_CHECK(fields.status());
     call.ignored = api::ignored_members(fields);

@@ -33,7 +33,7 @@ describe("Anthropic's SDK", () => {
     assert.equal(message.stop_reason, 'end_turn');
     assert.ok(message.usage.input_tokens + message.usage.cache_read_input_tokens > 0);
     assert.ok(message.usage.output_tokens > 0);
-    assert.ok(response.headers.get('x-request-id'));
+    assert.equal(message._request_id, response.headers.get('x-request-id'));
   });
 
   it('streams a message', async () => {
