@@ -87,9 +87,8 @@ public:
                                   [&] { return stream.is_disconnected(); });
         if (!status)
             return active.report_failure(status.error());
-        send(stream, {{"type", "message_delta"},
-                      {"delta", blocks_->stop()},
-                      {"usage", usage_json(active.usage())}});
+        send(stream,
+             {{"type", "message_delta"}, {"delta", blocks_->stop()}, {"usage", usage_json(active.usage())}});
         return send(stream, {{"type", "message_stop"}});
     }
 

@@ -137,8 +137,8 @@ ApiStatus ActiveRequest::begin(GenerationCall call, const sampling::Parameters& 
     }
     prompt_count_ = call.requests.size();
     const std::size_t reserved = memory_ == nullptr ? 0 : memory_->bytes();
-    auto started = generate::Generation::begin_all(*model_, std::move(call.requests),
-                                                   prompt_budget(is_cancelled));
+    auto started =
+        generate::Generation::begin_all(*model_, std::move(call.requests), prompt_budget(is_cancelled));
     if (started) {
         memory_.reset();
     } else if (memory_ != nullptr) {

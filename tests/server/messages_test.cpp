@@ -99,7 +99,8 @@ TEST_CASE("a message is answered with blocks, a reason to stop and usage") {
     const Json message = post_json(service, messages_path, message_body("Hi"));
     CHECK(message["id"].get<std::string>().starts_with("msg_"));
     CHECK((message["type"] == "message" && message["role"] == "assistant" && message["model"] == "stories"));
-    CHECK(message["content"] == etna::parse_json(R"([{"type": "text", "text": "Hello there.", "citations": null}])"));
+    CHECK(message["content"] ==
+          etna::parse_json(R"([{"type": "text", "text": "Hello there.", "citations": null}])"));
     CHECK((message["stop_reason"] == "end_turn" && message["stop_sequence"].is_null()));
     CHECK(message["usage"]["output_tokens"].get<int>() > 0);
     const Json again = post_json(service, messages_path, message_body("Hi"));
