@@ -145,9 +145,10 @@ std::string bench_text(const BenchReport& report) {
                         optional_cell(report.matrix_flop_s, 1 / teraflop, 3, " TFLOP/s"));
     text += fmt::format("prompt of {} tokens, {} generated; medians of {}, ± half of the range\n\n",
                         report.prompt_tokens, report.generated_tokens, report.repetitions);
-    if (!report.rows.empty())
+    if (!report.rows.empty()) {
         text += "prompts:\n" + prompts_table(report) + "\ngeneration:\n" + generation_table(report) +
                 "\nper generated token:\n" + costs_table(report);
+    }
     return text;
 }
 

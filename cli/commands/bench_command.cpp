@@ -252,10 +252,11 @@ Result<BenchReport> bench_model(const BenchOptions& options, const Environment& 
         ETNA_TRY(report.copy_bytes_s, loaded.copy_rate());
     }
     if (loaded.matrix_rate) {
-        if (const auto rate = loaded.matrix_rate())
+        if (const auto rate = loaded.matrix_rate()) {
             report.matrix_flop_s = *rate;
-        else
+        } else {
             diagnostics.warning(fmt::format("no matrix rate: {}", rate.error().message));
+        }
     }
     return report;
 }

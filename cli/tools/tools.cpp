@@ -91,9 +91,10 @@ Result<Tools> Tools::of_list(Json list, const std::string& name) {
             return invalid_tools(name, fmt::format("tool {} has no name", i + 1));
         if (command.empty())
             command = take_text(function, "command");
-        if (!tools.commands_.emplace(function["name"].get<std::string>(), std::move(command)).second)
+        if (!tools.commands_.emplace(function["name"].get<std::string>(), std::move(command)).second) {
             return invalid_tools(
                 name, fmt::format("two tools are named `{}`", function["name"].get<std::string>()));
+        }
         tools.definitions_.push_back(jinja::value_of_json(tool));
     }
     return tools;

@@ -23,7 +23,7 @@ public:
     /// Errors: not_found, io, invalid_argument (not such a list, with the position).
     static Result<Tools> read(const std::filesystem::path& path);
     /// Reads the tools of a conversation. Ignores any `command`, because users do not expect one there.
-    static Result<Tools> from_conversation(const std::vector<jinja::Value>& tools, const std::string& name);
+    static Result<Tools> from_conversation(const std::vector<jinja::Value>& given, const std::string& name);
 
     /// Absolute path of the tools file; empty for a conversation's tools.
     [[nodiscard]] const std::filesystem::path& file() const { return file_; }

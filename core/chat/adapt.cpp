@@ -17,7 +17,6 @@ namespace etna::chat {
 namespace {
 
 using jinja::Type;
-using jinja::Value;
 
 bool has_calls(const std::vector<Turn>& messages) {
     return std::any_of(messages.begin(), messages.end(),

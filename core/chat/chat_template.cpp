@@ -176,7 +176,7 @@ Result<RenderedPrompt> ChatTemplate::render(const Value& request, int64_t now_un
         ETNA_TRY(const std::string text, render_request(changed, now_unix_s));
         return guard.restored(text);
     };
-    const auto prompt = broken(Spelling::name);
+    auto prompt = broken(Spelling::name);
     // Breaks in mere parts of names must not show in what the template does.
     for (const Spelling last : {Spelling::removal, Spelling::end}) {
         if (!prompt || !guard.has(last))

@@ -211,7 +211,7 @@ bool complete_tool(Value& tool) {
     if (given == nullptr || !given->is(Type::dict))
         return false;
     const bool is_described = find_member(*given, "description") != nullptr;
-    Value function = is_described ? *given : with_member(*given, "description", "");
+    const Value function = is_described ? *given : with_member(*given, "description", "");
     const Value* const schema = find_member(function, "parameters");
     Value parameters =
         schema == nullptr ? Value::dict({{"type", "object"}, {"properties", Value::dict({})}}) : *schema;

@@ -123,9 +123,10 @@ bool is_reserved_variable(std::string_view name) {
 
 Result<Value> parse_request(std::string_view json) {
     auto request = jinja::from_json(json, request_nesting_max);
-    if (!request)
+    if (!request) {
         return invalid_request("the request cannot be read: " + request.error().message,
                                std::string(example));
+    }
     if (!request->is(Type::dict))
         return invalid_request("the request is not a JSON object", std::string(example));
     return request;

@@ -72,6 +72,7 @@ Value turn_value(const Turn& turn, const TemplateCapabilities& capabilities) {
     if (!turn.reasoning.empty() && has_usual_key)
         entries.emplace_back(reasoning_keys[0], turn.reasoning);
     std::vector<Value> calls;
+    calls.reserve(turn.calls.size());
     for (const TurnCall& call : turn.calls)
         calls.push_back(call_value(call));
     if (!calls.empty())
@@ -127,6 +128,7 @@ Turns turns_of(const Conversation& conversation, ArgumentsForm form) {
 
 Value request_value(const Turns& turns, const TemplateCapabilities& capabilities) {
     std::vector<Value> messages;
+    messages.reserve(turns.messages.size());
     for (const Turn& turn : turns.messages)
         messages.push_back(turn_value(turn, capabilities));
     Entries request = {{"messages", Value::list(std::move(messages))}};

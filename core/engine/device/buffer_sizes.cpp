@@ -8,7 +8,8 @@ namespace etna::engine {
 
 StepBytes step_bytes(const model::Config& config, const Limits& limits) {
     return {.inputs = step_input_bytes(limits, config.rotary_dims_max(), config.cache_groups.size()),
-            .results = (limits.has_draft_head ? 2 : 1) * limits.output_rows_max * // drafts after outputs
+            .results = (limits.has_draft_head ? 2 : 1) *
+                       uint64_t{limits.output_rows_max} * // drafts after outputs
                        sizeof(kernels::SampleResult),
             .logits = uint64_t{limits.output_rows_max} * limits.vocabulary * sizeof(float),
             .hidden = uint64_t{limits.batch_rows_max} * limits.width * sizeof(float)};

@@ -15,9 +15,10 @@ constexpr uint32_t token_types_max = 256;
 
 /// The weight and bias of a layer norm.
 void declare_norm(TensorTable& table, std::string_view name, std::string_view device_name, uint32_t width) {
-    for (const char* part : {"weight", "bias"})
+    for (const char* part : {"weight", "bias"}) {
         table.renamed_vector(fmt::format("{}.{}", name, part), fmt::format("{}.{}", device_name, part),
                              width);
+    }
 }
 
 void declare_feed_forward_matrices(TensorTable& table, const Config& config, uint32_t layer,
