@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::string_view ping = "event: ping\ndata: {\"type\":\"ping\"}\n\n";
 
-/// Without values: the API's defaults are the model's.
+/// The API's sampling defaults, which the model's recommendations override.
 constexpr sampling::Parameters neutral = {
     .temperature = 1, .top_k = 0, .top_p = 1, .min_p = 0, .repetition_window_tokens = sampling::full_history};
 

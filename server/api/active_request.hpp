@@ -47,7 +47,7 @@ ApiError cancelled_error(const Service& service);
 /// Polled while waiting: whether the client has gone, or the caller gives up.
 using CancelPoll = std::function<bool()>;
 
-/// What the receiver of an event wants next.
+/// The receiver's reply to an event.
 enum class Delivery : uint8_t {
     proceed,
     complete,     ///< this choice is complete for the client, and ends
@@ -80,7 +80,7 @@ public:
     [[nodiscard]] const generate::Generation* generation() const {
         return generation_ ? &*generation_ : nullptr;
     }
-    /// Precondition of this and the next: it has begun.
+    /// Precondition of usage() and prompt_count(): begin() has succeeded.
     [[nodiscard]] const Usage& usage() const { return *usage_; }
     [[nodiscard]] std::size_t prompt_count() const { return prompt_count_; }
     /// Members without effect, known once it has begun.
@@ -89,8 +89,8 @@ public:
     /// Waits for the model. Errors: those of Models::acquire().
     Status acquire(const CancelPoll& is_cancelled);
 
-    /// What a reader needs. `defaults`: the API's sampling defaults, which the model's recommendations
-    /// override. Precondition: the model is acquired.
+    /// Returns the context of a reader. `defaults`: the API's sampling defaults, which the model's
+    /// recommendations override. Precondition: the model is acquired.
     [[nodiscard]] RequestContext context(const sampling::Parameters& defaults) const;
 
     /// The limits of encoding its prompts. Valid as long as this object and `is_cancelled`.

@@ -34,7 +34,7 @@ public:
     /// The head of a stream; by default, of server-sent events.
     [[nodiscard]] virtual HttpReply stream_head() const { return sse::reply(); }
 
-    /// What keeps an idle stream open; static.
+    /// The frame that keeps an idle stream open; static.
     [[nodiscard]] virtual std::string_view keep_alive_frame() const { return sse::keep_alive; }
 
     ActiveRequest active;

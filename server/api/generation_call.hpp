@@ -37,7 +37,7 @@ ApiStatus refuse_unknown(bool is_strict, const IgnoredMembers& ignored);
 /// Lists the members without effect in the response's header `etna-ignored`.
 void report_ignored(const IgnoredMembers& ignored, HttpReply& reply);
 
-/// What a client requests.
+/// One request of a client.
 struct GenerationCall {
     std::vector<generate::Request> requests = {}; ///< one per prompt
     std::string prompt_member = {};               ///< the member that holds the prompts: "messages"

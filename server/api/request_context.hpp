@@ -24,7 +24,7 @@ struct RequestLimits {
     bool has_strict_tools = false;                 ///< see generate::Request
 };
 
-/// What the reader of a request body knows of the server and the model.
+/// Facts about the server and the model for the reader of a request body.
 struct RequestContext {
     Dialect dialect = Dialect::openai;
     RequestLimits limits;

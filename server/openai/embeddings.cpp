@@ -120,8 +120,8 @@ struct Embeddings {
     uint32_t tokens = 0;
 };
 
-/// Embeds the inputs, many of them together. Errors: those of generate::Embedder; `at` is the input that an
-/// error is about.
+/// Embeds the inputs, many of them together. `at`: index of the input that an error is about. Errors: those
+/// of generate::Embedder.
 Result<Embeddings> embed(api::ActiveRequest& active, EmbeddingsRequest& request,
                          const api::CancelPoll& is_cancelled, std::size_t& at) {
     generate::Embedder embedder(*active.model());
