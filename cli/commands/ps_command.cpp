@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace etna::cli {
 namespace {
@@ -42,6 +43,8 @@ struct ResidentModel {
     uint64_t context_tokens = 0; ///< 0: unknown
     uint64_t running = 0;        ///< requests
     uint64_t waiting = 0;
+    uint64_t waiting_raised = 0; ///< with a priority below 0; of `waiting`
+    uint64_t waiting_lowered = 0;
     uint64_t idle_s = 0;
 };
 
@@ -80,9 +83,24 @@ std::vector<ResidentModel> resident_models(const Json& answer) {
                           .context_tokens = number_in(listed, "max_model_len"),
                           .running = number_in(held, "requests_running"),
                           .waiting = number_in(held, "requests_waiting"),
+                          .waiting_raised = number_in(held, "requests_waiting_raised"),
+                          .waiting_lowered = number_in(held, "requests_waiting_lowered"),
                           .idle_s = number_in(held, "idle_s")});
     }
     return models;
+}
+
+/// ", 5 waiting (1 raised, 3 lowered)"; empty if none waits.
+std::string waiting_text(const ResidentModel& model) {
+    if (model.waiting == 0)
+        return {};
+    std::string text = fmt::format(", {} waiting", model.waiting);
+    std::vector<std::string> classes;
+    if (model.waiting_raised > 0)
+        classes.push_back(fmt::format("{} raised", model.waiting_raised));
+    if (model.waiting_lowered > 0)
+        classes.push_back(fmt::format("{} lowered", model.waiting_lowered));
+    return classes.empty() ? text : text + fmt::format(" ({})", fmt::join(classes, ", "));
 }
 
 std::string activity_text(const ResidentModel& model) {
@@ -90,10 +108,8 @@ std::string activity_text(const ResidentModel& model) {
     constexpr uint64_t hour_s = 3600;
     if (model.is_loading)
         return "loading";
-    if (model.running > 0 || model.waiting > 0) {
-        return fmt::format("{} running{}", model.running,
-                           model.waiting == 0 ? "" : fmt::format(", {} waiting", model.waiting));
-    }
+    if (model.running > 0 || model.waiting > 0)
+        return fmt::format("{} running{}", model.running, waiting_text(model));
     if (model.idle_s >= hour_s)
         return fmt::format("idle for {} h", model.idle_s / hour_s);
     if (model.idle_s >= minute_s)
@@ -126,6 +142,8 @@ Json ps_json(const std::vector<ServerReport>& servers) {
                               {"context_tokens", model.context_tokens},
                               {"requests_running", model.running},
                               {"requests_waiting", model.waiting},
+                              {"requests_waiting_raised", model.waiting_raised},
+                              {"requests_waiting_lowered", model.waiting_lowered},
                               {"idle_s", model.idle_s}});
         }
         entries.push_back({{"url", server.url}, {"models", std::move(models)}});

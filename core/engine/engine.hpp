@@ -24,6 +24,7 @@ struct EngineOptions {
 /// Load of an engine.
 struct EngineStats {
     uint32_t waiting = 0;      ///< requests that wait to run
+    PriorityCounts waiting_prioritized = {}; ///< of `waiting`
     uint32_t running = 0;      ///< requests that run
     uint32_t pages_total = 0;  ///< over all cache groups
     uint32_t pages_used = 0;   ///< pages that running requests hold

@@ -22,6 +22,8 @@ Json resident_json(const ModelListing& model) {
             {"memory_bytes", model.memory_bytes},
             {"requests_running", model.load->running},
             {"requests_waiting", model.load->waiting},
+            {"requests_waiting_raised", model.load->waiting_prioritized.raised},
+            {"requests_waiting_lowered", model.load->waiting_prioritized.lowered},
             {"idle_s", model.idle_time.count()}};
 }
 
