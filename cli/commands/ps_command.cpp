@@ -6,6 +6,7 @@
 #include "core/base/json.hpp"
 
 #include <array>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -46,6 +47,8 @@ struct ResidentModel {
     uint64_t waiting_raised = 0; ///< with a priority below 0; of `waiting`
     uint64_t waiting_lowered = 0;
     uint64_t idle_s = 0;
+    bool is_pinned = false;
+    std::optional<uint64_t> unloads_in_s = {}; ///< empty: it stays in memory
 };
 
 /// A server and its models in memory.
@@ -85,7 +88,10 @@ std::vector<ResidentModel> resident_models(const Json& answer) {
                           .waiting = number_in(held, "requests_waiting"),
                           .waiting_raised = number_in(held, "requests_waiting_raised"),
                           .waiting_lowered = number_in(held, "requests_waiting_lowered"),
-                          .idle_s = number_in(held, "idle_s")});
+                          .idle_s = number_in(held, "idle_s"),
+                          .is_pinned = held.is_object() && held.value("pinned", Json()) == true});
+        if (held.is_object() && held.value("unloads_in_s", Json()).is_number_unsigned())
+            models.back().unloads_in_s = number_in(held, "unloads_in_s");
     }
     return models;
 }
@@ -103,18 +109,24 @@ std::string waiting_text(const ResidentModel& model) {
     return classes.empty() ? text : text + fmt::format(" ({})", fmt::join(classes, ", "));
 }
 
-std::string activity_text(const ResidentModel& model) {
+/// "5 min": whole units of the largest that fits.
+std::string duration_text(uint64_t seconds) {
     constexpr uint64_t minute_s = 60;
     constexpr uint64_t hour_s = 3600;
+    if (seconds >= hour_s)
+        return fmt::format("{} h", seconds / hour_s);
+    return seconds >= minute_s ? fmt::format("{} min", seconds / minute_s) : fmt::format("{} s", seconds);
+}
+
+std::string activity_text(const ResidentModel& model) {
     if (model.is_loading)
         return "loading";
     if (model.running > 0 || model.waiting > 0)
         return fmt::format("{} running{}", model.running, waiting_text(model));
-    if (model.idle_s >= hour_s)
-        return fmt::format("idle for {} h", model.idle_s / hour_s);
-    if (model.idle_s >= minute_s)
-        return fmt::format("idle for {} min", model.idle_s / minute_s);
-    return fmt::format("idle for {} s", model.idle_s);
+    const std::string idle = "idle for " + duration_text(model.idle_s);
+    if (model.is_pinned)
+        return idle + ", pinned";
+    return model.unloads_in_s ? fmt::format("{}, unloads in {}", idle, duration_text(*model.unloads_in_s)) : idle;
 }
 
 std::string ps_text(const std::vector<ServerReport>& servers) {
@@ -144,7 +156,9 @@ Json ps_json(const std::vector<ServerReport>& servers) {
                               {"requests_waiting", model.waiting},
                               {"requests_waiting_raised", model.waiting_raised},
                               {"requests_waiting_lowered", model.waiting_lowered},
-                              {"idle_s", model.idle_s}});
+                              {"idle_s", model.idle_s},
+                              {"pinned", model.is_pinned},
+                              {"unloads_in_s", model.unloads_in_s ? Json(*model.unloads_in_s) : Json()}});
         }
         entries.push_back({{"url", server.url}, {"models", std::move(models)}});
     }

@@ -278,8 +278,13 @@ Status check_name(const std::string& name, std::set<std::string>& taken) {
 
 Result<server::Models::Options> models_of(const ServeOptions& options, const Environment& environment,
                                           Diagnostics& diagnostics) {
-    server::Models::Options models = {
-        .named = {}, .folder = options.models_folder, .loaded_max = options.models_max};
+    server::Models::Options models = {.named = {},
+                                      .folder = options.models_folder,
+                                      .loaded_max = options.models_max,
+                                      .memory_bytes_max = options.models_bytes_max,
+                                      .idle_max = options.sleep_after};
+    for (const std::string& name : options.pinned)
+        models.pinned.insert(server::normalized_name(name));
     if (!options.model.draft.empty())
         ETNA_CHECK(find_model(options.model.draft, options.model.hub, environment, diagnostics));
     std::set<std::string> taken;
@@ -361,6 +366,32 @@ private:
     std::mutex mutex_;
 };
 
+/// Loads the pinned models. Blocking. Errors: invalid_argument (not served; or they leave no room for the
+/// others), and those of loading.
+Status load_pinned(const ServeOptions& options, server::Models& models) {
+    std::set<std::string> names;
+    for (const std::string& name : options.pinned) {
+        const auto found = models.find_or_add(name);
+        if (!found) {
+            return invalid_argument(
+                fmt::format("--pin: {}", found.error().message),
+                "name a model that is served: a MODEL, its --alias, or a file of --models-dir");
+        }
+        names.insert(found->name);
+    }
+    const bool has_others = models.list().size() > names.size() || !options.models_folder.empty() ||
+                            options.requested != RequestedModels::served;
+    if (options.models_max > 0 && names.size() + (has_others ? 1 : 0) > options.models_max) {
+        return invalid_argument(
+            fmt::format("--pin keeps {} models in memory, and --models-max {} leaves no room for others",
+                        names.size(), options.models_max),
+            "raise --models-max, or pin fewer models");
+    }
+    for (const std::string& name : names)
+        ETNA_CHECK(models.acquire(name));
+    return {};
+}
+
 Status check_folder(const std::filesystem::path& folder) {
     std::error_code failure;
     if (folder.empty() || std::filesystem::is_directory(folder, failure))
@@ -399,11 +430,14 @@ Status serve(const ServeOptions& options, const Environment& environment, Server
     }
     generate::CancelPoll is_interrupted; // set before the first request
     const auto loader_with = [&](ModelOptions model) -> server::Models::Loader {
-        return [&, model](const store::ModelSource& source) -> Result<server::Models::Handle> {
+        return [&, model](const store::ModelSource& source,
+                          uint64_t memory_bytes_max) -> Result<server::Models::Handle> {
+            ModelOptions bounded = model;
+            bounded.executor.memory_bytes_max = memory_bytes_max;
             if (!is_remote(source))
-                return load_served(source, model, environment);
+                return load_served(source, bounded, environment);
             ETNA_TRY(const auto fetched, fetched_source(source, model.hub, environment, is_interrupted));
-            return load_served(fetched, model, environment);
+            return load_served(fetched, bounded, environment);
         };
     };
     listed.device_loader = loader_with(without_host_experts(options.model));
@@ -416,6 +450,7 @@ Status serve(const ServeOptions& options, const Environment& environment, Server
         log.warn(fmt::format("{} has no usable .gguf file: requests have no model until one appears",
                              options.models_folder.string()));
     }
+    ETNA_CHECK(load_pinned(options, models));
     ETNA_TRY(const auto server, server::Server::open(server_options, models,
                                                      [&log](std::string_view line) { log.write(line); }));
     const bool is_local = server::is_loopback(access.host);

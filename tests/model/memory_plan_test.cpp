@@ -246,6 +246,31 @@ TEST_CASE("experts that host memory has room for go there, even if little contex
     CHECK(small_plans > 0);
 }
 
+TEST_CASE("a model takes at most memory_bytes_max, on the device and in host memory together") {
+    const Bytes bytes = random_model(mixture());
+    const auto file = gguf::File::parse(bytes, "m.gguf");
+    REQUIRE(file);
+    const kernels::PlanTarget target = discrete_gpu();
+    uint32_t plans = 0;
+    uint32_t host_plans = 0;
+    for (uint64_t bytes_max = gibibyte / 2; bytes_max > 60 * mebibyte; bytes_max -= mebibyte / 4) {
+        auto blueprint = model::plan_model(*file, target);
+        REQUIRE(blueprint);
+        const auto plan = engine::plan_load(
+            *file, *blueprint, target, {.sequences_max = 1, .memory_bytes_max = bytes_max},
+            {.free_bytes = gibibyte, .total_bytes = gibibyte, .host_free_bytes = gibibyte});
+        if (!plan)
+            break;
+        CAPTURE(bytes_max, plan->host_experts.layers);
+        const engine::MemoryPlan memory = engine::plan_memory(*blueprint, target, *plan);
+        CHECK(memory.reserved_bytes(MemoryPlace::device) + memory.reserved_bytes(MemoryPlace::host) <= bytes_max);
+        ++plans;
+        host_plans += plan->host_experts.layers > 0 ? 1 : 0;
+    }
+    CHECK(plans > 0);
+    CHECK(host_plans > 0);
+}
+
 TEST_CASE("a draft head is left out of a model that fits only without it") {
     const Bytes bytes = random_model(
         {.architecture = RandomArchitecture::qwen35, .layers = 4, .vocabulary = 300, .predicting_layers = 1});

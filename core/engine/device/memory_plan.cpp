@@ -150,7 +150,11 @@ Result<DevicePlan> plan_load(const gguf::File& file, model::Blueprint& blueprint
                              const kernels::PlanTarget& target, const DeviceSizes& sizes,
                              const vk::MemoryState& memory) {
     const auto plan_with = [&](uint64_t weight_bytes) {
-        return plan_device(file.name(), blueprint.config, target, sizes, weight_bytes, memory);
+        const uint64_t host_bytes = uses_host_memory(target) ? 0 : blueprint.host_experts.bytes;
+        vk::MemoryState allowed = memory;
+        allowed.free_bytes =
+            std::min(memory.free_bytes, sizes.memory_bytes_max - std::min(sizes.memory_bytes_max, host_bytes));
+        return plan_device(file.name(), blueprint.config, target, sizes, weight_bytes, allowed);
     };
     const auto plan_placed = [&](uint32_t layers) -> Result<DevicePlan> {
         model::place_experts(blueprint, layers);
