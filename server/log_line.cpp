@@ -36,7 +36,8 @@ std::string_view shortened(std::string_view value) {
     return value.substr(0, bytes_max);
 }
 
-/// The known members of a line: {"model", "prompt_tokens", "completion_tokens", "priority", "error", "param"}.
+/// The known members of a line: {"model", "prompt_tokens", "completion_tokens", "priority", "error",
+/// "param"}.
 Json members_of(const AnswerLog& answer) {
     Json members = Json::object();
     const auto add_text = [&](const char* name, std::string_view value) {

@@ -126,7 +126,8 @@ std::string activity_text(const ResidentModel& model) {
     const std::string idle = "idle for " + duration_text(model.idle_s);
     if (model.is_pinned)
         return idle + ", pinned";
-    return model.unloads_in_s ? fmt::format("{}, unloads in {}", idle, duration_text(*model.unloads_in_s)) : idle;
+    return model.unloads_in_s ? fmt::format("{}, unloads in {}", idle, duration_text(*model.unloads_in_s))
+                              : idle;
 }
 
 std::string ps_text(const std::vector<ServerReport>& servers) {

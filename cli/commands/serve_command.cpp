@@ -13,6 +13,7 @@
 #include "core/base/utf8.hpp"
 #include "core/generate/model.hpp"
 #include "core/runtime/devices.hpp"
+#include "core/runtime/memory_forecast.hpp"
 #include "core/store/embedded.hpp"
 #include "core/store/model_name.hpp"
 #include "server/endpoints.hpp"
@@ -120,9 +121,11 @@ Result<server::Models::Handle> load_served(const store::ModelSource& source, con
     return std::make_shared<const generate::Model>(std::move(model));
 }
 
-/// The same options, with experts on the device unless the user has placed them.
-ModelOptions without_host_experts(ModelOptions options) {
+/// The same options, for a model that fits on the device with its experts, unless the user has placed them,
+/// and a context that most prompts fit into.
+ModelOptions unconfined(ModelOptions options) {
     options.executor.host_expert_layers = options.executor.host_expert_layers.value_or(0);
+    options.executor.context_tokens_min = runtime::short_context_tokens;
     return options;
 }
 
@@ -440,7 +443,7 @@ Status serve(const ServeOptions& options, const Environment& environment, Server
             return load_served(fetched, bounded, environment);
         };
     };
-    listed.device_loader = loader_with(without_host_experts(options.model));
+    listed.device_loader = loader_with(unconfined(options.model));
     server::Models models(
         std::move(listed), loader_with(options.model),
         [&](const store::ModelSource& source) { return inspect_served(source, options.model); });

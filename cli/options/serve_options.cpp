@@ -80,10 +80,11 @@ constexpr std::array server_rows = {
     Option{.name = "models-memory",
            .value = "SIZE",
            .kind = Kind::size,
-           .range = {mebibyte, 1024 * tebibyte},
+           .range = {mebibyte, uint32_max* mebibyte},
            .default_text = "the memory of the device",
-           .description = "maximum memory of all loaded models together, such as 16G; least recently used ones "
-                          "are unloaded, when idle, until another fits"},
+           .description =
+               "maximum memory of all loaded models together, such as 16G; least recently used ones "
+               "are unloaded, when idle, until another fits"},
     Option{.name = "pin",
            .value = "NAME",
            .kind = Kind::text,
@@ -93,8 +94,9 @@ constexpr std::array server_rows = {
            .value = "DURATION",
            .kind = Kind::text,
            .default_text = "never",
-           .description = "unload a model that has been idle for this time, such as 90s, 15m or 1h30m; the next "
-                          "request loads it again"},
+           .description =
+               "unload a model that has been idle for this time, such as 90s, 15m or 1h30m; the next "
+               "request loads it again"},
     Option{.name = "on-request",
            .value = "WHICH",
            .kind = Kind::choice,

@@ -55,8 +55,8 @@ bool Admission::is_admitted_before(const Sequence& waiting, const Sequence& runn
                                             : counters_.comes_before(waiting.client, running.client);
 }
 
-/// Returns the next sequence of a queue to run: among those of the first priority, the oldest of the group with
-/// the fewest running ones. Null: none can run.
+/// Returns the next sequence of a queue to run: among those of the first priority, the oldest of the group
+/// with the fewest running ones. Null: none can run.
 Sequence* Admission::next_in(const WaitingQueue::Queue& queue) const {
     Sequence* next = nullptr;
     std::size_t fewest = 0;
@@ -96,9 +96,9 @@ Sequence* Admission::victim_for(const Sequence& next) const {
     return has_capacity() ? nullptr : victim_of_group(next);
 }
 
-/// Returns the sequence of another client that `next` may preempt: the last by precedence of the client that was
-/// served most, among clients that were served more than `next`'s and run two sequences more, or one more if the
-/// sequence has used its quantum. Null: none.
+/// Returns the sequence of another client that `next` may preempt: the last by precedence of the client that
+/// was served most, among clients that were served more than `next`'s and run two sequences more, or one more
+/// if the sequence has used its quantum. Null: none.
 Sequence* Admission::victim_of_client(const Sequence& next) const {
     Sequence* victim = nullptr;
     for (Sequence* const running : running_) {

@@ -379,7 +379,8 @@ void Models::start_queued_loads() {
             entry->last_used = Clock::now();
             changed_.notify_all();
         } else if (!entry->waiters.empty()) {
-            const bool is_alone = options_.memory_bytes_max != UINT64_MAX; // the next one gets what this leaves
+            const bool is_alone =
+                options_.memory_bytes_max != UINT64_MAX; // the next one gets what this leaves
             if (releasing_ > 0 || (is_alone && loading_ > 0) || (!has_room() && !evict_idle_model()))
                 return;
             if (!has_room())
@@ -594,7 +595,8 @@ ModelListing Models::listing(const std::string& name, const Entry& entry) const 
             const auto idle = std::chrono::duration_cast<std::chrono::milliseconds>(
                 Clock::now() - std::max(entry.last_used, entry.last_busy));
             const bool is_busy = entry.model.use_count() > 1;
-            listing.unloads_in = is_busy ? *entry.idle_max : *entry.idle_max - std::min(idle, *entry.idle_max);
+            listing.unloads_in =
+                is_busy ? *entry.idle_max : *entry.idle_max - std::min(idle, *entry.idle_max);
         }
         listing.load = entry.model->engine().load();
         listing.device = entry.model->device_name();

@@ -63,8 +63,7 @@ class Models {
 public:
     using Handle = std::shared_ptr<const generate::Model>;
     /// The model takes at most `memory_bytes_max`. Errors: out_of_memory, if it needs more, among others.
-    using Loader =
-        std::function<Result<Handle>(const store::ModelSource& source, uint64_t memory_bytes_max)>;
+    using Loader = std::function<Result<Handle>(const store::ModelSource& source, uint64_t memory_bytes_max)>;
     using Inspector = std::function<Result<ModelFacts>(const store::ModelSource&)>;
     /// Returns the source of a model that is not served, so that a request may name it; its `name` is the
     /// name that the list gets. Quick: it asks no network. The loader may fetch a source without bytes.
@@ -75,18 +74,18 @@ public:
     static constexpr std::size_t requested_max = 256;
 
     struct Options {
-        std::vector<NamedSource> named;
-        std::filesystem::path folder; ///< empty: none
-        std::size_t loaded_max = 0;   ///< loaded or loading; 0: as many as fit in memory
+        std::vector<NamedSource> named = {};
+        std::filesystem::path folder = {};      ///< empty: none
+        std::size_t loaded_max = 0;             ///< loaded or loading; 0: as many as fit in memory
         uint64_t memory_bytes_max = UINT64_MAX; ///< that the loaded models take together
         /// normalized_name() of names or aliases; these models are not unloaded, except by unload().
         std::set<std::string, std::less<>> pinned = {};
         /// Time without requests after which a model is unloaded; empty: never.
         std::optional<std::chrono::milliseconds> idle_max = {};
-        Finder finder = {};           ///< of further models that requests may name; empty: none
-        /// Loads a model that fits on the device in whole, and fails with out_of_memory for others. Used
-        /// while an idle model could be unloaded, so that a mixture does not run from host memory because
-        /// of it. Empty: the loader is always used.
+        Finder finder = {}; ///< of further models that requests may name; empty: none
+        /// Loads a model that fits on the device in whole and with a useful context, and fails with
+        /// out_of_memory for others. Used while an idle model could be unloaded, so that a model does not
+        /// run from host memory, or with a short context, because of it. Empty: the loader is always used.
         Loader device_loader = {};
     };
 
@@ -165,13 +164,13 @@ private:
         Clock::time_point last_used = {}; ///< when a request for it began
         Clock::time_point last_busy = {}; ///< when unload_idle() last saw it in use, or it was loaded
         std::optional<std::chrono::milliseconds> idle_max = {}; ///< while it is loaded
-        std::vector<Waiter*> waiters = {}; ///< borrowed
-        bool is_queued = false;            ///< is in the load queue
-        Clock::time_point queued_at = {};  ///< when it was queued
-        bool is_retired = false;           ///< its file is gone or was replaced
-        bool is_requested = false;         ///< a request added it
-        std::vector<Handle> evicted = {};  ///< models evicted for this one; released before it is loaded
-        std::thread load_thread = {};      ///< joined before the next load, and in the destructor
+        std::vector<Waiter*> waiters = {};                      ///< borrowed
+        bool is_queued = false;                                 ///< is in the load queue
+        Clock::time_point queued_at = {};                       ///< when it was queued
+        bool is_retired = false;                                ///< its file is gone or was replaced
+        bool is_requested = false;                              ///< a request added it
+        std::vector<Handle> evicted = {}; ///< models evicted for this one; released before it is loaded
+        std::thread load_thread = {};     ///< joined before the next load, and in the destructor
     };
     using Entries = std::map<std::string, std::shared_ptr<Entry>, std::less<>>;
 

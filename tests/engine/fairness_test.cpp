@@ -112,7 +112,8 @@ TEST_CASE("a client gets pages if another has allocated all") {
     CHECK(driver.received(id).finished); // without being preempted
 }
 
-TEST_CASE("a request does not wait for those of its client with larger priority numbers, and all are complete") {
+TEST_CASE(
+    "a request does not wait for those of its client with larger priority numbers, and all are complete") {
     FakeOptions options = spacious();
     options.limits.groups = {{.page_count = GENERATE(100U, 20'000U)}};
     CAPTURE(options.limits.groups[0].page_count);

@@ -40,8 +40,8 @@ server::Models::Options models_of(const FakeService::Options& options) {
 } // namespace
 
 FakeService::FakeService(Options options)
-    : options_(std::move(options)),
-      models_(models_of(options_), [this](const store::ModelSource& source, uint64_t) { return load(source); }),
+    : options_(std::move(options)), models_(models_of(options_), [this](const store::ModelSource& source,
+                                                                        uint64_t) { return load(source); }),
       service_{.options = options_.service, .models = models_, .metrics = metrics_},
       router_(service_, server::all_routes(options_.service), server::write_unrouted_error) {
     std::vector<std::string> warnings;

@@ -184,7 +184,9 @@ TEST_CASE("errors for clients name the model, never its path") {
     const std::string what = file.string() + ": it ends early; and /opt/drafts/small.gguf is gone";
     Models models(
         {.named = {{.name = "talker", .source = store::resolve(file.string(), "").value()}}, .folder = {}},
-        [&](const store::ModelSource&, uint64_t) -> Result<Models::Handle> { return Error{ErrorKind::corrupt, what}; });
+        [&](const store::ModelSource&, uint64_t) -> Result<Models::Handle> {
+            return Error{ErrorKind::corrupt, what};
+        });
     const std::string expected = "talker: it ends early; and small.gguf is gone";
     CHECK(models.acquire("talker").error().message == expected);
     CHECK(models.list().empty());
@@ -380,8 +382,9 @@ Models models_of(std::vector<std::string> names, Models::Options options) {
     for (std::string& name : names)
         options.named.push_back({.name = name, .source = store::resolve(stories.string(), "").value()});
     return Models(std::move(options), [](const store::ModelSource& source, uint64_t bytes_max) {
-        return bytes_max < FakeService::model_bytes ? Error{ErrorKind::out_of_memory, "no memory is left for the model"}
-                                : FakeService::load_plain(source);
+        return bytes_max < FakeService::model_bytes
+                   ? Error{ErrorKind::out_of_memory, "no memory is left for the model"}
+                   : FakeService::load_plain(source);
     });
 }
 
@@ -425,7 +428,8 @@ TEST_CASE("the memory of a model that ended requests still hold counts") {
     CHECK(models.acquire("b").has_value());
 }
 
-TEST_CASE("many threads never hold more than memory_bytes_max, and every acquire() of an idle list succeeds") {
+TEST_CASE(
+    "many threads never hold more than memory_bytes_max, and every acquire() of an idle list succeeds") {
     constexpr uint64_t models_max = 2;
     Models models = models_of({"a", "b", "c", "d", "e"},
                               {.memory_bytes_max = models_max * FakeService::model_bytes, .idle_max = 20ms});
@@ -434,7 +438,8 @@ TEST_CASE("many threads never hold more than memory_bytes_max, and every acquire
     for (int caller = 0; caller < 6; ++caller) {
         callers.emplace_back([&, caller] {
             for (int round = 0; round < 20; ++round) {
-                const auto model = models.acquire(std::string(1, static_cast<char>('a' + (caller + round) % 5)));
+                const auto model =
+                    models.acquire(std::string(1, static_cast<char>('a' + (caller + round) % 5)));
                 others += !model && model.error().kind != ErrorKind::out_of_memory ? 1 : 0;
                 CHECK(loaded_in(models).size() <= models_max);
             }

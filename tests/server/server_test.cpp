@@ -92,7 +92,8 @@ TEST_CASE("an idle server shuts down cleanly and closes its connections") {
 TEST_CASE("a request refused before routing has its x-request-id in the response and the log") {
     std::mutex mutex;
     std::vector<std::string> lines;
-    Models models(one_model(), [](const store::ModelSource&, uint64_t) { return Error{ErrorKind::io, "none"}; });
+    Models models(one_model(),
+                  [](const store::ModelSource&, uint64_t) { return Error{ErrorKind::io, "none"}; });
     ServerOptions options = {.connection = {}, .service = {}, .drain_timeout = 200ms};
     options.service.log_format = LogFormat::json;
     auto server = Server::open(options, models, [&](std::string_view line) {
