@@ -16,7 +16,8 @@ enum class EventKind : uint8_t {
     call_started,          ///< `call`, `name`, `id` (empty: not known yet)
     call_arguments,        ///< `call`, `text`: the next final part of the arguments' JSON
     call_done,   ///< `call`, `id` if it followed call_started: the arguments are one complete JSON object
-    call_broken, ///< `call`, `text`: the model's text; call_started may or may not have been sent
+    call_broken, ///< `call`, `text`: the model's text; call_started may or may not have been sent, and
+                 ///< call_arguments that are not complete JSON
 };
 
 /// One parsed piece of the output. Texts are complete UTF-8 characters and never empty.

@@ -2,6 +2,8 @@
 
 #include "core/output/markers.hpp"
 
+#include <utility>
+
 namespace etna::output {
 
 void EventWriter::text(EventKind kind, std::string_view text) {
@@ -68,6 +70,7 @@ void EventWriter::end_unopened_reasoning() {
 
 void EventWriter::begin_call(std::string_view name, std::string_view id) {
     last_space_.clear();
+    closing_brace_.clear();
     target().push_back({.kind = EventKind::call_started,
                         .call = calls_,
                         .text = {},
@@ -76,11 +79,17 @@ void EventWriter::begin_call(std::string_view name, std::string_view id) {
 }
 
 void EventWriter::arguments(std::string_view json) {
-    if (!json.empty())
-        add(EventKind::call_arguments, json);
+    const std::string text = std::exchange(closing_brace_, {}) + std::string(json);
+    const std::size_t last = text.find_last_not_of(white_space);
+    const std::size_t end = last != std::string::npos && text[last] == '}' ? last : text.size();
+    closing_brace_ = text.substr(end);
+    if (end > 0)
+        add(EventKind::call_arguments, std::string_view(text).substr(0, end));
 }
 
 void EventWriter::end_call(std::string_view late_id) {
+    if (!closing_brace_.empty())
+        add(EventKind::call_arguments, std::exchange(closing_brace_, {}));
     target().push_back(
         {.kind = EventKind::call_done, .call = calls_, .text = {}, .name = {}, .id = std::string(late_id)});
     ++calls_;

@@ -67,8 +67,8 @@ std::optional<Json> ChatChoiceStream::take_output(const output::Event& event) {
         return choice({{"tool_calls", list_of(begin_call(event))}});
     case Kind::call_arguments:
         return add_arguments(index, event.text);
-    case Kind::call_broken: // sent as text, unless part of it has been sent as a call
-        return call == calls_.end() ? std::optional(choice({{"content", event.text}})) : std::nullopt;
+    case Kind::call_broken: // all of the model's text, although part of it may have been sent as a call
+        return choice({{"content", event.text}});
     case Kind::call_done:
         ++calls_done_;
         return end_call(index);
@@ -174,7 +174,7 @@ bool ChatAggregator::is_complete_call(std::size_t index) const {
     const Json& call = calls_[index];
     if (call["type"] == "custom")
         return ended_inputs_.contains(index);
-    return !parse_json(call["function"]["arguments"].get<std::string>()).is_discarded();
+    return parse_json(call["function"]["arguments"].get<std::string>()).is_object();
 }
 
 /// Truncated calls are left out: they cannot be executed.

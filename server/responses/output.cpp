@@ -70,11 +70,13 @@ void ItemStream::take_call(const output::Event& event) {
     const bool has_begun = open_ == Open::call || open_ == Open::custom_call;
     if (event.kind == Kind::call_started)
         return begin_call(event);
-    if (event.kind == Kind::call_broken && !has_begun)
-        return add_text(event.text);
     if (event.kind == Kind::call_arguments)
         return add_arguments(event.text);
-    end_call(event.kind == Kind::call_done ? "completed" : "incomplete");
+    if (event.kind == Kind::call_done)
+        return end_call("completed");
+    if (has_begun)
+        end_call("incomplete");
+    add_text(event.text); // all of the model's text
 }
 
 void ItemStream::add_text(std::string_view text) {

@@ -144,8 +144,7 @@ class Residency(Servers):
         for name in ("a", "b", "c"):
             shutil.copy(STORIES, self.root / f"{name}.gguf")
         each = self.memory_of(str(self.root / "a.gguf"))
-        reserve = 64 * 2**20
-        limit = int((2 * each + reserve) * 32 / 31) + 2**20  # the reserve is a part of what is free
+        limit = 3 * each - 2**20
         _, url = self.serve("--models-dir", str(self.root), "--models-memory", str(limit), "--pin", "A")
         self.assertEqual(self.held("--url", url), {url: ["a"]})  # before any request
         self.assertEqual(self.complete(url, "b")[0], 200)

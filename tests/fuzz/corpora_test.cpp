@@ -14,6 +14,7 @@
 
 // Each fuzzer's LLVMFuzzerTestOneInput, renamed for this executable.
 extern "C" {
+int fuzz_answer(const uint8_t* data, std::size_t size);
 int fuzz_gguf(const uint8_t* data, std::size_t size);
 int fuzz_grammar(const uint8_t* data, std::size_t size);
 int fuzz_listing(const uint8_t* data, std::size_t size);
@@ -31,7 +32,8 @@ struct Fuzzer {
     int (*run)(const uint8_t* data, std::size_t size);
 };
 
-constexpr std::array<Fuzzer, 8> fuzzers = {{{"gguf", fuzz_gguf},
+constexpr std::array<Fuzzer, 9> fuzzers = {{{"answer", fuzz_answer},
+                                            {"gguf", fuzz_gguf},
                                             {"grammar", fuzz_grammar},
                                             {"listing", fuzz_listing},
                                             {"manifest", fuzz_manifest},

@@ -98,6 +98,9 @@ std::string broken_rule(const std::vector<Event>& events) {
         if (event.kind == EventKind::call_done &&
             !nlohmann::json::parse(arguments, nullptr, false).is_object())
             return "a finished call without a JSON object: " + arguments;
+        if (event.kind == EventKind::call_broken && open && !arguments.empty() &&
+            !nlohmann::json::parse(arguments, nullptr, false).is_discarded())
+            return "a broken call with complete arguments: " + arguments;
         if (event.kind == EventKind::call_done || event.kind == EventKind::call_broken) {
             open = false;
             ++calls;
