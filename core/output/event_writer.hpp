@@ -37,8 +37,8 @@ public:
     void end_unopened_reasoning();
 
     void begin_call(std::string_view name, std::string_view id);
-    /// Holds a closing brace back until more follows or the call ends, so that the arguments of a broken call are
-    /// never complete.
+    /// Holds a closing brace back until more follows or the call ends, so that the arguments of a broken call
+    /// are never complete.
     void arguments(std::string_view json);
     void end_call(std::string_view late_id);
     void break_call(std::string_view raw); ///< ends the open call, or adds a broken call without call_started
