@@ -1,14 +1,18 @@
 #include "server/http/listener.hpp"
 
+#include "server/http/acceptor.hpp"
 #include "server/http/connection_poller.hpp"
-#include "server/http/httplib_adapter.hpp"
+#include "server/http/exchange.hpp"
 #include "server/http/memory_budget.hpp"
 #include "server/http/socket.hpp"
 #include "server/http/tls.hpp"
 #include "server/http/workers.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <mutex>
 #include <new>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -39,10 +43,8 @@ public:
     Implementation(const ConnectionOptions& options, ConnectionHandlers handlers)
         : options_(within_descriptors(options)), handlers_(std::move(handlers)),
           memory_(std::make_shared<MemoryBudget>(options.bodies_bytes_max)),
-          adapter_({.write_timeout = options.write_timeout, .idle_timeout = options.idle_timeout},
-                   {.on_connection = [this](Socket socket) { accept(std::move(socket)); },
-                    .answer = handlers_.answer,
-                    .refuse = handlers_.refuse}),
+          exchange_handlers_{.answer = handlers_.answer, .refuse = handlers_.refuse},
+          acceptor_([this](Socket socket) { accept(std::move(socket)); }),
           workers_(options.handlers_max, options.reserved_handlers_max) {}
 
     Status open() {
@@ -63,27 +65,36 @@ public:
                               [this](Socket socket, const Refusal& refusal) {
                                   refuse_connection(std::move(socket), refusal);
                               }));
-        ETNA_TRY(port_, adapter_.bind(options_.host, options_.port));
+        ETNA_TRY(port_, acceptor_.bind(options_.host, options_.port));
         return {};
     }
 
     [[nodiscard]] int port() const { return port_; }
 
     void run() {
-        adapter_.run();
+        acceptor_.run();
         poller_->stop();
     }
 
-    void stop() { adapter_.stop(); }
+    void stop() {
+        is_stopping_ = true;
+        acceptor_.stop();
+    }
     bool wait(std::chrono::milliseconds limit) { return workers_.wait(limit); }
-    void abort() { adapter_.abort(); }
+
+    void abort() {
+        const std::scoped_lock lock(exchanges_mutex_);
+        for (Exchange* const exchange : exchanges_)
+            exchange->shut_down();
+    }
+
     void trim_heap() { trimmer_.trim_if_due(memory_->take_freed(), workers_.busy() > 0); }
 
     [[nodiscard]] std::size_t requests() const { return workers_.busy(); }
     [[nodiscard]] std::size_t connections() const { return poller_->size() + workers_.busy(); }
 
 private:
-    struct Exchange {
+    struct Received {
         Socket socket;
         ReceivedRequest request;
     };
@@ -110,37 +121,50 @@ private:
         const auto priority = handlers_.is_health_check(request.head.request) ? Workers::Priority::reserved
                                                                               : Workers::Priority::normal;
         // std::function requires copyable captures.
-        const auto exchange = std::make_shared<Exchange>(std::move(socket), std::move(request));
-        if (!workers_.start([this, exchange] { serve(std::move(*exchange)); }, priority)) {
-            refuse_connection(std::move(exchange->socket),
+        const auto received = std::make_shared<Received>(std::move(socket), std::move(request));
+        if (!workers_.start([this, received] { serve(std::move(*received)); }, priority)) {
+            refuse_connection(std::move(received->socket),
                               {.status = 503,
                                .problem = "too many concurrent requests",
-                               .request = std::move(exchange->request.head.request)});
+                               .request = std::move(received->request.head.request)});
         }
     }
 
-    /// Serves one request, on a worker thread.
-    void serve(Exchange exchange) {
-        auto kept_alive = adapter_.serve(std::move(exchange.socket), std::move(exchange.request));
-        trimmer_.note_request_end();
+    /// Serves one request, on a worker thread. If memory runs out, the connection is closed with its socket.
+    void serve(Received received) {
         try {
-            if (kept_alive)
-                poller_->add(std::move(kept_alive->socket), kept_alive->pipelined);
+            Exchange exchange(
+                std::move(received.socket), std::move(received.request),
+                {.write_timeout = options_.write_timeout, .idle_timeout = options_.idle_timeout},
+                exchange_handlers_);
+            const bool stays_open = run(exchange);
+            trimmer_.note_request_end();
+            if (stays_open) {
+                auto open = exchange.take_socket();
+                poller_->add(std::move(open.socket), open.pipelined);
+            }
         } catch (const std::bad_alloc&) {
-            return; // closed with its socket
+            return;
         }
+    }
+
+    /// Runs an exchange, which abort() can break.
+    bool run(Exchange& exchange) {
+        {
+            const std::scoped_lock lock(exchanges_mutex_);
+            exchanges_.insert(&exchange);
+        }
+        const bool stays_open = exchange.run([this] { return is_stopping_.load(); });
+        const std::scoped_lock lock(exchanges_mutex_);
+        exchanges_.erase(&exchange);
+        return stays_open;
     }
 
     /// Sends a response without a worker thread, on a closing connection.
     void send_refusal(Socket& socket, const Refusal& refusal) const {
-        const HttpReply reply = handlers_.refuse(refusal);
-        std::string text =
-            fmt::format("HTTP/1.1 {} {}\r\nContent-Type: {}\r\nContent-Length: {}\r\nConnection: close\r\n",
-                        refusal.status, HttplibAdapter::reason_phrase(refusal.status), reply.content_type,
-                        reply.body.size());
-        for (const auto& [name, value] : reply.headers)
-            text += fmt::format("{}: {}\r\n", name, value);
-        socket.try_write(text + "\r\n" + reply.body);
+        HttpReply reply = handlers_.refuse(refusal);
+        reply.status = refusal.status;
+        socket.try_write(response_head(reply, {.closes = true}) + reply.body);
     }
 
     void refuse_connection(Socket socket, Refusal refusal) {
@@ -155,7 +179,11 @@ private:
     int port_ = 0;
     HeapTrimmer trimmer_;
     std::unique_ptr<TlsContext> tls_; ///< null: no TLS; destroyed after all connections
-    HttplibAdapter adapter_;
+    const Exchange::Handlers exchange_handlers_;
+    std::atomic<bool> is_stopping_{false};
+    std::mutex exchanges_mutex_;
+    std::set<Exchange*> exchanges_; ///< those that run, for abort()
+    Acceptor acceptor_;
     std::unique_ptr<ConnectionPoller> poller_;
     Workers workers_; ///< destroyed first: its threads add connections to the poller
 };
