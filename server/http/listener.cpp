@@ -38,7 +38,8 @@ class Listener::Implementation {
 public:
     Implementation(const ConnectionOptions& options, ConnectionHandlers handlers)
         : options_(within_descriptors(options)), handlers_(std::move(handlers)),
-          memory_(std::make_shared<MemoryBudget>(options.bodies_bytes_max)),
+          memory_(options.memory != nullptr ? options.memory
+                                            : std::make_shared<MemoryBudget>(options.bodies_bytes_max)),
           adapter_({.write_timeout = options.write_timeout, .idle_timeout = options.idle_timeout},
                    {.on_connection = [this](Socket socket) { accept(std::move(socket)); },
                     .answer = handlers_.answer,
