@@ -27,6 +27,7 @@ struct ServeOptions {
     std::filesystem::path models_folder;         ///< empty: none
     std::size_t models_max = 0;                  ///< 0: no limit
     RequestedModels requested = RequestedModels::served;
+    bool grants_store = false;          ///< clients may fetch, copy and remove stored models
     std::filesystem::path api_key_file; ///< empty: none
     bool shows_routes = false;          ///< print the routes and exit
     server::ServerOptions server;
