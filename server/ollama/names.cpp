@@ -45,9 +45,12 @@ std::string read_model(Fields& fields) {
 }
 
 ApiResult<ModelListing> find_model(Service& service, const std::string& name) {
-    auto found = service.models.find_or_add(name);
+    if (auto listed = service.models.find(name))
+        return std::move(*listed);
+    // Without the tag first: to the hub, it would be a quantisation.
+    auto found = service.models.find_or_add(without_latest(name));
     if (!found && name != without_latest(name))
-        found = service.models.find_or_add(without_latest(name));
+        found = service.models.find_or_add(name);
     if (found)
         return std::move(*found);
     if (found.error().kind == ErrorKind::not_found)

@@ -4,6 +4,7 @@
 #include "server/api/template_arguments.hpp"
 #include "server/ollama/messages.hpp"
 #include "server/ollama/options.hpp"
+#include "server/ollama/prompt_template.hpp"
 
 #include <algorithm>
 #include <array>
@@ -100,34 +101,59 @@ void refuse_with(Fields& fields, std::string_view reason, std::initializer_list<
     }
 }
 
+/// The members of which a prompt is made.
+struct PromptMembers {
+    std::string prompt;
+    std::string system;
+    std::string suffix;
+    std::string prompt_template; ///< empty: the model's
+    bool is_raw = false;
+};
+
+PromptMembers read_prompt_members(Fields& fields) {
+    PromptMembers members = {.prompt = fields.text("prompt").value_or(""),
+                             .system = fields.text("system").value_or(""),
+                             .suffix = fields.text("suffix").value_or(""),
+                             .prompt_template = fields.text("template").value_or(""),
+                             .is_raw = fields.flag("raw").value_or(false)};
+    if (members.is_raw)
+        refuse_with(fields, "raw", {"system", "template", "context"});
+    fields.note({"context"});
+    return members;
+}
+
+/// Reads a prompt in a template of the client. Control tokens of all members are read, as in a raw prompt.
+void read_templated(Fields& fields, const PromptMembers& members, generate::Request& request) {
+    auto prompt =
+        render_template(members.prompt_template,
+                        {.system = members.system, .prompt = members.prompt, .suffix = members.suffix});
+    if (!prompt)
+        return fields.refuse("template", message_for_client(prompt.error()));
+    if (prompt->empty())
+        return fields.refuse("template", "renders to an empty prompt");
+    fields.note({"think"});
+    request.prompt = std::move(*prompt);
+}
+
 /// Reads the prompt as the client has written it, or as a turn of a conversation if the model has a template.
 void read_prompt(Fields& fields, const api::RequestContext& context, generate::Request& request) {
-    std::string prompt = fields.text("prompt").value_or("");
-    const bool is_raw = fields.flag("raw").value_or(false);
-    auto suffix = fields.text("suffix");
-    const auto system = fields.text("system");
+    PromptMembers members = read_prompt_members(fields);
     chat::Conversation conversation;
     const auto level = read_thinking(fields, context, conversation);
-    if (is_raw)
-        refuse_with(fields, "raw", {"system", "template", "context"});
-    if (const Json* const given = fields.any("template"); given != nullptr && *given != "") {
-        fields.refuse("template", "is not supported: send the complete prompt with `raw`: true",
-                      "unsupported_parameter");
-    }
-    fields.note({"context"});
-    if (suffix && !suffix->empty()) {
-        if (!context.supports_infill)
-            fields.refuse("suffix", "requires a model that was trained for infilling; this one was not");
-        request.suffix = std::move(suffix);
-    }
-    if (is_raw || request.suffix || !context.has_template) {
+    if (!members.prompt_template.empty())
+        return read_templated(fields, members, request);
+    if (!members.suffix.empty() && !context.supports_infill)
+        fields.refuse("suffix", "requires a model that was trained for infilling; this one was not");
+    if (!members.suffix.empty())
+        request.suffix = members.suffix;
+    if (members.is_raw || request.suffix || !context.has_template) {
         fields.note({"system", "think"});
-        request.prompt = std::move(prompt);
+        request.prompt = std::move(members.prompt);
         return;
     }
-    if (system && !system->empty())
-        conversation.messages.push_back({.role = chat::Role::system, .content = *system});
-    conversation.messages.push_back({.role = chat::Role::user, .content = std::move(prompt)});
+    if (!members.system.empty())
+        conversation.messages.push_back({.role = chat::Role::system, .content = std::move(members.system)});
+    conversation.messages.push_back({.role = chat::Role::user, .content = std::move(members.prompt)});
     add_arguments(level, conversation);
     request.prompt = std::move(conversation);
 }

@@ -1,6 +1,7 @@
 // Ollama's /api/chat and /api/generate: bodies, lines, thinking, tools, times and errors.
 #include "core/base/json.hpp"
 #include "server/ollama/keep_alive.hpp"
+#include "server/ollama/prompt_template.hpp"
 #include "tests/server/ollama_client.hpp"
 #include "tests/support/catch.hpp"
 
@@ -377,9 +378,45 @@ TEST_CASE("a prompt of Ollama's API becomes a turn of the model's template, unle
         return ollama_error(service.post(ollama_generate_path, ollama_prompt("Go", more)));
     };
     CHECK(error(R"(, "raw": true, "system": "Be kind.")").starts_with("`system`"));
-    CHECK(error(R"(, "template": "{{ .Prompt }}")").starts_with("`template`"));
+    CHECK(error(R"(, "raw": true, "template": "{{ .Prompt }}")").starts_with("`template`"));
+    CHECK(
+        error(R"(, "template": "{{ range .Messages }}")").starts_with("`template` `{{ range .Messages }}`"));
+    CHECK(counted(R"(, "template": "{{ .Prompt }}{{ .Response }}!")") ==
+          post_json(service, "/tokenize", R"({"prompt": "Go on"})")["count"]);
+    CHECK(
+        counted(
+            R"(, "system": "Be kind.", "template": "{{ if .System }}{{ .System }} {{ end }}{{ .Prompt }}")") ==
+        post_json(service, "/tokenize", R"({"prompt": "Be kind. Go on"})")["count"]);
     CHECK(error(R"(, "suffix": "end")").starts_with("`suffix`"));
     CHECK(error(R"(, "images": ["aGk="])") == "images: image input is not supported by this model");
+}
+
+TEST_CASE("templates of Ollama's prompts insert values, choose between texts and trim white space") {
+    const auto rendered = [](std::string_view text, std::string_view system = "S") {
+        const auto prompt =
+            server::ollama::render_template(text, {.system = system, .prompt = "P", .suffix = "X"});
+        return prompt ? *prompt : "error: " + prompt.error().message;
+    };
+    CHECK(rendered("a {{.System}} {{ .Prompt }} {{ .Suffix }} b") == "a S P X b");
+    CHECK(rendered("{{ .Prompt }}<end>{{ .Response }}<end>") == "P<end>");
+    CHECK(rendered("{{ if .System }}<s>{{ .System }}{{ else }}none{{ end }}{{ .Prompt }}") == "<s>SP");
+    CHECK(rendered("{{ if .System }}<s>{{ .System }}{{ else }}none{{ end }}{{ .Prompt }}", "") == "noneP");
+    CHECK(rendered("{{ if .Suffix }}{{ if .System }}1{{ else }}2{{ end }}{{ end }}", "") == "2");
+    CHECK(rendered("a \n{{- .Prompt -}}\n b{{ /* not shown */ }}") == "aPb");
+    CHECK(rendered("{ {{ .Prompt }} }") == "{ P }");
+    for (const std::string_view wrong :
+         {"{{ .Prompt", "{{ if .System }}", "{{ end }}", "{{ else }}", "{{ range .Messages }}{{ end }}",
+          "{{ }}", "{{ if eq .System 1 }}{{ end }}", "{{ if .System }}{{ else }}{{ else }}{{ end }}"}) {
+        CAPTURE(wrong);
+        CHECK(rendered(wrong).starts_with("error: "));
+    }
+    std::string many, deep;
+    for (int i = 0; i < 17; ++i) {
+        many += "{{ .Prompt }}";
+        deep = "{{ if .Prompt }}" + deep + "{{ end }}";
+    }
+    CHECK(rendered(many) == "error: more than 16 values are inserted");
+    CHECK(rendered(deep) == "error: more than 16 `if` are nested");
 }
 
 TEST_CASE("log-probabilities of Ollama's API come with the text of their tokens") {

@@ -1,6 +1,7 @@
 // Ollama's own client, and LangChain's, with only the host changed.
 
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import { HumanMessage, SystemMessage, ToolMessage } from '@langchain/core/messages';
@@ -152,6 +153,14 @@ describe('etna serve --api ollama', () => {
     assert.ok((await new Ollama({ host: etna.address }).list()).models.length > 0);
     assert.ok((await ollama.list()).models.length > 0);
     assert.equal((await fetch(`http://${host}:11434/`, { method: 'HEAD' })).status, 200);
+  });
+
+  it('does not start while that port is in use', () => {
+    const options = ['serve', MODEL, '--port', '0', '--api', 'ollama', '--host', host];
+    const { status, stderr } = spawnSync(process.env.ETNA_TEST_EXECUTABLE, options, { encoding: 'utf8', timeout: 60_000 });
+    assert.equal(status, 1);
+    assert.match(stderr, /11434/);
+    assert.match(stderr, /hint: .*--api ollama/);
   });
 
   it('pulls, runs, copies and deletes models', async () => {
