@@ -34,11 +34,11 @@ struct EmbedRequest {
 void read_input(Fields& fields, api::EmbeddingCall& call) {
     const Json* const input = fields.any("input");
     call.is_list = input != nullptr && input->is_array();
-    if (input == nullptr || *input == "")
-        return;
     const auto texts = fields.texts("input", api::embedding_inputs_max);
-    for (const std::string& text : texts.value_or(std::vector<std::string>()))
-        call.inputs.emplace_back(text);
+    for (const std::string& text : texts.value_or(std::vector<std::string>())) {
+        if (call.is_list || !text.empty())
+            call.inputs.emplace_back(text);
+    }
 }
 
 ApiResult<EmbedRequest> finish(Fields& fields, EmbedRequest request) {

@@ -65,8 +65,8 @@ void read_lengths(Fields& options, generate::Request& request) {
         options.refuse("stop", "must not contain an empty string");
     using Limits = std::numeric_limits<int64_t>;
     const auto seed = options.integer("seed", Limits::min(), Limits::max());
-    if (seed && *seed != -1) // -1: a random one
-        request.seed = *seed;
+    if (seed != -1) // that is a random one
+        request.seed = seed;
 }
 
 /// Lists the options without effect that the client sets.

@@ -21,9 +21,12 @@ namespace {
 /// Reads `format`: "json", or a schema. Older clients send an empty string for none.
 void read_format(Fields& fields, generate::Request& request) {
     const Json* const format = fields.any("format");
-    if (format == nullptr || *format == "")
+    if (format == nullptr)
         return;
-    if (*format != "json" && !format->is_object())
+    const auto name = format->is_string() ? fields.text("format") : std::nullopt;
+    if (name && name->empty())
+        return;
+    if (name != "json" && !format->is_object())
         return fields.refuse("format", R"(must be "json" or a JSON schema)");
     request.grammar = {.text = R"({"type": "object"})", .place = "format"};
     if (format->is_object())
@@ -96,7 +99,11 @@ std::vector<api::OfferedTool> read_chat(Fields& fields, const api::RequestContex
 void refuse_with(Fields& fields, std::string_view reason, std::initializer_list<std::string_view> names) {
     for (const std::string_view name : names) {
         const Json* const given = fields.any(name);
-        if (given != nullptr && !given->empty() && *given != "")
+        if (given == nullptr)
+            continue;
+        const bool is_empty =
+            given->is_string() ? given->get_ref<const std::string&>().empty() : given->empty();
+        if (!is_empty)
             fields.refuse(name, fmt::format("cannot be combined with `{}`", reason));
     }
 }

@@ -129,7 +129,7 @@ ApiStatus pull(Service& service, const std::string& name, const std::function<bo
         const bool is_complete = progress.download.done_bytes == progress.download.total_bytes;
         if (!is_due && !is_complete)
             return;
-        std::string line = progress_line(plan, progress);
+        const std::string line = progress_line(plan, progress);
         if (line == last_status && !is_due)
             return;
         last_sent = Clock::now();

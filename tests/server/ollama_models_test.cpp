@@ -3,6 +3,7 @@
 #include "core/store/model_store.hpp"
 #include "tests/server/ollama_client.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/folders.hpp"
 #include "tests/support/gguf_writer.hpp"
 
 #include <algorithm>
@@ -49,9 +50,11 @@ FakeAnswer delete_with(FakeService& service, const std::string& body) {
 
 /// The plan of a model with one file.
 store::PullPlan plan_of(const std::string& name) {
-    store::PullPlan plan = {.name = name, .source = name};
-    plan.files.push_back(
-        {.download = {.url = "http://hub/m.gguf", .sha256 = std::string(64, 'a')}, .path = "m.gguf"});
+    store::PullPlan plan;
+    plan.name = name;
+    store::PullFile& file = plan.files.emplace_back();
+    file.path = "m.gguf";
+    file.download.sha256 = std::string(64, 'a');
     return plan;
 }
 
