@@ -37,7 +37,8 @@ void store_demo(const std::filesystem::path& folder, const std::string& name) {
 
 std::vector<std::string> names_in(FakeService& service) {
     std::vector<std::string> names;
-    for (const Json& model : json_of(service.get("/api/tags"))["models"])
+    const Json listed = json_of(service.get("/api/tags"));
+    for (const Json& model : listed["models"])
         names.push_back(model["name"]);
     std::ranges::sort(names);
     return names;
@@ -75,7 +76,7 @@ TEST_CASE("Ollama's list of models has names with tags, sizes and details") {
     CHECK((details["format"] == "gguf" && details["family"] == "llama"));
     CHECK(details["families"] == Json::array({"llama"}));
     CHECK(details["parameter_size"].get<std::string>().ends_with("K"));
-    CHECK(details["quantization_level"] == "F16");
+    CHECK(details["quantization_level"] == "F32");
 }
 
 TEST_CASE("Ollama's list of models in memory has those that are loaded") {

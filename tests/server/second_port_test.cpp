@@ -5,7 +5,13 @@
 #include "tests/support/catch.hpp"
 
 #include <atomic>
+#include <optional>
+#include <string>
 #include <thread>
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 using namespace etna;
 using namespace etna::server;
@@ -29,9 +35,16 @@ Result<std::unique_ptr<Server>> open_server(std::optional<int> second_port) {
 
 /// A port that was free a moment ago.
 int free_port() {
-    const auto server = open_server(std::nullopt);
-    REQUIRE(server.has_value());
-    return (*server)->port();
+    const int descriptor = ::socket(AF_INET, SOCK_STREAM, 0);
+    REQUIRE(descriptor >= 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t bytes = sizeof(address);
+    REQUIRE(::bind(descriptor, reinterpret_cast<sockaddr*>(&address), bytes) == 0);
+    REQUIRE(::getsockname(descriptor, reinterpret_cast<sockaddr*>(&address), &bytes) == 0);
+    ::close(descriptor);
+    return ntohs(address.sin_port);
 }
 
 } // namespace
