@@ -97,6 +97,11 @@ std::optional<double> load_value(const ModelListing& model) {
 }
 
 template <auto member>
+std::optional<double> prioritized_value(const ModelListing& model) {
+    return model.load ? std::optional<double>((*model.load).waiting_prioritized.*member) : std::nullopt;
+}
+
+template <auto member>
 std::optional<double> memory_value(const ModelListing& model) {
     return model.device_memory ? std::optional(static_cast<double>((*model.device_memory).*member))
                                : std::nullopt;
@@ -110,6 +115,10 @@ constexpr std::array model_metrics = {
     ModelMetric{"etna_model_loaded", "Whether the model is in memory.", loaded_value},
     ModelMetric{"etna_requests_waiting", "Requests in the engine's queue.",
                 load_value<&engine::EngineStats::waiting>},
+    ModelMetric{"etna_requests_waiting_raised", "Requests in the engine's queue with a priority below 0.",
+                prioritized_value<&engine::PriorityCounts::raised>},
+    ModelMetric{"etna_requests_waiting_lowered", "Requests in the engine's queue with a priority above 0.",
+                prioritized_value<&engine::PriorityCounts::lowered>},
     ModelMetric{"etna_requests_running", "Requests that the engine has admitted.",
                 load_value<&engine::EngineStats::running>},
     ModelMetric{"etna_kv_pages", "Pages of the KV cache.", load_value<&engine::EngineStats::pages_total>},

@@ -36,7 +36,8 @@ std::string_view shortened(std::string_view value) {
     return value.substr(0, bytes_max);
 }
 
-/// The known members of a line: {"model", "prompt_tokens", "completion_tokens", "error", "param"}.
+/// The known members of a line: {"model", "prompt_tokens", "completion_tokens", "priority", "error",
+/// "param"}.
 Json members_of(const AnswerLog& answer) {
     Json members = Json::object();
     const auto add_text = [&](const char* name, std::string_view value) {
@@ -50,6 +51,8 @@ Json members_of(const AnswerLog& answer) {
     add_text("model", answer.model);
     add_count("prompt_tokens", answer.prompt_tokens);
     add_count("completion_tokens", answer.completion_tokens);
+    if (answer.priority != 0)
+        members["priority"] = answer.priority;
     add_text("error", answer.error);
     add_text("param", answer.param);
     return members;

@@ -35,6 +35,7 @@ Command create_spec();
 Command verify_spec();
 Command ps_spec();
 Command stop_spec();
+Command launch_spec();
 Command generate_docs_spec(); ///< hidden: prints the man pages
 
 } // namespace etna::cli

@@ -169,6 +169,8 @@ std::string synopsis(const Command& command) {
         if (positional.repeat == Repeat::collect)
             result += "...";
     }
+    if (!command.rest.name.empty())
+        result += fmt::format(" [-- {}...]", command.rest.name);
     return result;
 }
 
@@ -203,6 +205,8 @@ std::string full_help(const Command& command) {
         page += "\nArguments:\n";
     for (const Positional& positional : command.positionals)
         append_row(page, positional.name, positional.description);
+    if (!command.rest.name.empty())
+        append_row(page, command.rest.name, command.rest.description);
     append_options(page, command.options);
     if (has_settings(command))
         append_settings(page, command);

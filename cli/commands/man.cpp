@@ -147,6 +147,8 @@ std::string man_page(const Command& command) {
         page += ".SH ARGUMENTS\n";
     for (const Positional& positional : command.positionals)
         append_item(page, positional.name, positional.description);
+    if (!command.rest.name.empty())
+        append_item(page, command.rest.name, command.rest.description);
     page += ".SH OPTIONS\n";
     append_man_options(page, command.options);
     append_compat(page, command);

@@ -6,11 +6,13 @@
 #include "core/base/json.hpp"
 
 #include <array>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace etna::cli {
 namespace {
@@ -42,7 +44,11 @@ struct ResidentModel {
     uint64_t context_tokens = 0; ///< 0: unknown
     uint64_t running = 0;        ///< requests
     uint64_t waiting = 0;
+    uint64_t waiting_raised = 0; ///< with a priority below 0; of `waiting`
+    uint64_t waiting_lowered = 0;
     uint64_t idle_s = 0;
+    bool is_pinned = false;
+    std::optional<uint64_t> unloads_in_s = {}; ///< empty: it stays in memory
 };
 
 /// A server and its models in memory.
@@ -80,25 +86,48 @@ std::vector<ResidentModel> resident_models(const Json& answer) {
                           .context_tokens = number_in(listed, "max_model_len"),
                           .running = number_in(held, "requests_running"),
                           .waiting = number_in(held, "requests_waiting"),
-                          .idle_s = number_in(held, "idle_s")});
+                          .waiting_raised = number_in(held, "requests_waiting_raised"),
+                          .waiting_lowered = number_in(held, "requests_waiting_lowered"),
+                          .idle_s = number_in(held, "idle_s"),
+                          .is_pinned = held.is_object() && held.value("pinned", Json()) == true});
+        if (held.is_object() && held.value("unloads_in_s", Json()).is_number_unsigned())
+            models.back().unloads_in_s = number_in(held, "unloads_in_s");
     }
     return models;
 }
 
-std::string activity_text(const ResidentModel& model) {
+/// ", 5 waiting (1 raised, 3 lowered)"; empty if none waits.
+std::string waiting_text(const ResidentModel& model) {
+    if (model.waiting == 0)
+        return {};
+    std::string text = fmt::format(", {} waiting", model.waiting);
+    std::vector<std::string> classes;
+    if (model.waiting_raised > 0)
+        classes.push_back(fmt::format("{} raised", model.waiting_raised));
+    if (model.waiting_lowered > 0)
+        classes.push_back(fmt::format("{} lowered", model.waiting_lowered));
+    return classes.empty() ? text : text + fmt::format(" ({})", fmt::join(classes, ", "));
+}
+
+/// "5 min": whole units of the largest that fits.
+std::string duration_text(uint64_t seconds) {
     constexpr uint64_t minute_s = 60;
     constexpr uint64_t hour_s = 3600;
+    if (seconds >= hour_s)
+        return fmt::format("{} h", seconds / hour_s);
+    return seconds >= minute_s ? fmt::format("{} min", seconds / minute_s) : fmt::format("{} s", seconds);
+}
+
+std::string activity_text(const ResidentModel& model) {
     if (model.is_loading)
         return "loading";
-    if (model.running > 0 || model.waiting > 0) {
-        return fmt::format("{} running{}", model.running,
-                           model.waiting == 0 ? "" : fmt::format(", {} waiting", model.waiting));
-    }
-    if (model.idle_s >= hour_s)
-        return fmt::format("idle for {} h", model.idle_s / hour_s);
-    if (model.idle_s >= minute_s)
-        return fmt::format("idle for {} min", model.idle_s / minute_s);
-    return fmt::format("idle for {} s", model.idle_s);
+    if (model.running > 0 || model.waiting > 0)
+        return fmt::format("{} running{}", model.running, waiting_text(model));
+    const std::string idle = "idle for " + duration_text(model.idle_s);
+    if (model.is_pinned)
+        return idle + ", pinned";
+    return model.unloads_in_s ? fmt::format("{}, unloads in {}", idle, duration_text(*model.unloads_in_s))
+                              : idle;
 }
 
 std::string ps_text(const std::vector<ServerReport>& servers) {
@@ -126,7 +155,11 @@ Json ps_json(const std::vector<ServerReport>& servers) {
                               {"context_tokens", model.context_tokens},
                               {"requests_running", model.running},
                               {"requests_waiting", model.waiting},
-                              {"idle_s", model.idle_s}});
+                              {"requests_waiting_raised", model.waiting_raised},
+                              {"requests_waiting_lowered", model.waiting_lowered},
+                              {"idle_s", model.idle_s},
+                              {"pinned", model.is_pinned},
+                              {"unloads_in_s", model.unloads_in_s ? Json(*model.unloads_in_s) : Json()}});
         }
         entries.push_back({{"url", server.url}, {"models", std::move(models)}});
     }

@@ -13,6 +13,7 @@
 #include "core/base/utf8.hpp"
 #include "core/generate/model.hpp"
 #include "core/runtime/devices.hpp"
+#include "core/runtime/memory_forecast.hpp"
 #include "core/store/embedded.hpp"
 #include "core/store/model_name.hpp"
 #include "server/endpoints.hpp"
@@ -120,9 +121,11 @@ Result<server::Models::Handle> load_served(const store::ModelSource& source, con
     return std::make_shared<const generate::Model>(std::move(model));
 }
 
-/// The same options, with experts on the device unless the user has placed them.
-ModelOptions without_host_experts(ModelOptions options) {
+/// The same options, for a model that fits on the device with its experts, unless the user has placed them,
+/// and a context that most prompts fit into.
+ModelOptions unconfined(ModelOptions options) {
     options.executor.host_expert_layers = options.executor.host_expert_layers.value_or(0);
+    options.executor.context_tokens_min = runtime::short_context_tokens;
     return options;
 }
 
@@ -283,8 +286,13 @@ Status check_name(const std::string& name, std::set<std::string>& taken) {
 
 Result<server::Models::Options> models_of(const ServeOptions& options, const Environment& environment,
                                           Diagnostics& diagnostics) {
-    server::Models::Options models = {
-        .named = {}, .folder = options.models_folder, .loaded_max = options.models_max};
+    server::Models::Options models = {.named = {},
+                                      .folder = options.models_folder,
+                                      .loaded_max = options.models_max,
+                                      .memory_bytes_max = options.models_bytes_max,
+                                      .idle_max = options.sleep_after};
+    for (const std::string& name : options.pinned)
+        models.pinned.insert(server::normalized_name(name));
     if (!options.model.draft.empty())
         ETNA_CHECK(find_model(options.model.draft, options.model.hub, environment, diagnostics));
     std::set<std::string> taken;
@@ -366,6 +374,32 @@ private:
     std::mutex mutex_;
 };
 
+/// Loads the pinned models. Blocking. Errors: invalid_argument (not served; or they leave no room for the
+/// others), and those of loading.
+Status load_pinned(const ServeOptions& options, server::Models& models) {
+    std::set<std::string> names;
+    for (const std::string& name : options.pinned) {
+        const auto found = models.find_or_add(name);
+        if (!found) {
+            return invalid_argument(
+                fmt::format("--pin: {}", found.error().message),
+                "name a model that is served: a MODEL, its --alias, or a file of --models-dir");
+        }
+        names.insert(found->name);
+    }
+    const bool has_others = models.list().size() > names.size() || !options.models_folder.empty() ||
+                            options.requested != RequestedModels::served;
+    if (options.models_max > 0 && names.size() + (has_others ? 1 : 0) > options.models_max) {
+        return invalid_argument(
+            fmt::format("--pin keeps {} models in memory, and --models-max {} leaves no room for others",
+                        names.size(), options.models_max),
+            "raise --models-max, or pin fewer models");
+    }
+    for (const std::string& name : names)
+        ETNA_CHECK(models.acquire(name));
+    return {};
+}
+
 Status check_folder(const std::filesystem::path& folder) {
     std::error_code failure;
     if (folder.empty() || std::filesystem::is_directory(folder, failure))
@@ -404,14 +438,17 @@ Status serve(const ServeOptions& options, const Environment& environment, Server
     }
     generate::CancelPoll is_interrupted; // set before the first request
     const auto loader_with = [&](ModelOptions model) -> server::Models::Loader {
-        return [&, model](const store::ModelSource& source) -> Result<server::Models::Handle> {
+        return [&, model](const store::ModelSource& source,
+                          uint64_t memory_bytes_max) -> Result<server::Models::Handle> {
+            ModelOptions bounded = model;
+            bounded.executor.memory_bytes_max = memory_bytes_max;
             if (!is_remote(source))
-                return load_served(source, model, environment);
+                return load_served(source, bounded, environment);
             ETNA_TRY(const auto fetched, fetched_source(source, model.hub, environment, is_interrupted));
-            return load_served(fetched, model, environment);
+            return load_served(fetched, bounded, environment);
         };
     };
-    listed.device_loader = loader_with(without_host_experts(options.model));
+    listed.device_loader = loader_with(unconfined(options.model));
     server::Models models(
         std::move(listed), loader_with(options.model),
         [&](const store::ModelSource& source) { return inspect_served(source, options.model); });
@@ -431,6 +468,7 @@ Status serve(const ServeOptions& options, const Environment& environment, Server
                     [&] { return is_stopped() || (is_interrupted && is_interrupted()); }, report);
             }};
     }
+    ETNA_CHECK(load_pinned(options, models));
     ETNA_TRY(const auto server, server::Server::open(server_options, models,
                                                      [&log](std::string_view line) { log.write(line); }));
     const bool is_local = server::is_loopback(access.host);

@@ -316,6 +316,12 @@ std::vector<std::string> positionals_of(const CLI::App& app, const Command& comm
 } // namespace
 
 Result<TypedArguments> parse(const Command& command, std::span<const std::string> arguments) {
+    std::vector<std::string> rest;
+    if (!command.rest.name.empty()) {
+        const auto end = std::ranges::find(arguments, "--");
+        rest.assign(std::min(end + 1, arguments.end()), arguments.end());
+        arguments = {arguments.begin(), end};
+    }
     ETNA_TRY(Translated translated, translate(command, arguments));
     CLI::App app;
     std::vector<std::string>& ours = translated.arguments;
@@ -336,6 +342,7 @@ Result<TypedArguments> parse(const Command& command, std::span<const std::string
     TypedArguments typed;
     typed.notes = std::move(translated.notes);
     typed.positionals = positionals_of(app, command, translated);
+    typed.rest = std::move(rest);
     for (const Option& option : command.options) {
         const std::string name = fmt::format("--{}", option.name);
         const CLI::Option* found = app.get_option(name);

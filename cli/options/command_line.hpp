@@ -22,7 +22,8 @@ struct TypedArguments {
     std::map<std::string, std::vector<TypedValue>, std::less<>>
         options; ///< by long name; flags are "true", "false"
     std::vector<std::string> positionals;
-    std::vector<std::string> notes; ///< messages for the user about the command line
+    std::vector<std::string> rest = {}; ///< after `--`, if Command::rest has a name
+    std::vector<std::string> notes;     ///< messages for the user about the command line
 };
 
 /// First stage: parses the arguments after the command's name by the option table, and translates options of

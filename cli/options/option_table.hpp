@@ -131,6 +131,12 @@ struct Environment;
 struct TypedArguments;
 enum class ExitCode : int;
 
+/// Arguments after `--` that a command passes on unread.
+struct PassedArguments {
+    std::string_view name = {}; ///< in capitals; empty: the command passes none
+    std::string_view description = {};
+};
+
 struct Command {
     std::string_view name;
     std::string_view summary; ///< a clause, for lists
@@ -140,6 +146,7 @@ struct Command {
     std::span<const Option> options;
     std::span<const Example> examples;
     std::span<const CompatOption> compat = {}; ///< none of the names may be in `options`
+    PassedArguments rest = {};
     Visibility visibility = Visibility::shown;
     /// Validates the arguments and runs the command. Blocking. Returns usage errors; reports others itself.
     Result<ExitCode> (*run)(const Command& command, const TypedArguments& arguments,

@@ -9,6 +9,8 @@
 #include "cli/options/store_options.hpp"
 #include "cli/terminal/diagnostics.hpp"
 #include "cli/text_io.hpp"
+#include "core/base/bytes.hpp"
+#include "core/base/duration.hpp"
 #include "core/base/log.hpp"
 #include "core/base/utf8.hpp"
 #include "core/store/embedded.hpp"
@@ -76,6 +78,26 @@ constexpr std::array server_rows = {
            .default_text = "as many as memory holds",
            .description = "maximum number of models in memory; the least recently used one is unloaded when "
                           "idle, and requests for another wait"},
+    Option{.name = "models-memory",
+           .value = "SIZE",
+           .kind = Kind::size,
+           .range = {mebibyte, uint32_max* mebibyte},
+           .default_text = "the memory of the device",
+           .description =
+               "maximum memory of all loaded models together, such as 16G; least recently used ones "
+               "are unloaded, when idle, until another fits"},
+    Option{.name = "pin",
+           .value = "NAME",
+           .kind = Kind::text,
+           .description = "load this model at the start and keep it in memory; may be repeated",
+           .repeat = Repeat::collect},
+    Option{.name = "sleep-after",
+           .value = "DURATION",
+           .kind = Kind::text,
+           .default_text = "never",
+           .description =
+               "unload a model that has been idle for this time, such as 90s, 15m or 1h30m; the next "
+               "request loads it again"},
     Option{.name = "on-request",
            .value = "WHICH",
            .kind = Kind::choice,
@@ -384,6 +406,21 @@ Status read_server(const OptionValues& values, server::ServerOptions& options) {
     return {};
 }
 
+/// Reads which models stay in memory, and for how long.
+Status read_residency(const OptionValues& values, ServeOptions& options) {
+    ETNA_TRY(const auto bytes_max, values.size_bytes("models-memory"));
+    options.models_bytes_max = bytes_max.value_or(options.models_bytes_max);
+    options.pinned = texts_of(values, "pin");
+    if (const auto given = values.text("sleep-after")) {
+        const auto duration = parse_duration(*given);
+        if (!duration || *duration <= std::chrono::milliseconds(0))
+            return invalid_argument(fmt::format("--sleep-after: `{}` is not a duration", *given),
+                                    "give one such as 90s, 15m or 1h30m");
+        options.sleep_after = *duration;
+    }
+    return {};
+}
+
 constexpr std::string_view blanks = " \t\r\v\f";
 
 /// Returns the key in a line; empty if there is none.
@@ -418,6 +455,7 @@ Result<ServeOptions> validate_serve(const Command& command, const TypedArguments
     options.models_folder = folder.value_or("");
     ETNA_TRY(const auto models_max, values.integer("models-max"));
     options.models_max = models_max.value_or(0);
+    ETNA_CHECK(read_residency(values, options));
     ETNA_TRY(const auto requested, values.choice("on-request"));
     ETNA_TRY(const auto api, values.choice("api"));
     options.grants_store = api.has_value();

@@ -6,7 +6,9 @@
 #include "core/base/result.hpp"
 #include "server/server.hpp"
 
+#include <chrono>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,9 +25,12 @@ enum class RequestedModels : uint8_t {
 struct ServeOptions {
     ModelOptions model; ///< for every served model; its name is unused
     std::vector<std::string> models;
-    std::vector<std::vector<std::string>> names; ///< replace the names of the first models
-    std::filesystem::path models_folder;         ///< empty: none
-    std::size_t models_max = 0;                  ///< 0: no limit
+    std::vector<std::vector<std::string>> names;          ///< replace the names of the first models
+    std::filesystem::path models_folder;                  ///< empty: none
+    std::size_t models_max = 0;                           ///< 0: no limit
+    uint64_t models_bytes_max = UINT64_MAX;               ///< memory of all loaded models
+    std::vector<std::string> pinned;                      ///< names of models that stay in memory
+    std::optional<std::chrono::milliseconds> sleep_after; ///< empty: never
     RequestedModels requested = RequestedModels::served;
     bool grants_store = false;          ///< clients may fetch, copy and remove stored models
     std::filesystem::path api_key_file; ///< empty: none

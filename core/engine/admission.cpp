@@ -26,7 +26,7 @@ void Admission::remove(const Sequence& sequence) {
 
 void Admission::start(Sequence& sequence) {
     waiting_.erase(sequence);
-    insert_by_age(running_, sequence);
+    running_.insert(std::upper_bound(running_.begin(), running_.end(), &sequence, is_older), &sequence);
     counters_.add_running(sequence.client);
     sequence.quantum_end =
         sequence.length() + std::max(quantum_tokens_min, sequence.length() / quantum_divisor);
@@ -39,7 +39,7 @@ void Admission::stop(Sequence& sequence) {
 }
 
 bool Admission::is_served_before(const Sequence& a, const Sequence& b) const {
-    return a.client == b.client ? a.id < b.id : counters_.comes_before(a.client, b.client);
+    return a.client == b.client ? has_precedence(&a, &b) : counters_.comes_before(a.client, b.client);
 }
 
 /// Returns the number of running sequences of the group. Hypotheses that wait for others of their search do
@@ -50,8 +50,13 @@ std::size_t Admission::running_in_group(RequestId request_group) const {
     }));
 }
 
-/// Returns the next sequence of a queue to run: the oldest of the group with the fewest running ones. Null:
-/// none can run.
+bool Admission::is_admitted_before(const Sequence& waiting, const Sequence& running) const {
+    return waiting.client == running.client ? waiting.priority < running.priority
+                                            : counters_.comes_before(waiting.client, running.client);
+}
+
+/// Returns the next sequence of a queue to run: among those of the first priority, the oldest of the group
+/// with the fewest running ones. Null: none can run.
 Sequence* Admission::next_in(const WaitingQueue::Queue& queue) const {
     Sequence* next = nullptr;
     std::size_t fewest = 0;
@@ -59,6 +64,8 @@ Sequence* Admission::next_in(const WaitingQueue::Queue& queue) const {
         if (one->backpressure == Backpressure::on || one->has_continuations ||
             one->constraint_state.is_stalled())
             continue;
+        if (next != nullptr && one->priority != next->priority)
+            break;
         const std::size_t running = running_in_group(one->request_group);
         if (next == nullptr || running < fewest) {
             next = one;
@@ -82,24 +89,39 @@ Sequence* Admission::next() const {
 }
 
 Sequence* Admission::victim_for(const Sequence& next) const {
-    Sequence* const victim = victim_of_client(next);
-    return victim == nullptr && !has_capacity() ? victim_of_group(next) : victim;
+    if (Sequence* const victim = victim_of_client(next); victim != nullptr)
+        return victim;
+    if (Sequence* const victim = victim_of_priority(next); victim != nullptr)
+        return victim;
+    return has_capacity() ? nullptr : victim_of_group(next);
 }
 
-/// Returns the sequence of another client that `next` may preempt: the youngest of the client that was served
-/// most, among clients that were served more than `next`'s and run two sequences more, or one more if the
-/// sequence has used its quantum. Null: none.
+/// Returns the sequence of another client that `next` may preempt: the last by precedence of the client that
+/// was served most, among clients that were served more than `next`'s and run two sequences more, or one more
+/// if the sequence has used its quantum. Null: none.
 Sequence* Admission::victim_of_client(const Sequence& next) const {
     Sequence* victim = nullptr;
-    for (auto entry = running_.rbegin(); entry != running_.rend(); ++entry) {
-        Sequence& one = **entry;
+    for (Sequence* const running : running_) {
+        Sequence& one = *running;
         if (one.client == next.client || !counters_.may_preempt(next.client, one.client))
             continue;
         const bool has_used_quantum = one.length() >= one.quantum_end;
         if (!has_used_quantum && !counters_.is_crowding(one.client, next.client))
             continue;
-        if (victim == nullptr || counters_.comes_before(victim->client, one.client))
+        if (victim == nullptr || is_served_before(*victim, one))
             victim = &one;
+    }
+    return victim;
+}
+
+/// Returns the last sequence by precedence of the same client, if `next` has a smaller priority number. Null:
+/// none. The victim never preempts `next` in return.
+Sequence* Admission::victim_of_priority(const Sequence& next) const {
+    Sequence* victim = nullptr;
+    for (Sequence* const one : running_) {
+        if (one->client == next.client && one->priority > next.priority &&
+            (victim == nullptr || has_precedence(victim, one)))
+            victim = one;
     }
     return victim;
 }
@@ -113,7 +135,7 @@ Sequence* Admission::victim_of_group(const Sequence& next) const {
     Sequence* youngest = nullptr;
     std::size_t largest = 1;
     for (auto one = running_.rbegin(); one != running_.rend(); ++one) {
-        if ((*one)->client != next.client)
+        if ((*one)->client != next.client || (*one)->priority < next.priority)
             continue;
         if (const std::size_t running = running_in_group((*one)->request_group); running > largest) {
             youngest = *one;

@@ -37,22 +37,20 @@ public:
     void charge(ClientId client, uint32_t rows) { counters_.charge(client, rows); }
     void end_batch() { counters_.end_batch(); }
 
-    /// Whether `a` is served before `b`: by client, then by age.
+    /// Whether `a` is served before `b`: by client, then by priority, then by age.
     [[nodiscard]] bool is_served_before(const Sequence& a, const Sequence& b) const;
-    /// Whether a waiting sequence is admitted before the running prompt of another client.
-    [[nodiscard]] bool is_admitted_before(const Sequence& waiting, const Sequence& running) const {
-        return counters_.comes_before(waiting.client, running.client);
-    }
+    /// Whether a waiting sequence is admitted before the running prompt of another client, or of its own.
+    [[nodiscard]] bool is_admitted_before(const Sequence& waiting, const Sequence& running) const;
 
     /// Returns the next waiting sequence to run. Null: none can run.
     [[nodiscard]] Sequence* next() const;
 
-    /// Returns the running sequence that is preempted for the fair share of the waiting sequence `next`: of
-    /// another client, or, without capacity, of another group of its client. Null: none.
+    /// Returns the running sequence that is preempted for the waiting sequence `next`: one of another client
+    /// for its fair share, else one of its own client with a larger priority number or, without capacity, of
+    /// another group. Null: none.
     [[nodiscard]] Sequence* victim_for(const Sequence& next) const;
 
-    /// Returns the youngest sequence of the client that is served last, among running() from index `first`
-    /// on.
+    /// Returns the sequence that is served last, among running() from index `first` on.
     [[nodiscard]] Sequence& last_served(std::size_t first) const;
 
     /// Returns the youngest decoding sequence that is under backpressure, or waits for others of its search;
@@ -63,6 +61,7 @@ private:
     [[nodiscard]] std::size_t running_in_group(RequestId request_group) const;
     [[nodiscard]] Sequence* next_in(const WaitingQueue::Queue& queue) const;
     [[nodiscard]] Sequence* victim_of_client(const Sequence& next) const;
+    [[nodiscard]] Sequence* victim_of_priority(const Sequence& next) const;
     [[nodiscard]] Sequence* victim_of_group(const Sequence& next) const;
 
     uint32_t running_max_;

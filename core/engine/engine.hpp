@@ -23,12 +23,13 @@ struct EngineOptions {
 
 /// Load of an engine.
 struct EngineStats {
-    uint32_t waiting = 0;      ///< requests that wait to run
-    uint32_t running = 0;      ///< requests that run
-    uint32_t pages_total = 0;  ///< over all cache groups
-    uint32_t pages_used = 0;   ///< pages that running requests hold
-    uint32_t pages_cached = 0; ///< pages cached for later requests, which may be evicted
-    uint64_t preemptions = 0;  ///< since the start
+    uint32_t waiting = 0;                    ///< requests that wait to run
+    PriorityCounts waiting_prioritized = {}; ///< of `waiting`
+    uint32_t running = 0;                    ///< requests that run
+    uint32_t pages_total = 0;                ///< over all cache groups
+    uint32_t pages_used = 0;                 ///< pages that running requests hold
+    uint32_t pages_cached = 0;               ///< pages cached for later requests, which may be evicted
+    uint64_t preemptions = 0;                ///< since the start
 };
 
 /// Runs many requests on one executor, on one dedicated thread. Thread-safe. Handles token ids only, never

@@ -14,6 +14,7 @@ namespace {
 
 EngineStats load_of(const Scheduler& scheduler) {
     EngineStats load = {.waiting = scheduler.waiting_count(),
+                        .waiting_prioritized = scheduler.waiting_prioritized(),
                         .running = scheduler.running_count(),
                         .preemptions = scheduler.preemptions()};
     for (const PagePool& pool : scheduler.cache().pools()) {
@@ -139,7 +140,7 @@ bool Engine::Loop::take_submissions() {
         wake_->is_signalled = false;
         if (is_stopping_)
             return false;
-        stats_.waiting += static_cast<uint32_t>(inbox_.size());
+        add_inbox(stats_);
         taken.swap(inbox_);
     }
     for (Submission& submission : taken) {
@@ -232,8 +233,15 @@ Engine::Loop::InFlight Engine::Loop::describe(const Batch& batch, Ticket ticket)
 EngineStats Engine::Loop::load() {
     const std::scoped_lock lock(wake_->mutex);
     EngineStats load = stats_;
-    load.waiting += static_cast<uint32_t>(inbox_.size());
+    add_inbox(load);
     return load;
+}
+
+/// Counts the submissions in the inbox as waiting. Precondition: the mutex of `wake_` is held.
+void Engine::Loop::add_inbox(EngineStats& load) const {
+    load.waiting += static_cast<uint32_t>(inbox_.size());
+    for (const Submission& submission : inbox_)
+        load.waiting_prioritized.add(submission.request.priority, 1);
 }
 
 bool Engine::Loop::has_failed() {

@@ -45,15 +45,20 @@ bool ClientTokenCounters::may_preempt(ClientId next, ClientId victim) const {
 }
 
 void WaitingQueue::insert(Sequence& sequence) {
-    insert_by_age(queues_[sequence.client], sequence);
+    Queue& queue = queues_[sequence.client];
+    queue.insert(std::upper_bound(queue.begin(), queue.end(), &sequence, has_precedence), &sequence);
     ++size_;
+    prioritized_.add(sequence.priority, 1);
 }
 
 void WaitingQueue::erase(const Sequence& sequence) {
     const auto found = queues_.find(sequence.client);
     if (found == queues_.end())
         return;
-    size_ -= std::erase(found->second, &sequence);
+    if (std::erase(found->second, &sequence) == 0)
+        return;
+    --size_;
+    prioritized_.add(sequence.priority, -1);
     if (found->second.empty())
         queues_.erase(found);
 }

@@ -53,7 +53,7 @@ private:
     std::map<ClientId, Counter> counters_; ///< of clients with sequences
 };
 
-/// The waiting sequences: a queue for each client, oldest first. Borrows them.
+/// The waiting sequences: a queue for each client, by priority, then by age. Borrows them.
 class WaitingQueue {
 public:
     using Queue = std::deque<Sequence*>;
@@ -64,12 +64,16 @@ public:
 
     [[nodiscard]] std::size_t size() const { return size_; }
     [[nodiscard]] bool contains(const Sequence& sequence) const;
+    /// Returns the number of sequences that have precedence over those without a priority, or are behind
+    /// them.
+    [[nodiscard]] const PriorityCounts& prioritized() const { return prioritized_; }
     /// Returns the queues by client; none is empty.
     [[nodiscard]] const std::map<ClientId, Queue>& queues() const { return queues_; }
 
 private:
     std::map<ClientId, Queue> queues_;
     std::size_t size_ = 0;
+    PriorityCounts prioritized_;
 };
 
 } // namespace etna::engine

@@ -132,6 +132,20 @@ struct Request {
     std::optional<Speculation> speculation = {};
     uint64_t cache_salt = 0; ///< requests share cached pages only with requests of the same salt
     ClientId client = 0;     ///< the client that sent it
+    /// Order among the requests of one client: smaller numbers first. It never delays another client.
+    int32_t priority = 0;
+};
+
+/// Number of requests whose Request::priority is below 0, and above.
+struct PriorityCounts {
+    uint32_t raised = 0;
+    uint32_t lowered = 0;
+
+    /// Counts `count` more requests; negative: fewer.
+    void add(int32_t priority, int32_t count) {
+        if (priority != 0)
+            (priority < 0 ? raised : lowered) += static_cast<uint32_t>(count);
+    }
 };
 
 /// Whether a request can be served at all. Errors: invalid_argument.

@@ -39,14 +39,16 @@ struct SchedulerOptions {
 /// not computed the allowed tokens yet skips steps, and then resumes.
 ///
 /// Order: decoding sequences, oldest first, then prompts in chunks, those of the client that was served the
-/// fewest rows first; see DecodePlanner and PrefillPlanner. Within a client running prompts come first, then
-/// waiting requests of the request group with the fewest running sequences, then the oldest.
+/// fewest rows first; see DecodePlanner and PrefillPlanner. Within a client the requests with the smallest
+/// priority number come first; among those, running prompts, then waiting requests of the request group with
+/// the fewest running sequences, then the oldest.
 ///
 /// Preemption: a sequence releases its pages and waits; its tokens are recomputed later, as the same kind of
 /// rows. This happens if a decoding sequence finds no page, and for the fair share of a waiting one: when
 /// capacity or pages are short, the scheduler preempts a sequence of a client that runs two more than a
-/// client that was served less, or, after a quantum of some hundred tokens, one more; a request group without
-/// running sequences replaces one of a group of the same client that has several. An idle sequence (one under
+/// client that was served less, or, after a quantum of some hundred tokens, one more; a request
+/// replaces one of the same client with a larger priority number, and a request group without running
+/// sequences one of a group of the same client that has several. An idle sequence (one under
 /// backpressure, or a hypothesis that waits for the others of its beam search) is preempted for any that
 /// waits.
 ///
@@ -127,6 +129,9 @@ public:
     [[nodiscard]] bool is_idle() const { return store_.all().empty(); }
     [[nodiscard]] uint32_t waiting_count() const {
         return static_cast<uint32_t>(admission_.waiting().size());
+    }
+    [[nodiscard]] const PriorityCounts& waiting_prioritized() const {
+        return admission_.waiting().prioritized();
     }
     [[nodiscard]] uint32_t running_count() const {
         return static_cast<uint32_t>(admission_.running().size());

@@ -183,6 +183,7 @@ Sequence make_sequence(RequestId id, Request request, const Limits& limits, cons
         speculation.uses_head = speculation.uses_head && can_use_draft_head(sequence, speculation, limits);
         sequence.draft_state = std::make_shared<DraftState>(speculation);
     }
+    sequence.priority = request.priority;
     sequence.cache_salt = request.cache_salt;
     sequence.client = request.client;
     const uint32_t room = limits.context_tokens - sequence.prompt_tokens;

@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <tuple>
 #include <vector>
 
 namespace etna::engine {
@@ -120,6 +121,7 @@ struct DraftState {
 struct Sequence {
     SequenceId id;
     ClientId client = 0;                      ///< Request::client
+    int32_t priority = 0;                     ///< Request::priority
     RequestId request_group = 0;              ///< see Scheduler::add()
     std::vector<TokenId> tokens;              ///< prompt, then the generated tokens that were read
     std::vector<RowKind> kinds;               ///< row kind of each token, now and after any recomputation
@@ -223,12 +225,13 @@ struct Sequence {
     [[nodiscard]] Sequence fork(SequenceId new_id, StateCache& cache) const;
 };
 
-/// Inserts into a queue that is sorted by age.
-template <class Queue>
-void insert_by_age(Queue& queue, Sequence& sequence) {
-    queue.insert(std::upper_bound(queue.begin(), queue.end(), &sequence,
-                                  [](const Sequence* a, const Sequence* b) { return a->id < b->id; }),
-                 &sequence);
+[[nodiscard]] inline bool is_older(const Sequence* a, const Sequence* b) {
+    return a->id < b->id;
+}
+
+/// Whether `a` is served before `b`, a sequence of the same client: by priority, then by age.
+[[nodiscard]] inline bool has_precedence(const Sequence* a, const Sequence* b) {
+    return std::tie(a->priority, a->id) < std::tie(b->priority, b->id);
 }
 
 /// Creates a waiting sequence. Precondition: check(request, limits).

@@ -137,7 +137,8 @@ Result<EngineRequests> engine_requests(const Model& model, const Request& reques
         .min_tokens = request.min_tokens,
         .unread_max = request.unread_max,
         .cache_salt = request.cache_salt,
-        .client = request.client};
+        .client = request.client,
+        .priority = request.priority};
     const SpeculationOverrides overrides = over(request.speculation, model.speculation());
     ETNA_TRY(auto prediction, encode_prediction(model, request, overrides, is_cancelled));
     one.speculation = speculation(overrides, model.draft_models(), std::move(prediction));

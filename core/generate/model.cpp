@@ -95,6 +95,7 @@ Result<Model> Model::load(const store::ModelSource& source, const LoadOptions& o
     ETNA_TRY(runtime::LoadedExecutor draft, load_draft(options.draft, tokenizer, options.executor, factory));
     runtime::ExecutorOptions executor_options = options.executor;
     executor_options.has_draft_head = options.executor.has_draft_head && !draft.executor;
+    executor_options.memory_bytes_max -= std::min(executor_options.memory_bytes_max, draft.memory_bytes);
     executor_options.client = draft.client; // both belong to one engine, and so take turns as one
     ETNA_TRY(runtime::LoadedExecutor loaded, factory(file, executor_options));
 

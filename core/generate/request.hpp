@@ -71,6 +71,7 @@ struct Request {
     uint32_t unread_max = 0;
     uint64_t cache_salt = 0; ///< prompt cache entries are shared only among requests with the same salt
     uint64_t client = 0;     ///< client id: the engine is shared fairly among clients
+    int32_t priority = 0;    ///< order among the client's requests: smaller numbers first
     /// Grammar of the answer after its reasoning, unless it calls tools; empty: unconstrained. An answer that
     /// ends before the grammar is complete was cut off (FinishReason::length, or a stop string).
     std::optional<grammar::Description> grammar = {};

@@ -32,11 +32,14 @@ struct ExecutorOptions {
     uint64_t state_cache_bytes = 0; ///< for snapshots of recurrent layers; 0: an eighth of the KV cache
     /// Layers whose experts lie in host memory; none: as few as let the model fit; see engine::DeviceSizes
     std::optional<uint32_t> host_expert_layers = std::nullopt;
-    bool has_draft_head = true;    ///< load the draft head of a file that has one, for speculative decoding
-    uint32_t sequences_max = 1;    ///< maximum number of concurrent sequences
-    uint32_t batch_tokens_max = 0; ///< rows per step over all sequences; 0: 512, and 64 on a CPU
-    uint32_t queue_max = 256;      ///< maximum number of waiting requests; more are refused
-    std::string device;            ///< index, UUID or part of a name; empty: the best device
+    /// Memory that the model may take, on the device and in host memory; what is free, if that is less.
+    uint64_t memory_bytes_max = UINT64_MAX;
+    uint32_t context_tokens_min = 0; ///< memory does not cut the model's own context below this
+    bool has_draft_head = true;      ///< load the draft head of a file that has one, for speculative decoding
+    uint32_t sequences_max = 1;      ///< maximum number of concurrent sequences
+    uint32_t batch_tokens_max = 0;   ///< rows per step over all sequences; 0: 512, and 64 on a CPU
+    uint32_t queue_max = 256;        ///< maximum number of waiting requests; more are refused
+    std::string device;              ///< index, UUID or part of a name; empty: the best device
     std::filesystem::path cache_folder; ///< for compiled kernels; empty: no cache
     bool timestamps = false; ///< measure every dispatch, for LoadedExecutor::timings; steps become slower
     kernels::Precision precision = kernels::Precision::exact;

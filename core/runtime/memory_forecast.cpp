@@ -40,6 +40,8 @@ engine::DeviceSizes device_sizes(const ExecutorOptions& options) {
             .batch_rows_max = options.batch_tokens_max,
             .sequences_max = options.sequences_max,
             .has_draft_head = options.has_draft_head,
+            .memory_bytes_max = options.memory_bytes_max,
+            .context_tokens_min = options.context_tokens_min,
             .host_expert_layers = options.host_expert_layers};
 }
 

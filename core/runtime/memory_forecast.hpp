@@ -11,6 +11,8 @@
 
 namespace etna::runtime {
 
+using engine::short_context_tokens;
+
 /// The memory that a model takes on a device, before it is loaded.
 struct MemoryForecast {
     engine::DevicePlan plan;

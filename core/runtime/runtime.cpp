@@ -135,8 +135,7 @@ Result<LoadedExecutor> Runtime::load(const gguf::File& file, const ExecutorOptio
     const auto planned = [&](const engine::DevicePlan& plan, const engine::MemoryPlan& memory) {
         weight_reads = plan.weight_reads;
         host_experts = plan.host_experts;
-        memory_bytes = memory.reserved_bytes(engine::MemoryPlace::device) +
-                       memory.reserved_bytes(engine::MemoryPlace::host);
+        memory_bytes = memory.reserved_bytes();
         has_adapted_kv_type = plan.cache_formats != device_sizes(options).cache_formats;
     };
     ETNA_TRY(auto executor, load_onto(*shared, file, options, client, planned));

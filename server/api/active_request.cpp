@@ -121,6 +121,7 @@ void ActiveRequest::adopt(const GenerationCall& call) {
     ignored_ = call.ignored;
     constraints_.clear();
     for (const generate::Request& request : call.requests) {
+        priority_ = request.priority;
         if (request.grammar)
             constraints_.push_back(request.grammar->place);
     }
@@ -234,7 +235,7 @@ void ActiveRequest::end(int status) {
 }
 
 AnswerLog ActiveRequest::log() const {
-    AnswerLog log = {.final_status = in_flight_->status(), .model = model_name_};
+    AnswerLog log = {.final_status = in_flight_->status(), .model = model_name_, .priority = priority_};
     if (error_)
         record(*error_, log);
     if (usage_) {

@@ -160,6 +160,7 @@ private:
     std::optional<Clock::time_point> deadline_ = {}; ///< when the request's time limit expires; empty: never
 
     std::string prompt_member_;
+    int32_t priority_ = 0;
     std::vector<OfferedTool> tools_;
     std::vector<std::string> constraints_; ///< the members that hold the answer's grammars
     IgnoredMembers ignored_;

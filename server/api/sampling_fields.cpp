@@ -187,6 +187,9 @@ void read_generation(Fields& fields, const RequestContext& context, bool is_stre
         request.control_tokens = text::ControlTokens::shown;
     if (const auto salt = fields.text("cache_salt"))
         request.cache_salt = std::hash<std::string>()(*salt);
+    using Priority = std::numeric_limits<int32_t>;
+    request.priority =
+        static_cast<int32_t>(fields.integer("priority", Priority::min(), Priority::max()).value_or(0));
     fields.flag("spaces_between_special_tokens"); // never added, as in fast tokenizers
     if (fields.any("logits_processors") != nullptr) {
         fields.refuse("logits_processors", "is not supported: it would run code of the request in the server",

@@ -82,6 +82,7 @@ struct AnswerLog {
     std::string model = {};               ///< the model's name; empty: no model was selected
     std::optional<uint32_t> prompt_tokens = {};
     std::optional<uint32_t> completion_tokens = {};
+    int32_t priority = 0; ///< shown unless it is 0
 };
 
 /// A response: status, headers, and a complete or streamed body.

@@ -21,6 +21,11 @@ constexpr std::chrono::seconds scan_interval{1};
 constexpr std::chrono::milliseconds wait_poll{50};
 /// Queueing time after which requests for the model to be evicted have to queue, too.
 constexpr std::chrono::seconds queue_grace{2};
+/// Bounds of the interval in which idle models are looked for, a tenth of the shortest idle_max.
+constexpr std::chrono::milliseconds watch_interval_min{5};
+constexpr std::chrono::milliseconds watch_interval_max{1000};
+constexpr std::chrono::hours no_watch_interval{1}; ///< while no model can become idle for long
+constexpr int watches_per_idle_max = 10;
 
 /// Whether the failure is transient, so that a later load may succeed.
 bool is_transient(ErrorKind kind) {
@@ -64,9 +69,10 @@ Error no_loading_thread(const std::system_error& error) {
             std::string("cannot start a thread to load the model: ") + error.what()};
 }
 
-Result<Models::Handle> load_or_fail(const Models::Loader& loader, const store::ModelSource& source) {
+Result<Models::Handle> load_or_fail(const Models::Loader& loader, const store::ModelSource& source,
+                                    uint64_t memory_bytes_max) {
     try {
-        return loader(source);
+        return loader(source, memory_bytes_max);
     } catch (const std::bad_alloc&) {
         return Error{ErrorKind::out_of_memory, "out of memory for the model"};
     } catch (const std::system_error& error) {
@@ -81,6 +87,13 @@ Models::Models(Options options, Loader loader, Inspector inspector)
       sources_(options_.named, options_.folder) {}
 
 Models::~Models() {
+    {
+        const std::scoped_lock lock(mutex_);
+        is_ending_ = true;
+    }
+    idle_max_changed_.notify_all();
+    if (watcher_.joinable())
+        watcher_.join();
     for (const auto& [name, entry] : entries_)
         retired_.push_back(entry);
     for (const auto& entry : retired_) {
@@ -253,8 +266,7 @@ Result<Models::Handle> Models::acquire(std::string_view name, const std::functio
 }
 
 Result<Unloading> Models::unload(std::string_view name) {
-    Handle released; // destruction may be slow: outside the lock
-    const std::scoped_lock lock(mutex_);
+    std::unique_lock lock(mutex_);
     rescan();
     const auto* const found = find_entry(name);
     if (found == nullptr)
@@ -264,11 +276,13 @@ Result<Unloading> Models::unload(std::string_view name) {
         return Error{ErrorKind::busy, fmt::format("the model `{}` is being loaded", found->first)};
     if (!entry.model)
         return Unloading::not_loaded;
-    released = std::exchange(entry.model, nullptr);
+    Handle model = std::exchange(entry.model, nullptr);
     entry.state = State::unloaded;
-    if (released.use_count() == 1)
+    if (model.use_count() == 1) {
+        release({std::move(model)}, lock);
         return Unloading::done;
-    retired_models_.push_back(released);
+    }
+    retired_models_.push_back(model);
     return Unloading::after_requests;
 }
 
@@ -285,20 +299,80 @@ void Models::recheck_requested() {
     }
 }
 
+Status Models::set_idle_max(std::string_view name, std::optional<std::chrono::milliseconds> idle_max) {
+    const std::scoped_lock lock(mutex_);
+    const auto* const found = find_entry(name);
+    if (found == nullptr)
+        return Error{ErrorKind::not_found, fmt::format("the model `{}` does not exist", name)};
+    found->second->idle_max = idle_max;
+    watch_idle_models();
+    return {};
+}
+
+/// Frees models that are not held, outside the lock, because that may be slow. Loads wait for their memory.
+void Models::release(std::vector<Handle> models, std::unique_lock<std::mutex>& lock) {
+    ++releasing_;
+    lock.unlock();
+    models.clear();
+    lock.lock();
+    --releasing_;
+    changed_.notify_all();
+}
+
+/// Starts the thread that unloads idle models, or lets it read a changed idle_max.
+void Models::watch_idle_models() {
+    if (watcher_.joinable())
+        return idle_max_changed_.notify_all();
+    try {
+        watcher_ = std::thread([this] {
+            std::unique_lock lock(mutex_);
+            while (!is_ending_)
+                idle_max_changed_.wait_for(lock, unload_idle(lock));
+        });
+    } catch (const std::system_error& error) {
+        log(LogLevel::warning, std::string("idle models stay in memory: ") + error.what());
+    }
+}
+
+/// Unloads the models that have been idle for long. Returns the time after which to look again.
+std::chrono::milliseconds Models::unload_idle(std::unique_lock<std::mutex>& lock) {
+    const auto now = Clock::now();
+    std::chrono::milliseconds interval = no_watch_interval;
+    std::vector<Handle> idle;
+    for (const auto& [name, entry] : entries_) {
+        if (!entry->model || !entry->idle_max || is_pinned(*entry))
+            continue;
+        if (entry->model.use_count() > 1)
+            entry->last_busy = now;
+        if (now - std::max(entry->last_used, entry->last_busy) >= *entry->idle_max) {
+            idle.push_back(std::exchange(entry->model, nullptr));
+            entry->state = State::unloaded;
+            log(LogLevel::info, fmt::format("{}: unloaded, because it is idle", name));
+        } else {
+            interval = std::min(interval, std::clamp(*entry->idle_max / watches_per_idle_max,
+                                                     watch_interval_min, watch_interval_max));
+        }
+    }
+    if (!idle.empty())
+        release(std::move(idle), lock);
+    return interval;
+}
+
 bool Models::is_loading() {
     const std::scoped_lock lock(mutex_);
     return loading_ > 0;
 }
 
 void Models::discard(const Handle& broken) {
-    Handle released; // destruction may be slow: outside the lock
-    const std::scoped_lock lock(mutex_);
+    std::vector<Handle> released;
+    std::unique_lock lock(mutex_);
     for (auto& [name, entry] : entries_) {
         if (entry->model == broken && entry->state == State::loaded) {
-            released = std::exchange(entry->model, nullptr);
+            released.push_back(std::exchange(entry->model, nullptr));
             entry->state = State::unloaded;
         }
     }
+    release(std::move(released), lock);
 }
 
 void Models::queue(const std::shared_ptr<Entry>& entry) {
@@ -319,7 +393,9 @@ void Models::start_queued_loads() {
             entry->last_used = Clock::now();
             changed_.notify_all();
         } else if (!entry->waiters.empty()) {
-            if (!has_room() && !evict_idle_model())
+            const bool is_alone =
+                options_.memory_bytes_max != UINT64_MAX; // the next one gets what this leaves
+            if (releasing_ > 0 || (is_alone && loading_ > 0) || (!has_room() && !evict_idle_model()))
                 return;
             if (!has_room())
                 continue;
@@ -361,6 +437,10 @@ void Models::finish_loading(const std::shared_ptr<Entry>& entry, const Result<Ha
             retired_models_.push_back(*loaded);
         } else {
             entry->model = *loaded;
+            entry->last_busy = Clock::now();
+            entry->idle_max = options_.idle_max;
+            if (entry->idle_max)
+                watch_idle_models();
         }
     } else {
         failure = record_failure(*entry, loaded.error());
@@ -406,9 +486,10 @@ Result<Models::Handle> Models::load_and_evict(Entry& entry, std::unique_lock<std
     while (true) {
         const bool is_on_device = options_.device_loader && least_recently_used(only_idle) != nullptr;
         const Loader& loader = is_on_device ? options_.device_loader : loader_;
+        const uint64_t memory_bytes_max = unused_bytes();
         lock.unlock();
         evicted.clear(); // frees the memory for the new model
-        auto loaded = load_or_fail(loader, entry.listed.source);
+        auto loaded = load_or_fail(loader, entry.listed.source, memory_bytes_max);
         lock.lock();
         const bool is_short = !loaded && loaded.error().kind == ErrorKind::out_of_memory;
         if (!is_short || (!evict_idle_model() && !is_on_device))
@@ -417,7 +498,21 @@ Result<Models::Handle> Models::load_and_evict(Entry& entry, std::unique_lock<std
     }
 }
 
-/// Returns false if every model is in use, or none is loaded.
+/// Returns what Options::memory_bytes_max leaves for another model.
+uint64_t Models::unused_bytes() {
+    if (options_.memory_bytes_max == UINT64_MAX)
+        return UINT64_MAX;
+    uint64_t used = 0;
+    for (const auto& [name, entry] : entries_)
+        used += entry->model ? entry->model->memory_bytes() : 0;
+    for (const auto& retired : retired_models_) {
+        if (const Handle model = retired.lock())
+            used += model->memory_bytes();
+    }
+    return options_.memory_bytes_max - std::min(options_.memory_bytes_max, used);
+}
+
+/// Returns false if every model is in use or pinned, or none is loaded.
 bool Models::evict_idle_model() {
     constexpr bool only_idle = true;
     Entry* const oldest = least_recently_used(only_idle);
@@ -431,11 +526,19 @@ bool Models::evict_idle_model() {
 Models::Entry* Models::least_recently_used(bool only_idle) const {
     Entry* oldest = nullptr;
     for (const auto& [name, entry] : entries_) {
-        const bool is_candidate = entry->model && (!only_idle || entry->model.use_count() == 1);
+        const bool is_candidate =
+            entry->model && (!only_idle || entry->model.use_count() == 1) && !is_pinned(*entry);
         if (is_candidate && (oldest == nullptr || entry->last_used < oldest->last_used))
             oldest = entry.get();
     }
     return oldest;
+}
+
+bool Models::is_pinned(const Entry& entry) const {
+    const auto is_named = [&](const std::string& name) {
+        return options_.pinned.contains(normalized_name(name));
+    };
+    return is_named(entry.name) || std::ranges::any_of(entry.listed.aliases, is_named);
 }
 
 /// Whether a request for a loaded model must queue, because the model that waits to replace it would starve
@@ -494,7 +597,7 @@ void Models::retire(const std::shared_ptr<Entry>& entry) {
     retired_.push_back(entry);
 }
 
-ModelListing Models::listing(const std::string& name, const Entry& entry) {
+ModelListing Models::listing(const std::string& name, const Entry& entry) const {
     ModelListing listing = {.name = name,
                             .aliases = entry.listed.aliases,
                             .source = entry.listed.source,
@@ -504,8 +607,16 @@ ModelListing Models::listing(const std::string& name, const Entry& entry) {
                             .is_loaded = entry.model != nullptr,
                             .is_loading = entry.state == State::loading,
                             .facts = entry.facts.value_or(ModelFacts()),
+                            .is_pinned = is_pinned(entry),
                             .problem = entry.problem};
     if (entry.model) {
+        if (entry.idle_max && !listing.is_pinned) {
+            const auto idle = std::chrono::duration_cast<std::chrono::milliseconds>(
+                Clock::now() - std::max(entry.last_used, entry.last_busy));
+            const bool is_busy = entry.model.use_count() > 1;
+            listing.unloads_in =
+                is_busy ? *entry.idle_max : *entry.idle_max - std::min(idle, *entry.idle_max);
+        }
         listing.load = entry.model->engine().load();
         listing.device = entry.model->device_name();
         listing.is_on_cpu = entry.model->on_cpu();

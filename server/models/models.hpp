@@ -13,6 +13,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -44,6 +45,9 @@ struct ModelListing {
     bool is_on_cpu = false;                       ///< the loaded model's device is a CPU
     uint64_t memory_bytes = 0;                    ///< that the loaded model takes
     std::chrono::seconds idle_time{0};            ///< since a request for the loaded model began
+    bool is_pinned = false;                       ///< Models::Options::pinned
+    /// Time until the loaded model is unloaded if it stays idle; empty: it stays.
+    std::optional<std::chrono::milliseconds> unloads_in = {};
     std::optional<runtime::DeviceMemory> device_memory = {};
     std::optional<std::string> problem = {}; ///< why the file cannot be used, if known
 };
@@ -57,11 +61,14 @@ enum class Unloading : uint8_t {
 
 /// The served models: the configured ones and those in a folder. Files are rescanned on access: they may
 /// appear, disappear and be replaced. A model is loaded on first use, and reloaded when its file changes. A
-/// held handle keeps its model alive; unloading only drops the list's reference. Thread-safe.
+/// held handle keeps its model alive; unloading only drops the list's reference. A model is busy while a
+/// handle is held, and idle otherwise; only idle models are unloaded to make room, the least recently used
+/// first, or when they have been idle for long. Thread-safe.
 class Models {
 public:
     using Handle = std::shared_ptr<const generate::Model>;
-    using Loader = std::function<Result<Handle>(const store::ModelSource&)>;
+    /// The model takes at most `memory_bytes_max`. Errors: out_of_memory, if it needs more, among others.
+    using Loader = std::function<Result<Handle>(const store::ModelSource& source, uint64_t memory_bytes_max)>;
     using Inspector = std::function<Result<ModelFacts>(const store::ModelSource&)>;
     /// Returns the source of a model that is not served, so that a request may name it; its `name` is the
     /// name that the list gets. Quick: it asks no network. The loader may fetch a source without bytes.
@@ -72,13 +79,18 @@ public:
     static constexpr std::size_t requested_max = 256;
 
     struct Options {
-        std::vector<NamedSource> named;
-        std::filesystem::path folder; ///< empty: none
-        std::size_t loaded_max = 0;   ///< loaded or loading; 0: as many as fit in memory
-        Finder finder = {};           ///< of further models that requests may name; empty: none
-        /// Loads a model that fits on the device in whole, and fails with out_of_memory for others. Used
-        /// while an idle model could be unloaded, so that a mixture does not run from host memory because
-        /// of it. Empty: the loader is always used.
+        std::vector<NamedSource> named = {};
+        std::filesystem::path folder = {};      ///< empty: none
+        std::size_t loaded_max = 0;             ///< loaded or loading; 0: as many as fit in memory
+        uint64_t memory_bytes_max = UINT64_MAX; ///< that the loaded models take together
+        /// normalized_name() of names or aliases; these models are not unloaded, except by unload().
+        std::set<std::string, std::less<>> pinned = {};
+        /// Time without requests after which a model is unloaded; empty: never.
+        std::optional<std::chrono::milliseconds> idle_max = {};
+        Finder finder = {}; ///< of further models that requests may name; empty: none
+        /// Loads a model that fits on the device in whole and with a useful context, and fails with
+        /// out_of_memory for others. Used while an idle model could be unloaded, so that a model does not
+        /// run from host memory, or with a short context, because of it. Empty: the loader is always used.
         Loader device_loader = {};
     };
 
@@ -87,7 +99,7 @@ public:
     Models(const Models&) = delete;
     Models& operator=(const Models&) = delete;
 
-    /// Waits for loads in progress.
+    /// Waits for loads in progress. No acquire() may be in progress.
     ~Models();
 
     /// Models by name, with the facts known so far; known-broken ones are left out.
@@ -112,9 +124,10 @@ public:
 
     /// Returns the model with exactly this name. If it is not loaded, loads it on a separate thread, once for
     /// all callers; blocks until then, and polls `is_cancelled` twenty times a second. If `loaded_max` is
-    /// reached, the load is queued until the least recently used model is not held and can be unloaded; later
-    /// requests for that model, after a grace period, queue after it. If memory is short, a model that is not
-    /// held is unloaded, too, before experts of this one are placed in host memory. Errors: not_found (no
+    /// reached, the load is queued until the least recently used model is idle and can be unloaded; later
+    /// requests for that model, after a grace period, queue after it. If memory is short, by
+    /// `memory_bytes_max` or on the device, idle models are unloaded until it suffices, before
+    /// experts of this one are placed in host memory. Errors: not_found (no
     /// such name), cancelled, out_of_memory, no_device, device_lost, unsupported (not a model that etna
     /// supports), and corrupt for any other file error. Messages do not contain local file names, because
     /// they go to clients; the full ones go to the log, once per file.
@@ -127,6 +140,10 @@ public:
     /// Asks the finder again for the models that requests added. Those that it does not find, or finds with
     /// another file, leave the list; running requests keep them.
     void recheck_requested();
+
+    /// Replaces Options::idle_max for a loaded model, by its name or alias, until it is unloaded. Empty: it
+    /// stays in memory. Errors: not_found.
+    Status set_idle_max(std::string_view name, std::optional<std::chrono::milliseconds> idle_max);
 
     /// Whether a load is in progress, for which the destructor would wait.
     [[nodiscard]] bool is_loading();
@@ -153,14 +170,16 @@ private:
         Handle model = nullptr;
         std::optional<ModelFacts> facts = {};
         std::optional<std::string> problem = {};
-        Clock::time_point last_used = {};
-        std::vector<Waiter*> waiters = {}; ///< borrowed
-        bool is_queued = false;            ///< is in the load queue
-        Clock::time_point queued_at = {};  ///< when it was queued
-        bool is_retired = false;           ///< its file is gone or was replaced
-        bool is_requested = false;         ///< a request added it
-        std::vector<Handle> evicted = {};  ///< models evicted for this one; released before it is loaded
-        std::thread load_thread = {};      ///< joined before the next load, and in the destructor
+        Clock::time_point last_used = {}; ///< when a request for it began
+        Clock::time_point last_busy = {}; ///< when unload_idle() last saw it in use, or it was loaded
+        std::optional<std::chrono::milliseconds> idle_max = {}; ///< while it is loaded
+        std::vector<Waiter*> waiters = {};                      ///< borrowed
+        bool is_queued = false;                                 ///< is in the load queue
+        Clock::time_point queued_at = {};                       ///< when it was queued
+        bool is_retired = false;                                ///< its file is gone or was replaced
+        bool is_requested = false;                              ///< a request added it
+        std::vector<Handle> evicted = {}; ///< models evicted for this one; released before it is loaded
+        std::thread load_thread = {};     ///< joined before the next load, and in the destructor
     };
     using Entries = std::map<std::string, std::shared_ptr<Entry>, std::less<>>;
 
@@ -175,12 +194,17 @@ private:
     Result<Handle> load_and_evict(Entry& entry, std::unique_lock<std::mutex>& lock);
     bool evict_idle_model();
     [[nodiscard]] Entry* least_recently_used(bool only_idle) const;
+    [[nodiscard]] bool is_pinned(const Entry& entry) const;
+    [[nodiscard]] uint64_t unused_bytes();
+    void release(std::vector<Handle> models, std::unique_lock<std::mutex>& lock);
+    void watch_idle_models();
+    std::chrono::milliseconds unload_idle(std::unique_lock<std::mutex>& lock);
     static void record_facts(Entry& entry, const ModelFacts& facts);
     static Error record_failure(Entry& entry, const Error& error);
     [[nodiscard]] bool must_wait(const Entry& entry) const;
     [[nodiscard]] bool has_room();
     [[nodiscard]] const Entries::value_type* find_entry(std::string_view name) const;
-    [[nodiscard]] static ModelListing listing(const std::string& name, const Entry& entry);
+    [[nodiscard]] ModelListing listing(const std::string& name, const Entry& entry) const;
 
     const Options options_;
     const Loader loader_;
@@ -195,7 +219,11 @@ private:
     std::vector<std::weak_ptr<const generate::Model>> retired_models_; ///< of retired entries, still in use
     std::deque<std::string> requested_; ///< names of the entries that requests added, oldest first
     std::size_t loading_ = 0;
+    std::size_t releasing_ = 0; ///< calls of release(), whose memory is not free yet
     std::optional<Clock::time_point> last_scan_;
+    bool is_ending_ = false;
+    std::condition_variable idle_max_changed_;
+    std::thread watcher_; ///< of idle models; started by the first idle_max
 };
 
 } // namespace etna::server

@@ -14,6 +14,13 @@ std::string_view load_state(const ModelListing& model) {
     return model.is_loading ? "loading" : "unloaded";
 }
 
+/// Null: it stays in memory.
+Json unloads_in_s(const ModelListing& model) {
+    if (!model.unloads_in)
+        return nullptr;
+    return std::chrono::duration_cast<std::chrono::seconds>(*model.unloads_in).count();
+}
+
 /// Device, memory and load of a loaded model; null if the model is not loaded.
 Json resident_json(const ModelListing& model) {
     if (!model.load)
@@ -22,7 +29,11 @@ Json resident_json(const ModelListing& model) {
             {"memory_bytes", model.memory_bytes},
             {"requests_running", model.load->running},
             {"requests_waiting", model.load->waiting},
-            {"idle_s", model.idle_time.count()}};
+            {"requests_waiting_raised", model.load->waiting_prioritized.raised},
+            {"requests_waiting_lowered", model.load->waiting_prioritized.lowered},
+            {"idle_s", model.idle_time.count()},
+            {"pinned", model.is_pinned},
+            {"unloads_in_s", unloads_in_s(model)}};
 }
 
 /// OpenAI's members; vLLM's `max_model_len`, the context in tokens; llama.cpp's `status`: whether it is

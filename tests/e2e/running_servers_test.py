@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`etna ps`, `etna stop` and `etna serve --on-request` with running servers. Usage: running_servers_test.py ETNA"""
+"""`etna ps`, `stop`, `launch`, and `etna serve` with --on-request, --pin, --models-memory and --sleep-after. Usage: running_servers_test.py ETNA"""
 
 import concurrent.futures
 import json
@@ -129,6 +129,177 @@ class Listing(Servers):
         self.assertEqual(self.held(), {url: []})
         self.assertIn("hint: name the server as its certificate does", self.etna("ps", "--url", url, code=1).stderr)
         self.etna("ps", "--url", url, SSL_CERT_FILE=str(certificate))
+
+
+class Residency(Servers):
+    def memory_of(self, model):
+        plan = json.loads(self.etna("plan", model, "--parallel", "16", "--json").stdout)
+        return plan["device_bytes"] + plan["host_bytes"]
+
+    def shown(self, url):
+        [server] = json.loads(self.etna("ps", "--json", "--url", url).stdout)["servers"]
+        return {model["name"]: model for model in server["models"]}
+
+    def test_models_leave_by_bytes_and_a_pinned_one_stays(self):
+        for name in ("a", "b", "c"):
+            shutil.copy(STORIES, self.root / f"{name}.gguf")
+        each = self.memory_of(str(self.root / "a.gguf"))
+        reserve = 64 * 2**20
+        limit = int((2 * each + reserve) * 32 / 31) + 2**20  # the reserve is a part of what is free
+        _, url = self.serve("--models-dir", str(self.root), "--models-memory", str(limit), "--pin", "A")
+        self.assertEqual(self.held("--url", url), {url: ["a"]})  # before any request
+        self.assertEqual(self.complete(url, "b")[0], 200)
+        self.assertEqual(self.held("--url", url), {url: ["a", "b"]})
+        self.assertEqual(self.complete(url, "c")[0], 200)
+        self.assertEqual(self.held("--url", url), {url: ["a", "c"]})
+        models = self.shown(url)
+        self.assertLessEqual(sum(model["memory_bytes"] for model in models.values()), limit)
+        self.assertEqual([models[name]["pinned"] for name in ("a", "c")], [True, False])
+        self.assertRegex(self.etna("ps").stdout, r"a .* idle for \d+ s, pinned ")
+
+    def test_pins_that_cannot_be_kept_are_refused(self):
+        for arguments, problem in ((("--pin", "other"), "--pin: the model `other` does not exist"),
+                                   (("--pin", "demo", "--models-max", "1", str(STORIES)), "--models-max 1 leaves no room for others")):
+            self.assertIn(problem, self.etna("serve", "--port", "0", "demo", *arguments, code=1).stderr)
+        for text in ("5x", "0", "-5s", ""):
+            self.assertIn("--sleep-after", self.etna("serve", "--sleep-after", text, code=2).stderr)
+
+    def test_an_idle_model_sleeps_and_wakes_on_use(self):
+        _, url = self.serve("demo", str(STORIES), "--sleep-after", "500ms", "--pin", "demo")
+        self.assertEqual(self.complete(url, "stories260K")[0], 200)
+        self.assertEqual(self.shown(url)["stories260K"]["unloads_in_s"], 0)
+        self.assertIsNone(self.shown(url)["demo"]["unloads_in_s"])
+        deadline = time.monotonic() + LIMIT_S
+        while "stories260K" in self.held()[url] and time.monotonic() < deadline:
+            time.sleep(0.05)
+        self.assertEqual(self.held(), {url: ["demo"]})
+        self.assertEqual(self.complete(url, "stories260K")[0], 200)
+        body = json.dumps({"model": "stories260K", "prompt": "Once", "max_tokens": 1500, "ignore_eos": True, "stream": True}).encode()
+        with urllib.request.urlopen(urllib.request.Request(url + "/v1/completions", body), timeout=LIMIT_S) as stream:
+            self.assertTrue(stream.read().rstrip().endswith(b"[DONE]"))  # an answer of more than the time is whole
+
+    def test_priorities_of_waiting_requests_are_shown_and_kept(self):
+        process, url = self.serve(str(STORIES), "--parallel", "1")
+        ends = []
+
+        def ask(priority):
+            more = {"max_tokens": 700, "ignore_eos": True, "temperature": 0, "priority": priority}
+            status, answer = self.complete(url, "stories260K", **more)
+            ends.append(priority)
+            return status, answer["choices"][0]["text"]
+
+        with concurrent.futures.ThreadPoolExecutor(3) as pool:
+            answers = [pool.submit(ask, 0)]
+            self.wait_for(lambda: self.shown(url).get("stories260K", {}).get("requests_running") == 1)
+            answers += [pool.submit(ask, priority) for priority in (9, 5)]
+            self.wait_for(lambda: self.shown(url)["stories260K"]["requests_waiting_lowered"] == 2)
+            self.assertRegex(self.etna("ps").stdout, r"1 running, 2 waiting \(2 lowered\)")
+            results = {answer.result() for answer in answers}
+        self.assertEqual(ends, [0, 5, 9])
+        self.assertEqual(len(results), 1)  # the text does not depend on it
+        process.terminate()
+        self.assertRegex(process.communicate()[1], r"priority=9\n")
+
+    def wait_for(self, condition):
+        deadline = time.monotonic() + LIMIT_S
+        while not condition():
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.02)
+
+
+STAND_IN = """#!{python}
+import json, os, signal, sys, time
+json.dump({{"arguments": sys.argv[1:], "variables": dict(os.environ), "group": os.getpgrp()}}, open({seen!r}, "w"))
+if "--wait" in sys.argv:
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(9))
+    time.sleep({limit})
+sys.exit(7)
+"""
+
+
+class Launch(Servers):
+    """With programs that write down how they were started."""
+
+    def setUp(self):
+        super().setUp()
+        self.programs = self.root / "programs"
+        self.programs.mkdir()
+        self.seen = self.root / "seen.json"
+        for name in ("claude", "codex", "opencode"):
+            (self.programs / name).write_text(STAND_IN.format(python=sys.executable, seen=str(self.seen), limit=LIMIT_S))
+            (self.programs / name).chmod(0o755)
+
+    def environment(self, **more):
+        return super().environment(PATH=f"{self.programs}:/usr/bin:/bin", **more)
+
+    def launch(self, *arguments, code=7, **more):
+        self.etna("launch", *arguments, code=code, **more)
+        return json.loads(self.seen.read_text())
+
+    def test_claude_gets_the_model_of_a_running_server_for_itself_alone(self):
+        _, url = self.serve("demo", str(STORIES))
+        seen = self.launch("claude", ANTHROPIC_API_KEY="sk-real", CLAUDE_CODE_USE_BEDROCK="1")
+        variables = seen["variables"]
+        self.assertEqual((variables["ANTHROPIC_BASE_URL"], variables["ANTHROPIC_MODEL"]), (url, "demo"))
+        self.assertEqual((variables["ANTHROPIC_API_KEY"], variables["CLAUDE_CODE_USE_BEDROCK"]), ("", ""))
+        self.assertTrue(variables["ANTHROPIC_AUTH_TOKEN"])
+        self.assertEqual(variables["HOME"], str(self.root))
+        seen = self.launch("claude", "stories260K", "--", "--print", "-p", "--", "hi there")
+        self.assertEqual(seen["arguments"], ["--print", "-p", "--", "hi there"])
+        self.assertEqual(seen["variables"]["ANTHROPIC_SMALL_FAST_MODEL"], "stories260K")
+        self.assertEqual(self.held(), {url: []})
+
+    def test_codex_and_opencode_get_their_settings(self):
+        _, url = self.serve("demo", "--api-key", "secret")
+        seen = self.launch("codex", "--api-key", "secret", "--", "exec", "hi")
+        pairs = dict(text.split("=", 1) for text in seen["arguments"][1:-4:2])
+        self.assertEqual({name.removeprefix("model_providers.etna."): json.loads(value) for name, value in pairs.items()},
+                         {"model_provider": "etna", "name": "etna", "base_url": url + "/v1", "wire_api": "responses",
+                          "env_key": "ETNA_LAUNCH_KEY"})
+        self.assertEqual(seen["arguments"][-4:], ["-m", "demo", "exec", "hi"])
+        self.assertEqual(seen["variables"]["ETNA_LAUNCH_KEY"], "secret")
+        seen = self.launch("opencode", "--url", url, "--api-key", "secret")
+        config = json.loads(seen["variables"]["OPENCODE_CONFIG_CONTENT"])
+        self.assertEqual(config["provider"]["etna"]["options"], {"baseURL": url + "/v1", "apiKey": "secret"})
+        self.assertEqual(config["model"], "etna/demo")
+
+    def test_a_server_is_started_for_the_model_and_ends_with_the_program(self):
+        shutil.copy(STORIES, self.root / "my model.gguf")
+        result = self.etna("launch", "claude", str(self.root / "my model.gguf"), code=7)
+        variables = json.loads(self.seen.read_text())["variables"]
+        url = variables["ANTHROPIC_BASE_URL"]
+        self.assertIn(f"serving my model at {url}; log: {self.root}/.local/state/etna/launch.log", result.stderr)
+        self.assertIn("my model has a context of 2048 tokens; claude needs about 32000", result.stderr)
+        self.assertEqual(variables["ANTHROPIC_MODEL"], "my model")
+        with self.assertRaises(urllib.error.URLError):
+            urllib.request.urlopen(url, timeout=LIMIT_S)
+        self.assertEqual(self.files(), [])
+
+    def test_a_signal_ends_program_and_server(self):
+        for number, code in ((signal.SIGTERM, 9), (signal.SIGKILL, -9)):
+            self.seen.unlink(missing_ok=True)
+            process = subprocess.Popen([self.executable, "launch", "claude", "demo", "--", "--wait"], stdin=subprocess.DEVNULL,
+                                       stderr=subprocess.DEVNULL, env=self.environment(), start_new_session=True)
+            deadline = time.monotonic() + LIMIT_S
+            while not (self.seen.exists() and self.seen.read_text().endswith("}")) and time.monotonic() < deadline:
+                time.sleep(0.05)
+            self.assertEqual(json.loads(self.seen.read_text())["group"], process.pid)  # the terminal's keys reach it
+            process.send_signal(number)
+            self.assertEqual(process.wait(LIMIT_S), code)
+            while self.files() and time.monotonic() < deadline:
+                time.sleep(0.05)
+            self.assertEqual(self.held(), {})
+
+    def test_what_cannot_be_launched_is_explained(self):
+        for arguments, code, problem in (((), 2, "no program given"), (("vim",), 2, "`vim` is not a program that can be launched"),
+                                         (("claude",), 1, "no server runs, and no model is given"),
+                                         (("claude", "missing"), 1, "missing"),
+                                         (("claude", "--url", "http://127.0.0.1:1"), 1, "check that `etna serve` runs there")):
+            self.assertIn(problem, self.etna("launch", *arguments, code=code).stderr)
+        _, url = self.serve("demo")
+        self.assertIn("has no model `other`", self.etna("launch", "claude", "other", "--url", url, code=1).stderr)
+        (self.programs / "claude").unlink()
+        self.assertIn("hint: install it with `npm install -g @anthropic-ai/claude-code`", self.etna("launch", "claude", code=1).stderr)
 
 
 class OnRequest(Servers):

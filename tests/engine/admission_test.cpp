@@ -64,6 +64,87 @@ TEST_CASE("without capacity the youngest of a group with several is preempted fo
     CHECK(admission.victim_for(next) == nullptr); // its group runs
 }
 
+TEST_CASE("within a client smaller priority numbers come first") {
+    Admission admission(4);
+    Sequence low = sequence_of(1, 1, 1), plain = sequence_of(2, 1, 2), high = sequence_of(3, 1, 3);
+    Sequence sibling = sequence_of(4, 1, 3);
+    low.priority = 5;
+    high.priority = sibling.priority = -5;
+    for (Sequence* one : {&low, &plain, &high, &sibling})
+        admission.add(*one);
+    CHECK(admission.next() == &high);
+    admission.start(high);
+    CHECK(admission.next() == &sibling); // although a group without running sequences waits
+    admission.remove(sibling);
+    CHECK(admission.next() == &plain);
+    CHECK(admission.is_served_before(plain, low));
+    CHECK(admission.is_admitted_before(plain, low));
+    CHECK_FALSE(admission.is_admitted_before(plain, high));
+    admission.remove(plain);
+    CHECK(admission.next() == &low);
+}
+
+TEST_CASE("a priority does not delay another client") {
+    Admission admission(4);
+    Sequence high = sequence_of(1, 1, 1), other = sequence_of(2, 2, 2);
+    high.priority = -1000;
+    admission.add(high);
+    admission.add(other);
+    admission.charge(1, 5);
+    admission.end_batch();
+    CHECK(admission.next() == &other);
+    CHECK_FALSE(admission.is_served_before(high, other));
+    admission.start(other);
+    CHECK(admission.victim_for(high) == nullptr);
+}
+
+TEST_CASE("the last sequence with a larger priority number is preempted for the client's own request") {
+    Admission admission(3);
+    Sequence low = sequence_of(1, 1, 1), lowest = sequence_of(2, 1, 2), plain = sequence_of(3, 1, 3);
+    Sequence next = sequence_of(4, 1, 4);
+    low.priority = 1;
+    lowest.priority = 2;
+    for (Sequence* one : {&low, &lowest, &plain, &next})
+        admission.add(*one);
+    for (Sequence* one : {&low, &lowest, &plain})
+        admission.start(*one);
+    CHECK(admission.victim_for(next) == &lowest);
+    admission.stop(lowest);
+    CHECK(admission.victim_for(next) == &low);
+    CHECK(admission.victim_for(lowest) == nullptr); // not in return
+    next.priority = 1;
+    CHECK(admission.victim_for(next) == nullptr);
+}
+
+TEST_CASE("a group of smaller priority number is not preempted for another group") {
+    Admission admission(2);
+    Sequence first = sequence_of(1, 1, 1), second = sequence_of(2, 1, 1), next = sequence_of(3, 1, 3);
+    first.priority = second.priority = -1;
+    for (Sequence* one : {&first, &second, &next})
+        admission.add(*one);
+    admission.start(first);
+    admission.start(second);
+    CHECK(admission.victim_for(next) == nullptr);
+    next.priority = -1;
+    CHECK(admission.victim_for(next) == &second);
+}
+
+TEST_CASE("the waiting queue counts raised and lowered priorities") {
+    engine::WaitingQueue queue;
+    Sequence low = sequence_of(1, 1, 1), plain = sequence_of(2, 1, 2), high = sequence_of(3, 1, 3);
+    low.priority = 7;
+    high.priority = -7;
+    for (Sequence* one : {&low, &plain, &high})
+        queue.insert(*one);
+    CHECK(queue.queues().at(1) == engine::WaitingQueue::Queue{&high, &plain, &low});
+    CHECK(queue.prioritized().raised == 1);
+    CHECK(queue.prioritized().lowered == 1);
+    queue.erase(low);
+    queue.erase(low);
+    CHECK(queue.prioritized().lowered == 0);
+    CHECK(queue.size() == 2);
+}
+
 TEST_CASE("a client that runs one more is preempted only after its quantum") {
     Admission admission(2);
     Sequence running = sequence_of(1, 1, 1), next = sequence_of(2, 2, 2);

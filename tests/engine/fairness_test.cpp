@@ -112,6 +112,48 @@ TEST_CASE("a client gets pages if another has allocated all") {
     CHECK(driver.received(id).finished); // without being preempted
 }
 
+TEST_CASE(
+    "a request does not wait for those of its client with larger priority numbers, and all are complete") {
+    FakeOptions options = spacious();
+    options.limits.groups = {{.page_count = GENERATE(100U, 20'000U)}};
+    CAPTURE(options.limits.groups[0].page_count);
+    Driver driver(options);
+    std::vector<engine::RequestId> many;
+    for (uint32_t i = 0; i < 3 * options.limits.sequences_max; ++i) {
+        engine::Request request = request_of(heavy, 8, 60, i + 1);
+        request.priority = 10;
+        many.push_back(driver.add(request));
+    }
+    for (int i = 0; i < 20; ++i)
+        REQUIRE(step(driver));
+    engine::Request urgent = request_of(heavy, 5, 20);
+    urgent.priority = -1;
+    const auto id = driver.add(urgent);
+    CHECK(steps_to_first_token(driver, id) <= 3);
+    for (int i = 0; i < 40 && !driver.received(id).finished; ++i)
+        REQUIRE(step(driver));
+    CHECK(driver.received(id).ids() == simulate(options, urgent).tokens);
+    driver.run();
+    for (std::size_t i = 0; i < many.size(); ++i) {
+        CHECK(driver.received(many[i]).ids() ==
+              simulate(options, request_of(heavy, 8, 60, static_cast<uint32_t>(i) + 1)).tokens);
+    }
+}
+
+TEST_CASE("a smaller priority number gains nothing against another client") {
+    const FakeOptions options = spacious();
+    Driver driver(options);
+    for (uint32_t i = 0; i < 3 * options.limits.sequences_max; ++i) {
+        engine::Request request = request_of(heavy, 8, 400, i + 1);
+        request.priority = -1000;
+        driver.add(request);
+    }
+    for (int i = 0; i < 20; ++i)
+        REQUIRE(step(driver));
+    const auto id = driver.add(request_of(light, 5, 20));
+    CHECK(steps_to_first_token(driver, id) <= 2);
+}
+
 TEST_CASE("beam searches of one client do not delay another") {
     const FakeOptions options = spacious();
     Driver driver(options);

@@ -266,6 +266,7 @@ std::vector<Asked> play(Dice& dice, Driver& driver, const engine::Limits& limits
             if (!asked.empty() && dice.one_in(2)) // of the previous request's group
                 request_group = asked.back().request_group;
             request.client = request_group ? asked.back().request.client : dice.roll(0, 2);
+            request.priority = static_cast<int32_t>(dice.roll(0, 2)) - 1;
             if (check(request, limits)) {
                 const engine::RequestId id = driver.add(request, request_group);
                 asked.push_back({.id = id, .request_group = request_group.value_or(id), .request = request});

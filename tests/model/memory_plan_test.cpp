@@ -246,6 +246,58 @@ TEST_CASE("experts that host memory has room for go there, even if little contex
     CHECK(small_plans > 0);
 }
 
+TEST_CASE("a model takes at most memory_bytes_max, on the device and in host memory together") {
+    const Bytes bytes = random_model(mixture());
+    const auto file = gguf::File::parse(bytes, "m.gguf");
+    REQUIRE(file);
+    const kernels::PlanTarget target = discrete_gpu();
+    uint32_t plans = 0;
+    uint32_t host_plans = 0;
+    for (uint64_t bytes_max = gibibyte / 2; bytes_max > 60 * mebibyte; bytes_max -= mebibyte / 4) {
+        auto blueprint = model::plan_model(*file, target);
+        REQUIRE(blueprint);
+        const auto plan =
+            engine::plan_load(*file, *blueprint, target, {.sequences_max = 1, .memory_bytes_max = bytes_max},
+                              {.free_bytes = gibibyte, .total_bytes = gibibyte, .host_free_bytes = gibibyte});
+        if (!plan)
+            break;
+        CAPTURE(bytes_max, plan->host_experts.layers);
+        const engine::MemoryPlan memory = engine::plan_memory(*blueprint, target, *plan);
+        CHECK(memory.reserved_bytes() <= bytes_max);
+        ++plans;
+        host_plans += plan->host_experts.layers > 0 ? 1 : 0;
+    }
+    CHECK(plans > 0);
+    CHECK(host_plans > 0);
+}
+
+TEST_CASE("memory does not cut a context below context_tokens_min") {
+    RandomModelOptions options = model_of(RandomArchitecture::llama);
+    options.context = 4096;
+    const Bytes bytes = random_model(options);
+    const auto file = gguf::File::parse(bytes, "m.gguf");
+    REQUIRE(file);
+    const kernels::PlanTarget target = discrete_gpu();
+    uint32_t cut = 0;
+    uint32_t refused = 0;
+    for (uint64_t free_bytes = 200 * mebibyte; free_bytes > 64 * mebibyte; free_bytes -= mebibyte / 4) {
+        const auto plan_with = [&](uint32_t context_tokens_min) {
+            auto blueprint = model::plan_model(*file, target);
+            REQUIRE(blueprint);
+            return engine::plan_load(*file, *blueprint, target,
+                                     {.sequences_max = 1, .context_tokens_min = context_tokens_min},
+                                     {.free_bytes = free_bytes, .total_bytes = free_bytes});
+        };
+        const auto any = plan_with(0);
+        const auto bounded = plan_with(8192); // more than the model's own
+        CHECK(bounded.has_value() == (any && any->limits.context_tokens == 4096));
+        cut += any && any->limits.context_tokens < 4096 ? 1 : 0;
+        refused += any && !bounded && bounded.error().kind == ErrorKind::out_of_memory ? 1 : 0;
+    }
+    CHECK(cut > 0);
+    CHECK(refused == cut);
+}
+
 TEST_CASE("a draft head is left out of a model that fits only without it") {
     const Bytes bytes = random_model(
         {.architecture = RandomArchitecture::qwen35, .layers = 4, .vocabulary = 300, .predicting_layers = 1});

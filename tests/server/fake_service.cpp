@@ -56,7 +56,7 @@ server::Models::Options models_of(const FakeService::Options& options) {
 FakeService::FakeService(Options options)
     : options_(std::move(options)),
       models_(
-          models_of(options_), [this](const store::ModelSource& source) { return load(source); },
+          models_of(options_), [this](const store::ModelSource& source, uint64_t) { return load(source); },
           options_.reads_facts ? server::Models::Inspector(facts_of) : server::Models::Inspector()),
       service_{.options = options_.service, .models = models_, .metrics = metrics_},
       router_(service_, server::all_routes(options_.service), server::write_unrouted_error) {
@@ -114,7 +114,8 @@ Result<server::Models::Handle> FakeService::load_model(const store::ModelSource&
         is_draft = false;
         return runtime::LoadedExecutor{.device = nullptr,
                                        .executor = std::make_unique<FakeExecutor>(std::move(fake)),
-                                       .device_name = "fake"};
+                                       .device_name = "fake",
+                                       .memory_bytes = model_bytes};
     };
     generate::LoadOptions load{.speculation = options.speculation,
                                .chat_template = {.name = {}, .text = options.chat_template},

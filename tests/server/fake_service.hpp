@@ -24,6 +24,8 @@ struct FakeAnswer {
 /// A server without sockets and devices: fake executors with the tokenizer of stories260K.
 class FakeService {
 public:
+    static constexpr uint64_t model_bytes = 1000; ///< the memory of every model, and of its draft model
+
     struct Options {
         server::ServiceOptions service = {};
         std::vector<std::string> names = {"stories"}; ///< of the named models

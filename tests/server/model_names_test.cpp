@@ -160,7 +160,7 @@ TEST_CASE("a model with aliases is loaded once") {
                               .source = store::resolve(ETNA_TEST_DATA "/models/stories260K.gguf", "").value(),
                               .aliases = {"b", "C"}}},
                    .folder = {}},
-                  [&](const store::ModelSource& source) {
+                  [&](const store::ModelSource& source, uint64_t) {
                       ++loads;
                       return FakeService::load_plain(source);
                   });

@@ -98,7 +98,7 @@ TEST_CASE("a replaced file is loaded again; handles of the old model remain vali
     const test::TemporaryFolder folder;
     std::filesystem::copy_file(stories, folder.path() / "m.gguf");
     Models models({.named = {}, .folder = folder.path()},
-                  [](const store::ModelSource& source) { return FakeService::load_plain(source); });
+                  [](const store::ModelSource& source, uint64_t) { return FakeService::load_plain(source); });
     const auto before = models.acquire("m").value();
     CHECK(models.acquire("m").value() == before);
     std::filesystem::remove(folder.path() / "m.gguf");
@@ -184,7 +184,9 @@ TEST_CASE("errors for clients name the model, never its path") {
     const std::string what = file.string() + ": it ends early; and /opt/drafts/small.gguf is gone";
     Models models(
         {.named = {{.name = "talker", .source = store::resolve(file.string(), "").value()}}, .folder = {}},
-        [&](const store::ModelSource&) -> Result<Models::Handle> { return Error{ErrorKind::corrupt, what}; });
+        [&](const store::ModelSource&, uint64_t) -> Result<Models::Handle> {
+            return Error{ErrorKind::corrupt, what};
+        });
     const std::string expected = "talker: it ends early; and small.gguf is gone";
     CHECK(models.acquire("talker").error().message == expected);
     CHECK(models.list().empty());
@@ -193,7 +195,7 @@ TEST_CASE("errors for clients name the model, never its path") {
 }
 
 TEST_CASE("facts of inspected files are listed before the models are loaded") {
-    const auto never = [](const store::ModelSource&) -> Result<Models::Handle> {
+    const auto never = [](const store::ModelSource&, uint64_t) -> Result<Models::Handle> {
         return Error{ErrorKind::io, "never"};
     };
     int inspected = 0;
@@ -226,7 +228,7 @@ TEST_CASE("at most loaded_max models are in memory, and every acquire() succeeds
     for (const char* name : {"a", "b", "c", "d", "e"})
         named.push_back({.name = name, .source = store::resolve(stories.string(), "").value()});
     Models models({.named = std::move(named), .folder = {}, .loaded_max = loaded_max},
-                  [&](const store::ModelSource& source) -> Result<Models::Handle> {
+                  [&](const store::ModelSource& source, uint64_t) -> Result<Models::Handle> {
                       {
                           const std::scoped_lock lock(mutex);
                           std::erase_if(made, [](const auto& model) { return model.expired(); });
@@ -263,7 +265,7 @@ TEST_CASE("a queued model is loaded even if the loaded one is always in use") {
     for (const char* name : {"a", "b"})
         named.push_back({.name = name, .source = store::resolve(stories.string(), "").value()});
     Models models({.named = std::move(named), .folder = {}, .loaded_max = 1},
-                  [](const store::ModelSource& source) { return FakeService::load_plain(source); });
+                  [](const store::ModelSource& source, uint64_t) { return FakeService::load_plain(source); });
     std::atomic<bool> is_over{false};
     std::vector<std::thread> crowd; // one of them nearly always holds the model
     for (int one = 0; one < 8; ++one) {
@@ -288,7 +290,7 @@ TEST_CASE("a cancelled request leaves the load queue") {
     for (const char* name : {"a", "b", "c"})
         named.push_back({.name = name, .source = store::resolve(stories.string(), "").value()});
     Models models({.named = std::move(named), .folder = {}, .loaded_max = 1},
-                  [](const store::ModelSource& source) { return FakeService::load_plain(source); });
+                  [](const store::ModelSource& source, uint64_t) { return FakeService::load_plain(source); });
     auto held = models.acquire("a").value();
     const auto begin = std::chrono::steady_clock::now();
     const auto left = models.acquire("b", [] { return true; });
@@ -335,7 +337,7 @@ TEST_CASE("idle models are unloaded before a model is placed in host memory") {
     std::vector<std::weak_ptr<const generate::Model>> on_device;
     std::string loads; // "D" where everything had to fit on the device, and the model's name
     const auto loader = [&](std::string_view place) {
-        return [&, place](const store::ModelSource& source) -> Result<Models::Handle> {
+        return [&, place](const store::ModelSource& source, uint64_t) -> Result<Models::Handle> {
             const std::scoped_lock lock(mutex);
             loads += std::string(place) + source.name + " ";
             std::erase_if(on_device, [](const auto& model) { return model.expired(); });
@@ -373,10 +375,120 @@ TEST_CASE("idle models are unloaded before a model is placed in host memory") {
     CHECK(models.find("c")->is_loaded);
 }
 
+namespace {
+
+/// Models of FakeService::model_bytes each, if they are allowed as many.
+Models models_of(std::vector<std::string> names, Models::Options options) {
+    for (std::string& name : names)
+        options.named.push_back({.name = name, .source = store::resolve(stories.string(), "").value()});
+    return Models(std::move(options), [](const store::ModelSource& source, uint64_t bytes_max) {
+        return bytes_max < FakeService::model_bytes
+                   ? Error{ErrorKind::out_of_memory, "no memory is left for the model"}
+                   : FakeService::load_plain(source);
+    });
+}
+
+std::string loaded_in(Models& models) {
+    std::string names;
+    for (const auto& listing : models.list())
+        names += listing.is_loaded ? listing.name : "";
+    return names;
+}
+
+} // namespace
+
+TEST_CASE("models leave memory by bytes, least recently used first, never a busy or pinned one") {
+    Models models = models_of({"a", "b", "c", "d"},
+                              {.memory_bytes_max = 3 * FakeService::model_bytes + 500, .pinned = {"b"}});
+    auto a = models.acquire("a").value();
+    CHECK(models.acquire("b").has_value());
+    CHECK(models.acquire("c").has_value());
+    CHECK(loaded_in(models) == "abc");
+    CHECK(models.acquire("d").has_value()); // a is busy, b pinned
+    CHECK(loaded_in(models) == "abd");
+    a.reset();
+    const auto d = models.acquire("d").value();
+    CHECK(models.acquire("c").has_value());
+    CHECK(loaded_in(models) == "bcd");
+    const auto c = models.acquire("c").value();
+    const auto refused = models.acquire("a");
+    REQUIRE(!refused);
+    CHECK(refused.error().kind == ErrorKind::out_of_memory);
+    CHECK(loaded_in(models) == "bcd");
+    CHECK(models.find("b")->is_pinned);
+    CHECK(!models.find("c")->is_pinned);
+}
+
+TEST_CASE("the memory of a model that ended requests still hold counts") {
+    Models models = models_of({"a", "b"}, {.memory_bytes_max = FakeService::model_bytes});
+    auto a = models.acquire("a").value();
+    CHECK(models.unload("a").value() == server::Unloading::after_requests);
+    CHECK(models.acquire("b").error().kind == ErrorKind::out_of_memory);
+    a.reset();
+    CHECK(models.acquire("b").has_value());
+}
+
+TEST_CASE(
+    "many threads never hold more than memory_bytes_max, and every acquire() of an idle list succeeds") {
+    constexpr uint64_t models_max = 2;
+    Models models = models_of({"a", "b", "c", "d", "e"},
+                              {.memory_bytes_max = models_max * FakeService::model_bytes, .idle_max = 20ms});
+    std::atomic<int> others{0};
+    std::vector<std::thread> callers;
+    for (int caller = 0; caller < 6; ++caller) {
+        callers.emplace_back([&, caller] {
+            for (int round = 0; round < 20; ++round) {
+                const auto model =
+                    models.acquire(std::string(1, static_cast<char>('a' + (caller + round) % 5)));
+                others += !model && model.error().kind != ErrorKind::out_of_memory ? 1 : 0;
+                CHECK(loaded_in(models).size() <= models_max);
+            }
+        });
+    }
+    for (std::thread& caller : callers)
+        caller.join();
+    CHECK(others == 0);
+    CHECK(test::eventually([&] { return loaded_in(models).empty(); }));
+    CHECK(models.acquire("a").has_value());
+}
+
+TEST_CASE("a model that is idle for idle_max is unloaded, unless it is pinned, and loaded again on use") {
+    Models models = models_of({"a", "b"}, {.pinned = {"b"}, .idle_max = 60ms});
+    auto busy = models.acquire("a").value();
+    const std::weak_ptr<const generate::Model> first = busy;
+    CHECK(models.acquire("b").has_value());
+    CHECK(models.find("a")->unloads_in == 60ms);
+    CHECK(!models.find("b")->unloads_in);
+    std::this_thread::sleep_for(150ms);
+    CHECK(models.find("a")->is_loaded);
+    const auto released = std::chrono::steady_clock::now();
+    busy.reset();
+    CHECK(test::eventually([&] { return first.expired(); }));
+    CHECK(std::chrono::steady_clock::now() - released >= 50ms);
+    CHECK(test::eventually([&] { return loaded_in(models) == "b"; }));
+    CHECK(models.acquire("a").has_value());
+}
+
+TEST_CASE("idle_max of a loaded model can be replaced until it is unloaded") {
+    Models models = models_of({"a", "b"}, {});
+    CHECK(models.set_idle_max("c", 1ms).error().kind == ErrorKind::not_found);
+    CHECK(models.acquire("a").has_value());
+    CHECK(models.acquire("b").has_value());
+    CHECK(!models.find("a")->unloads_in);
+    CHECK(models.set_idle_max("a", 10ms));
+    CHECK(test::eventually([&] { return loaded_in(models) == "b"; }));
+    CHECK(models.acquire("a").has_value());
+    CHECK(!models.find("a")->unloads_in); // the list's again
+    CHECK(models.set_idle_max("a", 1h));
+    CHECK(models.find("a")->unloads_in > 59min);
+    CHECK(models.set_idle_max("a", std::nullopt));
+    CHECK(!models.find("a")->unloads_in);
+}
+
 TEST_CASE("an unloaded model frees its memory when its requests have ended, and is loaded again") {
     Models models(
         {.named = {{.name = "a", .source = store::resolve(stories.string(), "").value()}}, .folder = {}},
-        [](const store::ModelSource& source) { return FakeService::load_plain(source); });
+        [](const store::ModelSource& source, uint64_t) { return FakeService::load_plain(source); });
     CHECK(models.unload("a").value() == server::Unloading::not_loaded);
     CHECK(models.unload("b").error().kind == ErrorKind::not_found);
     auto held = models.acquire("a").value();
@@ -395,7 +507,7 @@ TEST_CASE("a model cannot be unloaded while it is being loaded") {
     std::atomic<bool> may_end{false};
     Models models(
         {.named = {{.name = "a", .source = store::resolve(stories.string(), "").value()}}, .folder = {}},
-        [&](const store::ModelSource& source) {
+        [&](const store::ModelSource& source, uint64_t) {
             test::eventually([&] { return may_end.load(); });
             return FakeService::load_plain(source);
         });
@@ -442,7 +554,7 @@ Result<store::ModelSource> find_any(std::string_view name) {
 } // namespace
 
 TEST_CASE("a request adds a model that the finder finds; without a finder none") {
-    const auto load = [](const store::ModelSource&) {
+    const auto load = [](const store::ModelSource&, uint64_t) {
         return FakeService::load_plain(store::resolve(stories.string(), "").value());
     };
     Models closed({.named = {}, .folder = {}}, load);
@@ -464,7 +576,7 @@ TEST_CASE(
     const Log log;
     for (const ErrorKind kind : {ErrorKind::not_found, ErrorKind::io, ErrorKind::invalid_argument}) {
         Models models({.named = {}, .folder = {}, .finder = find_any},
-                      [&](const store::ModelSource&) -> Result<Models::Handle> {
+                      [&](const store::ModelSource&, uint64_t) -> Result<Models::Handle> {
                           return Error{kind, "hf.co/u/r in /tmp/models: it is odd"};
                       });
         for (int attempt = 0; attempt < 2; ++attempt) {
@@ -479,7 +591,7 @@ TEST_CASE(
 }
 
 TEST_CASE("at most requested_max requested models are listed: unloaded ones are evicted first") {
-    Models models({.named = {}, .folder = {}, .finder = find_any}, [](const store::ModelSource&) {
+    Models models({.named = {}, .folder = {}, .finder = find_any}, [](const store::ModelSource&, uint64_t) {
         return FakeService::load_plain(store::resolve(stories.string(), "").value());
     });
     for (std::size_t i = 0; i <= Models::requested_max; ++i) {

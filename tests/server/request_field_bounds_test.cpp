@@ -47,6 +47,7 @@ const std::vector<FieldBounds>& field_bounds() {
         {"stop", {"\"a\"", R"(["a", "b", "c", "d", "e"])", string_list(32)}, {string_list(33), "\"\"", "5"}},
         {"ignore_eos", {"true", "false"}, {"1", "\"true\""}},
         {"truncate_prompt_tokens", {"-1", "1"}, {"0", "-2", "0.5"}},
+        {"priority", {"0", "-2147483648", "2147483647"}, {"-2147483649", "2147483648", "1.5", "\"1\""}},
         // Sampling.
         {"temperature", {"0", "0.01", "2"}, {"-0.01", "2.01", "\"1\"", "true"}},
         {"top_p", {"0.000001", "0.5", "1"}, {"-0.01", "1.01", "\"1\""}},

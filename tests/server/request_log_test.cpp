@@ -92,6 +92,19 @@ TEST_CASE("the log has the model and token counts of every answer, equal to its 
     CHECK(lines.last()["model"] == "stories");
 }
 
+TEST_CASE("the log has the priority of requests that set one") {
+    FakeService service(talker());
+    Lines lines(service);
+    service.post(chats, greeting_body(R"(, "priority": -3)"));
+    CHECK(lines.last()["priority"] == -3);
+    service.post("/v1/completions", R"({"prompt": "Once", "max_tokens": 3, "priority": 7})");
+    CHECK(lines.last()["priority"] == 7);
+    service.post(responses_path, response_body("Hello", R"(, "priority": 2)"));
+    CHECK(lines.last()["priority"] == 2);
+    service.post(chats, greeting_body(""));
+    CHECK(!lines.last().contains("priority"));
+}
+
 TEST_CASE("the log has the token counts of a background response when it ends") {
     FakeService service(talker());
     Lines lines(service);

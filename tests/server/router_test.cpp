@@ -38,7 +38,7 @@ public:
 
 class RouterFixture {
 public:
-    explicit RouterFixture(LogFormat format) : models_({}, [](const auto&) { return Error(); }) {
+    explicit RouterFixture(LogFormat format) : models_({}, [](const auto&, uint64_t) { return Error(); }) {
         service_.options.log_format = format;
         service_.state = ServiceState::ready;
         service_.log = [this](std::string_view line) { lines.emplace_back(line); };

@@ -64,7 +64,7 @@ private:
 
 TEST_CASE("run() returns within seconds of the drain timeout, even while a model loads") {
     std::atomic<bool> is_loading{false}, may_end{false};
-    Running running([&](const store::ModelSource&) {
+    Running running([&](const store::ModelSource&, uint64_t) {
         is_loading = true;
         while (!may_end)
             std::this_thread::sleep_for(1ms);
@@ -81,7 +81,7 @@ TEST_CASE("run() returns within seconds of the drain timeout, even while a model
 }
 
 TEST_CASE("an idle server shuts down cleanly and closes its connections") {
-    Running running([](const store::ModelSource&) { return Error{ErrorKind::io, "none"}; });
+    Running running([](const store::ModelSource&, uint64_t) { return Error{ErrorKind::io, "none"}; });
     RawClient client(running.port());
     client.send("GET /ready HTTP/1.1\r\nHost: localhost\r\n\r\n");
     CHECK(contains(client.read_until("}"), "200 OK"));
@@ -92,7 +92,8 @@ TEST_CASE("an idle server shuts down cleanly and closes its connections") {
 TEST_CASE("a request refused before routing has its x-request-id in the response and the log") {
     std::mutex mutex;
     std::vector<std::string> lines;
-    Models models(one_model(), [](const store::ModelSource&) { return Error{ErrorKind::io, "none"}; });
+    Models models(one_model(),
+                  [](const store::ModelSource&, uint64_t) { return Error{ErrorKind::io, "none"}; });
     ServerOptions options = {.connection = {}, .service = {}, .drain_timeout = 200ms};
     options.service.log_format = LogFormat::json;
     auto server = Server::open(options, models, [&](std::string_view line) {
@@ -123,7 +124,7 @@ TEST_CASE("a request refused before routing has its x-request-id in the response
 TEST_CASE("errors for clients contain no paths of models") {
     for (const ErrorKind kind :
          {ErrorKind::io, ErrorKind::corrupt, ErrorKind::not_found, ErrorKind::unsupported}) {
-        Running running([&](const store::ModelSource& source) {
+        Running running([&](const store::ModelSource& source, uint64_t) {
             return Error{kind, source.path.string() + ": bad; see " + source.path.parent_path().string() +
                                    "/config.json"};
         });

@@ -144,11 +144,10 @@ Status check_host_memory(const gguf::File& file, const model::HostExperts& exper
                  .hint = "choose a smaller quantisation of the model, or close other programs"};
 }
 
-} // namespace
-
-Result<DevicePlan> plan_load(const gguf::File& file, model::Blueprint& blueprint,
-                             const kernels::PlanTarget& target, const DeviceSizes& sizes,
-                             const vk::MemoryState& memory) {
+/// plan_load() without DeviceSizes::memory_bytes_max and context_tokens_min.
+Result<DevicePlan> plan_free_memory(const gguf::File& file, model::Blueprint& blueprint,
+                                    const kernels::PlanTarget& target, const DeviceSizes& sizes,
+                                    const vk::MemoryState& memory) {
     const auto plan_with = [&](uint64_t weight_bytes) {
         return plan_device(file.name(), blueprint.config, target, sizes, weight_bytes, memory);
     };
@@ -199,6 +198,30 @@ Result<DevicePlan> plan_load(const gguf::File& file, model::Blueprint& blueprint
                                         smaller->workspace_bytes + smaller->reserve_bytes) /
                         gibibyte);
     return error;
+}
+
+} // namespace
+
+Result<DevicePlan> plan_load(const gguf::File& file, model::Blueprint& blueprint,
+                             const kernels::PlanTarget& target, const DeviceSizes& sizes,
+                             const vk::MemoryState& memory) {
+    vk::MemoryState allowed = memory;
+    allowed.free_bytes = std::min(memory.free_bytes, sizes.memory_bytes_max);
+    while (true) {
+        ETNA_TRY(DevicePlan plan, plan_free_memory(file, blueprint, target, sizes, allowed));
+        const uint32_t wanted = std::min(sizes.context_tokens_min, plan.model_context_tokens);
+        if (plan.limits.context_tokens < wanted && sizes.context_tokens == 0) {
+            return Error{.kind = ErrorKind::out_of_memory,
+                         .message = fmt::format("{}: memory limits the context to {} tokens", file.name(),
+                                                plan.limits.context_tokens),
+                         .hint = {}};
+        }
+        const uint64_t bytes = plan_memory(blueprint, target, plan).reserved_bytes();
+        if (bytes <= sizes.memory_bytes_max)
+            return plan;
+        // Memory on the host, and what blocks leave unused, are not part of the device's free memory.
+        allowed.free_bytes -= std::min(allowed.free_bytes, bytes - sizes.memory_bytes_max);
+    }
 }
 
 std::string_view to_string(MemoryKind kind) {

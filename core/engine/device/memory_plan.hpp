@@ -46,6 +46,9 @@ struct MemoryPlan {
     [[nodiscard]] uint64_t used_bytes(MemoryPlace place) const;
     /// Bytes from the driver.
     [[nodiscard]] uint64_t reserved_bytes(MemoryPlace place) const;
+    [[nodiscard]] uint64_t reserved_bytes() const {
+        return reserved_bytes(MemoryPlace::device) + reserved_bytes(MemoryPlace::host);
+    }
 };
 
 /// Lists the memory that loading a model with this plan takes on a device of `target`, without staging
@@ -56,7 +59,7 @@ MemoryPlan plan_memory(const model::Blueprint& blueprint, const kernels::PlanTar
 /// plan_device() for a model's file, after place_experts() for its blueprint. Where the model fits, or needs
 /// no experts in host memory, only without its draft head, plans it again without. A refusal's hint names the
 /// bytes that the model would need in Q4_K_M, if that fits. Pure. Errors: those of plan_device();
-/// out_of_memory (experts in host memory do not fit there).
+/// out_of_memory (experts in host memory do not fit there; DeviceSizes::context_tokens_min).
 Result<DevicePlan> plan_load(const gguf::File& file, model::Blueprint& blueprint,
                              const kernels::PlanTarget& target, const DeviceSizes& sizes,
                              const vk::MemoryState& memory);

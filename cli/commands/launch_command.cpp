@@ -1,0 +1,325 @@
+#include "cli/child_process.hpp"
+#include "cli/commands/commands.hpp"
+#include "cli/environment.hpp"
+#include "cli/options/command_line.hpp"
+#include "cli/options/hub_options.hpp"
+#include "cli/pull_model.hpp"
+#include "cli/server_client.hpp"
+#include "cli/terminal/diagnostics.hpp"
+#include "cli/terminal/printable.hpp"
+#include "cli/text_io.hpp"
+#include "core/base/json.hpp"
+#include "core/store/model_store.hpp"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace etna::cli {
+namespace {
+
+/// The validated command line of `etna launch`.
+struct LaunchOptions {
+    std::string program;
+    std::string model;                  ///< empty: that of a running server
+    std::vector<std::string> arguments; ///< for the program
+    ServerChoice choice = {};
+    HubOptions hub = {};
+};
+
+constexpr std::array<std::string_view, 3> program_names = {"claude", "codex", "opencode"};
+
+constexpr std::array launch_positionals = {
+    Positional{.name = "PROGRAM", .description = "claude, codex or opencode", .choices = program_names},
+    Positional{.name = "MODEL",
+               .description =
+                   "a model of a running server, or one as for `etna run`, which is served while the "
+                   "program runs; without it, the first model of a running server",
+               .presence = Presence::optional,
+               .completion = Completion::models},
+};
+
+constexpr std::array launch_options = {
+    url_option,
+    server_key_option,
+    help_option,
+};
+
+constexpr std::array launch_examples = {
+    Example{"etna launch claude qwen3:8b", "Claude Code with a local model"},
+    Example{"etna launch codex", "Codex with the model of the running server"},
+    Example{"etna launch claude qwen3:8b -- --continue", "with arguments of the program"},
+};
+
+/// A server and one of its models.
+struct ServedModel {
+    RunningServer server;
+    std::string api_key = {}; ///< empty: none
+    std::string name;
+    uint64_t context_tokens = 0; ///< 0: unknown
+};
+
+/// What a program is given: arguments before the user's, and variables. An empty variable counts as unset for
+/// these programs.
+struct ProgramSettings {
+    std::vector<std::string> arguments = {};
+    Variables variables = {};
+};
+
+std::string key_of(const ServedModel& model) {
+    return model.api_key.empty() ? "none" : model.api_key; // programs require one
+}
+
+/// Source: Claude Code, "Environment variables". Other providers' variables would take precedence.
+ProgramSettings claude_settings(const ServedModel& model) {
+    ProgramSettings settings;
+    settings.variables = {{"ANTHROPIC_BASE_URL", model.server.url},
+                          {"ANTHROPIC_AUTH_TOKEN", key_of(model)},
+                          {"ANTHROPIC_API_KEY", ""},
+                          {"ANTHROPIC_MODEL", model.name},
+                          {"ANTHROPIC_SMALL_FAST_MODEL", model.name},
+                          {"CLAUDE_CODE_USE_BEDROCK", ""},
+                          {"CLAUDE_CODE_USE_VERTEX", ""}};
+    for (const char* size : {"HAIKU", "SONNET", "OPUS"})
+        settings.variables[fmt::format("ANTHROPIC_DEFAULT_{}_MODEL", size)] = model.name;
+    return settings;
+}
+
+/// Source: Codex CLI, "Configuration": values of -c are TOML, whose basic strings are like JSON's.
+ProgramSettings codex_settings(const ServedModel& model) {
+    const auto text = [](const std::string& value) { return dump_json(Json(value)); };
+    ProgramSettings settings;
+    const auto add = [&](std::string_view name, const std::string& value) {
+        settings.arguments.insert(settings.arguments.end(), {"-c", fmt::format("{}={}", name, text(value))});
+    };
+    add("model_provider", "etna");
+    add("model_providers.etna.name", "etna");
+    add("model_providers.etna.base_url", model.server.url + "/v1");
+    add("model_providers.etna.wire_api", "responses");
+    if (!model.api_key.empty()) {
+        add("model_providers.etna.env_key", "ETNA_LAUNCH_KEY");
+        settings.variables["ETNA_LAUNCH_KEY"] = model.api_key;
+    }
+    settings.arguments.insert(settings.arguments.end(), {"-m", model.name});
+    return settings;
+}
+
+/// Source: opencode, "Config" and "Providers".
+ProgramSettings opencode_settings(const ServedModel& model) {
+    Json provider = {{"npm", "@ai-sdk/openai-compatible"},
+                     {"name", "etna"},
+                     {"options", {{"baseURL", model.server.url + "/v1"}, {"apiKey", key_of(model)}}},
+                     {"models", {{model.name, {{"name", model.name}}}}}};
+    const Json config = {{"$schema", "https://opencode.ai/config.json"},
+                         {"provider", {{"etna", std::move(provider)}}},
+                         {"model", "etna/" + model.name}};
+    return {.variables = {{"OPENCODE_CONFIG_CONTENT", dump_json(config)}}};
+}
+
+struct Program {
+    std::string_view name; ///< also of its executable
+    std::string_view install_hint;
+    ProgramSettings (*settings)(const ServedModel& model);
+    uint64_t context_tokens_min; ///< that its first prompt needs, as measured; 0: not measured
+};
+
+constexpr std::array programs = {
+    Program{"claude", "install it with `npm install -g @anthropic-ai/claude-code`", claude_settings, 32'000},
+    Program{"codex", "install it with `npm install -g @openai/codex`", codex_settings, 0},
+    Program{"opencode", "install it with `npm install -g opencode-ai`", opencode_settings, 0},
+};
+
+const Program& program_named(std::string_view name) {
+    return *std::ranges::find(programs, name, &Program::name);
+}
+
+/// Returns the model with this name in the server's list, or the first one if the name is empty; empty: none.
+std::optional<ServedModel> listed_model(const Json& answer, const RunningServer& server,
+                                        const std::string& name) {
+    const auto data = answer.find("data");
+    for (const Json& listed : data != answer.end() && data->is_array() ? *data : Json::array()) {
+        const Json id = listed.is_object() ? listed.value("id", Json()) : Json();
+        if (!id.is_string() || (!name.empty() && id != name))
+            continue;
+        const Json context = listed.value("max_model_len", Json());
+        return ServedModel{.server = server,
+                           .name = id.get<std::string>(),
+                           .context_tokens = context.is_number_unsigned() ? context.get<uint64_t>() : 0};
+    }
+    return std::nullopt;
+}
+
+/// Finds the model among the running servers; empty: none serves it. Errors: those of ask_server() for a
+/// server that
+/// --url names.
+Result<std::optional<ServedModel>> find_served(const LaunchOptions& options, const Environment& environment) {
+    for (const RunningServer& server : chosen_servers(options.choice, environment)) {
+        const auto answer = ask_server(server, options.choice.api_key, "/v1/models");
+        if (!answer && !options.choice.url.empty())
+            return answer.error();
+        auto found = answer ? listed_model(*answer, server, options.model) : std::nullopt;
+        if (found) {
+            found->api_key = options.choice.api_key;
+            return found;
+        }
+    }
+    return std::optional<ServedModel>();
+}
+
+Error not_served(const LaunchOptions& options) {
+    if (!options.choice.url.empty()) {
+        const std::string what = options.model.empty() ? "no model" : "no model " + backquoted(options.model);
+        return {ErrorKind::not_found, fmt::format("{} has {}", options.choice.url, what),
+                "leave --url out to start a server for it"};
+    }
+    return {ErrorKind::invalid_argument, "no server runs, and no model is given",
+            fmt::format("try `etna launch {} qwen3:8b`; `etna list --known` lists models", options.program)};
+}
+
+/// Returns the file for the log of a server that this command starts. Errors: io.
+Result<std::filesystem::path> server_log(const Environment& environment) {
+    const std::filesystem::path folder = history_file(environment.variables).parent_path();
+    std::error_code failure;
+    if (!folder.empty())
+        std::filesystem::create_directories(folder, failure);
+    if (folder.empty() || failure)
+        return Error{ErrorKind::io, "there is no folder for the server's log", "set HOME, or XDG_STATE_HOME"};
+    return folder / "launch.log";
+}
+
+/// A server that runs as long as this object.
+struct OwnServer {
+    ChildProcess process;
+    ServedModel model;
+};
+
+/// Serves the model on a free port. Errors: those of find_model() and ask_server(); io (the server ended,
+/// with its log as the message).
+Result<OwnServer> start_server(const LaunchOptions& options, const Environment& environment,
+                               Diagnostics& diagnostics) {
+    ETNA_CHECK(
+        find_model(options.model, options.hub, environment, diagnostics)); // fetched here, with progress
+    ETNA_TRY(const std::filesystem::path log, server_log(environment));
+    diagnostics.status(fmt::format("starting a server for {}", printable(options.model)));
+    auto started = ChildProcess::start_service({.executable = "/proc/self/exe",
+                                                .arguments = {"serve", "--host", "127.0.0.1", "--port", "0",
+                                                              "--drain-timeout", "1", "--", options.model},
+                                                .variables = environment.variables},
+                                               log);
+    diagnostics.status("");
+    if (!started)
+        return started.error();
+    if (started->first_line.empty()) {
+        constexpr std::size_t log_bytes_max = 64 * kibibyte;
+        const auto text = read_text_file(log, log_bytes_max);
+        return Error{ErrorKind::io,
+                     fmt::format("the server ended at its start: {}", text ? *text : "without a log")};
+    }
+    const RunningServer server = {.url = started->first_line, .certificate = {}};
+    ETNA_TRY(const Json answer, ask_server(server, "", "/v1/models"));
+    auto model = listed_model(answer, server, "");
+    if (!model)
+        return Error{ErrorKind::internal, "the server that was started has no model"};
+    diagnostics.line(
+        fmt::format("serving {} at {}; log: {}", printable(model->name), server.url, log.string()));
+    return OwnServer{.process = std::move(started->process), .model = std::move(*model)};
+}
+
+/// Runs the program with the model to its end. Returns its exit code. Errors: io.
+Result<int> run_program(const Program& program, const std::filesystem::path& executable,
+                        const LaunchOptions& options, const ServedModel& model,
+                        const Environment& environment) {
+    ProgramSettings settings = program.settings(model);
+    settings.arguments.insert(settings.arguments.end(), options.arguments.begin(), options.arguments.end());
+    if (!model.server.certificate.empty()) {
+        for (const char* name : {"NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE"})
+            settings.variables.emplace(name, model.server.certificate.string());
+    }
+    Variables variables = settings.variables; // which take precedence
+    variables.insert(environment.variables.begin(), environment.variables.end());
+    const EndSignal signals = environment.watch_end_signals();
+    const auto interrupts =
+        environment.watch_interrupts(SecondInterrupt::is_reported); // they are the program's
+    ETNA_TRY(ChildProcess process, ChildProcess::start({.executable = executable,
+                                                        .arguments = std::move(settings.arguments),
+                                                        .variables = std::move(variables)}));
+    return process.wait(signals);
+}
+
+Result<int> launch(const LaunchOptions& options, const Environment& environment, Diagnostics& diagnostics) {
+    const Program& program = program_named(options.program);
+    const std::filesystem::path executable = find_executable(program.name, environment.variables);
+    if (executable.empty()) {
+        return Error{ErrorKind::not_found, fmt::format("{} is not in PATH", program.name),
+                     std::string(program.install_hint)};
+    }
+    ETNA_TRY(std::optional<ServedModel> model, find_served(options, environment));
+    std::optional<OwnServer> own;
+    if (!model) {
+        if (options.model.empty() || !options.choice.url.empty())
+            return not_served(options);
+        auto started = start_server(options, environment, diagnostics);
+        if (!started)
+            return started.error();
+        own.emplace(std::move(*started));
+        model = own->model;
+    }
+    if (model->context_tokens > 0 && model->context_tokens < program.context_tokens_min) {
+        diagnostics.warning(fmt::format("{} has a context of {} tokens; {} needs about {}",
+                                        printable(model->name), model->context_tokens, program.name,
+                                        program.context_tokens_min));
+    }
+    return run_program(program, executable, options, *model, environment);
+}
+
+/// Errors: invalid_argument.
+Result<LaunchOptions> validate_launch(const Command& command, const TypedArguments& arguments) {
+    const OptionValues values(command, arguments);
+    if (arguments.positionals.empty())
+        return invalid_argument("no program given", "name one of claude, codex and opencode");
+    LaunchOptions options = {.program = arguments.positionals[0],
+                             .model = arguments.positionals.size() > 1 ? arguments.positionals[1] : "",
+                             .arguments = arguments.rest};
+    if (std::ranges::find(program_names, options.program) == program_names.end()) {
+        return invalid_argument(
+            fmt::format("{} is not a program that can be launched", backquoted(options.program)),
+            "name one of claude, codex and opencode");
+    }
+    ETNA_TRY(options.choice, read_server_choice(values));
+    ETNA_TRY(options.hub, read_hub(values));
+    return options;
+}
+
+/// Runs `etna launch`. Blocking.
+ExitCode launch_command(const LaunchOptions& options, const Environment& environment) {
+    Diagnostics diagnostics(environment);
+    const auto code = launch(options, environment, diagnostics);
+    if (code)
+        return static_cast<ExitCode>(*code);
+    diagnostics.error(code.error());
+    return ExitCode::failed;
+}
+
+} // namespace
+
+Command launch_spec() {
+    static const std::vector<Option> options = joined({launch_options, hub_options()});
+    return {.name = "launch",
+            .summary = "run Claude Code, Codex or opencode with a local model",
+            .description =
+                "Runs the program with a model of this machine: with a model of a running `etna serve`, "
+                "else with a server that runs as long as the program. Its settings are set for this run "
+                "alone; files of the program are not changed.",
+            .positionals = launch_positionals,
+            .options = options,
+            .examples = launch_examples,
+            .rest = {"ARGUMENT", "arguments for the program"},
+            .run = run_validated<validate_launch, launch_command>};
+}
+
+} // namespace etna::cli
