@@ -79,7 +79,8 @@ Json running_json(const ModelListing& model, const std::string& name) {
     Json entry = entry_json(model, name);
     entry.erase("modified_at");
     entry["size"] = model.memory_bytes;
-    entry["expires_at"] = timestamp(never());
+    entry["expires_at"] =
+        timestamp(model.unloads_in ? std::chrono::system_clock::now() + *model.unloads_in : never());
     entry["size_vram"] = model.is_on_cpu ? 0 : model.memory_bytes;
     entry["context_length"] = model.facts.context_tokens;
     return entry;

@@ -1,12 +1,12 @@
 // Ollama's /api/chat and /api/generate: bodies, lines, thinking, tools, times and errors.
 #include "core/base/json.hpp"
-#include "server/ollama/keep_alive.hpp"
 #include "server/ollama/prompt_template.hpp"
 #include "tests/server/ollama_client.hpp"
 #include "tests/support/catch.hpp"
 
 #include <chrono>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -343,22 +343,29 @@ TEST_CASE("a request of Ollama's API without messages or prompt loads or unloads
     CHECK(is_in_memory(service));
 }
 
-TEST_CASE("durations of Ollama's API are read as in Go") {
-    const auto seconds = [](std::string_view text) {
-        const auto parsed = server::ollama::parse_duration(text);
-        REQUIRE(parsed);
-        return parsed->time ? static_cast<double>(parsed->time->count()) : -1;
+TEST_CASE("keep_alive sets the time until an idle model is unloaded, which the list of models shows") {
+    FakeService service({.chat_template = marked_template, .says = "Ok."});
+    const auto expires_in_s = [&](const std::string& keep_alive) {
+        whole_of(service, ollama_chat_path, ollama_chat("Hi", keep_alive));
+        const auto left = service.service().models.find("stories")->unloads_in;
+        return left ? std::chrono::ceil<std::chrono::seconds>(*left).count() : -1;
     };
-    CHECK(seconds("0") == 0);
-    CHECK(seconds("0s") == 0);
-    CHECK(seconds("5m") == 300);
-    CHECK(seconds("1h30m") == 5400);
-    CHECK(seconds("1.5h") == 5400);
-    CHECK(seconds("+2s") == 2);
-    CHECK(seconds("250ms") == 1); // parts of a second count as one
-    CHECK(seconds("-1s") == -1);  // forever
-    for (const char* wrong : {"", "5", "m", "5x", "-", "1h5", "1e3s", "soon", " 5m"})
-        CHECK_FALSE(server::ollama::parse_duration(wrong).has_value());
+    CHECK(expires_in_s("") == -1);
+    CHECK(expires_in_s(R"(, "keep_alive": "1h30m")") == 5400);
+    const std::string expiry = json_of(service.get("/api/ps"))["models"][0]["expires_at"];
+    CHECK(is_timestamp(expiry));
+    CHECK(expiry < "2100");
+    CHECK(expires_in_s(R"(, "keep_alive": 60)") == 60);
+    CHECK(expires_in_s("") == 60); // until another request sets it
+    CHECK(expires_in_s(R"(, "keep_alive": 1e300)") > 1'000'000);
+    for (const char* const forever : {"-1", "\"-1m\""}) {
+        CHECK(expires_in_s(std::string(R"(, "keep_alive": )") + forever) == -1);
+        CHECK(json_of(service.get("/api/ps"))["models"][0]["expires_at"].get<std::string>() > "2100");
+    }
+    whole_of(service, ollama_chat_path, ollama_chat("Hi", R"(, "keep_alive": 0.02)"));
+    for (int i = 0; i < 1000 && is_in_memory(service); ++i)
+        std::this_thread::sleep_for(5ms);
+    CHECK_FALSE(is_in_memory(service));
 }
 
 TEST_CASE("a prompt of Ollama's API becomes a turn of the model's template, unless it is raw") {
