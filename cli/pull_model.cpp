@@ -208,14 +208,22 @@ Result<store::Manifest> pull_model(const std::string& name, const PullSettings& 
 }
 
 Result<store::Manifest> pull_for_request(const std::string& name, const HubOptions& hub,
-                                         const Environment& environment, store::StopPoll is_stopped) {
+                                         const Environment& environment, store::StopPoll is_stopped,
+                                         const server::StoreAccess::PullReport& report) {
     ETNA_TRY(const auto parsed_name, store::parse_model_name(name));
+    if (std::holds_alternative<store::UrlModel>(parsed_name))
+        return invalid_argument("a request names no address: use hf.co/USER/REPO or a short name");
+    if (hub.network == Network::unused)
+        return Error{ErrorKind::not_found, fmt::format("{} is not stored, and --offline is set", name), {}};
     const PullSettings settings = {.hub = hub, .consent = DownloadConsent::given};
     ETNA_TRY(const auto options, pull_options(settings, environment, std::move(is_stopped)));
     ETNA_TRY(const auto plan, store::plan_pull(parsed_name, options));
     ETNA_CHECK(check_space(plan, options.folder));
     log(LogLevel::info, fmt::format("fetching {}, {}", plan.name, size_text(plan.missing_bytes)));
-    ETNA_TRY(auto manifest, store::pull(plan, options, {}));
+    ETNA_TRY(auto manifest, store::pull(plan, options, [&](const store::PullProgress& progress) {
+                 if (report)
+                     report(plan, progress);
+             }));
     log(LogLevel::info, fmt::format("fetched {}", plan.name));
     return manifest;
 }

@@ -6,6 +6,7 @@
 #include "core/store/backoff.hpp"
 #include "core/store/pull.hpp"
 #include "core/store/resolve.hpp"
+#include "server/service.hpp"
 
 #include <cstdint>
 #include <string>
@@ -31,10 +32,12 @@ struct PullSettings {
 Result<store::Manifest> pull_model(const std::string& name, const PullSettings& settings,
                                    const Environment& environment, Diagnostics& diagnostics);
 
-/// As pull_model() with consent, for another program's user: reports to the log only, and stops when
-/// `is_stopped` returns true. Thread-safe.
+/// As pull_model() with consent, for another program's user: reports to the log, and to `report`, which may
+/// be absent; stops when `is_stopped` returns true. Thread-safe. Errors: as pull_model(); also
+/// invalid_argument (an address: clients choose no host that this machine connects to).
 Result<store::Manifest> pull_for_request(const std::string& name, const HubOptions& hub,
-                                         const Environment& environment, store::StopPoll is_stopped);
+                                         const Environment& environment, store::StopPoll is_stopped,
+                                         const server::StoreAccess::PullReport& report = {});
 
 /// As store::resolve(); a remote model that is not stored is fetched if the user agrees at a terminal.
 /// Blocks. Errors: those of store::resolve and pull_model.

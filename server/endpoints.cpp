@@ -3,6 +3,8 @@
 #include "server/anthropic/endpoints.hpp"
 #include "server/anthropic/errors.hpp"
 #include "server/json.hpp"
+#include "server/ollama/endpoints.hpp"
+#include "server/ollama/errors.hpp"
 #include "server/openai/endpoints.hpp"
 #include "server/persistence.hpp"
 #include "server/responses/dialect.hpp"
@@ -59,7 +61,8 @@ constexpr std::string_view front_page = R"(<!doctype html>
 <title>etna</title>
 <h1>etna</h1>
 <p>This is <code>etna serve</code>, a server for language models. It speaks OpenAI's API: set the base URL of a
-client to this page's address followed by <code>/v1</code>. It speaks Anthropic's Messages API, too, at this address.</p>
+client to this page's address followed by <code>/v1</code>. It speaks Anthropic's Messages API and Ollama's API, too, at
+this address.</p>
 <ul>
 <li><a href="/v1/models">/v1/models</a>: the served models
 <li><a href="/health">/health</a>: whether the server accepts requests
@@ -324,12 +327,16 @@ std::vector<Route> all_routes(const ServiceOptions& options) {
     for (Route& route : routes)
         route.write_error = write_unrouted_error;
     add_messages(routes);
+    for (Route& route : ollama::routes())
+        routes.push_back(std::move(route));
     return routes;
 }
 
 HttpReply write_unrouted_error(const HttpRequest& request, const ApiError& error) {
     if (anthropic::names_version(request))
         return anthropic::write_error(request, error);
+    if (ollama::is_path(request.path))
+        return ollama::write_error(request, error);
     return responses::write_error(request, error); // without its header, the format of OpenAI's API
 }
 

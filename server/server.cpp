@@ -4,6 +4,7 @@
 #include "server/ids.hpp"
 #include "server/log_line.hpp"
 
+#include <algorithm>
 #include <thread>
 #include <utility>
 
@@ -57,27 +58,70 @@ Result<std::unique_ptr<Server>> Server::open(const ServerOptions& options, Model
                  server->service_.log(event_line(options.service.log_format, what));
              }));
     server->service_.persistence = server->persistence_.get();
-    ConnectionHandlers handlers = {
-        .body_bytes_max = [bytes = options.service.body_bytes_max](const HttpRequest&) { return bytes; },
-        .is_health_check = [router = &server->router_](
-                               const HttpRequest& request) { return router->is_health_check(request); },
-        .answer = [router = &server->router_](const HttpRequest& request) { return router->answer(request); },
-        .refuse = [service =
-                       &server->service_](const Refusal& what) { return refused_reply(*service, what); }};
-    ETNA_TRY(server->listener_, Listener::open(options.connection, std::move(handlers)));
+    ETNA_CHECK(server->open_listeners());
     return server;
+}
+
+ConnectionHandlers Server::handlers() {
+    return {.body_bytes_max = [bytes = options_.service.body_bytes_max](const HttpRequest&) { return bytes; },
+            .is_health_check =
+                [router = &router_](const HttpRequest& request) { return router->is_health_check(request); },
+            .answer = [router = &router_](const HttpRequest& request) { return router->answer(request); },
+            .refuse = [service = &service_](const Refusal& what) { return refused_reply(*service, what); }};
+}
+
+Status Server::open_listeners() {
+    ConnectionOptions connection = options_.connection;
+    connection.memory = std::make_shared<MemoryBudget>(connection.bodies_bytes_max);
+    if (options_.second_port) // the ports share what one would have
+        connection.connections_max = std::max<std::size_t>(connection.connections_max / 2, 1);
+    ETNA_TRY(auto first, Listener::open(connection, handlers()));
+    listeners_.push_back(std::move(first));
+    if (!options_.second_port || *options_.second_port == port())
+        return {};
+    connection.port = *options_.second_port;
+    auto second = Listener::open(connection, handlers());
+    if (!second) {
+        Error error = second.error();
+        error.hint = "end the program that uses the port, perhaps Ollama, or omit --api ollama";
+        return error;
+    }
+    listeners_.push_back(std::move(*second));
+    return {};
+}
+
+bool Server::wait(std::chrono::milliseconds limit) {
+    const auto end = std::chrono::steady_clock::now() + limit;
+    bool are_done = true;
+    for (const auto& listener : listeners_) {
+        const auto left =
+            std::chrono::duration_cast<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
+        are_done = listener->wait(std::max(left, std::chrono::milliseconds(0))) && are_done;
+    }
+    return are_done;
+}
+
+std::size_t Server::requests() const {
+    std::size_t requests = 0;
+    for (const auto& listener : listeners_)
+        requests += listener->requests();
+    return requests;
 }
 
 ShutdownResult Server::run(const std::function<bool()>& should_stop) {
     service_.state = ServiceState::ready; // first: waiting connections would get "starting"
-    std::thread serving([this] { listener_->run(); });
+    std::vector<std::thread> serving;
+    serving.reserve(listeners_.size());
+    for (const auto& listener : listeners_)
+        serving.emplace_back([one = listener.get()] { one->run(); });
     while (!should_stop()) {
-        listener_->trim_heap();
+        for (const auto& listener : listeners_)
+            listener->trim_heap();
         std::this_thread::sleep_for(stop_poll);
     }
     const auto report = [&](std::string_view what) {
-        service_.log(event_line(service_.options.log_format,
-                                fmt::format("{} requests {}", listener_->requests(), what)));
+        service_.log(
+            event_line(service_.options.log_format, fmt::format("{} requests {}", requests(), what)));
     };
     if (persistence_->store) {
         persistence_->store->announce_end(std::chrono::ceil<std::chrono::seconds>(
@@ -86,18 +130,21 @@ ShutdownResult Server::run(const std::function<bool()>& should_stop) {
     // Connections stay open during the drain, so that clients get the draining error.
     service_.state = ServiceState::draining;
     const auto drain_ends = std::chrono::steady_clock::now() + options_.drain_timeout;
-    bool is_clean = listener_->wait(options_.drain_timeout);
+    bool is_clean = wait(options_.drain_timeout);
     persistence_->runs.wait(
         std::chrono::duration_cast<std::chrono::milliseconds>(drain_ends - std::chrono::steady_clock::now()));
     if (!is_clean)
         report("did not end within the drain timeout");
     service_.is_aborting = true;
-    listener_->stop();
-    is_clean = listener_->wait(cancel_time);
+    for (const auto& listener : listeners_)
+        listener->stop();
+    is_clean = wait(cancel_time);
     persistence_->runs.wait(cancel_time); // so that background responses are stored in their current state
-    listener_->abort();
-    is_clean = is_clean || listener_->wait(abort_time);
-    serving.join();
+    for (const auto& listener : listeners_)
+        listener->abort();
+    is_clean = is_clean || wait(abort_time);
+    for (std::thread& thread : serving)
+        thread.join();
     if (!is_clean)
         report("were abandoned");
     return is_clean && !service_.models.is_loading() ? ShutdownResult::clean : ShutdownResult::abandoned;

@@ -9,11 +9,16 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
 
 namespace etna::server {
 
 struct ServerOptions {
     ConnectionOptions connection;
+    /// Also listens on this port of the same host, for clients that expect it; empty: on one port.
+    std::optional<int> second_port = {};
     ServiceOptions service;
     std::chrono::milliseconds drain_timeout{30'000};
     PersistenceOptions persistence = {};
@@ -36,7 +41,7 @@ public:
     static Result<std::unique_ptr<Server>> open(const ServerOptions& options, Models& models,
                                                 std::function<void(std::string_view line)> log);
 
-    [[nodiscard]] int port() const { return listener_->port(); }
+    [[nodiscard]] int port() const { return listeners_.front()->port(); }
     [[nodiscard]] const Persistence& persistence() const { return *persistence_; }
     [[nodiscard]] bool asks_for_key() const { return !service_.options.access.api_keys.empty(); }
 
@@ -49,12 +54,18 @@ public:
 private:
     Server(const ServerOptions& options, Models& models, std::function<void(std::string_view line)> log);
 
+    Status open_listeners();
+    ConnectionHandlers handlers();
+    /// Waits for the requests of all listeners. Returns false if some still run.
+    bool wait(std::chrono::milliseconds limit);
+    [[nodiscard]] std::size_t requests() const;
+
     ServerOptions options_;
     Metrics metrics_;
     Service service_;
     Router router_;
-    std::unique_ptr<Persistence> persistence_; ///< destroyed before what its threads use
-    std::unique_ptr<Listener> listener_;
+    std::unique_ptr<Persistence> persistence_;         ///< destroyed before what its threads use
+    std::vector<std::unique_ptr<Listener>> listeners_; ///< the first is that of `connection`
 };
 
 } // namespace etna::server

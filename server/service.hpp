@@ -1,5 +1,7 @@
 #pragma once
 
+#include "core/base/result.hpp"
+#include "core/store/pull.hpp"
 #include "server/access.hpp"
 #include "server/api/request_context.hpp"
 #include "server/log_line.hpp"
@@ -8,11 +10,25 @@
 
 #include <atomic>
 #include <chrono>
+#include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
 namespace etna::server {
+
+/// Access of clients to the folder of models, which they may change.
+struct StoreAccess {
+    using PullReport = std::function<void(const store::PullPlan& plan, const store::PullProgress& progress)>;
+
+    std::filesystem::path folder;
+    /// Fetches a model of the hub into the folder. Blocks; `report` is called on this thread and may be
+    /// absent. Thread-safe. Errors: those of store::plan_pull() and store::pull().
+    std::function<Result<store::Manifest>(const std::string& name, const PullReport& report,
+                                          const store::StopPoll& is_stopped)>
+        pull;
+};
 
 /// The operator's settings.
 struct ServiceOptions {
@@ -29,6 +45,7 @@ struct ServiceOptions {
     bool logs_prompts = false; ///< user input is logged only if enabled
     std::string chat_path = "/v1/chat/completions";
     std::string completions_path = "/v1/completions";
+    std::optional<StoreAccess> store = {}; ///< empty: clients do not change stored models
 };
 
 struct Persistence;

@@ -12,7 +12,6 @@
 #include "core/store/resolve.hpp"
 
 #include <array>
-#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -60,15 +59,6 @@ struct ListedModel {
     std::string problem = {}; ///< why it cannot be run; empty: nothing
 };
 
-/// Returns the tensor format that has the most bytes.
-std::string main_format(const gguf::File& file) {
-    std::map<std::string_view, uint64_t> bytes;
-    for (const gguf::Tensor& tensor : file.tensors())
-        bytes[gguf::describe(tensor.type)->name] += tensor.bytes;
-    const auto most = std::ranges::max_element(bytes, {}, [](const auto& one) { return one.second; });
-    return most == bytes.end() ? "" : std::string(most->first);
-}
-
 /// Reads the facts that are in the model's file.
 void read_facts(ListedModel& model, const Result<store::ModelSource>& source, const std::string& file_name) {
     const auto file = source ? generate::open_file(*source) : Result<gguf::File>(source.error());
@@ -79,7 +69,7 @@ void read_facts(ListedModel& model, const Result<store::ModelSource>& source, co
     model.context_tokens = generate::trained_context(*file);
     model.quantisation = store::quantisation_of(file_name);
     if (model.quantisation.empty())
-        model.quantisation = main_format(*file);
+        model.quantisation = generate::description_of(*file).format;
 }
 
 void add_stored(const std::filesystem::path& folder, std::vector<ListedModel>& models,

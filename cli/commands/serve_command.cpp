@@ -141,7 +141,9 @@ Result<server::ModelFacts> inspect_served(const store::ModelSource& source, cons
     const uint64_t context = requested > 0 ? requested : summary.trained_context_tokens;
     return server::ModelFacts{.context_tokens = static_cast<uint32_t>(context),
                               .has_chat_template = summary.can_chat,
-                              .stand_in_template = summary.stand_in_template};
+                              .stand_in_template = summary.stand_in_template,
+                              .description = summary.description,
+                              .abilities = summary.abilities};
 }
 
 /// Checks that the models named on the command line and the draft model can be used. Models of a folder may
@@ -249,6 +251,9 @@ std::vector<std::string> startup_lines(const ServeOptions& options, const runtim
     for (const std::string& line : model_lines(listed))
         lines.push_back(line);
     lines.push_back(store_line(server.persistence()));
+    if (options.server.second_port)
+        lines.push_back(fmt::format("ollama: at {}, too; clients may pull, copy and delete stored models",
+                                    local_address(options, *options.server.second_port)));
     lines.push_back(curl_line(options, server.port(), listed.size() > 1 ? models.default_name() : "",
                               server.asks_for_key()));
     return lines;
@@ -452,6 +457,16 @@ Status serve(const ServeOptions& options, const Environment& environment, Server
     if (!has_model) {
         log.warn(fmt::format("{} has no usable .gguf file: requests have no model until one appears",
                              options.models_folder.string()));
+    }
+    if (options.grants_store) {
+        server_options.service.store = {
+            .folder = models_folder(environment.variables),
+            .pull = [&](const std::string& name, const server::StoreAccess::PullReport& report,
+                        const store::StopPoll& is_stopped) {
+                return pull_for_request(
+                    name, options.model.hub, environment,
+                    [&] { return is_stopped() || (is_interrupted && is_interrupted()); }, report);
+            }};
     }
     ETNA_CHECK(load_pinned(options, models));
     ETNA_TRY(const auto server, server::Server::open(server_options, models,

@@ -9,6 +9,7 @@
 #include "core/runtime/memory_forecast.hpp"
 #include "core/store/model_store.hpp"
 #include "core/store/resolve.hpp"
+#include "server/gguf_json.hpp"
 
 #include <algorithm>
 #include <array>
@@ -16,7 +17,6 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -56,38 +56,10 @@ constexpr std::array show_examples = {
 
 constexpr std::string_view template_key = "tokenizer.chat_template";
 
-Json as_json(const gguf::Value& value);
-
-/// A list, or the number of elements of a long one.
-Json as_json(const gguf::Array& array) {
-    constexpr std::size_t elements_max = 16;
-    return std::visit(
-        [](const auto& items) {
-            if (items.size() > elements_max)
-                return Json(fmt::format("{} elements", items.size()));
-            Json list = Json::array();
-            for (const auto& item : items) {
-                if constexpr (std::is_same_v<std::decay_t<decltype(item)>, gguf::Array>) {
-                    list.push_back(as_json(item));
-                } else {
-                    list.push_back(item);
-                }
-            }
-            return list;
-        },
-        array.items);
-}
-
 Json as_json(const gguf::Value& value) {
-    return std::visit(
-        [](const auto& one) {
-            if constexpr (std::is_same_v<std::decay_t<decltype(one)>, gguf::Array>) {
-                return as_json(one);
-            } else {
-                return Json(one);
-            }
-        },
-        value);
+    constexpr std::size_t elements_max = 16;
+    return server::value_json(
+        value, elements_max, [](std::size_t elements) { return Json(fmt::format("{} elements", elements)); });
 }
 
 std::string_view format_of(const gguf::Tensor& tensor) {
@@ -130,15 +102,13 @@ struct ModelDescription {
 
 ModelDescription description_of(const store::ModelSource& source, const gguf::File& file) {
     const auto text = [&](std::string_view key) { return std::string(file.text(key).value_or("")); };
+    const generate::ModelDescription described = generate::description_of(file);
     ModelDescription model = {.name = source.name,
                               .path = source.path.string(),
                               .manifest = {},
-                              .architecture = text("general.architecture")};
+                              .architecture = described.architecture,
+                              .parameters = described.parameters};
     for (const gguf::Tensor& tensor : file.tensors()) {
-        uint64_t elements = 1;
-        for (const uint64_t length : tensor.shape)
-            elements *= length;
-        model.parameters += elements;
         FormatUse& use = model.formats[format_of(tensor)];
         ++use.tensors;
         use.bytes += tensor.bytes;

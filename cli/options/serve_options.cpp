@@ -50,6 +50,7 @@ constexpr std::array serve_positionals = {
 };
 
 constexpr std::array<std::string_view, 3> requested_choices = {"served", "stored", "pull"};
+constexpr std::array<std::string_view, 1> api_choices = {"ollama"};
 
 constexpr std::array server_rows = {
     Option{.name = "host",
@@ -106,6 +107,14 @@ constexpr std::array server_rows = {
                "models that requests may name: served ones; all stored ones; or `pull`: also those "
                "of the hub (hf.co/USER/REPO, qwen3:0.6b), which are fetched first, so that clients "
                "can fill the disk"},
+    Option{.name = "api",
+           .value = "NAME",
+           .kind = Kind::choice,
+           .choices = api_choices,
+           .description =
+               "also be a server for Ollama's clients: listen on port 11434, too, and let clients pull, copy "
+               "and delete stored models, which requests may name (--on-request stored)",
+           .brief = "also serve Ollama's clients: port 11434, and changes of stored models"},
     Option{.name = "alias",
            .value = "NAME,...",
            .kind = Kind::text,
@@ -245,6 +254,7 @@ constexpr std::array serve_examples = {
     Example{"etna serve ./model.gguf --port 9000", "a model in a file"},
     Example{"etna serve --models-dir ~/models --api-key-file keys.txt --host 0.0.0.0",
             "a folder of models, reachable from the network"},
+    Example{"etna serve qwen3:0.6b --api ollama", "a server for Ollama's clients, on port 11434 too"},
     Example{"etna serve --tls-cert cert.pem --tls-key key.pem", "encrypted, at https://127.0.0.1:8080"},
     Example{"curl http://127.0.0.1:8080/v1/chat/completions -d '{\"messages\": [{\"role\": \"user\", "
             "\"content\": \"What is 34 + 58?\"}]}'",
@@ -254,6 +264,7 @@ constexpr std::array serve_examples = {
 constexpr auto all_compat_serve = joined(compat_model, compat_device, compat_serve);
 
 constexpr uint32_t default_port = 8080;
+constexpr int ollama_port = 11434; ///< that Ollama's clients use by default
 constexpr uint32_t default_parallel = 16;
 
 std::vector<std::string> texts_of(const OptionValues& values, std::string_view name) {
@@ -446,7 +457,12 @@ Result<ServeOptions> validate_serve(const Command& command, const TypedArguments
     options.models_max = models_max.value_or(0);
     ETNA_CHECK(read_residency(values, options));
     ETNA_TRY(const auto requested, values.choice("on-request"));
-    const auto chosen = std::ranges::find(requested_choices, requested.value_or("served"));
+    ETNA_TRY(const auto api, values.choice("api"));
+    options.grants_store = api.has_value();
+    if (options.grants_store)
+        options.server.second_port = ollama_port;
+    const auto chosen =
+        std::ranges::find(requested_choices, requested.value_or(options.grants_store ? "stored" : "served"));
     options.requested = static_cast<RequestedModels>(chosen - requested_choices.begin());
     options.api_key_file = values.text("api-key-file").value_or("");
     if (options.models.empty() && options.models_folder.empty())

@@ -32,6 +32,7 @@ struct ServeOptions {
     std::vector<std::string> pinned;                      ///< names of models that stay in memory
     std::optional<std::chrono::milliseconds> sleep_after; ///< empty: never
     RequestedModels requested = RequestedModels::served;
+    bool grants_store = false;          ///< clients may fetch, copy and remove stored models
     std::filesystem::path api_key_file; ///< empty: none
     bool shows_routes = false;          ///< print the routes and exit
     server::ServerOptions server;

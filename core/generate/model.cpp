@@ -80,7 +80,9 @@ Result<ModelSummary> inspect(const store::ModelSource& source, const ChatTemplat
         return format.error();
     return ModelSummary{.trained_context_tokens = trained_context(file),
                         .can_chat = format.has_value(),
-                        .stand_in_template = formats.guessed()};
+                        .stand_in_template = formats.guessed(),
+                        .description = description_of(file),
+                        .abilities = abilities_of(file, tokenizer, formats)};
 }
 
 Result<Model> Model::load(const store::ModelSource& source, const LoadOptions& options,

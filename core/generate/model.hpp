@@ -3,6 +3,7 @@
 #include "core/base/result.hpp"
 #include "core/engine/engine.hpp"
 #include "core/generate/chat_format.hpp"
+#include "core/generate/description.hpp"
 #include "core/generate/embedding_head.hpp"
 #include "core/generate/pooling.hpp"
 #include "core/generate/request.hpp"
@@ -37,6 +38,8 @@ struct ModelSummary {
     uint64_t trained_context_tokens = 0; ///< 0: the file does not say
     bool can_chat = true;                ///< false: its own chat template is invalid
     std::string stand_in_template; ///< built-in template used because the model has none; empty: not needed
+    ModelDescription description = {};
+    ModelAbilities abilities = {};
 };
 
 /// Runs the checks of a load that depend only on the file's content, without reading weights. Blocking.

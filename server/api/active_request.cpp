@@ -87,16 +87,20 @@ bool ActiveRequest::must_end(const CancelPoll& is_cancelled) const {
 
 Status ActiveRequest::acquire(const CancelPoll& is_cancelled) {
     ETNA_TRY(model_, service_->models.acquire(model_name_, [&] { return must_end(is_cancelled); }));
+    acquired_s_ = in_flight_->elapsed_s();
     return {};
 }
 
 RequestContext ActiveRequest::context(const sampling::Parameters& defaults) const {
+    const auto format = model_->chat().find({});
     return {.dialect = dialect_,
             .limits = service_->options.limits,
             .sampling_defaults = with_overrides(defaults, model_->recommended_sampling()),
             .tokenizer = &model_->tokenizer(),
             .context_tokens = model_->context_tokens(),
             .supports_infill = model_->infill_tokens().has_value(),
+            .has_template = model_->chat().has_own(),
+            .can_think = format && generate::may_think(**format),
             .can_store = service_->persistence->stored_kinds().completions};
 }
 

@@ -131,6 +131,9 @@ public:
     [[nodiscard]] double elapsed_s() const { return in_flight_->elapsed_s(); }
     [[nodiscard]] std::optional<double> first_token_s() const { return first_token_s_; }
 
+    /// From the arrival until the model was in memory; 0 before that.
+    [[nodiscard]] double acquired_s() const { return acquired_s_; }
+
 private:
     void adopt(const GenerationCall& call);
     [[nodiscard]] ApiStatus check_prompts() const;
@@ -168,6 +171,7 @@ private:
     std::vector<bool> is_complete_;          ///< choices that the sink has ended as complete
     std::vector<std::size_t> tokens_so_far_; ///< tokens of each choice so far
     std::optional<ApiError> error_;          ///< the last one recorded by record_error()
+    double acquired_s_ = 0;                  ///< from the arrival until the model was in memory
     double queued_s_ = 0;                    ///< from the request's arrival to the engine's queue
     std::optional<double> first_token_s_;    ///< from the arrival to the first choice's first token
 };

@@ -11,6 +11,7 @@
 namespace etna::server::api {
 namespace {
 
+constexpr std::string_view no_models = "no model is served: the folder of models has none";
 constexpr std::string_view any_name_hint = "; start the server with --any-model-name to accept any name";
 
 ApiError model_not_found(std::string message) {
@@ -24,20 +25,25 @@ ApiError model_refused(const Error& error) {
 }
 
 ApiError no_models_error() {
-    return model_not_found("no model is served: the folder of models has none");
+    return model_not_found(std::string(no_models));
 }
 
 } // namespace
 
-ApiError unknown_model(Service& service, std::string_view name, std::string_view hint) {
-    constexpr std::size_t shown_max = 200; // the name is client input, as long as a body at most
+std::string served_models(Service& service, std::string_view name) {
     std::vector<std::string> names;
     for (const ModelListing& model : service.models.list())
         names.push_back(model.name);
-    if (names.empty())
+    return names.empty() ? std::string(no_models) : served_names(name, names);
+}
+
+ApiError unknown_model(Service& service, std::string_view name, std::string_view hint) {
+    constexpr std::size_t shown_max = 200; // the name is client input, as long as a body at most
+    std::string served = served_models(service, name);
+    if (served == no_models)
         return no_models_error();
-    return model_not_found(fmt::format("the model `{}` does not exist; {}{}", name.substr(0, shown_max),
-                                       served_names(name, names), hint));
+    return model_not_found(
+        fmt::format("the model `{}` does not exist; {}{}", name.substr(0, shown_max), served, hint));
 }
 
 ApiResult<std::string> model_of(Service& service, const Json& body) {

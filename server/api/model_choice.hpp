@@ -15,6 +15,9 @@ namespace etna::server::api {
 /// string), 404 (unknown name; the message lists the served ones).
 ApiResult<std::string> model_of(Service& service, const Json& body);
 
+/// Returns a clause about the served models for a client that requested `name`, see served_names().
+std::string served_models(Service& service, std::string_view name);
+
 /// Returns the 404 error for an unknown model, listing the served names. `hint` is appended; may be empty.
 ApiError unknown_model(Service& service, std::string_view name, std::string_view hint);
 

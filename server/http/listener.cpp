@@ -42,7 +42,8 @@ class Listener::Implementation {
 public:
     Implementation(const ConnectionOptions& options, ConnectionHandlers handlers)
         : options_(within_descriptors(options)), handlers_(std::move(handlers)),
-          memory_(std::make_shared<MemoryBudget>(options.bodies_bytes_max)),
+          memory_(options.memory != nullptr ? options.memory
+                                            : std::make_shared<MemoryBudget>(options.bodies_bytes_max)),
           exchange_handlers_{.answer = handlers_.answer, .refuse = handlers_.refuse},
           acceptor_([this](Socket socket) { accept(std::move(socket)); }),
           workers_(options.handlers_max, options.reserved_handlers_max) {}

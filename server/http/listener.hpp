@@ -2,6 +2,7 @@
 
 #include "core/base/result.hpp"
 #include "server/http/http.hpp"
+#include "server/http/memory_budget.hpp"
 #include "server/http/request_head.hpp"
 
 #include <chrono>
@@ -32,6 +33,8 @@ struct ConnectionOptions {
     /// derived from them, and long responses until they are sent; the first 64 KiB of each are not counted.
     /// Requests beyond it get 503.
     std::size_t bodies_bytes_max = 1024 * 1024 * 1024;
+    /// The memory budget of several listeners; null: the listener has its own, of `bodies_bytes_max`.
+    std::shared_ptr<MemoryBudget> memory = {};
     /// From the first byte of a head to its last; separately, for the TLS handshake before it.
     std::chrono::milliseconds header_timeout{10'000};
     std::chrono::milliseconds idle_timeout{75'000}; ///< between requests

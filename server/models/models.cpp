@@ -175,7 +175,8 @@ Result<ModelListing> Models::find_or_add(std::string_view name) {
             return now ? now->path : listed;
         };
     const auto is_same = [&](const Entries::value_type& item) {
-        return item.first == source.name || (!source.path.empty() && path_of(*item.second) == source.path);
+        return item.first == source.name || (!source.path.empty() && path_of(*item.second) == source.path &&
+                                             item.second->listed.source.options == source.options);
     };
     auto found = std::ranges::find_if(entries_, is_same);
     if (found == entries_.end()) {
@@ -283,6 +284,19 @@ Result<Unloading> Models::unload(std::string_view name) {
     }
     retired_models_.push_back(model);
     return Unloading::after_requests;
+}
+
+void Models::recheck_requested() {
+    const std::scoped_lock lock(mutex_);
+    for (const std::string& name : std::vector<std::string>(requested_.begin(), requested_.end())) {
+        const auto found = entries_.find(name);
+        const auto source = options_.finder(name);
+        const std::filesystem::path known =
+            found == entries_.end() ? std::filesystem::path() : found->second->listed.source.path;
+        const bool is_same = source && (known.empty() || source->path == known); // empty: not fetched then
+        if (!is_same)
+            drop_requested(name);
+    }
 }
 
 Status Models::set_idle_max(std::string_view name, std::optional<std::chrono::milliseconds> idle_max) {
@@ -414,9 +428,11 @@ void Models::finish_loading(const std::shared_ptr<Entry>& entry, const Result<Ha
     entry->state = loaded && !entry->is_retired ? State::loaded : State::unloaded;
     std::optional<Error> failure;
     if (loaded) {
-        record_facts(*entry, {.context_tokens = (*loaded)->context_tokens(),
-                              .has_chat_template = (*loaded)->chat().find({}).has_value(),
-                              .stand_in_template = (*loaded)->chat().guessed()});
+        ModelFacts facts = entry->facts.value_or(ModelFacts());
+        facts.context_tokens = (*loaded)->context_tokens();
+        facts.has_chat_template = (*loaded)->chat().find({}).has_value();
+        facts.stand_in_template = (*loaded)->chat().guessed();
+        record_facts(*entry, facts);
         if (entry->is_retired) {
             retired_models_.push_back(*loaded);
         } else {
@@ -584,7 +600,10 @@ void Models::retire(const std::shared_ptr<Entry>& entry) {
 ModelListing Models::listing(const std::string& name, const Entry& entry) const {
     ModelListing listing = {.name = name,
                             .aliases = entry.listed.aliases,
+                            .source = entry.listed.source,
                             .created_unix_s = entry.listed.created_unix_s,
+                            .file_bytes = entry.listed.identity ? entry.listed.identity->bytes
+                                                                : entry.listed.source.bytes.size(),
                             .is_loaded = entry.model != nullptr,
                             .is_loading = entry.state == State::loading,
                             .facts = entry.facts.value_or(ModelFacts()),
@@ -600,6 +619,7 @@ ModelListing Models::listing(const std::string& name, const Entry& entry) const 
         }
         listing.load = entry.model->engine().load();
         listing.device = entry.model->device_name();
+        listing.is_on_cpu = entry.model->on_cpu();
         listing.memory_bytes = entry.model->memory_bytes();
         listing.idle_time = std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - entry.last_used);
         listing.device_memory = entry.model->device_memory();

@@ -26,18 +26,23 @@ struct ModelFacts {
     uint32_t context_tokens = 0;
     bool has_chat_template = true;
     std::string stand_in_template = {}; ///< built-in template in place of the model's; empty: none
+    generate::ModelDescription description = {};
+    generate::ModelAbilities abilities = {};
 };
 
 /// A model's entry in the list.
 struct ModelListing {
     std::string name;
     std::vector<std::string> aliases = {}; ///< additional names
-    int64_t created_unix_s = 0;            ///< the file's time, or the server's start
+    store::ModelSource source = {};
+    int64_t created_unix_s = 0; ///< the file's time, or the server's start
+    uint64_t file_bytes = 0;    ///< of the first file, or of the embedded model; 0: the file is missing
     bool is_loaded = false;
     bool is_loading = false;
     ModelFacts facts = {};                        ///< as far as known: 0 and true before the first inspection
     std::optional<engine::EngineStats> load = {}; ///< set while the model is loaded
     std::string device = {};                      ///< name; empty unless the model is loaded
+    bool is_on_cpu = false;                       ///< the loaded model's device is a CPU
     uint64_t memory_bytes = 0;                    ///< that the loaded model takes
     std::chrono::seconds idle_time{0};            ///< since a request for the loaded model began
     bool is_pinned = false;                       ///< Models::Options::pinned
@@ -131,6 +136,10 @@ public:
     /// Drops the list's reference to the model with this name or alias. It is loaded again on the next
     /// request. Errors: not_found, busy (it is being loaded).
     Result<Unloading> unload(std::string_view name);
+
+    /// Asks the finder again for the models that requests added. Those that it does not find, or finds with
+    /// another file, leave the list; running requests keep them.
+    void recheck_requested();
 
     /// Replaces Options::idle_max for a loaded model, by its name or alias, until it is unloaded. Empty: it
     /// stays in memory. Errors: not_found.

@@ -1,9 +1,11 @@
-// Fuzzes bodies of chats, completions, responses and messages, from bytes to the generation request. The
-// first byte selects the endpoint and the dialect, the rest is the body.
+// Fuzzes bodies of chats, completions, responses, messages and Ollama's requests, from bytes to the
+// generation request. The first byte selects the endpoint and the dialect, the rest is the body.
 
 #include "server/responses/request.hpp"
 
 #include "server/anthropic/request.hpp"
+#include "server/ollama/answer_pieces.hpp"
+#include "server/ollama/request.hpp"
 #include "server/openai/generation_request.hpp"
 #include "server/responses/items.hpp"
 #include "tests/text/small_vocabularies.hpp"
@@ -73,9 +75,24 @@ ApiResult<api::GenerationCall> read_message(const Json& body, const api::Request
     return std::move(request.call);
 }
 
+ApiResult<api::GenerationCall> read_ollama(const Json& body, ollama::Form form,
+                                           const api::RequestContext& context) {
+    ETNA_TRY(const auto head, ollama::read_head(body, form));
+    require(!head.model.empty());
+    if (head.keep_alive && head.keep_alive->time)
+        require(head.keep_alive->time->count() >= 0);
+    ETNA_TRY(auto call, ollama::read_request(body, form, context));
+    ollama::AnswerPieces pieces(form, std::nullopt);
+    require(pieces.take(generate::Finished{}).contains("done_reason"));
+    require(!etna::dump_json(pieces.whole()).empty());
+    return call;
+}
+
 /// Reads the body by the endpoint that `selector` names.
 ApiResult<api::GenerationCall> read_body(const Json& body, uint8_t selector,
                                          const api::RequestContext& context) {
+    if ((selector & 16) != 0)
+        return read_ollama(body, (selector & 2) == 0 ? ollama::Form::chat : ollama::Form::generate, context);
     if ((selector & 8) != 0)
         return read_message(body, context);
     if ((selector & 4) != 0)

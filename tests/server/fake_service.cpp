@@ -28,8 +28,22 @@ private:
     std::size_t bytes_max_;
 };
 
+Result<server::ModelFacts> facts_of(const store::ModelSource& source) {
+    ETNA_TRY(const auto summary, generate::inspect(source, {}));
+    return server::ModelFacts{.context_tokens = static_cast<uint32_t>(summary.trained_context_tokens),
+                              .has_chat_template = summary.can_chat,
+                              .stand_in_template = summary.stand_in_template,
+                              .description = summary.description,
+                              .abilities = summary.abilities};
+}
+
 server::Models::Options models_of(const FakeService::Options& options) {
     server::Models::Options models = {.named = {}, .folder = options.folder};
+    if (options.service.store) {
+        models.finder = [folder = options.service.store->folder](std::string_view name) {
+            return store::resolve_name(name, folder);
+        };
+    }
     for (const std::string& name : options.names) {
         models.named.push_back(
             {.name = name, .source = store::resolve(ETNA_TEST_DATA "/models/stories260K.gguf", "").value()});
@@ -40,8 +54,10 @@ server::Models::Options models_of(const FakeService::Options& options) {
 } // namespace
 
 FakeService::FakeService(Options options)
-    : options_(std::move(options)), models_(models_of(options_), [this](const store::ModelSource& source,
-                                                                        uint64_t) { return load(source); }),
+    : options_(std::move(options)),
+      models_(
+          models_of(options_), [this](const store::ModelSource& source, uint64_t) { return load(source); },
+          options_.reads_facts ? server::Models::Inspector(facts_of) : server::Models::Inspector()),
       service_{.options = options_.service, .models = models_, .metrics = metrics_},
       router_(service_, server::all_routes(options_.service), server::write_unrouted_error) {
     std::vector<std::string> warnings;

@@ -30,6 +30,7 @@ public:
         server::ServiceOptions service = {};
         std::vector<std::string> names = {"stories"}; ///< of the named models
         std::filesystem::path folder = {};            ///< of further models; empty: none
+        bool reads_facts = false;                     ///< models are inspected, as the executable does
         std::size_t models_that_fit = SIZE_MAX;       ///< in memory; loading another one fails
         uint32_t queue_max = 256;
         std::chrono::milliseconds loading_time{0};

@@ -1,0 +1,51 @@
+#include "core/generate/description.hpp"
+
+#include "core/gguf/tensor_type.hpp"
+#include "core/text/infill.hpp"
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+
+#include <fmt/format.h>
+
+namespace etna::generate {
+
+ModelDescription description_of(const gguf::File& file) {
+    ModelDescription description = {.architecture =
+                                        std::string(file.text("general.architecture").value_or(""))};
+    description.tensor_bytes = file.tensor_bytes();
+    std::map<std::string_view, uint64_t> bytes;
+    for (const gguf::Tensor& tensor : file.tensors()) {
+        uint64_t elements = 1;
+        for (const uint64_t length : tensor.shape)
+            elements *= length;
+        description.parameters += elements;
+        bytes[gguf::describe(tensor.type)->name] += tensor.bytes;
+    }
+    const auto most = std::ranges::max_element(bytes, {}, [](const auto& one) { return one.second; });
+    if (most != bytes.end())
+        description.format = most->first;
+    return description;
+}
+
+bool may_think(const ChatFormat& format) {
+    return format.chat_template.capabilities().can_think ||
+           std::ranges::any_of(format.output.syntax.reasoning, &output::ReasoningMarkers::expected);
+}
+
+ModelAbilities abilities_of(const gguf::File& file, const text::Tokenizer& tokenizer,
+                            const ChatFormats& formats) {
+    const std::string_view architecture = file.text("general.architecture").value_or("");
+    ModelAbilities abilities = {.embeds = file.find(fmt::format("{}.pooling_type", architecture)) != nullptr,
+                                .infills = text::find_infill_tokens(file, tokenizer).has_value()};
+    const auto plain = formats.find({});
+    const auto with_tools = formats.find({.tools = true});
+    if (formats.has_own() && with_tools)
+        abilities.calls_tools = (*with_tools)->chat_template.capabilities().renders_tools;
+    if (formats.has_own() && plain)
+        abilities.thinks = may_think(**plain);
+    return abilities;
+}
+
+} // namespace etna::generate

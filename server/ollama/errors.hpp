@@ -1,0 +1,21 @@
+#pragma once
+
+#include "server/api_error.hpp"
+#include "server/http/http.hpp"
+
+#include <string>
+#include <string_view>
+
+// Errors of Ollama's API: {"error": "..."}. Source: Ollama, docs/api.md.
+namespace etna::server::ollama {
+
+/// The error as a JSON text of one line, with its line end: also the last line of a stream that fails.
+std::string error_line(const ApiError& error);
+
+/// Writes an error with its status, see WriteError.
+HttpReply write_error(const HttpRequest& request, const ApiError& error);
+
+/// Whether a path is one of this API.
+bool is_path(std::string_view path);
+
+} // namespace etna::server::ollama

@@ -1,0 +1,176 @@
+// POST /api/chat and /api/generate.
+
+#include "server/api/answer.hpp"
+#include "server/api/model_choice.hpp"
+#include "server/ollama/answer_pieces.hpp"
+#include "server/ollama/endpoints.hpp"
+#include "server/ollama/errors.hpp"
+#include "server/ollama/names.hpp"
+#include "server/ollama/options.hpp"
+#include "server/ollama/request.hpp"
+#include "server/ollama/timestamps.hpp"
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+
+namespace etna::server::ollama {
+namespace {
+
+std::string_view endpoint_name(Form form) {
+    return form == Form::chat ? "ollama_chat" : "ollama_generate";
+}
+
+/// Returns a line with `members`, which may be empty.
+Json line_json(const std::string& model, const Json& members, bool is_done) {
+    Json line = {{"model", model}, {"created_at", timestamp(std::chrono::system_clock::now())}};
+    line.update(members);
+    line["done"] = is_done;
+    return line;
+}
+
+/// Returns the members of a line without text.
+Json empty_members(Form form) {
+    return form == Form::chat ? Json({{"message", {{"role", "assistant"}, {"content", ""}}}})
+                              : Json({{"response", ""}});
+}
+
+/// Returns the times and counts of an answer. The time of the prompt follows that in the queue.
+Json metrics_json(const api::ActiveRequest& active, const generate::Timings& timings) {
+    constexpr double ms_per_second = 1000;
+    const Metrics::Tokens tokens = active.usage().tokens();
+    return {{"total_duration", nanoseconds(active.elapsed_s())},
+            {"load_duration", nanoseconds(active.acquired_s())},
+            {"prompt_eval_count", tokens.prompt},
+            {"prompt_eval_duration", nanoseconds(timings.prompt_ms / ms_per_second)},
+            {"eval_count", tokens.completion},
+            {"eval_duration", nanoseconds(timings.generation_ms / ms_per_second)}};
+}
+
+/// An answer, from its body to its last line.
+class GenerationAnswer : public api::Answer {
+public:
+    GenerationAnswer(api::ActiveRequest request, Form form, RequestHead head, Json body)
+        : Answer(std::move(request)), form_(form), head_(std::move(head)), body_(std::move(body)),
+          idle_line_(dump_json(line_json(head_.model, empty_members(form), false)) + "\n") {}
+
+    ApiStatus begin(const api::CancelPoll& is_cancelled) override {
+        auto call = read_request(body_, form_, active.context(default_sampling));
+        body_ = nullptr;
+        if (!call) {
+            active.record_error(call.error());
+            return call.error();
+        }
+        const generate::Request& request = call->requests.front();
+        std::optional<api::PendingLogprobs> pending;
+        if (request.logprobs) {
+            const bool is_chat = std::holds_alternative<chat::Conversation>(request.prompt);
+            pending.emplace(request, active.model()->tokenizer(),
+                            is_chat ? text::TextPosition::start : text::TextPosition::continuation);
+        }
+        pieces_.emplace(form_, std::move(pending));
+        return active.begin(std::move(*call), default_sampling, is_cancelled);
+    }
+
+    ApiResult<std::string> complete(const api::CancelPoll& is_cancelled) override {
+        const Status status = run([](const Json&) { return true; }, is_cancelled);
+        if (!status)
+            return active.report_failure(status.error());
+        return dump_json(last_line(pieces_->whole())) + "\n";
+    }
+
+    ApiResult<bool> stream(EventStream& stream) override {
+        Json last;
+        const Status status = run(
+            [&](const Json& members) {
+                if (members.contains("done_reason"))
+                    return last = members, true;
+                return stream.send(dump_json(line_json(head_.model, members, false)) + "\n");
+            },
+            [&] { return stream.is_disconnected(); });
+        if (!status)
+            return active.report_failure(status.error());
+        return stream.send(dump_json(last_line(last)) + "\n");
+    }
+
+    void send_failure(EventStream& stream, const ApiError& error) override { stream.send(error_line(error)); }
+
+    [[nodiscard]] HttpReply stream_head() const override { return {.content_type = "application/x-ndjson"}; }
+
+    [[nodiscard]] std::string_view keep_alive_frame() const override { return idle_line_; }
+
+private:
+    /// `deliver` receives the members of every line, and returns false to stop.
+    Status run(const std::function<bool(const Json& members)>& deliver, const api::CancelPoll& is_cancelled) {
+        const Status status = active.run(
+            [&](uint32_t, const generate::Event& event) {
+                const Json members = pieces_->take(event);
+                return members.is_null() || deliver(members) ? api::Delivery::proceed
+                                                             : api::Delivery::disconnected;
+            },
+            is_cancelled);
+        apply(head_.keep_alive, active.service(), active.model_name());
+        return status;
+    }
+
+    [[nodiscard]] Json last_line(const Json& members) const {
+        Json line = line_json(head_.model, members, true);
+        line.update(metrics_json(active, pieces_->finished()->timings));
+        return line;
+    }
+
+    Form form_;
+    RequestHead head_;
+    Json body_; ///< until begin() has read it
+    std::string idle_line_;
+    std::optional<AnswerPieces> pieces_;
+};
+
+/// Loads the model of a request without messages or prompt, and checks the request.
+ApiResult<HttpReply> load(api::ActiveRequest& active, Form form, const RequestHead& head, const Json& body,
+                          const HttpRequest& request) {
+    const bool unloads = head.keep_alive && head.keep_alive->is_zero();
+    HttpReply reply;
+    if (!unloads) {
+        if (const Status loaded = active.acquire(request.is_client_gone); !loaded)
+            return active.report_failure(loaded.error());
+        ETNA_TRY(const auto call, read_request(body, form, active.context(default_sampling)));
+        ETNA_CHECK(api::refuse_unknown(active.is_strict(), call.ignored));
+        api::report_ignored(call.ignored, reply);
+    }
+    apply(head.keep_alive, active.service(), active.model_name());
+    Json line = line_json(head.model, empty_members(form), true);
+    line["done_reason"] = unloads ? "unload" : "load";
+    reply.body = dump_json(line) + "\n";
+    return reply;
+}
+
+ApiResult<HttpReply> serve(Service& service, const HttpRequest& request, const Call& call, Form form) {
+    ETNA_TRY(auto body, parse_body(request));
+    ETNA_TRY(auto head, read_head(body, form));
+    ETNA_TRY(auto name, served_name(service, head.model));
+    api::ActiveRequest active(service, request, call, endpoint_name(form), std::move(name),
+                              head.is_streamed && !head.only_loads);
+    if (head.only_loads)
+        return api::reply_once(active, load(active, form, head, body, request), request, call);
+    const bool is_streamed = head.is_streamed;
+    return api::reply_with(
+        std::make_shared<GenerationAnswer>(std::move(active), form, std::move(head), std::move(body)),
+        request, call, is_streamed);
+}
+
+} // namespace
+
+ApiResult<HttpReply> chat(Service& service, const HttpRequest& request, const Call& call) {
+    return serve(service, request, call, Form::chat);
+}
+
+ApiResult<HttpReply> generate_text(Service& service, const HttpRequest& request, const Call& call) {
+    return serve(service, request, call, Form::generate);
+}
+
+} // namespace etna::server::ollama

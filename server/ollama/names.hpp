@@ -1,0 +1,30 @@
+#pragma once
+
+#include "server/fields.hpp"
+#include "server/service.hpp"
+
+#include <string>
+#include <string_view>
+
+// Names of models: Ollama's have a tag, NAME:TAG, and `latest` is the tag of a name without one.
+namespace etna::server::ollama {
+
+/// Returns the name with its tag; ":latest" is appended if it has none.
+std::string with_tag(std::string_view name);
+
+/// Returns the name without ":latest", as models are stored.
+std::string without_latest(std::string_view name);
+
+/// Reads the required name of a model from `model`, or from `name`, its older member. Errors are recorded in
+/// `fields`; the name is then empty.
+std::string read_model(Fields& fields);
+
+/// Returns the listing of the model that a client names, see Models::find_or_add(). Errors: 404 with the
+/// names of the served ones, and those of the finder.
+ApiResult<ModelListing> find_model(Service& service, const std::string& name);
+
+/// Returns the name of the model that answers a request for `name`. As find_model(), but any name does if the
+/// operator allows that.
+ApiResult<std::string> served_name(Service& service, const std::string& name);
+
+} // namespace etna::server::ollama

@@ -1,0 +1,211 @@
+#include "server/ollama/request.hpp"
+
+#include "server/api/structured_output.hpp"
+#include "server/api/template_arguments.hpp"
+#include "server/ollama/messages.hpp"
+#include "server/ollama/options.hpp"
+#include "server/ollama/prompt_template.hpp"
+
+#include <algorithm>
+#include <array>
+#include <initializer_list>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace etna::server::ollama {
+namespace {
+
+/// Reads `format`: "json", or a schema. Older clients send an empty string for none.
+void read_format(Fields& fields, generate::Request& request) {
+    const Json* const format = fields.any("format");
+    if (format == nullptr)
+        return;
+    const auto name = format->is_string() ? fields.text("format") : std::nullopt;
+    if (name && name->empty())
+        return;
+    if (name != "json" && !format->is_object())
+        return fields.refuse("format", R"(must be "json" or a JSON schema)");
+    request.grammar = {.text = R"({"type": "object"})", .place = "format"};
+    if (format->is_object())
+        api::read_schema(fields, "format", *request.grammar);
+    request.grammar->is_lenient = true; // what cannot be enforced is reported
+}
+
+/// Reads `think`: true, false, or how much. Without it, the template decides.
+std::optional<std::string_view> read_thinking(Fields& fields, const api::RequestContext& context,
+                                              chat::Conversation& conversation) {
+    constexpr std::array<std::string_view, 4> levels = {"low", "medium", "high", "max"};
+    const Json* const think = fields.any("think");
+    if (think == nullptr)
+        return std::nullopt;
+    const auto level =
+        think->is_string() ? std::ranges::find(levels, think->get_ref<const std::string&>()) : levels.end();
+    if (!think->is_boolean() && level == levels.end()) {
+        fields.refuse("think", R"(must be true, false, "low", "medium", "high" or "max")");
+        return std::nullopt;
+    }
+    if (!context.can_think)
+        fields.note({"think"});
+    conversation.thinking = *think == false ? chat::Thinking::off : chat::Thinking::on;
+    return level == levels.end() ? std::nullopt : std::optional(*level);
+}
+
+void read_logprobs(Fields& fields, generate::Request& request) {
+    const bool is_requested = fields.flag("logprobs").value_or(false);
+    const auto top = fields.integer("top_logprobs", 0, generate::logprobs_max);
+    if (is_requested)
+        request.logprobs = static_cast<uint32_t>(top.value_or(0));
+}
+
+/// A context that is too long is an error here: nothing is cut from it unless the client does so.
+void read_rest(Fields& fields) {
+    read_keep_alive(fields);
+    fields.note({"truncate", "shift"});
+    fields.accept({"model", "stream"});
+}
+
+/// Adds the level of thinking, and makes the answer continue a last message that is the model's.
+void add_arguments(std::optional<std::string_view> level, chat::Conversation& conversation) {
+    Json arguments = Json::object();
+    if (level)
+        arguments["chat_template_kwargs"] = {{"reasoning_effort", *level}};
+    const std::vector<chat::Message>& messages = conversation.messages;
+    if (!messages.empty() && messages.back().role == chat::Role::assistant &&
+        messages.back().tool_calls.empty()) {
+        arguments["continue_final_message"] = true;
+        arguments["add_generation_prompt"] = false;
+    }
+    api::add_template_arguments(arguments, conversation);
+}
+
+std::vector<api::OfferedTool> read_chat(Fields& fields, const api::RequestContext& context,
+                                        generate::Request& request) {
+    chat::Conversation conversation;
+    conversation.messages = read_messages(fields);
+    const auto level = read_thinking(fields, context, conversation);
+    std::vector<api::Tool> tools = read_tools(fields);
+    if (fields.problem())
+        return {};
+    auto offered = api::offer_tools(std::move(tools), {}, conversation);
+    add_arguments(level, conversation);
+    request.prompt = std::move(conversation);
+    return offered;
+}
+
+/// Refuses the members that have no place in a prompt that the client has written in full.
+void refuse_with(Fields& fields, std::string_view reason, std::initializer_list<std::string_view> names) {
+    for (const std::string_view name : names) {
+        const Json* const given = fields.any(name);
+        if (given == nullptr)
+            continue;
+        const bool is_empty =
+            given->is_string() ? given->get_ref<const std::string&>().empty() : given->empty();
+        if (!is_empty)
+            fields.refuse(name, fmt::format("cannot be combined with `{}`", reason));
+    }
+}
+
+/// The members of which a prompt is made.
+struct PromptMembers {
+    std::string prompt;
+    std::string system;
+    std::string suffix;
+    std::string prompt_template; ///< empty: the model's
+    bool is_raw = false;
+};
+
+PromptMembers read_prompt_members(Fields& fields) {
+    PromptMembers members = {.prompt = fields.text("prompt").value_or(""),
+                             .system = fields.text("system").value_or(""),
+                             .suffix = fields.text("suffix").value_or(""),
+                             .prompt_template = fields.text("template").value_or(""),
+                             .is_raw = fields.flag("raw").value_or(false)};
+    if (members.is_raw)
+        refuse_with(fields, "raw", {"system", "template", "context"});
+    fields.note({"context"});
+    return members;
+}
+
+/// Reads a prompt in a template of the client. Control tokens of all members are read, as in a raw prompt.
+void read_templated(Fields& fields, const PromptMembers& members, generate::Request& request) {
+    auto prompt =
+        render_template(members.prompt_template,
+                        {.system = members.system, .prompt = members.prompt, .suffix = members.suffix});
+    if (!prompt)
+        return fields.refuse("template", message_for_client(prompt.error()));
+    if (prompt->empty())
+        return fields.refuse("template", "renders to an empty prompt");
+    fields.note({"think"});
+    request.prompt = std::move(*prompt);
+}
+
+/// Reads the prompt as the client has written it, or as a turn of a conversation if the model has a template.
+void read_prompt(Fields& fields, const api::RequestContext& context, generate::Request& request) {
+    PromptMembers members = read_prompt_members(fields);
+    chat::Conversation conversation;
+    const auto level = read_thinking(fields, context, conversation);
+    if (!members.prompt_template.empty())
+        return read_templated(fields, members, request);
+    if (!members.suffix.empty() && !context.supports_infill)
+        fields.refuse("suffix", "requires a model that was trained for infilling; this one was not");
+    if (!members.suffix.empty())
+        request.suffix = members.suffix;
+    if (members.is_raw || request.suffix || !context.has_template) {
+        fields.note({"system", "think"});
+        request.prompt = std::move(members.prompt);
+        return;
+    }
+    if (!members.system.empty())
+        conversation.messages.push_back({.role = chat::Role::system, .content = std::move(members.system)});
+    conversation.messages.push_back({.role = chat::Role::user, .content = std::move(members.prompt)});
+    add_arguments(level, conversation);
+    request.prompt = std::move(conversation);
+}
+
+} // namespace
+
+ApiResult<RequestHead> read_head(const Json& body, Form form) {
+    Fields fields(body);
+    RequestHead head;
+    fields.require("model");
+    head.model = fields.text("model").value_or("");
+    if (head.model.empty())
+        fields.refuse("model", "is empty");
+    head.is_streamed = fields.flag("stream").value_or(true);
+    head.keep_alive = read_keep_alive(fields);
+    if (form == Form::chat) {
+        const Json* const messages = fields.list("messages");
+        head.only_loads = messages == nullptr || messages->empty();
+    } else {
+        head.only_loads = fields.text("prompt").value_or("").empty();
+    }
+    ETNA_CHECK(fields.status());
+    return head;
+}
+
+ApiResult<api::GenerationCall> read_request(const Json& body, Form form, const api::RequestContext& context) {
+    Fields fields(body);
+    api::GenerationCall call = {.prompt_member = form == Form::chat ? "messages" : "prompt"};
+    generate::Request request;
+    read_options(fields, context, request);
+    read_format(fields, request);
+    read_logprobs(fields, request);
+    request.has_strict_tools = context.limits.has_strict_tools;
+    request.has_lenient_tools = true;
+    if (form == Form::chat) {
+        call.tools = read_chat(fields, context, request);
+    } else {
+        refuse_images(fields);
+        read_prompt(fields, context, request);
+    }
+    read_rest(fields);
+    ETNA_CHECK(fields.status());
+    call.ignored = api::ignored_members(fields);
+    call.requests.push_back(std::move(request));
+    return call;
+}
+
+} // namespace etna::server::ollama
