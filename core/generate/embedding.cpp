@@ -41,6 +41,16 @@ Result<std::vector<TokenId>> tokens_of(const Model& model, const EmbeddingReques
                                      .reserve_memory = &budget.reserve_memory});
 }
 
+/// Cuts off the end of a text, but not a control token that ends it: encoders need theirs.
+void truncate(std::vector<TokenId>& tokens, std::size_t tokens_max, const text::Tokenizer& tokenizer) {
+    if (tokens.size() <= tokens_max || tokens_max == 0)
+        return;
+    const TokenId last = tokens.back();
+    tokens.resize(tokens_max);
+    if (tokenizer.type(last) == text::TokenType::control)
+        tokens.back() = last;
+}
+
 Error cancelled() {
     return {ErrorKind::cancelled, "the request was cancelled"};
 }
@@ -93,6 +103,8 @@ Status Embedder::add(const EmbeddingRequest& request, const PromptBudget& budget
                      "give at least one character"};
     }
     const uint32_t tokens_max = embedding_tokens_max(*model_);
+    if (request.overlong == Overlong::truncate)
+        truncate(tokens, tokens_max, model_->tokenizer());
     if (tokens.size() > tokens_max) {
         return Error{
             ErrorKind::context_exceeded,

@@ -17,6 +17,12 @@
 
 namespace etna::generate {
 
+/// What happens to a text that is longer than the model takes.
+enum class Overlong : uint8_t {
+    refuse,
+    truncate, ///< its end is cut off, without the control token that the tokenizer adds there
+};
+
 /// A text to embed.
 struct EmbeddingRequest {
     std::variant<std::string, std::vector<TokenId>> input;
@@ -25,8 +31,9 @@ struct EmbeddingRequest {
     std::optional<Pooling> pooling = {};             ///< empty: the model's; `rank` only if it is
     std::optional<uint32_t> dimensions = {};         ///< keeps this many leading elements; empty: all
     Normalisation normalisation = Normalisation::l2; ///< not of a score
-    uint64_t cache_salt = 0;                         ///< see Request
-    uint64_t client = 0;                             ///< the same
+    Overlong overlong = Overlong::refuse;
+    uint64_t cache_salt = 0; ///< see Request
+    uint64_t client = 0;     ///< the same
 };
 
 struct Embedding {

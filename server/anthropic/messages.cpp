@@ -168,14 +168,8 @@ ApiResult<HttpReply> count_tokens(Service& service, const HttpRequest& request, 
     ETNA_TRY(const auto body, parse_body(request));
     ETNA_TRY(auto name, api::model_of(service, body));
     api::ActiveRequest active(service, request, call, "messages", std::move(name), /*is_streamed=*/false);
-    auto result = count(active, body, request);
-    if (!result)
-        active.record_error(result.error());
-    HttpReply reply = result ? std::move(*result) : call.write_error(request, result.error());
+    HttpReply reply = api::reply_once(active, count(active, body, request), request, call);
     reply.headers["request-id"] = call.request_id;
-    api::report_model(active.model_name(), reply);
-    api::complete_log(active.log(), reply);
-    reply.is_counted = true;
     return reply;
 }
 

@@ -52,6 +52,13 @@ HttpReply complete_reply(Answer& answer, const HttpRequest& request, const Call&
     return reply;
 }
 
+/// Adds the answering model and the log entry.
+void describe(const ActiveRequest& active, HttpReply& reply) {
+    report_model(active.model_name(), reply);
+    complete_log(active.log(), reply);
+    reply.is_counted = true;
+}
+
 HttpReply reply_to(const std::shared_ptr<Answer>& answer, const HttpRequest& request, const Call& call,
                    bool is_streamed) {
     const Service& service = answer->active.service();
@@ -73,9 +80,19 @@ HttpReply reply_to(const std::shared_ptr<Answer>& answer, const HttpRequest& req
 HttpReply reply_with(const std::shared_ptr<Answer>& answer, const HttpRequest& request, const Call& call,
                      bool is_streamed) {
     HttpReply reply = reply_to(answer, request, call, is_streamed);
-    report_model(answer->active.model_name(), reply);
-    complete_log(answer->active.log(), reply);
-    reply.is_counted = true;
+    describe(answer->active, reply);
+    return reply;
+}
+
+HttpReply reply_once(ActiveRequest& active, ApiResult<HttpReply> result, const HttpRequest& request,
+                     const Call& call) {
+    if (result) {
+        active.end(200);
+    } else {
+        active.record_error(result.error());
+    }
+    HttpReply reply = result ? std::move(*result) : call.write_error(request, result.error());
+    describe(active, reply);
     return reply;
 }
 

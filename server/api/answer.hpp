@@ -46,4 +46,9 @@ public:
 HttpReply reply_with(const std::shared_ptr<Answer>& answer, const HttpRequest& request, const Call& call,
                      bool is_streamed);
 
+/// Completes and returns the reply of a request that was answered without a stream: its errors are written,
+/// and the answer's log entry is added.
+HttpReply reply_once(ActiveRequest& active, ApiResult<HttpReply> result, const HttpRequest& request,
+                     const Call& call);
+
 } // namespace etna::server::api

@@ -1,14 +1,14 @@
 // POST /v1/embeddings. Source: OpenAI API 2.3.0, CreateEmbeddingRequest.
 
-#include "core/generate/embedding.hpp"
-#include "server/api/active_request.hpp"
+#include "server/api/embeddings.hpp"
+
+#include "server/api/answer.hpp"
 #include "server/api/model_choice.hpp"
 #include "server/fields.hpp"
 #include "server/openai/endpoints.hpp"
 #include "server/seal.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -23,9 +23,7 @@
 namespace etna::server::openai {
 namespace {
 
-constexpr std::size_t inputs_max = 2048; ///< OpenAI's
-
-using Input = decltype(generate::EmbeddingRequest::input);
+using Input = api::EmbeddingInput;
 
 enum class Encoding : uint8_t { numbers, base64 };
 
@@ -56,10 +54,11 @@ std::vector<Input> read_inputs(Fields& fields, uint32_t vocabulary) {
         return {};
     if (auto input = input_of(*given, vocabulary))
         return {std::move(*input)};
-    if (given->is_array() && given->size() > inputs_max) {
-        fields.refuse("input",
-                      fmt::format("has {} texts; at most {} are accepted", given->size(), inputs_max),
-                      "array_above_max_length");
+    if (given->is_array() && given->size() > api::embedding_inputs_max) {
+        fields.refuse(
+            "input",
+            fmt::format("has {} texts; at most {} are accepted", given->size(), api::embedding_inputs_max),
+            "array_above_max_length");
         return {};
     }
     std::vector<Input> inputs;
@@ -95,58 +94,16 @@ ApiResult<EmbeddingsRequest> read_embeddings(const Json& body, uint32_t vocabula
     return request;
 }
 
-/// The elements as numbers with the digits of a float, or as little-endian bytes in base64.
+/// The elements as numbers, or as little-endian bytes in base64.
 Json elements_json(const std::vector<float>& values, Encoding encoding) {
     if (encoding == Encoding::base64)
         return base64({reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)});
-    Json numbers = Json::array();
-    for (const float value : values) {
-        const std::string digits = fmt::format("{}", value);
-        double number = 0;
-        std::from_chars(digits.data(), digits.data() + digits.size(), number);
-        numbers.push_back(number);
-    }
-    return numbers;
+    return api::numbers_json(values);
 }
 
 /// {"object", "index", "embedding"}.
 Json embedding_json(std::size_t index, const std::vector<float>& values, Encoding encoding) {
     return {{"object", "embedding"}, {"index", index}, {"embedding", elements_json(values, encoding)}};
-}
-
-/// The embeddings of all inputs, with the number of their tokens.
-struct Embeddings {
-    Json data = Json::array();
-    uint32_t tokens = 0;
-};
-
-/// Embeds the inputs, many of them together. `at`: index of the input that an error is about. Errors: those
-/// of generate::Embedder.
-Result<Embeddings> embed(api::ActiveRequest& active, EmbeddingsRequest& request,
-                         const api::CancelPoll& is_cancelled, std::size_t& at) {
-    generate::Embedder embedder(*active.model());
-    const generate::PromptBudget budget = active.prompt_budget(is_cancelled);
-    constexpr std::size_t digits_max = 13; // of an element, with its comma
-    const std::size_t width = request.dimensions.value_or(generate::embedding_dimensions(*active.model()));
-    if (!budget.reserve_memory(request.inputs.size() * width * (sizeof(Json) + digits_max)))
-        return Error{ErrorKind::out_of_memory, "not enough memory for the embeddings"};
-    Embeddings embeddings;
-    std::size_t added = 0;
-    while (embeddings.data.size() < request.inputs.size()) {
-        for (; added < request.inputs.size() && !embedder.is_full(); ++added) {
-            at = added;
-            ETNA_CHECK(embedder.add({.input = std::move(request.inputs[added]),
-                                     .dimensions = request.dimensions,
-                                     .cache_salt = active.cache_salt(),
-                                     .client = active.client()},
-                                    budget));
-        }
-        at = embeddings.data.size();
-        ETNA_TRY(const auto embedding, embedder.next(budget.is_cancelled));
-        embeddings.tokens += embedding.tokens;
-        embeddings.data.push_back(embedding_json(embeddings.data.size(), embedding.values, request.encoding));
-    }
-    return embeddings;
 }
 
 ApiResult<HttpReply> reply_with_embeddings(api::ActiveRequest& active, const Json& body,
@@ -155,36 +112,21 @@ ApiResult<HttpReply> reply_with_embeddings(api::ActiveRequest& active, const Jso
         return active.report_failure(loaded.error());
     ETNA_TRY(auto parsed, read_embeddings(body, active.model()->tokenizer().size()));
     ETNA_CHECK(api::refuse_unknown(active.is_strict(), parsed.ignored));
-    if (active.model()->pooling() == generate::Pooling::rank) {
-        return ApiError{
-            .message = fmt::format("the model `{}` ranks texts, and has no embeddings", active.model_name()),
-            .param = "model",
-            .code = "unsupported_model"};
-    }
-    if (const uint32_t width = generate::embedding_dimensions(*active.model());
-        parsed.dimensions.value_or(1) > width) {
-        return ApiError{.message = fmt::format("`dimensions` must be from 1 to {} with this model", width),
-                        .param = "dimensions",
-                        .code = "integer_above_max_value"};
-    }
-    constexpr int invalid_request = 400;
-    const bool is_list = body["input"].is_array() && !body["input"].front().is_number();
-    std::size_t at = 0;
-    auto embeddings = embed(active, parsed, request.is_client_gone, at);
-    if (!embeddings) {
-        ApiError error = active.report_failure(embeddings.error());
-        if (error.status == invalid_request && !error.param)
-            error.param = is_list ? fmt::format("input[{}]", at) : "input";
-        return error;
-    }
-    active.service().metrics.add(active.model_name(), {.prompt = embeddings->tokens});
-    HttpReply reply = {
-        .body = dump_json({{"object", "list"},
-                           {"data", std::move(embeddings->data)},
-                           {"model", active.model_name()},
-                           {"usage",
-                            {{"prompt_tokens", embeddings->tokens}, {"total_tokens", embeddings->tokens}}}}) +
-                "\n"};
+    ETNA_CHECK(api::check_embeddings(active, parsed.dimensions));
+    Json data = Json::array();
+    ETNA_TRY(const uint32_t tokens,
+             api::embed(active,
+                        {.inputs = std::move(parsed.inputs),
+                         .is_list = body["input"].is_array() && !body["input"].front().is_number(),
+                         .dimensions = parsed.dimensions},
+                        request.is_client_gone, [&](const generate::Embedding& embedding) {
+                            data.push_back(embedding_json(data.size(), embedding.values, parsed.encoding));
+                        }));
+    HttpReply reply = {.body = dump_json({{"object", "list"},
+                                          {"data", std::move(data)},
+                                          {"model", active.model_name()},
+                                          {"usage", {{"prompt_tokens", tokens}, {"total_tokens", tokens}}}}) +
+                               "\n"};
     api::report_ignored(parsed.ignored, reply);
     return reply;
 }
@@ -195,16 +137,7 @@ ApiResult<HttpReply> embeddings(Service& service, const HttpRequest& request, co
     ETNA_TRY(const auto body, parse_body(request));
     ETNA_TRY(auto name, api::model_of(service, body));
     api::ActiveRequest active(service, request, call, "embeddings", std::move(name), /*is_streamed=*/false);
-    auto result = reply_with_embeddings(active, body, request);
-    if (!result)
-        active.record_error(result.error());
-    HttpReply reply = result ? std::move(*result) : call.write_error(request, result.error());
-    if (result)
-        active.end(200);
-    api::report_model(active.model_name(), reply);
-    api::complete_log(active.log(), reply);
-    reply.is_counted = true;
-    return reply;
+    return api::reply_once(active, reply_with_embeddings(active, body, request), request, call);
 }
 
 } // namespace etna::server::openai
