@@ -2,6 +2,7 @@
 // of speed and comparisons with other programs. The same arguments give the same bytes everywhere.
 #include "tests/support/random_encoder.hpp"
 #include "tests/support/random_model.hpp"
+#include "tests/support/random_reranker.hpp"
 
 #include <cstdio>
 #include <fstream>
@@ -289,11 +290,23 @@ Bytes small_encoder(std::string_view architecture, EncoderTokenizer tokenizer, W
                            .matrices = format});
 }
 
-/// Of an encoder; empty for another shape.
+/// Of a reranker in F32; empty for another shape.
+std::optional<Bytes> reranker_of(const std::string& shape) {
+    if (shape == "small-bert-reranker")
+        return random_reranker(RandomReranker::bert);
+    if (shape == "small-xlm-roberta-reranker")
+        return random_reranker(RandomReranker::xlm_roberta);
+    return shape == "small-qwen3-reranker" ? std::optional(random_reranker(RandomReranker::qwen3))
+                                           : std::nullopt;
+}
+
+/// Of an encoder or reranker; empty for another shape.
 std::optional<Bytes> encoder_of(const std::string& shape, const std::string& format) {
     const auto found_format = formats.find(format);
     if (found_format == formats.end())
         return std::nullopt;
+    if (auto reranker = reranker_of(shape))
+        return reranker;
     if (shape == "small-xlm-roberta") // BERT's architecture, with one type of tokens
         return small_encoder("bert", EncoderTokenizer::unigram, found_format->second);
     for (const std::string_view architecture : all_random_encoders) {
@@ -321,7 +334,8 @@ int main(int count, char** arguments) {
                    "usage: write_model SHAPE FORMAT FILE\nshapes: {}, "
                    "small-ARCHITECTURE[-ROPE_SCALING], small-llama-experts, small-granitehybrid-experts, "
                    "small-gemma4-experts, small-gemma4-fused, small-qwen3next-fused, small-xlm-roberta, "
-                   "small-ENCODER\nformats: {}\n",
+                   "small-ENCODER, "
+                   "small-{{bert,xlm-roberta,qwen3}}-reranker\nformats: {}\n",
                    names(shapes), names(formats));
         return 2;
     }

@@ -68,6 +68,29 @@ describe("OpenAI's SDK", () => {
   });
 });
 
+describe('scores', () => {
+  const post = async (path, body) => {
+    const reply = await fetch(server.address + path, { method: 'POST', body: JSON.stringify({ model: MODEL, ...body }) });
+    return { status: reply.status, body: await reply.json() };
+  };
+
+  it('are the cosines of embeddings', async () => {
+    const { status, body } = await post('/v1/score', { text_1: QUESTION, text_2: NOTES });
+    assert.equal(status, 200);
+    const [question, ...notes] = (await embed([QUESTION, ...NOTES])).map(({ embedding }) => embedding);
+    body.data.forEach(({ index, score }) => near(score, dot(question, notes[index])));
+    assert.equal(body.data.length, NOTES.length);
+  });
+
+  it('rank no documents without a reranker', async () => {
+    for (const path of ['/v1/rerank', '/rerank', '/v2/rerank']) {
+      const { status, body } = await post(path, { query: QUESTION, documents: NOTES });
+      assert.equal(status, 400);
+      assert.match(body.detail ?? body.message, /no head that ranks documents/);
+    }
+  });
+});
+
 describe("LangChain's OpenAIEmbeddings", () => {
   const langchain = (options = {}) => new OpenAIEmbeddings({ model: MODEL, apiKey: 'any', configuration: { baseURL: `${server.address}/v1` }, ...options });
 
