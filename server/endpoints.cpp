@@ -7,6 +7,7 @@
 #include "server/ollama/errors.hpp"
 #include "server/openai/endpoints.hpp"
 #include "server/persistence.hpp"
+#include "server/rerank/endpoints.hpp"
 #include "server/responses/dialect.hpp"
 #include "server/responses/endpoints.hpp"
 
@@ -236,6 +237,25 @@ void add_messages(std::vector<Route>& routes) {
     }
 }
 
+void add_rerank(std::vector<Route>& routes) {
+    constexpr std::string_view summary = "ranks documents by their relevance for a query";
+    for (const char* path : {"/v1/rerank", "/rerank", "/v1/reranking", "/reranking"}) {
+        Route route{"POST", path, std::string(summary), rerank::rerank};
+        route.metric_name = "rerank";
+        route.write_error = rerank::write_error;
+        routes.push_back(std::move(route));
+    }
+    Route cohere{"POST", "/v2/rerank", std::string(summary) + ", in Cohere's API", rerank::rerank_cohere};
+    cohere.metric_name = "rerank";
+    cohere.write_error = rerank::write_cohere_error;
+    routes.push_back(std::move(cohere));
+    for (const char* path : {"/v1/score", "/score"}) {
+        Route route{"POST", path, "scores texts against each other", rerank::score};
+        route.metric_name = "score";
+        routes.push_back(std::move(route));
+    }
+}
+
 /// "post /v1/chat/completions" as a name: "post_v1_chat_completions".
 std::string operation_id(const Route& route) {
     std::string id = route.method + route.path;
@@ -329,6 +349,7 @@ std::vector<Route> all_routes(const ServiceOptions& options) {
     add_messages(routes);
     for (Route& route : ollama::routes())
         routes.push_back(std::move(route));
+    add_rerank(routes);
     return routes;
 }
 

@@ -94,6 +94,7 @@ constexpr auto embed_compat =
                                     CompatOption{.names = "--no-normalise", .ours = "no-normalize"}});
 
 constexpr std::array embed_examples = {
+    Example{"etna embed demo-embed \"What is a lava tube?\"", "the embedded model, to try it"},
     Example{"etna embed model.gguf \"What is a lava tube?\"", "one text"},
     Example{"etna embed model.gguf < lines.txt > vectors.jsonl", "each line of a file"},
     Example{"etna embed model.gguf --format npy -o vectors.npy < lines.txt", "a matrix for NumPy"},
@@ -210,7 +211,7 @@ Result<std::vector<std::string>> read_texts(const EmbedOptions& options, const E
 Result<EmbedOptions> validate_embed(const Command& command, const TypedArguments& arguments) {
     if (arguments.positionals.empty() || arguments.positionals[0].empty()) {
         return invalid_argument("no model given",
-                                "try `etna embed demo \"Hello there\"`, or `etna embed --help`");
+                                "try `etna embed demo-embed \"Hello there\"`, or `etna embed --help`");
     }
     EmbedOptions options;
     options.model.model = arguments.positionals[0];

@@ -39,17 +39,6 @@ OutputFormat output_format(output::Syntax syntax, const text::Tokenizer& tokeniz
     return {std::move(syntax), std::move(markers), std::move(without_calls)};
 }
 
-/// Returns the names of the tokens that are text in SpecialTokens::literal alone.
-std::vector<std::string> control_names(const text::Tokenizer& tokenizer) {
-    std::vector<std::string> names;
-    for (TokenId token = 0; token < tokenizer.size(); ++token) {
-        const text::TokenType type = tokenizer.type(token);
-        if (type == text::TokenType::control || type == text::TokenType::unknown)
-            names.emplace_back(tokenizer.bytes(token));
-    }
-    return names;
-}
-
 Result<ChatFormat> make_format(std::string_view text, const text::Tokenizer& tokenizer) {
     ETNA_TRY(auto chat_template,
              chat::ChatTemplate::create(text, {.bos = bytes_of(tokenizer, tokenizer.bos()),
@@ -72,6 +61,16 @@ Error unknown_name(const std::string& name, const chat::TemplateSet& templates) 
 }
 
 } // namespace
+
+std::vector<std::string> control_names(const text::Tokenizer& tokenizer) {
+    std::vector<std::string> names;
+    for (TokenId token = 0; token < tokenizer.size(); ++token) {
+        const text::TokenType type = tokenizer.type(token);
+        if (type == text::TokenType::control || type == text::TokenType::unknown)
+            names.emplace_back(tokenizer.bytes(token));
+    }
+    return names;
+}
 
 Result<ChatFormats> ChatFormats::read(const gguf::File& file, const text::Tokenizer& tokenizer,
                                       const ChatTemplateChoice& choice) {

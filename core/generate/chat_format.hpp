@@ -15,6 +15,9 @@
 
 namespace etna::generate {
 
+/// Returns the names of the tokens that are text in SpecialTokens::literal alone.
+std::vector<std::string> control_names(const text::Tokenizer& tokenizer);
+
 /// The syntax and marker tokens for parsing a model's output.
 struct OutputFormat {
     output::Syntax syntax;

@@ -144,6 +144,10 @@ uint32_t EmbeddingHead::outputs(uint32_t width) const {
     return layers_.empty() ? width : layers_.back().rows;
 }
 
+bool EmbeddingHead::gives_probability() const {
+    return !layers_.empty() && layers_.back().activation == HeadLayer::Activation::softmax;
+}
+
 std::vector<float> EmbeddingHead::apply(std::vector<float> pooled) const {
     for (const HeadLayer& layer : layers_)
         pooled = product(layer, pooled);

@@ -35,6 +35,9 @@ public:
     /// Number of outputs for a pooled vector of `width`.
     [[nodiscard]] uint32_t outputs(uint32_t width) const;
 
+    /// Whether the score is a probability; otherwise it is a logit.
+    [[nodiscard]] bool gives_probability() const;
+
     /// Returns what the layers make of a pooled vector. Precondition: it has the width of the model.
     [[nodiscard]] std::vector<float> apply(std::vector<float> pooled) const;
 

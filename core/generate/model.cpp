@@ -107,6 +107,8 @@ Result<Model> Model::load(const store::ModelSource& source, const LoadOptions& o
     const engine::Limits& limits = loaded.executor->limits();
     ETNA_TRY(model.pooling_, read_pooling(file, limits.is_encoder ? Pooling::mean : Pooling::last));
     ETNA_TRY(model.embedding_head_, EmbeddingHead::read(file, model.pooling_, limits.width));
+    if (model.pooling_ == Pooling::rank)
+        model.pair_format_ = PairFormat::read(file, model.tokenizer_);
     read_generation_config(source, model.recommended_, model.speculation_);
     model.recommended_ = over(options.sampling, model.recommended_);
     model.system_ = options.system;

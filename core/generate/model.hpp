@@ -5,6 +5,7 @@
 #include "core/generate/chat_format.hpp"
 #include "core/generate/description.hpp"
 #include "core/generate/embedding_head.hpp"
+#include "core/generate/pair_format.hpp"
 #include "core/generate/pooling.hpp"
 #include "core/generate/request.hpp"
 #include "core/generate/sampling_options.hpp"
@@ -103,6 +104,9 @@ public:
     /// What follows the pooling of the file.
     [[nodiscard]] const EmbeddingHead& embedding_head() const { return embedding_head_; }
 
+    /// How a reranker, a model with Pooling::rank, reads a query and a document.
+    [[nodiscard]] const PairFormat& pair_format() const { return pair_format_; }
+
     /// Tokens for fill-in-the-middle; empty if the model does not support it.
     [[nodiscard]] const std::optional<text::InfillTokens>& infill_tokens() const { return infill_tokens_; }
 
@@ -147,6 +151,7 @@ private:
     SpeculationOverrides speculation_;
     Pooling pooling_ = Pooling::last;
     EmbeddingHead embedding_head_;
+    PairFormat pair_format_;
     bool has_draft_model_ = false;
     uint64_t trained_context_tokens_ = 0;
     std::size_t longest_token_bytes_ = 0;

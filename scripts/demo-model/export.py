@@ -1,4 +1,4 @@
-"""Writes a trained demo model as GGUF (version 3): Q8_0 matrices, F32 norms, architecture qwen3.
+"""Writes a trained demo model as GGUF (version 3): Q8_0 matrices, F32 norms, architecture qwen3; demo-embed is nomic-bert.
 
     python3 export.py NAME FOLDER FILE.gguf     reads NAME.checkpoint and vocabulary.json from FOLDER
 """
@@ -10,17 +10,24 @@ import sys
 import numpy
 import torch
 
+import embedder
 from conversation import TEMPLATE
 from model import NORM_EPSILON, ROPE_BASE, SIZES
 from vocabulary import CONTROL, MARKS, Vocabulary
 
 CONTEXT = 2048
+EMBEDDER = "demo-embed"
+EMBEDDER_CONTEXT = 512
+MEAN_POOLING = 1  # llama.cpp's number
+TOKEN_TYPES = "token_types.weight"  # which llama.cpp requires of the architecture
 ALIGNMENT = 32
 BLOCK = 32  # weights of a Q8_0 block
 F32, Q8_0 = 0, 8  # ggml's types of tensors
 KIND_NORMAL, KIND_CONTROL, KIND_USER = 1, 3, 4  # ggml's kinds of tokens
 ABOUT = ("A few million parameters, trained on synthetic text: it proves that an installation works and shows every feature; "
          "it is not an assistant.")  # fmt: skip
+EMBEDDER_ABOUT = ("Less than half a million parameters, trained on synthetic text: it shows embeddings and search; it is not for the texts "
+                  "of real use.")  # fmt: skip
 
 
 def text(value):
@@ -67,8 +74,46 @@ def tensors_of(weights, size):
     yield "output_norm.weight", weights["output_norm"]
 
 
-def metadata_of(name, size, vocabulary, tokens_seen):
+def embedder_tensors_of(weights, size):
+    """The same of demo-embed."""
+    def norm(name, key):
+        return ((f"{name}.{part}", weights[f"{key}.{part}"]) for part in ("weight", "bias"))
+
+    yield "token_embd.weight", weights["embedding"]
+    yield TOKEN_TYPES, numpy.zeros((1, size.width))
+    yield from norm("token_embd_norm", "embedding_norm")
+    for index in range(size.layers):
+        gate, up = numpy.split(weights[f"layers.{index}.gate_up"], 2)
+        for name, array in (("attn_qkv", weights[f"layers.{index}.query_key_value"]), ("attn_output", weights[f"layers.{index}.output"]),
+                            ("ffn_gate", gate), ("ffn_up", up), ("ffn_down", weights[f"layers.{index}.down"])):  # fmt: skip
+            yield f"blk.{index}.{name}.weight", array
+        yield from norm(f"blk.{index}.attn_output_norm", f"layers.{index}.attention_norm")
+        yield from norm(f"blk.{index}.layer_output_norm", f"layers.{index}.feed_norm")
+
+
+def vocabulary_keys(vocabulary):
     kinds = {**dict.fromkeys(CONTROL, KIND_CONTROL), **dict.fromkeys(MARKS, KIND_USER)}
+    return {
+        "tokenizer.ggml.model": "gpt2", "tokenizer.ggml.pre": "qwen2", "tokenizer.ggml.tokens": vocabulary.tokens,
+        "tokenizer.ggml.token_type": [kinds.get(token, KIND_NORMAL) for token in vocabulary.tokens],
+        "tokenizer.ggml.merges": [" ".join(pair) for pair in vocabulary.merges],
+        "tokenizer.ggml.eos_token_id": vocabulary.ids["<|im_end|>"], "tokenizer.ggml.padding_token_id": vocabulary.ids["<|endoftext|>"],
+        "tokenizer.ggml.add_bos_token": False,
+    }  # fmt: skip
+
+
+def embedder_metadata_of(size, vocabulary, pairs_seen):
+    return {
+        "general.architecture": "nomic-bert", "general.name": EMBEDDER, "general.description": EMBEDDER_ABOUT, "general.license": "apache-2.0",
+        "general.file_type": 7, "general.alignment": ALIGNMENT, "etna.pairs_seen": pairs_seen,
+        "nomic-bert.block_count": size.layers, "nomic-bert.context_length": EMBEDDER_CONTEXT, "nomic-bert.embedding_length": size.width,
+        "nomic-bert.feed_forward_length": size.feed, "nomic-bert.attention.head_count": size.heads,
+        "nomic-bert.attention.layer_norm_epsilon": embedder.NORM_EPSILON, "nomic-bert.attention.causal": False,
+        "nomic-bert.pooling_type": MEAN_POOLING, "tokenizer.ggml.token_type_count": 1, "nomic-bert.rope.freq_base": ROPE_BASE, **vocabulary_keys(vocabulary),
+    }  # fmt: skip
+
+
+def metadata_of(name, size, vocabulary, tokens_seen):
     return {
         "general.architecture": "qwen3", "general.name": name, "general.description": ABOUT, "general.license": "apache-2.0",
         "general.file_type": 7, "general.alignment": ALIGNMENT, "etna.tokens_seen": tokens_seen,
@@ -76,11 +121,7 @@ def metadata_of(name, size, vocabulary, tokens_seen):
         "qwen3.block_count": size.layers, "qwen3.context_length": CONTEXT, "qwen3.embedding_length": size.width, "qwen3.feed_forward_length": size.feed,
         "qwen3.attention.head_count": size.heads, "qwen3.attention.head_count_kv": size.key_heads, "qwen3.attention.key_length": size.head,
         "qwen3.attention.value_length": size.head, "qwen3.attention.layer_norm_rms_epsilon": NORM_EPSILON, "qwen3.rope.freq_base": ROPE_BASE,
-        "tokenizer.ggml.model": "gpt2", "tokenizer.ggml.pre": "qwen2", "tokenizer.ggml.tokens": vocabulary.tokens,
-        "tokenizer.ggml.token_type": [kinds.get(token, KIND_NORMAL) for token in vocabulary.tokens],
-        "tokenizer.ggml.merges": [" ".join(pair) for pair in vocabulary.merges],
-        "tokenizer.ggml.eos_token_id": vocabulary.ids["<|im_end|>"], "tokenizer.ggml.padding_token_id": vocabulary.ids["<|endoftext|>"],
-        "tokenizer.ggml.add_bos_token": False, "tokenizer.chat_template": TEMPLATE,
+        **vocabulary_keys(vocabulary), "tokenizer.chat_template": TEMPLATE,
     }  # fmt: skip
 
 
@@ -93,12 +134,17 @@ def main():
     stored = torch.load(folder / f"{name}.checkpoint")
     weights = {key: tensor.numpy() for key, tensor in stored["model"].items()}
     vocabulary = Vocabulary(folder / "vocabulary.json")
-    metadata = metadata_of(name, SIZES[name], vocabulary, stored["seen"])
+    if name == EMBEDDER:
+        metadata = embedder_metadata_of(embedder.EmbedderSize(), vocabulary, stored["seen"])
+        tensors = list(embedder_tensors_of(weights, embedder.EmbedderSize()))
+    else:
+        metadata = metadata_of(name, SIZES[name], vocabulary, stored["seen"])
+        tensors = list(tensors_of(weights, SIZES[name]))
     directory, contents = b"", b""
-    tensors = list(tensors_of(weights, SIZES[name]))
     for key, array in tensors:
-        data = quantized(array) if array.ndim == 2 else array.astype("<f4").tobytes()
-        directory += text(key) + struct.pack(f"<I{array.ndim}QIQ", array.ndim, *reversed(array.shape), Q8_0 if array.ndim == 2 else F32, len(contents))
+        is_matrix = array.ndim == 2 and key != TOKEN_TYPES
+        data = quantized(array) if is_matrix else array.astype("<f4").tobytes()
+        directory += text(key) + struct.pack(f"<I{array.ndim}QIQ", array.ndim, *reversed(array.shape), Q8_0 if is_matrix else F32, len(contents))
         contents += padded(data)
     head = b"GGUF" + struct.pack("<IQQ", 3, len(tensors), len(metadata))
     for key, item in metadata.items():

@@ -2,6 +2,7 @@
 // of speed and comparisons with other programs. The same arguments give the same bytes everywhere.
 #include "tests/support/random_encoder.hpp"
 #include "tests/support/random_model.hpp"
+#include "tests/support/random_reranker.hpp"
 
 #include <cstdio>
 #include <fstream>
@@ -276,21 +277,41 @@ std::optional<RandomModelOptions> options_of(const std::string& shape, const std
     return options;
 }
 
-/// Of an encoder; empty for another shape.
+Bytes small_encoder(std::string_view architecture, EncoderTokenizer tokenizer, WeightFormat format) {
+    return random_encoder({.architecture = architecture,
+                           .layers = 6,
+                           .embedding = 256,
+                           .feed_forward = 512,
+                           .vocabulary = 512,
+                           .kv_heads = 2,
+                           .head_dim = 64,
+                           .token_types = tokenizer == EncoderTokenizer::unigram ? 1U : 2U,
+                           .tokenizer = tokenizer,
+                           .matrices = format});
+}
+
+/// Of a reranker in F32; empty for another shape.
+std::optional<Bytes> reranker_of(const std::string& shape) {
+    if (shape == "small-bert-reranker")
+        return random_reranker(RandomReranker::bert);
+    if (shape == "small-xlm-roberta-reranker")
+        return random_reranker(RandomReranker::xlm_roberta);
+    return shape == "small-qwen3-reranker" ? std::optional(random_reranker(RandomReranker::qwen3))
+                                           : std::nullopt;
+}
+
+/// Of an encoder or reranker; empty for another shape.
 std::optional<Bytes> encoder_of(const std::string& shape, const std::string& format) {
     const auto found_format = formats.find(format);
+    if (found_format == formats.end())
+        return std::nullopt;
+    if (auto reranker = reranker_of(shape))
+        return reranker;
+    if (shape == "small-xlm-roberta") // BERT's architecture, with one type of tokens
+        return small_encoder("bert", EncoderTokenizer::unigram, found_format->second);
     for (const std::string_view architecture : all_random_encoders) {
-        if (shape != fmt::format("small-{}", architecture) || found_format == formats.end())
-            continue;
-        return random_encoder({.architecture = architecture,
-                               .layers = 6,
-                               .embedding = 256,
-                               .feed_forward = 512,
-                               .vocabulary = 512,
-                               .kv_heads = 2,
-                               .head_dim = 64,
-                               .has_tokenizer = true,
-                               .matrices = found_format->second});
+        if (shape == fmt::format("small-{}", architecture))
+            return small_encoder(architecture, EncoderTokenizer::wordpiece, found_format->second);
     }
     return std::nullopt;
 }
@@ -309,12 +330,13 @@ int main(int count, char** arguments) {
     const auto encoder = count == 4 ? encoder_of(arguments[1], arguments[2]) : std::nullopt;
     const auto options = count == 4 ? options_of(arguments[1], arguments[2]) : std::nullopt;
     if (!encoder && !options) {
-        fmt::print(
-            stderr,
-            "usage: write_model SHAPE FORMAT FILE\nshapes: {}, "
-            "small-ARCHITECTURE[-ROPE_SCALING], small-llama-experts, small-granitehybrid-experts, "
-            "small-gemma4-experts, small-gemma4-fused, small-qwen3next-fused, small-ENCODER\nformats: {}\n",
-            names(shapes), names(formats));
+        fmt::print(stderr,
+                   "usage: write_model SHAPE FORMAT FILE\nshapes: {}, "
+                   "small-ARCHITECTURE[-ROPE_SCALING], small-llama-experts, small-granitehybrid-experts, "
+                   "small-gemma4-experts, small-gemma4-fused, small-qwen3next-fused, small-xlm-roberta, "
+                   "small-ENCODER, "
+                   "small-{{bert,xlm-roberta,qwen3}}-reranker\nformats: {}\n",
+                   names(shapes), names(formats));
         return 2;
     }
     const Bytes bytes = encoder ? *encoder : random_model(*options);

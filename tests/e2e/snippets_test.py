@@ -8,6 +8,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 import unittest
 
 import serve_test
@@ -107,6 +108,17 @@ class Snippets(unittest.TestCase):
 
     def test_examples_of_the_readme(self):
         self.run_all(list(curl_commands(code_lines(section((ROOT / "README.md").read_text(), "Use")))))
+
+    def test_search_of_the_readme(self):
+        blocks = "\n".join("\0" if line is None else line for line in code_lines((ROOT / "README.md").read_text())).split("\0")
+        examples = [block for block in blocks if "etna embed" in block and "awk" in block]
+        self.assertEqual(len(examples), 1)
+        with tempfile.TemporaryDirectory() as folder:
+            (pathlib.Path(folder) / "etna").symlink_to(os.path.abspath(serve_test.ETNA))
+            environment = {**os.environ, "HOME": folder, "PATH": f"{folder}:{os.environ['PATH']}"}
+            done = subprocess.run(["bash", "-euc", examples[0]], cwd=folder, env=environment, capture_output=True, text=True,
+                                  timeout=serve_test.LIMIT_S, check=False)  # fmt: skip
+        self.assertEqual((done.returncode, done.stdout), (0, "You live in Oslo.\n"), done.stderr)
 
     def test_examples_of_the_man_pages(self):
         for name in ("etna-api.7", "etna-grammar.7"):

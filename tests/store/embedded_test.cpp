@@ -22,7 +22,7 @@ std::vector<std::string_view> words(const gguf::File& file, std::string_view key
 } // namespace
 
 TEST_CASE("an embedded model equals its source file, byte for byte") {
-    REQUIRE(store::embedded_models().size() == 2);
+    REQUIRE(store::embedded_models().size() == 3);
     for (const store::EmbeddedModel& model : store::embedded_models()) {
         const std::string name(model.name);
         CAPTURE(name);
@@ -41,12 +41,15 @@ TEST_CASE("an embedded model equals its source file, byte for byte") {
 TEST_CASE("the embedded models are within their size limits, and share a vocabulary") {
     REQUIRE(store::embedded_model("demo")->bytes.size() < 4'000'000);
     REQUIRE(store::embedded_model("demo-draft")->bytes.size() <= 500'000);
+    REQUIRE(store::embedded_model("demo-embed")->bytes.size() <= 600'000);
     const gguf::File demo = parsed("demo");
     const gguf::File draft = parsed("demo-draft");
+    const gguf::File embedder = parsed("demo-embed");
     for (const char* key : {"tokenizer.ggml.tokens", "tokenizer.ggml.merges"}) {
         CAPTURE(key);
         REQUIRE(words(demo, key).size() > 1000);
         REQUIRE(words(demo, key) == words(draft, key));
+        REQUIRE(words(demo, key) == words(embedder, key));
     }
     for (const char* key : {"tokenizer.ggml.model", "tokenizer.ggml.pre", "tokenizer.chat_template"}) {
         CAPTURE(key);

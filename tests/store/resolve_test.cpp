@@ -36,9 +36,9 @@ bool contains(const std::string& text, const std::string& part) {
 
 } // namespace
 
-TEST_CASE("`demo` and `demo-draft` are embedded models, whatever the folder holds") {
-    const ModelsFolder folder({"demo.gguf", "demo-draft.gguf"});
-    for (const char* name : {"demo", "demo-draft"}) {
+TEST_CASE("`demo`, `demo-draft` and `demo-embed` are embedded models, whatever the folder holds") {
+    const ModelsFolder folder({"demo.gguf", "demo-draft.gguf", "demo-embed.gguf"});
+    for (const char* name : {"demo", "demo-draft", "demo-embed"}) {
         CAPTURE(name);
         const auto source = store::resolve(name, folder.path);
         REQUIRE(source.has_value());
@@ -51,7 +51,7 @@ TEST_CASE("`demo` and `demo-draft` are embedded models, whatever the folder hold
 TEST_CASE("a file named demo does not make two models of it") {
     const ModelsFolder folder({"demo.gguf", "foo.gguf"});
     const Error error = store::resolve("nosuch", folder.path).error();
-    REQUIRE(contains(error.hint, "models that exist: foo, demo, demo-draft"));
+    REQUIRE(contains(error.hint, "models that exist: foo, demo, demo-draft, demo-embed"));
     const std::string path = (folder.path / "demo.gguf").string();
     REQUIRE(store::resolve(path, folder.path).value().path == path);
 }

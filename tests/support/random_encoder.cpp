@@ -134,6 +134,33 @@ void add_wordpiece_tokenizer(GgufWriter& writer, uint32_t size) {
     writer.add("tokenizer.ggml.mask_token_id", uint32_t{4});
 }
 
+void add_unigram_tokenizer(GgufWriter& writer, uint32_t size) {
+    constexpr int32_t normal = 1;
+    constexpr int32_t unknown = 2;
+    constexpr int32_t control = 3;
+    std::vector<std::string> tokens{"<s>", "<pad>", "</s>", "<unk>", "<mask>"};
+    std::vector<int32_t> types{control, control, control, unknown, control};
+    std::vector<float> scores(tokens.size(), 0);
+    while (tokens.size() < size) {
+        tokens.push_back(fmt::format("\u2581w{}", tokens.size()));
+        types.push_back(normal);
+        scores.push_back(-1 - static_cast<float>(tokens.size() % 7)); // as a logarithm of a frequency
+    }
+    writer.add("tokenizer.ggml.model", std::string("t5"));
+    writer.add("tokenizer.ggml.pre", std::string("default"));
+    writer.add_array("tokenizer.ggml.tokens", tokens);
+    writer.add_array("tokenizer.ggml.scores", scores);
+    writer.add_array("tokenizer.ggml.token_type", types);
+    writer.add("tokenizer.ggml.bos_token_id", uint32_t{0});
+    writer.add("tokenizer.ggml.padding_token_id", uint32_t{1});
+    writer.add("tokenizer.ggml.eos_token_id", uint32_t{2});
+    writer.add("tokenizer.ggml.seperator_token_id", uint32_t{2});
+    writer.add("tokenizer.ggml.unknown_token_id", uint32_t{3});
+    writer.add("tokenizer.ggml.add_bos_token", true);
+    writer.add("tokenizer.ggml.add_eos_token", true);
+    writer.add("tokenizer.ggml.add_space_prefix", true);
+}
+
 } // namespace
 
 GgufWriter random_encoder_writer(const RandomEncoderOptions& options) {
@@ -165,8 +192,10 @@ GgufWriter random_encoder_writer(const RandomEncoderOptions& options) {
     } else if (options.token_types > 0) {
         writer.add("tokenizer.ggml.token_type_count", options.token_types);
     }
-    if (options.has_tokenizer)
+    if (options.tokenizer == EncoderTokenizer::wordpiece)
         add_wordpiece_tokenizer(writer, options.vocabulary);
+    if (options.tokenizer == EncoderTokenizer::unigram)
+        add_unigram_tokenizer(writer, options.vocabulary);
     EncoderMaker maker(writer, options);
     maker.add_ends();
     for (uint32_t layer = 0; layer < options.layers; ++layer)
