@@ -53,6 +53,13 @@ Result<std::vector<Stream>> Engine::submit_all(std::vector<Request> requests) {
     return loop_->submit_all(std::move(requests));
 }
 
+Result<Stream> Engine::resubmit(Request request, const Stream& ended) {
+    std::vector<Request> one;
+    one.push_back(std::move(request));
+    ETNA_TRY(auto streams, loop_->submit_all(std::move(one), ended.reader()));
+    return std::move(streams.front());
+}
+
 const Limits& Engine::limits() const {
     return loop_->limits();
 }

@@ -59,6 +59,10 @@ public:
     /// group of one client: see Scheduler. Errors: as submit().
     Result<std::vector<Stream>> submit_all(std::vector<Request> requests);
 
+    /// As submit(), for a request that continues the one of an ended stream: wait_any() waits for it as for
+    /// the streams that were submitted together with that one.
+    Result<Stream> resubmit(Request request, const Stream& ended);
+
     /// The executor's limits; constant.
     [[nodiscard]] const Limits& limits() const;
 

@@ -53,7 +53,8 @@ Engine::Loop::~Loop() {
     thread_.join();
 }
 
-Result<std::vector<Stream>> Engine::Loop::submit_all(std::vector<Request> requests) {
+Result<std::vector<Stream>> Engine::Loop::submit_all(std::vector<Request> requests,
+                                                     std::shared_ptr<WakeSignal> reader) {
     for (const Request& request : requests)
         ETNA_CHECK(check(request, limits_));
     if (const uint64_t max = uint64_t{queue_max_} + limits_.sequences_max; requests.size() > max) {
@@ -63,7 +64,8 @@ Result<std::vector<Stream>> Engine::Loop::submit_all(std::vector<Request> reques
     }
     make_draft_texts(requests, limits_.context_tokens);
     std::vector<Stream> streams;
-    const auto reader = std::make_shared<WakeSignal>();
+    if (reader == nullptr)
+        reader = std::make_shared<WakeSignal>();
     {
         const std::scoped_lock lock(wake_->mutex);
         if (closed_)
@@ -278,8 +280,8 @@ void Engine::Loop::apply_backpressure() {
                         [](const auto& one) { return one->is_cancelled(); })) {
             scheduler_.cancel(id, updates_, Clock::now());
         } else {
-            if (!channels.front()->has_begun() && scheduler_.has_begun(id))
-                channels.front()->set_begun();
+            if (const auto progress = scheduler_.progress(id))
+                channels.front()->set_progress(*progress);
             scheduler_.set_backpressure(id,
                                         channels.front()->is_full() ? Backpressure::on : Backpressure::off);
         }
@@ -297,6 +299,8 @@ void Engine::Loop::deliver() {
             continue; // delivered by an earlier call, which then ran out of memory
         Channel& channel = *found->second.channels[update.answer];
         if (auto* token = std::get_if<TokenEvent>(&update.event)) {
+            if (const auto progress = scheduler_.progress(update.request)) // empty after the last token
+                found->second.channels.front()->set_progress(*progress);
             channel.push(std::move(*token));
             continue;
         }

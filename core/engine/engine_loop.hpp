@@ -31,7 +31,9 @@ public:
     Loop& operator=(const Loop&) = delete;
     ~Loop();
 
-    Result<std::vector<Stream>> submit_all(std::vector<Request> requests);
+    /// `reader`: is notified of events; null: a new one.
+    Result<std::vector<Stream>> submit_all(std::vector<Request> requests,
+                                           std::shared_ptr<WakeSignal> reader = nullptr);
     [[nodiscard]] const Limits& limits() const { return limits_; }
     [[nodiscard]] EngineStats load();
     [[nodiscard]] bool has_failed();

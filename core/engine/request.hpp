@@ -172,6 +172,14 @@ enum class FinishReason : uint8_t {
     error,     ///< see Finished::error
 };
 
+/// The part of a prompt that is in the cache or in a step.
+struct PromptProgress {
+    uint32_t cached_tokens = 0;   ///< were found in the cache
+    uint32_t computed_tokens = 0; ///< have rows in a step, or come from the cache
+
+    bool operator==(const PromptProgress&) const = default;
+};
+
 /// Durations of one request, by the steady clock. A phase that was not reached is 0.
 struct Timings {
     double queue_ms = 0;      ///< submission to admission

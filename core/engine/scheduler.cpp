@@ -106,9 +106,12 @@ void Scheduler::end_all(FinishReason reason, const std::optional<Error>& error, 
     }
 }
 
-bool Scheduler::has_begun(RequestId id) const {
+std::optional<PromptProgress> Scheduler::progress(RequestId id) const {
     const Sequence* const one = store_.first_of(id);
-    return one != nullptr && one->admitted.has_value();
+    if (one == nullptr || !one->admitted)
+        return std::nullopt;
+    return PromptProgress{.cached_tokens = one->cached_tokens,
+                          .computed_tokens = std::min(one->computed_tokens, one->prompt_tokens)};
 }
 
 std::optional<uint32_t> Scheduler::rows_left(RequestId id) const {

@@ -112,8 +112,8 @@ public:
         store_.set_backpressure(id, backpressure);
     }
 
-    /// Whether a request has been admitted; false for unknown and finished ones.
-    [[nodiscard]] bool has_begun(RequestId id) const;
+    /// Returns the progress on a request's prompt; empty for waiting, unknown and finished ones.
+    [[nodiscard]] std::optional<PromptProgress> progress(RequestId id) const;
 
     /// Returns the number of the request's known tokens that are not yet scheduled; empty while it is
     /// waiting. Not for beam searches.

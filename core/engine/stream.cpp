@@ -5,6 +5,8 @@
 namespace etna::engine {
 
 void Channel::push(TokenEvent token) {
+    if (token.origin == Origin::generation)
+        generated_tokens_.fetch_add(1, std::memory_order_relaxed);
     {
         const std::scoped_lock lock(mutex_);
         tokens_.push_back(std::move(token));
@@ -86,8 +88,12 @@ std::optional<Event> Stream::next_for(std::chrono::milliseconds timeout) {
     }
 }
 
-bool Stream::has_begun() const {
-    return channel_->has_begun();
+std::optional<PromptProgress> Stream::progress() const {
+    return channel_->progress();
+}
+
+uint32_t Stream::generated_tokens() const {
+    return channel_->generated_tokens();
 }
 
 void Stream::cancel() {
@@ -96,7 +102,7 @@ void Stream::cancel() {
 }
 
 void wait_any(const Stream& one, std::chrono::milliseconds timeout) {
-    WakeSignal& wake = one.channel_->reader();
+    WakeSignal& wake = *one.channel_->reader();
     std::unique_lock lock(wake.mutex);
     wake.changed.wait_for(lock, timeout, [&] { return wake.is_signalled; });
     wake.is_signalled = false;

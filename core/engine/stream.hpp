@@ -41,7 +41,9 @@ public:
     /// For the engine. Never block on the reader.
     void push(TokenEvent token);
     void finish(Finished finished);
-    void set_begun() { has_begun_.store(true, std::memory_order_relaxed); }
+    void set_progress(const PromptProgress& progress) {
+        progress_.store(progress, std::memory_order_relaxed);
+    }
     [[nodiscard]] bool is_cancelled() const { return is_cancelled_.load(std::memory_order_relaxed); }
 
     /// Whether the unread tokens have reached the limit, so that the engine has to wait for the reader; see
@@ -50,11 +52,19 @@ public:
 
     /// For the reader; see Stream.
     std::optional<Event> try_next();
-    [[nodiscard]] bool has_begun() const { return has_begun_.load(std::memory_order_relaxed); }
-    [[nodiscard]] WakeSignal& reader() { return *reader_; }
+    [[nodiscard]] std::optional<PromptProgress> progress() const {
+        const PromptProgress progress = progress_.load(std::memory_order_relaxed);
+        return progress == not_begun ? std::nullopt : std::optional(progress);
+    }
+    [[nodiscard]] uint32_t generated_tokens() const {
+        return generated_tokens_.load(std::memory_order_relaxed);
+    }
+    [[nodiscard]] const std::shared_ptr<WakeSignal>& reader() const { return reader_; }
     void cancel();
 
 private:
+    static constexpr PromptProgress not_begun = {.cached_tokens = 0xFFFFFFFF, .computed_tokens = 0};
+
     [[nodiscard]] bool has_capacity() const {
         return unread_max_ == 0 || tokens_.size() - read_ < unread_max_;
     }
@@ -67,7 +77,8 @@ private:
     std::size_t read_ = 0;
     std::optional<Finished> finished_;
     std::atomic<bool> is_cancelled_{false};
-    std::atomic<bool> has_begun_{false};
+    std::atomic<PromptProgress> progress_{not_begun};
+    std::atomic<uint32_t> generated_tokens_{0};
 };
 
 /// The receiving end of one request: any number of TokenEvents, then one Finished. Move-only; one thread
@@ -95,7 +106,17 @@ public:
     std::optional<Event> next_for(std::chrono::milliseconds timeout);
 
     /// Whether the request has been admitted; until then it waits in the queue. Thread-safe.
-    [[nodiscard]] bool has_begun() const;
+    [[nodiscard]] bool has_begun() const { return progress().has_value(); }
+
+    /// The progress on the prompt, no older than the last token that was read; empty while the request waits.
+    /// Thread-safe.
+    [[nodiscard]] std::optional<PromptProgress> progress() const;
+
+    /// Number of generated tokens that have arrived, read or not. Thread-safe.
+    [[nodiscard]] uint32_t generated_tokens() const;
+
+    /// The signal of its events.
+    [[nodiscard]] const std::shared_ptr<WakeSignal>& reader() const { return channel_->reader(); }
 
     /// Requests the end of this request. Does not block. Takes effect within one step: Finished follows,
     /// possibly after tokens that were already generated, and with another reason if the request ended first.

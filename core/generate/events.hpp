@@ -84,6 +84,8 @@ struct Finished {
     std::optional<TokenDelta> end_token; ///< only with Request::logprobs
     uint32_t prompt_tokens = 0;          ///< the completion token count is `tokens.size()`
     uint32_t cached_tokens = 0;          ///< prompt tokens found in the cache
+    uint32_t context_shifts =
+        0; ///< times that tokens were dropped, see ContextShift; those of a prompt are one
     uint32_t reasoning_tokens =
         0;                        ///< reasoning tokens among `tokens`; approximate: markers belong to neither
     uint32_t accepted_drafts = 0; ///< accepted draft tokens

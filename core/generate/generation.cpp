@@ -40,6 +40,20 @@ uint32_t accepted_before(const std::vector<uint32_t>& positions, std::size_t tok
                                  positions.begin());
 }
 
+constexpr uint32_t shift_seed_step = 0x9E3779B9; ///< 2^32 divided by the golden ratio: seeds stay distinct
+
+/// A copy of the request without what is about its prompt.
+engine::Request without_prompt(engine::Request request) {
+    request.prompt.clear();
+    request.kinds.clear();
+    request.branch_positions.clear();
+    if (request.speculation) { // the texts to look up drafts in begin with the prompt
+        request.speculation->prediction.clear();
+        request.speculation->texts.reset();
+    }
+    return request;
+}
+
 /// Gives ids to calls without one: nine letters and digits, the format that the strictest templates require.
 void assign_call_ids(output::Output& output, int64_t seed) {
     constexpr std::string_view digits = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -60,6 +74,24 @@ void add_unique(std::vector<grammar::DroppedKeyword>& all, grammar::DroppedKeywo
         all.push_back(std::move(one));
 }
 
+/// Joins the ends of two parts of one answer: `next` continues what ended with `before`.
+engine::Finished joined(const engine::Finished& before, engine::Finished next) {
+    for (uint32_t& position : next.accepted_positions)
+        position += before.completion_tokens;
+    next.accepted_positions.insert(next.accepted_positions.begin(), before.accepted_positions.begin(),
+                                   before.accepted_positions.end());
+    next.prompt_tokens = before.prompt_tokens;
+    next.completion_tokens += before.completion_tokens;
+    next.cached_tokens = before.cached_tokens;
+    next.accepted_drafts += before.accepted_drafts;
+    next.rejected_drafts += before.rejected_drafts;
+    next.timings = {.queue_ms = before.timings.queue_ms,
+                    .prompt_ms = before.timings.prompt_ms,
+                    .generation_ms = before.timings.generation_ms + next.timings.queue_ms +
+                                     next.timings.prompt_ms + next.timings.generation_ms};
+    return next;
+}
+
 /// One answer while it is generated.
 struct Choice {
     OutputProcessor answer;
@@ -71,6 +103,10 @@ struct Choice {
     bool has_beams = false;           ///< the engine ranks the hypotheses at the end
     bool is_cancelled = false;        ///< further tokens are dropped
     bool is_reported = false;
+    std::vector<TokenId> context = {};           ///< the engine's prompt, if the context may be shifted
+    std::size_t context_begin = 0;               ///< answer tokens that are not after it
+    uint32_t shifts = 0;                         ///< of the context, so far
+    std::optional<engine::Finished> before = {}; ///< the end of the part before the last shift
 
     void cancel() {
         is_cancelled = true;
@@ -137,6 +173,7 @@ struct Generation::State {
         uint32_t first_choice = 0;           ///< index of its first choice
         std::vector<BufferedAnswer> sampled; ///< all sampled answers, if only the best are delivered
         std::size_t unreported = 0;          ///< answers in `sampled` that have not ended
+        std::optional<engine::Request> continuation = {}; ///< without prompt; empty: no ContextShift
     };
 
     const Model* model = nullptr; ///< borrowed
@@ -146,6 +183,9 @@ struct Generation::State {
 
     Result<std::deque<Choice>> choices(const ChoiceSink& sink);
     Result<Choice> make_choice(std::size_t request, uint32_t index, const ChoiceSink& sink);
+    [[nodiscard]] std::vector<TokenId> full_context(const Choice& choice, const engine::Finished& last) const;
+    [[nodiscard]] engine::Request continued(const Choice& choice, const std::vector<TokenId>& context) const;
+    bool shift(Choice& choice, const engine::Finished& last);
     Status report(Choice& choice, const engine::Finished& last) const;
     void deliver_best(RequestState& state, const ChoiceSink& sink) const;
     void record(const std::deque<Choice>& choices) const;
@@ -208,6 +248,62 @@ void Generation::State::deliver_best(RequestState& state, const ChoiceSink& sink
     }
 }
 
+/// Returns the tokens of a choice's context if it is full and the answer may go on; otherwise empty.
+std::vector<TokenId> Generation::State::full_context(const Choice& choice,
+                                                     const engine::Finished& last) const {
+    const RequestState& state = requests[choice.request];
+    if (!state.continuation || choice.is_cancelled || choice.answer.stopped() ||
+        last.reason != engine::FinishReason::length)
+        return {};
+    const std::vector<TokenId>& answer = choice.answer.tokens();
+    const std::vector<TokenId>& prompt = state.prompt.content.tokens;
+    std::vector<TokenId> context = choice.shifts == 0 ? prompt : choice.context;
+    context.insert(context.end(), answer.begin() + static_cast<std::ptrdiff_t>(choice.context_begin),
+                   answer.end());
+    const std::size_t length_max =
+        std::max<std::size_t>(model->trained_context_tokens(), model->context_tokens());
+    const bool is_over = state.request.max_tokens ? answer.size() >= *state.request.max_tokens
+                                                  : prompt.size() + answer.size() >= length_max;
+    return context.size() < model->context_tokens() || is_over ? std::vector<TokenId>() : context;
+}
+
+/// Returns the engine request that continues a choice after `context`.
+engine::Request Generation::State::continued(const Choice& choice,
+                                             const std::vector<TokenId>& context) const {
+    const RequestState& state = requests[choice.request];
+    const std::vector<engine::RowKind>& kinds = state.prompt.content.kinds;
+    const auto generated = static_cast<uint32_t>(choice.answer.tokens().size());
+    engine::Request next = *state.continuation;
+    next.prompt = context;
+    next.kinds.assign(kinds.begin(), kinds.begin() + static_cast<std::ptrdiff_t>(state.prompt.kept_tokens));
+    next.kinds.resize(context.size(), engine::RowKind::prefill);
+    if (next.max_tokens)
+        next.max_tokens = *next.max_tokens - generated;
+    next.min_tokens -= std::min(next.min_tokens, generated);
+    // Another seed, because a draw depends on the seed and on the position, which recurs.
+    next.sampling.seed = sampler_seed(choice.seed) + (choice.shifts + 1) * shift_seed_step;
+    return next;
+}
+
+/// Continues an answer that ended because the context is full, in a context from which tokens are dropped.
+/// Returns whether it goes on; it does not if the engine refuses it.
+bool Generation::State::shift(Choice& choice, const engine::Finished& last) {
+    std::vector<TokenId> context = full_context(choice, last);
+    if (context.empty())
+        return false;
+    const RequestState& state = requests[choice.request];
+    context = shifted(context, state.prompt.kept_tokens, *state.request.context_shift);
+    auto stream = model->engine().resubmit(continued(choice, context), *choice.stream);
+    if (!stream)
+        return false;
+    *choice.stream = std::move(*stream);
+    choice.before = choice.before ? joined(*choice.before, last) : last;
+    choice.context = std::move(context);
+    choice.context_begin = choice.answer.tokens().size();
+    ++choice.shifts;
+    return true;
+}
+
 /// Flushes held-back text of a choice and delivers its Finished.
 Status Generation::State::report(Choice& choice, const engine::Finished& last) const {
     choice.is_reported = true;
@@ -228,6 +324,7 @@ Status Generation::State::report(Choice& choice, const engine::Finished& last) c
         finished.end_token = choice.answer.token_delta(*end_event);
     finished.prompt_tokens = static_cast<uint32_t>(requests[choice.request].prompt.content.tokens.size());
     finished.cached_tokens = last.cached_tokens;
+    finished.context_shifts = choice.shifts + (requests[choice.request].prompt.is_shortened ? 1 : 0);
     finished.reasoning_tokens = choice.answer.reasoning_tokens();
     // Drafts past the end of the answer count as rejected, even if they were correct.
     finished.accepted_drafts = accepted_before(last.accepted_positions, finished.tokens.size());
@@ -277,13 +374,17 @@ Result<Generation> Generation::begin_all(const Model& model, std::vector<Request
         ETNA_CHECK(check_bans(model, request));
         State::RequestState entry;
         entry.request = std::move(request);
-        const EncodeLimits limits = {.must_fit = !entry.request.prompt_tokens_max, .budget = &budget};
+        const bool is_shortened = entry.request.context_shift && can_shift(entry.request);
+        const EncodeLimits limits = {.must_fit = !entry.request.prompt_tokens_max && !is_shortened,
+                                     .budget = &budget};
         ETNA_TRY(entry.prompt, encode_prompt(model, entry.request, limits));
         ETNA_CHECK(check_length(model, entry.prompt.content.tokens.size()));
         ETNA_CHECK(make_parser(entry.prompt));
         entry.seed = entry.request.seed.value_or(shared_seed);
         ETNA_TRY(auto choices,
                  engine_requests(model, entry.request, entry.prompt, entry.seed, &budget.is_cancelled));
+        if (entry.request.context_shift && can_shift(entry.request))
+            entry.continuation = without_prompt(choices.all.front());
         std::move(choices.all.begin(), choices.all.end(), std::back_inserter(submitted));
         for (grammar::DroppedKeyword& one : choices.dropped_keywords)
             add_unique(state->dropped_keywords, std::move(one));
@@ -308,6 +409,14 @@ std::span<const TokenId> Generation::prompt_tokens(std::size_t request) const {
     return state_->requests[request].prompt.content.tokens;
 }
 
+const Request& Generation::request(std::size_t request) const {
+    return state_->requests[request].request;
+}
+
+uint32_t Generation::generated_tokens(uint32_t choice) const {
+    return state_->streams[std::min<std::size_t>(choice, state_->streams.size() - 1)].generated_tokens();
+}
+
 int64_t Generation::seed() const {
     return state_->requests.front().seed;
 }
@@ -319,6 +428,15 @@ const std::vector<grammar::DroppedKeyword>& Generation::dropped_keywords() const
 bool Generation::has_begun() const {
     return std::any_of(state_->streams.begin(), state_->streams.end(),
                        [](const engine::Stream& stream) { return stream.has_begun(); });
+}
+
+std::optional<engine::PromptProgress> Generation::prompt_progress(std::size_t request) const {
+    std::size_t stream = 0;
+    for (std::size_t before = 0; before < request; ++before) {
+        const Request& one = state_->requests[before].request;
+        stream += one.best_of.value_or(one.choices);
+    }
+    return state_->streams[stream].progress();
 }
 
 Status Generation::finish(const ChoiceSink& sink, const CancelPoll& is_cancelled) {
@@ -334,8 +452,10 @@ Status Generation::finish(const ChoiceSink& sink, const CancelPoll& is_cancelled
             if (all_cancelled && !choice.is_cancelled)
                 choice.end_early();
             const auto last = choice.read();
+            if (last && status && state_->shift(choice, *last))
+                continue;
             if (last && status) {
-                status = state_->report(choice, *last);
+                status = state_->report(choice, choice.before ? joined(*choice.before, *last) : *last);
                 --running;
                 State::RequestState& state = state_->requests[choice.request];
                 if (choice.buffer != nullptr && status && --state.unreported == 0)

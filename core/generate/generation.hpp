@@ -61,6 +61,13 @@ public:
     [[nodiscard]] const std::string& prompt_text(std::size_t request = 0) const;
     [[nodiscard]] std::span<const TokenId> prompt_tokens(std::size_t request = 0) const;
 
+    /// Returns a request as it was given.
+    [[nodiscard]] const Request& request(std::size_t request) const;
+
+    /// Returns the tokens that the engine has generated for a choice so far; of those sampled for a best_of,
+    /// an arbitrary one's. Thread-safe.
+    [[nodiscard]] uint32_t generated_tokens(uint32_t choice) const;
+
     /// Returns the seed of the first choice.
     [[nodiscard]] int64_t seed() const;
 
@@ -69,6 +76,9 @@ public:
 
     /// Returns whether the engine has started on any choice. Thread-safe.
     [[nodiscard]] bool has_begun() const;
+
+    /// Returns the progress on a request's prompt, by its first choice; empty while that waits. Thread-safe.
+    [[nodiscard]] std::optional<engine::PromptProgress> prompt_progress(std::size_t request = 0) const;
 
     /// Generates, detokenizes, finds stop strings and parses until all choices have ended. Blocking; delivers
     /// events on this thread. Call once. Same model, request and seed: same text. Errors: invalid_argument (a

@@ -173,15 +173,71 @@ Result<Prompt> encode_conversation(const Model& model, const chat::Conversation&
     return prompt;
 }
 
-Result<Prompt> prompt_from_tokens(const Model& model, const std::vector<TokenId>& tokens) {
+Status check_tokens(const Model& model, const std::vector<TokenId>& tokens) {
     const auto unknown = std::find_if(tokens.begin(), tokens.end(),
                                       [&](TokenId token) { return token >= model.tokenizer().size(); });
-    if (unknown != tokens.end()) {
-        return invalid_argument(
-            fmt::format("{} is not a token of the model, which has {}", *unknown, model.tokenizer().size()));
-    }
+    if (unknown == tokens.end())
+        return {};
+    return invalid_argument(
+        fmt::format("{} is not a token of the model, which has {}", *unknown, model.tokenizer().size()));
+}
+
+Result<Prompt> prompt_from_tokens(const Model& model, const std::vector<TokenId>& tokens) {
+    ETNA_CHECK(check_tokens(model, tokens));
     Prompt prompt;
     prompt.content = {.tokens = tokens, .kinds = std::vector(tokens.size(), engine::RowKind::prefill)};
+    prompt.answer = text::TextPosition::continuation;
+    return prompt;
+}
+
+/// Bytes of the parts that have to fit as they are.
+std::size_t bytes_that_stay(const std::vector<PromptPart>& parts) {
+    std::size_t bytes = 0;
+    for (const PromptPart& part : parts) {
+        if (const auto* text = std::get_if<std::string>(&part.content);
+            text != nullptr && !part.may_lose_start)
+            bytes += text->size();
+    }
+    return bytes;
+}
+
+/// Drops the first tokens of the parts that allow it, in order, until the prompt fits the context with a
+/// token of the answer.
+void shorten(std::vector<std::vector<TokenId>>& encoded, const std::vector<PromptPart>& parts,
+             std::size_t context_tokens) {
+    std::size_t total = 1;
+    for (const std::vector<TokenId>& tokens : encoded)
+        total += tokens.size();
+    for (std::size_t i = 0; i < parts.size() && total > context_tokens; ++i) {
+        if (!parts[i].may_lose_start)
+            continue;
+        const std::size_t dropped = std::min(total - context_tokens, encoded[i].size());
+        encoded[i].erase(encoded[i].begin(), encoded[i].begin() + static_cast<std::ptrdiff_t>(dropped));
+        total -= dropped;
+    }
+}
+
+Result<Prompt> encode_parts(const Model& model, const std::vector<PromptPart>& parts,
+                            const EncodeLimits& limits) {
+    ETNA_CHECK(check_text_length(model, limits, bytes_that_stay(parts)));
+    std::vector<std::vector<TokenId>> encoded;
+    for (const PromptPart& part : parts) {
+        if (const auto* tokens = std::get_if<std::vector<TokenId>>(&part.content)) {
+            ETNA_CHECK(check_tokens(model, *tokens));
+            encoded.push_back(*tokens);
+            continue;
+        }
+        text::EncodeOptions options = encode_options(limits);
+        options.special = part.special;
+        options.bos = part.bos;
+        ETNA_TRY(auto tokens, model.tokenizer().encode(std::get<std::string>(part.content), options));
+        encoded.push_back(std::move(tokens));
+    }
+    shorten(encoded, parts, model.context_tokens());
+    Prompt prompt;
+    for (const std::vector<TokenId>& tokens : encoded)
+        prompt.content.tokens.insert(prompt.content.tokens.end(), tokens.begin(), tokens.end());
+    prompt.content.kinds.assign(prompt.content.tokens.size(), engine::RowKind::prefill);
     prompt.answer = text::TextPosition::continuation;
     return prompt;
 }
@@ -197,6 +253,20 @@ void keep_last(Prompt& prompt, std::size_t tokens_max) {
     content.kinds.erase(content.kinds.begin(), content.kinds.begin() + surplus);
 }
 
+/// Applies the request's ContextShift to the prompt.
+void shorten(const Model& model, const ContextShift& shift, Prompt& prompt) {
+    PromptTokens& content = prompt.content;
+    const bool has_begin = !content.tokens.empty() && content.tokens.front() == model.tokenizer().bos();
+    prompt.kept_tokens = kept_tokens(shift, content.tokens.size(), has_begin ? 1 : 0, model.context_tokens());
+    if (content.tokens.size() < model.context_tokens())
+        return;
+    prompt.is_shortened = true;
+    prompt.branch_positions.clear();
+    content.tokens = shortened(content.tokens, prompt.kept_tokens, model.context_tokens());
+    content.kinds.resize(prompt.kept_tokens);
+    content.kinds.resize(content.tokens.size(), engine::RowKind::prefill);
+}
+
 Result<Prompt> encode_untruncated(const Model& model, const Request& request, const EncodeLimits& limits) {
     const auto* text = std::get_if<std::string>(&request.prompt);
     if (request.suffix && text == nullptr)
@@ -207,6 +277,8 @@ Result<Prompt> encode_untruncated(const Model& model, const Request& request, co
         return encode_text(model, *text, limits);
     if (const auto* tokens = std::get_if<std::vector<TokenId>>(&request.prompt))
         return prompt_from_tokens(model, *tokens);
+    if (const auto* parts = std::get_if<std::vector<PromptPart>>(&request.prompt))
+        return encode_parts(model, *parts, limits);
     return encode_conversation(model, std::get<chat::Conversation>(request.prompt), request, limits);
 }
 
@@ -229,6 +301,8 @@ Result<Prompt> encode_prompt(const Model& model, const Request& request, const E
     ETNA_TRY(Prompt prompt, encode_untruncated(model, request, limits));
     if (request.prompt_tokens_max)
         keep_last(prompt, *request.prompt_tokens_max);
+    if (request.context_shift && can_shift(request))
+        shorten(model, *request.context_shift, prompt);
     return prompt;
 }
 

@@ -2,6 +2,12 @@
 
 namespace etna::generate {
 
+bool can_shift(const Request& request) {
+    const auto* const conversation = std::get_if<chat::Conversation>(&request.prompt);
+    const bool has_tools = conversation != nullptr && !conversation->tools.empty();
+    return !request.grammar && !has_tools && !request.prompt_logprobs && !request.best_of && !request.beams;
+}
+
 void fill(Request& request, const RequestDefaults& defaults) {
     if (!request.max_tokens)
         request.max_tokens = defaults.max_tokens;

@@ -3,12 +3,14 @@
 #include "core/base/token.hpp"
 #include "core/chat/conversation.hpp"
 #include "core/engine/request.hpp"
+#include "core/generate/context_shift.hpp"
 #include "core/generate/sampling_options.hpp"
 #include "core/generate/speculation.hpp"
 #include "core/generate/transcript.hpp"
 #include "core/grammar/description.hpp"
 #include "core/sampling/logit_processors.hpp"
 #include "core/text/detokenizer.hpp"
+#include "core/text/tokenizer.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -27,16 +29,29 @@ enum class EndTokens : uint8_t { stop, ignore };
 /// Whether an answer includes the stop string that ended it.
 enum class MatchedStop : uint8_t { excluded, included };
 
+/// A part of a prompt that mixes texts and tokens. Texts are tokenized one by one.
+struct PromptPart {
+    std::variant<std::string, std::vector<TokenId>> content;
+    text::SpecialTokens special = text::SpecialTokens::parse; ///< of a text
+    text::AddBos bos = text::AddBos::never;                   ///< of a text
+    bool may_lose_start = false; ///< its first tokens are dropped while the prompt does not fit the context
+};
+
 /// A generation request: one prompt, and one or more choices.
 struct Request {
-    /// Text or tokens passed to the model unchanged, or a conversation, which is rendered through the model's
-    /// chat template and whose answer is parsed by the model's output syntax.
-    std::variant<std::string, chat::Conversation, std::vector<TokenId>> prompt;
+    /// Text, tokens or a mix of them passed to the model unchanged, or a conversation, which is rendered
+    /// through the model's chat template and whose answer is parsed by the model's output syntax.
+    std::variant<std::string, chat::Conversation, std::vector<TokenId>, std::vector<PromptPart>> prompt;
     /// Text after the gap for fill-in-the-middle, if the prompt is text and the model supports it; empty:
     /// none.
     std::optional<std::string> suffix;
     /// Truncates the prompt to its last tokens; empty: no truncation.
     std::optional<uint32_t> prompt_tokens_max;
+    /// Shortens a prompt that is too long, and lets an answer go on when the context is full, up to the
+    /// context that the model was trained for if there is no max_tokens. Without effect on answers with a
+    /// grammar, tools or prompt_logprobs, on best_of and on beams. Empty: such a prompt is an error, and the
+    /// answer ends.
+    std::optional<ContextShift> context_shift = {};
     int64_t now_unix_s = 0; ///< the current time for templates
     /// Borrowed: the tokens of the conversation's earlier turns, to which this turn is added; null: none. One
     /// request at a time.
@@ -83,6 +98,9 @@ struct Request {
     /// Deliver PromptTokenDelta with this many top tokens; disables the prompt cache for the request.
     std::optional<uint32_t> prompt_logprobs = {};
 };
+
+/// Returns whether a ContextShift has an effect on the request.
+bool can_shift(const Request& request);
 
 /// A stored model's defaults for fields that a request does not set.
 struct RequestDefaults {

@@ -29,6 +29,10 @@ constexpr std::array families = {
           "end\xEF\xBD\x9C>"}, // DeepSeek Coder
 };
 
+/// Names of the tokens before a project's and a file's name.
+constexpr std::array<std::string_view, 3> repository_names = {"<|repo_name|>", "<repo_name>", "<reponame>"};
+constexpr std::array<std::string_view, 2> separator_names = {"<|file_sep|>", "<file_sep>"};
+
 template <class Find>
 std::optional<InfillTokens> find_all(const Names& names, const Find& find) {
     const std::optional<TokenId> prefix = find(names[0]);
@@ -46,15 +50,21 @@ std::optional<InfillTokens> find_infill_tokens(const gguf::File& file, const Tok
         const auto id = file.unsigned_integer(fmt::format("tokenizer.ggml.{}_token_id", key));
         return id && *id < tokenizer.size() ? std::optional(static_cast<TokenId>(*id)) : std::nullopt;
     };
-    for (const Names& names : keys) {
-        if (const auto found = find_all(names, listed))
-            return found;
-    }
-    for (const Names& names : families) {
-        if (const auto found = find_all(names, [&](std::string_view name) { return tokenizer.find(name); }))
-            return found;
-    }
-    return std::nullopt;
+    const auto named = [&](std::string_view name) { return tokenizer.find(name); };
+    std::optional<InfillTokens> found;
+    for (const Names& names : keys)
+        found = found ? found : find_all(names, listed);
+    for (const Names& names : families)
+        found = found ? found : find_all(names, named);
+    if (!found)
+        return found;
+    found->repository = listed("fim_rep");
+    for (const std::string_view name : repository_names)
+        found->repository = found->repository ? found->repository : named(name);
+    found->file_separator = listed("fim_sep");
+    for (const std::string_view name : separator_names)
+        found->file_separator = found->file_separator ? found->file_separator : named(name);
+    return found;
 }
 
 } // namespace etna::text

@@ -14,10 +14,15 @@ struct InfillTokens {
     TokenId prefix = 0;
     TokenId suffix = 0;
     TokenId middle = 0;
+    /// Precede a project's name and a file's name, for a prompt of several files; empty: not in the
+    /// vocabulary. Source: Hui et al. 2024, "Qwen2.5-Coder", section 3.2.
+    std::optional<TokenId> repository = {};
+    std::optional<TokenId> file_separator = {};
 };
 
 /// Returns the model's tokens as listed in its file (`tokenizer.ggml.fim_pre_token_id`, `fim_suf`, `fim_mid`,
-/// or `prefix`, `suffix`, `middle`), otherwise by the names of well-known families. Empty if one is missing.
+/// or `prefix`, `suffix`, `middle`; `fim_rep`, `fim_sep`), otherwise by the names of well-known families.
+/// Empty if one of the first three is missing.
 std::optional<InfillTokens> find_infill_tokens(const gguf::File& file, const Tokenizer& tokenizer);
 
 } // namespace etna::text

@@ -20,9 +20,12 @@ store::ModelSource stories() {
     return store::resolve(ETNA_TEST_DATA "/models/stories260K.gguf", "/nonexistent").value();
 }
 
+enum class Script : uint8_t { answer, none };
+
 Result<runtime::LoadedExecutor> executor_that_says(const gguf::File& file, const std::string& answer,
                                                    uint32_t context_tokens,
-                                                   std::chrono::microseconds step_delay = {}) {
+                                                   std::chrono::microseconds step_delay = {},
+                                                   Script script = Script::answer) {
     ETNA_TRY(const auto tokenizer, text::Tokenizer::create(file));
     ETNA_TRY(auto tokens, tokenizer.encode(answer, {.bos = text::AddBos::never}));
     tokens.push_back(tokenizer.eos().value());
@@ -32,7 +35,8 @@ Result<runtime::LoadedExecutor> executor_that_says(const gguf::File& file, const
     fake.limits.context_tokens = context_tokens;
     fake.step_delay = step_delay;
     fake.limits.groups = {{.page_count = 4096}};
-    fake.scripts = {{.prompt = std::nullopt, .continuation = std::move(tokens)}};
+    if (script == Script::answer)
+        fake.scripts = {{.prompt = std::nullopt, .continuation = std::move(tokens)}};
     return runtime::LoadedExecutor{.device = nullptr,
                                    .executor = std::make_unique<FakeExecutor>(std::move(fake)),
                                    .device_name = "fake"};
@@ -47,6 +51,15 @@ generate::Model model_that_says(const std::string& answer, const std::string& ch
     };
     auto model =
         generate::Model::load(stories(), {.chat_template = {.name = {}, .text = chat_template}}, factory);
+    REQUIRE(model.has_value());
+    return std::move(model).value();
+}
+
+generate::Model model_without_script(uint32_t context_tokens) {
+    const auto factory = [&](const gguf::File& file, const runtime::ExecutorOptions&) {
+        return executor_that_says(file, "", context_tokens, {}, Script::none);
+    };
+    auto model = generate::Model::load(stories(), {}, factory);
     REQUIRE(model.has_value());
     return std::move(model).value();
 }

@@ -18,6 +18,9 @@ inline constexpr const char* story = "there was a dog. The dog was big.";
 generate::Model model_that_says(const std::string& answer, const std::string& chat_template = {},
                                 uint32_t context_tokens = 256);
 
+/// As model_that_says(), but each token depends on all tokens before it.
+generate::Model model_without_script(uint32_t context_tokens);
+
 /// As model_that_says(), with a draft model that answers `draft`.
 generate::Model model_that_says_with_draft(const std::string& answer, const std::string& draft);
 

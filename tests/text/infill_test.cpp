@@ -42,4 +42,13 @@ TEST_CASE("fill-in-the-middle tokens are read from the file's list, otherwise fo
     const auto named = infill_tokens(vocabulary);
     REQUIRE(named.has_value());
     CHECK((named->prefix == prefix && named->suffix == suffix && named->middle == middle));
+    CHECK((!named->repository && !named->file_separator));
+    const TokenId repository = vocabulary.add("<|repo_name|>", text::TokenType::control);
+    const TokenId separator = vocabulary.add("<|file_sep|>", text::TokenType::control);
+    const auto several = infill_tokens(vocabulary);
+    REQUIRE(several.has_value());
+    CHECK((several->repository == repository && several->file_separator == separator));
+    const auto listed = infill_tokens(vocabulary, {{"fim_rep", 4}, {"fim_sep", 5}});
+    REQUIRE(listed.has_value());
+    CHECK((listed->repository == 4U && listed->file_separator == 5U));
 }
