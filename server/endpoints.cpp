@@ -3,6 +3,8 @@
 #include "server/anthropic/endpoints.hpp"
 #include "server/anthropic/errors.hpp"
 #include "server/json.hpp"
+#include "server/llamacpp/endpoints.hpp"
+#include "server/llamacpp/errors.hpp"
 #include "server/ollama/endpoints.hpp"
 #include "server/ollama/errors.hpp"
 #include "server/openai/endpoints.hpp"
@@ -256,6 +258,38 @@ void add_rerank(std::vector<Route>& routes) {
     }
 }
 
+void add_llamacpp(std::vector<Route>& routes) {
+    for (Route route : {
+             Route{"POST", "/completion", "continues a text, in llama.cpp's API", llamacpp::complete},
+             Route{"POST", "/completions", "the same", llamacpp::complete},
+             Route{"POST", "/infill", "fills the gap between two texts, in llama.cpp's API",
+                   llamacpp::infill},
+             Route{"POST", "/embedding", "returns the embeddings of texts, in llama.cpp's API",
+                   llamacpp::embed},
+             Route{"POST", "/embeddings", "the same", llamacpp::embed},
+             Route{"GET", "/props", "describes a model and its defaults", llamacpp::show_props},
+             Route{"POST", "/props", "refused: the server's properties are its operator's",
+                   llamacpp::change_props},
+             Route{"GET", "/slots", "lists the running answers, with --slots", llamacpp::list_slots},
+             Route{"POST", "/slots/{id}", "refused: prompts are cached by their content",
+                   llamacpp::change_slot},
+             Route{"POST", "/models/load", "loads a model into memory", llamacpp::load_model},
+             Route{"POST", "/models/unload", "frees the memory of a model", llamacpp::unload_model},
+             Route{"GET", "/lora-adapters", "an empty list", llamacpp::list_adapters},
+             Route{"POST", "/lora-adapters", "refused: there are no adapters", llamacpp::change_adapters},
+         }) {
+        if (route.endpoint == llamacpp::complete) {
+            route.metric_name = "completion";
+        } else if (route.endpoint == llamacpp::infill) {
+            route.metric_name = "infill";
+        } else if (route.endpoint == llamacpp::embed) {
+            route.metric_name = "embeddings";
+        }
+        route.write_error = llamacpp::write_error;
+        routes.push_back(std::move(route));
+    }
+}
+
 /// "post /v1/chat/completions" as a name: "post_v1_chat_completions".
 std::string operation_id(const Route& route) {
     std::string id = route.method + route.path;
@@ -307,11 +341,9 @@ std::vector<Route> all_routes(const ServiceOptions& options) {
         {"POST", "/v3/chat/completions", "answers a chat, by the rules of OpenVINO Model Server",
          openai::chat_completions, guarded, ovms},
         {"POST", options.completions_path, "continues a text", openai::completions},
-        {"POST", "/completions", "continues a text", openai::completions},
         {"POST", "/v3/completions", "continues a text, by the rules of OpenVINO Model Server",
          openai::completions, guarded, ovms},
         {"POST", "/v1/embeddings", "returns the embeddings of texts", openai::embeddings},
-        {"POST", "/embeddings", "returns the embeddings of texts", openai::embeddings},
         {"POST", "/v3/embeddings", "returns the embeddings of texts", openai::embeddings, guarded, ovms},
         {"POST", "/tokenize", "returns the tokens of a text or chat", openai::tokenize},
         {"POST", "/detokenize", "returns the text of tokens", openai::detokenize},
@@ -322,10 +354,10 @@ std::vector<Route> all_routes(const ServiceOptions& options) {
         {"GET", "/v1/models/{model}", "describes one model", show_model},
         {"GET", "/models/{model}", "describes one model", openai::show_model},
         {"GET", "/v3/models/{model}", "describes one model", openai::show_model, guarded, ovms},
-        {"POST", "/models/unload", "frees the memory of a model", openai::unload_model},
         {"GET", "/dynamo/alpha/list-models",
          "lists the models with endpoint, context and whether they are loaded", openai::list_models_dynamo},
         {"GET", "/health", "readiness", show_readiness, open},
+        {"GET", "/v1/health", "readiness", show_readiness, open},
         {"GET", "/ready", "readiness", show_readiness, open},
         {"GET", "/live", "liveness", show_liveness, open},
         {"GET", "/metrics", "metrics for Prometheus", show_metrics},
@@ -350,6 +382,7 @@ std::vector<Route> all_routes(const ServiceOptions& options) {
     for (Route& route : ollama::routes())
         routes.push_back(std::move(route));
     add_rerank(routes);
+    add_llamacpp(routes);
     return routes;
 }
 

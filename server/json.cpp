@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -175,6 +176,13 @@ ApiResult<Json> parse(std::string_view body, MemoryReservation* memory) {
 }
 
 } // namespace
+
+Json number_json(float value) {
+    const std::string digits = fmt::format("{}", value);
+    double number = 0;
+    std::from_chars(digits.data(), digits.data() + digits.size(), number);
+    return number;
+}
 
 ApiResult<Json> parse_body(const HttpRequest& request) {
     return parse(request.body, request.memory.get());

@@ -22,6 +22,9 @@ constexpr std::size_t json_values_max = 2'000'000;
 /// Bytes charged for a value or a member name, in addition to its characters.
 constexpr std::size_t json_value_bytes = 96;
 
+/// Returns the float as the number with its shortest digits: 0.8, where its conversion to double has more.
+Json number_json(float value);
+
 /// Parses a request body, which must be an object. Charges its memory to the request
 /// (HttpRequest::reserve_memory). Errors: 400, with the position, also if a number has more digits than a
 /// double in a JSON Schema keyword that constrains answers; 413 (too many values); 503 (the request memory

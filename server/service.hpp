@@ -4,6 +4,7 @@
 #include "core/store/pull.hpp"
 #include "server/access.hpp"
 #include "server/api/request_context.hpp"
+#include "server/api/running_answers.hpp"
 #include "server/log_line.hpp"
 #include "server/metrics.hpp"
 #include "server/models/models.hpp"
@@ -42,7 +43,10 @@ struct ServiceOptions {
     std::chrono::seconds request_time{0}; ///< total time limit of a request; 0: none
     uint32_t unread_max = 8;              ///< maximum undelivered tokens of a slow client
     LogFormat log_format = LogFormat::text;
-    bool logs_prompts = false; ///< user input is logged only if enabled
+    bool logs_prompts = false;     ///< user input is logged only if enabled
+    bool shows_slots = false;      ///< GET /slots shows the running answers to every client
+    bool shifts_context = false;   ///< answers go on when the context is full, see generate::ContextShift
+    uint32_t answers_at_once = 16; ///< maximum answers that a model generates at a time
     std::string chat_path = "/v1/chat/completions";
     std::string completions_path = "/v1/completions";
     std::optional<StoreAccess> store = {}; ///< empty: clients do not change stored models
@@ -59,7 +63,8 @@ struct Service {
     Metrics& metrics;
     Persistence* persistence = nullptr; ///< borrowed; set before the first request
     std::atomic<ServiceState> state{ServiceState::starting};
-    std::atomic<bool> is_aborting{false}; ///< the drain timeout has passed: answers end as they are
+    std::atomic<bool> is_aborting{false};     ///< the drain timeout has passed: answers end as they are
+    api::RunningAnswers running_answers = {}; ///< empty unless ServiceOptions::shows_slots
     /// One line for the operator, as in server/log_line.hpp.
     std::function<void(std::string_view line)> log = [](std::string_view) {};
 };

@@ -83,10 +83,10 @@ inline constexpr auto compat_device = joined(
         no_effect("--mlock, --no-mmap, --mmap, --no-direct-io, --no-host, --check-tensors, "
                   "--warmup, --no-warmup",
                   in_device_memory, CompatValue::none),
-        no_effect("-cb, --cont-batching, -nocb, --no-cont-batching, -kvu, --kv-unified, --swa-full, "
-                  "--cache-prompt, --no-cache-prompt, --context-shift, --no-context-shift, "
-                  "--prompt-cache-all, --prompt-cache-ro",
-                  own_cache, CompatValue::none),
+        no_effect(
+            "-cb, --cont-batching, -nocb, --no-cont-batching, -kvu, --kv-unified, --swa-full, "
+            "--cache-prompt, --no-cache-prompt, --no-context-shift, --prompt-cache-all, --prompt-cache-ro",
+            own_cache, CompatValue::none),
         no_effect("--cache-reuse, -cram, --cache-ram, --ctx-checkpoints, --prompt-cache, --keep, "
                   "-dt, --defrag-thold, --keepalive",
                   own_cache),
@@ -178,7 +178,7 @@ inline constexpr std::array compat_serve = {
     CompatOption{.names = "-a", .ours = "alias"},
     CompatOption{.names = "--ssl-cert-file", .ours = "tls-cert"},
     CompatOption{.names = "--ssl-key-file", .ours = "tls-key"},
-    no_effect("--metrics, --slots, --no-slots, --props, --no-webui, --no-ui, --models-autoload",
+    no_effect("--metrics, --no-slots, --props, --no-webui, --no-ui, --models-autoload",
               "all routes are always available; --routes lists them", CompatValue::none),
     no_effect("--threads-http", "--requests-max limits the concurrent requests"),
     missing("-to, --timeout",

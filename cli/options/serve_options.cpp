@@ -231,6 +231,11 @@ constexpr std::array server_rows = {
            .kind = Kind::text,
            .default_text = "/v1/completions",
            .description = "path of completions"},
+    Option{.name = "context-shift",
+           .description = "when the context is full, drop the first half of what follows the first tokens "
+                          "that a request keeps, and go on; computes the rest again"},
+    Option{.name = "slots",
+           .description = "show the running answers of all clients, without their texts, at GET /slots"},
     Option{
         .name = "routes", .description = "print every route and exit", .brief = "print every route and exit"},
     Option{
@@ -399,6 +404,8 @@ Status read_server(const OptionValues& values, server::ServerOptions& options) {
     ETNA_TRY(const auto drain_s, values.integer("drain-timeout"));
     options.drain_timeout = std::chrono::seconds(drain_s.value_or(default_drain_s));
     ETNA_TRY(options.service.accepts_any_model_name, values.flag("any-model-name"));
+    ETNA_TRY(options.service.shows_slots, values.flag("slots"));
+    ETNA_TRY(options.service.shifts_context, values.flag("context-shift"));
     ETNA_CHECK(read_paths(values, options.service));
     ETNA_CHECK(read_logging(values, options.service));
     ETNA_TRY(const auto keep_alive_s, values.integer("keep-alive"));
@@ -470,6 +477,7 @@ Result<ServeOptions> validate_serve(const Command& command, const TypedArguments
     if (options.names.size() > options.models.size())
         return invalid_argument("there are more --alias than models");
     ETNA_CHECK(read_server(values, options.server));
+    options.server.service.answers_at_once = options.model.executor.sequences_max;
     ETNA_TRY(options.server.persistence, read_store(values));
     // Refuse requests with more answers than can run and wait at once.
     uint32_t& answers_max = options.server.service.limits.answers_max;

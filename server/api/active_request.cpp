@@ -98,6 +98,7 @@ RequestContext ActiveRequest::context(const sampling::Parameters& defaults) cons
             .sampling_defaults = with_overrides(defaults, model_->recommended_sampling()),
             .tokenizer = &model_->tokenizer(),
             .context_tokens = model_->context_tokens(),
+            .shifts_context = service_->options.shifts_context,
             .supports_infill = model_->infill_tokens().has_value(),
             .has_template = model_->chat().has_own(),
             .can_think = format && generate::may_think(**format),
@@ -136,6 +137,8 @@ ApiStatus ActiveRequest::begin(GenerationCall call, const sampling::Parameters& 
         prompt.sampling_defaults = with_overrides(defaults, model_->recommended_sampling());
         fill(prompt, model_->request_defaults());
         prompt.unread_max = service_->options.unread_max;
+        if (service_->options.shifts_context && !prompt.context_shift)
+            prompt.context_shift.emplace();
         prompt.now_unix_s = std::time(nullptr);
         prompt.cache_salt ^= cache_salt_;
         prompt.client = client_;
@@ -161,6 +164,7 @@ ApiStatus ActiveRequest::begin(GenerationCall call, const sampling::Parameters& 
     for (const grammar::DroppedKeyword& keyword : generation_->dropped_keywords())
         ignored_.without_effect.push_back(path_of(keyword));
     log_prompts();
+    show_answers();
     return {};
 }
 
@@ -253,10 +257,46 @@ void ActiveRequest::log_prompts() const {
     }
 }
 
+/// Lists the answers for other requests, if the operator allows it.
+void ActiveRequest::show_answers() {
+    if (!service_->options.shows_slots)
+        return;
+    const uint64_t number = service_->running_answers.next_number();
+    for (uint32_t choice = 0; choice < generation_->choices(); ++choice) {
+        const std::size_t prompt = choice / (generation_->choices() / prompt_count_);
+        const generate::Request& request = generation_->request(prompt);
+        auto answer = std::make_unique<RunningAnswer>();
+        answer->number = number;
+        answer->model = model_name_;
+        answer->parameters = with_overrides(*request.sampling_defaults, request.sampling);
+        answer->max_tokens = request.max_tokens;
+        answer->ignores_end = request.end_tokens == generate::EndTokens::ignore;
+        answer->is_streamed = in_flight_->labels().is_streamed;
+        answer->prompt_tokens = static_cast<uint32_t>(generation_->prompt_tokens(prompt).size());
+        answers_.push_back(service_->running_answers.add(std::move(answer)));
+    }
+}
+
+void ActiveRequest::update_answers() {
+    for (uint32_t choice = 0; choice < answers_.size(); ++choice) {
+        RunningAnswer& answer = *answers_[choice];
+        const auto progress = generation_->prompt_progress(choice / (generation_->choices() / prompt_count_));
+        if (!progress)
+            continue;
+        answer.has_begun = true;
+        answer.cached_tokens = progress->cached_tokens;
+        answer.computed_tokens = progress->computed_tokens;
+    }
+}
+
 Status ActiveRequest::run(const EventSink& sink, const CancelPoll& is_cancelled) {
     Status status = generation_->finish(
         [&](uint32_t choice, const generate::Event& event) { return take(choice, event, sink); },
-        [&] { return must_end(is_cancelled); });
+        [&] {
+            update_answers();
+            return must_end(is_cancelled);
+        });
+    answers_.clear();
     service_->metrics.add(model_name_, usage_->tokens());
     if (status && service_->is_aborting && was_cancelled_)
         return Error{ErrorKind::cancelled, "the answer did not end in time"};
@@ -270,6 +310,8 @@ generate::SinkResult ActiveRequest::take(uint32_t choice, const generate::Event&
     const auto* finished = std::get_if<generate::Finished>(&event);
     if (std::holds_alternative<generate::TokenDelta>(event))
         ++tokens_so_far_[choice];
+    if (choice < answers_.size() && !std::holds_alternative<generate::Finished>(event))
+        answers_[choice]->generated_tokens = generation_->generated_tokens(choice);
     const bool is_cancelled = finished != nullptr &&
                               finished->finish_reason == generate::FinishReason::cancelled &&
                               !is_complete_[choice];

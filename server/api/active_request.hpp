@@ -142,6 +142,8 @@ private:
     [[nodiscard]] bool is_late() const { return deadline_ && Clock::now() >= *deadline_; }
     [[nodiscard]] bool must_end(const CancelPoll& is_cancelled) const;
     void log_prompts() const;
+    void show_answers();
+    void update_answers();
     generate::SinkResult take(uint32_t choice, const generate::Event& event, const EventSink& sink);
     void count_tokens(uint32_t choice, const generate::Finished& finished);
 
@@ -167,13 +169,14 @@ private:
     std::optional<generate::Generation> generation_;
     std::optional<Usage> usage_;
     std::size_t prompt_count_ = 0;
-    bool was_cancelled_ = false;             ///< an answer was stopped from outside
-    std::vector<bool> is_complete_;          ///< choices that the sink has ended as complete
-    std::vector<std::size_t> tokens_so_far_; ///< tokens of each choice so far
-    std::optional<ApiError> error_;          ///< the last one recorded by record_error()
-    double acquired_s_ = 0;                  ///< from the arrival until the model was in memory
-    double queued_s_ = 0;                    ///< from the request's arrival to the engine's queue
-    std::optional<double> first_token_s_;    ///< from the arrival to the first choice's first token
+    bool was_cancelled_ = false;                  ///< an answer was stopped from outside
+    std::vector<bool> is_complete_;               ///< choices that the sink has ended as complete
+    std::vector<std::size_t> tokens_so_far_;      ///< tokens of each choice so far
+    std::vector<RunningAnswers::Shared> answers_; ///< as other requests see them; empty: they do not
+    std::optional<ApiError> error_;               ///< the last one recorded by record_error()
+    double acquired_s_ = 0;                       ///< from the arrival until the model was in memory
+    double queued_s_ = 0;                         ///< from the request's arrival to the engine's queue
+    std::optional<double> first_token_s_;         ///< from the arrival to the first choice's first token
 };
 
 } // namespace etna::server::api

@@ -31,6 +31,7 @@ struct RequestContext {
     sampling::Parameters sampling_defaults = {}; ///< used for absent fields
     const text::Tokenizer* tokenizer = nullptr;  ///< borrowed, the model's
     uint32_t context_tokens = 0;                 ///< the model's
+    bool shifts_context = false;                 ///< see ServiceOptions
     bool supports_infill = false;                ///< the model supports fill-in-the-middle
     bool has_template = true;                    ///< the model or the operator provides a chat template
     bool can_think = true;                       ///< answers of the model may have reasoning before them

@@ -145,12 +145,13 @@ void read_stops(Fields& fields, Dialect dialect, bool is_streamed, generate::Req
 
 } // namespace
 
-void check_ignored_end(Fields& fields, const RequestLimits& limits, const generate::Request& request) {
+void check_ignored_end(Fields& fields, const RequestLimits& limits, const generate::Request& request,
+                       std::string_view member) {
     if (request.end_tokens == generate::EndTokens::stop || !limits.ignore_eos_max_tokens)
         return;
     if (!request.max_tokens || *request.max_tokens > *limits.ignore_eos_max_tokens) {
         fields.refuse(
-            "max_tokens",
+            member,
             fmt::format("is required with ignore_eos and must be at most {}", *limits.ignore_eos_max_tokens),
             "integer_above_max_value");
     }

@@ -33,8 +33,10 @@ std::vector<TokenId> read_token_list(Fields& fields, std::string_view name, uint
 /// `logprob_token_ids` are refused. Sources: OpenAI API 2.3.0; vLLM sampling parameters.
 void read_tokens(Fields& fields, uint32_t vocabulary, generate::Request& request);
 
-/// Checks that a request with ignore_eos is bounded. Call after max_tokens is final.
-void check_ignored_end(Fields& fields, const RequestLimits& limits, const generate::Request& request);
+/// Checks that a request with ignore_eos is bounded. Call after max_tokens is final. `member`: its name in
+/// the request.
+void check_ignored_end(Fields& fields, const RequestLimits& limits, const generate::Request& request,
+                       std::string_view member = "max_tokens");
 
 /// Reads `best_of` and the beam search fields. On OVMS paths, best_of above 1 is the beam width; on OpenAI
 /// paths, it is the number of samples of which the best are returned, unless `use_beam_search` or `num_beams`

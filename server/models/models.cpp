@@ -158,6 +158,12 @@ std::optional<ModelListing> Models::find(std::string_view name) {
     return found == nullptr ? std::nullopt : std::optional(listing(found->first, *found->second));
 }
 
+Models::Handle Models::find_loaded(std::string_view name) {
+    const std::scoped_lock lock(mutex_);
+    const auto* const found = find_entry(name);
+    return found == nullptr ? nullptr : found->second->model;
+}
+
 Result<ModelListing> Models::find_or_add(std::string_view name) {
     const std::scoped_lock lock(mutex_);
     rescan();

@@ -118,6 +118,9 @@ public:
     /// Looks a model up by name or alias, else by equal normalized_name(). Empty: not found.
     [[nodiscard]] std::optional<ModelListing> find(std::string_view name);
 
+    /// Returns the model with this name or alias if it is in memory, otherwise null. Does not count as a use.
+    [[nodiscard]] Handle find_loaded(std::string_view name);
+
     /// As find(). A model that is not listed, but that the finder finds, is added to the list. Its failures
     /// are for the client: the model then leaves the list. Errors: not_found, and those of the finder.
     Result<ModelListing> find_or_add(std::string_view name);

@@ -48,6 +48,7 @@ ApiStatus CompletionJob::begin(const api::CancelPoll& is_cancelled) {
                  .created_unix_s = std::time(nullptr),
                  .model = active.model_name(),
                  .seed = active.generation()->seed()};
+    clocks_.resize(active.generation()->choices());
     return {};
 }
 
@@ -65,6 +66,7 @@ Status CompletionJob::run(const PieceSink& deliver, const api::CancelPoll& is_ca
     }
     return active.run(
         [&](uint32_t choice, const generate::Event& event) {
+            clocks_[choice].take(event);
             const auto piece = streams[choice]->take(event);
             if (piece && !deliver(*piece))
                 return api::Delivery::disconnected;
@@ -105,6 +107,8 @@ ApiResult<bool> CompletionJob::stream(EventStream& stream) {
     if (request_.output_options.includes_usage) {
         Json last = to_json(envelope_);
         last["usage"] = usage_json(active.usage());
+        if (request_.output_options.has_timings)
+            last["timings"] = timings_of_choice(0);
         stream.send(sse::data(dump_json(last)));
     }
     if (request_.output_options.includes_timing)
@@ -125,6 +129,9 @@ Json CompletionJob::chunk_of(const Json& piece) const {
     } else if (request_.output_options.includes_usage) {
         chunk["usage"] = nullptr;
     }
+    const auto choice = piece["index"].get<uint32_t>();
+    if (request_.output_options.has_timings && clocks_[choice].has_token())
+        chunk["timings"] = timings_of_choice(choice);
     for (const auto transform : request_.transforms)
         transform(chunk);
     return chunk;
@@ -147,6 +154,13 @@ Json CompletionJob::timing() const {
     return json;
 }
 
+Json CompletionJob::timings_of_choice(uint32_t choice) const {
+    const generate::Generation& generation = *active.generation();
+    const std::size_t choices_per_prompt = generation.choices() / active.prompt_count();
+    return api::timings_json(
+        clocks_[choice].timings(generation.prompt_progress(choice / choices_per_prompt)));
+}
+
 AnswerAggregator::AnswerAggregator(const CompletionJob& job) : job_(&job) {
     for (uint32_t choice = 0; choice < job.active.generation()->choices(); ++choice)
         choices_.push_back(job.request().make_aggregator());
@@ -164,6 +178,8 @@ Json AnswerAggregator::json() const {
     for (const auto transform : job_->request().transforms)
         transform(json);
     json["usage"] = usage_json(job_->active.usage());
+    if (job_->request().output_options.has_timings)
+        json["timings"] = job_->timings_of_choice(0);
     if (Json annotations = annotations_of(*job_); !annotations.is_null())
         json["nvext"] = std::move(annotations);
     return json;

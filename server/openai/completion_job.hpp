@@ -1,6 +1,7 @@
 #pragma once
 
 #include "server/api/answer.hpp"
+#include "server/api/timings.hpp"
 #include "server/json.hpp"
 #include "server/openai/generation_request.hpp"
 
@@ -50,6 +51,9 @@ public:
     /// Returns {"total_ms": ...} and the other known timings.
     [[nodiscard]] Json timing() const;
 
+    /// Returns llama.cpp's timings of a choice so far.
+    [[nodiscard]] Json timings_of_choice(uint32_t choice) const;
+
 private:
     /// Receives the pieces of an answer; returns false to stop.
     using PieceSink = std::function<bool(const Json& piece)>;
@@ -62,6 +66,7 @@ private:
     Json body_;                ///< until begin() has read it
     GenerationRequest request_;
     ResponseEnvelope envelope_;
+    std::vector<api::TokenClock> clocks_; ///< of each choice
 };
 
 /// Aggregates the pieces of an answer into the response object of a non-streamed request. Not thread-safe.

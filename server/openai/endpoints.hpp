@@ -15,9 +15,6 @@ ApiResult<HttpReply> list_models(Service& service, const HttpRequest& request, c
 ApiResult<HttpReply> show_model(Service& service, const HttpRequest& request, const Call& call);
 ApiResult<HttpReply> list_models_dynamo(Service& service, const HttpRequest& request, const Call& call);
 
-/// Frees the memory of the model named in the body. Source: llama.cpp's server, POST /models/unload.
-ApiResult<HttpReply> unload_model(Service& service, const HttpRequest& request, const Call& call);
-
 // Stored chat completions (`store`). Source: OpenAI API 2.3.0, /chat/completions.
 
 /// Lists the chats, oldest first; the query can filter by model or metadata (`metadata[NAME]=VALUE`).

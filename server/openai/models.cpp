@@ -1,7 +1,6 @@
-// GET /v1/models, /v1/models/{id} and /dynamo/alpha/list-models; POST /models/unload.
+// GET /v1/models, /v1/models/{id} and /dynamo/alpha/list-models.
 
 #include "server/api/model_choice.hpp"
-#include "server/fields.hpp"
 #include "server/json.hpp"
 #include "server/openai/endpoints.hpp"
 
@@ -93,23 +92,6 @@ ApiResult<HttpReply> list_models_dynamo(Service& service, const HttpRequest& /*r
     for (const ModelListing& model : service.models.list_inspected())
         data.push_back(extended_json(model, service.options));
     return json_reply({{"object", "list"}, {"data", std::move(data)}});
-}
-
-ApiResult<HttpReply> unload_model(Service& service, const HttpRequest& request, const Call& /*call*/) {
-    ETNA_TRY(const Json body, parse_body(request));
-    Fields fields(body);
-    fields.require("model");
-    const auto name = fields.text("model");
-    ETNA_CHECK(fields.status());
-    const auto unloading = service.models.unload(*name);
-    if (!unloading && unloading.error().kind == ErrorKind::not_found)
-        return api::unknown_model(service, *name, {});
-    if (!unloading)
-        return api_error(unloading.error());
-    return json_reply({{"success", true},
-                       {"model", *name},
-                       {"was_loaded", *unloading != Unloading::not_loaded},
-                       {"waits_for_requests", *unloading == Unloading::after_requests}});
 }
 
 } // namespace etna::server::openai

@@ -42,6 +42,7 @@ void read_stream_options(Fields& fields, OutputOptions& options) {
 void read_output_options(Fields& fields, OutputOptions& options) {
     options.is_streamed = fields.flag("stream").value_or(false);
     read_stream_options(fields, options);
+    options.has_timings = fields.flag("timings_per_token").value_or(false);
     const Json* nvext = fields.object("nvext");
     const auto annotations = nvext == nullptr ? Json() : nvext->value("annotations", Json());
     if (!annotations.is_null() && !annotations.is_array())

@@ -97,7 +97,7 @@ TokenIdOptions read_token_id_options(Fields& fields) {
 }
 
 bool needs_tokens(const TokenIdOptions& ids, const OutputOptions& output) {
-    return ids.ids || output.counts_each_chunk;
+    return ids.ids || output.counts_each_chunk || (output.has_timings && output.is_streamed);
 }
 
 void add_token_ids(GenerationRequest& request) {

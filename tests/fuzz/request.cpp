@@ -1,9 +1,12 @@
-// Fuzzes bodies of chats, completions, responses, messages and Ollama's requests, from bytes to the
-// generation request. The first byte selects the endpoint and the dialect, the rest is the body.
+// Fuzzes bodies of chats, completions, responses, messages and requests of Ollama's and llama.cpp's APIs,
+// from bytes to the generation request. The first byte selects the endpoint and the dialect, the rest is the
+// body.
 
 #include "server/responses/request.hpp"
 
 #include "server/anthropic/request.hpp"
+#include "server/llamacpp/request.hpp"
+#include "server/llamacpp/settings.hpp"
 #include "server/ollama/answer_pieces.hpp"
 #include "server/ollama/request.hpp"
 #include "server/openai/generation_request.hpp"
@@ -88,11 +91,24 @@ ApiResult<api::GenerationCall> read_ollama(const Json& body, ollama::Form form,
     return call;
 }
 
+ApiResult<api::GenerationCall> read_llamacpp(const Json& body, bool is_infill,
+                                             const api::RequestContext& context) {
+    constexpr text::InfillTokens gap = {
+        .prefix = 1, .suffix = 2, .middle = 3, .repository = 4, .file_separator = 5};
+    ETNA_TRY(auto request, is_infill ? llamacpp::read_infill(body, context, gap)
+                                     : llamacpp::read_completion(body, context));
+    const generate::Request& first = request.call.requests.front();
+    require(llamacpp::settings_json(with_overrides({}, first.sampling), first, request).is_object());
+    return std::move(request.call);
+}
+
 /// Reads the body by the endpoint that `selector` names.
 ApiResult<api::GenerationCall> read_body(const Json& body, uint8_t selector,
                                          const api::RequestContext& context) {
     if ((selector & 16) != 0)
         return read_ollama(body, (selector & 2) == 0 ? ollama::Form::chat : ollama::Form::generate, context);
+    if ((selector & 64) != 0)
+        return read_llamacpp(body, (selector & 2) != 0, context);
     if ((selector & 8) != 0)
         return read_message(body, context);
     if ((selector & 4) != 0)
@@ -117,7 +133,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t bytes) {
                                              (selector & 1) == 0 ? api::Dialect::openai : api::Dialect::ovms,
                                          .limits = {},
                                          .tokenizer = &tokenizer()};
-    const bool is_completion = (selector & 14) == 2;
+    const bool is_completion = (selector & 14) == 2 || (selector & 64) != 0;
     if (const auto call = read_body(*body, selector, context)) {
         check_call(*call, context.limits, !is_completion);
     } else {

@@ -19,7 +19,9 @@ TEST_CASE("the front page needs no key and names no model") {
 }
 
 TEST_CASE("HEAD gets the status of GET on every route") {
-    FakeService service({});
+    FakeService::Options options;
+    options.service.shows_slots = true;
+    FakeService service(options);
     int routes = 0;
     for (const server::Route& route : server::all_routes({})) {
         if (route.method != "GET")

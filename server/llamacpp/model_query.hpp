@@ -1,0 +1,19 @@
+#pragma once
+
+#include "server/api_error.hpp"
+#include "server/http/http.hpp"
+#include "server/models/models.hpp"
+#include "server/service.hpp"
+
+#include <string_view>
+
+namespace etna::server::llamacpp {
+
+/// Returns the first value of a query parameter; empty if absent.
+std::string_view query_value(const HttpRequest& request, std::string_view name);
+
+/// Returns the model that the query parameter `model` names; without it, the default model. Never loads it.
+/// Errors: 404.
+ApiResult<ModelListing> queried_model(Service& service, const HttpRequest& request);
+
+} // namespace etna::server::llamacpp
