@@ -261,12 +261,10 @@ void add_rerank(std::vector<Route>& routes) {
 void add_llamacpp(std::vector<Route>& routes) {
     for (Route route : {
              Route{"POST", "/completion", "continues a text, in llama.cpp's API", llamacpp::complete},
-             Route{"POST", "/completions", "the same", llamacpp::complete},
              Route{"POST", "/infill", "fills the gap between two texts, in llama.cpp's API",
                    llamacpp::infill},
              Route{"POST", "/embedding", "returns the embeddings of texts, in llama.cpp's API",
                    llamacpp::embed},
-             Route{"POST", "/embeddings", "the same", llamacpp::embed},
              Route{"GET", "/props", "describes a model and its defaults", llamacpp::show_props},
              Route{"POST", "/props", "refused: the server's properties are its operator's",
                    llamacpp::change_props},
@@ -288,6 +286,12 @@ void add_llamacpp(std::vector<Route>& routes) {
         route.write_error = llamacpp::write_error;
         routes.push_back(std::move(route));
     }
+}
+
+bool is_for_operators(const Route& route) {
+    return route.endpoint == show_readiness || route.endpoint == show_liveness ||
+           route.endpoint == show_metrics || route.endpoint == show_front_page ||
+           route.endpoint == show_openapi;
 }
 
 /// "post /v1/chat/completions" as a name: "post_v1_chat_completions".
@@ -331,6 +335,19 @@ Json operation(const Route& route) {
 
 } // namespace
 
+std::span<const ApiSummary> api_summaries() {
+    static constexpr std::array summaries = {
+        ApiSummary{"OpenAI", "chat completions, completions, Responses, conversations, embeddings", "/v1",
+                   "OpenAI's SDK and Agents SDK, Codex, Vercel's AI SDK, LlamaIndex, LangChain"},
+        ApiSummary{"Anthropic", "Messages", "", "Anthropic's SDK, Claude Code"},
+        ApiSummary{"Ollama", "chat, generate, embed, tags, ps, show, pull and more", "",
+                   "Ollama's client, LangChain"},
+        ApiSummary{"Jina, Cohere, vLLM", "rerank, score", "/v1, /v2", "requests of their documentation"},
+        ApiSummary{"llama.cpp", "completion, infill, embedding, props, slots, models", "",
+                   "tests after those of its server"}};
+    return summaries;
+}
+
 std::vector<Route> all_routes(const ServiceOptions& options) {
     constexpr RouteAccess open = RouteAccess::open;
     constexpr RouteAccess guarded = RouteAccess::guarded;
@@ -341,9 +358,11 @@ std::vector<Route> all_routes(const ServiceOptions& options) {
         {"POST", "/v3/chat/completions", "answers a chat, by the rules of OpenVINO Model Server",
          openai::chat_completions, guarded, ovms},
         {"POST", options.completions_path, "continues a text", openai::completions},
+        {"POST", "/completions", "continues a text", openai::completions},
         {"POST", "/v3/completions", "continues a text, by the rules of OpenVINO Model Server",
          openai::completions, guarded, ovms},
         {"POST", "/v1/embeddings", "returns the embeddings of texts", openai::embeddings},
+        {"POST", "/embeddings", "returns the embeddings of texts", openai::embeddings},
         {"POST", "/v3/embeddings", "returns the embeddings of texts", openai::embeddings, guarded, ovms},
         {"POST", "/tokenize", "returns the tokens of a text or chat", openai::tokenize},
         {"POST", "/detokenize", "returns the text of tokens", openai::detokenize},
@@ -376,13 +395,23 @@ std::vector<Route> all_routes(const ServiceOptions& options) {
     add_stored_chats(routes);
     add_responses(routes);
     add_conversations(routes);
-    for (Route& route : routes)
+    for (Route& route : routes) {
         route.write_error = write_unrouted_error;
+        route.api = is_for_operators(route) ? "" : "OpenAI";
+    }
+    const auto name_new = [&routes](std::string_view api) {
+        for (auto route = routes.rbegin(); route != routes.rend() && route->api.empty(); ++route)
+            route->api = api;
+    };
     add_messages(routes);
+    name_new("Anthropic");
     for (Route& route : ollama::routes())
         routes.push_back(std::move(route));
+    name_new("Ollama");
     add_rerank(routes);
+    name_new("Jina, Cohere, vLLM");
     add_llamacpp(routes);
+    name_new("llama.cpp");
     return routes;
 }
 
@@ -399,8 +428,16 @@ std::string route_lines(const std::vector<Route>& routes) {
     for (const Route& route : routes)
         width = std::max(width, route.path.size());
     std::string lines;
-    for (const Route& route : routes)
-        lines += fmt::format("{:<4} {:<{}}  {}\n", route.method, route.path, width, route.summary);
+    const auto add_group = [&](std::string_view api, std::string_view heading) {
+        lines += fmt::format("{}{}:\n", lines.empty() ? "" : "\n", heading);
+        for (const Route& route : routes) {
+            if (route.api == api)
+                lines += fmt::format("{:<6} {:<{}}  {}\n", route.method, route.path, width, route.summary);
+        }
+    };
+    for (const ApiSummary& summary : api_summaries())
+        add_group(summary.name, summary.name);
+    add_group("", "operators");
     return lines;
 }
 

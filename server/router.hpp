@@ -41,6 +41,7 @@ struct Route {
     std::string metric_name = {}; ///< its endpoint label in the metrics; empty: its path
     WriteError write_error = write_openai_error;
     std::optional<ApiError> (*check_headers)(const HttpRequest& request) = nullptr; ///< of the API; or null
+    std::string_view api = {}; ///< ApiSummary::name; empty: the operator's
 };
 
 /// Dispatches requests to endpoints, after the checks common to all: origin, key, readiness. Thread-safe.

@@ -25,12 +25,13 @@ std::string full_help(const Command& command);
 std::string man_page();
 std::string man_page(const Command& command);
 
-/// Returns true for a page that is written by hand around one generated section: README.md, etna-models.7.
+/// Returns true for a page that is written by hand around generated sections: README.md, etna-models.7,
+/// etna-api.7.
 bool is_renewed_page(std::string_view name);
 
-/// Returns `page` with its section replaced by the list of architectures of core/model. The lines of comment
-/// around the section stay. Precondition: is_renewed_page(name). Errors: invalid_argument (the lines
-/// are missing).
+/// Returns `page` with its sections renewed: the architectures of core/model, the APIs and routes of the
+/// server. The lines of comment around a section stay. Precondition: is_renewed_page(name). Errors:
+/// invalid_argument (the lines are missing).
 Result<std::string> renewed_page(std::string_view name, std::string_view page);
 
 /// Shell completion scripts for commands, options, choice values, models and files.

@@ -1,7 +1,14 @@
 #include "cli/commands/documents.hpp"
 #include "core/model/arch/registry.hpp"
+#include "server/endpoints.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace etna::cli {
 namespace {
@@ -24,27 +31,86 @@ std::string architecture_list() {
     return list;
 }
 
-} // namespace
-
-bool is_renewed_page(std::string_view name) {
-    return name == "README.md" || name == "etna-models.7";
+std::string api_table() {
+    std::string table = "| API | base URL of a client | tested with |\n|---|---|---|\n";
+    for (const server::ApiSummary& api : server::api_summaries())
+        table += fmt::format("| {}: {} | `http://127.0.0.1:8080{}` | {} |\n", api.name, api.covers,
+                             api.base_path, api.clients);
+    return table;
 }
 
-Result<std::string> renewed_page(std::string_view name, std::string_view page) {
-    constexpr std::string_view begin_mark = "architectures: written by scripts/generate-docs";
-    constexpr std::string_view end_mark = "end of architectures";
+/// Paths that differ in a prefix alone are one route: "/v1/models, /models, /v3/models".
+std::string route_list() {
+    const std::vector<server::Route> routes = server::all_routes({});
+    std::string list;
+    const auto add_group = [&](std::string_view api, std::string_view heading) {
+        list += fmt::format(".SS {}\n", heading);
+        std::vector<std::string> summaries; // in order
+        std::map<std::string, std::vector<std::string>> paths;
+        for (const server::Route& route : routes) {
+            const std::string line = fmt::format("{}\n{}", route.method, route.summary);
+            if (route.api != api)
+                continue;
+            if (paths[line].empty())
+                summaries.push_back(line);
+            paths[line].push_back(route.path);
+        }
+        for (const std::string& line : summaries) {
+            const std::size_t end = line.find('\n');
+            list += fmt::format(".TP\n.B {} {}\n{}\n", line.substr(0, end),
+                                roff(fmt::format("{}", fmt::join(paths[line], ", "))),
+                                roff(line.substr(end + 1)));
+        }
+    };
+    for (const server::ApiSummary& api : server::api_summaries())
+        add_group(api.name, api.name);
+    add_group("", "operators");
+    return list;
+}
+
+/// A generated part of a page that is otherwise written by hand.
+struct Section {
+    std::string_view page;
+    std::string_view name; ///< in the marks around it
+    std::string (*text)();
+};
+
+constexpr std::array sections = {
+    Section{"README.md", "architectures", architecture_table},
+    Section{"README.md", "APIs", api_table},
+    Section{"etna-models.7", "architectures", architecture_list},
+    Section{"etna-api.7", "routes", route_list},
+};
+
+Result<std::string> renewed_section(const Section& section, std::string_view page) {
+    const std::string begin_mark = fmt::format("{}: written by scripts/generate-docs", section.name);
+    const std::string end_mark = fmt::format("end of {}", section.name);
     const std::size_t begin = page.find(begin_mark);
     const std::size_t first_line = page.find('\n', begin);
     const std::size_t end = page.find(end_mark, first_line);
     if (begin == std::string_view::npos || end == std::string_view::npos) {
         return invalid_argument(
-            fmt::format("{} has no section of architectures", name),
+            fmt::format("{} has no section of {}", section.page, section.name),
             fmt::format("mark it with lines of comment that hold `{}` and `{}`", begin_mark, end_mark));
     }
     const std::size_t last_line = page.rfind('\n', end);
-    return fmt::format("{}{}{}", page.substr(0, first_line + 1),
-                       name == "README.md" ? architecture_table() : architecture_list(),
-                       page.substr(last_line + 1));
+    return fmt::format("{}{}{}", page.substr(0, first_line + 1), section.text(), page.substr(last_line + 1));
+}
+
+} // namespace
+
+bool is_renewed_page(std::string_view name) {
+    return std::ranges::find(sections, name, &Section::page) != sections.end();
+}
+
+Result<std::string> renewed_page(std::string_view name, std::string_view page) {
+    std::string renewed(page);
+    for (const Section& section : sections) {
+        if (section.page == name) {
+            ETNA_TRY(renewed, renewed_section(section, renewed));
+        }
+    }
+    return renewed;
 }
 
 } // namespace etna::cli

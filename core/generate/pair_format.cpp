@@ -42,8 +42,8 @@ void drop_partial_character(std::string& text) {
 }
 
 /// Cuts the document after its first tokens, at a complete character.
-Result<std::string> shortened(const text::Tokenizer& tokenizer, const TextPair& pair,
-                              const PromptBudget& budget) {
+Result<std::string> cut_document(const text::Tokenizer& tokenizer, const TextPair& pair,
+                                 const PromptBudget& budget) {
     if (!pair.document_tokens_max)
         return std::string(pair.document);
     ETNA_TRY(const auto tokens, encode_literal(tokenizer, pair.document, budget));
@@ -123,7 +123,7 @@ Result<std::vector<TokenId>> PairFormat::encode(const text::Tokenizer& tokenizer
 Result<std::vector<TokenId>> PairFormat::encode_rendered(const text::Tokenizer& tokenizer,
                                                          const TextPair& pair,
                                                          const PromptBudget& budget) const {
-    ETNA_TRY(const std::string document, shortened(tokenizer, pair, budget));
+    ETNA_TRY(const std::string document, cut_document(tokenizer, pair, budget));
     const RenderedPair rendered = render_pair(template_, pair.query, document, *names_);
     text::EncodeOptions options = options_of(budget);
     options.barriers = rendered.barriers;

@@ -1,4 +1,4 @@
-// POST /completion, /completions and /infill.
+// POST /completion and /infill.
 
 #include "server/api/answer.hpp"
 #include "server/api/model_choice.hpp"

@@ -1,4 +1,4 @@
-// POST /embedding and /embeddings.
+// POST /embedding.
 
 #include "server/api/embeddings.hpp"
 

@@ -137,9 +137,10 @@ TEST_CASE("the committed man pages match the tables") {
     }
 }
 
-TEST_CASE("the committed lists of architectures match the registry") {
-    for (const auto& [name, path] :
-         {std::pair{"README.md", "/README.md"}, {"etna-models.7", "/man/etna-models.7"}}) {
+TEST_CASE("the committed lists of architectures, APIs and routes match their tables") {
+    for (const auto& [name, path] : {std::pair{"README.md", "/README.md"},
+                                     {"etna-models.7", "/man/etna-models.7"},
+                                     {"etna-api.7", "/man/etna-api.7"}}) {
         std::ifstream file(ETNA_SOURCE_DIR + std::string(path), std::ios::binary);
         const std::string committed{std::istreambuf_iterator<char>(file), {}};
         INFO("renew it with scripts/generate-docs");
@@ -148,10 +149,13 @@ TEST_CASE("the committed lists of architectures match the registry") {
 }
 
 TEST_CASE("a list of architectures is written between its marks, and has each architecture") {
-    const std::string before = "a\n<!-- architectures: written by scripts/generate-docs -->\n";
+    const std::string before = "a\n<!-- APIs: written by scripts/generate-docs -->\n<!-- end of APIs -->\n"
+                               "<!-- architectures: written by scripts/generate-docs -->\n";
     const std::string after = "<!-- end of architectures -->\nb\n";
     const std::string page = renewed_page("README.md", before + "| outdated |\n" + after).value();
-    CHECK(page.starts_with(before + "| `general.architecture` |"));
+    CHECK(page.starts_with("a\n<!-- APIs: written by scripts/generate-docs -->\n| API |"));
+    CHECK(contains(page,
+                   "<!-- architectures: written by scripts/generate-docs -->\n| `general.architecture` |"));
     CHECK(page.ends_with("|\n" + after));
     CHECK(!contains(page, "outdated"));
     for (const model::Architecture* architecture : model::architectures()) {

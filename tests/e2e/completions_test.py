@@ -61,7 +61,8 @@ class Completions(Serve):
         self.assertEqual(answer["choices"], [{"text": COUNTED, "index": 0, "logprobs": None, "finish_reason": "stop"}])
         usage = answer["usage"]
         self.assertEqual(usage["total_tokens"], usage["prompt_tokens"] + usage["completion_tokens"])
-        self.assertEqual(texts(complete(self.server, "/v3/completions", prompt=COUNT)[1]), [COUNTED])
+        for path in ("/completions", "/v3/completions"):
+            self.assertEqual(texts(complete(self.server, path, prompt=COUNT)[1]), [COUNTED])
 
     def test_the_default_length(self):
         _, answer = complete(self.server, prompt=COUNT, max_tokens=None)

@@ -585,7 +585,7 @@ TEST_CASE("embeddings are lists of rows, with the client's normalisation") {
         REQUIRE(one["embedding"].size() == 1); // pooled
         return one["embedding"][0].get<std::vector<double>>();
     };
-    const Json two = rows("/embeddings", R"({"input": ["Once", [1, 5, 9]]})");
+    const Json two = rows("/embedding", R"({"input": ["Once", [1, 5, 9]]})");
     REQUIRE((two.size() == 2 && two[0]["index"] == 0 && two[1]["index"] == 1));
     const auto unit = values(rows("/embedding", R"({"content": "Once"})")[0]);
     CHECK(unit == values(two[0]));
@@ -612,7 +612,7 @@ TEST_CASE("embeddings are lists of rows, with the client's normalisation") {
          {"{}", R"({"input": []})", R"({"input": 3})", R"({"input": [3, "a"]})",
           R"({"input": "a", "embd_normalize": -2})", R"({"input": "a", "embd_normalize": 101})",
           R"({"input": "a", "encoding_format": "base64"})", R"({"input": [1000000]})"})
-        message_of(service.post("/embeddings", body), 400, "invalid_request_error");
+        message_of(service.post("/embedding", body), 400, "invalid_request_error");
 }
 
 TEST_CASE("a completion goes on in a shifted context if the operator allows it") {

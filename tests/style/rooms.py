@@ -87,7 +87,7 @@ def check_directions(tree):
 
 
 # The folders of server/ that each speak one API, and the files outside that may include them.
-APIS = ("anthropic", "llamacpp", "openai", "responses")
+APIS = ("anthropic", "llamacpp", "ollama", "openai", "rerank", "responses")
 APIS_MET_IN = r"server/(endpoints|persistence)\.(cpp|hpp)"
 
 

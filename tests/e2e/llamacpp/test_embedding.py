@@ -32,10 +32,9 @@ class Embedding(Case):
 
     def test_embedding_own_shape(self):
         """For test_embedding_pooling_none, whose rows for each token etna does not have."""
-        for path in ("/embedding", "/embeddings"):
-            one, = self.embed("hello hello hello", path)
-            self.assertEqual((one["index"], len(one["embedding"])), (0, 1))
-            self.assertEqual(one["embedding"], self.vectors("hello hello hello"))
+        one, = self.embed("hello hello hello", "/embedding")
+        self.assertEqual((one["index"], len(one["embedding"])), (0, 1))
+        self.assertEqual(one["embedding"], self.vectors("hello hello hello"))
 
     def test_embedding_error_prompt_too_long(self):
         status, answer = self.ask("POST", "/v1/embeddings", {"input": "This is a test " * 512})

@@ -17,15 +17,15 @@ class Security(Case):
 
     def test_incorrect_api_key(self):
         for headers in ({}, {"authorization": "Bearer invalid-key"}):
-            status, answer = self.ask("POST", "/completions", {"prompt": MEANING}, **headers)
+            status, answer = self.ask("POST", "/completion", {"prompt": MEANING}, **headers)
             self.assertEqual((status, answer["error"]["type"]), (401, "authentication_error"))
 
     def test_correct_api_key(self):
-        answer = self.good("POST", "/completions", {"prompt": MEANING, "n_predict": 4}, authorization=f"Bearer {KEY}")
+        answer = self.good("POST", "/completion", {"prompt": MEANING, "n_predict": 4}, authorization=f"Bearer {KEY}")
         self.assertIn("content", answer)
 
     def test_correct_api_key_anthropic_header(self):
-        answer = self.good("POST", "/completions", {"prompt": MEANING, "n_predict": 4}, x_api_key=KEY)
+        answer = self.good("POST", "/completion", {"prompt": MEANING, "n_predict": 4}, x_api_key=KEY)
         self.assertIn("content", answer)
 
     def test_openai_library_correct_api_key(self):
