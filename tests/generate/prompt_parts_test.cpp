@@ -74,8 +74,8 @@ TEST_CASE("a part that may lose its start makes room for the others") {
         all.insert(all.end(), third.begin(), third.end());
         return all;
     };
-    CHECK(prompt(9, 10) == joined(consecutive(5, 14), consecutive(100, 110),
-                                  consecutive(200, 220))); // 39 and one of the answer
+    CHECK(prompt(9, 10) == together(consecutive(5, 14), consecutive(100, 110),
+                                    consecutive(200, 220))); // 39 and one of the answer
     CHECK(prompt(10, 10) == together(consecutive(6, 15), consecutive(100, 110), consecutive(200, 220)));
     CHECK(prompt(10, 25) == together({}, consecutive(106, 125), consecutive(200, 220)));
     const auto refused =
