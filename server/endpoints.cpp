@@ -342,7 +342,7 @@ std::span<const ApiSummary> api_summaries() {
         ApiSummary{"Anthropic", "Messages", "", "Anthropic's SDK, Claude Code"},
         ApiSummary{"Ollama", "chat, generate, embed, tags, ps, show, pull and more", "",
                    "Ollama's client, LangChain"},
-        ApiSummary{"Jina, Cohere, vLLM", "rerank, score", "/v1, /v2", "requests of their documentation"},
+        ApiSummary{"Jina, Cohere, vLLM", "rerank, score", "", "requests of their documentation"},
         ApiSummary{"llama.cpp", "completion, infill, embedding, props, slots, models", "",
                    "tests after those of its server"}};
     return summaries;

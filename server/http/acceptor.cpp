@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #define CPPHTTPLIB_USE_POLL // descriptors above FD_SETSIZE
 #define CPPHTTPLIB_LISTEN_BACKLOG 1024
@@ -27,6 +28,11 @@ public:
             const int yes = 1;
             ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
         });
+    }
+
+    ~Implementation() override {
+        if (const socket_t unused = svr_sock_.exchange(INVALID_SOCKET); unused != INVALID_SOCKET)
+            ::close(unused); // run() was not called: the library closes the socket at its end only
     }
 
     Result<int> bind(const std::string& host, int port) {

@@ -124,9 +124,10 @@ public:
     }
 
     void add_text(std::string text, bool may_lose_start = false) {
-        parts_.push_back({.content = std::move(text),
-                          .special = text::SpecialTokens::literal,
-                          .may_lose_start = may_lose_start});
+        generate::PromptPart& part = parts_.emplace_back();
+        part.content = std::move(text);
+        part.special = text::SpecialTokens::literal;
+        part.may_lose_start = may_lose_start;
     }
 
     /// Adds the name of the project, which is not known.
