@@ -143,6 +143,11 @@ inline constexpr std::array compat_terminal = {
     no_effect("--no-display-prompt, --simple-io, --no-perf, --perf, --show-timings, "
               "--no-show-timings",
               "standard output contains only the answer; --verbose prints timings", CompatValue::none),
+    no_effect(
+        "--context-shift",
+        "only `etna serve --context-shift` shifts; a chat leaves out its oldest turns when the context is "
+        "full",
+        CompatValue::none),
     no_effect("-co, --color", "messages are coloured on a terminal unless NO_COLOR is set",
               CompatValue::optional_switch),
 };

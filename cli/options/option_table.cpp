@@ -29,7 +29,7 @@ constexpr std::array codes = {
 };
 
 /// Formats a bound in the largest unit that divides it.
-std::string size_text(double bytes) {
+std::string bound_text(double bytes) {
     constexpr uint64_t step = 1024;
     auto count = static_cast<uint64_t>(bytes);
     std::string unit;
@@ -101,7 +101,7 @@ std::string describe(const Range& range, Kind kind) {
     if (kind != Kind::integer && kind != Kind::number && kind != Kind::size)
         return {};
     if (kind == Kind::size)
-        return fmt::format("{} to {}", size_text(range.min), size_text(range.max));
+        return fmt::format("{} to {}", bound_text(range.min), bound_text(range.max));
     if (range.lower == LowerBound::exclusive)
         return fmt::format("more than {}, up to {}", range.min, range.max);
     if (kind == Kind::integer && range.max == int64_range.max)
