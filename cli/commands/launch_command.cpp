@@ -192,6 +192,19 @@ Result<std::filesystem::path> server_log(const Environment& environment) {
     return folder / "launch.log";
 }
 
+/// The variables of a server that this command starts: those that place models and choose the device, but
+/// neither other options of etna nor its configuration file, whose keys, ports and models are for other
+/// servers.
+Variables server_variables(const Environment& environment) {
+    Variables variables = environment.variables;
+    std::erase_if(variables, [](const auto& variable) {
+        return variable.first.starts_with("ETNA_") && variable.first != "ETNA_MODELS" &&
+               variable.first != "ETNA_DEVICE";
+    });
+    variables["XDG_CONFIG_HOME"] = "/nonexistent";
+    return variables;
+}
+
 /// A server that runs as long as this object.
 struct OwnServer {
     ChildProcess process;
@@ -209,7 +222,7 @@ Result<OwnServer> start_server(const LaunchOptions& options, const Environment& 
     auto started = ChildProcess::start_service({.executable = "/proc/self/exe",
                                                 .arguments = {"serve", "--host", "127.0.0.1", "--port", "0",
                                                               "--drain-timeout", "1", "--", options.model},
-                                                .variables = environment.variables},
+                                                .variables = server_variables(environment)},
                                                log);
     diagnostics.status("");
     if (!started)

@@ -69,6 +69,13 @@ Error no_loading_thread(const std::system_error& error) {
             std::string("cannot start a thread to load the model: ") + error.what()};
 }
 
+/// Whether a source that was found again is the one that is listed. One that was not fetched then is.
+bool is_unchanged(const store::ModelSource& listed, const store::ModelSource& found) {
+    const bool was_fetched = !listed.path.empty() || !listed.bytes.empty();
+    return !was_fetched || (listed.path == found.path && listed.bytes.data() == found.bytes.data() &&
+                            listed.options == found.options);
+}
+
 Result<Models::Handle> load_or_fail(const Models::Loader& loader, const store::ModelSource& source,
                                     uint64_t memory_bytes_max) {
     try {
@@ -144,8 +151,9 @@ std::string Models::default_name() {
     if (!options_.named.empty())
         return options_.named.front().name;
     rescan();
-    const auto usable = std::find_if(entries_.begin(), entries_.end(),
-                                     [](const auto& item) { return !item.second->problem; });
+    const auto usable = std::find_if(entries_.begin(), entries_.end(), [](const auto& item) {
+        return !item.second->problem && !item.second->is_requested;
+    });
     if (usable != entries_.end())
         return usable->first;
     return entries_.empty() ? std::string() : entries_.begin()->first;
@@ -297,9 +305,8 @@ void Models::recheck_requested() {
     for (const std::string& name : std::vector<std::string>(requested_.begin(), requested_.end())) {
         const auto found = entries_.find(name);
         const auto source = options_.finder(name);
-        const std::filesystem::path known =
-            found == entries_.end() ? std::filesystem::path() : found->second->listed.source.path;
-        const bool is_same = source && (known.empty() || source->path == known); // empty: not fetched then
+        const bool is_same =
+            source && (found == entries_.end() || is_unchanged(found->second->listed.source, *source));
         if (!is_same)
             drop_requested(name);
     }
@@ -311,6 +318,7 @@ Status Models::set_idle_max(std::string_view name, std::optional<std::chrono::mi
     if (found == nullptr)
         return Error{ErrorKind::not_found, fmt::format("the model `{}` does not exist", name)};
     found->second->idle_max = idle_max;
+    found->second->last_busy = Clock::now();
     watch_idle_models();
     return {};
 }
@@ -327,6 +335,8 @@ void Models::release(std::vector<Handle> models, std::unique_lock<std::mutex>& l
 
 /// Starts the thread that unloads idle models, or lets it read a changed idle_max.
 void Models::watch_idle_models() {
+    if (is_ending_)
+        return;
     if (watcher_.joinable())
         return idle_max_changed_.notify_all();
     try {
@@ -340,7 +350,8 @@ void Models::watch_idle_models() {
     }
 }
 
-/// Unloads the models that have been idle for long. Returns the time after which to look again.
+/// Unloads the models that have been idle for long. Returns the time after which to look again: 0 if the lock
+/// was released.
 std::chrono::milliseconds Models::unload_idle(std::unique_lock<std::mutex>& lock) {
     const auto now = Clock::now();
     std::chrono::milliseconds interval = no_watch_interval;
@@ -359,9 +370,10 @@ std::chrono::milliseconds Models::unload_idle(std::unique_lock<std::mutex>& lock
                                                      watch_interval_min, watch_interval_max));
         }
     }
-    if (!idle.empty())
-        release(std::move(idle), lock);
-    return interval;
+    if (idle.empty())
+        return interval;
+    release(std::move(idle), lock);
+    return std::chrono::milliseconds(0); // what changed while the lock was released was not noticed
 }
 
 bool Models::is_loading() {

@@ -111,8 +111,8 @@ public:
     /// Inspects the files not inspected yet, so that their listings are complete. Blocks.
     void inspect();
 
-    /// The first configured model, else the first by name; empty if there is none. Known-broken files come
-    /// last.
+    /// The first configured model, else the first of the folder by name; empty if there is none. Known-broken
+    /// files come last.
     [[nodiscard]] std::string default_name();
 
     /// Looks a model up by name or alias, else by equal normalized_name(). Empty: not found.

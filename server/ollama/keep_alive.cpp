@@ -39,6 +39,9 @@ std::optional<KeepAlive> read_keep_alive(Fields& fields) {
 void apply(const std::optional<KeepAlive>& keep_alive, Service& service, const std::string& model) {
     if (!keep_alive)
         return;
+    const auto listing = service.models.find(model);
+    if (listing && listing->is_pinned)
+        return;
     if (keep_alive->is_zero()) {
         (void)service.models.unload(model); // a model that is being loaded again stays
     } else {

@@ -264,7 +264,10 @@ class Launch(Servers):
 
     def test_a_server_is_started_for_the_model_and_ends_with_the_program(self):
         shutil.copy(STORIES, self.root / "my model.gguf")
-        result = self.etna("launch", "claude", str(self.root / "my model.gguf"), code=7)
+        (self.root / ".config/etna").mkdir(parents=True)
+        (self.root / ".config/etna/config.toml").write_text(f'[serve]\napi-key = "other"\nmodels-dir = "{self.root}"\n')
+        shutil.copy(STORIES, self.root / "another.gguf")
+        result = self.etna("launch", "claude", str(self.root / "my model.gguf"), code=7, ETNA_API_KEY="other")
         variables = json.loads(self.seen.read_text())["variables"]
         url = variables["ANTHROPIC_BASE_URL"]
         self.assertIn(f"serving my model at {url}; log: {self.root}/.local/state/etna/launch.log", result.stderr)
