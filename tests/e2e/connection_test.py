@@ -135,6 +135,7 @@ class Misuse(unittest.TestCase):
     def test_a_health_check_is_answered_when_all_handlers_are_busy(self):
         server = Server("--requests-max", "1")
         server.ask()
+        time.sleep(0.5)  # the handler of this answer ends after the answer
         with server.endless(True) as client:
             self.assertIn(b" 200 ", client.recv(4096))
             self.assertEqual(server.request("GET", "/v1/models")[0], 503)
