@@ -6,24 +6,18 @@
 #include "tests/support/catch.hpp"
 
 #include <algorithm>
-#include <numeric>
 #include <string>
 #include <vector>
 
 using namespace etna;
 using namespace etna::generate;
+using etna::test::token_range;
 
 namespace {
 
 constexpr uint32_t shifted_context = 48;
 
 using ShiftTokens = std::vector<TokenId>;
-
-ShiftTokens token_range(TokenId begin, TokenId end) {
-    ShiftTokens tokens(end - begin);
-    std::iota(tokens.begin(), tokens.end(), begin);
-    return tokens;
-}
 
 ShiftTokens concatenated(ShiftTokens first, const ShiftTokens& second) {
     first.insert(first.end(), second.begin(), second.end());

@@ -4,24 +4,18 @@
 #include "tests/generate/scripted_model.hpp"
 #include "tests/support/catch.hpp"
 
-#include <numeric>
 #include <string>
 #include <vector>
 
 using namespace etna;
 using namespace etna::generate;
+using etna::test::token_range;
 
 namespace {
 
 constexpr uint32_t small_context = 40;
 
 using PartTokens = std::vector<TokenId>;
-
-PartTokens consecutive(TokenId begin, TokenId end) {
-    PartTokens tokens(end - begin);
-    std::iota(tokens.begin(), tokens.end(), begin);
-    return tokens;
-}
 
 Request of_parts(std::vector<PromptPart> parts) {
     Request request;
@@ -65,22 +59,22 @@ TEST_CASE("a part that may lose its start makes room for the others") {
     const Model model = test::model_without_script(small_context);
     const auto prompt = [&](TokenId first_length, TokenId second_length) {
         return parts_prompt(
-            model, of_parts({{.content = consecutive(5, 5 + first_length), .may_lose_start = true},
-                             {.content = consecutive(100, 100 + second_length), .may_lose_start = true},
-                             {.content = consecutive(200, 220)}}));
+            model, of_parts({{.content = token_range(5, 5 + first_length), .may_lose_start = true},
+                             {.content = token_range(100, 100 + second_length), .may_lose_start = true},
+                             {.content = token_range(200, 220)}}));
     };
     const auto together = [](PartTokens all, const PartTokens& second, const PartTokens& third) {
         all.insert(all.end(), second.begin(), second.end());
         all.insert(all.end(), third.begin(), third.end());
         return all;
     };
-    CHECK(prompt(9, 10) == together(consecutive(5, 14), consecutive(100, 110),
-                                    consecutive(200, 220))); // 39 and one of the answer
-    CHECK(prompt(10, 10) == together(consecutive(6, 15), consecutive(100, 110), consecutive(200, 220)));
-    CHECK(prompt(10, 25) == together({}, consecutive(106, 125), consecutive(200, 220)));
+    CHECK(prompt(9, 10) == together(token_range(5, 14), token_range(100, 110),
+                                    token_range(200, 220))); // 39 and one of the answer
+    CHECK(prompt(10, 10) == together(token_range(6, 15), token_range(100, 110), token_range(200, 220)));
+    CHECK(prompt(10, 25) == together({}, token_range(106, 125), token_range(200, 220)));
     const auto refused =
-        Generation::begin(model, of_parts({{.content = consecutive(5, 45)},
-                                           {.content = consecutive(100, 110), .may_lose_start = true}}));
+        Generation::begin(model, of_parts({{.content = token_range(5, 45)},
+                                           {.content = token_range(100, 110), .may_lose_start = true}}));
     REQUIRE(!refused.has_value());
     CHECK(refused.error().kind == ErrorKind::context_exceeded);
 }

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <numeric>
 #include <utility>
 
 namespace etna::test {
@@ -79,6 +80,12 @@ generate::Model model_that_says_with_draft(const std::string& answer, const std:
     REQUIRE(model.has_value());
     REQUIRE(model->draft_models().has_model);
     return std::move(model).value();
+}
+
+std::vector<TokenId> token_range(TokenId begin, TokenId end) {
+    std::vector<TokenId> tokens(end - begin);
+    std::iota(tokens.begin(), tokens.end(), begin);
+    return tokens;
 }
 
 generate::Request raw(std::string prompt) {

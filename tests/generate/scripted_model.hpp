@@ -24,6 +24,9 @@ generate::Model model_without_script(uint32_t context_tokens);
 /// As model_that_says(), with a draft model that answers `draft`.
 generate::Model model_that_says_with_draft(const std::string& answer, const std::string& draft);
 
+/// Returns the tokens from `begin` up to `end`, which is not included.
+std::vector<TokenId> token_range(TokenId begin, TokenId end);
+
 /// Returns a request with a text prompt.
 generate::Request raw(std::string prompt);
 

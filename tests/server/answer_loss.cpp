@@ -2,6 +2,8 @@
 
 #include "core/output/parser.hpp"
 #include "server/anthropic/message_blocks.hpp"
+#include "server/json.hpp"
+#include "server/ollama/answer_pieces.hpp"
 #include "server/openai/chat_response.hpp"
 #include "server/responses/output.hpp"
 #include "tests/support/values.hpp"
@@ -23,7 +25,7 @@ using server::Json;
 struct Answer {
     std::string content = {};
     std::string reasoning = {};
-    std::vector<std::string> calls = {}; ///< complete ones, by name
+    std::vector<std::string> calls = {}; ///< complete ones: name and arguments, as JSON
 
     bool operator==(const Answer&) const = default;
 };
@@ -31,6 +33,10 @@ struct Answer {
 std::string to_string(const Answer& answer) {
     return fmt::format("content [{}] reasoning [{}] calls [{}]", answer.content, answer.reasoning,
                        fmt::join(answer.calls, ", "));
+}
+
+std::string call_text(const std::string& name, const Json& arguments) {
+    return name + dump_json(arguments);
 }
 
 const std::vector<jinja::Value>& tools() {
@@ -60,15 +66,20 @@ Answer expected(const std::vector<output::Event>& events) {
     using Kind = output::EventKind;
     Answer answer;
     std::string name;
+    std::string arguments;
     for (const output::Event& event : events) {
         if (event.kind == Kind::content || event.kind == Kind::call_broken)
             answer.content += event.text;
         if (event.kind == Kind::reasoning)
             answer.reasoning += event.text;
-        if (event.kind == Kind::call_started)
+        if (event.kind == Kind::call_started) {
             name = event.name;
+            arguments.clear();
+        }
+        if (event.kind == Kind::call_arguments)
+            arguments += event.text;
         if (event.kind == Kind::call_done)
-            answer.calls.push_back(name);
+            answer.calls.push_back(call_text(name, parse_json(arguments)));
     }
     return answer;
 }
@@ -113,7 +124,8 @@ Written chat(const std::vector<generate::Event>& events) {
     written.complete.content = message["content"].is_null() ? "" : message["content"].get<std::string>();
     written.complete.reasoning = message.value("reasoning_content", "");
     for (const Json& call : message.value("tool_calls", Json::array()))
-        written.complete.calls.push_back(call["function"]["name"]);
+        written.complete.calls.push_back(call_text(
+            call["function"]["name"], parse_json(call["function"]["arguments"].get<std::string>())));
     return written;
 }
 
@@ -135,7 +147,8 @@ Written response(const std::vector<generate::Event>& events) {
                 part["text"].get<std::string>();
         }
         if (item["type"] == "function_call" && item["status"] == "completed")
-            written.complete.calls.push_back(item["name"]);
+            written.complete.calls.push_back(
+                call_text(item["name"], parse_json(item["arguments"].get<std::string>())));
     }
     return written;
 }
@@ -155,8 +168,25 @@ Written message(const std::vector<generate::Event>& events) {
         written.complete.content += block.value("text", "");
         written.complete.reasoning += block.value("thinking", "");
         if (block["type"] == "tool_use")
-            written.complete.calls.push_back(block["name"]);
+            written.complete.calls.push_back(call_text(block["name"], block["input"]));
     }
+    return written;
+}
+
+Written ollama_chat(const std::vector<generate::Event>& events) {
+    server::ollama::AnswerPieces pieces(server::ollama::Form::chat, std::nullopt);
+    Written written{.api = "ollama"};
+    for (const generate::Event& event : events) {
+        const Json line = pieces.take(event);
+        const Json message = line.is_null() ? Json::object() : line.value("message", Json::object());
+        written.streamed.content += message.value("content", "");
+        written.streamed.reasoning += message.value("thinking", "");
+    }
+    const Json message = pieces.whole()["message"];
+    written.complete.content = message.value("content", "");
+    written.complete.reasoning = message.value("thinking", "");
+    for (const Json& call : message.value("tool_calls", Json::array()))
+        written.complete.calls.push_back(call_text(call["function"]["name"], call["function"]["arguments"]));
     return written;
 }
 
@@ -170,7 +200,8 @@ std::optional<std::string> lost_answer(std::string_view input) {
         const Answer whole = expected(parsed);
         const Answer text{.content = whole.content, .reasoning = whole.reasoning, .calls = {}};
         const auto events = delivered(parsed);
-        for (const Written& written : {chat(events), response(events), message(events)}) {
+        for (const Written& written :
+             {chat(events), response(events), message(events), ollama_chat(events)}) {
             if (written.complete != whole) {
                 return fmt::format("{}: {}\nexpected {}", written.api, to_string(written.complete),
                                    to_string(whole));
