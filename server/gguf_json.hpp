@@ -8,7 +8,7 @@
 
 namespace etna::server {
 
-/// Returns the JSON that stands for a list of `elements` elements.
+/// Returns the replacement of a list of `elements` elements in the JSON.
 using ListSummary = std::function<Json(std::size_t elements)>;
 
 /// Returns a metadata value as JSON. `summary` replaces lists of more than `elements_max` elements, nested

@@ -42,7 +42,7 @@ uint32_t accepted_before(const std::vector<uint32_t>& positions, std::size_t tok
 
 constexpr uint32_t shift_seed_step = 0x9E3779B9; ///< 2^32 divided by the golden ratio: seeds stay distinct
 
-/// A copy of the request without what is about its prompt.
+/// A copy of the request without its prompt and what depends on it.
 engine::Request without_prompt(engine::Request request) {
     request.prompt.clear();
     request.kinds.clear();

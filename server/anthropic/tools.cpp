@@ -1,7 +1,6 @@
 #include "server/anthropic/tools.hpp"
 
 #include <algorithm>
-#include <set>
 #include <string>
 #include <utility>
 
@@ -64,22 +63,7 @@ void read_choice(Fields& fields, Tools& tools) {
 
 Tools read_tools(Fields& fields) {
     Tools tools;
-    std::set<std::string> names;
-    const Json* const given = fields.list("tools");
-    for (std::size_t i = 0; given != nullptr && i < given->size() && !fields.problem(); ++i) {
-        const std::string path = fmt::format("tools[{}]", i);
-        if (!(*given)[i].is_object()) {
-            fields.refuse(path, "must be an object", "invalid_type");
-            break;
-        }
-        Fields tool((*given)[i], path);
-        if (auto offered = read_tool(tool, path)) {
-            if (!names.insert(name_of(*offered)).second)
-                tool.refuse("name", "is already the name of another tool");
-            tools.offered.push_back(std::move(*offered));
-        }
-        fields.adopt(tool);
-    }
+    tools.offered = api::read_tool_list(fields, "name", read_tool);
     read_choice(fields, tools);
     return tools;
 }

@@ -71,6 +71,30 @@ std::string name_of(const Tool& tool) {
     return tool.function["function"]["name"].get<std::string>();
 }
 
+std::vector<Tool>
+read_tool_list(Fields& fields, std::string_view name_member,
+               const std::function<std::optional<Tool>(Fields& tool, const std::string& path)>& read) {
+    std::vector<Tool> tools;
+    std::set<std::string> names;
+    const Json* const given = fields.list("tools");
+    for (std::size_t i = 0; given != nullptr && i < given->size() && !fields.problem(); ++i) {
+        const std::string path = fmt::format("tools[{}]", i);
+        if (!(*given)[i].is_object()) {
+            fields.refuse(path, "must be an object", "invalid_type");
+            break;
+        }
+        Fields tool((*given)[i], path);
+        auto offered = read(tool, path);
+        if (offered && !tool.problem()) {
+            if (!names.insert(name_of(*offered)).second)
+                tool.refuse(name_member, "is already the name of another tool");
+            tools.push_back(std::move(*offered));
+        }
+        fields.adopt(tool);
+    }
+    return tools;
+}
+
 std::vector<OfferedTool> offer_tools(std::vector<Tool> tools, const ToolChoice& choice,
                                      chat::Conversation& conversation) {
     std::vector<OfferedTool> offered;

@@ -6,6 +6,7 @@
 #include "server/json.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
@@ -22,6 +23,13 @@ struct Tool {
 
 /// Returns a tool's name.
 std::string name_of(const Tool& tool);
+
+/// Reads `tools`, a list of objects, each with `read`, which gets its path and returns nothing for a tool
+/// that is not offered. `name_member`: where a tool has its name, which must be unique. Errors are recorded
+/// in `fields`.
+std::vector<Tool>
+read_tool_list(Fields& fields, std::string_view name_member,
+               const std::function<std::optional<Tool>(Fields& tool, const std::string& path)>& read);
 
 /// The client's choice among its tools.
 struct ToolChoice {

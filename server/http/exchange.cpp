@@ -141,7 +141,7 @@ HttpReply Exchange::answer() {
             if (memory_ != nullptr)
                 memory_->shrink_to(reply.body.size());
         }
-        request_ = {}; // a stream holds what it needs of it
+        request_ = {}; // a stream has its own copies
         return reply;
     } catch (...) {
         return refuse(refusal_of(std::current_exception()));

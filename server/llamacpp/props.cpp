@@ -19,7 +19,7 @@ Json name_of(const text::Tokenizer& tokenizer, std::optional<TokenId> token) {
     return token ? Json(tokenizer.bytes(*token)) : Json("");
 }
 
-/// Adds what only a model in memory tells.
+/// Adds the members of a model in memory.
 void add_loaded(Json& json, const generate::Model& model) {
     const auto format = model.chat().find({});
     json["chat_template"] = format ? Json((*format)->chat_template.text()) : Json("");

@@ -86,7 +86,7 @@ void read_output(Fields& fields, OutputOptions& output, generate::Request& reque
         request.logprobs = count;
 }
 
-/// Reads members that choose what this server decides by itself: each is reported unless it asks for nothing.
+/// Reads members without effect here: each is reported unless its value asks for nothing.
 void read_ignored(Fields& fields) {
     struct Ignored {
         std::string_view name;

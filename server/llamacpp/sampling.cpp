@@ -20,7 +20,7 @@ namespace {
 constexpr double float_max = std::numeric_limits<float>::max();
 constexpr int64_t tokens_max = std::numeric_limits<int32_t>::max();
 constexpr double penalty_max = 100; ///< same as sampling::check()
-constexpr float share_min = 1e-6F;  ///< stands in for 0: keeps only the most likely token
+constexpr float share_min = 1e-6F;  ///< in place of 0: only the most likely token remains
 
 std::optional<float> as_float(std::optional<double> value) {
     return value ? std::optional(static_cast<float>(*value)) : std::nullopt;

@@ -412,7 +412,7 @@ void Models::start_queued_loads() {
             changed_.notify_all();
         } else if (!entry->waiters.empty()) {
             const bool is_alone =
-                options_.memory_bytes_max != UINT64_MAX; // the next one gets what this leaves
+                options_.memory_bytes_max != UINT64_MAX; // the next one gets the remaining memory
             if (releasing_ > 0 || (is_alone && loading_ > 0) || (!has_room() && !evict_idle_model()))
                 return;
             if (!has_room())
@@ -516,7 +516,7 @@ Result<Models::Handle> Models::load_and_evict(Entry& entry, std::unique_lock<std
     }
 }
 
-/// Returns what Options::memory_bytes_max leaves for another model.
+/// Returns the part of Options::memory_bytes_max that is free for another model.
 uint64_t Models::unused_bytes() {
     if (options_.memory_bytes_max == UINT64_MAX)
         return UINT64_MAX;

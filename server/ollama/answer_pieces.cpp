@@ -61,7 +61,7 @@ Json AnswerPieces::take_output(const output::Event& event) {
     return nullptr;
 }
 
-/// A call is sent in whole, because its arguments are an object.
+/// A call is sent when it is complete, because its arguments are an object.
 Json AnswerPieces::end_call(const output::Event& event) {
     StartedCall call = std::move(calls_[event.call]);
     calls_.erase(event.call);

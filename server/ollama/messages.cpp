@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <set>
 #include <string>
 #include <utility>
 
@@ -145,22 +144,7 @@ std::vector<chat::Message> read_messages(Fields& fields) {
 }
 
 std::vector<api::Tool> read_tools(Fields& fields) {
-    std::vector<api::Tool> tools;
-    std::set<std::string> names;
-    const Json* const given = fields.list("tools");
-    for (std::size_t i = 0; given != nullptr && i < given->size() && !fields.problem(); ++i) {
-        const std::string path = fmt::format("tools[{}]", i);
-        if (!(*given)[i].is_object()) {
-            fields.refuse(path, "must be an object", "invalid_type");
-            break;
-        }
-        Fields tool((*given)[i], path);
-        tools.push_back(read_tool(tool, path));
-        if (!tool.problem() && !names.insert(name_of(tools.back())).second)
-            tool.refuse("function.name", "is already the name of another tool");
-        fields.adopt(tool);
-    }
-    return tools;
+    return api::read_tool_list(fields, "function.name", read_tool);
 }
 
 } // namespace etna::server::ollama
