@@ -9,6 +9,7 @@
 #include <cstring>
 #include <string_view>
 #include <thread>
+#include <utility>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -20,6 +21,7 @@ namespace etna::cli {
 namespace {
 
 constexpr std::chrono::milliseconds wait_poll{20};
+constexpr std::chrono::seconds end_limit{10}; ///< from SIGTERM to SIGKILL
 constexpr std::size_t first_line_bytes_max = 4 * kibibyte;
 constexpr int cannot_run = 127; ///< exit code of a child whose program cannot be run, as in shells
 
@@ -54,6 +56,47 @@ TextList variables_of(const ChildOptions& options) {
         all.push_back(fmt::format("{}={}", name, value));
     return TextList(std::move(all));
 }
+
+/// A pipe that tells why exec() failed: it closes without a word when the program runs.
+class ExecReport {
+public:
+    /// Errors: io.
+    static Result<ExecReport> create(const std::filesystem::path& executable) {
+        ExecReport report;
+        if (::pipe2(report.ends_.data(), O_CLOEXEC) != 0)
+            return failed(executable);
+        return report;
+    }
+    ExecReport(ExecReport&& other) noexcept : ends_(std::exchange(other.ends_, {-1, -1})) {}
+    ExecReport(const ExecReport&) = delete;
+    ExecReport& operator=(const ExecReport&) = delete;
+    ExecReport& operator=(ExecReport&&) = delete;
+    ~ExecReport() {
+        for (const int end : ends_) {
+            if (end >= 0)
+                ::close(end);
+        }
+    }
+
+    /// In the child, after exec() failed; safe after fork().
+    [[noreturn]] void send(int error_number) const {
+        (void)!::write(ends_[1], &error_number, sizeof error_number);
+        ::_exit(cannot_run);
+    }
+
+    /// In the parent. Blocks until the child runs its program; 0: it does.
+    int receive() {
+        ::close(std::exchange(ends_[1], -1));
+        int error_number = 0;
+        while (::read(ends_[0], &error_number, sizeof error_number) < 0 && errno == EINTR) {
+        }
+        return error_number;
+    }
+
+private:
+    ExecReport() = default;
+    std::array<int, 2> ends_{-1, -1};
+};
 
 /// Restores the default handling of signals that this process ignores.
 void reset_signals() {
@@ -95,15 +138,19 @@ std::filesystem::path find_executable(std::string_view name, const Variables& va
 Result<ChildProcess> ChildProcess::start(const ChildOptions& options) {
     TextList arguments = arguments_of(options);
     TextList variables = variables_of(options);
+    ETNA_TRY(ExecReport report, ExecReport::create(options.executable));
     const pid_t id = ::fork();
     if (id < 0)
         return failed(options.executable);
     if (id == 0) { // only functions that are safe after fork()
         reset_signals();
         ::execve(options.executable.c_str(), arguments.data(), variables.data());
-        ::_exit(cannot_run);
+        report.send(errno);
     }
-    return ChildProcess(id);
+    ChildProcess process(id);
+    if ((errno = report.receive()) != 0)
+        return failed(options.executable);
+    return process;
 }
 
 Result<ChildProcess::Service> ChildProcess::start_service(const ChildOptions& options,
@@ -148,7 +195,8 @@ ChildProcess::~ChildProcess() {
     if (id_ == 0)
         return;
     ::kill(id_, SIGTERM);
-    wait({});
+    const auto end = std::chrono::steady_clock::now() + end_limit;
+    wait([&] { return std::chrono::steady_clock::now() < end ? 0 : SIGKILL; });
 }
 
 int ChildProcess::wait(const EndSignal& signals) {

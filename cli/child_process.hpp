@@ -23,7 +23,8 @@ struct ChildOptions {
     Variables variables;
 };
 
-/// A process started by this one; it is ended with SIGTERM, and waited for, when the object is destroyed.
+/// A process started by this one; it is ended with SIGTERM, after ten seconds with SIGKILL, and waited for,
+/// when the object is destroyed.
 class ChildProcess {
 public:
     /// Starts a program with this process's terminal and standard streams. Errors: io (it cannot be started).

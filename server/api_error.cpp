@@ -63,6 +63,11 @@ ApiError api_error(const Error& error) {
                 .type = "rate_limit_exceeded",
                 .code = "rate_limit_exceeded",
                 .retry_after_s = busy_retry_s};
+    case ErrorKind::unreachable:
+        return {.status = 502,
+                .message = error.message,
+                .type = "server_error",
+                .code = std::string(to_string(error.kind))};
     case ErrorKind::device_lost:
     case ErrorKind::out_of_memory:
     case ErrorKind::cancelled:

@@ -125,13 +125,17 @@ struct Program {
     std::string_view name; ///< also of its executable
     std::string_view install_hint;
     ProgramSettings (*settings)(const ServedModel& model);
+    /// Of the file of further certificates to trust. Codex knows only one that replaces the system's.
+    std::string_view certificate_variable;
     uint64_t context_tokens_min; ///< that its first prompt needs, as measured; 0: not measured
 };
 
 constexpr std::array programs = {
-    Program{"claude", "install it with `npm install -g @anthropic-ai/claude-code`", claude_settings, 32'000},
-    Program{"codex", "install it with `npm install -g @openai/codex`", codex_settings, 0},
-    Program{"opencode", "install it with `npm install -g opencode-ai`", opencode_settings, 0},
+    Program{"claude", "install it with `npm install -g @anthropic-ai/claude-code`", claude_settings,
+            "NODE_EXTRA_CA_CERTS", 32'000},
+    Program{"codex", "install it with `npm install -g @openai/codex`", codex_settings, "SSL_CERT_FILE", 0},
+    Program{"opencode", "install it with `npm install -g opencode-ai`", opencode_settings,
+            "NODE_EXTRA_CA_CERTS", 0},
 };
 
 const Program& program_named(std::string_view name) {
@@ -249,10 +253,8 @@ Result<int> run_program(const Program& program, const std::filesystem::path& exe
                         const Environment& environment) {
     ProgramSettings settings = program.settings(model);
     settings.arguments.insert(settings.arguments.end(), options.arguments.begin(), options.arguments.end());
-    if (!model.server.certificate.empty()) {
-        for (const char* name : {"NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE"})
-            settings.variables.emplace(name, model.server.certificate.string());
-    }
+    if (!model.server.certificate.empty())
+        settings.variables.emplace(program.certificate_variable, model.server.certificate.string());
     Variables variables = settings.variables; // which take precedence
     variables.insert(environment.variables.begin(), environment.variables.end());
     const EndSignal signals = environment.watch_end_signals();

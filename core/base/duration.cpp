@@ -12,8 +12,14 @@ constexpr double second_ms = 1000;
 
 /// Removes a unit from the front of the text, and returns its milliseconds; empty: there is none.
 std::optional<double> take_unit(std::string_view& text) {
-    constexpr std::array<std::pair<std::string_view, double>, 4> units = {
-        {{"ms", 1}, {"s", second_ms}, {"m", 60 * second_ms}, {"h", 3600 * second_ms}}}; // "ms" before "m"
+    constexpr std::array<std::pair<std::string_view, double>, 8> units = {{{"ns", 1e-6},
+                                                                           {"us", 1e-3},
+                                                                           {"\u00b5s", 1e-3}, // micro sign
+                                                                           {"\u03bcs", 1e-3}, // letter mu
+                                                                           {"ms", 1},         // before "m"
+                                                                           {"s", second_ms},
+                                                                           {"m", 60 * second_ms},
+                                                                           {"h", 3600 * second_ms}}};
     for (const auto& [name, milliseconds] : units) {
         if (text.starts_with(name)) {
             text.remove_prefix(name.size());
@@ -27,7 +33,7 @@ std::optional<double> take_unit(std::string_view& text) {
 
 std::optional<std::chrono::milliseconds> parse_duration(std::string_view text) {
     const bool is_negative = text.starts_with('-');
-    if (is_negative)
+    if (is_negative || text.starts_with('+'))
         text.remove_prefix(1);
     double sum_ms = 0;
     bool is_first = true;

@@ -9,9 +9,10 @@
 namespace etna {
 
 std::string_view to_string(ErrorKind kind) {
-    constexpr std::array<std::string_view, 12> names = {
-        "invalid_argument", "context_exceeded", "not_found",   "io",   "corrupt",   "unsupported",
-        "out_of_memory",    "no_device",        "device_lost", "busy", "cancelled", "internal"};
+    constexpr std::array<std::string_view, 13> names = {
+        "invalid_argument", "context_exceeded", "not_found", "unreachable", "io",   "corrupt",
+        "unsupported",      "out_of_memory",    "no_device", "device_lost", "busy", "cancelled",
+        "internal"};
     static_assert(names.size() == static_cast<std::size_t>(ErrorKind::internal) + 1);
     return names[static_cast<std::size_t>(kind)];
 }

@@ -10,6 +10,7 @@ enum class ErrorKind {
     invalid_argument, ///< the caller's or user's input is wrong
     context_exceeded, ///< a prompt is longer than the model's context
     not_found,        ///< a file, model, device or name does not exist
+    unreachable,      ///< a server on the network does not answer
     io,               ///< the operating system refused a read, write or map
     corrupt,          ///< a file's content contradicts itself or its size
     unsupported,      ///< well-formed, but not something etna can run

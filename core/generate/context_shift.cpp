@@ -24,9 +24,10 @@ std::size_t kept_tokens(const ContextShift& shift, std::size_t prompt_tokens, st
 }
 
 std::vector<TokenId> shifted(std::span<const TokenId> tokens, std::size_t keep, const ContextShift& shift) {
+    constexpr std::size_t dropped_parts = 16; // of which one is dropped at least
     const std::size_t after = tokens.size() - keep;
-    const std::size_t dropped = shift.discard_tokens > 0 ? shift.discard_tokens : after / 2;
-    return without(tokens, keep, std::min(dropped, after));
+    const std::size_t wanted = shift.discard_tokens > 0 ? shift.discard_tokens : after / 2;
+    return without(tokens, keep, std::min(std::max(wanted, after / dropped_parts), after));
 }
 
 std::vector<TokenId> shortened(std::span<const TokenId> prompt, std::size_t keep, uint32_t context_tokens) {

@@ -16,7 +16,9 @@ struct ContextShift {
     /// Tokens at the beginning that are never dropped, those that the tokenizer prepends not counted; empty:
     /// the whole prompt.
     std::optional<uint32_t> keep_tokens = 0;
-    uint32_t discard_tokens = 0; ///< tokens after them that are dropped; 0: half of those
+    /// Tokens after them that are dropped, at least a sixteenth of those, so that the rest is not computed
+    /// again for every few tokens; 0: half of them.
+    uint32_t discard_tokens = 0;
 };
 
 /// Returns the number of tokens at the beginning of a prompt that stay: at most `context_tokens` - 4, so that

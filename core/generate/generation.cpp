@@ -92,6 +92,12 @@ engine::Finished joined(const engine::Finished& before, engine::Finished next) {
     return next;
 }
 
+/// What a choice did in the streams that ended before a shift of its context.
+struct EndedStreams {
+    uint32_t generated_tokens = 0;
+    std::optional<engine::PromptProgress> prompt = {}; ///< of the first
+};
+
 /// One answer while it is generated.
 struct Choice {
     OutputProcessor answer;
@@ -178,7 +184,8 @@ struct Generation::State {
 
     const Model* model = nullptr; ///< borrowed
     std::vector<RequestState> requests;
-    std::vector<engine::Stream> streams; ///< of all sampled sequences, request by request
+    std::vector<engine::Stream> streams;     ///< of all sampled sequences, request by request
+    std::vector<EndedStreams> ended_streams; ///< of the same sequences
     std::vector<grammar::DroppedKeyword> dropped_keywords;
 
     Result<std::deque<Choice>> choices(const ChoiceSink& sink);
@@ -193,6 +200,7 @@ struct Generation::State {
 
 Result<std::deque<Choice>> Generation::State::choices(const ChoiceSink& sink) {
     std::deque<Choice> all;
+    ended_streams.resize(streams.size());
     uint32_t first = 0;
     for (std::size_t request = 0; request < requests.size(); ++request) {
         RequestState& state = requests[request];
@@ -296,6 +304,10 @@ bool Generation::State::shift(Choice& choice, const engine::Finished& last) {
     auto stream = model->engine().resubmit(continued(choice, context), *choice.stream);
     if (!stream)
         return false;
+    EndedStreams& ended = ended_streams[static_cast<std::size_t>(choice.stream - streams.data())];
+    ended.generated_tokens += choice.stream->generated_tokens();
+    if (!ended.prompt)
+        ended.prompt = choice.stream->progress();
     *choice.stream = std::move(*stream);
     choice.before = choice.before ? joined(*choice.before, last) : last;
     choice.context = std::move(context);
@@ -414,7 +426,9 @@ const Request& Generation::request(std::size_t request) const {
 }
 
 uint32_t Generation::generated_tokens(uint32_t choice) const {
-    return state_->streams[std::min<std::size_t>(choice, state_->streams.size() - 1)].generated_tokens();
+    const std::size_t stream = std::min<std::size_t>(choice, state_->streams.size() - 1);
+    const auto& ended = state_->ended_streams;
+    return (ended.empty() ? 0 : ended[stream].generated_tokens) + state_->streams[stream].generated_tokens();
 }
 
 int64_t Generation::seed() const {
@@ -436,7 +450,9 @@ std::optional<engine::PromptProgress> Generation::prompt_progress(std::size_t re
         const Request& one = state_->requests[before].request;
         stream += one.best_of.value_or(one.choices);
     }
-    return state_->streams[stream].progress();
+    const auto& ended = state_->ended_streams;
+    const bool was_shifted = !ended.empty() && ended[stream].prompt;
+    return was_shifted ? ended[stream].prompt : state_->streams[stream].progress();
 }
 
 Status Generation::finish(const ChoiceSink& sink, const CancelPoll& is_cancelled) {

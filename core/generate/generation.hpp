@@ -65,7 +65,7 @@ public:
     [[nodiscard]] const Request& request(std::size_t request) const;
 
     /// Returns the tokens that the engine has generated for a choice so far; of those sampled for a best_of,
-    /// an arbitrary one's. Thread-safe.
+    /// an arbitrary one's. Thread-safe, unless a ContextShift is allowed: then on the thread of finish().
     [[nodiscard]] uint32_t generated_tokens(uint32_t choice) const;
 
     /// Returns the seed of the first choice.
@@ -77,7 +77,8 @@ public:
     /// Returns whether the engine has started on any choice. Thread-safe.
     [[nodiscard]] bool has_begun() const;
 
-    /// Returns the progress on a request's prompt, by its first choice; empty while that waits. Thread-safe.
+    /// Returns the progress on a request's prompt, by its first choice; empty while that waits. After a
+    /// shift, that on the prompt as it was. Threads as for generated_tokens().
     [[nodiscard]] std::optional<engine::PromptProgress> prompt_progress(std::size_t request = 0) const;
 
     /// Generates, detokenizes, finds stop strings and parses until all choices have ended. Blocking; delivers

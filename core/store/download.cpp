@@ -341,7 +341,7 @@ Status RangeFetcher::fetch(HttpClient& client, Backoff& backoff, ByteRange range
                            fmt::format("{}: the connection broke", printable_url(request_->url)),
                            "run the command again: it resumes"};
         Error failure = response ? broken : response.error();
-        if (failure.kind == ErrorKind::not_found)
+        if (failure.kind == ErrorKind::unreachable)
             failure.kind = ErrorKind::io; // it answered a moment ago
         ETNA_CHECK(backoff.wait_after(failure));
     }

@@ -254,7 +254,7 @@ Result<HttpResponse> HttpClient::Impl::finish(CURLcode code, const std::string& 
     case CURLE_COULDNT_RESOLVE_PROXY:
     case CURLE_COULDNT_CONNECT:
     case CURLE_URL_MALFORMAT:
-        return failed(ErrorKind::not_found, "check the network, --hub, and the proxy in HTTPS_PROXY");
+        return failed(ErrorKind::unreachable, "check the network, --hub, and the proxy in HTTPS_PROXY");
     case CURLE_PEER_FAILED_VERIFICATION:
     case CURLE_SSL_CACERT_BADFILE:
     case CURLE_SSL_CONNECT_ERROR:

@@ -95,7 +95,7 @@ public:
     ~HttpClient();
 
     /// Follows redirects, up to redirects_max. Blocks until the response is complete. A status of 400 or more
-    /// is a response, not an error. Errors: not_found (the host is unknown or does not answer), io (the
+    /// is a response, not an error. Errors: unreachable (the host is unknown or does not answer), io (the
     /// connection broke, stalled, or the body is shorter than announced), unsupported (a redirect that is
     /// refused, or an untrusted certificate), cancelled.
     Result<HttpResponse> get(const HttpRequest& request);

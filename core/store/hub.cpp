@@ -379,7 +379,7 @@ Result<HttpResponse> Hub::get(const HttpRequest& request, const std::function<vo
             continue;
         }
         Error failure = response.error();
-        if (failure.kind == ErrorKind::not_found && !without_network_.empty())
+        if (failure.kind == ErrorKind::unreachable && !without_network_.empty())
             failure.hint += "; " + without_network_;
         ETNA_CHECK(backoff.wait_after(failure));
     }

@@ -169,7 +169,7 @@ std::optional<ModelListing> Models::find(std::string_view name) {
 Models::Handle Models::find_loaded(std::string_view name) {
     const std::scoped_lock lock(mutex_);
     const auto* const found = find_entry(name);
-    return found == nullptr ? nullptr : found->second->model;
+    return found == nullptr ? nullptr : model_in_memory(*found->second);
 }
 
 Result<ModelListing> Models::find_or_add(std::string_view name) {
@@ -260,8 +260,8 @@ Result<Models::Handle> Models::acquire(std::string_view name, const std::functio
     const bool waits = must_wait(*entry);
     if (!waits)
         entry->last_used = Clock::now();
-    if (entry->model && !waits)
-        return entry->model;
+    if (Handle model = model_in_memory(*entry); model && !waits)
+        return model;
     Waiter waiter;
     entry->waiters.push_back(&waiter);
     queue(entry);
@@ -289,15 +289,32 @@ Result<Unloading> Models::unload(std::string_view name) {
     if (entry.state == State::loading)
         return Error{ErrorKind::busy, fmt::format("the model `{}` is being loaded", found->first)};
     if (!entry.model)
-        return Unloading::not_loaded;
+        return entry.leaving.expired() ? Unloading::not_loaded : Unloading::after_requests;
     Handle model = std::exchange(entry.model, nullptr);
     entry.state = State::unloaded;
     if (model.use_count() == 1) {
         release({std::move(model)}, lock);
         return Unloading::done;
     }
+    entry.leaving = model;
     retired_models_.push_back(model);
     return Unloading::after_requests;
+}
+
+/// Returns the model, also if it is to be unloaded and a request still holds it; otherwise null.
+Models::Handle Models::model_in_memory(const Entry& entry) {
+    return entry.model ? entry.model : entry.leaving.lock();
+}
+
+/// Keeps a model in memory that unload() would have freed after its last request.
+void Models::keep(Entry& entry) {
+    Handle model = entry.model ? nullptr : entry.leaving.lock();
+    if (!model)
+        return;
+    std::erase_if(retired_models_, [&](const auto& retired) { return retired.lock() == model; });
+    entry.model = std::move(model);
+    entry.leaving.reset();
+    entry.state = State::loaded;
 }
 
 void Models::recheck_requested() {
@@ -317,6 +334,7 @@ Status Models::set_idle_max(std::string_view name, std::optional<std::chrono::mi
     const auto* const found = find_entry(name);
     if (found == nullptr)
         return Error{ErrorKind::not_found, fmt::format("the model `{}` does not exist", name)};
+    keep(*found->second);
     found->second->idle_max = idle_max;
     found->second->last_busy = Clock::now();
     watch_idle_models();
@@ -385,6 +403,8 @@ void Models::discard(const Handle& broken) {
     std::vector<Handle> released;
     std::unique_lock lock(mutex_);
     for (auto& [name, entry] : entries_) {
+        if (entry->leaving.lock() == broken)
+            entry->leaving.reset();
         if (entry->model == broken && entry->state == State::loaded) {
             released.push_back(std::exchange(entry->model, nullptr));
             entry->state = State::unloaded;
@@ -405,9 +425,9 @@ void Models::queue(const std::shared_ptr<Entry>& entry) {
 void Models::start_queued_loads() {
     while (!queue_.empty()) {
         const std::shared_ptr<Entry> entry = queue_.front();
-        if (entry->model) { // it was not evicted
+        if (const Handle model = model_in_memory(*entry)) { // it was not evicted
             for (Waiter* waiter : std::exchange(entry->waiters, {}))
-                waiter->model = entry->model;
+                waiter->model = model;
             entry->last_used = Clock::now();
             changed_.notify_all();
         } else if (!entry->waiters.empty()) {
@@ -612,35 +632,39 @@ void Models::retire(const std::shared_ptr<Entry>& entry) {
         entry->model.reset();
         entry->state = State::unloaded;
     }
+    entry->leaving.reset();
     retired_.push_back(entry);
 }
 
 ModelListing Models::listing(const std::string& name, const Entry& entry) const {
+    const bool is_busy = entry.model && entry.model.use_count() > 1;
+    const Handle model = model_in_memory(entry);
     ModelListing listing = {.name = name,
                             .aliases = entry.listed.aliases,
                             .source = entry.listed.source,
                             .created_unix_s = entry.listed.created_unix_s,
                             .file_bytes = entry.listed.identity ? entry.listed.identity->bytes
                                                                 : entry.listed.source.bytes.size(),
-                            .is_loaded = entry.model != nullptr,
+                            .is_loaded = model != nullptr,
                             .is_loading = entry.state == State::loading,
                             .facts = entry.facts.value_or(ModelFacts()),
                             .is_pinned = is_pinned(entry),
                             .problem = entry.problem};
-    if (entry.model) {
-        if (entry.idle_max && !listing.is_pinned) {
+    if (model) {
+        if (!entry.model) {
+            listing.unloads_in = std::chrono::milliseconds(0);
+        } else if (entry.idle_max && !listing.is_pinned) {
             const auto idle = std::chrono::duration_cast<std::chrono::milliseconds>(
                 Clock::now() - std::max(entry.last_used, entry.last_busy));
-            const bool is_busy = entry.model.use_count() > 1;
             listing.unloads_in =
                 is_busy ? *entry.idle_max : *entry.idle_max - std::min(idle, *entry.idle_max);
         }
-        listing.load = entry.model->engine().load();
-        listing.device = entry.model->device_name();
-        listing.is_on_cpu = entry.model->on_cpu();
-        listing.memory_bytes = entry.model->memory_bytes();
+        listing.load = model->engine().load();
+        listing.device = model->device_name();
+        listing.is_on_cpu = model->on_cpu();
+        listing.memory_bytes = model->memory_bytes();
         listing.idle_time = std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - entry.last_used);
-        listing.device_memory = entry.model->device_memory();
+        listing.device_memory = model->device_memory();
     }
     return listing;
 }

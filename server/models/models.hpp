@@ -136,16 +136,17 @@ public:
     /// they go to clients; the full ones go to the log, once per file.
     Result<Handle> acquire(std::string_view name, const std::function<bool()>& is_cancelled = {});
 
-    /// Drops the list's reference to the model with this name or alias. It is loaded again on the next
-    /// request. Errors: not_found, busy (it is being loaded).
+    /// Drops the list's reference to the model with this name or alias. Until the running requests end,
+    /// further ones share it, and set_idle_max() keeps it; afterwards the next request loads it again.
+    /// Errors: not_found, busy (it is being loaded).
     Result<Unloading> unload(std::string_view name);
 
     /// Asks the finder again for the models that requests added. Those that it does not find, or finds with
     /// another file, leave the list; running requests keep them.
     void recheck_requested();
 
-    /// Replaces Options::idle_max for a loaded model, by its name or alias, until it is unloaded. Empty: it
-    /// stays in memory. Errors: not_found.
+    /// Replaces Options::idle_max for a model in memory, by its name or alias, until it is unloaded. Empty:
+    /// it stays in memory. Errors: not_found.
     Status set_idle_max(std::string_view name, std::optional<std::chrono::milliseconds> idle_max);
 
     /// Whether a load is in progress, for which the destructor would wait.
@@ -171,6 +172,7 @@ private:
         ListedSource listed;
         State state = State::unloaded;
         Handle model = nullptr;
+        std::weak_ptr<const generate::Model> leaving = {}; ///< after unload(), while a request holds it
         std::optional<ModelFacts> facts = {};
         std::optional<std::string> problem = {};
         Clock::time_point last_used = {}; ///< when a request for it began
@@ -197,6 +199,8 @@ private:
     Result<Handle> load_and_evict(Entry& entry, std::unique_lock<std::mutex>& lock);
     bool evict_idle_model();
     [[nodiscard]] Entry* least_recently_used(bool only_idle) const;
+    [[nodiscard]] static Handle model_in_memory(const Entry& entry);
+    void keep(Entry& entry);
     [[nodiscard]] bool is_pinned(const Entry& entry) const;
     [[nodiscard]] uint64_t unused_bytes();
     void release(std::vector<Handle> models, std::unique_lock<std::mutex>& lock);

@@ -3,6 +3,7 @@
 
 import concurrent.futures
 import json
+import os
 import pathlib
 import shutil
 import signal
@@ -24,6 +25,13 @@ class Servers(EtnaHome):
         super().setUp()
         self.hub = StandInHub()
         self.addCleanup(self.hub.close)
+
+    def certificate(self):
+        """Returns the files of a new certificate and its key."""
+        certificate, key = self.root / "cert.pem", self.root / "key.pem"
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", certificate, "-days", "2",
+                        "-subj", "/CN=etna", "-addext", "subjectAltName=IP:127.0.0.1"], check=True, capture_output=True)
+        return certificate, key
 
     def environment(self, **more):
         return super().environment(**{"HF_ENDPOINT": self.hub.url, **more})
@@ -121,9 +129,7 @@ class Listing(Servers):
         self.assertIn(f"error: {closed}: ", result.stderr)
 
     def test_a_server_over_tls_is_asked_with_its_certificate(self):
-        certificate, key = self.root / "cert.pem", self.root / "key.pem"
-        subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", certificate, "-days", "2",
-                        "-subj", "/CN=etna", "-addext", "subjectAltName=IP:127.0.0.1"], check=True, capture_output=True)
+        certificate, key = self.certificate()
         _, url = self.serve("demo", "--tls-cert", str(certificate), "--tls-key", str(key))
         self.assertTrue(url.startswith("https:"))
         self.assertEqual(self.held(), {url: []})
@@ -207,7 +213,8 @@ class Residency(Servers):
 
 
 STAND_IN = """#!{python}
-import json, os, signal, sys, time
+import json
+import os, os, signal, sys, time
 json.dump({{"arguments": sys.argv[1:], "variables": dict(os.environ), "group": os.getpgrp()}}, open({seen!r}, "w"))
 if "--wait" in sys.argv:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(9))
@@ -276,6 +283,22 @@ class Launch(Servers):
         with self.assertRaises(urllib.error.URLError):
             urllib.request.urlopen(url, timeout=LIMIT_S)
         self.assertEqual(self.files(), [])
+
+    def test_a_program_that_cannot_run_is_named(self):
+        self.serve("demo")
+        (self.programs / "codex").write_text("#!/nonexistent/interpreter\n")
+        (self.programs / "codex").chmod(0o755)
+        self.assertIn(f"cannot start {self.programs}/codex: No such file or directory",
+                      self.etna("launch", "codex", code=1).stderr)
+        self.assertFalse(self.seen.exists())
+
+    def test_a_server_over_tls_is_trusted_beside_the_systems(self):
+        certificate, key = self.certificate()
+        self.serve("demo", "--tls-cert", str(certificate), "--tls-key", str(key))
+        variables = self.launch("claude")["variables"]
+        self.assertEqual(variables["NODE_EXTRA_CA_CERTS"], str(certificate))
+        self.assertEqual(variables.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_FILE"))
+        self.assertEqual(self.launch("codex")["variables"]["SSL_CERT_FILE"], str(certificate))
 
     def test_a_signal_ends_program_and_server(self):
         for number, code in ((signal.SIGTERM, 9), (signal.SIGKILL, -9)):

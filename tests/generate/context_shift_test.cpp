@@ -63,6 +63,8 @@ TEST_CASE("a shifted context loses the first half after what is kept") {
     CHECK(shifted(token_range(0, 11), 2, {}) == concatenated({0, 1}, {6, 7, 8, 9, 10}));
     CHECK(shifted(token_range(0, 10), 2, {.discard_tokens = 3}) == concatenated({0, 1}, {5, 6, 7, 8, 9}));
     CHECK(shifted(token_range(0, 10), 2, {.discard_tokens = 100}) == ShiftTokens{0, 1});
+    CHECK(shifted(token_range(0, 34), 2, {.discard_tokens = 1}) ==
+          concatenated({0, 1}, token_range(4, 34))); // a sixteenth
     CHECK(kept_tokens({.keep_tokens = 3}, 10, 1, 48) == 4);
     CHECK(kept_tokens({.keep_tokens = 30}, 10, 1, 48) == 10);
     CHECK(kept_tokens({.keep_tokens = std::nullopt}, 10, 1, 48) == 10);
@@ -155,13 +157,18 @@ TEST_CASE("several choices shift by themselves") {
     auto generation = Generation::begin(model, request);
     REQUIRE(generation.has_value());
     std::vector<Finished> ends(3);
+    std::vector<uint32_t> counts(3); // as seen during the answers
     REQUIRE(generation
                 ->finish([&](uint32_t choice, const Event& event) {
+                    CHECK(generation->generated_tokens(choice) >= counts[choice]);
+                    counts[choice] = generation->generated_tokens(choice);
+                    CHECK(generation->prompt_progress()->computed_tokens == 10);
                     if (const auto* finished = std::get_if<Finished>(&event))
                         ends[choice] = *finished;
                     return SinkResult::proceed;
                 })
                 .has_value());
+    CHECK(counts == std::vector<uint32_t>(3, 80));
     for (uint32_t choice = 0; choice < 3; ++choice) {
         Request alone = request;
         alone.choices = 1;

@@ -494,13 +494,45 @@ TEST_CASE("an unloaded model frees its memory when its requests have ended, and 
     auto held = models.acquire("a").value();
     const std::weak_ptr<const generate::Model> first = held;
     CHECK(models.unload("A.gguf").value() == server::Unloading::after_requests);
-    CHECK(!models.find("a")->is_loaded);
+    CHECK(models.find("a")->is_loaded);
+    CHECK(models.find("a")->unloads_in == 0ms);
     CHECK(!first.expired());
     held.reset();
     CHECK(first.expired());
+    CHECK(!models.find("a")->is_loaded);
     const std::weak_ptr<const generate::Model> second = models.acquire("a").value();
     CHECK(models.unload("a").value() == server::Unloading::done);
     CHECK(second.expired());
+}
+
+TEST_CASE("a model that is to be unloaded serves further requests until the last one ends") {
+    Models models = models_of({"a", "b"}, {.loaded_max = 1});
+    auto first = models.acquire("a").value();
+    CHECK(models.unload("a").value() == server::Unloading::after_requests);
+    auto second = models.acquire("a").value();
+    CHECK(second == first);
+    CHECK(models.find_loaded("a") == first);
+    CHECK(models.unload("a").value() == server::Unloading::after_requests);
+    first.reset();
+    CHECK(loaded_in(models) == "a");
+    second.reset();
+    CHECK(loaded_in(models).empty());
+    CHECK(models.unload("a").value() == server::Unloading::not_loaded);
+    CHECK(models.acquire("b").has_value());
+    CHECK(loaded_in(models) == "b");
+}
+
+TEST_CASE("a model that is to be unloaded stays when a request sets how long") {
+    Models models = models_of({"a"}, {.loaded_max = 1});
+    auto held = models.acquire("a").value();
+    CHECK(models.unload("a").value() == server::Unloading::after_requests);
+    CHECK(models.set_idle_max("a", 1h));
+    const std::weak_ptr<const generate::Model> model = held;
+    held.reset();
+    CHECK(!model.expired());
+    CHECK(models.acquire("a").value() == model.lock());
+    models.discard(model.lock());
+    CHECK(loaded_in(models).empty());
 }
 
 TEST_CASE("a model cannot be unloaded while it is being loaded") {
