@@ -5,6 +5,7 @@
 #include "server/json.hpp"
 #include "server/llamacpp/endpoints.hpp"
 #include "server/llamacpp/errors.hpp"
+#include "server/load_report.hpp"
 #include "server/ollama/endpoints.hpp"
 #include "server/ollama/errors.hpp"
 #include "server/openai/endpoints.hpp"
@@ -18,6 +19,7 @@
 #include <cctype>
 #include <initializer_list>
 #include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -151,6 +153,8 @@ std::vector<Metrics::Reading> current_readings(const std::vector<ModelListing>& 
                                     .value = *value});
         }
     }
+    for (Metrics::Reading& reading : load_readings(models))
+        readings.push_back(std::move(reading));
     return readings;
 }
 
