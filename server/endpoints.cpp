@@ -5,6 +5,7 @@
 #include "server/json.hpp"
 #include "server/llamacpp/endpoints.hpp"
 #include "server/llamacpp/errors.hpp"
+#include "server/load_report.hpp"
 #include "server/ollama/endpoints.hpp"
 #include "server/ollama/errors.hpp"
 #include "server/openai/endpoints.hpp"
@@ -18,6 +19,7 @@
 #include <cctype>
 #include <initializer_list>
 #include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -137,7 +139,25 @@ constexpr std::array model_metrics = {
                 memory_value<&runtime::DeviceMemory::total_bytes>},
 };
 
-std::vector<Metrics::Reading> current_readings(const std::vector<ModelListing>& models) {
+/// The batches of events of each model's cache.
+void add_kv_events(const kv_events::Publisher& publisher, std::vector<Metrics::Reading>& readings) {
+    const auto counts = publisher.counts();
+    for (const auto& count : counts)
+        readings.push_back({.name = "etna_kv_event_batches_total",
+                            .help = "Published batches of events of the prompt cache.",
+                            .labels = label_of_model(count.model),
+                            .value = static_cast<double>(count.published)});
+    for (const auto& count : counts)
+        readings.push_back({.name = "etna_kv_event_batches_dropped_total",
+                            .help =
+                                "Batches of events that found the publisher's queue full; AllBlocksCleared "
+                                "and all pages followed.",
+                            .labels = label_of_model(count.model),
+                            .value = static_cast<double>(count.dropped)});
+}
+
+std::vector<Metrics::Reading> current_readings(const Service& service) {
+    const std::vector<ModelListing> models = service.models.list();
     std::vector<Metrics::Reading> readings = {{.name = "etna_build_info",
                                                .help = "The server's version.",
                                                .labels = "version=\"" ETNA_VERSION "\"",
@@ -151,12 +171,16 @@ std::vector<Metrics::Reading> current_readings(const std::vector<ModelListing>& 
                                     .value = *value});
         }
     }
+    for (Metrics::Reading& reading : load_readings(models))
+        readings.push_back(std::move(reading));
+    if (service.kv_events != nullptr)
+        add_kv_events(*service.kv_events, readings);
     return readings;
 }
 
 ApiResult<HttpReply> show_metrics(Service& service, const HttpRequest& /*request*/, const Call& /*call*/) {
     return HttpReply{.content_type = "text/plain; version=0.0.4; charset=utf-8",
-                     .body = service.metrics.text(current_readings(service.models.list()))};
+                     .body = service.metrics.text(current_readings(service))};
 }
 
 /// Adds the routes under /v1, the root, and /v3.

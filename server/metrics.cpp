@@ -54,18 +54,24 @@ std::string label_of_model(std::string_view model) {
     return fmt::format("model=\"{}\"", escaped_label(model));
 }
 
-void Histogram::observe(double seconds) {
-    const auto bucket = std::lower_bound(bounds.begin(), bounds.end(), seconds) - bounds.begin();
-    ++counts_[static_cast<std::size_t>(bucket)];
-    sum_ += seconds;
+std::string vllm_labels(std::string_view model) {
+    return fmt::format("model_name=\"{}\",engine=\"0\"", escaped_label(model));
+}
+
+Histogram::Histogram(std::span<const double> bounds) : bounds_(bounds), counts_(bounds.size() + 1) {}
+
+void Histogram::observe(double seconds, uint64_t times) {
+    const auto bucket = std::lower_bound(bounds_.begin(), bounds_.end(), seconds) - bounds_.begin();
+    counts_[static_cast<std::size_t>(bucket)] += times;
+    sum_ += seconds * static_cast<double>(times);
 }
 
 std::string Histogram::text(std::string_view name, std::string_view labels) const {
     std::string lines;
     uint64_t below = 0;
-    for (std::size_t i = 0; i < bounds.size(); ++i) {
+    for (std::size_t i = 0; i < bounds_.size(); ++i) {
         below += counts_[i];
-        lines += fmt::format("{}_bucket{{{},le=\"{}\"}} {}\n", name, labels, bounds[i], below);
+        lines += fmt::format("{}_bucket{{{},le=\"{}\"}} {}\n", name, labels, bounds_[i], below);
     }
     below += counts_.back();
     lines += fmt::format("{}_bucket{{{},le=\"+Inf\"}} {}\n", name, labels, below);
@@ -82,7 +88,7 @@ void Metrics::end(const RequestLabels& labels, const RequestOutcome& outcome) {
     const std::scoped_lock lock(mutex_);
     --in_flight_[labels_text(labels)];
     ++requests_[fmt::format("{},status=\"{}\"", labels_text(labels), outcome.status)];
-    durations_[label_of_model(labels.model)].total.observe(outcome.total_s);
+    durations_[labels.model].total.observe(outcome.total_s);
 }
 
 void Metrics::refuse(std::string_view endpoint, int status) {
@@ -93,15 +99,19 @@ void Metrics::refuse(std::string_view endpoint, int status) {
 
 void Metrics::add(const Answer& answer) {
     const std::scoped_lock lock(mutex_);
-    const std::string labels = label_of_model(answer.model);
-    Durations& durations = durations_[labels];
+    Durations& durations = durations_[answer.model];
     durations.queue.observe(answer.queue_s);
-    if (answer.first_token_s)
+    if (answer.first_token_s) {
         durations.first_token.observe(*answer.first_token_s);
+        durations.vllm_first_token.observe(*answer.first_token_s);
+    }
     if (answer.prompt_s)
         durations.prompt.observe(*answer.prompt_s);
-    if (answer.between_tokens_s > 0)
+    if (answer.between_tokens_s > 0) {
         durations.between_tokens.observe(answer.between_tokens_s);
+        durations.vllm_per_token.observe(answer.between_tokens_s);
+        durations.vllm_inter_token.observe(answer.between_tokens_s, answer.tokens - 1);
+    }
 }
 
 void Metrics::add(const std::string& model, const Tokens& tokens) {
@@ -137,17 +147,7 @@ std::string Metrics::text(const std::vector<Reading>& readings) const {
                    accepted_drafts_);
     text += family("etna_rejected_draft_tokens_total", "counter", "Draft tokens that were rejected.",
                    rejected_drafts_);
-    const auto add = [&](std::string_view name, std::string_view help, Histogram Durations::* member) {
-        text += head(name, "histogram", help);
-        for (const auto& [labels, durations] : durations_)
-            text += (durations.*member).text(name, labels);
-    };
-    add("etna_time_to_first_token_seconds", "From a request's arrival to the first token of an answer.",
-        &Durations::first_token);
-    add("etna_inter_token_seconds", "Mean time between the tokens of an answer.", &Durations::between_tokens);
-    add("etna_prompt_seconds", "From admission to the first token.", &Durations::prompt);
-    add("etna_queue_seconds", "From the engine's queue to admission.", &Durations::queue);
-    add("etna_request_seconds", "From a request's arrival to its end.", &Durations::total);
+    text += histograms();
     std::string last;
     for (const Reading& reading : readings) {
         if (reading.name != last)
@@ -157,6 +157,33 @@ std::string Metrics::text(const std::vector<Reading>& readings) const {
                     ? fmt::format("{} {}\n", reading.name, reading.value)
                     : fmt::format("{}{{{}}} {}\n", reading.name, reading.labels, reading.value);
     }
+    return text;
+}
+
+/// Precondition: the mutex is held.
+std::string Metrics::histograms() const {
+    std::string text;
+    const auto add = [&](std::string_view name, std::string_view help, Histogram Durations::* member,
+                         std::string (*labels_of)(std::string_view) = label_of_model) {
+        text += head(name, "histogram", help);
+        for (const auto& [model, durations] : durations_)
+            text += (durations.*member).text(name, labels_of(model));
+    };
+    add("etna_time_to_first_token_seconds", "From a request's arrival to the first token of an answer.",
+        &Durations::first_token);
+    add("etna_inter_token_seconds", "Mean time between the tokens of an answer.", &Durations::between_tokens);
+    add("etna_prompt_seconds", "From admission to the first token.", &Durations::prompt);
+    add("etna_queue_seconds", "From the engine's queue to admission.", &Durations::queue);
+    add("etna_request_seconds", "From a request's arrival to its end.", &Durations::total);
+    add("vllm:time_to_first_token_seconds",
+        "etna_time_to_first_token_seconds under vLLM's name and with its buckets.",
+        &Durations::vllm_first_token, vllm_labels);
+    add("vllm:inter_token_latency_seconds",
+        "Time between two tokens: the mean of their answer, counted once for each pair.",
+        &Durations::vllm_inter_token, vllm_labels);
+    add("vllm:request_time_per_output_token_seconds",
+        "etna_inter_token_seconds under vLLM's name and with its buckets.", &Durations::vllm_per_token,
+        vllm_labels);
     return text;
 }
 

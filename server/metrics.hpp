@@ -5,6 +5,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,18 +15,23 @@ namespace etna::server {
 /// model="NAME", escaped for the text format.
 std::string label_of_model(std::string_view model);
 
-/// A histogram of durations with fixed bucket bounds, in seconds.
+/// model_name="NAME",engine="0": the labels of vLLM's metrics.
+std::string vllm_labels(std::string_view model);
+
+/// A histogram of durations.
 class Histogram {
 public:
-    void observe(double seconds);
+    /// `bounds`: upper bounds of the buckets in seconds, ascending; borrowed.
+    explicit Histogram(std::span<const double> bounds);
+
+    void observe(double seconds, uint64_t times = 1);
 
     /// The cumulative buckets in the Prometheus text format, with the labels ("model=\"demo\"").
     [[nodiscard]] std::string text(std::string_view name, std::string_view labels) const;
 
 private:
-    static constexpr std::array<double, 16> bounds = {0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25,
-                                                      0.5,   1,      2.5,   5,    10,    30,   60,  300};
-    std::array<uint64_t, bounds.size() + 1> counts_{};
+    std::span<const double> bounds_;
+    std::vector<uint64_t> counts_; ///< [bounds + 1]
     double sum_ = 0;
 };
 
@@ -59,6 +65,7 @@ public:
         std::optional<double> first_token_s = {}; ///< since the request arrived; empty: no token
         std::optional<double> prompt_s = {};      ///< since it left the queue; empty: no token
         double between_tokens_s = 0;              ///< mean; 0 for fewer than two tokens
+        uint32_t tokens = 0;                      ///< generated ones
     };
     void add(const Answer& answer);
 
@@ -84,16 +91,28 @@ public:
     [[nodiscard]] std::string text(const std::vector<Reading>& readings) const;
 
 private:
+    static constexpr std::array<double, 16> bounds = {0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25,
+                                                      0.5,   1,      2.5,   5,    10,    30,   60,  300};
+    static constexpr std::array<double, 22> vllm_first_token_bounds = {
+        0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75,
+        1,     2.5,   5,    7.5,  10,   20,   40,   80,  160,  640, 2560};
+    static constexpr std::array<double, 19> vllm_token_bounds = {
+        0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 20, 40, 80};
+
     struct Durations {
-        Histogram first_token, between_tokens, prompt, queue, total;
+        Histogram first_token{bounds}, between_tokens{bounds}, prompt{bounds}, queue{bounds}, total{bounds};
+        Histogram vllm_first_token{vllm_first_token_bounds}, vllm_inter_token{vllm_token_bounds},
+            vllm_per_token{vllm_token_bounds};
     };
+
+    [[nodiscard]] std::string histograms() const;
 
     mutable std::mutex mutex_;
     std::map<std::string, uint64_t> requests_; ///< by labels
     std::map<std::string, int64_t> in_flight_; ///< by labels
     std::map<std::string, uint64_t> prompt_tokens_, cached_tokens_, completion_tokens_, accepted_drafts_,
-        rejected_drafts_, disconnects_;          ///< by model
-    std::map<std::string, Durations> durations_; ///< by model
+        rejected_drafts_, disconnects_;          ///< by label of the model
+    std::map<std::string, Durations> durations_; ///< by model's name
 };
 
 /// RAII guard that counts a request as in flight until destroyed; the outcome is 500 unless set_status() is

@@ -1,6 +1,7 @@
 #include "server/router.hpp"
 
 #include "server/ids.hpp"
+#include "server/load_report.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -97,6 +98,7 @@ HttpReply Router::answer(const HttpRequest& request) const {
         service_->metrics.refuse(notes.metric_name, reply.status);
     reply.headers.emplace("x-request-id", call.request_id);
     reply.headers.merge(cors_headers(service_->options.access, request));
+    report_load(request, reply);
     const auto write_entry = [entry, status = reply.status, log = std::move(reply.log),
                               final_log = std::move(reply.final_log), problem = std::move(notes.problem)] {
         entry.write(status, final_log ? final_log() : log, problem);
@@ -173,6 +175,19 @@ HttpReply Router::route(const HttpRequest& request, Call& call, Notes& notes) co
                   .code = "method_not_allowed"});
     reply.headers["allow"] = fmt::format("{}", fmt::join(methods, ", "));
     return reply;
+}
+
+/// Adds the load of the model that answers, if the request asks for it. A format that is not known adds
+/// nothing, as in vLLM: the load is not what the client came for.
+void Router::report_load(const HttpRequest& request, HttpReply& reply) const {
+    const std::string_view format = request.header(load_format_header);
+    if (format.empty() || reply.log.model.empty())
+        return;
+    const Models::Handle model = service_->models.find_loaded(reply.log.model);
+    const auto stats = model == nullptr ? engine::EngineStats{} : model->engine().load();
+    std::string text = load_report_text(format, load_report(stats));
+    if (!text.empty())
+        reply.headers[std::string(load_report_header)] = std::move(text);
 }
 
 std::optional<ApiError> Router::check_state() const {

@@ -68,6 +68,7 @@ private:
     };
     [[nodiscard]] HttpReply route(const HttpRequest& request, Call& call, Notes& notes) const;
     [[nodiscard]] std::optional<ApiError> check_state() const;
+    void report_load(const HttpRequest& request, HttpReply& reply) const;
 
     Service* service_; ///< borrowed
     std::vector<Route> routes_;

@@ -5,6 +5,7 @@
 #include "server/access.hpp"
 #include "server/api/request_context.hpp"
 #include "server/api/running_answers.hpp"
+#include "server/kv_events/publisher.hpp"
 #include "server/log_line.hpp"
 #include "server/metrics.hpp"
 #include "server/models/models.hpp"
@@ -61,7 +62,8 @@ struct Service {
     ServiceOptions options;
     Models& models;
     Metrics& metrics;
-    Persistence* persistence = nullptr; ///< borrowed; set before the first request
+    Persistence* persistence = nullptr;              ///< borrowed; set before the first request
+    const kv_events::Publisher* kv_events = nullptr; ///< borrowed; null: the caches are not published
     std::atomic<ServiceState> state{ServiceState::starting};
     std::atomic<bool> is_aborting{false};     ///< the drain timeout has passed: answers end as they are
     api::RunningAnswers running_answers = {}; ///< empty unless ServiceOptions::shows_slots

@@ -17,10 +17,12 @@
 #include "core/store/embedded.hpp"
 #include "core/store/model_name.hpp"
 #include "server/endpoints.hpp"
+#include "server/kv_events/publisher.hpp"
 #include "server/models/models.hpp"
 #include "server/server.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <memory>
 #include <mutex>
@@ -31,6 +33,7 @@
 #include <fmt/format.h>
 #include <malloc.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 namespace etna::cli {
 namespace {
@@ -215,6 +218,23 @@ std::string store_line(const server::Persistence& persistence) {
     return fmt::format("responses: stored in {}", persistence.file.string());
 }
 
+/// Returns the name of this server in the topics of events: the given one, else the host's name and the port.
+std::string pod_name(const KvEventsOptions& options, int port) {
+    if (!options.pod.empty())
+        return options.pod;
+    std::array<char, 256> host{};
+    if (::gethostname(host.data(), host.size() - 1) != 0)
+        return fmt::format("localhost:{}", port);
+    return fmt::format("{}:{}", host.data(), port);
+}
+
+/// Returns the line about the published events.
+std::string kv_events_line(const server::kv_events::Publisher& publisher, const std::string& pod) {
+    const std::string& replay = publisher.replay_endpoint();
+    return fmt::format("kv-events: the tokens of all prompts go to {} as kv@{}@MODEL{}", publisher.endpoint(),
+                       pod, replay.empty() ? "" : fmt::format("; replay at {}", replay));
+}
+
 /// Returns the file's path for processes in other folders; empty for none.
 std::filesystem::path absolute_path(const std::filesystem::path& file) {
     std::error_code ignored;
@@ -374,6 +394,21 @@ private:
     std::mutex mutex_;
 };
 
+/// Opens the publisher of the caches' events, and lets it observe every model that `models` will load; null
+/// if they are not published. `models` must not outlive it. Errors: those of Publisher::open().
+Result<std::unique_ptr<server::kv_events::Publisher>>
+open_kv_events(const ServeOptions& options, ServerLog& log, server::Models::Options& models) {
+    std::unique_ptr<server::kv_events::Publisher> publisher;
+    if (!options.kv_events)
+        return publisher;
+    ETNA_TRY(publisher, server::kv_events::Publisher::open(
+                            options.kv_events->publisher, [&log](std::string_view line) { log.warn(line); }));
+    models.on_load = [opened = publisher.get()](const std::string& name, const generate::Model& model) {
+        model.engine().observe_cache(opened->observe(name, model.engine().limits().page_tokens));
+    };
+    return publisher;
+}
+
 /// Loads the pinned models. Blocking. Errors: invalid_argument (not served; or they leave no room for the
 /// others), and those of loading.
 Status load_pinned(const ServeOptions& options, server::Models& models) {
@@ -436,6 +471,8 @@ Status serve(const ServeOptions& options, const Environment& environment, Server
             return find_requested(name, options.requested, options.model.hub, environment);
         };
     }
+    ETNA_TRY(const auto kv_events, open_kv_events(options, log, listed));
+    server_options.kv_events = kv_events.get();
     generate::CancelPoll is_interrupted; // set before the first request
     const auto loader_with = [&](ModelOptions model) -> server::Models::Loader {
         return [&, model](const store::ModelSource& source,
@@ -480,6 +517,11 @@ Status serve(const ServeOptions& options, const Environment& environment, Server
         log.warn("--client-header has no effect, because API keys are set and identify the clients");
     for (const std::string& line : startup_lines(options, devices, models, *server))
         log.startup(line);
+    if (kv_events != nullptr) {
+        const std::string pod = pod_name(*options.kv_events, server->port());
+        log.startup(kv_events_line(*kv_events, pod));
+        kv_events->start(pod);
+    }
     const auto announcement = ServerAnnouncement::publish(
         runtime_folder(environment.variables),
         {.url = local_address(options, server->port()),

@@ -479,6 +479,7 @@ Result<ServeOptions> validate_serve(const Command& command, const TypedArguments
     ETNA_CHECK(read_server(values, options.server));
     options.server.service.answers_at_once = options.model.executor.sequences_max;
     ETNA_TRY(options.server.persistence, read_store(values));
+    ETNA_TRY(options.kv_events, read_kv_events(values));
     // Refuse requests with more answers than can run and wait at once.
     uint32_t& answers_max = options.server.service.limits.answers_max;
     answers_max =
@@ -506,7 +507,7 @@ Result<std::vector<std::string>> read_keys(const std::filesystem::path& file) {
 Command serve_command_line() {
     static const std::vector<Option> options = joined(
         {serve_template_options, hub_options(), device_options(), speculation_options(DraftsBy::server),
-         server_options, store_options(), connection_options()});
+         server_options, store_options(), connection_options(), kv_events_options()});
     return {.name = "serve",
             .summary = "serve models over HTTP with OpenAI's API",
             .description =

@@ -3,6 +3,7 @@
 #include "cli/environment.hpp"
 #include "cli/options/command_line.hpp"
 #include "cli/options/generation_options.hpp"
+#include "cli/options/kv_events_options.hpp"
 #include "core/base/result.hpp"
 #include "server/server.hpp"
 
@@ -32,9 +33,10 @@ struct ServeOptions {
     std::vector<std::string> pinned;                      ///< names of models that stay in memory
     std::optional<std::chrono::milliseconds> sleep_after; ///< empty: never
     RequestedModels requested = RequestedModels::served;
-    bool grants_store = false;          ///< clients may fetch, copy and remove stored models
-    std::filesystem::path api_key_file; ///< empty: none
-    bool shows_routes = false;          ///< print the routes and exit
+    bool grants_store = false;                ///< clients may fetch, copy and remove stored models
+    std::filesystem::path api_key_file;       ///< empty: none
+    bool shows_routes = false;                ///< print the routes and exit
+    std::optional<KvEventsOptions> kv_events; ///< empty: the caches are not published
     server::ServerOptions server;
     Verbosity verbosity = Verbosity::quiet;
 };

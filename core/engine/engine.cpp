@@ -68,6 +68,10 @@ bool Engine::has_failed() const {
     return loop_->has_failed();
 }
 
+void Engine::observe_cache(std::shared_ptr<CacheObserver> observer) {
+    loop_->observe_cache(std::move(observer));
+}
+
 EngineStats Engine::load() const {
     return loop_->load();
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/base/result.hpp"
+#include "core/engine/cache_journal.hpp"
 #include "core/engine/executor.hpp"
 #include "core/engine/request.hpp"
 #include "core/engine/stream.hpp"
@@ -26,10 +27,12 @@ struct EngineStats {
     uint32_t waiting = 0;                    ///< requests that wait to run
     PriorityCounts waiting_prioritized = {}; ///< of `waiting`
     uint32_t running = 0;                    ///< requests that run
-    uint32_t pages_total = 0;                ///< over all cache groups
-    uint32_t pages_used = 0;                 ///< pages that running requests hold
-    uint32_t pages_cached = 0;               ///< pages cached for later requests, which may be evicted
-    uint64_t preemptions = 0;                ///< since the start
+    uint32_t page_tokens = 0;                ///< positions in a page
+    uint32_t prefix_pages = 0; ///< pages of the first cache group that keeps all positions; 0: there is none
+    uint32_t pages_total = 0;  ///< over all cache groups
+    uint32_t pages_used = 0;   ///< pages that running requests hold
+    uint32_t pages_cached = 0; ///< pages cached for later requests, which may be evicted
+    uint64_t preemptions = 0;  ///< since the start
 };
 
 /// Runs many requests on one executor, on one dedicated thread. Thread-safe. Handles token ids only, never
@@ -68,6 +71,11 @@ public:
 
     /// Whether all submissions are refused, because the executor failed or the host's memory was exhausted.
     [[nodiscard]] bool has_failed() const;
+
+    /// Reports the changes of the cache to `observer` from now on, before the events of the step that made
+    /// them are delivered, and its end before the destructor returns. Precondition: no request was submitted.
+    /// Once at most.
+    void observe_cache(std::shared_ptr<CacheObserver> observer);
 
     /// Returns the load after the last step.
     [[nodiscard]] EngineStats load() const;

@@ -16,6 +16,8 @@ EngineStats load_of(const Scheduler& scheduler) {
     EngineStats load = {.waiting = scheduler.waiting_count(),
                         .waiting_prioritized = scheduler.waiting_prioritized(),
                         .running = scheduler.running_count(),
+                        .page_tokens = scheduler.cache().page_tokens(),
+                        .prefix_pages = scheduler.cache().prefix_pages(),
                         .preemptions = scheduler.preemptions()};
     for (const PagePool& pool : scheduler.cache().pools()) {
         load.pages_total += pool.page_count();
@@ -118,6 +120,8 @@ void Engine::Loop::run() {
     // A failed engine releases its memory and its turn on the device at once.
     draft_model_.reset();
     executor_.reset();
+    if (observer_ != nullptr)
+        observer_->end();
 }
 
 Status Engine::Loop::work() {
@@ -144,6 +148,10 @@ bool Engine::Loop::take_submissions() {
             return false;
         add_inbox(stats_);
         taken.swap(inbox_);
+        if (new_observer_ != nullptr) {
+            observer_ = std::move(new_observer_);
+            scheduler_.record_cache_changes();
+        }
     }
     for (Submission& submission : taken) {
         active_.emplace(submission.id, ActiveRequest{.client = submission.request.client,
@@ -201,6 +209,7 @@ void Engine::Loop::drop_draft_model(const Error& error) {
 Result<bool> Engine::Loop::submit_batch() {
     draft();
     const Batch& batch = scheduler_.schedule(updates_, Clock::now());
+    report_cache();
     const bool is_stuck =
         batch.rows.empty() && updates_.empty() && in_flight_.empty() && !scheduler_.is_idle();
     deliver();
@@ -268,8 +277,30 @@ Status Engine::Loop::read_outputs() {
         scheduler_.set_costs(draft_costs_.costs());
     }
     Status status = scheduler_.process_outputs(outputs, updates_, Clock::now());
+    report_cache();
     deliver();
     return status;
+}
+
+void Engine::Loop::observe_cache(std::shared_ptr<CacheObserver> observer) {
+    const std::scoped_lock lock(wake_->mutex);
+    if (!closed_)
+        new_observer_ = std::move(observer);
+}
+
+/// Tells the observer what has changed, before any reader can see the end of a request.
+void Engine::Loop::report_cache() {
+    if (observer_ == nullptr)
+        return;
+    CacheJournal& journal = *scheduler_.cache_journal();
+    std::vector<CacheChange> changes = journal.take_changes();
+    if (has_lost_changes_) {
+        if (!observer_->has_room())
+            return;
+        changes = journal.snapshot();
+    }
+    if (!changes.empty())
+        has_lost_changes_ = !observer_->take(std::move(changes));
 }
 
 /// Cancels the requests that all readers have cancelled, and pauses those with a slow reader.

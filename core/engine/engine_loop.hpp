@@ -35,6 +35,7 @@ public:
     Result<std::vector<Stream>> submit_all(std::vector<Request> requests,
                                            std::shared_ptr<WakeSignal> reader = nullptr);
     [[nodiscard]] const Limits& limits() const { return limits_; }
+    void observe_cache(std::shared_ptr<CacheObserver> observer);
     [[nodiscard]] EngineStats load();
     [[nodiscard]] bool has_failed();
 
@@ -78,6 +79,7 @@ private:
     void count_ends();
     static InFlight describe(const Batch& batch, Ticket ticket);
     Status read_outputs();
+    void report_cache();
     void apply_backpressure();
     void deliver();
     void close(FinishReason reason, const std::optional<Error>& error);
@@ -90,15 +92,18 @@ private:
     DraftCostEstimate draft_costs_;
     PrefillBudget prefill_budget_;
     std::map<RequestId, ActiveRequest> active_;
-    std::deque<InFlight> in_flight_; ///< oldest first
-    Updates updates_;                ///< not delivered yet
-    Clock::time_point read_;         ///< time of the last read_outputs()
+    std::deque<InFlight> in_flight_;          ///< oldest first
+    Updates updates_;                         ///< not delivered yet
+    Clock::time_point read_;                  ///< time of the last read_outputs()
+    std::shared_ptr<CacheObserver> observer_; ///< null: none
+    bool has_lost_changes_ = false;           ///< the observer dropped some; next it gets a snapshot
     /// Nothing can run until a reader reads or cancels, or a constraint job is done.
     bool waits_for_signal_ = false;
 
     const std::shared_ptr<WakeSignal> wake_ = std::make_shared<WakeSignal>();
     ConstraintWorkers workers_{[wake = wake_] { wake->notify(); }};
     std::vector<Submission> inbox_;
+    std::shared_ptr<CacheObserver> new_observer_; ///< not taken by the thread yet
     RequestId next_id_ = 1;
     std::map<ClientId, std::size_t> requests_of_; ///< active requests and those of the inbox
     std::size_t requests_ = 0;                    ///< of all clients

@@ -19,8 +19,7 @@ std::optional<PageId> PagePool::allocate() {
             return std::nullopt;
         const PageId evicted = cached_[0].oldest != page_count() ? cached_[0].oldest : cached_[1].oldest;
         remove_cached(evicted);
-        published_.erase(*pages_[evicted].hash);
-        pages_[evicted].hash.reset();
+        unpublish(evicted);
         free_.push_back(evicted);
     }
     const PageId page = free_.back();
@@ -58,8 +57,7 @@ bool PagePool::publish(PageId page, const PageHash& hash) {
 void PagePool::invalidate(PageId page) {
     if (!pages_[page].hash)
         return;
-    published_.erase(*pages_[page].hash);
-    pages_[page].hash.reset();
+    unpublish(page);
     if (pages_[page].references > 0)
         return;
     remove_cached(page);
@@ -73,6 +71,14 @@ std::optional<PageId> PagePool::find(const PageHash& hash) const {
 
 bool PagePool::is_exclusive(PageId page) const {
     return pages_[page].references == 1 && !pages_[page].hash;
+}
+
+/// Precondition: the page is published.
+void PagePool::unpublish(PageId page) {
+    if (journal_ != nullptr)
+        journal_->remove(*pages_[page].hash);
+    published_.erase(*pages_[page].hash);
+    pages_[page].hash.reset();
 }
 
 void PagePool::insert_cached(PageId page) {

@@ -2,6 +2,7 @@
 
 #include "core/base/result.hpp"
 #include "core/engine/batch.hpp"
+#include "core/engine/cache_journal.hpp"
 #include "core/engine/page_hash.hpp"
 
 #include <array>
@@ -25,6 +26,9 @@ namespace etna::engine {
 class PagePool {
 public:
     explicit PagePool(uint32_t page_count);
+
+    /// Sets the journal that records which pages can no longer be found; borrowed, null: none.
+    void set_journal(CacheJournal* journal) { journal_ = journal; }
 
     /// Returns a page with one reference and undefined content; a cached one is evicted only if none is free.
     /// Empty if all pages are in use.
@@ -80,6 +84,7 @@ private:
     [[nodiscard]] CachedPages& cached_list(PageId page) {
         return cached_[static_cast<std::size_t>(pages_[page].eviction)];
     }
+    void unpublish(PageId page);
     void insert_cached(PageId page);
     void remove_cached(PageId page);
     [[nodiscard]] Status verify_lists() const;
@@ -89,6 +94,7 @@ private:
     std::unordered_map<PageHash, PageId, PageHashHasher> published_;
     std::array<CachedPages, 2> cached_; ///< [Eviction]
     uint32_t cached_count_ = 0;
+    CacheJournal* journal_ = nullptr; ///< borrowed; null: none
 };
 
 } // namespace etna::engine

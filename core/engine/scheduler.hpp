@@ -140,6 +140,11 @@ public:
     [[nodiscard]] uint64_t preemptions() const { return store_.preemptions(); }
     [[nodiscard]] const StateCache& cache() const { return cache_; }
 
+    /// Records from now on which pages can be found. Precondition: no request was added.
+    void record_cache_changes() { cache_.record_changes(); }
+    /// Null before record_cache_changes().
+    [[nodiscard]] CacheJournal* cache_journal() { return cache_.journal(); }
+
     /// Checks all invariants. Slow: for tests, and after every step of builds with ETNA_CHECKS. Errors:
     /// internal.
     [[nodiscard]] Status verify() const;

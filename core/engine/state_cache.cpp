@@ -20,6 +20,16 @@ StateCache::StateCache(const Limits& limits, const HashKey& key, uint64_t model_
         pools_.emplace_back(group.page_count);
         page_count_max_ = std::max<std::size_t>(page_count_max_, group.page_count);
     }
+    const auto full = std::find_if(groups_.begin(), groups_.end(),
+                                   [](const CacheGroup& group) { return group.kind == CacheKind::full; });
+    if (full != groups_.end())
+        prefix_group_ = static_cast<std::size_t>(full - groups_.begin());
+}
+
+void StateCache::record_changes() {
+    journal_ = std::make_unique<CacheJournal>(root_hash(key_, model_salt_, 0), page_tokens_);
+    if (!pools_.empty())
+        pools_[prefix_group_].set_journal(journal_.get());
 }
 
 HeldState StateCache::make_state(uint64_t request_salt) const {
@@ -265,12 +275,15 @@ void StateCache::publish_page(HeldState& held, std::size_t page, const PageHash&
                               const ContentRun& run) {
     if (pools_.empty())
         return;
+    const PageHash& parent = page == 0 ? held.root : held.hashes[page - 1];
     for (std::size_t group = 0; group < pools_.size(); ++group) {
         const PageId id = held.groups[group][page];
-        if (id != no_page && pools_[group].is_exclusive(id)) // one of a fork's shared pages is enough
-            pools_[group].publish(id, hash);
+        if (id == no_page || !pools_[group].is_exclusive(id)) // one of a fork's shared pages is enough
+            continue;
+        if (pools_[group].publish(id, hash) && group == prefix_group_ && journal_ != nullptr)
+            journal_->store(parent, hash, page, run);
     }
-    branches_.add(page == 0 ? held.root : held.hashes[page - 1], hash, run);
+    branches_.add(parent, hash, run);
     if (branches_.size() > branches_per_page_max * page_count_max_)
         branches_.prune([this](const PageHash& known) { return is_published(known); });
 }

@@ -2,6 +2,7 @@
 
 #include "core/base/result.hpp"
 #include "core/engine/batch.hpp"
+#include "core/engine/cache_journal.hpp"
 #include "core/engine/content.hpp"
 #include "core/engine/executor.hpp"
 #include "core/engine/page_branches.hpp"
@@ -11,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -55,6 +57,16 @@ public:
     StateCache(const Limits& limits, const HashKey& key, uint64_t model_salt);
 
     [[nodiscard]] const HashKey& key() const { return key_; }
+    [[nodiscard]] uint32_t page_tokens() const { return page_tokens_; }
+    /// Pages of the first group that keeps all positions, else of the first; 0 without groups.
+    [[nodiscard]] uint32_t prefix_pages() const {
+        return pools_.empty() ? 0 : pools_[prefix_group_].page_count();
+    }
+
+    /// Records from now on which pages can be found. Precondition: none is published.
+    void record_changes();
+    /// Null before record_changes().
+    [[nodiscard]] CacheJournal* journal() { return journal_.get(); }
     [[nodiscard]] HeldState make_state(uint64_t request_salt) const;
 
     /// Fills an empty state with published state that matches `content` from its start, up to the last
@@ -150,8 +162,10 @@ private:
     std::vector<CacheGroup> groups_;
     HashKey key_;
     uint64_t model_salt_;
-    std::vector<PagePool> pools_;    ///< [group]
-    std::size_t page_count_max_ = 0; ///< of any group
+    std::vector<PagePool> pools_;           ///< [group]
+    std::size_t page_count_max_ = 0;        ///< of any group
+    std::size_t prefix_group_ = 0;          ///< see prefix_pages()
+    std::unique_ptr<CacheJournal> journal_; ///< null: nothing is recorded
     std::vector<CopySource> copy_sources_;
     PageBranches branches_;
     StateSlots slots_;

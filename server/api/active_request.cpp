@@ -335,7 +335,8 @@ void ActiveRequest::count_tokens(uint32_t choice, const generate::Finished& fini
     const uint32_t generated = finished.generated_tokens; // all generated tokens took time, delivered or not
     Metrics::Answer answer = {.model = model_name_,
                               .queue_s = queue_s,
-                              .between_tokens_s = generated > 1 ? generation_s / (generated - 1) : 0};
+                              .between_tokens_s = generated > 1 ? generation_s / (generated - 1) : 0,
+                              .tokens = generated};
     // An answer that the model ended has at least the end token.
     const auto reason = finished.finish_reason;
     if (tokens > 0 || reason == generate::FinishReason::stop ||

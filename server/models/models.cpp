@@ -474,6 +474,8 @@ void Models::finish_loading(const std::shared_ptr<Entry>& entry, const Result<Ha
         if (entry->is_retired) {
             retired_models_.push_back(*loaded);
         } else {
+            if (options_.on_load)
+                options_.on_load(entry->name, **loaded);
             entry->model = *loaded;
             entry->last_busy = Clock::now();
             entry->idle_max = options_.idle_max;

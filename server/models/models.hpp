@@ -88,6 +88,9 @@ public:
         /// Time without requests after which a model is unloaded; empty: never.
         std::optional<std::chrono::milliseconds> idle_max = {};
         Finder finder = {}; ///< of further models that requests may name; empty: none
+        /// Called with the list's name of a model that was loaded, before its first request; empty: not.
+        /// Must not block or call the list.
+        std::function<void(const std::string& name, const generate::Model& model)> on_load = {};
         /// Loads a model that fits on the device in whole and with a useful context, and fails with
         /// out_of_memory for others. Used while an idle model could be unloaded, so that a model does not
         /// run from host memory, or with a short context, because of it. Empty: the loader is always used.

@@ -41,6 +41,7 @@ EXTERNAL = {
     r"openssl/.*": r"(core/store/sha256|server/(http/tls|seal))\.cpp|tests/server/.*",
     r"curl/.*": r"core/store/http_client\.cpp",
     r"sqlite3\.h": r"server/storage/.*|tests/storage/.*",
+    r"zmq\.h": r"server/kv_events/socket\.cpp|tests/kv_events/.*",
     r"(vulkan|vk_video)/.*|volk\.h": r"(tests/)?core/vk/.*|tests/vk/.*",
     r"nlohmann/.*|core/base/json\.hpp": r"tests/.*|server/.*|cli/.*|core/(grammar|jinja|output|store)/([^/]+/)*([^/]+\.cpp|[^/]+_private\.hpp)"
     r"|core/base/json\.[ch]pp|core/jinja/json_value\.hpp",

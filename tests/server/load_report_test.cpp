@@ -1,0 +1,139 @@
+// The load of models as routers read it: vLLM's metrics, and reports in response headers.
+#include "core/base/json.hpp"
+#include "server/load_report.hpp"
+#include "tests/server/fake_service.hpp"
+#include "tests/support/catch.hpp"
+
+#include <map>
+#include <set>
+#include <string>
+
+#include <fmt/format.h>
+
+using namespace etna;
+using server::Json;
+using test::FakeAnswer;
+using test::FakeService;
+
+namespace {
+
+/// The samples of a text in Prometheus' format, by name and labels. Fails on every line that the format does
+/// not allow, on a family that is announced twice or not at all, and on a sample that repeats.
+std::map<std::string, double> parsed_metrics(const std::string& text) {
+    const std::string name_letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_:";
+    std::map<std::string, double> samples;
+    std::set<std::string> families;
+    std::string family, type;
+    REQUIRE(text.ends_with('\n'));
+    for (std::size_t begin = 0; begin < text.size();) {
+        const std::size_t end = text.find('\n', begin);
+        const std::string line = text.substr(begin, end - begin);
+        begin = end + 1;
+        INFO(line);
+        if (line.starts_with("# HELP ")) {
+            const std::size_t space = line.find(' ', 7);
+            REQUIRE(space != std::string::npos);
+            family = line.substr(7, space - 7);
+            REQUIRE(families.insert(family).second);
+            continue;
+        }
+        if (line.starts_with("# TYPE ")) {
+            REQUIRE(line.starts_with("# TYPE " + family + " "));
+            type = line.substr(8 + family.size());
+            REQUIRE(std::set<std::string>{"counter", "gauge", "histogram"}.contains(type));
+            continue;
+        }
+        const std::string name = line.substr(0, line.find_first_not_of(name_letters));
+        const std::string suffix = name.starts_with(family) ? name.substr(family.size()) : "?";
+        REQUIRE((type == "histogram" ? std::set<std::string>{"_bucket", "_sum", "_count"}
+                                     : std::set<std::string>{""})
+                    .contains(suffix));
+        const std::size_t space = line.rfind(' ');
+        const std::string key = line.substr(0, space);
+        REQUIRE((key == name || (key[name.size()] == '{' && key.ends_with("\"}"))));
+        std::size_t read = 0;
+        const double value = std::stod(line.substr(space + 1), &read);
+        REQUIRE(read == line.size() - space - 1);
+        REQUIRE(samples.emplace(key, value).second);
+    }
+    return samples;
+}
+
+FakeAnswer ask_with(FakeService& service, const std::string& format, const std::string& more = "") {
+    return service.ask({.method = "POST",
+                        .path = "/v1/completions",
+                        .headers = {{"host", "127.0.0.1"}, {"endpoint-load-metrics-format", format}},
+                        .body = R"({"prompt": "Once", "max_tokens": 2)" + more + "}"});
+}
+
+} // namespace
+
+TEST_CASE("vLLM's metrics have the engine's values") {
+    FakeService service({.names = {"stories", "a \"b\"\\"}});
+    const std::string labels = R"({model_name="stories",engine="0"})";
+    auto before = parsed_metrics(service.get("/metrics").body);
+    CHECK(before.at("vllm:num_requests_waiting" + labels) ==
+          0); // not loaded: present, so that a router can read it
+    CHECK(before.at("vllm:kv_cache_usage_perc" + labels) == 0);
+    CHECK(before.contains(R"(vllm:num_requests_running{model_name="a \"b\"\\",engine="0"})"));
+    REQUIRE(service
+                .post("/v1/completions",
+                      R"({"model": "stories", "prompt": "Once", "max_tokens": 6, "ignore_eos": true})")
+                .status == 200);
+    const auto after = parsed_metrics(service.get("/metrics").body);
+    const auto engine = service.service().models.find_loaded("stories")->engine().load();
+    CHECK(
+        after.at(fmt::format("vllm:cache_config_info{{model_name=\"stories\",engine=\"0\",block_size=\"{}\","
+                             "num_gpu_blocks=\"{}\",enable_prefix_caching=\"True\"}}",
+                             engine.page_tokens, engine.prefix_pages)) == 1);
+    CHECK(engine.page_tokens > 0);
+    CHECK(engine.prefix_pages > 0);
+    CHECK(after.at("vllm:time_to_first_token_seconds_count" + labels) == 1);
+    CHECK(after.at("vllm:inter_token_latency_seconds_count" + labels) == 5);
+    CHECK(after.at("vllm:request_time_per_output_token_seconds_count" + labels) == 1);
+    CHECK(after.at("vllm:inter_token_latency_seconds_sum" + labels) ==
+          Approx(5 * after.at("vllm:request_time_per_output_token_seconds_sum" + labels)));
+    CHECK(after.at(R"(vllm:time_to_first_token_seconds_bucket{model_name="stories",engine="0",le="+Inf"})") ==
+          1);
+}
+
+TEST_CASE("the cache usage is the fraction of pages that requests hold") {
+    const auto report = server::load_report(
+        {.waiting = 3, .running = 2, .pages_total = 8, .pages_used = 2, .pages_cached = 5});
+    CHECK(report.waiting == 3);
+    CHECK(report.running == 2);
+    CHECK(report.kv_cache_usage == 0.25);
+    CHECK(server::load_report({}).kv_cache_usage == 0);
+}
+
+TEST_CASE("a response has a load report in the format that its request asks for") {
+    FakeService service({});
+    const FakeAnswer text = ask_with(service, "TEXT");
+    CHECK(text.status == 200);
+    CHECK(text.headers.at("endpoint-load-metrics").starts_with("TEXT named_metrics.kv_cache_usage_perc="));
+    CHECK(text.headers.at("endpoint-load-metrics").ends_with(", named_metrics.num_requests_waiting=0.0"));
+    const FakeAnswer json = ask_with(service, "json", R"(, "stream": true)");
+    REQUIRE(json.headers.at("endpoint-load-metrics").starts_with("JSON "));
+    const Json report = Json::parse(json.headers.at("endpoint-load-metrics").substr(5));
+    CHECK(report["named_metrics"]["num_requests_waiting"].get<double>() <= 1); // perhaps the request itself
+    CHECK(report["named_metrics"]["kv_cache_usage_perc"].get<double>() <= 1);
+    CHECK(!ask_with(service, "BIN").headers.contains("endpoint-load-metrics"));
+    CHECK(!ask_with(service, "").headers.contains("endpoint-load-metrics"));
+    CHECK(ask_with(service, "BIN").status == 200);
+    const FakeAnswer other =
+        service.ask({.method = "GET",
+                     .path = "/health",
+                     .headers = {{"host", "127.0.0.1"}, {"endpoint-load-metrics-format", "TEXT"}}});
+    CHECK(!other.headers.contains("endpoint-load-metrics")); // no model answers
+}
+
+TEST_CASE("a load report is written as vLLM writes it") {
+    const server::LoadReport report = {.waiting = 2, .running = 1, .kv_cache_usage = 0.4};
+    CHECK(server::load_report_text("text", report) ==
+          "TEXT named_metrics.kv_cache_usage_perc=0.4, named_metrics.num_requests_waiting=2.0");
+    CHECK(server::load_report_text("Json", report) ==
+          R"(JSON {"named_metrics": {"kv_cache_usage_perc": 0.4, "num_requests_waiting": 2.0}})");
+    CHECK(server::load_report_text("text", {}) ==
+          "TEXT named_metrics.kv_cache_usage_perc=0.0, named_metrics.num_requests_waiting=0.0");
+    CHECK(server::load_report_text("JSONL", report).empty());
+}
