@@ -12,6 +12,7 @@
 #include "server/rerank/endpoints.hpp"
 #include "server/responses/dialect.hpp"
 #include "server/responses/endpoints.hpp"
+#include "server/tracing/span_exporter.hpp"
 
 #include <algorithm>
 #include <array>
@@ -137,6 +138,23 @@ constexpr std::array model_metrics = {
                 memory_value<&runtime::DeviceMemory::total_bytes>},
 };
 
+/// The state of the collector of traces.
+void add_trace_readings(const tracing::SpanExporter& exporter, std::vector<Metrics::Reading>& readings) {
+    const tracing::SpanExporter::Counts counts = exporter.counts();
+    readings.push_back({.name = "etna_trace_spans_exported_total",
+                        .help = "Spans that the collector has accepted.",
+                        .labels = {},
+                        .value = static_cast<double>(counts.exported)});
+    readings.push_back({.name = "etna_trace_spans_dropped_total",
+                        .help = "Spans lost, because the collector was away, slow, or refused them.",
+                        .labels = {},
+                        .value = static_cast<double>(counts.dropped)});
+    readings.push_back({.name = "etna_trace_export_failing",
+                        .help = "Whether the last export to the collector failed.",
+                        .labels = {},
+                        .value = counts.is_failing ? 1.0 : 0.0});
+}
+
 std::vector<Metrics::Reading> current_readings(const std::vector<ModelListing>& models) {
     std::vector<Metrics::Reading> readings = {{.name = "etna_build_info",
                                                .help = "The server's version.",
@@ -155,8 +173,11 @@ std::vector<Metrics::Reading> current_readings(const std::vector<ModelListing>& 
 }
 
 ApiResult<HttpReply> show_metrics(Service& service, const HttpRequest& /*request*/, const Call& /*call*/) {
+    auto readings = current_readings(service.models.list());
+    if (service.exporter != nullptr)
+        add_trace_readings(*service.exporter, readings);
     return HttpReply{.content_type = "text/plain; version=0.0.4; charset=utf-8",
-                     .body = service.metrics.text(current_readings(service.models.list()))};
+                     .body = service.metrics.text(readings)};
 }
 
 /// Adds the routes under /v1, the root, and /v3.

@@ -54,6 +54,10 @@ struct ServiceOptions {
 
 struct Persistence;
 
+namespace tracing {
+class SpanExporter;
+}
+
 enum class ServiceState : uint8_t { starting, ready, draining };
 
 /// State shared by all endpoints. Thread-safe.
@@ -61,7 +65,8 @@ struct Service {
     ServiceOptions options;
     Models& models;
     Metrics& metrics;
-    Persistence* persistence = nullptr; ///< borrowed; set before the first request
+    Persistence* persistence = nullptr;        ///< borrowed; set before the first request
+    tracing::SpanExporter* exporter = nullptr; ///< borrowed; null: requests are not traced
     std::atomic<ServiceState> state{ServiceState::starting};
     std::atomic<bool> is_aborting{false};     ///< the drain timeout has passed: answers end as they are
     api::RunningAnswers running_answers = {}; ///< empty unless ServiceOptions::shows_slots
