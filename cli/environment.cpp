@@ -86,6 +86,25 @@ std::string expand_home(const std::string& path, const Variables& variables) {
     return is_at_home && home != variables.end() ? home->second + path.substr(1) : path;
 }
 
+std::string first_variable(const Variables& variables, std::initializer_list<const char*> names) {
+    for (const char* name : names) {
+        if (const auto found = variables.find(name); found != variables.end() && !found->second.empty())
+            return found->second;
+    }
+    return {};
+}
+
+store::HttpSettings network_settings(const Variables& variables) {
+    store::HttpSettings settings;
+    settings.https_proxy =
+        first_variable(variables, {"https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"});
+    settings.http_proxy =
+        first_variable(variables, {"http_proxy", "all_proxy", "ALL_PROXY"}); // as curl: HTTP_PROXY is CGI's
+    settings.no_proxy = first_variable(variables, {"no_proxy", "NO_PROXY"});
+    settings.ca_file = first_variable(variables, {"SSL_CERT_FILE", "CURL_CA_BUNDLE"});
+    return settings;
+}
+
 std::filesystem::path history_file(const Variables& variables) {
     return etna_path(variables, "XDG_STATE_HOME", ".local/state", "etna/history");
 }

@@ -6,10 +6,12 @@
 #include "core/runtime/kernel_bench.hpp"
 #include "core/runtime/tuning.hpp"
 #include "core/store/foreign_models.hpp"
+#include "core/store/http_client.hpp"
 
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <span>
 #include <string>
@@ -103,6 +105,12 @@ std::filesystem::path runtime_folder(const Variables& variables);
 
 /// Expands a leading `~/`, or `~` alone, to $HOME, as a shell does, if $HOME is set.
 std::string expand_home(const std::string& path, const Variables& variables);
+
+/// The first of these variables that is set and not empty; otherwise empty.
+std::string first_variable(const Variables& variables, std::initializer_list<const char*> names);
+
+/// Proxies and certificates, from the variables that curl reads.
+store::HttpSettings network_settings(const Variables& variables);
 
 /// $XDG_STATE_HOME/etna/history; empty if the folder is unknown.
 std::filesystem::path history_file(const Variables& variables);

@@ -100,18 +100,10 @@ void DownloadDisplay::show(const store::PullProgress& progress) {
     }
 }
 
-std::string variable(const Variables& variables, std::initializer_list<const char*> names) {
-    for (const char* name : names) {
-        if (const auto found = variables.find(name); found != variables.end() && !found->second.empty())
-            return found->second;
-    }
-    return {};
-}
-
-/// Reads proxies, certificates and the token from the variables that curl and the hub's own programs use.
+/// Reads the token, too, from the variable of the hub's own programs.
 Result<store::HttpSettings> http_settings(const HubOptions& hub, const Variables& variables) {
-    store::HttpSettings http;
-    http.token = variable(variables, {"HF_TOKEN"});
+    store::HttpSettings http = network_settings(variables);
+    http.token = first_variable(variables, {"HF_TOKEN"});
     http.token_origin = store::origin_of(hub.url);
     const bool is_token =
         std::all_of(http.token.begin(), http.token.end(), [](char c) { return c > ' ' && c < 0x7f; });
@@ -119,11 +111,6 @@ Result<store::HttpSettings> http_settings(const HubOptions& hub, const Variables
         return invalid_argument("HF_TOKEN has a space, a control character or a letter outside ASCII",
                                 "copy the token again, without its line's end");
     }
-    http.https_proxy = variable(variables, {"https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"});
-    http.http_proxy =
-        variable(variables, {"http_proxy", "all_proxy", "ALL_PROXY"}); // as curl: HTTP_PROXY is CGI's
-    http.no_proxy = variable(variables, {"no_proxy", "NO_PROXY"});
-    http.ca_file = variable(variables, {"SSL_CERT_FILE", "CURL_CA_BUNDLE"});
     return http;
 }
 

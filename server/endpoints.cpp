@@ -13,6 +13,7 @@
 #include "server/rerank/endpoints.hpp"
 #include "server/responses/dialect.hpp"
 #include "server/responses/endpoints.hpp"
+#include "server/tracing/span_exporter.hpp"
 
 #include <algorithm>
 #include <array>
@@ -156,6 +157,23 @@ void add_kv_events(const kv_events::Publisher& publisher, std::vector<Metrics::R
                             .value = static_cast<double>(count.dropped)});
 }
 
+/// The state of the collector of traces.
+void add_trace_readings(const tracing::SpanExporter& exporter, std::vector<Metrics::Reading>& readings) {
+    const tracing::SpanExporter::Counts counts = exporter.counts();
+    readings.push_back({.name = "etna_trace_spans_exported_total",
+                        .help = "Spans that the collector has accepted.",
+                        .labels = {},
+                        .value = static_cast<double>(counts.exported)});
+    readings.push_back({.name = "etna_trace_spans_dropped_total",
+                        .help = "Spans lost, because the collector was away, slow, or refused them.",
+                        .labels = {},
+                        .value = static_cast<double>(counts.dropped)});
+    readings.push_back({.name = "etna_trace_export_failing",
+                        .help = "Whether the last export to the collector failed.",
+                        .labels = {},
+                        .value = counts.is_failing ? 1.0 : 0.0});
+}
+
 std::vector<Metrics::Reading> current_readings(const Service& service) {
     const std::vector<ModelListing> models = service.models.list();
     std::vector<Metrics::Reading> readings = {{.name = "etna_build_info",
@@ -175,6 +193,8 @@ std::vector<Metrics::Reading> current_readings(const Service& service) {
         readings.push_back(std::move(reading));
     if (service.kv_events != nullptr)
         add_kv_events(*service.kv_events, readings);
+    if (service.exporter != nullptr)
+        add_trace_readings(*service.exporter, readings);
     return readings;
 }
 

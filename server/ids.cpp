@@ -25,6 +25,16 @@ std::array<uint8_t, count> random_bytes() {
 
 } // namespace
 
+std::string random_hex(std::size_t bytes) {
+    std::string text;
+    while (text.size() < 2 * bytes) {
+        for (const uint8_t byte : random_bytes<8>())
+            text += fmt::format("{:02x}", byte);
+    }
+    text.resize(2 * bytes);
+    return text;
+}
+
 std::string new_uuid() {
     auto bytes = random_bytes<16>();
     bytes[6] = static_cast<uint8_t>((bytes[6] & 0x0F) | 0x40);

@@ -2,10 +2,14 @@
 
 #include "server/http/http.hpp"
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
 namespace etna::server {
+
+/// Random bytes as hexadecimal digits, two a byte.
+std::string random_hex(std::size_t bytes);
 
 /// A random UUID, version 4 (RFC 9562).
 std::string new_uuid();

@@ -21,7 +21,8 @@ std::string_view outcome_of(int final_status);
 struct RequestSummary {
     std::string_view method;
     std::string_view path;
-    int status = 200; ///< the status sent to the client
+    std::string_view route = {}; ///< the pattern that the path matches; empty: none
+    int status = 200;            ///< the status sent to the client
     double elapsed_ms = 0;
     std::string_view remote_address;
     std::string_view request_id;

@@ -2,6 +2,7 @@
 
 #include "server/ids.hpp"
 #include "server/load_report.hpp"
+#include "server/tracing/span_exporter.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -21,25 +22,34 @@ class Entry {
 public:
     Entry(const Service& service, const HttpRequest& request, std::string request_id)
         : service_(&service), method_(request.method), path_(request.path),
-          remote_address_(request.remote_address), request_id_(std::move(request_id)) {}
+          remote_address_(request.remote_address), request_id_(std::move(request_id)),
+          traceparent_(service.exporter == nullptr ? "" : request.header("traceparent")) {}
 
-    /// `problem`: why it was refused; empty if the operator cannot act on it.
-    void write(int status, const AnswerLog& answer, std::string_view problem) const {
-        const double elapsed_ms = std::chrono::duration<double, std::milli>(Clock::now() - began_).count();
-        service_->log(request_line(service_->options.log_format, {.method = method_,
-                                                                  .path = path_,
-                                                                  .status = status,
-                                                                  .elapsed_ms = elapsed_ms,
-                                                                  .remote_address = remote_address_,
-                                                                  .request_id = request_id_,
-                                                                  .answer = answer,
-                                                                  .problem = problem}));
+    /// `problem`: why it was refused; empty if the operator cannot act on it. `traced_route`: empty if the
+    /// request is not traced.
+    void write(int status, const AnswerLog& answer, std::string_view problem,
+               std::string_view traced_route) const {
+        const RequestSummary summary = {
+            .method = method_,
+            .path = path_,
+            .route = traced_route,
+            .status = status,
+            .elapsed_ms = std::chrono::duration<double, std::milli>(Clock::now() - began_).count(),
+            .remote_address = remote_address_,
+            .request_id = request_id_,
+            .answer = answer,
+            .problem = problem};
+        service_->log(request_line(service_->options.log_format, summary));
+        if (service_->exporter != nullptr && !traced_route.empty())
+            service_->exporter->add(tracing::spans_of(summary, traceparent_, began_unix_ns_));
     }
 
 private:
     const Service* service_; ///< borrowed
-    std::string method_, path_, remote_address_, request_id_;
+    std::string method_, path_, remote_address_, request_id_, traceparent_;
     Clock::time_point began_ = Clock::now();
+    uint64_t began_unix_ns_ = static_cast<uint64_t>(
+        std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count());
 };
 
 bool accepts(const Route& route, std::string_view method) {
@@ -100,8 +110,9 @@ HttpReply Router::answer(const HttpRequest& request) const {
     reply.headers.merge(cors_headers(service_->options.access, request));
     report_load(request, reply);
     const auto write_entry = [entry, status = reply.status, log = std::move(reply.log),
-                              final_log = std::move(reply.final_log), problem = std::move(notes.problem)] {
-        entry.write(status, final_log ? final_log() : log, problem);
+                              final_log = std::move(reply.final_log), problem = std::move(notes.problem),
+                              traced_route = std::move(notes.traced_route)] {
+        entry.write(status, final_log ? final_log() : log, problem, traced_route);
     };
     if (!reply.stream || request.method == "HEAD") { // the stream is not run
         write_entry();
@@ -136,6 +147,7 @@ HttpReply Router::route(const HttpRequest& request, Call& call, Notes& notes) co
         methods.insert(route.method);
         call.write_error = route.write_error;
         notes.metric_name = route.metric_name.empty() ? route.path : route.metric_name;
+        notes.traced_route = route.api.empty() ? "" : route.path; // probes and scrapes are no work
         if (route.method == "GET")
             methods.insert("HEAD");
         if (!accepts(route, request.method))

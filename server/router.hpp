@@ -63,8 +63,9 @@ public:
 private:
     /// What is recorded about a request in addition to its response.
     struct Notes {
-        std::string metric_name; ///< that of the route; an unknown path is client input, and never a label
-        std::string problem;     ///< for the log: a problem that the operator can act on
+        std::string metric_name;  ///< that of the route; an unknown path is client input, and never a label
+        std::string problem;      ///< for the log: a problem that the operator can act on
+        std::string traced_route; ///< the path's pattern; empty: the request is not traced
     };
     [[nodiscard]] HttpReply route(const HttpRequest& request, Call& call, Notes& notes) const;
     [[nodiscard]] std::optional<ApiError> check_state() const;

@@ -5,6 +5,7 @@
 #include "server/log_line.hpp"
 
 #include <algorithm>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -61,6 +62,7 @@ Result<std::unique_ptr<Server>> Server::open(const ServerOptions& options, Model
                  server->service_.log(event_line(options.service.log_format, what));
              }));
     server->service_.persistence = server->persistence_.get();
+    ETNA_CHECK(server->open_exporter());
     ETNA_CHECK(server->open_listeners());
     return server;
 }
@@ -71,6 +73,21 @@ ConnectionHandlers Server::handlers() {
                 [router = &router_](const HttpRequest& request) { return router->is_health_check(request); },
             .answer = [router = &router_](const HttpRequest& request) { return router->answer(request); },
             .refuse = [service = &service_](const Refusal& what) { return refused_reply(*service, what); }};
+}
+
+Status Server::open_exporter() {
+    if (!options_.traces)
+        return {};
+    try {
+        exporter_ = std::make_unique<tracing::SpanExporter>(*options_.traces, [this](std::string_view line) {
+            service_.log(warning_line(service_.options.log_format, line));
+        });
+    } catch (const std::system_error& error) {
+        return Error{ErrorKind::out_of_memory,
+                     fmt::format("cannot start a thread that sends traces: {}", error.what())};
+    }
+    service_.exporter = exporter_.get();
+    return {};
 }
 
 Status Server::open_listeners() {

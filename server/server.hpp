@@ -4,6 +4,7 @@
 #include "server/http/listener.hpp"
 #include "server/persistence.hpp"
 #include "server/router.hpp"
+#include "server/tracing/span_exporter.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -23,6 +24,7 @@ struct ServerOptions {
     std::chrono::milliseconds drain_timeout{30'000};
     PersistenceOptions persistence = {};
     const kv_events::Publisher* kv_events = nullptr; ///< borrowed; for its metrics; null: none
+    std::optional<tracing::ExportOptions> traces = {}; ///< empty: requests are not traced
 };
 
 /// The outcome of Server::run().
@@ -55,6 +57,7 @@ public:
 private:
     Server(const ServerOptions& options, Models& models, std::function<void(std::string_view line)> log);
 
+    Status open_exporter();
     Status open_listeners();
     ConnectionHandlers handlers();
     /// Waits for the requests of all listeners. Returns false if some still run.
@@ -64,6 +67,7 @@ private:
     ServerOptions options_;
     Metrics metrics_;
     Service service_;
+    std::unique_ptr<tracing::SpanExporter> exporter_; ///< null: none
     Router router_;
     std::unique_ptr<Persistence> persistence_;         ///< destroyed before what its threads use
     std::vector<std::unique_ptr<Listener>> listeners_; ///< the first is that of `connection`

@@ -55,6 +55,10 @@ struct ServiceOptions {
 
 struct Persistence;
 
+namespace tracing {
+class SpanExporter;
+}
+
 enum class ServiceState : uint8_t { starting, ready, draining };
 
 /// State shared by all endpoints. Thread-safe.
@@ -64,6 +68,7 @@ struct Service {
     Metrics& metrics;
     Persistence* persistence = nullptr;              ///< borrowed; set before the first request
     const kv_events::Publisher* kv_events = nullptr; ///< borrowed; null: the caches are not published
+    tracing::SpanExporter* exporter = nullptr;       ///< borrowed; null: requests are not traced
     std::atomic<ServiceState> state{ServiceState::starting};
     std::atomic<bool> is_aborting{false};     ///< the drain timeout has passed: answers end as they are
     api::RunningAnswers running_answers = {}; ///< empty unless ServiceOptions::shows_slots

@@ -454,6 +454,8 @@ Status serve(const ServeOptions& options, const Environment& environment, Server
     }
     server::ServerOptions server_options = options.server;
     choose_store_file(server_options.persistence, environment);
+    if (server_options.traces)
+        server_options.traces->http = network_settings(environment.variables);
     server::AccessRules& access = server_options.service.access;
     if (!options.api_key_file.empty()) {
         ETNA_TRY(const auto keys, read_keys(options.api_key_file));

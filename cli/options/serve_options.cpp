@@ -14,6 +14,7 @@
 #include "core/base/log.hpp"
 #include "core/base/utf8.hpp"
 #include "core/store/embedded.hpp"
+#include "core/store/http_client.hpp"
 #include "server/endpoints.hpp"
 
 #include <algorithm>
@@ -236,6 +237,12 @@ constexpr std::array server_rows = {
                           "that a request keeps, and go on; computes the rest again"},
     Option{.name = "slots",
            .description = "show the running answers of all clients, without their texts, at GET /slots"},
+    Option{.name = "otlp",
+           .value = "URL",
+           .kind = Kind::text,
+           .description =
+               "send a trace of each request to this collector, by OTLP over HTTP in JSON, such as "
+               "http://localhost:4318 (/v1/traces is added to an address without a path)"},
     Option{
         .name = "routes", .description = "print every route and exit", .brief = "print every route and exit"},
     Option{
@@ -413,6 +420,25 @@ Status read_server(const OptionValues& values, server::ServerOptions& options) {
     return {};
 }
 
+/// Reads where traces go. Errors: invalid_argument.
+Status read_tracing(const OptionValues& values, server::ServerOptions& options) {
+    const auto url = values.text("otlp");
+    if (!url)
+        return {};
+    const std::string origin = store::origin_of(*url);
+    if (origin.empty()) {
+        return invalid_argument(
+            fmt::format("--otlp: `{}` is not an http or https address", store::printable_url(*url)),
+            "name the collector, such as http://localhost:4318");
+    }
+    const std::size_t host = url->find("://") + std::string_view("://").size();
+    const std::size_t path = url->find('/', host);
+    const bool has_path = path != std::string::npos && path + 1 < url->size();
+    options.traces.emplace(
+        server::tracing::ExportOptions{.url = has_path ? *url : url->substr(0, path) + "/v1/traces"});
+    return {};
+}
+
 /// Reads which models stay in memory, and for how long.
 Status read_residency(const OptionValues& values, ServeOptions& options) {
     ETNA_TRY(const auto bytes_max, values.size_bytes("models-memory"));
@@ -480,6 +506,7 @@ Result<ServeOptions> validate_serve(const Command& command, const TypedArguments
     options.server.service.answers_at_once = options.model.executor.sequences_max;
     ETNA_TRY(options.server.persistence, read_store(values));
     ETNA_TRY(options.kv_events, read_kv_events(values));
+    ETNA_CHECK(read_tracing(values, options.server));
     // Refuse requests with more answers than can run and wait at once.
     uint32_t& answers_max = options.server.service.limits.answers_max;
     answers_max =

@@ -111,7 +111,13 @@ Result<std::string> redirect_target(const std::string& from, const std::string& 
 }
 
 std::string printable_url(const std::string& url) {
-    return url.substr(0, url.find_first_of("?#"));
+    std::string printable = url.substr(0, url.find_first_of("?#"));
+    const std::size_t scheme = printable.find("://");
+    const std::size_t host = scheme == std::string::npos ? 0 : scheme + 3;
+    const std::size_t user_end = printable.substr(0, printable.find('/', host)).rfind('@');
+    if (user_end != std::string::npos && user_end >= host)
+        printable.erase(host, user_end + 1 - host);
+    return printable;
 }
 
 struct HttpClient::Impl {

@@ -80,7 +80,8 @@ std::string origin_of(const std::string& url);
 /// or no address).
 Result<std::string> redirect_target(const std::string& from, const std::string& location);
 
-/// Returns the address without its query, for messages: a signature in it is a secret.
+/// Returns the address without its query, user and password, for messages: a signature in a query is a
+/// secret.
 std::string printable_url(const std::string& url);
 
 /// Sends requests one at a time. Reuses connections. Source: libcurl. For one thread.

@@ -239,7 +239,8 @@ void ActiveRequest::end(int status) {
 }
 
 AnswerLog ActiveRequest::log() const {
-    AnswerLog log = {.final_status = in_flight_->status(), .model = model_name_, .priority = priority_};
+    AnswerLog log = {
+        .final_status = in_flight_->status(), .model = model_name_, .priority = priority_, .times = times_};
     if (error_)
         record(*error_, log);
     if (usage_) {
@@ -344,8 +345,13 @@ void ActiveRequest::count_tokens(uint32_t choice, const generate::Finished& fini
         answer.prompt_s = prompt_s;
         answer.first_token_s = queued_s_ + queue_s + prompt_s;
     }
-    if (choice == 0)
+    if (choice == 0) {
         first_token_s_ = answer.first_token_s;
+        times_ = AnswerTimes{.before_queue_ms = queued_s_ * ms_per_second,
+                             .queue_ms = finished.timings.queue_ms,
+                             .prefill_ms = finished.timings.prompt_ms,
+                             .decode_ms = finished.timings.generation_ms};
+    }
     service_->metrics.add(answer);
 }
 

@@ -177,6 +177,7 @@ private:
     double acquired_s_ = 0;                       ///< from the arrival until the model was in memory
     double queued_s_ = 0;                         ///< from the request's arrival to the engine's queue
     std::optional<double> first_token_s_;         ///< from the arrival to the first choice's first token
+    std::optional<AnswerTimes> times_;            ///< of the first choice; empty before its end
 };
 
 } // namespace etna::server::api

@@ -74,6 +74,14 @@ public:
     virtual PeerState peer() = 0;
 };
 
+/// The phases of a generated answer in order; the first begins at the request's arrival.
+struct AnswerTimes {
+    double before_queue_ms = 0; ///< reading the request, loading the model, tokenizing
+    double queue_ms = 0;        ///< in the engine's queue
+    double prefill_ms = 0;      ///< to the first token
+    double decode_ms = 0;       ///< to the last one
+};
+
 /// What the request log records about a response in addition to its head.
 struct AnswerLog {
     std::optional<int> final_status = {}; ///< if different: stream failed after its head, or disconnect
@@ -82,7 +90,8 @@ struct AnswerLog {
     std::string model = {};               ///< the model's name; empty: no model was selected
     std::optional<uint32_t> prompt_tokens = {};
     std::optional<uint32_t> completion_tokens = {};
-    int32_t priority = 0; ///< shown unless it is 0
+    int32_t priority = 0;                  ///< shown unless it is 0
+    std::optional<AnswerTimes> times = {}; ///< of the first choice; not shown in the log, but in traces
 };
 
 /// A response: status, headers, and a complete or streamed body.

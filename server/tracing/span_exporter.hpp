@@ -1,0 +1,83 @@
+#pragma once
+
+#include "core/store/http_client.hpp"
+#include "server/tracing/span.hpp"
+
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+namespace etna::server::tracing {
+
+/// Where spans go.
+struct ExportOptions {
+    std::string url; ///< of the collector's OTLP/HTTP endpoint, such as http://localhost:4318/v1/traces
+    store::HttpSettings http = {};
+    std::chrono::milliseconds interval{1'000};    ///< between exports, unless a batch is full
+    std::chrono::milliseconds first_retry{1'000}; ///< doubles with each failure
+    std::chrono::milliseconds retry_wait_max{30'000};
+    std::chrono::milliseconds answer_limit{10'000}; ///< for one export; a collector may be slow, or never end
+};
+
+/// Sends spans to a collector on its own thread. A collector that is away, slow or refuses them never delays
+/// a request: what does not fit the bounded queue is dropped and counted. Thread-safe.
+class SpanExporter {
+public:
+    static constexpr std::size_t waiting_max = 8192; ///< spans
+    static constexpr std::size_t batch_max = 512;    ///< spans of one export
+
+    struct Counts {
+        uint64_t exported = 0;
+        uint64_t dropped = 0;
+        bool is_failing = false; ///< the last export failed
+    };
+
+    /// `log` gets one line when exports begin to fail, and one when they succeed again. Errors of the
+    /// operating system (no thread) are thrown as std::system_error.
+    SpanExporter(ExportOptions options, std::function<void(std::string_view line)> log);
+    SpanExporter(const SpanExporter&) = delete;
+    SpanExporter& operator=(const SpanExporter&) = delete;
+    /// Sends what waits, for at most flush_limit.
+    ~SpanExporter();
+
+    /// Queues the spans. Quick, never blocks on the network.
+    void add(std::vector<Span> spans);
+
+    [[nodiscard]] Counts counts() const;
+
+private:
+    static constexpr std::chrono::milliseconds flush_limit{2'000};
+
+    void work();
+    [[nodiscard]] std::vector<Span> take(std::unique_lock<std::mutex>& lock);
+    void send(const std::vector<Span>& batch);
+    void record_failure(std::string_view why, const std::vector<Span>& batch, bool may_retry);
+    void record_success(std::size_t spans);
+    [[nodiscard]] bool must_give_up() const;
+
+    const ExportOptions options_;
+    const std::string name_;     ///< of the collector, for the log: without secrets
+    const std::string instance_; ///< service.instance.id
+    const std::function<void(std::string_view)> log_;
+    store::HttpClient client_;                              ///< of the thread
+    std::chrono::steady_clock::time_point answer_end_ = {}; ///< of the thread: when the export is given up
+
+    mutable std::mutex mutex_;
+    std::condition_variable changed_;
+    std::deque<Span> waiting_;
+    Counts counts_;
+    std::chrono::milliseconds retry_wait_{0}; ///< 0: the last export succeeded
+    bool is_ending_ = false;
+    std::chrono::steady_clock::time_point end_limit_ = {};
+    std::thread thread_;
+};
+
+} // namespace etna::server::tracing
