@@ -1,0 +1,207 @@
+#!/usr/bin/env python3
+"""scripts/slurm/etna-batch.sbatch on a cluster of Slurm: a controller and four nodes in namespaces, one of which dies and returns.
+Usage: slurm_test.py ETNA [--long]
+
+Needs root, and Debian's slurmctld, slurmd, slurm-client, munge and iproute2; it says so and passes without them. With --long 10,000
+lines over 16 tasks."""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+from etna_home import EtnaHome
+
+LINES, TASKS, LIMIT_S = 160, 4, 300
+PROGRAMS = ("slurmctld", "slurmd", "sbatch", "squeue", "scontrol", "munged", "ip", "unshare", "nsenter")
+NAMESPACES = ["unshare", "--net", "--uts", "--pid", "--mount", "--fork", "--kill-child", "--mount-proc"]
+SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "scripts/slurm/etna-batch.sbatch"
+NODES = ("n1", "n2", "n3", "n4")
+TASK_SPACE = "10.77.0"
+
+CONFIGURATION = """
+ClusterName=etna
+SlurmctldHost=controller({space}.1)
+SlurmUser=root
+SlurmdUser=root
+AuthType=auth/munge
+AuthInfo=socket={root}/munge.socket
+CryptoType=crypto/munge
+StateSaveLocation={root}/state
+SlurmdSpoolDir={root}/spool-%n
+SlurmctldPidFile={root}/slurmctld.pid
+SlurmdPidFile={root}/slurmd-%n.pid
+SlurmctldLogFile={root}/slurmctld.log
+SlurmdLogFile={root}/slurmd-%n.log
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/none
+AccountingStorageType=accounting_storage/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+SchedulerType=sched/backfill
+SlurmdTimeout=10
+MessageTimeout=10
+KillWait=5
+ReturnToService=2
+MpiDefault=none
+GresTypes=gpu
+{nodes}
+PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP
+"""
+
+
+def run(*command, **more):
+    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=LIMIT_S, **more).stdout
+
+
+class Cluster:
+    """Of one controller, in the namespaces of this process, and nodes in namespaces of their own, on one bridge."""
+
+    def __init__(self, root):
+        self.root, self.nodes, self.daemons = root, {}, []
+        run("ip", "link", "set", "lo", "up")
+        run("ip", "link", "add", "etna", "type", "bridge")
+        run("ip", "address", "add", f"{TASK_SPACE}.1/24", "dev", "etna")
+        run("ip", "link", "set", "etna", "up")
+        run("hostname", "controller")
+        nodes = "\n".join(f"NodeName={name} NodeHostname={name} NodeAddr={self.address(name)} CPUs=1 Gres=gpu:1 State=UNKNOWN"
+                          for name in NODES)
+        (root / "slurm.conf").write_text(CONFIGURATION.format(space=TASK_SPACE, root=root, nodes=nodes))
+        (root / "gres.conf").write_text("Name=gpu File=/dev/null\n")
+        os.environ["SLURM_CONF"] = str(root / "slurm.conf")
+        (root / "state").mkdir()
+        key = root / "munge.key"
+        key.write_bytes(os.urandom(1024))
+        key.chmod(0o600)
+        self.start("munged", "--foreground", "--force", "--key-file", str(key), "--socket", str(root / "munge.socket"),
+                   "--pid-file", str(root / "munged.pid"), "--seed-file", str(root / "munge.seed"), "--log-file", str(root / "munge.log"))
+        self.wait_for(lambda: (root / "munge.socket").exists(), "munge")
+        self.start("slurmctld", "-D")
+        for name in NODES:
+            self.start_node(name)
+        self.wait_for(lambda: run("sinfo", "--noheader", "--format=%T %D").strip() == f"idle {len(NODES)}", "the nodes")
+
+    @staticmethod
+    def address(name):
+        return f"{TASK_SPACE}.1{name[1:]}"
+
+    @staticmethod
+    def wait_for(condition, what, limit_s=LIMIT_S):
+        deadline = time.monotonic() + limit_s
+        while True:
+            try:
+                if condition():
+                    return
+            except subprocess.CalledProcessError:
+                pass
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"waited {limit_s} s for {what}")
+            time.sleep(0.2)
+
+    def start(self, *command):
+        self.daemons.append(subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+
+    def start_node(self, name):
+        (self.root / f"spool-{name}").mkdir(exist_ok=True)
+        node = subprocess.Popen([*NAMESPACES, "sh", "-c", f"hostname {name}; read go; slurmd -D -N {name} & wait"], stdin=subprocess.PIPE,
+                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        inside = ["nsenter", f"--net=/proc/{node.pid}/ns/net"]
+        self.wait_for(lambda: os.readlink(f"/proc/{node.pid}/ns/net") != os.readlink("/proc/self/ns/net"), "a namespace")
+        run("ip", "link", "add", f"v{name}", "type", "veth", "peer", "name", "eth0", "netns", str(node.pid))
+        run("ip", "link", "set", f"v{name}", "master", "etna", "up")
+        run(*inside, "ip", "link", "set", "lo", "up")
+        run(*inside, "ip", "address", "add", f"{self.address(name)}/24", "dev", "eth0")
+        run(*inside, "ip", "link", "set", "eth0", "up")
+        node.stdin.write(b"go\n")
+        node.stdin.flush()
+        self.nodes[name] = node
+
+    def kill_node(self, name):
+        """As a loss of power: every process of the node ends at once."""
+        node = self.nodes.pop(name)
+        node.kill()
+        node.wait()
+        node.stdin.close()
+
+    def close(self):
+        for name in list(self.nodes):
+            self.kill_node(name)
+        for daemon in self.daemons:
+            daemon.kill()
+            daemon.wait()
+
+
+class Slurm(EtnaHome):
+    def setUp(self):
+        super().setUp()
+        self.cluster = Cluster(self.root)
+        self.addCleanup(self.cluster.close)
+        self.input = self.root / "in.jsonl"
+        self.input.write_text("".join(json.dumps(
+            {"custom_id": f"line-{i}", "method": "POST", "url": "/v1/chat/completions",
+             "body": {"model": "demo", "temperature": 0, "max_tokens": 12,
+                      "messages": [{"role": "user", "content": f"What is {i % 97} + {i * 7 % 89}?"}]}}) + "\n" for i in range(LINES)))
+
+    def etna(self, *arguments):
+        return run(self.executable, *arguments, env=self.environment())
+
+    @staticmethod
+    def texts(file):
+        found = {}
+        for line in file.read_text().splitlines():
+            record = json.loads(line)
+            assert record["custom_id"] not in found, record["custom_id"]
+            found[record["custom_id"]] = record["response"]["body"]["choices"][0]["message"]["content"]
+        return found
+
+    @staticmethod
+    def states():
+        return run("squeue", "--noheader", "--array", "--format=%T %N").split("\n")
+
+    def records(self, out):
+        return sum(file.read_bytes().count(b"\n") for file in out.glob("results-*.jsonl"))
+
+    def test_a_batch_over_an_array_survives_a_node(self):
+        alone, out = self.root / "alone", self.root / "out"
+        self.etna("batch", str(self.input), "-o", str(alone), "--model", "demo")
+        self.etna("batch", "merge", str(alone))
+        environment = self.environment(PATH=f"{pathlib.Path(self.executable).resolve().parent}:{os.environ['PATH']}")
+        run("sbatch", f"--array=0-{TASKS - 1}", f"--chdir={self.root}", str(SCRIPT), "demo", str(self.input), str(out), env=environment)
+        started = time.monotonic()
+        Cluster.wait_for(lambda: self.records(out) >= LINES // 10 and "RUNNING n2" in self.states(), "work on n2")
+        self.cluster.kill_node("n2")
+        before = self.records(out)
+        Cluster.wait_for(lambda: "RUNNING n2" not in self.states(), "the controller to notice")
+        self.cluster.start_node("n2")
+
+        def is_done():
+            for line in run("squeue", "--noheader", "--array", "--states=PENDING", "--format=%i").split():
+                run("scontrol", "update", f"JobId={line}", "StartTime=now")  # Slurm holds a requeued task for two minutes
+            return self.states() == [""]
+        Cluster.wait_for(is_done, "the array", limit_s=LIMIT_S * 12)
+        print(f"{LINES} lines, {TASKS} tasks, {time.monotonic() - started:.0f} s; {before} were recorded when n2 died", file=sys.stderr)
+        merged = self.etna("batch", "merge", str(out))
+        self.assertEqual(self.texts(out / "results.jsonl"), self.texts(alone / "results.jsonl"), merged)
+        self.assertEqual(len(self.texts(out / "results.jsonl")), LINES)
+
+
+if __name__ == "__main__":
+    missing = [name for name in PROGRAMS if shutil.which(name) is None]
+    if os.geteuid() != 0 or missing:
+        sys.exit(print(f"not run: it needs root{', and ' + ', '.join(missing) if missing else ''}"))
+    if "ETNA_SLURM_INSIDE" not in os.environ:
+        if subprocess.run([*NAMESPACES, "true"], capture_output=True).returncode != 0:
+            sys.exit(print("not run: this machine makes no namespaces"))
+        os.environ["ETNA_SLURM_INSIDE"] = "1"
+        os.execvp(NAMESPACES[0], [*NAMESPACES, sys.executable, *sys.argv])
+    if "--long" in sys.argv:
+        sys.argv.remove("--long")
+        LINES, TASKS = 10_000, 16
+    EtnaHome.executable = str(pathlib.Path(sys.argv.pop(1)).resolve())
+    unittest.main()
