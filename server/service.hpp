@@ -53,6 +53,9 @@ struct ServiceOptions {
 };
 
 struct Persistence;
+namespace batch {
+class Batches;
+}
 
 enum class ServiceState : uint8_t { starting, ready, draining };
 
@@ -62,6 +65,7 @@ struct Service {
     Models& models;
     Metrics& metrics;
     Persistence* persistence = nullptr; ///< borrowed; set before the first request
+    batch::Batches* batches = nullptr;  ///< borrowed; null: no files and batches are stored
     std::atomic<ServiceState> state{ServiceState::starting};
     std::atomic<bool> is_aborting{false};     ///< the drain timeout has passed: answers end as they are
     api::RunningAnswers running_answers = {}; ///< empty unless ServiceOptions::shows_slots

@@ -11,7 +11,7 @@
 namespace etna::server::batch {
 namespace {
 
-constexpr std::size_t block_bytes = 1024 * 1024;
+constexpr std::size_t input_block_bytes = 1024 * 1024;
 constexpr std::string_view blanks_of_line = " \t\r";
 
 bool is_blank(std::string_view text) {
@@ -30,7 +30,8 @@ Status LineReader::fill() {
     buffer_.erase(0, used_);
     used_ = 0;
     const std::size_t old_bytes = buffer_.size();
-    const auto bytes = static_cast<std::size_t>(std::min<uint64_t>(block_bytes, file_.bytes() - read_bytes_));
+    const auto bytes =
+        static_cast<std::size_t>(std::min<uint64_t>(input_block_bytes, file_.bytes() - read_bytes_));
     buffer_.resize(old_bytes + bytes);
     ETNA_CHECK(file_.read(read_bytes_, std::as_writable_bytes(std::span(buffer_.data() + old_bytes, bytes))));
     read_bytes_ += bytes;
@@ -84,9 +85,9 @@ Result<InputSummary> summarize_input(const std::filesystem::path& file, const Sh
         ++number;
         has_text = false;
     };
-    std::string block(block_bytes, '\0');
+    std::string block(input_block_bytes, '\0');
     for (uint64_t at = 0; at < reader.bytes();) {
-        block.resize(static_cast<std::size_t>(std::min<uint64_t>(block_bytes, reader.bytes() - at)));
+        block.resize(static_cast<std::size_t>(std::min<uint64_t>(input_block_bytes, reader.bytes() - at)));
         ETNA_CHECK(reader.read(at, std::as_writable_bytes(std::span(block))));
         hash.add(std::as_bytes(std::span(block)));
         at += block.size();

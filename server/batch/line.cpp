@@ -84,7 +84,7 @@ std::optional<LineError> check_url(const std::string& url, std::string_view endp
 }
 
 Json text_of(const Json& object, const char* name) {
-    Json value = object.value(name, Json());
+    const Json value = object.value(name, Json());
     return value.is_string() ? value : Json();
 }
 

@@ -1,10 +1,9 @@
 #include "server/batch/merge.hpp"
 
-#include "core/base/whole_file.hpp"
+#include "server/batch/durable_file.hpp"
 #include "server/batch/line.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -150,10 +149,10 @@ public:
         std::error_code failure;
         if (is_good_ && stream_)
             std::filesystem::rename(partial_, path_, failure);
-        if (!is_good_ || !stream_ || failure)
-            return Error{ErrorKind::io, fmt::format("cannot write {}: {}", path_.string(),
-                                                    failure ? failure.message() : std::strerror(errno))};
-        return {};
+        if (is_good_ && stream_ && !failure)
+            return {};
+        const std::string reason = failure ? failure.message() : std::strerror(errno);
+        return Error{ErrorKind::io, fmt::format("cannot write {}: {}", path_.string(), reason)};
     }
 
 private:
@@ -187,6 +186,7 @@ Status walk_records(const std::filesystem::path& input, const Records& records,
 Status check_input(const std::filesystem::path& folder, const Shard& shard,
                    const std::filesystem::path& input, const InputSummary& summary) {
     ETNA_TRY(const auto shards, shards_in(folder));
+    bool is_noted = false;
     for (const Shard& other : shards) {
         if (other.count != shard.count) {
             return invalid_argument(fmt::format("{} has the results of {} shards, not of {}", folder.string(),
@@ -194,16 +194,19 @@ Status check_input(const std::filesystem::path& folder, const Shard& shard,
                                     "give the same number of shards as before, or another output folder");
         }
         const auto note = read_note(note_path(folder, other));
+        if (note && other.index == shard.index)
+            is_noted = true;
         if (note && (note->bytes != summary.bytes || note->sha256 != summary.sha256))
             return changed_input(input, *note, summary);
     }
+    if (is_noted)
+        return {};
     std::error_code ignored;
     const Json json = {{"input", std::filesystem::absolute(input, ignored).string()},
                        {"bytes", summary.bytes},
                        {"sha256", summary.sha256}};
     const std::string text = dump_json(json) + "\n";
-    const std::array parts = {ByteView(std::as_bytes(std::span(text)))};
-    return write_whole_file(note_path(folder, shard), parts);
+    return write_durable_file(note_path(folder, shard), text);
 }
 
 Result<MergeReport> merge(const std::filesystem::path& folder, const std::filesystem::path& input) {

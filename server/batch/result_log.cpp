@@ -1,5 +1,6 @@
 #include "server/batch/result_log.hpp"
 
+#include "server/batch/durable_file.hpp"
 #include "server/batch/line.hpp"
 
 #include <algorithm>
@@ -40,15 +41,6 @@ int append_bytes(int descriptor, std::string_view bytes) {
         bytes.remove_prefix(static_cast<std::size_t>(count));
     }
     return 0;
-}
-
-/// Makes a new name in the folder durable, as far as the file system can.
-void sync_folder(const std::filesystem::path& folder) {
-    const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (descriptor >= 0) {
-        (void)::fsync(descriptor);
-        ::close(descriptor);
-    }
 }
 
 /// Returns the first unused name FILE.damaged-N.

@@ -16,7 +16,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds pace_poll{100};
-constexpr milliseconds first_pause{100}; ///< before a request is sent again; doubled each time
+constexpr milliseconds first_pause{250}; ///< before a request is sent again; doubled each time
 constexpr milliseconds longest_pause{2'000};
 constexpr std::size_t bodies_bytes_max = 1024UL * 1024 * 1024; ///< memory of all running lines
 
@@ -124,17 +124,20 @@ Status Runner::settle(const Pending& pending) {
                     {.code = "duplicate_custom_id", .message = "custom_id: an earlier line has the same"},
                     nullptr);
     }
+    if (job_.verdict)
+        return fail(pending, *job_.verdict, nullptr);
     const auto answer = ask(*line);
     if (!answer) {
         is_incomplete_ = true;
         return {};
     }
     if (answer->status >= first_server_error) {
-        if (++server_failures_ > server_failures_max)
+        if (++server_failures_ > server_failures_max) {
             return Error{ErrorKind::internal,
                          fmt::format("{} lines in a row failed by no fault of theirs, the last with: {}",
                                      server_failures_max, error_of_answer(*answer).message),
                          "remove the cause, and run the same command again"};
+        }
         return fail(pending, error_of_answer(*answer), &*answer);
     }
     server_failures_ = 0;
@@ -161,8 +164,12 @@ std::optional<LineAnswer> Runner::ask(const LineRequest& line) {
         if (reply.status != answered && pace_ != Pace::full &&
             (pace_ == Pace::abandon || reply.status >= first_server_error || reply.status == queue_is_full))
             return std::nullopt;
-        const bool has_failed = reply.status >= first_server_error;
         if (reply.status == client_closed_status)
+            return std::nullopt;
+        const bool has_failed = reply.status >= first_server_error;
+        if (has_failed || reply.status == queue_is_full)
+            pause(time); // longer than `pace` takes to tell that the server ends
+        if (has_failed && pace_ != Pace::full)
             return std::nullopt;
         if (reply.status != queue_is_full && (!has_failed || failures++ >= job_.retries)) {
             prompt_tokens_ += reply.log.prompt_tokens.value_or(0);
@@ -172,7 +179,6 @@ std::optional<LineAnswer> Runner::ask(const LineRequest& line) {
                               .request_id = id == reply.headers.end() ? std::string() : id->second,
                               .body = std::move(reply.body)};
         }
-        pause(time);
         if (pace_ != Pace::full)
             return std::nullopt;
     }

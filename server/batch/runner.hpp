@@ -43,8 +43,9 @@ struct Job {
     std::string endpoint = {}; ///< the only URL of its lines; empty: all of endpoint_urls
     std::size_t line_bytes_max = default_line_bytes_max;
     uint32_t lines_at_once = 1;
-    uint32_t retries = 2;     ///< after a failure of the server: status 500 and above
-    HttpRequest request = {}; ///< the head of every request: key and address of the client
+    uint32_t retries = 2;                  ///< after a failure of the server: status 500 and above
+    HttpRequest request = {};              ///< the head of every request: key and address of the client
+    std::optional<LineError> verdict = {}; ///< the error of every line; empty: they are answered
 };
 
 /// How far a runner may go.

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`etna batch`: whole runs, kills, signals, shards, bad lines and full disks. Usage: batch_test.py ETNA [--long]"""
+"""`etna batch`, and /v1/batches: whole runs, kills, signals, shards, bad lines and full disks. Usage: batch_test.py ETNA [--long]"""
 
 import json
 import os
@@ -14,7 +14,9 @@ import sys
 import time
 import unittest
 
+import serve_test
 from etna_home import LIMIT_S, EtnaHome
+from serve_test import Server
 
 KILLS = 5
 COMPLETE, FAILED, USAGE, LINES_FAILED, INCOMPLETE = 0, 1, 2, 65, 75
@@ -246,6 +248,67 @@ class Shards(Batch):
         self.etna("batch", "merge", str(self.input), "-o", str(self.out), code=LINES_FAILED)
 
 
+class Api(Batch):
+    """/v1/batches of a server that is killed."""
+    kills = KILLS
+
+    def serve(self):
+        return Server("--store", str(self.root / "store.db"), "--parallel", "8")
+
+    def ask(self, server, method, path, body=None, **headers):
+        status, _, text = server.request(method, path, body, **headers)
+        self.assertEqual(status, 200, text)
+        return text
+
+    def create(self, server, lines):
+        text = "".join(json.dumps(line) + "\n" for line in lines)
+        form = "".join(f"--b\r\nContent-Disposition: form-data; name={name}\r\n\r\n{content}\r\n"
+                       for name, content in (('"purpose"', "batch"), ('"file"; filename="in.jsonl"', text))) + "--b--\r\n"
+        file = json.loads(self.ask(server, "POST", "/v1/files", form, content_type="multipart/form-data; boundary=b"))
+        body = {"input_file_id": file["id"], "endpoint": "/v1/chat/completions", "completion_window": "24h"}
+        return json.loads(self.ask(server, "POST", "/v1/batches", body))["id"]
+
+    def batch_of(self, server, batch):
+        return json.loads(self.ask(server, "GET", f"/v1/batches/{batch}"))
+
+    def wait_for(self, server, batch, condition):
+        deadline = time.monotonic() + LIMIT_S
+        while not condition(shown := self.batch_of(server, batch)) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        return shown
+
+    def test_after_kills_of_the_server_each_line_is_answered_once(self):
+        count = 40 + 16 * self.kills
+        lines = [chat(number) for number in range(count)]
+        server = self.serve()
+        batch = self.create(server, lines)
+        chooser = random.Random(5)
+        for _ in range(self.kills):
+            before = self.batch_of(server, batch)["request_counts"]["completed"]
+            goal = before + chooser.randrange(1, 14)
+            self.wait_for(server, batch, lambda shown: shown["request_counts"]["completed"] >= goal or shown["status"] == "completed")
+            server.stop(signal.SIGKILL)
+            server = self.serve()
+        done = self.wait_for(server, batch, lambda shown: shown["status"] == "completed")
+        self.assertEqual((done["status"], done["request_counts"]), ("completed", {"total": count, "completed": count, "failed": 0}))
+        path = self.root / "output.jsonl"
+        path.write_text(self.ask(server, "GET", f"/v1/files/{done['output_file_id']}/content"))
+        self.write(*lines)
+        server.stop()
+        self.batch()
+        self.assertEqual(texts(path), texts(self.outputs("results")))
+
+    def test_a_drain_leaves_the_rest_of_a_batch_for_the_next_start(self):
+        server = self.serve()
+        batch = self.create(server, [chat(number, ignore_eos=True, max_tokens=100) for number in range(60)])
+        self.wait_for(server, batch, lambda shown: shown["request_counts"]["completed"] > 0)
+        self.assertEqual(server.stop(), 0)
+        server = self.serve()
+        self.assertEqual(self.wait_for(server, batch, lambda shown: shown["status"] == "completed")["request_counts"],
+                         {"total": 60, "completed": 60, "failed": 0})
+        server.stop()
+
+
 class Slurm(Batch):
     SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "scripts" / "slurm" / "etna-batch.sbatch"
 
@@ -279,8 +342,8 @@ class Slurm(Batch):
 
 
 if __name__ == "__main__":
-    EtnaHome.executable = os.path.abspath(sys.argv.pop(1))
+    EtnaHome.executable = serve_test.ETNA = os.path.abspath(sys.argv.pop(1))
     if "--long" in sys.argv:
         sys.argv.remove("--long")
-        Faults.kills = 50
+        Faults.kills = Api.kills = 50
     unittest.main()
