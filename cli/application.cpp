@@ -107,10 +107,10 @@ ExitCode dispatch(const Command& command, std::span<const std::string> arguments
 
 std::span<const Command> commands() {
     static const std::array all = {
-        run_spec(),        chat_spec(),     embed_spec(),  serve_spec(),        ps_spec(),   stop_spec(),
-        launch_spec(),     pull_spec(),     list_spec(),   show_spec(),         plan_spec(), rm_spec(),
-        cp_spec(),         create_spec(),   verify_spec(), bench_spec(),        tune_spec(), devices_spec(),
-        completion_spec(), tokenize_spec(), render_spec(), generate_docs_spec()};
+        run_spec(),     chat_spec(),       embed_spec(),    batch_spec(),  serve_spec(),        ps_spec(),
+        stop_spec(),    launch_spec(),     pull_spec(),     list_spec(),   show_spec(),         plan_spec(),
+        rm_spec(),      cp_spec(),         create_spec(),   verify_spec(), bench_spec(),        tune_spec(),
+        devices_spec(), completion_spec(), tokenize_spec(), render_spec(), generate_docs_spec()};
     return all;
 }
 

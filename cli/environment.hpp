@@ -74,6 +74,8 @@ enum class ExitCode : int {
     done = 0,
     failed = 1,
     usage = 2,
+    lines_failed = 65, ///< a batch is complete, and some of its lines failed (EX_DATAERR of sysexits.h)
+    incomplete = 75,   ///< a batch was stopped; the same command continues it (EX_TEMPFAIL)
     hung_up = 129,
     interrupted = 130,
     terminated = 143

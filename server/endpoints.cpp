@@ -2,6 +2,7 @@
 
 #include "server/anthropic/endpoints.hpp"
 #include "server/anthropic/errors.hpp"
+#include "server/batch/endpoints.hpp"
 #include "server/json.hpp"
 #include "server/llamacpp/endpoints.hpp"
 #include "server/llamacpp/errors.hpp"
@@ -262,6 +263,26 @@ void add_conversations(std::vector<Route>& routes) {
          {"DELETE", "/conversations/{id}", "deletes a conversation", responses::remove_conversation}});
 }
 
+void add_batches(std::vector<Route>& routes) {
+    for (Route route : {
+             Route{"POST", "/v1/files", "stores a file for a batch", batch::upload_file},
+             Route{"GET", "/v1/files", "lists the files", batch::list_files},
+             Route{"GET", "/v1/files/{id}/content", "returns the content of a file", batch::send_file},
+             Route{"GET", "/v1/files/{id}", "describes a file", batch::show_file},
+             Route{"DELETE", "/v1/files/{id}", "deletes a file", batch::remove_file},
+             Route{"POST", "/v1/batches", "answers the lines of a file, with a lower priority",
+                   batch::create_batch},
+             Route{"GET", "/v1/batches", "lists the batches", batch::list_batches},
+             Route{"POST", "/v1/batches/{id}/cancel", "cancels a batch", batch::cancel_batch},
+             Route{"GET", "/v1/batches/{id}", "returns a batch with its progress", batch::show_batch},
+         }) {
+        route.metric_name = route.path.starts_with("/v1/files") ? "files" : "batches";
+        if (route.endpoint == batch::upload_file)
+            route.body_kind = BodyKind::form;
+        routes.push_back(std::move(route));
+    }
+}
+
 ApiResult<HttpReply> list_models(Service& service, const HttpRequest& request, const Call& call) {
     return anthropic::names_version(request) ? anthropic::list_models(service, request, call)
                                              : openai::list_models(service, request, call);
@@ -369,9 +390,9 @@ Json operation(const Route& route) {
                           {"schema", {{"type", "string"}}}};
         json["parameters"].push_back(std::move(parameter));
     }
+    const char* const type = route.body_kind == BodyKind::form ? "multipart/form-data" : "application/json";
     if (route.method == "POST")
-        json["requestBody"] = {{"required", true},
-                               {"content", {{"application/json", {{"schema", {{"type", "object"}}}}}}}};
+        json["requestBody"] = {{"required", true}, {"content", {{type, {{"schema", {{"type", "object"}}}}}}}};
     if (route.access == RouteAccess::open)
         json["security"] = Json::array(); // no key required
     return json;
@@ -381,8 +402,9 @@ Json operation(const Route& route) {
 
 std::span<const ApiSummary> api_summaries() {
     static constexpr std::array summaries = {
-        ApiSummary{"OpenAI", "chat completions, completions, Responses, conversations, embeddings", "/v1",
-                   "OpenAI's SDK and Agents SDK, Codex, Vercel's AI SDK, LlamaIndex, LangChain"},
+        ApiSummary{"OpenAI",
+                   "chat completions, completions, Responses, conversations, embeddings, files, batches",
+                   "/v1", "OpenAI's SDK and Agents SDK, Codex, Vercel's AI SDK, LlamaIndex, LangChain"},
         ApiSummary{"Anthropic", "Messages", "", "Anthropic's SDK, Claude Code"},
         ApiSummary{"Ollama", "chat, generate, embed, tags, ps, show, pull and more", "",
                    "Ollama's client, LangChain"},
@@ -439,6 +461,7 @@ std::vector<Route> all_routes(const ServiceOptions& options) {
     add_stored_chats(routes);
     add_responses(routes);
     add_conversations(routes);
+    add_batches(routes);
     for (Route& route : routes) {
         route.write_error = write_unrouted_error;
         route.api = is_for_operators(route) ? "" : "OpenAI";

@@ -2,6 +2,7 @@
 
 #include "server/access.hpp"
 #include "server/api_error.hpp"
+#include "server/batch/files.hpp"
 #include "server/responses/response_stream.hpp"
 #include "server/seal.hpp"
 #include "server/storage/store.hpp"
@@ -21,6 +22,7 @@ struct PersistenceOptions {
     storage::StoreOptions store = {};
     /// Options of the in-memory fallback if the file cannot be opened; empty: opening fails.
     std::optional<storage::StoreOptions> in_memory = {};
+    batch::StoreLimits batches = {}; ///< of files and batches, which are stored next to the store's file
 };
 
 /// State that persists between requests. Thread-safe.

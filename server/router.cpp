@@ -58,7 +58,7 @@ bool accepts(const Route& route, std::string_view method) {
 
 /// Bodies are parsed as JSON regardless of their content type, because `curl -d` sends another; types and
 /// encodings that cannot be JSON are refused.
-std::optional<ApiError> check_body_kind(const HttpRequest& request) {
+std::optional<ApiError> check_body_kind(const HttpRequest& request, BodyKind kind) {
     const std::string encoding = to_lower(request.header("content-encoding"));
     if (!encoding.empty() && encoding != "identity") {
         return ApiError{.status = 415,
@@ -66,7 +66,7 @@ std::optional<ApiError> check_body_kind(const HttpRequest& request) {
                                                header_value(encoding)),
                         .code = "unsupported_content_encoding"};
     }
-    if (to_lower(request.header("content-type")).starts_with("multipart/")) {
+    if (kind == BodyKind::json && to_lower(request.header("content-type")).starts_with("multipart/")) {
         return ApiError{.status = 415,
                         .message = "the body must be JSON: multipart/form-data is not supported",
                         .code = "unsupported_content_type"};
@@ -160,7 +160,7 @@ HttpReply Router::route(const HttpRequest& request, Call& call, Notes& notes) co
             if (const auto refused = check_state())
                 return route.write_error(request, *refused);
         }
-        if (const auto refused = check_body_kind(request))
+        if (const auto refused = check_body_kind(request, route.body_kind))
             return route.write_error(request, *refused);
         call.path_values = std::move(*values);
         call.dialect = route.dialect;

@@ -31,6 +31,9 @@ using Endpoint = ApiResult<HttpReply> (*)(Service& service, const HttpRequest& r
 /// Whether a route requires an API key and a ready server.
 enum class RouteAccess : uint8_t { guarded, open };
 
+/// The body that a route takes.
+enum class BodyKind : uint8_t { json, form };
+
 struct Route {
     std::string method;
     std::string path; ///< {name} matches one path segment; at the end, all remaining segments
@@ -41,6 +44,7 @@ struct Route {
     std::string metric_name = {}; ///< its endpoint label in the metrics; empty: its path
     WriteError write_error = write_openai_error;
     std::optional<ApiError> (*check_headers)(const HttpRequest& request) = nullptr; ///< of the API; or null
+    BodyKind body_kind = BodyKind::json;
     std::string_view api = {}; ///< ApiSummary::name; empty: the operator's
 };
 

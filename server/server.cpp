@@ -63,12 +63,41 @@ Result<std::unique_ptr<Server>> Server::open(const ServerOptions& options, Model
              }));
     server->service_.persistence = server->persistence_.get();
     ETNA_CHECK(server->open_exporter());
+    server->open_batches();
     ETNA_CHECK(server->open_listeners());
     return server;
 }
 
+/// Opens the files and batches next to the store's file, which keeps other processes away. Without a file
+/// there are none.
+void Server::open_batches() {
+    if (persistence_->file.empty())
+        return;
+    const uint32_t answers = service_.options.answers_at_once;
+    auto opened = batch::Batches::open(persistence_->file.string() + ".files",
+                                       {.limits = options_.persistence.batches,
+                                        .line_bytes_max = options_.service.body_bytes_max,
+                                        .lines_at_once = batch::lines_at_once_for(answers)});
+    if (!opened) {
+        service_.log(
+            event_line(options_.service.log_format, opened.error().message + "; no batches are run"));
+        return;
+    }
+    batches_ = std::move(*opened);
+    service_.batches = batches_.get();
+}
+
+bool Server::wait_for_batches(std::chrono::milliseconds limit) {
+    return batches_ == nullptr || batches_->wait(limit);
+}
+
 ConnectionHandlers Server::handlers() {
-    return {.body_bytes_max = [bytes = options_.service.body_bytes_max](const HttpRequest&) { return bytes; },
+    const std::size_t body_bytes = options_.service.body_bytes_max;
+    const std::size_t upload_bytes = std::max(body_bytes, options_.persistence.batches.file_bytes_max);
+    return {.body_bytes_max =
+                [body_bytes, upload_bytes](const HttpRequest& head) {
+                    return head.method == "POST" && head.path == "/v1/files" ? upload_bytes : body_bytes;
+                },
             .is_health_check =
                 [router = &router_](const HttpRequest& request) { return router->is_health_check(request); },
             .answer = [router = &router_](const HttpRequest& request) { return router->answer(request); },
@@ -130,6 +159,10 @@ std::size_t Server::requests() const {
 
 ShutdownResult Server::run(const std::function<bool()>& should_stop) {
     service_.state = ServiceState::ready; // first: waiting connections would get "starting"
+    if (batches_ != nullptr) {
+        batches_->start(service_,
+                        [router = &router_](const HttpRequest& request) { return router->answer(request); });
+    }
     std::vector<std::thread> serving;
     serving.reserve(listeners_.size());
     for (const auto& listener : listeners_)
@@ -151,14 +184,19 @@ ShutdownResult Server::run(const std::function<bool()>& should_stop) {
     service_.state = ServiceState::draining;
     const auto drain_ends = std::chrono::steady_clock::now() + options_.drain_timeout;
     bool is_clean = wait(options_.drain_timeout);
-    persistence_->runs.wait(
-        std::chrono::duration_cast<std::chrono::milliseconds>(drain_ends - std::chrono::steady_clock::now()));
+    const auto drain_left = [&] {
+        return std::chrono::duration_cast<std::chrono::milliseconds>(drain_ends -
+                                                                     std::chrono::steady_clock::now());
+    };
+    persistence_->runs.wait(drain_left());
+    (void)wait_for_batches(drain_left()); // what is left is answered after the next start
     if (!is_clean)
         report("did not end within the drain timeout");
     service_.is_aborting = true;
     for (const auto& listener : listeners_)
         listener->stop();
     is_clean = wait(cancel_time);
+    const bool are_batches_stopped = wait_for_batches(cancel_time);
     persistence_->runs.wait(cancel_time); // so that background responses are stored in their current state
     for (const auto& listener : listeners_)
         listener->abort();
@@ -167,7 +205,8 @@ ShutdownResult Server::run(const std::function<bool()>& should_stop) {
         thread.join();
     if (!is_clean)
         report("were abandoned");
-    return is_clean && !service_.models.is_loading() ? ShutdownResult::clean : ShutdownResult::abandoned;
+    return is_clean && are_batches_stopped && !service_.models.is_loading() ? ShutdownResult::clean
+                                                                            : ShutdownResult::abandoned;
 }
 
 } // namespace etna::server

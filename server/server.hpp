@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/base/result.hpp"
+#include "server/batch/batches.hpp"
 #include "server/http/listener.hpp"
 #include "server/persistence.hpp"
 #include "server/router.hpp"
@@ -62,6 +63,8 @@ private:
     ConnectionHandlers handlers();
     /// Waits for the requests of all listeners. Returns false if some still run.
     bool wait(std::chrono::milliseconds limit);
+    void open_batches();
+    bool wait_for_batches(std::chrono::milliseconds limit);
     [[nodiscard]] std::size_t requests() const;
 
     ServerOptions options_;
@@ -70,6 +73,7 @@ private:
     std::unique_ptr<tracing::SpanExporter> exporter_; ///< null: none
     Router router_;
     std::unique_ptr<Persistence> persistence_;         ///< destroyed before what its threads use
+    std::unique_ptr<batch::Batches> batches_;          ///< the same; null: none are stored
     std::vector<std::unique_ptr<Listener>> listeners_; ///< the first is that of `connection`
 };
 

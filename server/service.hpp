@@ -54,7 +54,9 @@ struct ServiceOptions {
 };
 
 struct Persistence;
-
+namespace batch {
+class Batches;
+}
 namespace tracing {
 class SpanExporter;
 }
@@ -67,6 +69,7 @@ struct Service {
     Models& models;
     Metrics& metrics;
     Persistence* persistence = nullptr;              ///< borrowed; set before the first request
+    batch::Batches* batches = nullptr;               ///< borrowed; null: no files and batches are stored
     const kv_events::Publisher* kv_events = nullptr; ///< borrowed; null: the caches are not published
     tracing::SpanExporter* exporter = nullptr;       ///< borrowed; null: requests are not traced
     std::atomic<ServiceState> state{ServiceState::starting};

@@ -18,6 +18,7 @@ Result<ExitCode> run_validated(const Command& command, const TypedArguments& arg
 Command run_spec();
 Command chat_spec();
 Command embed_spec();
+Command batch_spec();
 Command serve_spec();
 Command devices_spec();
 Command bench_spec();

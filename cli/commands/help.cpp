@@ -104,9 +104,9 @@ void append_settings(std::string& page, const Command& command) {
                            line));
 }
 
-void append_exit_codes(std::string& page) {
+void append_exit_codes(std::string& page, std::span<const ExitCodeText> codes) {
     page += "\nExit codes:\n";
-    for (const ExitCodeText& code : exit_codes())
+    for (const ExitCodeText& code : codes)
         append_row(page, fmt::format("{}", code.code), code.description);
 }
 
@@ -183,7 +183,7 @@ std::string help() {
             append_row(page, command.name, command.summary);
     }
     append_options(page, global_options());
-    append_exit_codes(page);
+    append_exit_codes(page, exit_codes());
     page += "\n`etna COMMAND --help` describes a command, --help-all all its options.\n"
             "To start: etna run demo \"What is 34 + 58?\"\n";
     return page;
@@ -210,7 +210,7 @@ std::string full_help(const Command& command) {
     append_options(page, command.options);
     if (has_settings(command))
         append_settings(page, command);
-    append_exit_codes(page);
+    append_exit_codes(page, exit_codes_of(command));
     if (!command.examples.empty())
         page += "\nExamples:\n";
     for (const Example& example : command.examples)

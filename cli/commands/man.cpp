@@ -52,9 +52,9 @@ void append_compat(std::string& page, const Command& command) {
         append_item(page, compat.names, meaning_of(compat, command));
 }
 
-void append_man_exit_codes(std::string& page) {
+void append_man_exit_codes(std::string& page, std::span<const ExitCodeText> codes) {
     page += ".SH EXIT STATUS\n";
-    for (const ExitCodeText& code : exit_codes())
+    for (const ExitCodeText& code : codes)
         append_item(page, fmt::format("{}", code.code), code.description);
 }
 
@@ -127,7 +127,7 @@ std::string man_page() {
     }
     page += ".SH OPTIONS\n";
     append_man_options(page, global_options());
-    append_man_exit_codes(page);
+    append_man_exit_codes(page, exit_codes());
     page += ".SH SEE ALSO\n";
     append_topics(page);
     return page;
@@ -154,7 +154,7 @@ std::string man_page(const Command& command) {
     append_compat(page, command);
     if (has_settings(command))
         append_environment(page, command);
-    append_man_exit_codes(page);
+    append_man_exit_codes(page, exit_codes_of(command));
     page += ".SH EXAMPLES\n";
     for (const Example& example : command.examples)
         append_item(page, example.command, example.description);

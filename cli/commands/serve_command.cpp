@@ -2,10 +2,10 @@
 #include "cli/environment.hpp"
 #include "cli/load_model.hpp"
 #include "cli/options/option_values.hpp"
-#include "cli/options/preset.hpp"
 #include "cli/options/serve_options.hpp"
 #include "cli/pull_model.hpp"
 #include "cli/running_servers.hpp"
+#include "cli/served_models.hpp"
 #include "cli/terminal/diagnostics.hpp"
 #include "cli/terminal/printable.hpp"
 #include "core/base/json.hpp"
@@ -13,7 +13,6 @@
 #include "core/base/utf8.hpp"
 #include "core/generate/model.hpp"
 #include "core/runtime/devices.hpp"
-#include "core/runtime/memory_forecast.hpp"
 #include "core/store/embedded.hpp"
 #include "core/store/model_name.hpp"
 #include "server/endpoints.hpp"
@@ -38,34 +37,6 @@
 namespace etna::cli {
 namespace {
 
-/// Returns the options for a stored model: the user's, else the model's own. Errors: those of read_preset().
-Result<ModelOptions> options_for(const store::ModelSource& source, ModelOptions options) {
-    ETNA_TRY(RunOptions preset, read_preset(source.name, source.options));
-    if (options.chat_template.empty())
-        options.chat_template = std::move(preset.model.chat_template);
-    if (options.draft.empty())
-        options.draft = std::move(preset.model.draft);
-    if (options.executor.context_tokens == 0)
-        options.executor.context_tokens = preset.model.executor.context_tokens;
-    if (options.executor.adapts_kv_type) { // the user names no format
-        options.executor.key_type = preset.model.executor.key_type;
-        options.executor.value_type = preset.model.executor.value_type;
-        options.executor.adapts_kv_type = preset.model.executor.adapts_kv_type;
-    }
-    options.speculation = over(options.speculation, preset.model.speculation);
-    return options;
-}
-
-/// Returns the request defaults of a stored model.
-generate::RequestDefaults request_defaults(const GenerationOptions& preset) {
-    return {.max_tokens = preset.max_tokens,
-            .min_tokens = preset.min_tokens,
-            .stop = preset.stop,
-            .seed = preset.sampling.seed,
-            .logit_bias = preset.sampling.logit_bias,
-            .thinking = preset.thinking};
-}
-
 /// Returns the model that a request named: one of this machine, or with `pulled` one of the hub, whose source
 /// has no bytes before it is fetched. Errors: those of store::resolve_name(); invalid_argument (an address:
 /// clients choose no host that this machine connects to).
@@ -85,11 +56,6 @@ Result<store::ModelSource> find_requested(std::string_view name, RequestedModels
     return store::ModelSource{.name = to_string(*model), .path = {}, .bytes = {}};
 }
 
-/// Returns whether the source is that of a model of the hub, by find_requested().
-bool is_remote(const store::ModelSource& source) {
-    return source.path.empty() && source.bytes.empty();
-}
-
 /// Returns the model's files; fetches those of a model of the hub that is not stored. Blocking.
 Result<store::ModelSource> fetched_source(const store::ModelSource& source, const HubOptions& hub,
                                           const Environment& environment,
@@ -104,49 +70,6 @@ Result<store::ModelSource> fetched_source(const store::ModelSource& source, cons
     if (!pulled)
         return pulled.error();
     return store::resolve_name(source.name, folder);
-}
-
-/// Loads a model. Blocking. Errors: those of generate::Model::load(), and of the chosen template and draft
-/// model.
-Result<server::Models::Handle> load_served(const store::ModelSource& source, const ModelOptions& served,
-                                           const Environment& environment) {
-    ETNA_TRY(const ModelOptions options, options_for(source, served));
-    ETNA_TRY(const auto chat_template, read_chat_template(options.chat_template));
-    ETNA_TRY(const auto draft, find_draft(options, environment));
-    generate::LoadOptions load = load_options(options, chat_template, draft, environment);
-    ETNA_TRY(const RunOptions preset, read_preset(source.name, source.options));
-    load.sampling = preset.generation.sampling.overrides;
-    load.system = preset.generation.system;
-    load.requests = request_defaults(preset.generation);
-    ETNA_TRY(auto model, generate::Model::load(source, load, environment.executor_factory));
-    for (const std::string& note : model.memory_notes())
-        log(LogLevel::info, fmt::format("{}: {}", model.name(), note));
-    return std::make_shared<const generate::Model>(std::move(model));
-}
-
-/// The same options, for a model that fits on the device with its experts, unless the user has placed them,
-/// and a context that most prompts fit into.
-ModelOptions unconfined(ModelOptions options) {
-    options.executor.host_expert_layers = options.executor.host_expert_layers.value_or(0);
-    options.executor.context_tokens_min = runtime::short_context_tokens;
-    return options;
-}
-
-/// Reads a model's facts from its file alone; none of a model that is not fetched. Errors: those of
-/// generate::inspect().
-Result<server::ModelFacts> inspect_served(const store::ModelSource& source, const ModelOptions& served) {
-    if (is_remote(source))
-        return server::ModelFacts{};
-    ETNA_TRY(const ModelOptions options, options_for(source, served));
-    ETNA_TRY(const auto choice, read_chat_template(options.chat_template));
-    ETNA_TRY(const auto summary, generate::inspect(source, choice));
-    const uint64_t requested = options.executor.context_tokens;
-    const uint64_t context = requested > 0 ? requested : summary.trained_context_tokens;
-    return server::ModelFacts{.context_tokens = static_cast<uint32_t>(context),
-                              .has_chat_template = summary.can_chat,
-                              .stand_in_template = summary.stand_in_template,
-                              .description = summary.description,
-                              .abilities = summary.abilities};
 }
 
 /// Checks that the models named on the command line and the draft model can be used. Models of a folder may

@@ -65,6 +65,13 @@ std::span<const ExitCodeText> exit_codes() {
     return codes;
 }
 
+std::vector<ExitCodeText> exit_codes_of(const Command& command) {
+    std::vector<ExitCodeText> all(codes.begin(), codes.end());
+    all.insert(all.end(), command.exit_codes.begin(), command.exit_codes.end());
+    std::ranges::sort(all, {}, &ExitCodeText::code);
+    return all;
+}
+
 const Command* find_command(std::string_view name) {
     for (const Command& command : commands()) {
         if (command.name == name)

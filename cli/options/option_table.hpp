@@ -137,6 +137,11 @@ struct PassedArguments {
     std::string_view description = {};
 };
 
+struct ExitCodeText {
+    int code;
+    std::string_view description;
+};
+
 struct Command {
     std::string_view name;
     std::string_view summary; ///< a clause, for lists
@@ -147,6 +152,7 @@ struct Command {
     std::span<const Example> examples;
     std::span<const CompatOption> compat = {}; ///< none of the names may be in `options`
     PassedArguments rest = {};
+    std::span<const ExitCodeText> exit_codes = {}; ///< in addition to those of all commands
     Visibility visibility = Visibility::shown;
     /// Validates the arguments and runs the command. Blocking. Returns usage errors; reports others itself.
     Result<ExitCode> (*run)(const Command& command, const TypedArguments& arguments,
@@ -190,11 +196,11 @@ std::span<const Option> global_options();
 const Command* find_command(std::string_view name);
 const Option* find_option(const Command& command, std::string_view name);
 
-struct ExitCodeText {
-    int code;
-    std::string_view description;
-};
+/// The exit codes of all commands.
 std::span<const ExitCodeText> exit_codes();
+
+/// Those of a command, in ascending order.
+std::vector<ExitCodeText> exit_codes_of(const Command& command);
 
 /// The option's environment variable: ETNA_MAX_TOKENS for max-tokens. Help options, and those that only the
 /// command line sets, have none.

@@ -11,6 +11,7 @@ namespace {
 constexpr double lifetime_max_s = 3'153'600'000; ///< a hundred years
 constexpr double entries_max = 1e9;
 constexpr double store_bytes_max = 1LL << 50;
+constexpr double batches_range_max = 10'000;
 
 constexpr std::array store_rows = {
     Option{.name = "store",
@@ -53,6 +54,19 @@ constexpr std::array store_rows = {
            .default_text = "3600 in memory, 30 days in a file",
            .description = "lifetime of a conversation after its last addition; 0: no limit",
            .second_environment_name = "LLAMA_ARG_CONVERSATION_STORE_TTL_SECS"},
+    Option{.name = "files-max-bytes",
+           .value = "SIZE",
+           .kind = Kind::size,
+           .range = {0, store_bytes_max},
+           .default_text = "4G",
+           .description = "maximum size of all files of batches, which are next to the store's file; uploads "
+                          "beyond it are refused"},
+    Option{.name = "batches-max",
+           .value = "N",
+           .kind = Kind::integer,
+           .range = {0, batches_range_max},
+           .default_text = "64",
+           .description = "maximum unfinished batches; more are refused"},
 };
 
 constexpr auto store_table = in_category(Category::server, store_rows);
@@ -107,6 +121,10 @@ Result<server::PersistenceOptions> read_store(const OptionValues& values) {
     options.is_enabled = location != "none";
     ETNA_TRY(options.store,
              read_store_limits(values, location == "memory" ? memory_defaults : file_defaults));
+    ETNA_TRY(const auto files_bytes, values.size_bytes("files-max-bytes"));
+    options.batches.files_bytes_max = files_bytes.value_or(options.batches.files_bytes_max);
+    ETNA_TRY(const auto batches, values.integer("batches-max"));
+    options.batches.batches_max = batches.value_or(options.batches.batches_max);
     if (location && location != "memory" && options.is_enabled)
         options.store.file = *location;
     if (!location) {

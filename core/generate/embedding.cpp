@@ -116,7 +116,8 @@ Status Embedder::add(const EmbeddingRequest& request, const PromptBudget& budget
                         .attention = limits.is_encoder ? engine::AttentionSpan::segment
                                                        : engine::AttentionSpan::causal,
                         .cache_salt = request.cache_salt,
-                        .client = request.client};
+                        .client = request.client,
+                        .priority = request.priority};
     ETNA_CHECK(check(one, limits));
     texts_.push_back({.request = std::move(one),
                       .stream = {},

@@ -34,6 +34,7 @@ struct EmbeddingRequest {
     Overlong overlong = Overlong::refuse;
     uint64_t cache_salt = 0; ///< see Request
     uint64_t client = 0;     ///< the same
+    int32_t priority = 0;    ///< the same
 };
 
 struct Embedding {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <limits>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -74,11 +75,18 @@ ActiveRequest::ActiveRequest(Service& service, const HttpRequest& request, const
           RequestLabels{.model = model_name, .endpoint = std::string(endpoint), .is_streamed = is_streamed})),
       request_id_(call.request_id), model_name_(std::move(model_name)), memory_(request.memory),
       dialect_(call.dialect), is_strict_(api::is_strict(request)),
-      owner_(owner_of(service.options.access, request)), client_(client_of(service.options.access, request)) {
+      owner_(owner_of(service.options.access, request)), client_(client_of(service.options.access, request)),
+      added_priority_(request.priority) {
     if (!service.options.access.api_keys.empty()) // cached prompts are shared only within one API key
         cache_salt_ = std::hash<std::string_view>()(given_key(request));
     if (service.options.request_time > std::chrono::seconds(0))
         deadline_ = Clock::now() + service.options.request_time;
+}
+
+int32_t ActiveRequest::priority_of(int32_t priority) const {
+    using Bounds = std::numeric_limits<int32_t>;
+    return static_cast<int32_t>(
+        std::clamp<int64_t>(int64_t{priority} + added_priority_, Bounds::min(), Bounds::max()));
 }
 
 bool ActiveRequest::must_end(const CancelPoll& is_cancelled) const {
@@ -142,6 +150,7 @@ ApiStatus ActiveRequest::begin(GenerationCall call, const sampling::Parameters& 
         prompt.now_unix_s = std::time(nullptr);
         prompt.cache_salt ^= cache_salt_;
         prompt.client = client_;
+        prompt.priority = priority_of(prompt.priority);
     }
     prompt_count_ = call.requests.size();
     const std::size_t reserved = memory_ == nullptr ? 0 : memory_->bytes();

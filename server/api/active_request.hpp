@@ -76,6 +76,8 @@ public:
     [[nodiscard]] const storage::Owner& owner() const { return owner_; }
     [[nodiscard]] uint64_t client() const { return client_; }
     [[nodiscard]] uint64_t cache_salt() const { return cache_salt_; }
+    /// The engine's priority for a request whose body names `priority`.
+    [[nodiscard]] int32_t priority_of(int32_t priority) const;
     /// Null before begin().
     [[nodiscard]] const generate::Generation* generation() const {
         return generation_ ? &*generation_ : nullptr;
@@ -162,7 +164,8 @@ private:
     std::optional<Clock::time_point> deadline_ = {}; ///< when the request's time limit expires; empty: never
 
     std::string prompt_member_;
-    int32_t priority_ = 0;
+    int32_t priority_ = 0;   ///< that the body names
+    int32_t added_priority_; ///< HttpRequest::priority
     std::vector<OfferedTool> tools_;
     std::vector<std::string> constraints_; ///< the members that hold the answer's grammars
     IgnoredMembers ignored_;

@@ -27,7 +27,8 @@ Result<uint32_t> embed_inputs(ActiveRequest& active, EmbeddingCall& call, const 
                                      .normalisation = call.normalisation,
                                      .overlong = call.overlong,
                                      .cache_salt = active.cache_salt(),
-                                     .client = active.client()},
+                                     .client = active.client(),
+                                     .priority = active.priority_of(0)},
                                     budget));
         }
         at = taken;

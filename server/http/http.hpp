@@ -38,6 +38,7 @@ struct HttpRequest {
     std::string body = {};
     std::string remote_address = {}; ///< for logs
     std::string remote_network = {}; ///< see Socket::remote_network()
+    int32_t priority = 0;            ///< added to the priority that the body names; not from the network
     /// Whether the client has disconnected: the connection was reset, or closed in both directions. A client
     /// that closed only its sending half still waits. Cheap enough to poll many times a second. Valid until
     /// the response is returned; after that, use HttpWriter::write().

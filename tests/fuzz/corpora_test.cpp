@@ -15,6 +15,7 @@
 // Each fuzzer's LLVMFuzzerTestOneInput, renamed for this executable.
 extern "C" {
 int fuzz_answer(const uint8_t* data, std::size_t size);
+int fuzz_form(const uint8_t* data, std::size_t size);
 int fuzz_gguf(const uint8_t* data, std::size_t size);
 int fuzz_grammar(const uint8_t* data, std::size_t size);
 int fuzz_listing(const uint8_t* data, std::size_t size);
@@ -32,15 +33,16 @@ struct Fuzzer {
     int (*run)(const uint8_t* data, std::size_t size);
 };
 
-constexpr std::array<Fuzzer, 9> fuzzers = {{{"answer", fuzz_answer},
-                                            {"gguf", fuzz_gguf},
-                                            {"grammar", fuzz_grammar},
-                                            {"listing", fuzz_listing},
-                                            {"manifest", fuzz_manifest},
-                                            {"output", fuzz_output},
-                                            {"request", fuzz_request},
-                                            {"schema", fuzz_schema},
-                                            {"template", fuzz_template}}};
+constexpr std::array<Fuzzer, 10> fuzzers = {{{"answer", fuzz_answer},
+                                             {"form", fuzz_form},
+                                             {"gguf", fuzz_gguf},
+                                             {"grammar", fuzz_grammar},
+                                             {"listing", fuzz_listing},
+                                             {"manifest", fuzz_manifest},
+                                             {"output", fuzz_output},
+                                             {"request", fuzz_request},
+                                             {"schema", fuzz_schema},
+                                             {"template", fuzz_template}}};
 
 std::filesystem::path corpora() {
     return ETNA_SOURCE_DIR "/tests/fuzz/corpus";

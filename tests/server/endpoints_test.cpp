@@ -1,6 +1,11 @@
 // The front page, and HEAD on every GET route.
+#include "server/batch/batches.hpp"
 #include "tests/server/fake_service.hpp"
 #include "tests/support/catch.hpp"
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
 
 using namespace etna;
 using test::FakeAnswer;
@@ -22,6 +27,11 @@ TEST_CASE("HEAD gets the status of GET on every route") {
     FakeService::Options options;
     options.service.shows_slots = true;
     FakeService service(options);
+    std::string folder = (std::filesystem::temp_directory_path() / "etna-routes-XXXXXX").string();
+    REQUIRE(::mkdtemp(folder.data()) != nullptr);
+    const auto batches = server::batch::Batches::open(folder, {});
+    REQUIRE(batches.has_value());
+    service.service().batches = batches->get();
     int routes = 0;
     for (const server::Route& route : server::all_routes({})) {
         if (route.method != "GET")
@@ -38,4 +48,5 @@ TEST_CASE("HEAD gets the status of GET on every route") {
         ++routes;
     }
     CHECK(routes > 20);
+    std::filesystem::remove_all(folder);
 }

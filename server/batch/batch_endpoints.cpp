@@ -1,0 +1,117 @@
+// /v1/batches: creates, lists, shows and cancels batches.
+
+#include "server/batch/batches.hpp"
+#include "server/batch/endpoints.hpp"
+#include "server/fields.hpp"
+#include "server/pagination.hpp"
+#include "server/persistence.hpp"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace etna::server::batch {
+namespace {
+
+constexpr int64_t output_lifetime_min_s = 3'600;
+
+ApiError no_batches() {
+    return storage_disabled("batches");
+}
+
+ApiError input_error(std::string message) {
+    return {.message = std::move(message), .param = "input_file_id", .code = "invalid_value"};
+}
+
+/// Reads `output_expires_after`: {"anchor": "created_at", "seconds"}.
+int64_t read_output_lifetime(Fields& fields) {
+    const Json* const given = fields.object("output_expires_after");
+    if (given == nullptr)
+        return default_file_lifetime_s;
+    Fields nested(*given, fields.path_of("output_expires_after"));
+    nested.choice("anchor", {"created_at"});
+    nested.require("seconds");
+    const auto seconds = nested.integer("seconds", output_lifetime_min_s, default_file_lifetime_s);
+    fields.adopt(nested);
+    return seconds.value_or(default_file_lifetime_s);
+}
+
+/// The file that a batch is to answer.
+ApiResult<StoredFile> input_of(Service& service, const HttpRequest& request, const std::string& id) {
+    const auto file = service.batches->files().find(owner_of(service.options.access, request), id);
+    if (!file)
+        return input_error(fmt::format("there is no file `{}`", id));
+    if (file->purpose != "batch")
+        return input_error(fmt::format("the purpose of the file `{}` is not batch", id));
+    return *file;
+}
+
+/// The address of a client, by which it shares the engine if there are no keys.
+HttpRequest client_of_batch(const Service& service, const HttpRequest& request) {
+    HttpRequest client;
+    if (!service.options.access.api_keys.empty())
+        return client; // its key identifies it
+    client.remote_address = request.remote_address;
+    client.remote_network = request.remote_network;
+    const std::string& name = service.options.access.client_header;
+    if (const auto found = request.headers.find(name); found != request.headers.end())
+        client.headers.insert(*found);
+    return client;
+}
+
+} // namespace
+
+ApiResult<HttpReply> create_batch(Service& service, const HttpRequest& request, const Call& /*call*/) {
+    if (service.batches == nullptr)
+        return no_batches();
+    ETNA_TRY(const auto body, parse_body(request));
+    Fields fields(body);
+    for (const char* name : {"input_file_id", "endpoint", "completion_window"})
+        fields.require(name);
+    const auto input = fields.text("input_file_id");
+    const auto endpoint = fields.choice("endpoint", {endpoint_urls.begin(), endpoint_urls.end()});
+    fields.choice("completion_window", {"24h"});
+    NewBatch made = {.metadata = read_metadata(fields)};
+    made.output_lifetime_s = read_output_lifetime(fields);
+    ETNA_CHECK(fields.status());
+    ETNA_TRY(made.input, input_of(service, request, *input));
+    made.endpoint = endpoint_urls[*endpoint];
+    made.client = client_of_batch(service, request);
+    ETNA_TRY(const Json object, service.batches->create(made));
+    return HttpReply{.body = dump_json(object) + "\n"};
+}
+
+ApiResult<HttpReply> list_batches(Service& service, const HttpRequest& request, const Call& /*call*/) {
+    if (service.batches == nullptr)
+        return no_batches();
+    Json items = Json::array();
+    for (Json& object : service.batches->list(owner_of(service.options.access, request)))
+        items.push_back(std::move(object));
+    return page_reply(request, std::move(items), storage::Order::descending);
+}
+
+ApiResult<HttpReply> show_batch(Service& service, const HttpRequest& request, const Call& call) {
+    if (service.batches == nullptr)
+        return no_batches();
+    const std::string& id = call.path_values.front();
+    const auto object = service.batches->find(owner_of(service.options.access, request), id);
+    if (!object) {
+        return ApiError{.status = 404,
+                        .message = fmt::format("there is no batch `{}`", id),
+                        .param = "batch_id",
+                        .code = "batch_not_found"};
+    }
+    return HttpReply{.body = dump_json(*object) + "\n"};
+}
+
+ApiResult<HttpReply> cancel_batch(Service& service, const HttpRequest& request, const Call& call) {
+    if (service.batches == nullptr)
+        return no_batches();
+    ETNA_TRY(const Json object,
+             service.batches->cancel(owner_of(service.options.access, request), call.path_values.front()));
+    return HttpReply{.body = dump_json(object) + "\n"};
+}
+
+} // namespace etna::server::batch

@@ -1,0 +1,176 @@
+#include "server/batch/line.hpp"
+
+#include "server/ids.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace etna::server::batch {
+namespace {
+
+/// Finds `custom_id` of the outermost object, and `line` of its member `error`. Builds no values.
+class RecordScan final : public Json::json_sax_t {
+public:
+    [[nodiscard]] const RecordKey& found() const { return found_; }
+    [[nodiscard]] bool is_object() const { return is_object_; }
+
+    bool null() override { return true; }
+    bool boolean(bool /*value*/) override { return true; }
+    bool number_integer(number_integer_t /*value*/) override { return true; }
+    bool number_unsigned(number_unsigned_t value) override {
+        if (depth_ == 2 && outer_name_ == "error" && inner_name_ == "line")
+            found_.line = value;
+        return true;
+    }
+    bool number_float(number_float_t /*value*/, const string_t& /*text*/) override { return true; }
+    bool string(string_t& value) override {
+        if (depth_ == 1 && is_object_ && outer_name_ == "custom_id")
+            found_.custom_id = value;
+        return true;
+    }
+    bool binary(binary_t& /*value*/) override { return true; }
+    bool start_object(std::size_t /*elements*/) override {
+        is_object_ = is_object_ || depth_ == 0;
+        ++depth_;
+        return true;
+    }
+    bool key(string_t& name) override {
+        if (depth_ == 1)
+            outer_name_ = name;
+        if (depth_ == 2)
+            inner_name_ = name;
+        return true;
+    }
+    bool end_object() override { return --depth_, true; }
+    bool start_array(std::size_t /*elements*/) override { return ++depth_, true; }
+    bool end_array() override { return --depth_, true; }
+    bool parse_error(std::size_t /*position*/, const std::string& /*token*/,
+                     const nlohmann::detail::exception& /*error*/) override {
+        return false;
+    }
+
+private:
+    RecordKey found_;
+    int depth_ = 0;
+    bool is_object_ = false;
+    std::string outer_name_, inner_name_;
+};
+
+LineError line_error(std::string code, std::string message) {
+    return {.code = std::move(code), .message = std::move(message)};
+}
+
+/// Checks the body's members that a batch cannot serve.
+std::optional<LineError> check_body(const Json& body) {
+    if (body.value("stream", Json()) == true)
+        return line_error("unsupported_value", "body.stream: an answer of a batch is never streamed");
+    if (body.value("background", Json()) == true) {
+        return line_error("unsupported_value",
+                          "body.background: an answer of a batch is complete; remove the member");
+    }
+    return std::nullopt;
+}
+
+std::optional<LineError> check_url(const std::string& url, std::string_view endpoint) {
+    if (std::ranges::find(endpoint_urls, url) == endpoint_urls.end()) {
+        return line_error("invalid_url", fmt::format("url is not one of {}", fmt::join(endpoint_urls, ", ")));
+    }
+    if (!endpoint.empty() && url != endpoint)
+        return line_error("mismatched_url", fmt::format("url is not the batch's endpoint, {}", endpoint));
+    return std::nullopt;
+}
+
+Json text_of(const Json& object, const char* name) {
+    const Json value = object.value(name, Json());
+    return value.is_string() ? value : Json();
+}
+
+/// {"status_code", "request_id", "body"} as JSON text.
+std::string response_json(const LineAnswer& answer) {
+    std::string_view body = answer.body;
+    while (body.ends_with('\n'))
+        body.remove_suffix(1);
+    const bool is_one_line = !body.empty() && body.find_first_of("\r\n") == std::string_view::npos;
+    const std::string rewritten = is_one_line ? std::string() : dump_json(parse_json(body));
+    return fmt::format(R"({{"status_code":{},"request_id":{},"body":{}}})", answer.status,
+                       dump_json(answer.request_id), is_one_line ? body : std::string_view(rewritten));
+}
+
+std::string record(const std::optional<std::string>& custom_id, std::string_view response,
+                   std::string_view error) {
+    return fmt::format("{{\"id\":{},\"custom_id\":{},\"response\":{},\"error\":{}}}\n",
+                       dump_json(new_id("batch_req_")), custom_id ? dump_json(*custom_id) : "null", response,
+                       error);
+}
+
+} // namespace
+
+std::optional<std::string> custom_id_of(std::string_view text) {
+    RecordScan scan;
+    return scan_json(text, scan) && scan.is_object() ? scan.found().custom_id : std::nullopt;
+}
+
+Result<LineRequest, LineError> read_line(const InputLine& line, std::string_view endpoint) {
+    if (line.is_too_long)
+        return line_error("line_too_long", "the line is over the limit of bytes (--line-max)");
+    const Json json = parse_json(line.text, json_depth_max + 1);
+    if (json.is_discarded() || !json.is_object())
+        return line_error("invalid_json_line", "the line is not a JSON object");
+    const Json custom_id = text_of(json, "custom_id");
+    if (custom_id.is_null() || custom_id.get_ref<const std::string&>().empty())
+        return line_error("missing_required_parameter", "custom_id: missing, or not a string");
+    if (custom_id.get_ref<const std::string&>().size() > custom_id_bytes_max) {
+        return line_error("string_above_max_length",
+                          fmt::format("custom_id: longer than {} bytes", custom_id_bytes_max));
+    }
+    if (text_of(json, "method") != "POST")
+        return line_error("invalid_method", "method: must be \"POST\"");
+    const Json url = text_of(json, "url");
+    if (url.is_null())
+        return line_error("missing_required_parameter", "url: missing, or not a string");
+    if (auto problem = check_url(url, endpoint))
+        return *problem;
+    const Json body = json.value("body", Json());
+    if (!body.is_object())
+        return line_error("missing_required_parameter", "body: missing, or not an object");
+    if (auto problem = check_body(body))
+        return *problem;
+    return LineRequest{.number = line.number, .custom_id = custom_id, .url = url, .body = dump_json(body)};
+}
+
+std::string result_record(const std::string& custom_id, const LineAnswer& answer) {
+    return record(custom_id, response_json(answer), "null");
+}
+
+std::string error_record(uint64_t number, const std::optional<std::string>& custom_id, const LineError& error,
+                         const LineAnswer* answer) {
+    const Json json = {{"code", error.code}, {"message", error.message}, {"line", number}};
+    return record(custom_id, answer == nullptr ? "null" : response_json(*answer), dump_json(json));
+}
+
+LineError error_of_answer(const LineAnswer& answer) {
+    const Json body = parse_json(answer.body);
+    const Json error = body.is_object() ? body.value("error", Json()) : Json();
+    if (!error.is_object())
+        return line_error("server_error", fmt::format("the endpoint answered with status {}", answer.status));
+    const Json code = text_of(error, "code");
+    const Json type = text_of(error, "type");
+    const Json message = text_of(error, "message");
+    return line_error(code.is_string()   ? code.get<std::string>()
+                      : type.is_string() ? type.get<std::string>()
+                                         : "server_error",
+                      message.is_string() ? message.get<std::string>() : "");
+}
+
+std::optional<RecordKey> read_record(std::string_view text) {
+    RecordScan scan;
+    if (!scan_json(text, scan) || !scan.is_object())
+        return std::nullopt;
+    const bool is_key = scan.found().custom_id || scan.found().line;
+    return is_key ? std::optional(scan.found()) : std::nullopt;
+}
+
+} // namespace etna::server::batch

@@ -1,0 +1,133 @@
+#include "server/batch/multipart.hpp"
+
+#include "server/http/request_head.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace etna::server::batch {
+namespace {
+
+constexpr std::string_view form_type = "multipart/form-data";
+constexpr std::string_view crlf = "\r\n";
+constexpr std::size_t boundary_bytes_max = 70; // RFC 2046, 5.1.1
+
+ApiError malformed_form(std::string message) {
+    return {.message = "the form cannot be read: " + std::move(message), .code = "invalid_form"};
+}
+
+/// Removes blanks at both ends.
+std::string_view trimmed_value(std::string_view text) {
+    const std::size_t begin = std::min(text.find_first_not_of(" \t"), text.size());
+    return text.substr(begin, text.find_last_not_of(" \t") + 1 - begin);
+}
+
+/// Takes the next parameter, `; name=value` or `; name="value"`, from the front of `rest`. Empty if there is
+/// none, or it is malformed; then `rest` is not empty.
+std::optional<std::pair<std::string, std::string>> take_parameter(std::string_view& rest) {
+    std::string_view text = trimmed_value(rest);
+    if (!text.starts_with(';'))
+        return std::nullopt;
+    text = trimmed_value(text.substr(1));
+    const std::size_t equals = text.find('=');
+    if (equals == std::string_view::npos || equals == 0)
+        return std::nullopt;
+    std::string name = to_lower(text.substr(0, equals));
+    text.remove_prefix(equals + 1);
+    std::string value;
+    if (!text.starts_with('"')) {
+        const std::size_t end = std::min(text.find(';'), text.size());
+        value = trimmed_value(text.substr(0, end));
+        rest = text.substr(end);
+        return std::pair(std::move(name), std::move(value));
+    }
+    for (std::size_t at = 1; at < text.size(); ++at) {
+        if (text[at] == '"') {
+            rest = trimmed_value(text.substr(at + 1));
+            return std::pair(std::move(name), std::move(value));
+        }
+        // Browsers write a quote as %22; a backslash is a character of a file's name unless a quote follows.
+        const bool is_escape = text[at] == '\\' && at + 1 < text.size() && text[at + 1] == '"';
+        at += is_escape ? 1 : 0;
+        value += text[at];
+    }
+    return std::nullopt;
+}
+
+/// Returns the boundary of a form; empty if there is none.
+std::string boundary_of(std::string_view content_type) {
+    if (to_lower(content_type.substr(0, form_type.size())) != form_type)
+        return {};
+    std::string_view rest = content_type.substr(form_type.size());
+    while (const auto parameter = take_parameter(rest)) {
+        if (parameter->first == "boundary" && parameter->second.size() <= boundary_bytes_max)
+            return parameter->second;
+    }
+    return {};
+}
+
+/// Reads the headers of a part into its names. Returns whether they are those of a field.
+bool read_part_head(std::string_view head, FormPart& part) {
+    constexpr std::string_view disposition = "content-disposition:";
+    while (!head.empty()) {
+        const std::size_t end = std::min(head.find(crlf), head.size());
+        const std::string_view line = head.substr(0, end);
+        head.remove_prefix(std::min(end + crlf.size(), head.size()));
+        if (to_lower(line.substr(0, disposition.size())) != disposition)
+            continue;
+        std::string_view rest = trimmed_value(line.substr(disposition.size()));
+        constexpr std::string_view kind = "form-data";
+        if (to_lower(rest.substr(0, kind.size())) != kind)
+            return false;
+        rest.remove_prefix(kind.size());
+        while (auto parameter = take_parameter(rest)) {
+            if (parameter->first == "name")
+                part.name = std::move(parameter->second);
+            if (parameter->first == "filename")
+                part.file_name = std::move(parameter->second);
+        }
+        if (!rest.empty())
+            return false;
+    }
+    return !part.name.empty();
+}
+
+} // namespace
+
+ApiResult<std::vector<FormPart>> parse_form(std::string_view content_type, std::string_view body) {
+    const std::string boundary = boundary_of(content_type);
+    if (boundary.empty()) {
+        return ApiError{.status = 415,
+                        .message = "the body must be a form: multipart/form-data with a boundary",
+                        .code = "unsupported_content_type"};
+    }
+    const std::string first = "--" + boundary;
+    const std::string next = std::string(crlf) + first;
+    if (!body.starts_with(first))
+        return malformed_form("it does not begin with its boundary");
+    body.remove_prefix(first.size());
+    std::vector<FormPart> parts;
+    while (!body.starts_with("--")) {
+        if (!body.starts_with(crlf))
+            return malformed_form("no line end follows a boundary");
+        body.remove_prefix(crlf.size());
+        const std::size_t head_end = body.substr(0, form_head_bytes_max).find("\r\n\r\n");
+        if (head_end == std::string_view::npos)
+            return malformed_form("the headers of a part have no end");
+        FormPart part;
+        if (!read_part_head(body.substr(0, head_end), part))
+            return malformed_form("a part has no name");
+        body.remove_prefix(head_end + 2 * crlf.size());
+        const std::size_t end = body.find(next);
+        if (end == std::string_view::npos)
+            return malformed_form("a part has no end");
+        if (parts.size() == form_parts_max)
+            return malformed_form("it has too many parts");
+        part.content = body.substr(0, end);
+        parts.push_back(std::move(part));
+        body.remove_prefix(end + next.size());
+    }
+    return parts;
+}
+
+} // namespace etna::server::batch

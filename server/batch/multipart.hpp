@@ -1,0 +1,28 @@
+#pragma once
+
+#include "server/api_error.hpp"
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace etna::server::batch {
+
+/// A field of a form.
+struct FormPart {
+    std::string name;
+    std::optional<std::string> file_name = {}; ///< of a file
+    std::string_view content = {};             ///< in the body
+};
+
+constexpr std::size_t form_parts_max = 32;
+constexpr std::size_t form_head_bytes_max = 8 * 1024; ///< headers of a part
+
+/// Parses a complete body of multipart/form-data (RFC 7578, RFC 2046 section 5.1). Borrows the body. Strict:
+/// a part without a name, a line end other than CRLF, or a body without its end is refused. Errors: 400, 415
+/// (not a form).
+ApiResult<std::vector<FormPart>> parse_form(std::string_view content_type, std::string_view body);
+
+} // namespace etna::server::batch

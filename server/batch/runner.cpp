@@ -1,0 +1,221 @@
+#include "server/batch/runner.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace etna::server::batch {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds pace_poll{100};
+constexpr milliseconds first_pause{250}; ///< before a request is sent again; doubled each time
+constexpr milliseconds longest_pause{2'000};
+constexpr std::size_t bodies_bytes_max = 1024UL * 1024 * 1024; ///< memory of all running lines
+
+/// Consecutive lines that may fail by the fault of the server: a model that cannot be loaded, or a device
+/// that is lost, must not turn all lines into errors.
+constexpr uint32_t server_failures_max = 16;
+
+constexpr int answered = 200;
+constexpr int queue_is_full = 429;
+constexpr int first_server_error = 500;
+
+} // namespace
+
+Runner::Runner(Job job, ResultLog& log, AnswerRequest answer)
+    : job_(std::move(job)), log_(&log), answer_(std::move(answer)),
+      memory_(std::make_shared<MemoryBudget>(bodies_bytes_max)) {}
+
+Result<Ending> Runner::run(const std::function<Pace()>& pace) {
+    ETNA_TRY(auto reader, LineReader::open(job_.input, job_.line_bytes_max));
+    std::vector<std::thread> threads;
+    working_ = std::clamp<uint32_t>(job_.lines_at_once, 1, lines_at_once_max);
+    for (uint32_t left = working_; left > 0; --left) {
+        try {
+            threads.emplace_back([this, &reader] { work(reader); });
+        } catch (const std::system_error&) { // fewer threads do the same work
+            const std::scoped_lock lock(mutex_);
+            working_ -= left;
+            break;
+        }
+    }
+    if (threads.empty())
+        return Error{ErrorKind::out_of_memory, "the system has no free thread"};
+    std::unique_lock lock(mutex_);
+    while (!ended_.wait_for(lock, pace_poll, [&] { return working_ == 0; })) {
+        lock.unlock();
+        const Pace now = pace();
+        if (now > pace_.load())
+            pace_ = now;
+        lock.lock();
+    }
+    lock.unlock();
+    for (std::thread& thread : threads)
+        thread.join();
+    if (failure_)
+        return *failure_;
+    ETNA_CHECK(log_->sync());
+    return is_at_end_ && !is_incomplete_ ? Ending::complete : Ending::incomplete;
+}
+
+Progress Runner::progress() const {
+    return {.results = results_,
+            .errors = errors_,
+            .prompt_tokens = prompt_tokens_,
+            .completion_tokens = completion_tokens_};
+}
+
+/// Settles one line after another: the function of each thread.
+void Runner::work(LineReader& reader) {
+    while (pace_ == Pace::full) {
+        const auto pending = take(reader);
+        if (!pending) {
+            stop(pending.error());
+            break;
+        }
+        if (!*pending)
+            break;
+        if (const Status status = settle(**pending); !status) {
+            stop(status.error());
+            break;
+        }
+    }
+    const std::scoped_lock lock(mutex_);
+    --working_;
+    ended_.notify_all();
+}
+
+/// Returns the next line of the shard without a record; empty at the end of the input.
+Result<std::optional<Runner::Pending>> Runner::take(LineReader& reader) {
+    const std::scoped_lock lock(reader_mutex_);
+    while (pace_ == Pace::full) {
+        ETNA_TRY(auto line, reader.next());
+        if (!line) {
+            is_at_end_ = true;
+            break;
+        }
+        auto custom_id = custom_id_of(line->text);
+        const bool is_duplicate = custom_id && !seen_ids_.insert(*custom_id).second;
+        const bool is_done =
+            log_->has_error(line->number) || (custom_id && !is_duplicate && log_->has_result(*custom_id));
+        if (job_.shard.has(line->number) && !is_done) {
+            return std::optional(Pending{
+                .line = std::move(*line), .custom_id = std::move(custom_id), .is_duplicate = is_duplicate});
+        }
+    }
+    return std::optional<Pending>();
+}
+
+/// Answers a line and records it. Error: io.
+Status Runner::settle(const Pending& pending) {
+    const auto line = read_line(pending.line, job_.endpoint);
+    if (!line)
+        return fail(pending, line.error(), nullptr);
+    if (pending.is_duplicate) {
+        return fail(pending,
+                    {.code = "duplicate_custom_id", .message = "custom_id: an earlier line has the same"},
+                    nullptr);
+    }
+    if (job_.verdict)
+        return fail(pending, *job_.verdict, nullptr);
+    const auto answer = ask(*line);
+    if (!answer) {
+        is_incomplete_ = true;
+        return {};
+    }
+    if (answer->status >= first_server_error) {
+        if (++server_failures_ > server_failures_max) {
+            return Error{ErrorKind::internal,
+                         fmt::format("{} lines in a row failed by no fault of theirs, the last with: {}",
+                                     server_failures_max, error_of_answer(*answer).message),
+                         "remove the cause, and run the same command again"};
+        }
+        return fail(pending, error_of_answer(*answer), &*answer);
+    }
+    server_failures_ = 0;
+    if (answer->status != answered)
+        return fail(pending, error_of_answer(*answer), &*answer);
+    ETNA_CHECK(log_->append(Output::results, result_record(line->custom_id, *answer)));
+    ++results_;
+    return {};
+}
+
+Status Runner::fail(const Pending& pending, const LineError& error, const LineAnswer* answer) {
+    ETNA_CHECK(
+        log_->append(Output::errors, error_record(pending.line.number, pending.custom_id, error, answer)));
+    ++errors_;
+    return {};
+}
+
+/// Sends a line's request until it has an answer. Empty if the run ends before.
+std::optional<LineAnswer> Runner::ask(const LineRequest& line) {
+    uint32_t failures = 0;
+    for (milliseconds time = first_pause;; time = std::min(2 * time, longest_pause)) {
+        HttpReply reply = ask_once(line);
+        // A server that ends refuses requests, and cuts answers off.
+        if (reply.status != answered && pace_ != Pace::full &&
+            (pace_ == Pace::abandon || reply.status >= first_server_error || reply.status == queue_is_full))
+            return std::nullopt;
+        if (reply.status == client_closed_status)
+            return std::nullopt;
+        const bool has_failed = reply.status >= first_server_error;
+        if (has_failed || reply.status == queue_is_full)
+            pause(time); // longer than `pace` takes to tell that the server ends
+        if (has_failed && pace_ != Pace::full)
+            return std::nullopt;
+        if (reply.status != queue_is_full && (!has_failed || failures++ >= job_.retries)) {
+            prompt_tokens_ += reply.log.prompt_tokens.value_or(0);
+            completion_tokens_ += reply.log.completion_tokens.value_or(0);
+            const auto id = reply.headers.find("x-request-id");
+            return LineAnswer{.status = reply.status,
+                              .request_id = id == reply.headers.end() ? std::string() : id->second,
+                              .body = std::move(reply.body)};
+        }
+        if (pace_ != Pace::full)
+            return std::nullopt;
+    }
+}
+
+HttpReply Runner::ask_once(const LineRequest& line) {
+    HttpRequest request = job_.request;
+    request.method = "POST";
+    request.path = line.url;
+    request.body = line.body;
+    request.is_client_gone = [this] { return pace_ == Pace::abandon; };
+    auto memory = std::make_shared<MemoryReservation>(memory_);
+    if (!memory->grow_by(line.body.size()))
+        return {.status = queue_is_full};
+    request.memory = std::move(memory);
+    try {
+        HttpReply reply = answer_(request);
+        if (!reply.stream)
+            return reply;
+    } catch (const std::exception&) { // memory ran out for the answer
+        return {.status = first_server_error};
+    }
+    return {.status = first_server_error}; // streams were refused before
+}
+
+/// Waits, unless the run ends.
+void Runner::pause(milliseconds time) {
+    for (; time > milliseconds(0) && pace_ == Pace::full; time -= pace_poll)
+        std::this_thread::sleep_for(std::min(time, pace_poll));
+}
+
+/// Ends the run by an error.
+void Runner::stop(const Error& error) {
+    const std::scoped_lock lock(mutex_);
+    if (!failure_)
+        failure_ = error;
+    pace_ = Pace::abandon;
+}
+
+} // namespace etna::server::batch

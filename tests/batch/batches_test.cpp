@@ -1,0 +1,417 @@
+// Files and batches of the server: /v1/files and /v1/batches.
+
+#include "server/batch/batches.hpp"
+#include "server/batch/multipart.hpp"
+#include "tests/server/api_client.hpp"
+#include "tests/support/catch.hpp"
+
+#include <atomic>
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <set>
+#include <thread>
+
+#include <fmt/format.h>
+
+using namespace etna;
+using namespace etna::server::batch;
+using etna::server::HttpReply;
+using etna::server::HttpRequest;
+using etna::server::Json;
+using etna::test::FakeAnswer;
+
+namespace {
+
+constexpr const char* form_type = "multipart/form-data; boundary=xyz";
+constexpr const char* test_key = "key-1";
+
+std::string form_of(const std::string& content, const std::string& purpose = "batch",
+                    const std::string& more = "") {
+    return "--xyz\r\nContent-Disposition: form-data; name=\"purpose\"\r\n\r\n" + purpose + "\r\n" + more +
+           "--xyz\r\nContent-Disposition: form-data; name=\"file\"; filename=\"in.jsonl\"\r\n"
+           "Content-Type: application/octet-stream\r\n\r\n" +
+           content + "\r\n--xyz--\r\n";
+}
+
+std::string request_line_of(int number) {
+    return fmt::format(R"({{"custom_id": "id-{}", "method": "POST", "url": "/v1/completions", "body": )"
+                       R"({{"model": "stories", "prompt": "Once", "max_tokens": 4}}}})"
+                       "\n",
+                       number);
+}
+
+std::string request_lines(int count) {
+    std::string lines;
+    for (int number = 0; number < count; ++number)
+        lines += request_line_of(number);
+    return lines;
+}
+
+/// A server with files and batches in a folder.
+class BatchServer {
+public:
+    using Answer = std::function<HttpReply(const HttpRequest&)>;
+
+    explicit BatchServer(std::vector<std::string> keys = {}) {
+        std::string name = (std::filesystem::temp_directory_path() / "etna-batches-XXXXXX").string();
+        REQUIRE(::mkdtemp(name.data()) != nullptr);
+        folder = name;
+        test::FakeService::Options options;
+        options.says = " a dog";
+        options.service.access.api_keys = std::move(keys);
+        service_ = std::make_unique<test::FakeService>(std::move(options));
+        open();
+    }
+    BatchServer(const BatchServer&) = delete;
+    BatchServer& operator=(const BatchServer&) = delete;
+    ~BatchServer() {
+        batches_ = nullptr;
+        std::filesystem::remove_all(folder);
+    }
+
+    /// Opens the folder again, as after a kill.
+    void open() {
+        batches_ = nullptr;
+        Batches::Options options = {.limits = limits, .lines_at_once = 4};
+        auto opened = Batches::open(folder, options, [this] { return now_s.load(); });
+        REQUIRE(opened.has_value());
+        batches_ = std::move(*opened);
+        service_->service().batches = batches_.get();
+    }
+
+    /// Runs batches. `answer`: empty: the router.
+    void start(const Answer& answer = {}) {
+        batches_->start(
+            service_->service(), answer ? answer : [this](const HttpRequest& request) {
+                return service_->router().answer(request);
+            });
+    }
+
+    FakeAnswer ask(const std::string& method, const std::string& path, const std::string& body = "",
+                   const std::string& type = "application/json", const std::string& key = test_key) {
+        return service_->ask(
+            {.method = method,
+             .path = path,
+             .headers = {{"host", "127.0.0.1"}, {"authorization", "Bearer " + key}, {"content-type", type}},
+             .body = body});
+    }
+
+    Json upload(const std::string& content) {
+        return test::json_of(ask("POST", "/v1/files", form_of(content), form_type));
+    }
+
+    Json create(const Json& file) {
+        const Json body = {{"input_file_id", file["id"]},
+                           {"endpoint", "/v1/completions"},
+                           {"completion_window", "24h"},
+                           {"metadata", {{"run", "7"}}}};
+        return test::json_of(ask("POST", "/v1/batches", etna::dump_json(body)));
+    }
+
+    Json show(const Json& batch) {
+        return test::json_of(ask("GET", "/v1/batches/" + batch["id"].get<std::string>()));
+    }
+
+    /// Waits for a status, and returns the batch.
+    Json wait_for(const Json& batch, const std::string& status) {
+        Json shown = show(batch);
+        for (int i = 0; i < 2000 && shown["status"] != status; ++i) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(5));
+            shown = show(batch);
+        }
+        CAPTURE(etna::dump_json(shown));
+        CHECK(shown["status"] == status);
+        return shown;
+    }
+
+    /// The records of a file by custom_id, each of which is there once.
+    std::map<std::string, Json> content(const Json& id) {
+        std::map<std::string, Json> found;
+        const FakeAnswer answer = ask("GET", "/v1/files/" + id.get<std::string>() + "/content");
+        REQUIRE(answer.status == 200);
+        for (std::size_t begin = 0; begin < answer.body.size();) {
+            const std::size_t end = answer.body.find('\n', begin);
+            const Json record = parse_json(answer.body.substr(begin, end - begin));
+            CHECK(found.emplace(record["custom_id"].is_null() ? "" : record["custom_id"], record).second);
+            begin = end + 1;
+        }
+        return found;
+    }
+
+    std::filesystem::path folder;
+    StoreLimits limits;
+    std::atomic<int64_t> now_s{1'000'000};
+    test::FakeService& service() { return *service_; }
+
+private:
+    std::unique_ptr<test::FakeService> service_;
+    std::unique_ptr<Batches> batches_; ///< destroyed first
+};
+
+} // namespace
+
+TEST_CASE("a form has parts, and a malformed one is refused") {
+    const std::string body = form_of("line 1\r\n--xy\nline 2");
+    const auto parts = parse_form("Multipart/Form-Data; charset=utf-8; boundary=\"xyz\"", body);
+    REQUIRE(parts.has_value());
+    REQUIRE(parts->size() == 2);
+    CHECK((*parts)[0].name == "purpose");
+    CHECK((*parts)[0].content == "batch");
+    CHECK(!(*parts)[0].file_name);
+    CHECK((*parts)[1].file_name == "in.jsonl");
+    CHECK((*parts)[1].content == "line 1\r\n--xy\nline 2");
+    CHECK(parse_form(form_type, "--xyz--\r\n")->empty());
+    for (std::size_t bytes = 0; bytes + 4 < body.size(); ++bytes) // without a part of the end
+        CHECK(!parse_form(form_type, body.substr(0, bytes)).has_value());
+    for (const char* type : {"", "application/json", "multipart/form-data", "multipart/form-data; boundary="})
+        CHECK(parse_form(type, body).error().status == 415);
+    CHECK(!parse_form(form_type, "--xyz\r\n\r\nno name\r\n--xyz--").has_value());
+    CHECK(!parse_form(form_type, "--xyz\nContent-Disposition: form-data; name=a\n\nx\n--xyz--").has_value());
+    std::string many;
+    for (int i = 0; i < 33; ++i)
+        many += "--xyz\r\nContent-Disposition: form-data; name=a\r\n\r\n\r\n";
+    CHECK(!parse_form(form_type, many + "--xyz--").has_value());
+}
+
+TEST_CASE("a file is uploaded, listed, shown, sent and deleted") {
+    BatchServer server;
+    const Json file = server.upload("{}\n");
+    CHECK(file["object"] == "file");
+    CHECK(file["bytes"] == 3);
+    CHECK(file["filename"] == "in.jsonl");
+    CHECK(file["purpose"] == "batch");
+    CHECK(file["expires_at"] == 1'000'000 + default_file_lifetime_s);
+    const std::string path = "/v1/files/" + file["id"].get<std::string>();
+    CHECK(test::json_of(server.ask("GET", path)) == file);
+    CHECK(server.ask("GET", path + "/content").body == "{}\n");
+    const Json second = server.upload("second");
+    const Json listed = test::json_of(server.ask("GET", "/v1/files"));
+    CHECK(listed["data"].size() == 2);
+    CHECK(listed["has_more"] == false);
+    server.open(); // as after a kill
+    CHECK(test::json_of(server.ask("GET", path)) == file);
+    CHECK(test::json_of(server.ask("DELETE", path))["deleted"] == true);
+    CHECK(server.ask("GET", path).status == 404);
+    CHECK(server.ask("GET", path + "/content").status == 404);
+    CHECK(server.ask("DELETE", path).status == 404);
+    server.now_s = 1'000'000 + default_file_lifetime_s;
+    CHECK(server.ask("GET", "/v1/files/" + second["id"].get<std::string>()).status == 404);
+    CHECK(test::json_of(server.ask("GET", "/v1/files"))["data"].empty());
+}
+
+TEST_CASE("an upload is refused without a file, a purpose or room") {
+    BatchServer server;
+    const auto param_of = [&](const std::string& body, const std::string& type = form_type) {
+        return test::error_of(server.ask("POST", "/v1/files", body, type))["param"];
+    };
+    CHECK(param_of(form_of("x", "assistants")) == "purpose");
+    CHECK(param_of("--xyz--\r\n") == "file");
+    CHECK(server.ask("POST", "/v1/files", "{}").status == 415);
+    const std::string lifetime =
+        "--xyz\r\nContent-Disposition: form-data; name=\"expires_after[seconds]\"\r\n\r\n";
+    CHECK(param_of(form_of("x", "batch", lifetime + "10\r\n")) == "expires_after[seconds]");
+    CHECK(test::json_of(server.ask("POST", "/v1/files", form_of("x", "batch", lifetime + "3600\r\n"),
+                                   form_type))["expires_at"] == 1'003'600);
+    CHECK(server.service().post("/v1/completions", "{}").status == 400);
+    CHECK(server.ask("POST", "/v1/completions", form_of("x"), form_type).status == 415);
+    server.limits.files_bytes_max = 100;
+    server.open();
+    CHECK(test::error_of(server.ask("POST", "/v1/files", form_of(std::string(200, 'x')), form_type),
+                         413)["code"] == "storage_full");
+}
+
+TEST_CASE("a batch is answered, and its outputs are files") {
+    BatchServer server;
+    server.start();
+    const Json batch = server.create(server.upload(request_lines(12) + "no JSON\n" + request_line_of(3)));
+    CHECK(batch["object"] == "batch");
+    CHECK(batch["status"] == "validating");
+    CHECK(batch["expires_at"] == 1'000'000 + 24 * 3600);
+    CHECK(batch["metadata"]["run"] == "7");
+    const Json done = server.wait_for(batch, "completed");
+    CHECK(done["request_counts"] == Json({{"total", 14}, {"completed", 12}, {"failed", 2}}));
+    for (const char* name : {"in_progress_at", "finalizing_at", "completed_at"})
+        CHECK(done[name] == 1'000'000);
+    const auto results = server.content(done["output_file_id"]);
+    CHECK(results.size() == 12);
+    CHECK(results.at("id-3")["response"]["body"]["choices"][0]["text"] == "  a dog");
+    const auto errors = server.content(done["error_file_id"]);
+    CHECK(errors.at("")["error"]["line"] == 13);
+    CHECK(errors.at("id-3")["error"]["code"] == "duplicate_custom_id");
+    CHECK(test::json_of(server.ask("GET", "/v1/batches"))["data"].size() == 1);
+    CHECK(test::error_of(server.ask("POST", "/v1/batches/" + batch["id"].get<std::string>() + "/cancel"),
+                         409)["code"] == "batch_not_cancellable");
+    server.open();
+    CHECK(server.show(batch) == done);
+    CHECK(server.content(done["output_file_id"]).size() == 12);
+}
+
+TEST_CASE("a request for a batch is checked") {
+    BatchServer server;
+    const Json file = server.upload(request_lines(1));
+    const auto param_of = [&](Json body) {
+        return test::error_of(server.ask("POST", "/v1/batches", etna::dump_json(body)))["param"];
+    };
+    const Json good = {
+        {"input_file_id", file["id"]}, {"endpoint", "/v1/completions"}, {"completion_window", "24h"}};
+    for (const char* name : {"input_file_id", "endpoint", "completion_window"}) {
+        Json body = good;
+        body.erase(name);
+        CHECK(param_of(body) == name);
+        body[name] = "other";
+        CHECK(param_of(body) == name);
+    }
+    CHECK(server.ask("GET", "/v1/batches/batch_none").status == 404);
+    CHECK(server.ask("POST", "/v1/batches/batch_none/cancel").status == 404);
+    server.limits.batches_max = 1;
+    server.open();
+    CHECK(test::json_of(server.ask("POST", "/v1/batches", etna::dump_json(good)))["id"].is_string());
+    CHECK(server.ask("POST", "/v1/batches", etna::dump_json(good)).status == 429);
+}
+
+TEST_CASE("files and batches of one key are invisible to another") {
+    BatchServer server({"key-1", "key-2"});
+    server.start();
+    const Json file = server.upload(request_lines(2));
+    const Json batch = server.create(file);
+    const Json done = server.wait_for(batch, "completed"); // with the key of its owner
+    const auto as_other = [&](const std::string& method, const std::string& path,
+                              const std::string& body = "") {
+        return server.ask(method, path, body, "application/json", "key-2");
+    };
+    for (const Json& id : {file["id"], done["output_file_id"]}) {
+        const std::string path = "/v1/files/" + id.get<std::string>();
+        CHECK(as_other("GET", path).status == 404);
+        CHECK(as_other("GET", path + "/content").status == 404);
+        CHECK(as_other("DELETE", path).status == 404);
+    }
+    const std::string path = "/v1/batches/" + batch["id"].get<std::string>();
+    CHECK(as_other("GET", path).status == 404);
+    CHECK(as_other("POST", path + "/cancel").status == 404);
+    CHECK(test::json_of(as_other("GET", "/v1/files"))["data"].empty());
+    CHECK(test::json_of(as_other("GET", "/v1/batches"))["data"].empty());
+    const Json body = {
+        {"input_file_id", file["id"]}, {"endpoint", "/v1/completions"}, {"completion_window", "24h"}};
+    CHECK(as_other("POST", "/v1/batches", etna::dump_json(body)).status == 400);
+    CHECK(server.ask("GET", "/v1/files", "", "", "wrong").status == 401);
+}
+
+TEST_CASE("the lines of a batch come after their client's interactive requests, with its key") {
+    BatchServer server({test_key});
+    std::atomic<int64_t> priority{0};
+    std::atomic<bool> has_key{false};
+    server.start([&](const HttpRequest& request) -> HttpReply {
+        priority = request.priority;
+        has_key = request.header("authorization") == "Bearer key-1";
+        return {.body = "{}"};
+    });
+    (void)server.wait_for(server.create(server.upload(request_lines(1))), "completed");
+    CHECK(priority == line_priority);
+    CHECK(has_key);
+}
+
+TEST_CASE("a cancelled batch keeps the answers that are complete") {
+    BatchServer server;
+    std::atomic<int> begun{0};
+    server.start([&](const HttpRequest& request) -> HttpReply {
+        if (++begun <= 3)
+            return {.body = "{}"};
+        while (!request.is_client_gone())
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        return {.status = server::client_closed_status};
+    });
+    const Json batch = server.create(server.upload(request_lines(20)));
+    while (begun < 7)
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    const Json cancelling =
+        test::json_of(server.ask("POST", "/v1/batches/" + batch["id"].get<std::string>() + "/cancel"));
+    CHECK(cancelling["cancelling_at"] == 1'000'000);
+    const Json done = server.wait_for(batch, "cancelled");
+    CHECK(done["request_counts"] == Json({{"total", 20}, {"completed", 3}, {"failed", 0}}));
+    CHECK(server.content(done["output_file_id"]).size() == 3);
+    CHECK(done["error_file_id"].is_null());
+}
+
+TEST_CASE("a batch that is not complete within its window expires, and each line has a record") {
+    BatchServer server;
+    std::atomic<int> begun{0};
+    server.start([&](const HttpRequest& request) -> HttpReply {
+        if (++begun <= 3)
+            return {.body = "{}"};
+        while (!request.is_client_gone())
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        return {.status = server::client_closed_status};
+    });
+    const Json batch = server.create(server.upload(request_lines(20)));
+    while (begun < 7)
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    server.now_s = 1'000'000 + completion_window_s;
+    const Json done = server.wait_for(batch, "expired");
+    CHECK(done["request_counts"] == Json({{"total", 20}, {"completed", 3}, {"failed", 17}}));
+    const auto errors = server.content(done["error_file_id"]);
+    CHECK(errors.size() == 17);
+    CHECK(errors.begin()->second["error"]["code"] == "batch_expired");
+    CHECK(server.content(done["output_file_id"]).size() == 3);
+}
+
+TEST_CASE("a batch continues after the server ended at any line") {
+    BatchServer server;
+    const Json batch = server.create(server.upload(request_lines(30)));
+    std::atomic<int> answered{0};
+    for (int run = 1; run <= 5; ++run) {
+        const int limit = run * 5;
+        server.start([&, limit](const HttpRequest& request) -> HttpReply {
+            if (++answered <= limit)
+                return {.body = "{}"};
+            while (!request.is_client_gone())
+                std::this_thread::sleep_for(std::chrono::milliseconds(1));
+            return {.status = 503, .body = "{}"};
+        });
+        while (answered <= limit)
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        server.open();
+        answered = limit;
+    }
+    server.start([](const HttpRequest&) { return HttpReply{.body = "{}"}; });
+    const Json done = server.wait_for(batch, "completed");
+    CHECK(done["request_counts"] == Json({{"total", 30}, {"completed", 30}, {"failed", 0}}));
+    CHECK(server.content(done["output_file_id"]).size() == 30);
+}
+
+TEST_CASE("a batch that was finalizing when the server was killed is finished, not answered again") {
+    BatchServer server;
+    server.start();
+    const Json batch = server.create(server.upload(request_lines(3)));
+    const Json done = server.wait_for(batch, "completed");
+    server.open(); // joins the threads
+    const auto state_file = server.folder / "batches" / batch["id"].get<std::string>() / "batch.json";
+    std::ifstream stream(state_file);
+    Json state = parse_json(std::string{std::istreambuf_iterator<char>(stream), {}});
+    stream.close();
+    state["object"]["status"] = "finalizing";
+    std::ofstream(state_file) << etna::dump_json(state);
+    server.open();
+    server.start([](const HttpRequest&) -> HttpReply { throw std::runtime_error("answered again"); });
+    CHECK(server.content(server.wait_for(batch, "completed")["output_file_id"]).size() == 3);
+}
+
+TEST_CASE("the input of a batch may be deleted, and an input without lines fails the batch") {
+    BatchServer server;
+    const Json file = server.upload(request_lines(3));
+    const Json batch = server.create(file);
+    CHECK(server.ask("DELETE", "/v1/files/" + file["id"].get<std::string>()).status == 200);
+    server.start();
+    CHECK(server.wait_for(batch, "completed")["request_counts"]["completed"] == 3);
+    const Json empty = server.wait_for(server.create(server.upload("\n")), "failed");
+    CHECK(empty["errors"]["data"][0]["code"] == "empty_file");
+}
+
+TEST_CASE("a server that stores nothing has no files and batches") {
+    test::FakeService service({});
+    CHECK(test::error_of(service.get("/v1/files"))["code"] == "unsupported_operation");
+    CHECK(test::error_of(service.get("/v1/batches"))["code"] == "unsupported_operation");
+}
