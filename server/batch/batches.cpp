@@ -174,9 +174,10 @@ Status Batches::read_batch(const std::filesystem::path& folder) {
     auto entry = std::make_shared<Entry>();
     entry->object = state.is_object() ? state.value("object", Json()) : Json();
     entry->id = text_in(entry->object, "id");
-    if (entry->id.empty() || entry->id != folder.filename())
+    if (entry->id.empty() || entry->id != folder.filename()) {
         return Error{ErrorKind::corrupt,
                      fmt::format("{} is damaged; its batch is not found", (folder / state_name).string())};
+    }
     entry->owner = text_in(state, "owner");
     entry->output_file_id = text_in(state, "output_file_id");
     entry->error_file_id = text_in(state, "error_file_id");
@@ -407,9 +408,10 @@ void Batches::work() {
         } catch (const std::exception& failure) { // memory ran out
             status = Error{ErrorKind::out_of_memory, failure.what()};
         }
-        if (!status)
+        if (!status) {
             log(LogLevel::warning, fmt::format("batch {}: {}; trying again in {} s", entry->id,
                                                status.error().message, retry_after_s));
+        }
         const std::scoped_lock lock(mutex_);
         entry->is_taken = false;
         entry->retry_at_s = status ? 0 : clock_() + retry_after_s;

@@ -399,6 +399,20 @@ TEST_CASE("a batch that was finalizing when the server was killed is finished, n
     CHECK(server.content(server.wait_for(batch, "completed")["output_file_id"]).size() == 3);
 }
 
+TEST_CASE("a batch whose outputs cannot be written waits, and is completed when they can") {
+    BatchServer server;
+    const Json batch = server.create(server.upload(request_lines(3)));
+    const auto errors = server.folder / "batches" / batch["id"].get<std::string>() / "errors-0-of-1.jsonl";
+    REQUIRE(std::filesystem::create_directory(errors)); // which a file cannot replace
+    server.start();
+    (void)server.wait_for(batch, "in_progress");
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    CHECK(server.show(batch)["status"] == "in_progress");
+    std::filesystem::remove(errors);
+    server.now_s += 60;
+    CHECK(server.wait_for(batch, "completed")["request_counts"]["completed"] == 3);
+}
+
 TEST_CASE("the input of a batch may be deleted, and an input without lines fails the batch") {
     BatchServer server;
     const Json file = server.upload(request_lines(3));
