@@ -144,18 +144,20 @@ constexpr std::array model_metrics = {
 /// The batches of events of each model's cache.
 void add_kv_events(const kv_events::Publisher& publisher, std::vector<Metrics::Reading>& readings) {
     const auto counts = publisher.counts();
-    for (const auto& count : counts)
+    for (const auto& count : counts) {
         readings.push_back({.name = "etna_kv_event_batches_total",
                             .help = "Published batches of events of the prompt cache.",
                             .labels = label_of_model(count.model),
                             .value = static_cast<double>(count.published)});
-    for (const auto& count : counts)
+    }
+    for (const auto& count : counts) {
         readings.push_back({.name = "etna_kv_event_batches_dropped_total",
                             .help =
                                 "Batches of events that found the publisher's queue full; AllBlocksCleared "
                                 "and all pages followed.",
                             .labels = label_of_model(count.model),
                             .value = static_cast<double>(count.dropped)});
+    }
 }
 
 /// The state of the collector of traces.

@@ -75,13 +75,15 @@ std::string load_report_text(std::string_view format, const LoadReport& report) 
     const std::string usage = real_text(report.kv_cache_usage);
     const std::string waiting = real_text(report.waiting);
     const std::string kind = to_lower(format);
-    if (kind == "text")
+    if (kind == "text") {
         return fmt::format("TEXT named_metrics.kv_cache_usage_perc={}, named_metrics.num_requests_waiting={}",
                            usage, waiting);
-    if (kind == "json")
+    }
+    if (kind == "json") {
         return fmt::format(
             R"(JSON {{"named_metrics": {{"kv_cache_usage_perc": {}, "num_requests_waiting": {}}}}})", usage,
             waiting);
+    }
     return {};
 }
 

@@ -80,10 +80,11 @@ Result<std::optional<KvEventsOptions>> read_kv_events(const OptionValues& values
     options.publisher.endpoint = *endpoint;
     options.publisher.replay_endpoint = replay.value_or("");
     options.pod = values.text("kv-events-pod").value_or("");
-    if (options.pod.find('@') != std::string::npos)
+    if (options.pod.find('@') != std::string::npos) {
         return Error{
             ErrorKind::invalid_argument,
             fmt::format("--kv-events-pod: `{}` has an @, which separates the parts of a topic", options.pod)};
+    }
     ETNA_TRY(const auto kept, values.integer("kv-events-buffer"));
     options.publisher.replay_batches_max = kept.value_or(options.publisher.replay_batches_max);
     ETNA_TRY(const auto high_water, values.integer("kv-events-high-water"));

@@ -119,6 +119,7 @@ public:
     std::vector<Counts> counts() {
         const std::scoped_lock lock(mutex_);
         std::vector<Counts> counts;
+        counts.reserve(models_.size());
         for (const auto& [model, state] : models_)
             counts.push_back({.model = model, .published = state.published, .dropped = state.dropped});
         return counts;
@@ -284,10 +285,11 @@ void Publisher::Loop::run() {
             is_dropped = std::exchange(is_dropped_, false);
             is_stopping = is_stopping_;
         }
-        if (is_dropped)
+        if (is_dropped) {
             warn_once(has_warned_of_drop_,
                       "kv-events: events were dropped, and subscribers get all pages again; see "
                       "etna_kv_event_batches_dropped_total");
+        }
         try {
             for (const Queued& queued : queue)
                 publish(queued);
@@ -353,9 +355,10 @@ void Publisher::Loop::answer_replay() {
         return;
     const bool is_valid = (request.size() == 3 || request.size() == frames_max) && request[1].empty() &&
                           request[2].size() == number_bytes;
-    if (!is_valid)
+    if (!is_valid) {
         return warn_once(has_warned_of_request_,
                          "kv-events: a request for a replay is not an empty frame and 8 bytes; ignored");
+    }
     const SharedBytes peer = shared(request[0]), empty = shared("");
     const uint64_t first = read_big_endian(request[2]);
     for (const Kept& kept : kept_) {

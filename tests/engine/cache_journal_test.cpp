@@ -295,13 +295,13 @@ TEST_CASE("the journal records pages as far as a prompt can match them") {
     HeldState held = recorded.compute({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13}, 6);
     CHECK(recorded.changes() == Lines{"+ 1 2 3 4", "+ 5 6"}); // 7 and 8 are an answer, as all that follows
     recorded.cache.release(held);
-    HeldState of_answer = recorded.compute({21, 22, 23}, 0);
+    const HeldState of_answer = recorded.compute({21, 22, 23}, 0);
     CHECK(recorded.changes().empty());
-    HeldState of_medium = recorded.compute({31, 32, uint64_t{1} << 40, 34, 35, 36, 37, 38}, 8);
+    const HeldState of_medium = recorded.compute({31, 32, uint64_t{1} << 40, 34, 35, 36, 37, 38}, 8);
     CHECK(recorded.changes() == Lines{"+ 31 32"});
-    HeldState same = recorded.compute({1, 2, 3, 4, 50}, 5);
+    const HeldState same = recorded.compute({1, 2, 3, 4, 50}, 5);
     CHECK(recorded.changes() == Lines{"+ 50"}); // the first page is known
-    HeldState salted = recorded.compute({1, 2, 3, 4, 50}, 5, 9);
+    const HeldState salted = recorded.compute({1, 2, 3, 4, 50}, 5, 9);
     CHECK(recorded.changes() == Lines{"+ salted 1 2 3 4", "+ 50"});
     CHECK(recorded.cache.journal()->snapshot().size() == 7);
 }

@@ -114,6 +114,6 @@ TEST_CASE("long events have lengths of 16 and 32 bits") {
     CHECK(batch.find(bytes_of("c0 dd 00 01 11 70 05 05")) != std::string::npos);
     CHECK(batch.find(bytes_of("ce 00 01 11 70 c0 a3")) != std::string::npos);
     CHECK(batch.starts_with(bytes_of("93 cb 00 00 00 00 00 00 00 00 91")));
-    std::vector<CacheChange> many(300, RemovedPage{{1, 1}, 4});
+    const std::vector<CacheChange> many(300, RemovedPage{{1, 1}, 4});
     CHECK(encoded(many).find(bytes_of("dc 01 2c 01 01")) != std::string::npos);
 }

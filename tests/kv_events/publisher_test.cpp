@@ -222,7 +222,8 @@ TEST_CASE("more changes than the queue holds are taken when it is empty, and are
     std::vector<CacheChange> all = {ClearedPages{}};
     for (uint64_t hash = 0; hash < 5000; ++hash)
         all.emplace_back(page(hash));
-    CHECK(observer->take(std::move(all)));
+    const bool is_taken = observer->take(std::move(all));
+    CHECK(is_taken);
     CHECK(service.replay(0).size() == 2);
 }
 
