@@ -17,7 +17,7 @@ import unittest
 
 from etna_home import EtnaHome
 
-LINES, TASKS, LIMIT_S = 160, 4, 300
+LINES, TASKS, LIMIT_S = 160, 4, 120
 PROGRAMS = ("slurmctld", "slurmd", "sbatch", "squeue", "scontrol", "munged", "ip", "unshare", "nsenter")
 NAMESPACES = ["unshare", "--net", "--uts", "--pid", "--mount", "--fork", "--kill-child", "--mount-proc"]
 SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "scripts/slurm/etna-batch.sbatch"
@@ -171,10 +171,14 @@ class Slurm(EtnaHome):
         alone, out = self.root / "alone", self.root / "out"
         self.etna("batch", str(self.input), "-o", str(alone), "--model", "demo")
         self.etna("batch", "merge", str(alone))
-        environment = self.environment(PATH=f"{pathlib.Path(self.executable).resolve().parent}:{os.environ['PATH']}")
+        programs = self.root / "programs"
+        programs.mkdir()
+        (programs / "etna").symlink_to(self.executable)
+        environment = self.environment(PATH=f"{programs}:{os.environ['PATH']}")
         run("sbatch", f"--array=0-{TASKS - 1}", f"--chdir={self.root}", str(SCRIPT), "demo", str(self.input), str(out), env=environment)
         started = time.monotonic()
-        Cluster.wait_for(lambda: self.records(out) >= LINES // 10 and "RUNNING n2" in self.states(), "work on n2")
+        Cluster.wait_for(lambda: self.records(out) >= LINES // 10 or self.states() == [""], "records")
+        self.assertIn("RUNNING n2", self.states(), [file.read_text() for file in self.root.glob("etna-batch-*.log")])
         self.cluster.kill_node("n2")
         before = self.records(out)
         Cluster.wait_for(lambda: "RUNNING n2" not in self.states(), "the controller to notice")
