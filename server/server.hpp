@@ -24,7 +24,7 @@ struct ServerOptions {
     ServiceOptions service;
     std::chrono::milliseconds drain_timeout{30'000};
     PersistenceOptions persistence = {};
-    const kv_events::Publisher* kv_events = nullptr; ///< borrowed; for its metrics; null: none
+    const kv_events::Publisher* kv_events = nullptr;   ///< borrowed; for its metrics; null: none
     std::optional<tracing::ExportOptions> traces = {}; ///< empty: requests are not traced
 };
 
