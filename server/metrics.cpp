@@ -58,6 +58,20 @@ std::string vllm_labels(std::string_view model) {
     return fmt::format("model_name=\"{}\",engine=\"0\"", escaped_label(model));
 }
 
+namespace {
+
+/// A counter of models, with vLLM's labels instead of label_of_model().
+std::string vllm_family(std::string_view name, std::string_view help,
+                        const std::map<std::string, uint64_t>& values) {
+    constexpr std::string_view own_label = "model";
+    std::map<std::string, uint64_t> relabelled;
+    for (const auto& [labels, value] : values)
+        relabelled[fmt::format("model_name{},engine=\"0\"", labels.substr(own_label.size()))] = value;
+    return family(name, "counter", help, relabelled);
+}
+
+} // namespace
+
 Histogram::Histogram(std::span<const double> bounds) : bounds_(bounds), counts_(bounds.size() + 1) {}
 
 void Histogram::observe(double seconds, uint64_t times) {
@@ -107,6 +121,10 @@ void Metrics::add(const Answer& answer) {
     }
     if (answer.prompt_s)
         durations.prompt.observe(*answer.prompt_s);
+    if (answer.tokens > 0)
+        durations.decode.observe(answer.decode_s);
+    ++vllm_successes_[fmt::format("{},finished_reason=\"{}\"", vllm_labels(answer.model),
+                                  answer.vllm_reason)];
     if (answer.between_tokens_s > 0) {
         durations.between_tokens.observe(answer.between_tokens_s);
         durations.vllm_per_token.observe(answer.between_tokens_s);
@@ -147,6 +165,11 @@ std::string Metrics::text(const std::vector<Reading>& readings) const {
                    accepted_drafts_);
     text += family("etna_rejected_draft_tokens_total", "counter", "Draft tokens that were rejected.",
                    rejected_drafts_);
+    text += vllm_family("vllm:prompt_tokens_total", "etna_prompt_tokens_total under vLLM's name.",
+                        prompt_tokens_);
+    text += vllm_family("vllm:generation_tokens_total", "etna_completion_tokens_total under vLLM's name.",
+                        completion_tokens_);
+    text += family("vllm:request_success_total", "counter", "Finished answers.", vllm_successes_);
     text += histograms();
     std::string last;
     for (const Reading& reading : readings) {
@@ -184,6 +207,14 @@ std::string Metrics::histograms() const {
     add("vllm:request_time_per_output_token_seconds",
         "etna_inter_token_seconds under vLLM's name and with its buckets.", &Durations::vllm_per_token,
         vllm_labels);
+    add("vllm:e2e_request_latency_seconds", "etna_request_seconds under vLLM's name.", &Durations::total,
+        vllm_labels);
+    add("vllm:request_queue_time_seconds", "etna_queue_seconds under vLLM's name.", &Durations::queue,
+        vllm_labels);
+    add("vllm:request_prefill_time_seconds", "etna_prompt_seconds under vLLM's name.", &Durations::prompt,
+        vllm_labels);
+    add("vllm:request_decode_time_seconds", "From the first token of an answer to its last.",
+        &Durations::decode, vllm_labels);
     return text;
 }
 

@@ -66,6 +66,8 @@ public:
         std::optional<double> prompt_s = {};      ///< since it left the queue; empty: no token
         double between_tokens_s = 0;              ///< mean; 0 for fewer than two tokens
         uint32_t tokens = 0;                      ///< generated ones
+        double decode_s = 0;                      ///< from the first token to the last
+        std::string_view vllm_reason = {};        ///< vLLM's finished_reason: stop, length or abort
     };
     void add(const Answer& answer);
 
@@ -101,6 +103,7 @@ private:
 
     struct Durations {
         Histogram first_token{bounds}, between_tokens{bounds}, prompt{bounds}, queue{bounds}, total{bounds};
+        Histogram decode{bounds};
         Histogram vllm_first_token{vllm_first_token_bounds}, vllm_inter_token{vllm_token_bounds},
             vllm_per_token{vllm_token_bounds};
     };
@@ -111,8 +114,9 @@ private:
     std::map<std::string, uint64_t> requests_; ///< by labels
     std::map<std::string, int64_t> in_flight_; ///< by labels
     std::map<std::string, uint64_t> prompt_tokens_, cached_tokens_, completion_tokens_, accepted_drafts_,
-        rejected_drafts_, disconnects_;          ///< by label of the model
-    std::map<std::string, Durations> durations_; ///< by model's name
+        rejected_drafts_, disconnects_;              ///< by label of the model
+    std::map<std::string, Durations> durations_;     ///< by model's name
+    std::map<std::string, uint64_t> vllm_successes_; ///< by labels
 };
 
 /// RAII guard that counts a request as in flight until destroyed; the outcome is 500 unless set_status() is

@@ -147,7 +147,6 @@ HttpReply Router::route(const HttpRequest& request, Call& call, Notes& notes) co
         methods.insert(route.method);
         call.write_error = route.write_error;
         notes.metric_name = route.metric_name.empty() ? route.path : route.metric_name;
-        notes.traced_route = route.api.empty() ? "" : route.path; // probes and scrapes are no work
         if (route.method == "GET")
             methods.insert("HEAD");
         if (!accepts(route, request.method))
@@ -160,6 +159,7 @@ HttpReply Router::route(const HttpRequest& request, Call& call, Notes& notes) co
             if (const auto refused = check_state())
                 return route.write_error(request, *refused);
         }
+        notes.traced_route = route.api.empty() ? "" : route.path; // probes and scrapes are no work
         if (const auto refused = check_body_kind(request, route.body_kind))
             return route.write_error(request, *refused);
         call.path_values = std::move(*values);

@@ -178,7 +178,7 @@ ShutdownResult Server::run(const std::function<bool()>& should_stop) {
     };
     if (persistence_->store) {
         persistence_->store->announce_end(std::chrono::ceil<std::chrono::seconds>(
-            options_.drain_timeout + 2 * cancel_time + abort_time + exit_time));
+            options_.drain_timeout + 3 * cancel_time + abort_time + exit_time));
     }
     // Connections stay open during the drain, so that clients get the draining error.
     service_.state = ServiceState::draining;

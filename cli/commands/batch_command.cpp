@@ -387,6 +387,10 @@ Result<ExitCode> run_batch(const BatchOptions& options, const Environment& envir
     ETNA_TRY(const auto log, batch::ResultLog::open(options.folder, options.shard, warnings));
     for (const std::string& warning : warnings)
         diagnostics.warning(warning);
+    if (options.shard.count > 1) { // perhaps by the variables of a job array, which the user may not expect
+        diagnostics.line(fmt::format("shard {}/{}: {} of the {} lines", options.shard.index,
+                                     options.shard.count, summary.lines_of_shard, summary.lines));
+    }
     ETNA_TRY(auto models, models_of_batch(options, environment, diagnostics));
     ETNA_TRY(auto persistence, server::open_persistence({.is_enabled = false}, [](std::string_view) {}));
     LineService service(options, std::move(models), environment, std::move(persistence));

@@ -432,10 +432,11 @@ Status read_tracing(const OptionValues& values, server::ServerOptions& options) 
             "name the collector, such as http://localhost:4318");
     }
     const std::size_t host = url->find("://") + std::string_view("://").size();
-    const std::size_t path = url->find('/', host);
-    const bool has_path = path != std::string::npos && path + 1 < url->size();
-    options.traces.emplace(
-        server::tracing::ExportOptions{.url = has_path ? *url : url->substr(0, path) + "/v1/traces"});
+    const std::size_t path = std::min(url->find_first_of("/?#", host), url->size());
+    const std::size_t query = std::min(url->find_first_of("?#", host), url->size());
+    const bool has_path = query > path + 1;
+    options.traces.emplace(server::tracing::ExportOptions{
+        .url = has_path ? *url : url->substr(0, path) + "/v1/traces" + url->substr(query)});
     return {};
 }
 

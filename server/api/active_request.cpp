@@ -59,6 +59,13 @@ generate::Event with_length_reason(generate::Finished finished) {
     return finished;
 }
 
+/// vLLM's name of a finish reason in its metrics.
+std::string_view vllm_reason_of(generate::FinishReason reason) {
+    if (reason == generate::FinishReason::cancelled)
+        return "abort";
+    return reason == generate::FinishReason::length ? "length" : "stop";
+}
+
 /// The error's path, if it begins with one: "tools[2].function.parameters: ...".
 std::string_view path_in(std::string_view message) {
     const std::string_view path = message.substr(0, message.find(": "));
@@ -346,7 +353,9 @@ void ActiveRequest::count_tokens(uint32_t choice, const generate::Finished& fini
     Metrics::Answer answer = {.model = model_name_,
                               .queue_s = queue_s,
                               .between_tokens_s = generated > 1 ? generation_s / (generated - 1) : 0,
-                              .tokens = generated};
+                              .tokens = generated,
+                              .decode_s = generation_s,
+                              .vllm_reason = vllm_reason_of(finished.finish_reason)};
     // An answer that the model ended has at least the end token.
     const auto reason = finished.finish_reason;
     if (tokens > 0 || reason == generate::FinishReason::stop ||

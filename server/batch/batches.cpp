@@ -163,20 +163,24 @@ Status Batches::read() {
 }
 
 Status Batches::read_batch(const std::filesystem::path& folder) {
-    std::error_code ignored;
+    std::error_code failure;
+    if (!std::filesystem::exists(folder / state_name, failure)) {
+        if (failure)
+            return Error{ErrorKind::io,
+                         fmt::format("cannot read {}: {}", folder.string(), failure.message())};
+        std::filesystem::remove_all(folder, failure);
+        return {};
+    }
     std::ifstream stream(folder / state_name, std::ios::binary);
     const std::string text{std::istreambuf_iterator<char>(stream), {}};
     const Json state = parse_json(text);
-    if (text.empty()) {
-        std::filesystem::remove_all(folder, ignored);
-        return {};
-    }
     auto entry = std::make_shared<Entry>();
     entry->object = state.is_object() ? state.value("object", Json()) : Json();
     entry->id = text_in(entry->object, "id");
     if (entry->id.empty() || entry->id != folder.filename()) {
         return Error{ErrorKind::corrupt,
-                     fmt::format("{} is damaged; its batch is not found", (folder / state_name).string())};
+                     fmt::format("{} is damaged, or cannot be read; its batch is not found",
+                                 (folder / state_name).string())};
     }
     entry->owner = text_in(state, "owner");
     entry->output_file_id = text_in(state, "output_file_id");
@@ -191,6 +195,8 @@ Status Batches::read_batch(const std::filesystem::path& folder) {
             entry->client.headers[name] = value;
     }
     entry->is_cancelled = entry->status() == "cancelling";
+    if (finished_states.contains(entry->status()))
+        remove_work(*entry);
     entries_.emplace(entry->id, std::move(entry));
     return {};
 }
@@ -371,8 +377,9 @@ std::optional<HttpRequest> Batches::head_for(const Entry& entry) const {
 }
 
 bool Batches::is_runnable(const Entry& entry) const {
+    const bool has_expired = number_in(entry.object, "expires_at") <= clock_();
     return !entry.is_taken && !finished_states.contains(entry.status()) && entry.retry_at_s <= clock_() &&
-           head_for(entry).has_value();
+           (has_expired || head_for(entry).has_value());
 }
 
 /// Waits for a batch, and takes it: of the owner with the fewest running ones, the oldest. Null at the end.
@@ -517,6 +524,12 @@ Status Batches::finish(Entry& entry, const std::string& ending) {
     for (const Output output : {Output::results, Output::errors})
         ETNA_CHECK(store_output(entry, output));
     ETNA_CHECK(set_status(entry, ending));
+    remove_work(entry);
+    return {};
+}
+
+/// Removes what only a batch that is not finished needs.
+void Batches::remove_work(const Entry& entry) {
     std::error_code ignored;
     std::filesystem::remove(folder_of(entry) / input_name, ignored);
     for (const Output output : {Output::results, Output::errors}) {
@@ -524,7 +537,6 @@ Status Batches::finish(Entry& entry, const std::string& ending) {
         std::filesystem::remove(path, ignored);
         std::filesystem::remove(path.string() + ".lock", ignored);
     }
-    return {};
 }
 
 /// Makes an output that has records a file of the owner.
@@ -556,7 +568,9 @@ Status Batches::fail(Entry& entry, std::string_view code, const std::string& mes
         Json error = {{"code", code}, {"message", message}, {"param", nullptr}, {"line", nullptr}};
         entry.object["errors"] = {{"object", "list"}, {"data", Json::array({std::move(error)})}};
     }
-    return set_status(entry, "failed");
+    ETNA_CHECK(set_status(entry, "failed"));
+    remove_work(entry);
+    return {};
 }
 
 void Batches::count(Entry& entry, const ResultLog& log) {

@@ -124,6 +124,7 @@ private:
     Status expire(Entry& entry, ResultLog& log, const Job& job);
     Status finish(Entry& entry, const std::string& ending);
     Status store_output(Entry& entry, Output output);
+    void remove_work(const Entry& entry);
     Status fail(Entry& entry, std::string_view code, const std::string& message);
     void count(Entry& entry, const ResultLog& log);
     HttpReply answer(const HttpRequest& request);

@@ -105,13 +105,18 @@ Status Files::read() {
     for (const std::filesystem::path& note : notes) {
         auto file = read_description(note);
         struct stat info{};
-        if (!file || file->id != note.stem() || ::stat(path_of(file->id).c_str(), &info) != 0) {
+        const bool has_content = contents.erase(note.stem().string()) > 0;
+        if (!has_content) { // a deletion that was not finished
             ::unlink(note.c_str());
+            continue;
+        }
+        if (!file || file->id != note.stem() || ::stat(path_of(file->id).c_str(), &info) != 0) {
+            log(LogLevel::warning,
+                fmt::format("{} is damaged, or cannot be read; its file is not found", note.string()));
             continue;
         }
         file->bytes = static_cast<uint64_t>(info.st_size);
         bytes_ += file->bytes;
-        contents.erase(file->id);
         files_.emplace(file->id, std::move(*file));
     }
     for (const std::string& id : contents)

@@ -116,9 +116,12 @@ std::optional<std::string> custom_id_of(std::string_view text) {
 Result<LineRequest, LineError> read_line(const InputLine& line, std::string_view endpoint) {
     if (line.is_too_long)
         return line_error("line_too_long", "the line is over the limit of bytes (--line-max)");
-    const Json json = parse_json(line.text, json_depth_max + 1);
-    if (json.is_discarded() || !json.is_object())
-        return line_error("invalid_json_line", "the line is not a JSON object");
+    const auto parsed = parse_body(line.text); // with the bounds of a request's body
+    if (!parsed) {
+        return line_error("invalid_json_line",
+                          fmt::format("the line is not a JSON object: {}", parsed.error().message));
+    }
+    const Json& json = *parsed;
     const Json custom_id = text_of(json, "custom_id");
     if (custom_id.is_null() || custom_id.get_ref<const std::string&>().empty())
         return line_error("missing_required_parameter", "custom_id: missing, or not a string");

@@ -183,8 +183,13 @@ Status ResultLog::read(Output output, std::vector<std::string>& warnings) {
                    : output_error("shorten", file.path, errno);
     }
     std::string intact(reading.intact_bytes, '\0');
-    if (::pread(file.descriptor, intact.data(), intact.size(), 0) != static_cast<ssize_t>(intact.size()))
-        return output_error("read", file.path, errno);
+    for (std::size_t done = 0; done < intact.size();) {
+        const ssize_t count =
+            ::pread(file.descriptor, intact.data() + done, intact.size() - done, static_cast<off_t>(done));
+        if (count <= 0 && errno != EINTR)
+            return output_error("read", file.path, errno);
+        done += static_cast<std::size_t>(std::max<ssize_t>(count, 0));
+    }
     intact += reading.intact;
     ETNA_TRY(const auto damaged, replace_damaged(file.path, file.descriptor, intact));
     file.bytes = intact.size();

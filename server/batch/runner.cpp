@@ -62,6 +62,9 @@ Result<Ending> Runner::run(const std::function<Pace()>& pace) {
         thread.join();
     if (failure_)
         return *failure_;
+    if (is_at_end_ && pace_ == Pace::full)
+        ETNA_CHECK(record_held_failures());
+    is_incomplete_ = is_incomplete_ || !held_failures_.empty();
     ETNA_CHECK(log_->sync());
     return is_at_end_ && !is_incomplete_ ? Ending::complete : Ending::incomplete;
 }
@@ -83,7 +86,13 @@ void Runner::work(LineReader& reader) {
         }
         if (!*pending)
             break;
-        if (const Status status = settle(**pending); !status) {
+        Status status;
+        try {
+            status = settle(**pending);
+        } catch (const std::exception& failure) { // memory ran out
+            status = Error{ErrorKind::out_of_memory, failure.what()};
+        }
+        if (!status) {
             stop(status.error());
             break;
         }
@@ -131,20 +140,41 @@ Status Runner::settle(const Pending& pending) {
         is_incomplete_ = true;
         return {};
     }
-    if (answer->status >= first_server_error) {
-        if (++server_failures_ > server_failures_max) {
-            return Error{ErrorKind::internal,
-                         fmt::format("{} lines in a row failed by no fault of theirs, the last with: {}",
-                                     server_failures_max, error_of_answer(*answer).message),
-                         "remove the cause, and run the same command again"};
-        }
-        return fail(pending, error_of_answer(*answer), &*answer);
-    }
-    server_failures_ = 0;
+    if (answer->status >= first_server_error)
+        return hold_failure(pending, *answer);
+    ETNA_CHECK(record_held_failures());
     if (answer->status != answered)
         return fail(pending, error_of_answer(*answer), &*answer);
     ETNA_CHECK(log_->append(Output::results, result_record(line->custom_id, *answer)));
     ++results_;
+    return {};
+}
+
+/// Keeps the record of a line that failed by the server's fault until another line succeeds: if the server is
+/// broken, the next run answers the lines. Error: internal (too many in a row).
+Status Runner::hold_failure(const Pending& pending, const LineAnswer& answer) {
+    const LineError error = error_of_answer(answer);
+    const std::scoped_lock lock(mutex_);
+    if (held_failures_.size() >= server_failures_max) {
+        return Error{ErrorKind::internal,
+                     fmt::format("{} lines in a row failed by no fault of theirs, the last with: {}",
+                                 server_failures_max, error.message),
+                     "remove the cause, and run the same command again"};
+    }
+    held_failures_.push_back(error_record(pending.line.number, pending.custom_id, error, &answer));
+    return {};
+}
+
+Status Runner::record_held_failures() {
+    std::vector<std::string> records;
+    {
+        const std::scoped_lock lock(mutex_);
+        records.swap(held_failures_);
+    }
+    for (const std::string& record : records) {
+        ETNA_CHECK(log_->append(Output::errors, record));
+        ++errors_;
+    }
     return {};
 }
 
@@ -160,11 +190,11 @@ std::optional<LineAnswer> Runner::ask(const LineRequest& line) {
     uint32_t failures = 0;
     for (milliseconds time = first_pause;; time = std::min(2 * time, longest_pause)) {
         HttpReply reply = ask_once(line);
-        // A server that ends refuses requests, and cuts answers off.
-        if (reply.status != answered && pace_ != Pace::full &&
-            (pace_ == Pace::abandon || reply.status >= first_server_error || reply.status == queue_is_full))
+        // A run that is abandoned cuts answers off, which then look complete.
+        if (pace_ == Pace::abandon || reply.status == client_closed_status)
             return std::nullopt;
-        if (reply.status == client_closed_status)
+        // A server that ends refuses requests.
+        if (pace_ != Pace::full && (reply.status >= first_server_error || reply.status == queue_is_full))
             return std::nullopt;
         const bool has_failed = reply.status >= first_server_error;
         if (has_failed || reply.status == queue_is_full)

@@ -20,6 +20,7 @@
 #include <optional>
 #include <string>
 #include <unordered_set>
+#include <vector>
 
 namespace etna::server::batch {
 
@@ -92,6 +93,8 @@ private:
     void work(LineReader& reader);
     Result<std::optional<Pending>> take(LineReader& reader);
     Status settle(const Pending& pending);
+    Status hold_failure(const Pending& pending, const LineAnswer& answer);
+    Status record_held_failures();
     Status fail(const Pending& pending, const LineError& error, const LineAnswer* answer);
     std::optional<LineAnswer> ask(const LineRequest& line);
     HttpReply ask_once(const LineRequest& line);
@@ -103,8 +106,7 @@ private:
     const AnswerRequest answer_;
     std::shared_ptr<MemoryBudget> memory_;
     std::atomic<Pace> pace_{Pace::full};
-    std::atomic<bool> is_incomplete_{false};   ///< a line was begun and has no record
-    std::atomic<uint32_t> server_failures_{0}; ///< lines in a row that failed by the server's fault
+    std::atomic<bool> is_incomplete_{false}; ///< a line was begun and has no record
     std::atomic<uint64_t> results_{0}, errors_{0}, prompt_tokens_{0}, completion_tokens_{0};
 
     std::mutex reader_mutex_;                  ///< of the reader, and of the next two
@@ -113,7 +115,8 @@ private:
 
     std::mutex mutex_; ///< of what follows
     std::optional<Error> failure_;
-    uint32_t working_ = 0; ///< threads
+    std::vector<std::string> held_failures_; ///< records of lines in a row that failed by the server's fault
+    uint32_t working_ = 0;                   ///< threads
     std::condition_variable ended_;
 };
 

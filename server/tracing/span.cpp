@@ -30,11 +30,11 @@ Span request_span(const RequestSummary& request, uint64_t begin_unix_ns) {
     const int status = answer.final_status.value_or(request.status);
     Span span = {.trace_id = {},
                  .id = random_hex(span_id_bytes),
-                 .name = fmt::format("{} {}", request.method, request.route),
+                 .name = fmt::format("{} {}", bounded(request.method), request.route),
                  .is_of_server = true,
                  .begin_unix_ns = begin_unix_ns,
                  .end_unix_ns = after(begin_unix_ns, request.elapsed_ms),
-                 .attributes = {{"http.request.method", std::string(request.method)},
+                 .attributes = {{"http.request.method", bounded(request.method)},
                                 {"http.route", std::string(request.route)},
                                 {"url.path", bounded(request.path)},
                                 {"http.response.status_code", int64_t{status}},

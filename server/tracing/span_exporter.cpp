@@ -1,8 +1,11 @@
 #include "server/tracing/span_exporter.hpp"
 
 #include "server/ids.hpp"
+#include "server/json.hpp"
 
 #include <algorithm>
+#include <charconv>
+#include <exception>
 #include <iterator>
 #include <utility>
 
@@ -14,6 +17,21 @@ namespace {
 /// Whether the collector asks to send the same again. Source: OTLP/HTTP, "Failures".
 bool is_retryable(int status) {
     return status == 429 || status == 502 || status == 503 || status == 504;
+}
+
+/// Returns how many spans of an accepted batch the collector has rejected. Source: OTLP, "Partial Success".
+std::size_t rejected_spans(const std::string& body) {
+    const Json answer = parse_json(body);
+    const Json partial = answer.is_object() ? answer.value("partialSuccess", Json()) : Json();
+    const Json rejected = partial.is_object() ? partial.value("rejectedSpans", Json()) : Json();
+    if (rejected.is_number_unsigned())
+        return rejected.get<std::size_t>();
+    std::size_t count = 0;
+    if (rejected.is_string()) { // as JSON of protocol buffers has 64-bit integers
+        const auto& digits = rejected.get_ref<const std::string&>();
+        std::from_chars(digits.data(), digits.data() + digits.size(), count);
+    }
+    return count;
 }
 
 bool is_success(int status) {
@@ -69,7 +87,11 @@ void SpanExporter::work() {
         const bool is_last = is_ending_;
         while (!waiting_.empty()) {
             const std::vector<Span> batch = take(lock);
-            send(batch);
+            try {
+                send(batch);
+            } catch (const std::exception& failure) { // memory ran out
+                record_failure(failure.what(), {}, false);
+            }
             lock.lock();
             if (retry_wait_.count() > 0)
                 break;
@@ -98,17 +120,18 @@ void SpanExporter::send(const std::vector<Span>& batch) {
     if (!answer)
         return record_failure(answer.error().message, batch, true);
     if (is_success(answer->status))
-        return record_success(batch.size());
+        return record_success(batch.size(), std::min(rejected_spans(answer->body), batch.size()));
     record_failure(fmt::format("the collector answers {}", answer->status), batch,
                    is_retryable(answer->status));
 }
 
-void SpanExporter::record_success(std::size_t spans) {
+void SpanExporter::record_success(std::size_t spans, std::size_t rejected) {
     bool was_failing = false;
     uint64_t dropped = 0;
     {
         const std::scoped_lock lock(mutex_);
-        counts_.exported += spans;
+        counts_.exported += spans - rejected;
+        counts_.dropped += rejected;
         was_failing = std::exchange(counts_.is_failing, false);
         dropped = counts_.dropped;
         retry_wait_ = std::chrono::milliseconds(0);

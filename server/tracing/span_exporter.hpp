@@ -60,7 +60,7 @@ private:
     [[nodiscard]] std::vector<Span> take(std::unique_lock<std::mutex>& lock);
     void send(const std::vector<Span>& batch);
     void record_failure(std::string_view why, const std::vector<Span>& batch, bool may_retry);
-    void record_success(std::size_t spans);
+    void record_success(std::size_t spans, std::size_t rejected);
     [[nodiscard]] bool must_give_up() const;
 
     const ExportOptions options_;

@@ -115,10 +115,10 @@ class Whole(Batch):
         self.assertEqual(records(self.outputs("errors")), [])
 
     def test_progress_at_a_terminal_has_rate_and_time_left(self):
-        self.write(*(chat(number, ignore_eos=True, max_tokens=200) for number in range(40)))
+        self.write(*(chat(number, ignore_eos=True, max_tokens=40) for number in range(40)))
         ours, theirs = pty.openpty()
-        process = subprocess.Popen([self.executable, "batch", str(self.input), "-o", str(self.out)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                   stderr=theirs, env=self.environment(TERM="xterm"))
+        process = subprocess.Popen([self.executable, "batch", str(self.input), "-o", str(self.out), "--parallel", "4"], stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.DEVNULL, stderr=theirs, env=self.environment(TERM="xterm"))
         os.close(theirs)
         told = b""
         while process.poll() is None or select.select([ours], [], [], 0)[0]:
@@ -148,7 +148,7 @@ class Whole(Batch):
         self.assertEqual(len(texts(self.outputs("results"))), 1)
 
     def test_a_shard_runs_in_one_process_at_a_time(self):
-        self.write(*(chat(number, ignore_eos=True, max_tokens=400) for number in range(64)))
+        self.write(chat(0), *(chat(number, ignore_eos=True, max_tokens=1500) for number in range(1, 5)))
         first = self.start()
         self.wait_for_results(1, first)
         self.assertIn("another process", self.batch(code=FAILED))
@@ -300,12 +300,12 @@ class Api(Batch):
 
     def test_a_drain_leaves_the_rest_of_a_batch_for_the_next_start(self):
         server = self.serve()
-        batch = self.create(server, [chat(number, ignore_eos=True, max_tokens=100) for number in range(60)])
+        batch = self.create(server, [chat(number, ignore_eos=True, max_tokens=50) for number in range(40)])
         self.wait_for(server, batch, lambda shown: shown["request_counts"]["completed"] > 0)
         self.assertEqual(server.stop(), 0)
         server = self.serve()
         self.assertEqual(self.wait_for(server, batch, lambda shown: shown["status"] == "completed")["request_counts"],
-                         {"total": 60, "completed": 60, "failed": 0})
+                         {"total": 40, "completed": 40, "failed": 0})
         server.stop()
 
 
@@ -320,11 +320,11 @@ class Slurm(Batch):
             (folder / "etna").symlink_to(self.executable)
             (folder / "scontrol").write_text(f"#!/bin/sh\necho \"$@\" >> {self.root}/scontrol.log\n")
             (folder / "scontrol").chmod(0o755)
-        more = {"PATH": f"{folder}:{os.environ['PATH']}", "SLURM_JOB_ID": "77", SLURM + "ID": "1", SLURM + "COUNT": "2", SLURM + "MIN": "0"}
+        more = {"PATH": f"{folder}:{os.environ['PATH']}", "SLURM_JOB_ID": "77", "SLURM_ARRAY_JOB_ID": "77", SLURM + "ID": "1", SLURM + "COUNT": "2", SLURM + "MIN": "0"}
         return subprocess.Popen(["bash", str(self.SCRIPT), *arguments], stderr=subprocess.PIPE, text=True, env=self.environment(**more))
 
     def test_a_task_requeues_itself_when_it_is_stopped_and_ends_when_it_is_complete(self):
-        self.write(*(chat(number, ignore_eos=True, max_tokens=300) for number in range(40)))
+        self.write(*(chat(number, ignore_eos=True, max_tokens=20) for number in range(240)))  # more than run at once
         first = self.task("demo", str(self.input), str(self.out))
         deadline = time.monotonic() + LIMIT_S
         while not self.outputs("results", "1-of-2").exists() and time.monotonic() < deadline:
@@ -332,13 +332,12 @@ class Slurm(Batch):
         time.sleep(0.5)
         first.terminate()
         _, told = first.communicate(timeout=LIMIT_S)
-        self.assertEqual((first.returncode, (self.root / "scontrol.log").read_text()), (INCOMPLETE, "requeue 77\n"), told)
-        self.write(*(chat(number, ignore_eos=True, max_tokens=300) for number in range(40)))
+        self.assertEqual((first.returncode, (self.root / "scontrol.log").read_text()), (INCOMPLETE, "requeue 77_1\n"), told)
         second = self.task("demo", str(self.input), str(self.out))
         second.communicate(timeout=LIMIT_S)
         self.assertEqual(second.returncode, COMPLETE)
-        self.assertEqual(len(texts(self.outputs("results", "1-of-2"))), 20)
-        self.assertEqual((self.root / "scontrol.log").read_text(), "requeue 77\n")
+        self.assertEqual(len(texts(self.outputs("results", "1-of-2"))), 120)
+        self.assertEqual((self.root / "scontrol.log").read_text(), "requeue 77_1\n")
 
 
 if __name__ == "__main__":

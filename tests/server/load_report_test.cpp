@@ -90,6 +90,14 @@ TEST_CASE("vLLM's metrics have the engine's values") {
     CHECK(engine.prefix_pages > 0);
     CHECK(after.at("vllm:time_to_first_token_seconds_count" + labels) == 1);
     CHECK(after.at("vllm:inter_token_latency_seconds_count" + labels) == 5);
+    CHECK(after.at("vllm:generation_tokens_total" + labels) == 6);
+    CHECK(after.at("vllm:prompt_tokens_total" + labels) > 0);
+    CHECK(
+        after.at(R"(vllm:request_success_total{model_name="stories",engine="0",finished_reason="length"})") ==
+        1);
+    for (const char* const name :
+         {"e2e_request_latency", "request_queue_time", "request_prefill_time", "request_decode_time"})
+        CHECK(after.at(fmt::format("vllm:{}_seconds_count", name) + labels) == 1);
     CHECK(after.at("vllm:request_time_per_output_token_seconds_count" + labels) == 1);
     CHECK(after.at("vllm:inter_token_latency_seconds_sum" + labels) ==
           Approx(5 * after.at("vllm:request_time_per_output_token_seconds_sum" + labels)));

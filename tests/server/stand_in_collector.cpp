@@ -109,6 +109,11 @@ void StandInCollector::answer(int connection) {
     const Manner manner = manner_;
     if (manner == Manner::talks_nonsense)
         return send_text(connection, "220 mail.example ESMTP\r\n");
+    if (manner == Manner::rejects_one) {
+        const std::string body = R"({"partialSuccess": {"rejectedSpans": "1"}})";
+        return send_text(connection, "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: " +
+                                         std::to_string(body.size()) + "\r\n\r\n" + body);
+    }
     if (manner == Manner::accepts) {
         const std::scoped_lock lock(mutex_);
         requests_.push_back(request);

@@ -13,6 +13,7 @@ class StandInCollector {
 public:
     enum class Manner {
         accepts,
+        rejects_one,    ///< 200, and one span of the batch is rejected
         refuses,        ///< 400
         is_overloaded,  ///< 503
         is_silent,      ///< reads, and does not answer

@@ -173,6 +173,10 @@ TEST_CASE("the exporter sends batches to the collector") {
     CHECK(requests[0].find("Content-Type: application/json") != std::string::npos);
     CHECK(requests[1].find("\"traceId\":\"" + trace + "\"") != std::string::npos);
     CHECK(lines.all().empty());
+    collector.become(StandInCollector::Manner::rejects_one);
+    exporter.add(some_spans(3));
+    CHECK(eventually([&] { return exporter.counts().dropped == 1; }));
+    CHECK(exporter.counts().exported == SpanExporter::batch_max + 5);
 }
 
 TEST_CASE("spans wait for a collector that is away, within a bound, and the log says so once") {
