@@ -148,7 +148,8 @@ Result<ChildProcess> ChildProcess::start(const ChildOptions& options) {
         report.send(errno);
     }
     ChildProcess process(id);
-    if ((errno = report.receive()) != 0)
+    errno = report.receive();
+    if (errno != 0)
         return failed(options.executable);
     return process;
 }
@@ -162,7 +163,7 @@ Result<ChildProcess::Service> ChildProcess::start_service(const ChildOptions& op
     if (log_file < 0)
         return failed(log);
     const int input = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
-    if (::pipe2(output.data(), O_CLOEXEC) != 0)
+    if (input < 0 || ::pipe2(output.data(), O_CLOEXEC) != 0)
         return failed(options.executable);
     const pid_t parent = ::getpid();
     const pid_t id = ::fork();

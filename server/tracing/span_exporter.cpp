@@ -90,7 +90,7 @@ void SpanExporter::work() {
             try {
                 send(batch);
             } catch (const std::exception& failure) { // memory ran out
-                record_failure(failure.what(), {}, false);
+                record_failure(failure.what(), batch, false);
             }
             lock.lock();
             if (retry_wait_.count() > 0)
@@ -114,9 +114,10 @@ std::vector<Span> SpanExporter::take(std::unique_lock<std::mutex>& lock) {
 void SpanExporter::send(const std::vector<Span>& batch) {
     answer_end_ = std::chrono::steady_clock::now() + options_.answer_limit;
     const auto answer = client_.exchange({.url = options_.url, .json_body = otlp_json(batch, instance_)});
-    if (!answer && answer.error().kind == ErrorKind::cancelled)
+    if (!answer && answer.error().kind == ErrorKind::cancelled) {
         return record_failure(fmt::format("no answer within {} ms", options_.answer_limit.count()), batch,
                               true);
+    }
     if (!answer)
         return record_failure(answer.error().message, batch, true);
     if (is_success(answer->status))
@@ -152,9 +153,10 @@ void SpanExporter::record_failure(std::string_view why, const std::vector<Span>&
         waiting_.insert(waiting_.begin(), batch.begin(), batch.begin() + static_cast<std::ptrdiff_t>(kept));
         retry_wait_ = std::clamp(retry_wait_ * 2, options_.first_retry, options_.retry_wait_max);
     }
-    if (!was_failing)
+    if (!was_failing) {
         log_(fmt::format("traces do not reach {}: {}; up to {} spans wait, further ones are dropped", name_,
                          why, waiting_max));
+    }
 }
 
 } // namespace etna::server::tracing

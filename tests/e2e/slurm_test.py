@@ -206,6 +206,6 @@ if __name__ == "__main__":
         os.execvp(NAMESPACES[0], [*NAMESPACES, sys.executable, *sys.argv])
     if "--long" in sys.argv:
         sys.argv.remove("--long")
-        LINES, TASKS = 10_000, 16
+        LINES, TASKS, LIMIT_S = 10_000, 16, 1200
     EtnaHome.executable = str(pathlib.Path(sys.argv.pop(1)).resolve())
     unittest.main()
