@@ -200,8 +200,9 @@ if __name__ == "__main__":
     if os.geteuid() != 0 or missing:
         sys.exit(print(f"not run: it needs root{', and ' + ', '.join(missing) if missing else ''}"))
     if "ETNA_SLURM_INSIDE" not in os.environ:
-        if subprocess.run([*NAMESPACES, "true"], capture_output=True).returncode != 0:
-            sys.exit(print("not run: this machine makes no namespaces"))
+        network = "ip link add one type bridge && ip link add two type veth peer name three"
+        if subprocess.run([*NAMESPACES, "sh", "-c", network], capture_output=True).returncode != 0:
+            sys.exit(print("not run: this machine makes no namespaces, or no networks in them"))
         os.environ["ETNA_SLURM_INSIDE"] = "1"
         os.execvp(NAMESPACES[0], [*NAMESPACES, sys.executable, *sys.argv])
     if "--long" in sys.argv:
