@@ -46,9 +46,8 @@ constexpr std::array kv_events_rows = {
            .kind = Kind::choice,
            .choices = event_formats,
            .default_text = "arrays",
-           .description =
-               "form of an event: arrays, as vLLM up to 0.23, which all subscribers read; or maps, as "
-               "later versions"},
+           .description = "form of an event: arrays, as vLLM up to 0.23; or maps, as "
+                          "later versions"},
     Option{.name = "kv-events-partial",
            .description = "also publish pages that are not full; their block_size is their count of tokens"},
 };

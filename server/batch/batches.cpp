@@ -58,13 +58,18 @@ std::string bytes_of(std::string_view hex) {
     return bytes;
 }
 
+/// Null if there is none: a file may be damaged.
+Json member_of(const Json& object, const char* name) {
+    return object.is_object() ? object.value(name, Json()) : Json();
+}
+
 std::string text_in(const Json& object, const char* name) {
-    const Json value = object.value(name, Json());
+    const Json value = member_of(object, name);
     return value.is_string() ? value.get<std::string>() : std::string();
 }
 
 int64_t number_in(const Json& object, const char* name) {
-    const Json value = object.value(name, Json());
+    const Json value = member_of(object, name);
     return value.is_number_integer() ? value.get<int64_t>() : 0;
 }
 
@@ -175,7 +180,7 @@ Status Batches::read_batch(const std::filesystem::path& folder) {
     const std::string text{std::istreambuf_iterator<char>(stream), {}};
     const Json state = parse_json(text);
     auto entry = std::make_shared<Entry>();
-    entry->object = state.is_object() ? state.value("object", Json()) : Json();
+    entry->object = member_of(state, "object");
     entry->id = text_in(entry->object, "id");
     if (entry->id.empty() || entry->id != folder.filename()) {
         return Error{ErrorKind::corrupt,
@@ -189,7 +194,7 @@ Status Batches::read_batch(const std::filesystem::path& folder) {
     entry->output_lifetime_s = number_in(state, "output_lifetime_s");
     entry->client.remote_address = text_in(state, "remote_address");
     entry->client.remote_network = bytes_of(text_in(state, "remote_network"));
-    const Json headers = state.value("headers", Json());
+    const Json headers = member_of(state, "headers");
     for (const auto& [name, value] : headers.items()) {
         if (value.is_string())
             entry->client.headers[name] = value;

@@ -51,6 +51,17 @@ std::string request_lines(int count) {
     return lines;
 }
 
+/// Answers three lines, and then none until it is stopped. Counts the lines in `begun`.
+auto three_answers(std::atomic<int>& begun) {
+    return [&begun](const HttpRequest& request) -> HttpReply {
+        if (++begun <= 3)
+            return {.body = "{}"};
+        while (!request.is_client_gone())
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        return {.status = server::client_closed_status};
+    };
+}
+
 /// A server with files and batches in a folder.
 class BatchServer {
 public:
@@ -81,6 +92,21 @@ public:
         REQUIRE(opened.has_value());
         batches_ = std::move(*opened);
         service_->service().batches = batches_.get();
+    }
+
+    /// Before start().
+    void set_keys(std::vector<std::string> keys) {
+        service_->service().options.access.api_keys = std::move(keys);
+    }
+
+    /// The files below the folder whose names end so.
+    [[nodiscard]] std::vector<std::filesystem::path> stored(const std::string& ending) const {
+        std::vector<std::filesystem::path> found;
+        for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+            if (entry.path().string().ends_with(ending))
+                found.push_back(entry.path());
+        }
+        return found;
     }
 
     /// Runs batches. `answer`: empty: the router.
@@ -317,13 +343,7 @@ TEST_CASE("the lines of a batch come after their client's interactive requests, 
 TEST_CASE("a cancelled batch keeps the answers that are complete") {
     BatchServer server;
     std::atomic<int> begun{0};
-    server.start([&](const HttpRequest& request) -> HttpReply {
-        if (++begun <= 3)
-            return {.body = "{}"};
-        while (!request.is_client_gone())
-            std::this_thread::sleep_for(std::chrono::milliseconds(1));
-        return {.status = server::client_closed_status};
-    });
+    server.start(three_answers(begun));
     const Json batch = server.create(server.upload(request_lines(20)));
     while (begun < 7)
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -339,13 +359,7 @@ TEST_CASE("a cancelled batch keeps the answers that are complete") {
 TEST_CASE("a batch that is not complete within its window expires, and each line has a record") {
     BatchServer server;
     std::atomic<int> begun{0};
-    server.start([&](const HttpRequest& request) -> HttpReply {
-        if (++begun <= 3)
-            return {.body = "{}"};
-        while (!request.is_client_gone())
-            std::this_thread::sleep_for(std::chrono::milliseconds(1));
-        return {.status = server::client_closed_status};
-    });
+    server.start(three_answers(begun));
     const Json batch = server.create(server.upload(request_lines(20)));
     while (begun < 7)
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -428,4 +442,50 @@ TEST_CASE("a server that stores nothing has no files and batches") {
     test::FakeService service({});
     CHECK(test::error_of(service.get("/v1/files"))["code"] == "unsupported_operation");
     CHECK(test::error_of(service.get("/v1/batches"))["code"] == "unsupported_operation");
+}
+
+TEST_CASE("a file or batch whose description is damaged is not found, and stays on the disk") {
+    BatchServer server;
+    const Json file = server.upload(request_lines(2));
+    const Json batch = server.create(file);
+    const auto id = file["id"].get<std::string>();
+    const auto descriptions = server.stored(".json");
+    REQUIRE(descriptions.size() == 2);
+    const std::size_t before = server.stored("").size();
+    for (const auto& path : descriptions)
+        std::ofstream(path, std::ios::trunc) << "";
+    server.open();
+    CHECK(server.ask("GET", "/v1/files/" + id).status == 404);
+    CHECK(server.ask("GET", "/v1/batches/" + batch["id"].get<std::string>()).status == 404);
+    CHECK(server.stored("").size() == before);
+}
+
+TEST_CASE("a batch that cannot be run does not keep its input") {
+    BatchServer server;
+    server.start();
+    const Json batch = server.create(server.upload(" \n"));
+    (void)server.wait_for(batch, "failed");
+    for (int i = 0; i < 400 && !server.stored("input.jsonl").empty(); ++i)
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    CHECK(server.stored("input.jsonl").empty());
+}
+
+TEST_CASE("a batch whose key is gone expires") {
+    BatchServer server({test_key});
+    (void)server.create(server.upload(request_lines(2)));
+    server.set_keys({"another"});
+    server.start();
+    server.now_s = 1'000'000 + completion_window_s;
+    const auto is_expired = [&] {
+        for (const auto& path : server.stored(".json")) {
+            std::ifstream stream(path);
+            const std::string text{std::istreambuf_iterator<char>(stream), {}};
+            if (text.find(R"("status":"expired")") != std::string::npos)
+                return true;
+        }
+        return false;
+    };
+    for (int i = 0; i < 2000 && !is_expired(); ++i)
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    CHECK(is_expired());
 }
