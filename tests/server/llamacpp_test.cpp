@@ -625,7 +625,7 @@ TEST_CASE("a completion goes on in a shifted context if the operator allows it")
     const Json whole = json_of(answer);
     CHECK((whole["tokens_predicted"] == 700 && whole["truncated"] == true && whole["stop_type"] == "limit"));
     CHECK(ignored_fields(answer) == "");
-    const auto shifted = texts(streamed(service, body("Once", long_answer + R"(, "stream": true)")));
+    auto shifted = texts(streamed(service, body("Once", long_answer + R"(, "stream": true)")));
     CHECK(Json(shifted[0]) == whole["content"]);
     std::string long_prompt;
     for (int i = 0; i < 600; ++i)
