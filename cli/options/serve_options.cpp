@@ -179,7 +179,8 @@ constexpr std::array server_rows = {
            .kind = Kind::integer,
            .range = {1, queue_max},
            .default_text = "256",
-           .description = "maximum requests that wait for a model; more get 429"},
+           .description = "maximum requests that wait for a model; more get 429. Lines of batches, and "
+                          "requests with a priority number above 0, leave half of it to the others"},
     Option{.name = "n-max",
            .value = "N",
            .kind = Kind::integer,

@@ -14,7 +14,8 @@ namespace etna::engine {
 
 struct EngineOptions {
     /// Maximum number of waiting requests; beyond, submit() fails with busy. Clients with few requests may
-    /// submit more, so that other clients do not shut them out: at most as many again in total.
+    /// submit more, so that other clients do not shut them out: at most as many again in total. Requests with
+    /// a priority number above 0 leave half of the queue to the others.
     uint32_t queue_max = 256;
     /// Target duration of a step with prefill rows, which bounds the wait of a new request to a few times
     /// that; 0: no limit. Long prompts then take more steps.

@@ -73,7 +73,7 @@ Result<std::vector<Stream>> Engine::Loop::submit_all(std::vector<Request> reques
         if (closed_)
             return *closed_;
         const ClientId client = requests.empty() ? 0 : requests.front().client;
-        if (!has_capacity(client, requests.size())) {
+        if (!has_capacity(client, requests)) {
             return Error{ErrorKind::busy,
                          fmt::format("{} requests are waiting already", inbox_.size() + stats_.waiting),
                          "retry when a running request has finished"};
@@ -95,15 +95,18 @@ Result<std::vector<Stream>> Engine::Loop::submit_all(std::vector<Request> reques
     return streams;
 }
 
-/// Whether `requests` more requests may wait. Precondition: the mutex of `wake_` is held.
-bool Engine::Loop::has_capacity(ClientId client, std::size_t requests) const {
+/// Whether these requests of one client may wait. Precondition: the mutex of `wake_` is held.
+bool Engine::Loop::has_capacity(ClientId client, const std::vector<Request>& requests) const {
     const std::size_t max = std::size_t{queue_max_} + limits_.sequences_max;
-    if (requests_ + requests <= max)
+    const std::size_t sum = requests_ + requests.size();
+    const auto is_lowered = [](const Request& request) { return request.priority > 0; };
+    if (std::ranges::any_of(requests, is_lowered))
+        return requests_ == 0 || sum <= max - queue_max_ / 2;
+    if (sum <= max)
         return true;
     const auto own = requests_of_.find(client);
-    const std::size_t total = requests + (own == requests_of_.end() ? 0 : own->second);
-    return total <= std::min<std::size_t>(light_client_requests_max, queue_max_) &&
-           requests_ + requests <= max + queue_max_;
+    const std::size_t total = requests.size() + (own == requests_of_.end() ? 0 : own->second);
+    return total <= std::min<std::size_t>(light_client_requests_max, queue_max_) && sum <= max + queue_max_;
 }
 
 void Engine::Loop::run() {

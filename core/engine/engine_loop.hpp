@@ -74,7 +74,7 @@ private:
     void draft();
     void drop_draft_model(const Error& error);
     Result<bool> submit_batch();
-    [[nodiscard]] bool has_capacity(ClientId client, std::size_t requests) const;
+    [[nodiscard]] bool has_capacity(ClientId client, const std::vector<Request>& requests) const;
     void add_inbox(EngineStats& load) const;
     void count_ends();
     static InFlight describe(const Batch& batch, Ticket ticket);

@@ -223,9 +223,13 @@ Status Batches::save(const Entry& entry) {
     return write_durable_file(folder_of(entry) / state_name, dump_json(state) + "\n");
 }
 
-/// Sets a status and its time. The batch is unchanged if it cannot be written.
 Status Batches::set_status(Entry& entry, std::string_view status) {
     const std::scoped_lock lock(mutex_);
+    return write_status(entry, status);
+}
+
+/// Sets a status and its time. The batch is unchanged if it cannot be written. The mutex is held.
+Status Batches::write_status(Entry& entry, std::string_view status) {
     const Json before = entry.object;
     entry.object["status"] = status;
     entry.object[fmt::format("{}_at", status)] = clock_();
@@ -318,31 +322,26 @@ std::vector<Json> Batches::list(const storage::Owner& owner) {
 }
 
 ApiResult<Json> Batches::cancel(const storage::Owner& owner, const std::string& id) {
-    Shared entry;
-    {
-        const std::scoped_lock lock(mutex_);
-        entry = owned(owner, id);
-        if (entry == nullptr) {
-            return ApiError{.status = 404,
-                            .message = fmt::format("there is no batch `{}`", id),
-                            .param = "batch_id",
-                            .code = "batch_not_found"};
-        }
-        const std::string status = entry->status();
-        if (status == "cancelling")
-            return entry->object;
-        if (finished_states.contains(status) || status == "finalizing") {
-            return ApiError{.status = 409,
-                            .message =
-                                fmt::format("the batch `{}` is {}, and cannot be cancelled", id, status),
-                            .code = "batch_not_cancellable"};
-        }
+    const std::scoped_lock lock(mutex_);
+    const Shared entry = owned(owner, id);
+    if (entry == nullptr) {
+        return ApiError{.status = 404,
+                        .message = fmt::format("there is no batch `{}`", id),
+                        .param = "batch_id",
+                        .code = "batch_not_found"};
+    }
+    const std::string status = entry->status();
+    if (status == "cancelling")
+        return entry->object;
+    if (finished_states.contains(status) || status == "finalizing") {
+        return ApiError{.status = 409,
+                        .message = fmt::format("the batch `{}` is {}, and cannot be cancelled", id, status),
+                        .code = "batch_not_cancellable"};
     }
     entry->is_cancelled = true; // also if this cannot be written
-    if (const Status saved = set_status(*entry, "cancelling"); !saved)
+    if (const Status saved = write_status(*entry, "cancelling"); !saved)
         return batches_failed(saved.error());
     changed_.notify_all();
-    const std::scoped_lock lock(mutex_);
     return entry->object;
 }
 
@@ -459,6 +458,8 @@ Status Batches::run(Entry& entry) {
 /// Counts the lines, and begins; or fails a batch whose input cannot be run.
 Status Batches::begin(Entry& entry) {
     const auto summary = summarize_input(folder_of(entry) / input_name, {});
+    if (!summary && summary.error().kind == ErrorKind::io)
+        return summary.error(); // it may be read the next time
     if (!summary)
         return fail(entry, "invalid_input_file", strip_directories(summary.error().message));
     if (summary->lines == 0)

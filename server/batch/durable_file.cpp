@@ -17,14 +17,14 @@ Error durable_error(const std::filesystem::path& path, int number) {
 }
 
 /// Returns the system's error, 0 on success.
-int write_and_sync(int descriptor, std::string_view text) {
+int write_all(int descriptor, std::string_view text) {
     while (!text.empty()) {
         const ssize_t count = ::write(descriptor, text.data(), text.size());
         if (count < 0 && errno != EINTR)
             return errno;
         text.remove_prefix(count < 0 ? 0 : static_cast<std::size_t>(count));
     }
-    return ::fsync(descriptor) == 0 ? 0 : errno;
+    return 0;
 }
 
 } // namespace
@@ -43,9 +43,21 @@ Status write_durable_file(const std::filesystem::path& path, std::string_view te
     const int descriptor = ::open(partial.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, own_file);
     if (descriptor < 0)
         return durable_error(path, errno);
-    int number = write_and_sync(descriptor, text);
+    int number = write_all(descriptor, text);
     if (::close(descriptor) != 0 && number == 0)
         number = errno;
+    if (number != 0) {
+        ::unlink(partial.c_str());
+        return durable_error(path, number);
+    }
+    return rename_durably(partial, path);
+}
+
+Status rename_durably(const std::filesystem::path& partial, const std::filesystem::path& path) {
+    const int descriptor = ::open(partial.c_str(), O_RDONLY | O_CLOEXEC);
+    int number = descriptor < 0 || ::fsync(descriptor) != 0 ? errno : 0;
+    if (descriptor >= 0)
+        ::close(descriptor);
     if (number == 0 && ::rename(partial.c_str(), path.c_str()) != 0)
         number = errno;
     if (number != 0) {

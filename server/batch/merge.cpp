@@ -146,13 +146,9 @@ public:
 
     Status finish() {
         stream_.close();
-        std::error_code failure;
         if (is_good_ && stream_)
-            std::filesystem::rename(partial_, path_, failure);
-        if (is_good_ && stream_ && !failure)
-            return {};
-        const std::string reason = failure ? failure.message() : std::strerror(errno);
-        return Error{ErrorKind::io, fmt::format("cannot write {}: {}", path_.string(), reason)};
+            return rename_durably(partial_, path_);
+        return Error{ErrorKind::io, fmt::format("cannot write {}: {}", path_.string(), std::strerror(errno))};
     }
 
 private:

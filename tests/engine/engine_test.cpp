@@ -232,6 +232,40 @@ TEST_CASE("a full queue refuses with busy, and accepts again later") {
     CHECK(engine->submit(numbered_request(2, 2)));
 }
 
+TEST_CASE("requests of lowered priority leave half of the queue to the others") {
+    FakeOptions options{.step_delay = 1ms};
+    options.limits.sequences_max = 1;
+    options.limits.context_tokens = 100000;
+    options.limits.groups = {{.page_count = 25000}};
+    const auto engine = make_engine(options, {.queue_max = 5});
+    const auto submit_lowered = [&](std::size_t answers) {
+        std::vector<engine::Request> requests(answers, numbered_request(2, {}));
+        for (engine::Request& request : requests)
+            request.priority = 1;
+        return engine->submit_all(std::move(requests));
+    };
+    std::vector<Stream> lowered = submit_lowered(4).value(); // one runs
+    CHECK(submit_lowered(1).error().kind == ErrorKind::busy);
+    CHECK(engine->submit(numbered_request(2, 2)));
+    CHECK(engine->submit(numbered_request(2, 2)));
+    lowered.clear(); // cancels
+    auto last = engine->submit(numbered_request(2, 2));
+    CHECK(read_all(*last).finished.reason == FinishReason::length);
+}
+
+TEST_CASE("answers of lowered priority that need more than half of the queue run in an idle engine") {
+    FakeOptions options{};
+    options.limits.sequences_max = 1;
+    const auto engine = make_engine(options, {.queue_max = 4});
+    std::vector<engine::Request> requests(5, numbered_request(2, 1));
+    for (engine::Request& request : requests)
+        request.priority = 1;
+    auto streams = engine->submit_all(std::move(requests));
+    REQUIRE(streams);
+    for (Stream& stream : *streams)
+        CHECK(read_all(stream).finished.reason == FinishReason::length);
+}
+
 TEST_CASE("a full queue accepts a client with few requests") {
     FakeOptions options{.step_delay = 1ms};
     options.limits.sequences_max = 1;

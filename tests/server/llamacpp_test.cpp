@@ -509,12 +509,10 @@ TEST_CASE("slots are shown if the operator allows it") {
     CHECK(idle == etna::parse_json(R"([{"id": 0, "n_ctx": 512, "speculative": false, "is_processing": false},
                                        {"id": 1, "n_ctx": 512, "speculative": false, "is_processing": false}])"));
     CHECK(service.get("/slots?fail_on_no_slot=1").status == 200);
-    const auto ask = [&] {
-        return complete(
-            service,
-            R"({"prompt": ["a", "b", "c"], "n_predict": 40, "ignore_eos": true, "top_k": 7, "seed": 1})");
-    };
-    std::thread asking(ask);
+    const char* const three_answers =
+        R"({"prompt": ["a", "b", "c"], "n_predict": 40, "ignore_eos": true, "top_k": 7, "seed": 1})";
+    int status = 0;
+    std::thread asking([&] { status = service.post(completion_path, three_answers).status; });
     Json busy;
     for (int i = 0; i < 500; ++i) {
         std::this_thread::sleep_for(std::chrono::milliseconds(5));
@@ -524,6 +522,7 @@ TEST_CASE("slots are shown if the operator allows it") {
     }
     const FakeAnswer full = service.get("/slots?fail_on_no_slot=1");
     asking.join();
+    CHECK(status == 200);
     REQUIRE(busy.size() == 3);
     CHECK((busy[0]["is_processing"] == true && busy[2]["is_processing"] == false)); // the third waits
     CHECK(busy[0]["params"]["top_k"] == 7);
