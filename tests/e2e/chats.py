@@ -5,9 +5,9 @@ import os
 import pathlib
 import subprocess
 import sys
-import tempfile
 import unittest
 
+from homes import new_home
 from terminal import Terminal
 
 ETNA = ""
@@ -37,7 +37,7 @@ def end_token():
 
 class Chat(unittest.TestCase):
     def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="etna-chat-")
+        folder = new_home("etna-chat-", ETNA)
         self.addCleanup(folder.cleanup)
         self.home = pathlib.Path(folder.name)
 

@@ -3,8 +3,9 @@
 import os
 import pathlib
 import subprocess
-import tempfile
 import unittest
+
+from homes import new_home
 
 LIMIT_S = 120
 
@@ -13,7 +14,7 @@ class EtnaHome(unittest.TestCase):
     executable = ""
 
     def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="etna-home-")
+        folder = new_home("etna-home-", self.executable)
         self.addCleanup(folder.cleanup)
         self.root = pathlib.Path(folder.name)
         self.models = self.root / "models"

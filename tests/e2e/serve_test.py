@@ -15,6 +15,8 @@ import threading
 import time
 import unittest
 
+from homes import new_home
+
 ETNA = ""
 LIMIT_S = 120
 QUESTION = {"messages": [{"role": "user", "content": "What is 34 + 58?"}]}
@@ -28,7 +30,7 @@ class Server:
 
     def __init__(self, *arguments, before=(), home=None, wait=True):
         """`before`: a command that starts it. `home`: the home of another server. Without `wait` the caller runs read_address()."""
-        self.home = tempfile.TemporaryDirectory(prefix="etna-serve-")
+        self.home = new_home("etna-serve-", ETNA)
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("ETNA_", "XDG_"))}
         self.errors = open(pathlib.Path(self.home.name) / "stderr", "w+b")
         self.process = subprocess.Popen([*before, ETNA, "serve", "--port", "0", *arguments], stdin=subprocess.DEVNULL,
