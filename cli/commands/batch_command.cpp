@@ -47,8 +47,7 @@ struct BatchOptions {
     std::chrono::seconds grace{30};
 };
 
-constexpr uint32_t default_answers_at_once = 64;
-constexpr double answers_at_once_max = 256;
+constexpr uint32_t answers_at_once_max = 256;
 constexpr double retries_max = 1000;
 constexpr std::string_view merge_word = "merge";
 
@@ -110,7 +109,7 @@ constexpr std::array batch_rows = {
            .value = "N",
            .kind = Kind::integer,
            .range = {1, answers_at_once_max},
-           .default_text = "64",
+           .default_text = "256",
            .description = "maximum answers that a model generates at a time; fewer if memory is short"},
     Option{.name = "array-id",
            .value = "ID",
@@ -218,7 +217,7 @@ Result<BatchOptions> validate_batch(const Command& command, const TypedArguments
     ETNA_TRY(const auto line_bytes, values.size_bytes("line-max"));
     options.line_bytes_max = line_bytes.value_or(options.line_bytes_max);
     ETNA_TRY(const auto parallel, values.integer("parallel"));
-    options.model.executor.sequences_max = parallel.value_or(default_answers_at_once);
+    options.model.executor.sequences_max = parallel.value_or(answers_at_once_max);
     options.model.executor.queue_max = std::max(options.model.executor.queue_max, batch::lines_at_once_max);
     return options;
 }
