@@ -103,7 +103,7 @@ class Listing(Servers):
 
     def test_a_model_with_a_running_request_is_stopped_after_it(self):
         _, url = self.serve(str(STORIES))
-        body = json.dumps({"prompt": "Once", "max_tokens": 1500, "ignore_eos": True, "stream": True}).encode()
+        body = json.dumps({"prompt": "Once", "max_tokens": 800, "ignore_eos": True, "stream": True}).encode()
         with urllib.request.urlopen(urllib.request.Request(url + "/v1/completions", body), timeout=LIMIT_S) as stream:
             self.assertTrue(stream.readline().startswith(b"data: "))
             self.assertRegex(self.etna("ps").stdout, "stories260K .* 1 running ")
@@ -179,7 +179,7 @@ class Residency(Servers):
             time.sleep(0.05)
         self.assertEqual(self.held(), {url: ["demo"]})
         self.assertEqual(self.complete(url, "stories260K")[0], 200)
-        body = json.dumps({"model": "stories260K", "prompt": "Once", "max_tokens": 1500, "ignore_eos": True, "stream": True}).encode()
+        body = json.dumps({"model": "stories260K", "prompt": "Once", "max_tokens": 600, "ignore_eos": True, "stream": True}).encode()
         with urllib.request.urlopen(urllib.request.Request(url + "/v1/completions", body), timeout=LIMIT_S) as stream:
             self.assertTrue(stream.read().rstrip().endswith(b"[DONE]"))  # an answer of more than the time is whole
 
@@ -188,7 +188,7 @@ class Residency(Servers):
         ends = []
 
         def ask(priority):
-            more = {"max_tokens": 700, "ignore_eos": True, "temperature": 0, "priority": priority}
+            more = {"max_tokens": 300, "ignore_eos": True, "temperature": 0, "priority": priority}
             status, answer = self.complete(url, "stories260K", **more)
             ends.append(priority)
             return status, answer["choices"][0]["text"]
