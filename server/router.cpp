@@ -159,7 +159,7 @@ HttpReply Router::route(const HttpRequest& request, Call& call, Notes& notes) co
             if (const auto refused = check_state())
                 return route.write_error(request, *refused);
         }
-        notes.traced_route = route.api.empty() ? "" : route.path; // probes and scrapes are no work
+        notes.traced_route = route.api.empty() ? "" : route.path; // probes and scrapes are not traced
         if (const auto refused = check_body_kind(request, route.body_kind))
             return route.write_error(request, *refused);
         call.path_values = std::move(*values);

@@ -106,7 +106,7 @@ Result<store::Manifest> manifest_of(const std::string& model, const Environment&
     return manifest;
 }
 
-/// Stores a chat template's text with the model, in place of an earlier one.
+/// Stores a chat template's text with the model, and replaces an earlier one.
 Status add_template(const std::string& text, const store::ModelStore& models, store::Manifest& manifest) {
     ETNA_TRY(const std::string sha256, models.add_blob(std::as_bytes(std::span(text))));
     std::erase_if(manifest.files,

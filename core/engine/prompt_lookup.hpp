@@ -104,8 +104,8 @@ public:
     /// Null: drafts nothing.
     explicit PromptLookup(std::shared_ptr<const DraftTexts> texts);
 
-    /// Returns at most `limit` tokens that may follow `tokens`, which start with the prompt that the texts
-    /// were made of. Matches of fewer than `ngram_min` tokens are ignored. `tokens` must extend the
+    /// Returns at most `limit` tokens that may follow `tokens`, which start with the prompt in the texts.
+    /// Matches of fewer than `ngram_min` tokens are ignored. `tokens` must extend the
     /// tokens of the previous calls.
     std::vector<TokenId> draft(std::span<const TokenId> tokens, uint32_t limit, uint32_t ngram_min = 1);
 

@@ -83,7 +83,7 @@ struct AnswerTimes {
     double decode_ms = 0;       ///< to the last one
 };
 
-/// What the request log records about a response in addition to its head.
+/// Data about a response for the request log, in addition to its head.
 struct AnswerLog {
     std::optional<int> final_status = {}; ///< if different: stream failed after its head, or disconnect
     std::string error = {};               ///< `error.code`, else `error.type`; empty: no error
