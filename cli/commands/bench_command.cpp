@@ -38,7 +38,7 @@ struct BenchOptions {
     kernels::Precision precision = kernels::Precision::exact;
     BenchPlan plan;
     bool as_json = false;
-    std::string timeline_file; ///< empty: the figures are measured
+    std::string timeline_file; ///< empty: measure rates instead
 };
 
 constexpr uint32_t bench_tokens_max = 1U << 20U;

@@ -52,8 +52,8 @@ public:
     /// Adds the n-grams that end before position `end`. `text` must extend the text of the previous calls.
     void add(std::span<const TokenId> text, std::size_t end);
 
-    /// Returns the last occurrence in `text`, as far as it was added, of the longest n-gram, of at least
-    /// `length_min` tokens, that `tail` ends with.
+    /// Returns the last occurrence, in the part of `text` that was added, of the longest n-gram of at least
+    /// `length_min` tokens that `tail` ends with.
     [[nodiscard]] NgramMatch find(std::span<const TokenId> text, std::span<const TokenId> tail,
                                   std::size_t length_min = 1) const;
 

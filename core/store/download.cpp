@@ -457,7 +457,7 @@ Result<DownloadReport> download(const DownloadRequest& request, const DownloadOp
         }
         const uint64_t before = file->bytes();
         auto report = fetch_into(*file, request, options);
-        // After a power failure, ranges may be recorded that never reached the disk: once more from the
+        // After a power failure, recorded ranges may not have reached the disk: downloads again from the
         // start.
         const bool may_be_old = before == request.bytes && request.bytes != 0;
         if (report || report.error().kind != ErrorKind::corrupt || !may_be_old || path_exists(file->path()))

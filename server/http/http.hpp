@@ -18,7 +18,7 @@ namespace etna::server {
 /// The peer's side of a connection.
 enum class PeerState : uint8_t {
     open,
-    half_closed, ///< it sends nothing more; only a write can tell whether it still reads
+    half_closed, ///< it has stopped sending; only a write can show whether it still reads
     gone,        ///< reset or failed
 };
 

@@ -34,8 +34,8 @@ struct PublisherOptions {
 ///
 /// One thread owns the sockets. Engines only append to a bounded queue. On overflow, the queued changes of
 /// the model are replaced by AllBlocksCleared, and the engine reports all its pages again: a subscriber that
-/// applies batches in order at worst misses pages until then. A slow subscriber loses batches, sees the gap
-/// in the sequence numbers, and can request a replay. Thread-safe.
+/// applies batches in order misses these pages for a moment at worst. A slow subscriber loses batches, sees
+/// the gap in the sequence numbers, and can request a replay. Thread-safe.
 class Publisher {
 public:
     /// Opens the sockets. `warn` receives a line about anything that subscribers may notice, on the

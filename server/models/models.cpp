@@ -495,7 +495,7 @@ void Models::finish_loading(const std::shared_ptr<Entry>& entry, const Result<Ha
     changed_.notify_all();
 }
 
-/// Records the facts of a valid file; a stand-in template is logged once.
+/// Records the facts of a valid file; logs once if a built-in template replaces a missing one.
 void Models::record_facts(Entry& entry, const ModelFacts& facts) {
     if (!entry.facts && !facts.stand_in_template.empty()) {
         log(LogLevel::warning,

@@ -25,7 +25,7 @@ namespace etna::server {
 struct ModelFacts {
     uint32_t context_tokens = 0;
     bool has_chat_template = true;
-    std::string stand_in_template = {}; ///< built-in template in place of the model's; empty: none
+    std::string stand_in_template = {}; ///< built-in template that replaces a missing one; empty: none
     generate::ModelDescription description = {};
     generate::ModelAbilities abilities = {};
 };

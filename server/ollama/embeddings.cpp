@@ -90,7 +90,7 @@ ApiResult<EmbeddedTexts> embed_texts(api::ActiveRequest& active, EmbedRequest& p
     if (parsed.call.inputs.empty())
         return texts;
     if (parsed.call.dimensions && *parsed.call.dimensions >= generate::embedding_dimensions(*active.model()))
-        parsed.call.dimensions.reset(); // the model has no more; ignored, as in Ollama
+        parsed.call.dimensions.reset(); // more than the model has: ignored, as in Ollama
     ETNA_CHECK(api::check_embeddings(active, parsed.call.dimensions));
     ETNA_TRY(texts.tokens, api::embed(active, std::move(parsed.call), request.is_client_gone,
                                       [&](const generate::Embedding& embedding) {

@@ -9,8 +9,8 @@
 
 namespace etna::kernels {
 
-/// Returns the error bound of a product: from rounding inputs to f16, 2^-11 of each term or the part below
-/// f16's range, and from rounding sums of codes that are stored enlarged (tile_codes.glsl).
+/// Returns the error bound of a product. Rounding an input to f16 adds 2^-11 of its term, or all of it below
+/// f16's range; the offset of the codes (tile_codes.glsl) increases the rounding errors of sums.
 double tiles_error(const NoiseMatrices& weight, uint64_t row, std::span<const float> x);
 
 /// Bytes of the codes that a kernel reads, or 0.
