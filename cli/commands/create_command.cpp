@@ -95,8 +95,7 @@ Result<store::Manifest> manifest_of(const std::string& model, const Environment&
     ETNA_TRY(const gguf::File file,
              generate::open_file(source)); // a model that can be read, with all its parts
     store::Manifest manifest = {.name = {}, .source = model, .files = {}};
-    const std::vector<std::filesystem::path> one = {
-        source.path}; // the parts named after it are in its folder
+    const std::vector<std::filesystem::path> one = {source.path}; // its parts are in the same folder
     for (const std::filesystem::path& part : source.parts.empty() ? one : source.parts) {
         std::error_code failure;
         const auto path = std::filesystem::absolute(part, failure);
