@@ -57,7 +57,7 @@ TextList variables_of(const ChildOptions& options) {
     return TextList(std::move(all));
 }
 
-/// A pipe that tells why exec() failed: it closes without a word when the program runs.
+/// A pipe that reports why exec() failed: it closes without data when the program runs.
 class ExecReport {
 public:
     /// Errors: io.

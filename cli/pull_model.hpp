@@ -28,7 +28,7 @@ struct PullSettings {
 /// Fetches a model into the folder of models, with a progress bar on a terminal and plain lines otherwise.
 /// Blocks; SIGINT and SIGTERM stop it. Errors: those of store::plan_pull
 /// and store::pull; cancelled (by a signal), not_found (the user does not agree), invalid_argument (no
-/// folder; HF_TOKEN is no token), not_found (offline).
+/// folder; HF_TOKEN is malformed), not_found (offline).
 Result<store::Manifest> pull_model(const std::string& name, const PullSettings& settings,
                                    const Environment& environment, Diagnostics& diagnostics);
 

@@ -24,7 +24,7 @@ Result<ModelOptions> options_for(const store::ModelSource& source, ModelOptions 
         options.draft = std::move(preset.model.draft);
     if (options.executor.context_tokens == 0)
         options.executor.context_tokens = preset.model.executor.context_tokens;
-    if (options.executor.adapts_kv_type) { // the user names no format
+    if (options.executor.adapts_kv_type) { // the user chose no format
         options.executor.key_type = preset.model.executor.key_type;
         options.executor.value_type = preset.model.executor.value_type;
         options.executor.adapts_kv_type = preset.model.executor.adapts_kv_type;

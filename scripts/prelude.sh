@@ -20,7 +20,7 @@ debian_archive() {
         awk -v name="$VERSION_CODENAME" '($1 == name || $2 == name || $2 == "sid") && $3 == "main" && !found++ { print $4 }'
 }
 
-# separate_apt FOLDER TYPES SUITE: an apt with lists, state and cache of its own in FOLDER, for the main section of a suite
+# separate_apt FOLDER TYPES SUITE: an apt with separate lists, state and cache in FOLDER, for the main section of a suite
 # of the archive of this machine's sources, with Debian's signatures. Afterwards `apt` runs it. Needs no root.
 separate_apt() {
     local folder=$1 types=$2 suite=$3 archive keyring=/usr/share/keyrings/debian-archive-keyring.gpg

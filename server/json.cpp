@@ -47,7 +47,8 @@ public:
     [[nodiscard]] const std::string& refusal() const { return refusal_; }
     [[nodiscard]] bool has_too_many() const { return values_ > json_values_max; }
 
-    /// Where the text stops being JSON, counted from 1; empty if it does not, or was refused before.
+    /// Position of the first syntax error, counted from 1; empty if there is none, or the text was refused
+    /// before.
     [[nodiscard]] std::optional<std::size_t> error_byte() const { return error_byte_; }
 
     /// The approximate memory of the parsed text.

@@ -9,7 +9,7 @@
 namespace etna::server {
 namespace {
 
-/// A gauge of every model.
+/// A gauge with one reading per model.
 struct LoadGauge {
     std::string_view name;
     std::string_view help;
@@ -29,7 +29,7 @@ constexpr std::array load_gauges = {
               [](const LoadReport& report) { return report.kv_cache_usage; }},
 };
 
-/// The number with a point, as vLLM writes it.
+/// Formats the number with a decimal point, as vLLM does.
 std::string real_text(double value) {
     std::string text = fmt::format("{}", value);
     if (text.find_first_of(".e") == std::string::npos)

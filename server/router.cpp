@@ -159,7 +159,7 @@ HttpReply Router::route(const HttpRequest& request, Call& call, Notes& notes) co
             if (const auto refused = check_state())
                 return route.write_error(request, *refused);
         }
-        notes.traced_route = route.api.empty() ? "" : route.path; // probes and scrapes are no work
+        notes.traced_route = route.api.empty() ? "" : route.path; // probes and scrapes are not traced
         if (const auto refused = check_body_kind(request, route.body_kind))
             return route.write_error(request, *refused);
         call.path_values = std::move(*values);
@@ -189,8 +189,8 @@ HttpReply Router::route(const HttpRequest& request, Call& call, Notes& notes) co
     return reply;
 }
 
-/// Adds the load of the model that answers, if the request asks for it. A format that is not known adds
-/// nothing, as in vLLM: the load is not what the client came for.
+/// Adds the load of the model that answers, if the request asks for it. An unknown format adds nothing, as in
+/// vLLM: it does not fail the request.
 void Router::report_load(const HttpRequest& request, HttpReply& reply) const {
     const std::string_view format = request.header(load_format_header);
     if (format.empty() || reply.log.model.empty())

@@ -18,7 +18,7 @@ using WriteError = HttpReply (*)(const HttpRequest& request, const ApiError& err
 /// The format of OpenAI's API, see reply_of().
 HttpReply write_openai_error(const HttpRequest& request, const ApiError& error);
 
-/// What the router determined about a request.
+/// Facts about a request that the router has determined.
 struct Call {
     std::string request_id;
     std::vector<std::string> path_values; ///< the values of the path's parameters in braces
@@ -65,7 +65,7 @@ public:
     [[nodiscard]] const std::vector<Route>& routes() const { return routes_; }
 
 private:
-    /// What is recorded about a request in addition to its response.
+    /// Facts about a request to record in addition to its response.
     struct Notes {
         std::string metric_name;  ///< that of the route; an unknown path is client input, and never a label
         std::string problem;      ///< for the log: a problem that the operator can act on

@@ -68,8 +68,8 @@ Result<std::unique_ptr<Server>> Server::open(const ServerOptions& options, Model
     return server;
 }
 
-/// Opens the files and batches next to the store's file, which keeps other processes away. Without a file
-/// there are none.
+/// Opens the files and batches next to the store's file, whose lock excludes other processes. A store without
+/// a file has neither.
 void Server::open_batches() {
     if (persistence_->file.empty())
         return;
@@ -122,7 +122,7 @@ Status Server::open_exporter() {
 Status Server::open_listeners() {
     ConnectionOptions connection = options_.connection;
     connection.memory = std::make_shared<MemoryBudget>(connection.bodies_bytes_max);
-    if (options_.second_port) // the ports share what one would have
+    if (options_.second_port) // the ports share the limit of one
         connection.connections_max = std::max<std::size_t>(connection.connections_max / 2, 1);
     ETNA_TRY(auto first, Listener::open(connection, handlers()));
     listeners_.push_back(std::move(first));
@@ -189,7 +189,7 @@ ShutdownResult Server::run(const std::function<bool()>& should_stop) {
                                                                      std::chrono::steady_clock::now());
     };
     persistence_->runs.wait(drain_left());
-    (void)wait_for_batches(drain_left()); // what is left is answered after the next start
+    (void)wait_for_batches(drain_left()); // unfinished batches resume after the next start
     if (!is_clean)
         report("did not end within the drain timeout");
     service_.is_aborting = true;

@@ -46,7 +46,7 @@ struct ServiceOptions {
     LogFormat log_format = LogFormat::text;
     bool logs_prompts = false;     ///< user input is logged only if enabled
     bool shows_slots = false;      ///< GET /slots shows the running answers to every client
-    bool shifts_context = false;   ///< answers go on when the context is full, see generate::ContextShift
+    bool shifts_context = false;   ///< answers continue when the context is full, see generate::ContextShift
     uint32_t answers_at_once = 16; ///< maximum answers that a model generates at a time
     std::string chat_path = "/v1/chat/completions";
     std::string completions_path = "/v1/completions";
@@ -73,7 +73,7 @@ struct Service {
     const kv_events::Publisher* kv_events = nullptr; ///< borrowed; null: the caches are not published
     tracing::SpanExporter* exporter = nullptr;       ///< borrowed; null: requests are not traced
     std::atomic<ServiceState> state{ServiceState::starting};
-    std::atomic<bool> is_aborting{false};     ///< the drain timeout has passed: answers end as they are
+    std::atomic<bool> is_aborting{false};     ///< the drain timeout has passed: answers are truncated
     api::RunningAnswers running_answers = {}; ///< empty unless ServiceOptions::shows_slots
     /// One line for the operator, as in server/log_line.hpp.
     std::function<void(std::string_view line)> log = [](std::string_view) {};

@@ -22,10 +22,10 @@ struct Spread {
 /// The median of an even number of samples is the mean of the middle two. Precondition: there is a sample.
 Spread spread_of(std::vector<double> samples);
 
-/// The figures of one batch size and depth.
+/// The measurements of one batch size and depth.
 struct BenchRow {
     uint32_t batch = 1; ///< sequences together
-    uint32_t depth = 0; ///< tokens that each sequence holds before what is measured
+    uint32_t depth = 0; ///< tokens that each sequence holds before the measurement
     Spread prompt_tok_s;
     Spread first_token_ms; ///< from submission, of each sequence
     Spread generation_tok_s;
@@ -46,7 +46,7 @@ struct BenchRow {
     [[nodiscard]] std::optional<double> prompt_flop_s() const;
 };
 
-/// A batch and depth without figures.
+/// A batch size and depth without measurements.
 struct BenchGap {
     uint32_t batch = 1;
     uint32_t depth = 0;

@@ -38,9 +38,9 @@ enum class BatchAct : uint8_t { run, merge };
 /// The validated command line of `etna batch`.
 struct BatchOptions {
     BatchAct act = BatchAct::run;
-    std::filesystem::path input; ///< with BatchAct::merge, empty: that of the folder
+    std::filesystem::path input; ///< empty with BatchAct::merge: the input recorded in the folder
     std::filesystem::path folder;
-    ModelOptions model; ///< its name is empty if the lines name their models
+    ModelOptions model; ///< empty name: the lines name their models
     batch::Shard shard;
     uint32_t retries = 2;
     std::size_t line_bytes_max = batch::default_line_bytes_max;
@@ -178,7 +178,7 @@ Result<batch::Shard> read_shard(const OptionValues& values) {
         {.id = *id, .count = *count, .min = min.value_or(0), .step = step.value_or(1)});
 }
 
-/// Reads what to do with which files.
+/// Reads the action and its files from the arguments.
 Status read_files(const OptionValues& values, const std::vector<std::string>& positionals,
                   BatchOptions& options) {
     options.folder = values.text("output").value_or("");
@@ -229,7 +229,7 @@ server::ServiceOptions service_options(const BatchOptions& options) {
     return service;
 }
 
-/// A server without sockets: the endpoints, and the models that lines name.
+/// A server without sockets: its endpoints, and the models that lines can name.
 class LineService {
 public:
     /// Borrows `environment`. `persistence` stores nothing.
@@ -265,7 +265,7 @@ private:
     server::Router router_;
 };
 
-/// The models of a batch: that of --model, or those on this machine.
+/// The models that a batch can use: that of --model, else those on this machine.
 Result<server::Models::Options> models_of_batch(const BatchOptions& options, const Environment& environment,
                                                 Diagnostics& diagnostics) {
     server::Models::Options models;
@@ -294,10 +294,10 @@ std::string time_text(double seconds) {
     return fmt::format("{} s", whole);
 }
 
-/// The status line at a terminal, with rates since the start.
+/// The status line on a terminal, with rates since the start.
 class BatchProgress {
 public:
-    /// Borrows `diagnostics`. `lines`: of the shard. `done`: before this run.
+    /// Borrows `diagnostics`. `lines`: lines of the shard. `done`: lines with a record before this run.
     BatchProgress(Diagnostics& diagnostics, uint64_t lines, uint64_t done)
         : diagnostics_(&diagnostics), lines_(lines), done_(done) {}
     BatchProgress(const BatchProgress&) = delete;
@@ -329,7 +329,7 @@ private:
     std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-/// Decides how far a batch goes after a signal.
+/// Decides after a signal whether the batch continues, finishes running lines, or abandons them.
 class BatchPace {
 public:
     BatchPace(const Environment& environment, std::chrono::seconds grace)
@@ -344,17 +344,17 @@ public:
         return time < *ends_ ? batch::Pace::finish : batch::Pace::abandon;
     }
 
-    /// Whether Ctrl-C ended the batch, and no other signal.
+    /// Whether Ctrl-C, rather than another signal, ended the batch.
     [[nodiscard]] bool is_interrupted() const { return ends_.has_value() && end_signal_() == 0; }
 
 private:
     std::chrono::seconds grace_;
     EndSignal end_signal_;
     generate::CancelPoll is_interrupted_;
-    std::optional<std::chrono::steady_clock::time_point> ends_; ///< of the grace, once a signal has come
+    std::optional<std::chrono::steady_clock::time_point> ends_; ///< end of the grace period, after a signal
 };
 
-/// Reports a run to its end, and returns its exit code.
+/// Reports the outcome of a run, and returns its exit code.
 ExitCode report_batch(const BatchOptions& options, const batch::ResultLog& log, uint64_t lines,
                       batch::Ending ending, const BatchPace& pace, Diagnostics& diagnostics) {
     const uint64_t results = log.records(batch::Output::results);
@@ -379,14 +379,14 @@ Result<ExitCode> run_batch(const BatchOptions& options, const Environment& envir
                            Diagnostics& diagnostics) {
     BatchPace pace(environment, options.grace);
     ETNA_TRY(const auto summary, batch::summarize_input(options.input, options.shard));
-    std::error_code ignored; // ResultLog::open() reports why the folder cannot be made
+    std::error_code ignored; // ResultLog::open() reports the failure
     std::filesystem::create_directories(options.folder, ignored);
     ETNA_CHECK(batch::check_input(options.folder, options.shard, options.input, summary));
     std::vector<std::string> warnings;
     ETNA_TRY(const auto log, batch::ResultLog::open(options.folder, options.shard, warnings));
     for (const std::string& warning : warnings)
         diagnostics.warning(warning);
-    if (options.shard.count > 1) { // perhaps by the variables of a job array, which the user may not expect
+    if (options.shard.count > 1) { // may come from a job array's variables, which can surprise the user
         diagnostics.line(fmt::format("shard {}/{}: {} of the {} lines", options.shard.index,
                                      options.shard.count, summary.lines_of_shard, summary.lines));
     }
@@ -394,7 +394,7 @@ Result<ExitCode> run_batch(const BatchOptions& options, const Environment& envir
     ETNA_TRY(auto persistence, server::open_persistence({.is_enabled = false}, [](std::string_view) {}));
     LineService service(options, std::move(models), environment, std::move(persistence));
     const uint64_t done = log->records(batch::Output::results) + log->records(batch::Output::errors);
-    if (!options.model.model.empty() && done < summary.lines_of_shard) // a failure is not that of a line
+    if (!options.model.model.empty() && done < summary.lines_of_shard) // a failure here is no line's fault
         ETNA_CHECK(
             service.models().acquire(options.model.model, [&] { return pace.now() != batch::Pace::full; }));
     batch::Runner runner({.input = options.input,
@@ -414,7 +414,7 @@ Result<ExitCode> run_batch(const BatchOptions& options, const Environment& envir
     return report_batch(options, *log, summary.lines_of_shard, ending, pace, diagnostics);
 }
 
-/// Joins the shards of a folder. Blocking.
+/// Merges the shards of a folder. Blocking.
 Result<ExitCode> merge_batch(const BatchOptions& options, const Environment& environment,
                              Diagnostics& diagnostics) {
     ETNA_TRY(const auto report, batch::merge(options.folder, options.input));

@@ -38,7 +38,7 @@ struct BenchOptions {
     kernels::Precision precision = kernels::Precision::exact;
     BenchPlan plan;
     bool as_json = false;
-    std::string timeline_file; ///< empty: the figures are measured
+    std::string timeline_file; ///< empty: measure rates instead
 };
 
 constexpr uint32_t bench_tokens_max = 1U << 20U;
@@ -303,7 +303,8 @@ Result<std::string> bench_kernels(const BenchOptions& options, const Environment
     return options.as_json ? dump_json_indented(kernels_json(*timings)) + "\n" : kernels_text(*timings);
 }
 
-/// Measures and formats what the options ask for; sets `has_gaps` if a row has no figures. Blocking.
+/// Runs the measurements that the options select, and formats them; sets `has_gaps` if a row has none.
+/// Blocking.
 Result<std::string> bench_output(const BenchOptions& options, const Environment& environment,
                                  Diagnostics& diagnostics, bool& has_gaps) {
     if (options.model.empty())

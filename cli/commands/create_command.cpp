@@ -95,7 +95,7 @@ Result<store::Manifest> manifest_of(const std::string& model, const Environment&
     ETNA_TRY(const gguf::File file,
              generate::open_file(source)); // a model that can be read, with all its parts
     store::Manifest manifest = {.name = {}, .source = model, .files = {}};
-    const std::vector<std::filesystem::path> one = {source.path}; // beside which lie the parts named after it
+    const std::vector<std::filesystem::path> one = {source.path}; // its parts are in the same folder
     for (const std::filesystem::path& part : source.parts.empty() ? one : source.parts) {
         std::error_code failure;
         const auto path = std::filesystem::absolute(part, failure);
@@ -106,7 +106,7 @@ Result<store::Manifest> manifest_of(const std::string& model, const Environment&
     return manifest;
 }
 
-/// Stores a chat template's text with the model, in place of an earlier one.
+/// Stores a chat template's text with the model, and replaces an earlier one.
 Status add_template(const std::string& text, const store::ModelStore& models, store::Manifest& manifest) {
     ETNA_TRY(const std::string sha256, models.add_blob(std::as_bytes(std::span(text))));
     std::erase_if(manifest.files,

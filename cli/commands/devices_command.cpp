@@ -121,7 +121,7 @@ Json as_json(const DeviceReport& report) {
             {"uuid", vk::uuid_text(report.profile)}};
 }
 
-/// Where the sizes of workgroups come from.
+/// The origin of the workgroup sizes.
 std::string sizes_text(const DeviceReport& report) {
     if (report.tuned.empty())
         return "by policy; `etna tune MODEL` measures them";

@@ -34,13 +34,13 @@ enum class EmbeddingFormat { jsonl, npy };
 /// The validated command line of `etna embed`.
 struct EmbedOptions {
     ModelOptions model;
-    std::optional<std::string> text; ///< absent: lines of standard input
+    std::optional<std::string> text; ///< empty: read lines from standard input
     std::string output_file;         ///< empty: standard output
     EmbeddingFormat format = EmbeddingFormat::jsonl;
-    generate::EmbeddingRequest request; ///< without the text
+    generate::EmbeddingRequest request; ///< all but the text
 };
 
-/// Texts in a batch, at most.
+/// Maximum texts in a batch.
 constexpr uint32_t texts_per_batch = 64;
 
 constexpr std::array embed_positionals = {
@@ -100,7 +100,7 @@ constexpr std::array embed_examples = {
     Example{"etna embed model.gguf --format npy -o vectors.npy < lines.txt", "a matrix for NumPy"},
 };
 
-/// Header of an .npy file of version 1.0 (numpy.lib.format), for f32 [rows, columns] in C order.
+/// Returns the header of an .npy file, version 1.0 (numpy.lib.format): f32 [rows, columns] in C order.
 std::string npy_header(std::size_t rows, std::size_t columns) {
     constexpr std::size_t alignment = 64;
     constexpr std::size_t fixed_bytes = 10; // magic, version, length
@@ -127,7 +127,7 @@ std::string json_row(std::size_t index, const generate::Embedding& embedding) {
 /// Writes embeddings in order.
 class EmbeddingWriter {
 public:
-    /// `texts`: number of embeddings that follow. Borrows `output`.
+    /// `texts`: number of embeddings that will be written. Borrows `output`.
     EmbeddingWriter(Output& output, EmbeddingFormat format, std::size_t texts)
         : output_(&output), format_(format), texts_(texts) {}
 
@@ -145,7 +145,7 @@ private:
     std::size_t written_ = 0;
 };
 
-/// Errors: those of Embedder with the number of the line, and of the output.
+/// Errors: those of Embedder, with the line number, and those of the output.
 Status embed(const generate::Model& model, const std::vector<std::string>& texts, const EmbedOptions& options,
              Output& output) {
     EmbeddingWriter writer(output, options.format, texts.size());
@@ -170,7 +170,7 @@ Status embed(const generate::Model& model, const std::vector<std::string>& texts
     return {};
 }
 
-/// Descriptor of the output; `owned` is closed by the caller.
+/// Descriptor of the output. The caller closes `owned`.
 Result<int> open_output(const EmbedOptions& options, const Environment& environment) {
     if (options.output_file.empty())
         return environment.output;
@@ -185,7 +185,7 @@ Result<int> open_output(const EmbedOptions& options, const Environment& environm
     return file;
 }
 
-/// Runs the command past its usage errors. Blocking.
+/// Runs the command after its usage errors are ruled out. Blocking.
 Status embed_texts(const EmbedOptions& options, const std::vector<std::string>& texts,
                    const Environment& environment, Diagnostics& diagnostics) {
     ETNA_TRY(const generate::Model model, load_model(options.model, environment, diagnostics));
@@ -199,7 +199,7 @@ Status embed_texts(const EmbedOptions& options, const std::vector<std::string>& 
     return status;
 }
 
-/// The texts; empty if there is none. Errors: those of read_input().
+/// Returns the texts to embed; may be empty. Errors: those of read_input().
 Result<std::vector<std::string>> read_texts(const EmbedOptions& options, const Environment& environment) {
     if (options.text)
         return std::vector{*options.text};

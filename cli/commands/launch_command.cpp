@@ -26,8 +26,8 @@ namespace {
 /// The validated command line of `etna launch`.
 struct LaunchOptions {
     std::string program;
-    std::string model;                  ///< empty: that of a running server
-    std::vector<std::string> arguments; ///< for the program
+    std::string model;                  ///< empty: the model of a running server
+    std::vector<std::string> arguments; ///< passed to the program
     ServerChoice choice = {};
     HubOptions hub = {};
 };
@@ -64,8 +64,8 @@ struct ServedModel {
     uint64_t context_tokens = 0; ///< 0: unknown
 };
 
-/// What a program is given: arguments before the user's, and variables. An empty variable counts as unset for
-/// these programs.
+/// Arguments that precede the user's, and environment variables. These programs treat an empty variable as
+/// unset.
 struct ProgramSettings {
     std::vector<std::string> arguments = {};
     Variables variables = {};
@@ -122,12 +122,13 @@ ProgramSettings opencode_settings(const ServedModel& model) {
 }
 
 struct Program {
-    std::string_view name; ///< also of its executable
+    std::string_view name; ///< also the name of its executable
     std::string_view install_hint;
     ProgramSettings (*settings)(const ServedModel& model);
-    /// Of the file of further certificates to trust. Codex knows only one that replaces the system's.
+    /// Names a file of certificates to trust in addition to the system's. Codex has only a variable that
+    /// replaces the system's.
     std::string_view certificate_variable;
-    uint64_t context_tokens_min; ///< that its first prompt needs, as measured; 0: not measured
+    uint64_t context_tokens_min; ///< context that its first prompt needs, as measured; 0: not measured
 };
 
 constexpr std::array programs = {
@@ -142,7 +143,8 @@ const Program& program_named(std::string_view name) {
     return *std::ranges::find(programs, name, &Program::name);
 }
 
-/// Returns the model with this name in the server's list, or the first one if the name is empty; empty: none.
+/// Returns the model with this name from the server's list, or its first model if the name is empty. Empty if
+/// not found.
 std::optional<ServedModel> listed_model(const Json& answer, const RunningServer& server,
                                         const std::string& name) {
     const auto data = answer.find("data");
@@ -158,9 +160,8 @@ std::optional<ServedModel> listed_model(const Json& answer, const RunningServer&
     return std::nullopt;
 }
 
-/// Finds the model among the running servers; empty: none serves it. Errors: those of ask_server() for a
-/// server that
-/// --url names.
+/// Finds the model among the running servers; empty if none serves it. Errors: those of ask_server() for the
+/// server of --url.
 Result<std::optional<ServedModel>> find_served(const LaunchOptions& options, const Environment& environment) {
     for (const RunningServer& server : chosen_servers(options.choice, environment)) {
         const auto answer = ask_server(server, options.choice.api_key, "/v1/models");
@@ -185,7 +186,7 @@ Error not_served(const LaunchOptions& options) {
             fmt::format("try `etna launch {} qwen3:8b`; `etna list --known` lists models", options.program)};
 }
 
-/// Returns the file for the log of a server that this command starts. Errors: io.
+/// Returns the path of the log file for a server that this command starts. Errors: io.
 Result<std::filesystem::path> server_log(const Environment& environment) {
     const std::filesystem::path folder = history_file(environment.variables).parent_path();
     std::error_code failure;
@@ -196,9 +197,9 @@ Result<std::filesystem::path> server_log(const Environment& environment) {
     return folder / "launch.log";
 }
 
-/// The variables of a server that this command starts: those that place models and choose the device, but
-/// neither other options of etna nor its configuration file, whose keys, ports and models are for other
-/// servers.
+/// Returns the environment of a server that this command starts. It inherits the folders of models and the
+/// choice of device, but no other options of etna and no configuration file: their keys, ports and models are
+/// meant for other servers.
 Variables server_variables(const Environment& environment) {
     Variables variables = environment.variables;
     std::erase_if(variables, [](const auto& variable) {
@@ -209,18 +210,18 @@ Variables server_variables(const Environment& environment) {
     return variables;
 }
 
-/// A server that runs as long as this object.
+/// A server that runs for the lifetime of this object.
 struct OwnServer {
     ChildProcess process;
     ServedModel model;
 };
 
-/// Serves the model on a free port. Errors: those of find_model() and ask_server(); io (the server ended,
-/// with its log as the message).
+/// Serves the model on a free port. Errors: those of find_model() and ask_server(); io (the server exited;
+/// the message is its log).
 Result<OwnServer> start_server(const LaunchOptions& options, const Environment& environment,
                                Diagnostics& diagnostics) {
     ETNA_CHECK(
-        find_model(options.model, options.hub, environment, diagnostics)); // fetched here, with progress
+        find_model(options.model, options.hub, environment, diagnostics)); // downloads here, with progress
     ETNA_TRY(const std::filesystem::path log, server_log(environment));
     diagnostics.status(fmt::format("starting a server for {}", printable(options.model)));
     auto started = ChildProcess::start_service({.executable = "/proc/self/exe",
@@ -247,7 +248,7 @@ Result<OwnServer> start_server(const LaunchOptions& options, const Environment& 
     return OwnServer{.process = std::move(started->process), .model = std::move(*model)};
 }
 
-/// Runs the program with the model to its end. Returns its exit code. Errors: io.
+/// Runs the program with the model until it exits. Returns its exit code. Errors: io.
 Result<int> run_program(const Program& program, const std::filesystem::path& executable,
                         const LaunchOptions& options, const ServedModel& model,
                         const Environment& environment) {
@@ -255,11 +256,11 @@ Result<int> run_program(const Program& program, const std::filesystem::path& exe
     settings.arguments.insert(settings.arguments.end(), options.arguments.begin(), options.arguments.end());
     if (!model.server.certificate.empty())
         settings.variables.emplace(program.certificate_variable, model.server.certificate.string());
-    Variables variables = settings.variables; // which take precedence
+    Variables variables = settings.variables; // these take precedence
     variables.insert(environment.variables.begin(), environment.variables.end());
     const EndSignal signals = environment.watch_end_signals();
     const auto interrupts =
-        environment.watch_interrupts(SecondInterrupt::is_reported); // they are the program's
+        environment.watch_interrupts(SecondInterrupt::is_reported); // the program handles Ctrl-C
     ETNA_TRY(ChildProcess process, ChildProcess::start({.executable = executable,
                                                         .arguments = std::move(settings.arguments),
                                                         .variables = std::move(variables)}));

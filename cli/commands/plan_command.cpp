@@ -71,7 +71,7 @@ using engine::MemoryUse;
 using runtime::DeviceReport;
 using runtime::MemoryForecast;
 
-/// What is printed.
+/// The data of a printed plan.
 struct PlanReport {
     std::string model;
     DeviceReport device;

@@ -109,7 +109,7 @@ std::string waiting_text(const ResidentModel& model) {
     return classes.empty() ? text : text + fmt::format(" ({})", fmt::join(classes, ", "));
 }
 
-/// "5 min": whole units of the largest that fits.
+/// Formats as "5 min": rounded down to the largest unit that fits.
 std::string duration_text(uint64_t seconds) {
     constexpr uint64_t minute_s = 60;
     constexpr uint64_t hour_s = 3600;

@@ -207,7 +207,7 @@ std::vector<ExitCodeText> exit_codes_of(const Command& command);
 std::string environment_name(const Option& option);
 bool has_environment_name(const Option& option);
 
-/// Whether the command has options besides those of help, so that the configuration file is read for it.
+/// Whether the command has options other than those of help, so that the configuration file is read for it.
 bool has_settings(const Command& command);
 
 /// "0 to 1", "more than 0, up to 1", "64K to 1024T"; empty for kinds without bounds.

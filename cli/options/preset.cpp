@@ -16,7 +16,7 @@
 namespace etna::cli {
 namespace {
 
-/// Those besides the options of sampling.
+/// The stored options other than the sampling options.
 constexpr std::array<std::string_view, 13> other_names = {
     "system",   "think",   "no-think", "chat-template", "max-tokens",     "min-tokens",          "stop",
     "ctx-size", "kv-type", "draft",    "prompt-lookup", "max-ngram-size", "num-assistant-tokens"};
@@ -38,7 +38,7 @@ std::vector<TypedValue> typed_values(std::string_view model, const store::Preset
     return values;
 }
 
-/// Whether what the user typed replaces this option of the model or leaves no use for it.
+/// Whether the user's options replace this option of the model, or make it useless.
 bool is_replaced(std::string_view name, const TypedArguments& arguments) {
     constexpr std::array<std::string_view, 4> of_conversations = {"system", "think", "no-think",
                                                                   "chat-template"};

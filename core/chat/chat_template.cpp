@@ -177,7 +177,7 @@ Result<RenderedPrompt> ChatTemplate::render(const Value& request, int64_t now_un
         return guard.restored(text);
     };
     auto prompt = broken(Spelling::name);
-    // Breaks in mere parts of names must not show in what the template does.
+    // Breaks in mere parts of names must not affect the template's behaviour.
     for (const Spelling last : {Spelling::removal, Spelling::end}) {
         if (!prompt || !guard.has(last))
             continue;

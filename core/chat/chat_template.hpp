@@ -23,7 +23,7 @@ struct SpecialText {
     std::vector<std::string> control = {}; ///< the names of all control tokens
 };
 
-/// A prompt, and the places in it where a client's text could be mistaken for the template's.
+/// A prompt, and the positions at which a client's text could be mistaken for the template's.
 struct RenderedPrompt {
     std::string text;
     /// Ascending positions: the name of a control token is text where it lies across one, see

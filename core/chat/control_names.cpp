@@ -121,7 +121,7 @@ void ControlNames::add_template(std::string_view text, std::span<const std::stri
     }
     for (const std::string& name : names)
         add_enclosed(folded(name), ends, begins);
-    // The template looks these up or compares with them: `message.tool_calls` is no "[TOOL_CALLS]".
+    // The template looks these up or compares with them: `message.tool_calls` is not "[TOOL_CALLS]".
     const std::string small = folded(text);
     std::erase_if(enclosed_, [&](const std::string& part) {
         return is_identifier(part) && small.find(part) != std::string::npos;

@@ -30,7 +30,7 @@ public:
     /// request holds every private code point).
     [[nodiscard]] Result<jinja::Value> broken(Spelling last) const;
 
-    /// Removes the code point from a prompt; each place that it had is a barrier.
+    /// Removes the code point from a prompt; each of its positions becomes a barrier.
     [[nodiscard]] RenderedPrompt restored(const std::string& prompt) const;
 
 private:

@@ -35,7 +35,7 @@ struct Turns {
 };
 
 /// Returns the conversation as turns, in valid UTF-8. Parses the arguments of each call and converts them to
-/// `form`; with ArgumentsForm::none they stay what the text says.
+/// `form`; with ArgumentsForm::none they are unchanged.
 Turns turns_of(const Conversation& conversation, ArgumentsForm form);
 
 /// Returns the turns as a request for ChatTemplate::render(), with content and reasoning in the template's

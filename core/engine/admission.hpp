@@ -39,14 +39,15 @@ public:
 
     /// Whether `a` is served before `b`: by client, then by priority, then by age.
     [[nodiscard]] bool is_served_before(const Sequence& a, const Sequence& b) const;
-    /// Whether a waiting sequence is admitted before the running prompt of another client, or of its own.
+    /// Whether a waiting sequence is admitted before the running prompt of another client, or of the same
+    /// one.
     [[nodiscard]] bool is_admitted_before(const Sequence& waiting, const Sequence& running) const;
 
     /// Returns the next waiting sequence to run. Null: none can run.
     [[nodiscard]] Sequence* next() const;
 
-    /// Returns the running sequence that is preempted for the waiting sequence `next`: one of another client
-    /// for its fair share, else one of its own client with a larger priority number or, without capacity, of
+    /// Returns the running sequence that is preempted for the waiting sequence `next`: one of another client,
+    /// for a fair share, else one of the same client with a larger priority number or, without capacity, of
     /// another group. Null: none.
     [[nodiscard]] Sequence* victim_for(const Sequence& next) const;
 

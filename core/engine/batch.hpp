@@ -22,8 +22,8 @@ constexpr PageId no_page = UINT32_MAX;
 enum class RowKind : uint8_t { prefill, decode };
 
 enum class RowInput : uint8_t {
-    token, ///< `Row::value` is a token id
-    slot,  ///< `Row::value` is the slot where an earlier submission stores its sampled id, read on the device
+    token,     ///< `Row::value` is a token id
+    slot,      ///< `Row::value` is the slot of an id sampled by an earlier submission, read on the device
     embedding, ///< `Row::value` is an index into Batch::embeddings
 };
 
@@ -67,7 +67,7 @@ struct Row {
     /// it.
     bool requests_draft = false;
 
-    /// Places a causal row of text: it attends to everything up to itself.
+    /// Sets the position of a causal text row, which attends to everything up to itself.
     void set_position(uint32_t at) {
         position = at;
         attend_begin = 0;
@@ -80,7 +80,7 @@ struct Row {
 using StateSlot = uint32_t;
 constexpr StateSlot no_state_slot = UINT32_MAX;
 
-/// What the rows of a step do to the state of recurrent layers.
+/// How the rows of a step change the state of recurrent layers.
 enum class StateUpdate : uint8_t {
     commit, ///< the state holds them afterwards
     /// They stay pending, because they may be rejected drafts: the sequence's next step commits those before

@@ -17,8 +17,9 @@ namespace etna::engine {
 struct StoredPage {
     PageHash hash{};
     std::optional<PageHash> parent = {}; ///< the page before it; empty: it is the first
-    /// Of a first page whose Request::cache_salt is not 0: only requests with the same salt find it and its
-    /// successors. Equal for equal salts of one engine; tells nothing else about the salt.
+    /// Set on the first page of a request whose Request::cache_salt is not 0: only requests with the same
+    /// salt find it and its successors. Equal for equal salts in one engine; reveals nothing else about the
+    /// salt.
     std::optional<uint64_t> salt_mark = {};
     uint32_t index = 0; ///< position of the page in its sequence, in pages
     std::vector<TokenId> tokens =
@@ -53,11 +54,11 @@ public:
     virtual void end() = 0;
 };
 
-/// Records the changes of a cache for a CacheObserver: pages of prefill rows of tokens, because a client's
-/// prompt matches no other. A page whose first rows are such, and the others those of an answer, is recorded
-/// with the tokens of the first. Of several groups, only the first that keeps all positions is recorded, else
-/// the first: with windows or recurrent layers a prompt may find less. Memory is bounded by the pages of the
-/// cache and the changes of a step. Not thread-safe.
+/// Records the changes of a cache for a CacheObserver. Only pages of tokens in prefill rows are recorded,
+/// because a client's prompt matches no others; a page that starts with prefill rows and continues with an
+/// answer is recorded with the tokens of the prefill rows. Of several groups, only the first without a window
+/// is recorded, else the first group: with windows or recurrent layers a prompt may find less. Memory is
+/// bounded by the pages of the cache and the changes of a step. Not thread-safe.
 class CacheJournal {
 public:
     /// `plain_root`: the parent of the first pages of requests without a salt.

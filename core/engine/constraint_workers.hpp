@@ -72,8 +72,7 @@ public:
     bool prepare_now(Constraint& constraint, Constraint::Part part);
     /// Queues the work for the workers.
     std::shared_ptr<ConstraintJob> begin(std::shared_ptr<Constraint> constraint, Constraint::Part part);
-    /// Takes a constraint that is not needed any more and destroys it on a worker, because freeing its memory
-    /// may take long.
+    /// Destroys an unused constraint on a worker, because freeing its memory may take long.
     void dispose(std::shared_ptr<Constraint> constraint);
 
     static constexpr std::size_t threads_max = 2;

@@ -58,8 +58,8 @@ uint32_t DraftPlanner::rows_max() const {
            static_cast<uint32_t>(admission_.running().size());
 }
 
-/// Returns the maximum number of a sequence's drafts in a step: recurrent layers keep them pending, with the
-/// row before them.
+/// Returns the maximum number of a sequence's drafts in a step: they, and the row before them, are pending
+/// rows in recurrent layers.
 uint32_t DraftPlanner::pending_drafts_max() const {
     return limits_.state_slots == 0 ? UINT32_MAX : limits_.pending_rows_max - 1;
 }

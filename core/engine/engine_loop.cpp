@@ -291,7 +291,7 @@ void Engine::Loop::observe_cache(std::shared_ptr<CacheObserver> observer) {
         new_observer_ = std::move(observer);
 }
 
-/// Tells the observer what has changed, before any reader can see the end of a request.
+/// Reports the cache's changes to the observer before any reader can see the end of a request.
 void Engine::Loop::report_cache() {
     if (observer_ == nullptr)
         return;

@@ -64,8 +64,8 @@ public:
 
     [[nodiscard]] std::size_t size() const { return size_; }
     [[nodiscard]] bool contains(const Sequence& sequence) const;
-    /// Returns the number of sequences that have precedence over those without a priority, or are behind
-    /// them.
+    /// Returns the number of sequences that come before those without a priority, and of those that come
+    /// after them.
     [[nodiscard]] const PriorityCounts& prioritized() const { return prioritized_; }
     /// Returns the queues by client; none is empty.
     [[nodiscard]] const std::map<ClientId, Queue>& queues() const { return queues_; }

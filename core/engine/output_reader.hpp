@@ -13,8 +13,8 @@
 namespace etna::engine {
 
 /// Turns outputs of rows into tokens of their sequences: draws the token if the device did not, appends and
-/// emits it, and ends the sequence if nothing may follow. A sequence whose constraint has not computed the
-/// allowed tokens yet keeps its output, and skips steps until it has. Not thread-safe.
+/// emits it, and ends the sequence if nothing may follow. While its constraint is computing the allowed
+/// tokens, a sequence retains its output and skips steps. Not thread-safe.
 class OutputReader {
 public:
     /// Borrows all of them.

@@ -36,7 +36,7 @@ public:
     [[nodiscard]] std::optional<Found> longest_whole(const PageHash& parent, const ContentRun& content,
                                                      const Exists& exists) const;
 
-    /// Removes pages that do not exist any more.
+    /// Removes pages for which `exists` is false.
     void prune(const Exists& exists);
 
     [[nodiscard]] std::size_t size() const { return count_; }

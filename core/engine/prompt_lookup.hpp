@@ -52,8 +52,8 @@ public:
     /// Adds the n-grams that end before position `end`. `text` must extend the text of the previous calls.
     void add(std::span<const TokenId> text, std::size_t end);
 
-    /// Returns the last occurrence in `text`, as far as it was added, of the longest n-gram, of at least
-    /// `length_min` tokens, that `tail` ends with.
+    /// Returns the last occurrence, in the part of `text` that was added, of the longest n-gram of at least
+    /// `length_min` tokens that `tail` ends with.
     [[nodiscard]] NgramMatch find(std::span<const TokenId> text, std::span<const TokenId> tail,
                                   std::size_t length_min = 1) const;
 
@@ -104,8 +104,8 @@ public:
     /// Null: drafts nothing.
     explicit PromptLookup(std::shared_ptr<const DraftTexts> texts);
 
-    /// Returns at most `limit` tokens that may follow `tokens`, which start with the prompt that the texts
-    /// were made of. Matches of fewer than `ngram_min` tokens are ignored. `tokens` must extend the
+    /// Returns at most `limit` tokens that may follow `tokens`, which start with the prompt in the texts.
+    /// Matches of fewer than `ngram_min` tokens are ignored. `tokens` must extend the
     /// tokens of the previous calls.
     std::vector<TokenId> draft(std::span<const TokenId> tokens, uint32_t limit, uint32_t ngram_min = 1);
 

@@ -65,8 +65,8 @@ struct Speculation {
     bool uses_model = false; ///< use the draft model, if the other sources have no draft or are paused
     /// The draft model stops at a token that it finds less likely than this, [0, 1]; empty: it does not.
     std::optional<float> confidence_min = {};
-    /// The texts to look up drafts in, made of the prompt, the prediction and lookup_ngram_max by
-    /// make_draft_texts(); the engine makes them if null.
+    /// The texts to look up drafts in: the result of make_draft_texts() for the prompt, the prediction and
+    /// lookup_ngram_max; the engine calls it if null.
     std::shared_ptr<const DraftTexts> texts = {};
 };
 

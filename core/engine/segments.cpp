@@ -42,7 +42,7 @@ Status check_size(const EmbeddingSegment& segment, std::size_t index, const Limi
     return {};
 }
 
-/// Last words of what is hashed, so that equal words of different kinds have different hashes.
+/// The last word of a hashed message, so that equal words of different kinds have different hashes.
 constexpr uint64_t media_domain = 1;
 constexpr uint64_t rope_domain = 2;
 

@@ -21,7 +21,7 @@ namespace etna::engine {
 /// The token id at a position that holds an embedding. Penalties and drafts ignore it.
 constexpr TokenId no_token = UINT32_MAX;
 
-/// What the rows of a segment attend to.
+/// The range that the rows of a segment attend to.
 enum class AttentionSpan : uint8_t {
     causal,  ///< everything up to themselves
     segment, ///< everything up to the end of the segment, which is then computed in one step
@@ -40,7 +40,7 @@ struct EmbeddingSegment {
     uint32_t count = 0;    ///< at least 1
     /// f32 [count, Limits::width], without the scale that some models apply to the embeddings of tokens.
     std::shared_ptr<const std::vector<float>> embeddings = {};
-    ContentHash hash{}; ///< equal hashes stand for equal embeddings
+    ContentHash hash{}; ///< equal hashes imply equal embeddings
     AttentionSpan attention = AttentionSpan::causal;
 
     [[nodiscard]] uint32_t end() const { return position + count; }
@@ -51,8 +51,8 @@ struct EmbeddingSegment {
     }
 };
 
-/// The largest segment with AttentionSpan::segment: it fits a step beside the rows of all other sequences.
-/// With an encoder none of them generates.
+/// Returns the size of the largest segment with AttentionSpan::segment: it fits in a step together with the
+/// rows of all other sequences. With an encoder none of them generates.
 [[nodiscard]] constexpr uint32_t whole_segment_max(const Limits& limits) {
     if (limits.is_encoder)
         return limits.batch_rows_max;

@@ -53,7 +53,7 @@ struct ConstraintState {
 
     std::optional<Constraint::Part> known = {}; ///< getters that have results for the next position
     std::shared_ptr<ConstraintJob> job = {};    ///< the job that computes more results; null: none
-    bool waits = false; ///< it is not known yet whether the sequence ends here; it skips steps until then
+    bool waits = false; ///< skips steps until the constraint knows whether the sequence ends here
     std::optional<Parked> parked = {};
     /// The rest of Constraint::forced(), the last token first; empty: not queried since the last drawn token.
     std::optional<std::vector<TokenId>> forced = {};

@@ -11,8 +11,8 @@
 
 namespace etna::engine {
 
-/// Owns the sequences, and is the one place that releases what they hold: pages, capacity, a constraint's
-/// job. Decides nothing. Addresses of sequences are stable until they are retired. Not thread-safe.
+/// Owns the sequences, and is the only code that releases their resources: pages, capacity, a constraint's
+/// job. Makes no decisions. Addresses of sequences are stable until they are retired. Not thread-safe.
 class SequenceStore {
 public:
     /// Borrows all of them.

@@ -19,8 +19,8 @@
 
 namespace etna::engine {
 
-/// What one sequence holds of the cache: its pages, and the slot of its recurrent state. Each entry of a
-/// table is one reference in the group's pool.
+/// The part of the cache that one sequence references: its pages, and the slot of its recurrent state. Each
+/// entry of a table is one reference in the group's pool.
 struct HeldState {
     /// [group][page of the sequence]; pages that left a group's window are `no_page`
     std::vector<std::vector<PageId>> groups;
@@ -37,8 +37,8 @@ struct HeldState {
 /// Whether a prefix may end within a page, whose first write then copies it.
 enum class PartialPages : uint8_t { skip, share };
 
-/// The state that a model's layers keep for sequences, and its verbs: find, reserve, advance, snapshot, fork,
-/// publish, invalidate, release. The scheduler does not know which kinds exist:
+/// The state that a model's layers store for sequences, and its verbs: find, reserve, advance, snapshot,
+/// fork, publish, invalidate, release. The scheduler does not know which kinds exist:
 ///
 /// - paged: every position, in pages of a full group;
 /// - windowed: the pages that the next rows attend to: advance() releases those that left the window, and
@@ -46,8 +46,7 @@ enum class PartialPages : uint8_t { skip, share };
 /// - recurrent: one slot of fixed size (state_slots.hpp).
 ///
 /// A published or shared page or slot is never written: the writer gets a copy. A rejected draft needs no
-/// verb: pages are overwritten from its position on, and the rows that recurrent layers keep pending are
-/// dropped.
+/// verb: pages are overwritten from its position on, and the pending rows of recurrent layers are dropped.
 ///
 /// The device runs submissions in order, so a page can be reallocated as soon as the last row that uses it
 /// has been scheduled. Within one batch the order is copies, then rows; sources of copies stay referenced
@@ -58,7 +57,7 @@ public:
 
     [[nodiscard]] const HashKey& key() const { return key_; }
     [[nodiscard]] uint32_t page_tokens() const { return page_tokens_; }
-    /// Pages of the first group that keeps all positions, else of the first; 0 without groups.
+    /// Number of pages of the first group without a window, else of the first group; 0 without groups.
     [[nodiscard]] uint32_t prefix_pages() const {
         return pools_.empty() ? 0 : pools_[prefix_group_].page_count();
     }
@@ -105,8 +104,8 @@ public:
     /// Releases everything; `held` is empty afterwards.
     void release(HeldState& held);
 
-    /// Returns a state that shares the same pages, and a copy of the recurrent state; has_state() tells
-    /// whether a slot was left for it.
+    /// Returns a state that shares the same pages, and a copy of the recurrent state. The copy is missing if
+    /// no slot is free: see has_state().
     HeldState fork(const HeldState& held);
     [[nodiscard]] bool has_state(const HeldState& held) const {
         return !slots_.exist() || held.recurrent.slot != no_state_slot;

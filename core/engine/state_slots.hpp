@@ -27,11 +27,11 @@ struct HeldSlot {
 /// The slots of recurrent state: each running sequence owns one, and the others hold snapshots, found by the
 /// content that they cover and evicted least recently used first. A published slot is never written.
 ///
-/// A state cannot be rolled back, so a prefix is found only where a snapshot was taken. Drafted rows stay
-/// pending until they are judged (StateUpdate::defer).
+/// A state cannot be rolled back, so a prefix is found only at a snapshot. Drafted rows stay pending until
+/// they are accepted or rejected (StateUpdate::defer).
 ///
-/// Copies are queued, and belong into the next batch that has rows: they run before them, in any order. Their
-/// sources and targets stay referenced until then. Not thread-safe.
+/// Copies are queued for the next batch that has rows: they run before its rows, in any order. Their sources
+/// and targets stay referenced until that batch. Not thread-safe.
 class StateSlots {
 public:
     /// `count`: Limits::state_slots; 0: the model has no recurrent layers, and nothing is ever found.
@@ -86,7 +86,7 @@ private:
     void queue_copy(StateSlot from, StateSlot to);
 
     HashKey key_;
-    PagePool pool_; ///< a slot is a page that is used only as a whole
+    PagePool pool_; ///< each slot is a page that is never used partially
     PageBranches snapshots_;
     std::vector<StateCopy> copies_; ///< queued
 };

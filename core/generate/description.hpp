@@ -19,7 +19,7 @@ struct ModelDescription {
 
 ModelDescription description_of(const gguf::File& file);
 
-/// What a model was made for, as far as its file tells.
+/// The abilities of a model that its file reveals.
 struct ModelAbilities {
     bool embeds = false;      ///< it pools the states of a text, and does not continue texts
     bool calls_tools = false; ///< its template shows tools to it

@@ -14,7 +14,7 @@ namespace {
 /// Interval of cancellation polls while the engine computes.
 constexpr std::chrono::milliseconds embedding_poll_interval{50};
 
-/// Texts in flight for each sequence of a batch: while one runs, the next is in the queue.
+/// Texts in flight per sequence of a batch: one runs while the next is queued.
 constexpr std::size_t texts_per_sequence = 2;
 
 engine::HiddenRows rows_of(Pooling pooling, bool is_encoder) {
@@ -41,7 +41,7 @@ Result<std::vector<TokenId>> tokens_of(const Model& model, const EmbeddingReques
                                      .reserve_memory = &budget.reserve_memory});
 }
 
-/// Cuts off the end of a text, but not a control token that ends it: encoders need theirs.
+/// Truncates a text, but retains a control token at its end: encoders need theirs.
 void truncate(std::vector<TokenId>& tokens, std::size_t tokens_max, const text::Tokenizer& tokenizer) {
     if (tokens.size() <= tokens_max || tokens_max == 0)
         return;
@@ -55,7 +55,7 @@ Error cancelled() {
     return {ErrorKind::cancelled, "the request was cancelled"};
 }
 
-/// The last event of a text; empty if `is_cancelled` ends the wait.
+/// Returns the last event of a text; empty if `is_cancelled` ends the wait.
 std::optional<engine::Finished> wait_for(engine::Stream& stream, const CancelPoll& is_cancelled) {
     while (!is_cancelled || !is_cancelled()) {
         auto event = stream.next_for(embedding_poll_interval);
@@ -127,8 +127,8 @@ Status Embedder::add(const EmbeddingRequest& request, const PromptBudget& budget
     return submit();
 }
 
-/// Submits texts while the engine accepts them. Errors: those of Engine::submit(), busy only if no text of
-/// this object is with the engine.
+/// Submits texts while the engine accepts them. Errors: those of Engine::submit(); busy only if none of this
+/// object's texts is in the engine.
 Status Embedder::submit() {
     for (; submitted_ < std::min(texts_.size(), texts_max_); ++submitted_) {
         Text& next = texts_[submitted_];

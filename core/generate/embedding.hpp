@@ -17,20 +17,20 @@
 
 namespace etna::generate {
 
-/// What happens to a text that is longer than the model takes.
+/// How to handle a text that exceeds the model's limit.
 enum class Overlong : uint8_t {
     refuse,
-    truncate, ///< its end is cut off, without the control token that the tokenizer adds there
+    truncate, ///< the end is dropped, except for a control token that the tokenizer adds there
 };
 
 /// A text to embed.
 struct EmbeddingRequest {
     std::variant<std::string, std::vector<TokenId>> input;
-    /// Whether the names of special tokens in a text, such as [SEP], are those tokens.
+    /// Whether names of special tokens in a text, such as [SEP], are parsed as those tokens.
     text::SpecialTokens special = text::SpecialTokens::literal;
-    std::optional<Pooling> pooling = {};             ///< empty: the model's; `rank` only if it is
-    std::optional<uint32_t> dimensions = {};         ///< keeps this many leading elements; empty: all
-    Normalisation normalisation = Normalisation::l2; ///< not of a score
+    std::optional<Pooling> pooling = {};             ///< empty: the model's; `rank` only if the model's is
+    std::optional<uint32_t> dimensions = {};         ///< number of leading elements to return; empty: all
+    Normalisation normalisation = Normalisation::l2; ///< scores are never normalised
     Overlong overlong = Overlong::refuse;
     uint64_t cache_salt = 0; ///< see Request
     uint64_t client = 0;     ///< the same
@@ -38,12 +38,13 @@ struct EmbeddingRequest {
 };
 
 struct Embedding {
-    std::vector<float> values; ///< with Pooling::rank the score alone
-    uint32_t tokens = 0;       ///< of the text, with those that the tokenizer adds
+    std::vector<float> values; ///< with Pooling::rank, only the score
+    uint32_t tokens = 0;       ///< tokens of the text, including those that the tokenizer adds
 };
 
-/// Embeds texts in order, many of them together: their rows share steps with each other and with generation.
-/// Not thread-safe; several threads may each have one of the same model. Destruction ends what is unread.
+/// Embeds texts in order. Many texts are in flight at once; their rows share steps with each other and with
+/// generation. Not thread-safe, but several threads may each have an Embedder of one model. Destruction
+/// cancels unread texts.
 class Embedder {
 public:
     /// Borrows `model`.
@@ -53,10 +54,10 @@ public:
     /// model has), context_exceeded, cancelled, those of tokenizing, and the engine's.
     Status add(const EmbeddingRequest& request, const PromptBudget& budget = {});
 
-    /// Number of texts whose embeddings next() has not returned.
+    /// Number of texts whose embeddings next() has not returned yet.
     [[nodiscard]] std::size_t pending() const { return texts_.size(); }
 
-    /// Whether the engine has enough texts: more only take memory.
+    /// Whether the engine is saturated: further texts would only take memory.
     [[nodiscard]] bool is_full() const { return texts_.size() >= texts_max_; }
 
     /// Returns the embedding of the oldest text. Blocks. Errors: cancelled, busy (other clients fill the
@@ -65,11 +66,11 @@ public:
 
 private:
     struct Text {
-        engine::Request request; ///< until it is submitted
+        engine::Request request; ///< valid until it is submitted
         std::optional<engine::Stream> stream;
         uint32_t dimensions = 0;
         Normalisation normalisation = Normalisation::l2;
-        bool has_head = false; ///< the model's head follows: the pooling is the model's own
+        bool has_head = false; ///< the model's head is applied, because the pooling is the model's own
     };
 
     Status submit();
@@ -77,13 +78,13 @@ private:
     const Model* model_;
     std::size_t texts_max_;
     std::deque<Text> texts_;
-    std::size_t submitted_ = 0; ///< leading texts with a stream
+    std::size_t submitted_ = 0; ///< number of leading texts with a stream
 };
 
-/// Number of elements of an embedding with the model's own pooling.
+/// Returns the number of elements of an embedding with the model's own pooling.
 uint32_t embedding_dimensions(const Model& model);
 
-/// Returns the largest number of tokens that a text may have.
+/// Returns the maximum number of tokens in a text.
 uint32_t embedding_tokens_max(const Model& model);
 
 } // namespace etna::generate

@@ -13,7 +13,7 @@
 namespace etna::generate {
 namespace {
 
-/// A block of Q8_0: a scale in F16, and 32 signed bytes.
+/// Layout of a Q8_0 block: an F16 scale and 32 signed bytes.
 constexpr std::size_t q8_0_elements = 32;
 constexpr std::size_t q8_0_bytes = 2 + q8_0_elements;
 
@@ -30,7 +30,7 @@ float q8_0_element(std::span<const std::byte> bytes, std::size_t index) {
     return half_to_float(element<uint16_t>(block, 0)) * static_cast<float>(code);
 }
 
-/// Elements of a tensor. Errors: unsupported, io.
+/// Reads the elements of a tensor. Errors: unsupported, io.
 Result<std::vector<float>> read_elements(const gguf::File& file, const gguf::Tensor& tensor) {
     std::vector<std::byte> bytes(tensor.bytes);
     ETNA_CHECK(file.read(tensor, 0, bytes));
@@ -59,7 +59,7 @@ Result<std::vector<float>> read_elements(const gguf::File& file, const gguf::Ten
     return values;
 }
 
-/// `name`.weight and its bias. Errors: as EmbeddingHead::read().
+/// Reads `name`.weight and its bias. Errors: those of EmbeddingHead::read().
 Result<HeadLayer> read_layer(const gguf::File& file, const std::string& name,
                              HeadLayer::Activation activation) {
     const gguf::Tensor& weight = *file.find_tensor(name + ".weight");
@@ -110,7 +110,7 @@ Result<EmbeddingHead> EmbeddingHead::read(const gguf::File& file, Pooling poolin
     std::vector<std::pair<std::string, Activation>> names{{"dense_2", Activation::none},
                                                           {"dense_3", Activation::none}};
     if (pooling == Pooling::rank) {
-        // Qwen3's reranker chooses between yes and no.
+        // Qwen3's reranker classifies between yes and no.
         const bool is_choice = file.text("general.architecture") == "qwen3";
         names = {{"cls", Activation::tanh},
                  {"cls.output", is_choice ? Activation::softmax : Activation::none}};

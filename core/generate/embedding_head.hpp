@@ -22,23 +22,23 @@ struct HeadLayer {
     Activation activation = Activation::none;
 };
 
-/// What follows the pooling of a text: the dense layers of sentence-transformers (`dense_2`, `dense_3`:
-/// EmbeddingGemma), or with Pooling::rank the head of a classifier (`cls`, `cls.output`), whose first output
-/// is the score. Small, and computed on the host. Immutable.
+/// The layers after pooling: the dense layers of sentence-transformers (`dense_2`, `dense_3`:
+/// EmbeddingGemma), or, with Pooling::rank, a classification head (`cls`, `cls.output`) whose first output is
+/// the score. They are small, and computed on the host. Immutable.
 class EmbeddingHead {
 public:
-    /// Reads the layers that the file has; `width`: of a pooled vector. Errors: corrupt (shapes that do not
-    /// follow each other, a head without `cls.output`), unsupported (a type other than F32, F16, BF16 and
-    /// Q8_0), io.
+    /// Reads the layers in the file. `width`: width of a pooled vector. Errors: corrupt (consecutive shapes
+    /// do not match, or a head lacks `cls.output`), unsupported (a type other than F32, F16, BF16 and Q8_0),
+    /// io.
     static Result<EmbeddingHead> read(const gguf::File& file, Pooling pooling, uint32_t width);
 
-    /// Number of outputs for a pooled vector of `width`.
+    /// Returns the number of outputs for a pooled vector of `width`.
     [[nodiscard]] uint32_t outputs(uint32_t width) const;
 
     /// Whether the score is a probability; otherwise it is a logit.
     [[nodiscard]] bool gives_probability() const;
 
-    /// Returns what the layers make of a pooled vector. Precondition: it has the width of the model.
+    /// Applies the layers to a pooled vector. Precondition: it has the model's width.
     [[nodiscard]] std::vector<float> apply(std::vector<float> pooled) const;
 
 private:

@@ -92,7 +92,7 @@ engine::Finished joined(const engine::Finished& before, engine::Finished next) {
     return next;
 }
 
-/// What a choice did in the streams that ended before a shift of its context.
+/// Totals of a choice's streams that ended with a context shift.
 struct EndedStreams {
     uint32_t generated_tokens = 0;
     std::optional<engine::PromptProgress> prompt = {}; ///< of the first
@@ -256,7 +256,7 @@ void Generation::State::deliver_best(RequestState& state, const ChoiceSink& sink
     }
 }
 
-/// Returns the tokens of a choice's context if it is full and the answer may go on; otherwise empty.
+/// Returns the tokens of a choice's context if it is full and the answer may continue; otherwise empty.
 std::vector<TokenId> Generation::State::full_context(const Choice& choice,
                                                      const engine::Finished& last) const {
     const RequestState& state = requests[choice.request];
@@ -294,7 +294,7 @@ engine::Request Generation::State::continued(const Choice& choice,
 }
 
 /// Continues an answer that ended because the context is full, in a context from which tokens are dropped.
-/// Returns whether it goes on; it does not if the engine refuses it.
+/// Returns whether it continues; it does not if the engine refuses it.
 bool Generation::State::shift(Choice& choice, const engine::Finished& last) {
     std::vector<TokenId> context = full_context(choice, last);
     if (context.empty())

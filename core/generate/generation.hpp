@@ -61,7 +61,7 @@ public:
     [[nodiscard]] const std::string& prompt_text(std::size_t request = 0) const;
     [[nodiscard]] std::span<const TokenId> prompt_tokens(std::size_t request = 0) const;
 
-    /// Returns a request as it was given.
+    /// Returns a request, unmodified.
     [[nodiscard]] const Request& request(std::size_t request) const;
 
     /// Returns the tokens that the engine has generated for a choice so far; of those sampled for a best_of,
@@ -78,7 +78,7 @@ public:
     [[nodiscard]] bool has_begun() const;
 
     /// Returns the progress on a request's prompt, by its first choice; empty while that waits. After a
-    /// shift, that on the prompt as it was. Threads as for generated_tokens().
+    /// shift, that on the original prompt. Threads as for generated_tokens().
     [[nodiscard]] std::optional<engine::PromptProgress> prompt_progress(std::size_t request = 0) const;
 
     /// Generates, detokenizes, finds stop strings and parses until all choices have ended. Blocking; delivers

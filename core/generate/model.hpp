@@ -101,7 +101,7 @@ public:
     /// How embeddings are pooled if a request does not say: as the file says, otherwise the
     /// mean with an encoder, and the last token without.
     [[nodiscard]] Pooling pooling() const { return pooling_; }
-    /// What follows the pooling of the file.
+    /// The layers after the file's pooling.
     [[nodiscard]] const EmbeddingHead& embedding_head() const { return embedding_head_; }
 
     /// How a reranker, a model with Pooling::rank, reads a query and a document.
@@ -118,8 +118,8 @@ public:
     /// Byte length of the longest token's text.
     [[nodiscard]] std::size_t longest_token_bytes() const { return longest_token_bytes_; }
 
-    /// Returns lines about limits of the device's memory: the context, the format of keys and values, or
-    /// the place of experts. Empty if nothing is limited.
+    /// Returns a line for each effect of limited device memory: on the context, the format of keys and
+    /// values, or the placement of experts. Empty if memory suffices.
     [[nodiscard]] std::vector<std::string> memory_notes() const;
 
     [[nodiscard]] const std::string& device_name() const { return device_name_; }

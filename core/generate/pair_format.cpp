@@ -21,7 +21,7 @@ text::EncodeOptions options_of(const PromptBudget& budget) {
             .reserve_memory = &budget.reserve_memory};
 }
 
-/// Tokens of a client's text, without those that the tokenizer puts around it.
+/// Tokenizes a client's text without the tokens that the tokenizer puts around it.
 Result<std::vector<TokenId>> encode_literal(const text::Tokenizer& tokenizer, std::string_view text,
                                             const PromptBudget& budget) {
     text::EncodeOptions options = options_of(budget);
@@ -29,7 +29,7 @@ Result<std::vector<TokenId>> encode_literal(const text::Tokenizer& tokenizer, st
     return tokenizer.encode(text, options);
 }
 
-/// Removes the first bytes of a character that the end of the text cuts off.
+/// Removes an incomplete character from the end of the text.
 void drop_partial_character(std::string& text) {
     constexpr std::size_t partial_bytes_max = 3;
     for (std::size_t bytes = 1; bytes <= std::min(partial_bytes_max, text.size()); ++bytes) {
@@ -41,7 +41,7 @@ void drop_partial_character(std::string& text) {
     }
 }
 
-/// Cuts the document after its first tokens, at a complete character.
+/// Truncates the document to its first tokens, at a character boundary.
 Result<std::string> cut_document(const text::Tokenizer& tokenizer, const TextPair& pair,
                                  const PromptBudget& budget) {
     if (!pair.document_tokens_max)
@@ -58,7 +58,7 @@ Result<std::string> cut_document(const text::Tokenizer& tokenizer, const TextPai
     return text;
 }
 
-/// A text to encode, and where the names of control tokens in it are broken.
+/// A text to encode, and the positions that split names of control tokens in it.
 struct RenderedPair {
     std::string text;
     std::vector<std::size_t> barriers;
@@ -70,7 +70,7 @@ void append_literal(RenderedPair& rendered, std::string_view text, const chat::C
     rendered.text += text;
 }
 
-/// Fills the slots of the template; those that a client writes are text.
+/// Fills the slots of the template. Slot names in the client's texts are plain text.
 RenderedPair render_pair(std::string_view format, std::string_view query, std::string_view document,
                          const chat::ControlNames& names) {
     RenderedPair rendered;

@@ -16,36 +16,36 @@ namespace etna::generate {
 
 struct PromptBudget;
 
-/// A query, and a document whose relevance to it is the question.
+/// A query, and a document to rank by its relevance to the query.
 struct TextPair {
     std::string_view query;
     std::string_view document;
     std::optional<uint32_t> document_tokens_max =
-        {}; ///< the document's further tokens are cut off; empty: none
+        {}; ///< truncates the document to this many tokens; empty: no limit
 };
 
-/// How a reranker reads a query and a document as one text: through the file's template `rerank`, with
-/// {query} and {document} (Qwen3), or between the tokens that the tokenizer puts around a text: [CLS] query
-/// [SEP] document [SEP] (BERT), <s> query </s></s> document </s> (RoBERTa). The names of control tokens in
-/// both are text. Immutable.
+/// Joins a query and a document into the input of a reranker: through the file's template `rerank`, with
+/// {query} and {document} (Qwen3), or with the tokenizer's separators: [CLS] query [SEP] document [SEP]
+/// (BERT), <s> query </s></s> document </s> (RoBERTa). Names of control tokens in both texts are plain text.
+/// Immutable.
 class PairFormat {
 public:
-    /// Joins nothing.
+    /// A format that supports no pairs.
     PairFormat() = default;
 
     /// Reads the format of the file.
     static PairFormat read(const gguf::File& file, const text::Tokenizer& tokenizer);
 
-    /// Returns the tokens of the pair. `tokenizer` is that of read(). Errors: unsupported (the file has
-    /// neither a template nor such tokens), and those of tokenizing.
+    /// Returns the tokens of the pair. `tokenizer`: the one passed to read(). Errors: unsupported (the file
+    /// has neither a template nor such tokens), and those of tokenizing.
     [[nodiscard]] Result<std::vector<TokenId>> encode(const text::Tokenizer& tokenizer, const TextPair& pair,
                                                       const PromptBudget& budget) const;
 
 private:
     enum class Separation : uint8_t {
         none,
-        once,  ///< one token between query and document
-        twice, ///< two
+        once,  ///< one separator between query and document
+        twice, ///< two separators
     };
 
     [[nodiscard]] Result<std::vector<TokenId>>
@@ -55,7 +55,7 @@ private:
                                                                 const PromptBudget& budget) const;
 
     std::string template_;                    ///< empty: none
-    std::optional<chat::ControlNames> names_; ///< with a template
+    std::optional<chat::ControlNames> names_; ///< present with a template
     Separation separation_ = Separation::none;
 };
 

@@ -10,19 +10,19 @@
 
 namespace etna::generate {
 
-/// How the hidden states of a text's tokens become one vector.
+/// How the hidden states of a text are reduced to one vector.
 enum class Pooling : uint8_t {
-    mean, ///< of all tokens
-    cls,  ///< the first token's
-    last, ///< the last token's
-    /// A score of the text, by the head of a classifier: of an encoder's first token, otherwise of the last.
+    mean, ///< mean over all tokens
+    cls,  ///< hidden state of the first token
+    last, ///< hidden state of the last token
+    /// A score from a classification head, applied to the first token in encoders, otherwise to the last.
     rank,
 };
 
-/// The pooling named mean, cls, last or rank; empty for another name.
+/// Returns the pooling named mean, cls, last or rank; empty for another name.
 std::optional<Pooling> pooling_named(std::string_view name);
 
-/// What happens to a pooled vector.
+/// How a pooled vector is scaled.
 enum class Normalisation : uint8_t {
     none,
     l2, ///< divided by its Euclidean length
@@ -32,7 +32,7 @@ enum class Normalisation : uint8_t {
 /// (none). Errors: corrupt (another type or number).
 Result<Pooling> read_pooling(const gguf::File& file, Pooling fallback);
 
-/// Divides by the Euclidean length; a vector of zeros stays.
+/// Divides the vector by its Euclidean norm; a zero vector is unchanged.
 void normalise(std::span<float> values);
 
 } // namespace etna::generate

@@ -120,8 +120,8 @@ Result<Prompt> encode_infill(const Model& model, const std::string& before, cons
 /// A shorter message may occur in the text after it.
 constexpr std::size_t searched_bytes_min = 32;
 
-/// Returns the position where the last user message begins, at which an edited or repeated question diverges;
-/// empty: the model takes no snapshots, or the template changes the message.
+/// Returns the start of the last user message, at which an edited or repeated question diverges. Empty if the
+/// model takes no snapshots, or the template changes the message.
 Result<std::vector<uint32_t>> branch_positions(const Model& model, const chat::Conversation& conversation,
                                                const Prompt& prompt, const text::EncodeOptions& options) {
     const auto last = std::find_if(conversation.messages.rbegin(), conversation.messages.rend(),
@@ -190,7 +190,7 @@ Result<Prompt> prompt_from_tokens(const Model& model, const std::vector<TokenId>
     return prompt;
 }
 
-/// Bytes of the parts that have to fit as they are.
+/// Returns the bytes of the parts that must not be shortened.
 std::size_t bytes_that_stay(const std::vector<PromptPart>& parts) {
     std::size_t bytes = 0;
     for (const PromptPart& part : parts) {

@@ -47,7 +47,7 @@ struct Request {
     std::optional<std::string> suffix;
     /// Truncates the prompt to its last tokens; empty: no truncation.
     std::optional<uint32_t> prompt_tokens_max;
-    /// Shortens a prompt that is too long, and lets an answer go on when the context is full, up to the
+    /// Shortens a prompt that is too long, and lets an answer continue when the context is full, up to the
     /// context that the model was trained for if there is no max_tokens. Without effect on answers with a
     /// grammar, tools or prompt_logprobs, on best_of and on beams. Empty: such a prompt is an error, and the
     /// answer ends.

@@ -6,7 +6,7 @@
 
 namespace etna::gguf {
 
-// Block sizes: ggml/src/ggml-common.h, where each block is a struct.
+// Block sizes: the block structs of ggml/src/ggml-common.h.
 std::optional<TensorTypeInfo> describe(TensorType type) {
     using Row = std::pair<TensorType, TensorTypeInfo>;
     static constexpr std::array rows = {

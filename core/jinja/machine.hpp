@@ -139,7 +139,7 @@ private:
     Memory memory_;
     uint64_t work_ = 0;
     std::size_t levels_ = 0;
-    std::vector<std::function<void()>> clearers_; ///< of kept values
+    std::vector<std::function<void()>> clearers_; ///< each clears a retained value
 };
 
 } // namespace etna::jinja

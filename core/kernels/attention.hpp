@@ -22,7 +22,7 @@ struct AttendMax {
     bool operator==(const AttendMax&) const = default;
 };
 
-/// What the choice of an attention kernel depends on, in addition to the numeric path.
+/// The properties that select an attention kernel, in addition to the numeric path.
 struct AttentionShape {
     uint32_t q_heads = 0;
     uint32_t kv_heads = 0; ///< divides q_heads

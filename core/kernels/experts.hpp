@@ -141,7 +141,7 @@ struct ExpertGateUp {
     std::optional<ExpertGroups> groups = std::nullopt; ///< without, each pair reads its expert's matrices
 };
 void expert_gate_up(Library& library, vk::Recorder& recorder, const ExpertGateUp& operation);
-/// Bytes of counters that are zero before and after each expert_gate_up() of up to so many pairs.
+/// Bytes of counters that are zero before and after each expert_gate_up() of up to `pairs` pairs.
 uint64_t expert_counter_bytes(uint32_t pairs, uint32_t rows);
 
 /// output[row] (=|+=) sum over its pairs of routing weight x (W_expert(pair) input[pair] + the bias of the

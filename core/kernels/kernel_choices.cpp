@@ -155,8 +155,8 @@ void add_stacks(const PlanTarget& target, const KernelScope& scope, Format forma
         add(Operation::heads_product, variant, exact);
 }
 
-/// Kernels that read weights of one format. Matrices in tiles have rows beside them if some widths are odd or
-/// some products exact.
+/// Adds the kernels that read weights of one format. Tiled matrices also have row kernels if some widths are
+/// odd or some products exact.
 void add_format(const PlanTarget& target, const KernelScope& scope, Format format,
                 std::vector<KernelUse>& uses) {
     const Layout usual{.format = format, .arrangement = matrix_arrangement(target, format, tile_columns)};

@@ -71,8 +71,8 @@ KernelProblem linear_problem(Layout layout, uint32_t rows, uint32_t columns, Row
 /// the residual and prepares the next norm.
 KernelProblem fused_problem(Format format, uint32_t rows, uint32_t columns, bool gated, uint32_t count);
 
-/// Rows that attend to `tokens` keys, or the last rows of a prompt of so many; `target` is that of the
-/// library which runs it.
+/// Rows that attend to `tokens` keys, or the last rows of a prompt of `tokens` tokens. `target`: that of the
+/// library which runs the problem.
 KernelProblem attention_problem(const PlanTarget& target, const AttentionShape& shape, uint32_t tokens,
                                 RowPath path, uint32_t count);
 

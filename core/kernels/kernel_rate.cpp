@@ -11,7 +11,7 @@ constexpr double submission_ms = 20;
 constexpr uint32_t rate_samples = 5;
 constexpr double repetitions_max = 512;
 
-/// Returns the milliseconds that the device spends on so many repetitions.
+/// Returns the milliseconds that the device spends on `repetitions` repetitions.
 Result<double> repeated_ms(vk::Device& device, const RecordRepetition& record, uint32_t repetitions) {
     ETNA_TRY(vk::Recorder recorder, vk::Recorder::create(device));
     for (uint32_t i = 0; i < repetitions; ++i) {

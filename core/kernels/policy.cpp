@@ -114,7 +114,7 @@ uint32_t decode_registers(uint32_t heads, uint32_t head_dim) {
     return tile + 2 * 8 * heads;
 }
 
-/// Whether a workgroup of the decode kernel can serve so many query heads.
+/// Whether a workgroup of the decode kernel can serve `heads` query heads.
 bool decode_heads_fit(const PlanTarget& target, const AttentionShape& shape, uint32_t heads) {
     return shape.q_heads / shape.kv_heads % heads == 0 &&
            decode_registers(heads, shape.head_dim) <= sizes_of(target.family).attention_registers &&

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-// Recurrent layers keep a state of fixed size per sequence, in a slot, instead of keys and values per
+// Recurrent layers store a state of fixed size per sequence, in a slot, instead of keys and values per
 // position. Drafts need no copy of a large state: memory holds the state before the last step's rows, which
 // are kept as `pending` inputs. A step first advances the state by those that were accepted, stores it, and
 // then computes its own rows, which become pending in the other half. Accepted drafts thus cost no pass over

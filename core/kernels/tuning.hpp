@@ -24,7 +24,7 @@ std::string_view to_string(TunedKernel kernel);
 std::optional<TunedKernel> tuned_kernel_named(std::string_view name);
 
 /// The shape that a choice of sizes is for: of one matrix, of the matrices of a stack together, or of the
-/// heads of attention. The number of rows in a step is no part of it, so that a row has the same bits in
+/// heads of attention. It excludes the number of rows in a step, so that a row has the same bits in
 /// every step.
 struct TunedShape {
     TunedKernel kernel = TunedKernel::linear;

@@ -14,7 +14,7 @@ struct HostExperts {
     uint64_t row_bytes = 0; ///< of the experts in them that one row chooses
 };
 
-/// A clause for people: the place of the experts, and its cost.
+/// Describes the placement of the experts and its cost in a clause for people.
 std::string text_of(const HostExperts& experts);
 
 /// Layers of the model that have stacks of experts. Pure.

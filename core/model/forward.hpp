@@ -19,7 +19,7 @@
 
 namespace etna::model {
 
-/// Moves information between positions: see core/model/README.md for what a mixer provides.
+/// A block that moves information between positions; core/model/README.md lists the members of a mixer.
 using Mixer =
     std::variant<AttentionBlock, LatentAttentionBlock, DeltaNetBlock, ShortConvolutionBlock, Mamba2Block>;
 
@@ -41,10 +41,10 @@ struct Layer {
 ///   x = layer(projection [rms_norm(embedding[next token]) | rms_norm(hidden state)])
 ///   logits = head rms_norm(x)
 /// The hidden state is the output of the decoder's last norm, and the embedding comes first, as in vLLM
-/// (qwen3_next_mtp.py, glm4_moe_mtp.py, deepseek_mtp.py) and llama.cpp (qwen35.cpp). Its layer is one more
-/// layer with attention over the pages of the decoder's. A page holds what the head stored for the position's
-/// next token when the page was computed: a prefix that continues with another token lowers the quality of
-/// drafts, never that of an answer.
+/// (qwen3_next_mtp.py, glm4_moe_mtp.py, deepseek_mtp.py) and llama.cpp (qwen35.cpp). Its layer is an
+/// additional layer with attention over the decoder's pages. A page holds keys and values that the head
+/// computed for the next token at that time: if a cached prefix continues with another token, drafts become
+/// worse, but never the answer.
 struct DraftHead {
     kernels::Matrix embedding; ///< [vocabulary, width]; the decoder's if the file has no other
     vk::Range embedding_norm;

@@ -16,7 +16,7 @@ bool fuses_gate(const kernels::PlanTarget& target, const FeedForwardBlock& block
            kernels::can_fuse(target, block.up.weight) && block.gate->weight.layout == block.up.weight.layout;
 }
 
-/// heads_linear stores keys and values from matrices of their own, and values as they are projected.
+/// heads_linear requires separate key and value matrices, and stores values without a norm.
 bool fuses_heads(const kernels::PlanTarget& target, const AttentionBlock& block) {
     if (!block.k || !block.v || block.norms_values)
         return false;

@@ -14,18 +14,18 @@
 
 namespace etna::model {
 
-/// What a layer with a gated delta net remembers of the sequences, by slot.
+/// The state of a gated delta net layer, by slot.
 struct DeltaNetState {
     kernels::DeltaStates delta;
     kernels::ConvolutionRing ring;
 };
 
-/// What a layer with a short convolution remembers of the sequences, by slot.
+/// The state of a short convolution layer, by slot.
 struct ShortConvolutionState {
     kernels::ConvolutionRing ring;
 };
 
-/// What a layer of Mamba 2 remembers of the sequences, by slot.
+/// The state of a Mamba 2 layer, by slot.
 struct Mamba2State {
     kernels::Mamba2States mamba;
     kernels::ConvolutionRing ring;
@@ -34,7 +34,7 @@ struct Mamba2State {
 /// A layer without a mixer remembers nothing.
 struct NoState {};
 
-/// What a layer remembers: keys and values by page, or states by slot. Each mixer names its alternative.
+/// The state of a layer: keys and values by page, or states by slot. Each mixer names its alternative.
 using LayerState =
     std::variant<kernels::LayerCache, DeltaNetState, ShortConvolutionState, Mamba2State, NoState>;
 

@@ -32,7 +32,7 @@ public:
     /// With a fallback, the key may be absent; without one, its absence is an error.
     uint32_t integer(std::string_view key, IntegerBounds bounds,
                      std::optional<uint32_t> fallback = std::nullopt);
-    /// One for each of `count` layers: a list of so many, or one value for all. Ones after an error.
+    /// One for each of `count` layers: a list of that length, or one value for all. Ones after an error.
     std::vector<uint32_t> integers(std::string_view key, uint32_t count, IntegerBounds bounds);
     /// One for each of `count` layers: a list of as many, or one value for all; any values. Zeros after an
     /// error.

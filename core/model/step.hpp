@@ -106,7 +106,7 @@ struct Activations {
     kernels::Activations per_layer_gate;       ///< [rows, their width]
 
     // With streams only:
-    kernels::Activations streams;    ///< [(streams - 1) x rows, width]: those beside the residual
+    kernels::Activations streams;    ///< [(streams - 1) x rows, width]: all streams but the residual
     kernels::Activations prediction; ///< [rows, width]: kernels::AltUp
     kernels::Activations laurel;     ///< [rows, Config::laurel_rank]
 

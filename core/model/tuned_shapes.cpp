@@ -149,7 +149,7 @@ void add_layer(const MatrixShapes& matrices, uint32_t layer, const LayerConfig& 
     }
 }
 
-/// Whether a matrix has dispatches of its own. In tiles, those of a layer's projections are stacked.
+/// Whether a matrix has separate dispatches. Tiled matrices of a layer's projections are stacked.
 bool is_alone(const std::string& name, const kernels::Matrix& matrix) {
     const auto has_stem = [&](std::string_view stem) {
         return name.find(fmt::format(".{}.", stem)) != std::string::npos;

@@ -32,7 +32,7 @@ struct PlannedTensor {
     uint64_t offset = 0;                  ///< of the matrix's first row in the tensor's bytes
     uint32_t first_row = 0;               ///< within the matrix, of a part of a large one
     uint32_t run_rows = 0;       ///< its rows lie in the tensor in runs of this many; 0: they are neighbours
-    uint32_t run_stride = 0;     ///< rows from the beginning of a run to that of the next
+    uint32_t run_stride = 0;     ///< rows from the start of one run to the start of the next
     uint64_t row_bytes = 0;      ///< in the file
     float factor = 1;            ///< see TensorSpec
     kernels::Layout layout = {}; ///< of a matrix

@@ -17,8 +17,8 @@ struct WeightReads {
     uint64_t shared_bytes = 0; ///< read by every step with an output
     uint64_t expert_bytes = 0; ///< read by one row in addition: the experts that it chooses; 0: no mixture
 
-    /// Returns the bytes that a step with so many generation rows reads. Empty if that depends on the experts
-    /// that the rows choose.
+    /// Returns the weight bytes that a step with `rows` generation rows reads. Empty if that depends on the
+    /// experts that the rows choose.
     [[nodiscard]] std::optional<uint64_t> bytes(uint32_t rows) const {
         if (rows > 1 && expert_bytes != 0)
             return std::nullopt;

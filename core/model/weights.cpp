@@ -83,7 +83,7 @@ void add_slices(const PlannedTensor& planned, const vk::Buffer& buffer, std::vec
     }
 }
 
-/// Reads, repacks and uploads slices with memory of its own. Belongs to one thread.
+/// Reads, repacks and uploads slices in private buffers. Belongs to one thread.
 class SliceLoader {
 public:
     SliceLoader(vk::Device& device, const gguf::File& file) : file_(file), uploader_(device) {}

@@ -16,7 +16,8 @@
 
 namespace etna::model {
 
-/// Called with source bytes done and in total, on the thread that called load(), after each slice of its own.
+/// Called with source bytes done and in total, on the thread that called load(), after each slice that this
+/// thread loads.
 using Progress = std::function<void(uint64_t done, uint64_t total)>;
 
 /// A model's tensors on the device, by name. Owns the buffers; must not outlive the device.

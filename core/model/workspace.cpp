@@ -147,7 +147,7 @@ std::vector<ActivationSize> activation_sizes(const Config& config, const Workspa
     return sizes;
 }
 
-/// Bytes of the halves that a target's kernels read beside an activation; 0: none do.
+/// Returns the bytes of the halves that a target's kernels read in addition to an activation; 0: none do.
 uint64_t halves_bytes(const kernels::PlanTarget& target, const ActivationSize& size) {
     const bool is_read = size.feeds_matrices && kernels::reads_halves(target, size.columns);
     return is_read ? size.rows * kernels::halves_bytes(size.columns) : 0;

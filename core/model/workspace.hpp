@@ -39,7 +39,7 @@ std::vector<WorkspaceBuffer> workspace_buffers(const Config& config, const kerne
 uint64_t workspace_bytes(const Config& config, const kernels::PlanTarget& target,
                          const WorkspaceOptions& options);
 
-/// Rows in a buffer of their own.
+/// Rows in a separate buffer.
 struct RowBuffer {
     const vk::Buffer& buffer;
     kernels::Activations rows;

@@ -17,7 +17,7 @@ public:
     /// Appends a chunk; an incomplete character at its end waits for the next one.
     void push(std::string_view text) { gate_.push(text, text_); }
 
-    /// Ends the text: nothing can be pushed any longer.
+    /// Ends the text. Nothing may be pushed afterwards.
     void finish() {
         gate_.finish(text_);
         more_ = More::none;

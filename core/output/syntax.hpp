@@ -8,8 +8,8 @@
 /// Syntax of reasoning and tool calls per model family: plain data, sufficient to parse a call and to build a
 /// grammar that allows nothing else.
 ///
-/// All texts are static. White space at the ends of a text is what the family writes; parsers accept any or
-/// none.
+/// All texts are static. White space at the ends of a text is that of the family's output; parsers accept any
+/// amount of it.
 namespace etna::output {
 
 /// Variable part of a call that follows a fixed text.

@@ -18,12 +18,12 @@ namespace etna::runtime {
 /// - A finished step costs its device time. The credit may become negative, and that debt is paid later.
 ///   Grace during which others waited for an idle device costs its time, too.
 /// - When no active client has credit, all clients get the same refill: the smallest multiple of quantum_ms
-///   that gives an active one credit. None holds more than quantum_ms, so that idle time earns no more.
+///   that gives an active one credit. Credit is capped at quantum_ms, so that idle time is not accumulated.
 ///
 /// It follows that clients which always have work get equal time, that a client alone never waits, that
 /// an idle device is waited for at most grace_ms at a time, and that a waiting client begins at
-/// the latest when each of the others has had as much time as it is in debt, plus a quantum and its steps in
-/// flight.
+/// the latest when each of the others has run for as long as this client is in debt, plus a quantum and the
+/// steps that it has in flight.
 ///
 /// Not thread-safe: see device_turns.hpp.
 class DeviceSchedule {
@@ -49,8 +49,8 @@ public:
     /// Begins a step. Precondition: has_turn().
     void begin(ClientId client, double now_ms);
 
-    /// Ends a step that was begun: its outputs have been read, or it failed. `device_ms`: the time that the
-    /// device spent on it, without the steps of others.
+    /// Ends a step: its outputs have been read, or it failed. `device_ms`: the time that the device spent on
+    /// it, without the steps of others.
     void end(ClientId client, double device_ms, double now_ms);
 
     /// Applies the rule after time has passed. Returns whether clients were refilled.

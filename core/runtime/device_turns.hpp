@@ -31,10 +31,10 @@ public:
     /// Whether begin_step() would return at once.
     [[nodiscard]] bool has_turn();
 
-    /// Blocks until it is the client's turn, and counts a step as begun.
+    /// Blocks until it is the client's turn, and starts a step.
     void begin_step();
 
-    /// Ends a step that was begun: see DeviceSchedule::end().
+    /// Ends a step: see DeviceSchedule::end().
     void end_step(double device_ms);
 
 private:

@@ -32,7 +32,7 @@ struct ExecutorOptions {
     uint64_t state_cache_bytes = 0; ///< for snapshots of recurrent layers; 0: an eighth of the KV cache
     /// Layers whose experts lie in host memory; none: as few as let the model fit; see engine::DeviceSizes
     std::optional<uint32_t> host_expert_layers = std::nullopt;
-    /// Memory that the model may take, on the device and in host memory; what is free, if that is less.
+    /// Limit on the model's memory, on the device and in host memory; the free memory, if that is less.
     uint64_t memory_bytes_max = UINT64_MAX;
     uint32_t context_tokens_min = 0; ///< memory does not cut the model's own context below this
     bool has_draft_head = true;      ///< load the draft head of a file that has one, for speculative decoding

@@ -23,8 +23,8 @@ namespace etna::runtime {
 
 class SharedDevice;
 
-/// The process's only owner of Vulkan: opens the instance once, and each device once for all models, drafts,
-/// self-checks and listings that use it at a time. Thread-safe.
+/// The process's only owner of Vulkan: opens the instance once, and shares each open device among all models,
+/// drafts, self-checks and listings. Thread-safe.
 ///
 ///     Runtime runtime;
 ///     ETNA_TRY(LoadedExecutor loaded, runtime.load(file, {.sequences_max = 4}));

@@ -6,7 +6,7 @@
 namespace etna::runtime {
 namespace {
 
-/// A step that was begun; ends it without cost unless it was released.
+/// A started step; ends it without cost unless it was released.
 class BegunStep {
 public:
     explicit BegunStep(DeviceClient& client) : client_(&client) { client.begin_step(); }

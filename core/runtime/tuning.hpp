@@ -69,7 +69,7 @@ struct TuneReport {
     bool is_cancelled = false;                 ///< before the last shape; the choices are stored
 };
 
-/// Measures the shapes of a model's kernels on a device, and stores the choices, each as soon as it is made.
+/// Measures the shapes of a model's kernels on a device, and stores each choice immediately.
 using ModelTuner = std::function<Result<TuneReport>(const gguf::File& file, const TuneRequest& request)>;
 /// Removes a device's stored choices; returns its name. `device`, `cache_folder`: as for TuneRequest.
 using TuningReset =

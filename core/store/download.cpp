@@ -27,7 +27,7 @@ namespace etna::store {
 namespace {
 
 constexpr uint64_t journalled_bytes = mebibyte;     ///< a range is recorded at least this often
-constexpr uint64_t progress_bytes = 256 * kibibyte; ///< a request that brings as many is no failure in a row
+constexpr uint64_t progress_bytes = 256 * kibibyte; ///< a request that receives this many resets the failures
 constexpr std::chrono::milliseconds poll_step{100};
 
 constexpr std::string_view disk_hint =
@@ -65,8 +65,8 @@ bool path_exists(const std::filesystem::path& path) {
 /// The unfinished file, locked for this process.
 class PartFile {
 public:
-    /// Opens and locks the file. Returns empty if the destination exists by then. Blocks while another
-    /// process has the lock; `on_wait` is called meanwhile. Errors: io, cancelled.
+    /// Opens and locks the file. Returns empty if the destination exists after that. Blocks while another
+    /// process has the lock, and calls `on_wait` during that time. Errors: io, cancelled.
     static Result<std::optional<PartFile>> lock(const std::filesystem::path& destination,
                                                 const DownloadOptions& options);
 
@@ -201,11 +201,11 @@ public:
         : request_(&request), options_(&options), file_(&file), journal_(&journal),
           done_bytes_(journal.done_bytes()) {}
 
-    /// Fetches what is missing. Blocks, and reports progress on this thread. Errors: see download().
+    /// Fetches the missing ranges. Blocks, and reports progress on this thread. Errors: see download().
     Status run();
 
 private:
-    /// A request in progress: what is left of its range, and what ended it.
+    /// A request in progress: the rest of its range, and the reason that ended it.
     struct Transfer {
         ByteRange left = {};
         uint64_t unrecorded_begin = 0;
@@ -457,7 +457,7 @@ Result<DownloadReport> download(const DownloadRequest& request, const DownloadOp
         }
         const uint64_t before = file->bytes();
         auto report = fetch_into(*file, request, options);
-        // After a power failure, ranges may be recorded that never reached the disk: once more from the
+        // After a power failure, recorded ranges may not have reached the disk: downloads again from the
         // start.
         const bool may_be_old = before == request.bytes && request.bytes != 0;
         if (report || report.error().kind != ErrorKind::corrupt || !may_be_old || path_exists(file->path()))

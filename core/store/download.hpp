@@ -12,7 +12,7 @@
 
 namespace etna::store {
 
-/// A file to fetch, and its place.
+/// A file to fetch, and its destination.
 struct DownloadRequest {
     std::string url;
     uint64_t bytes = 0;

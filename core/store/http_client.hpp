@@ -73,7 +73,7 @@ struct TextResponse {
 };
 
 /// "https://host:port" of an address, in lower case, without the port if it is the scheme's own; empty if the
-/// text is no http or https address.
+/// text is not an http or https address.
 std::string origin_of(const std::string& url);
 
 /// Returns the address that a redirect leads to. Errors: unsupported (not http or https, from https to http,

@@ -90,8 +90,8 @@ private:
     std::string without_network_;
 };
 
-/// Returns an error for a response of status 400 or more to a request for `url`: what it means, and what to
-/// do.
+/// Returns an error for a response of status 400 or more to a request for `url`: the cause, and a remedy as
+/// the hint.
 Error status_error(const HttpResponse& response, const std::string& url);
 
 } // namespace etna::store

@@ -14,7 +14,7 @@ struct KnownModel {
 };
 
 /// The models that have short names, sorted by family, then by size. The repository is the publisher's own;
-/// where the publisher has none in GGUF, one that ggml-org or bartowski converted.
+/// if the publisher has none in GGUF, one that ggml-org or bartowski converted.
 std::span<const KnownModel> known_models();
 
 /// Returns the model of that name, ignoring ASCII case; null if there is none.

@@ -32,7 +32,7 @@ struct PresetOption {
     bool operator==(const PresetOption&) const = default;
 };
 
-/// What a stored name stands for.
+/// The model behind a stored name: its files, origin and options.
 struct Manifest {
     std::string name;
     std::string source;            ///< the model that it was made from: a name or a path

@@ -74,7 +74,7 @@ Status check_revision(std::string_view revision, std::string_view name) {
     }
 }
 
-/// Parses what follows the host: USER/REPO[:QUANT][@REVISION].
+/// Parses the part after the host: USER/REPO[:QUANT][@REVISION].
 Result<ModelName> parse_reference(std::string_view reference, std::string_view name) {
     HubModel model;
     std::string_view rest = reference;

@@ -18,7 +18,7 @@ struct HubModel {
     bool operator==(const HubModel&) const = default;
 };
 
-/// A file behind an http or https address.
+/// A file at an http or https address.
 struct UrlModel {
     std::string url;
     std::string file_name; ///< ends in .gguf
@@ -38,7 +38,7 @@ constexpr std::size_t name_part_bytes_max =
     96; ///< of a user, repository, quantisation or revision; as the hub
 
 /// Parses a MODEL argument. `hf.co/USER/REPO[:QUANT][@REVISION]`, `huggingface.co/...`, `hf:USER/REPO...`,
-/// `hf://USER/REPO...` and the name of a known model (known_models.hpp) give a HubModel, as do these behind
+/// `hf://USER/REPO...` and the name of a known model (known_models.hpp) give a HubModel, also after a leading
 /// `https://`; another http or https address gives a UrlModel; anything else is a LocalModel. Errors:
 /// invalid_argument (names the part that is empty, overlong, or no name on some system: a path out of its
 /// folder, a control character, a backslash, a Windows device).

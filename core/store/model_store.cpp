@@ -193,7 +193,7 @@ StoredManifests ModelStore::list() const {
             continue;
         if (auto manifest = read(entry->path())) {
             result.manifests.push_back(std::move(*manifest));
-        } else if (manifest.error().kind != ErrorKind::not_found) { // not removed meanwhile
+        } else if (manifest.error().kind != ErrorKind::not_found) { // another process has not removed it
             result.damaged.push_back(std::move(manifest).error());
         }
     }
@@ -207,7 +207,7 @@ Status ModelStore::put(const Manifest& manifest, Existing existing) const {
     if (dated.created.empty())
         dated.created = now_text();
     const std::string text = manifest_text(dated);
-    ETNA_CHECK(parse_manifest(text, manifest.name)); // what is written can be read
+    ETNA_CHECK(parse_manifest(text, manifest.name)); // a manifest that is written must be readable
     ETNA_TRY(const StoreLock lock, StoreLock::take(root_));
     const fs::path path = manifest_path(manifest.name);
     const auto before = read(path);

@@ -23,7 +23,7 @@ struct StoredManifests {
     std::vector<Error> damaged;
 };
 
-/// Space that a removal gave back; bytes in use by other names stay.
+/// Space freed by a removal; bytes in use by other names are not freed.
 struct Removal {
     uint64_t freed_bytes = 0;
     uint64_t shared_bytes = 0;

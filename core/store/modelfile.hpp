@@ -9,7 +9,7 @@
 
 namespace etna::store {
 
-/// What a Modelfile of Ollama's says, with etna's names of options.
+/// The contents of an Ollama Modelfile, with etna's option names.
 struct Modelfile {
     std::string from;
     std::string chat_template;         ///< in Jinja; empty: none

@@ -58,7 +58,7 @@ bool is_commit(std::string_view revision) {
     return revision.size() == 40 && revision.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-/// Compares what the server sends with what the listing says.
+/// Compares the server's response with the listing.
 Status check_remote(const HubFile& listed, const RemoteFile& remote, const std::string& url) {
     if (remote.bytes == listed.bytes &&
         (listed.sha256.empty() || remote.sha256.empty() || remote.sha256 == listed.sha256))
@@ -70,8 +70,7 @@ Status check_remote(const HubFile& listed, const RemoteFile& remote, const std::
                  "the repository may have changed just now: run the command again; otherwise check --hub"};
 }
 
-/// Returns the model with the chosen quantisation, or with the file's path if that does not tell the files
-/// apart.
+/// Returns the model with the chosen quantisation, or with the file's path if the quantisation is ambiguous.
 HubModel named_model(const HubModel& model, const ModelFiles& chosen, std::span<const HubFile> listing) {
     HubModel named = model;
     named.quantisation = chosen.quantisation;

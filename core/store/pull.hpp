@@ -20,7 +20,7 @@ struct PullFile {
     std::string path;
 };
 
-/// What a pull fetches.
+/// The model and files that a pull will download.
 struct PullPlan {
     std::string name;   ///< of the manifest; see stored_name()
     std::string source; ///< with the commit, if the hub gives it
@@ -45,7 +45,7 @@ struct PullProgress {
     DownloadProgress download;
 };
 
-/// Asks the server what the name means, and fetches nothing. A LocalModel is invalid_argument. Blocks.
+/// Resolves the name on the server, without downloading files. A LocalModel is invalid_argument. Blocks.
 /// Errors: those of Hub and choose_files().
 Result<PullPlan> plan_pull(const ModelName& name, const PullOptions& options);
 
@@ -55,8 +55,8 @@ Result<PullPlan> plan_pull(const ModelName& name, const PullOptions& options);
 Result<Manifest> pull(const PullPlan& plan, const PullOptions& options,
                       const std::function<void(const PullProgress&)>& on_progress);
 
-/// Returns how to get the model on a machine with a network, and the place of its file here; empty for a
-/// LocalModel. A clause.
+/// Returns a clause: how to get the model on a machine with a network, and the path for its file here. Empty
+/// for a LocalModel.
 std::string by_hand_hint(const ModelName& name, const std::filesystem::path& folder);
 
 } // namespace etna::store

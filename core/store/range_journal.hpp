@@ -12,7 +12,7 @@
 namespace etna::store {
 
 /// The ranges of a file that are on disk, in a text file: a line for the version of the file, then a line
-/// "BEGIN END" per range, appended as they are done. A line without its newline is ignored. Not thread-safe.
+/// "BEGIN END" per range, appended on completion. A line without its newline is ignored. Not thread-safe.
 class RangeJournal {
 public:
     /// Reads the journal at `path`, or starts one if it is missing, damaged, or of another version. Errors:

@@ -13,12 +13,13 @@
 namespace etna::text {
 namespace {
 
-/// An unknown character scores this much less than the least likely token (sentencepiece, unigram_model.cc).
+/// The score of an unknown character is lower than that of the least likely token by this much
+/// (sentencepiece, unigram_model.cc).
 constexpr double unknown_penalty = 10;
 
 constexpr std::string_view map_key = "tokenizer.ggml.precompiled_charsmap";
 
-/// A unit of the double array (darts-clone): label, offset and flags, or a value.
+/// A unit of the double-array trie (darts-clone): label, offset and flags, or a value.
 struct Unit {
     uint32_t bits = 0;
 
@@ -33,7 +34,7 @@ Error damaged(const gguf::File& file, std::string_view what) {
             "the file is damaged; fetch it again"};
 }
 
-/// Bytes of a list of small integers, signed or not.
+/// Reads bytes from an array of 8-bit integers, signed or unsigned.
 std::optional<std::vector<std::byte>> bytes_of(const gguf::Value& value) {
     const auto* const list = std::get_if<gguf::Array>(&value);
     if (list == nullptr)
@@ -86,7 +87,7 @@ Result<CharacterMap> CharacterMap::create(ByteView bytes) {
     std::memcpy(map.units_.data(), rest.data(), trie_bytes);
     const ByteView texts = rest.subspan(trie_bytes);
     map.replacements_.assign(reinterpret_cast<const char*>(texts.data()), texts.size());
-    map.replacements_ += '\0'; // so that the last one ends
+    map.replacements_ += '\0'; // terminates the last replacement
     return map;
 }
 
@@ -134,8 +135,8 @@ Result<Unigram> Unigram::create(const gguf::File& file, const Vocabulary& vocabu
     return made;
 }
 
-/// The text after the rules of the map, with U+2581 for spaces. White space other than a space is what the
-/// map leaves.
+/// Applies the rules of the map, and replaces spaces by U+2581. Other white space remains as the map leaves
+/// it.
 std::string Unigram::normalised(std::string_view text, bool begins_with_space) const {
     std::string mapped;
     for (std::size_t at = 0; at < text.size();) {
@@ -165,7 +166,7 @@ std::string Unigram::normalised(std::string_view text, bool begins_with_space) c
     return marked;
 }
 
-/// Returns the end of the word that begins at `from`: no token crosses it.
+/// Returns the end of the word that starts at `from`; no token crosses it.
 std::size_t Unigram::word_end(std::string_view text, std::size_t from) const {
     if (crosses_words_)
         return text.size();
@@ -189,12 +190,12 @@ Status Unigram::encode(std::string_view text, bool begins_with_space, TokenizeBu
     return {};
 }
 
-/// The Viterbi algorithm: the best division of each prefix follows from those of shorter ones.
+/// The Viterbi algorithm: finds the best segmentation of each prefix from those of shorter prefixes.
 Status Unigram::encode_word(std::string_view word, TokenizeBudget& budget,
                             std::vector<TokenId>& tokens) const {
     struct Best {
         double score = -std::numeric_limits<double>::infinity();
-        std::size_t begin = 0; ///< of the last token
+        std::size_t begin = 0; ///< start of the last token
         TokenId token = 0;
     };
     if (!budget.may_work_in((word.size() + 1) * sizeof(Best)))

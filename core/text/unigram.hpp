@@ -14,31 +14,31 @@
 
 namespace etna::text {
 
-/// SentencePiece's rules of normalisation, `tokenizer.ggml.precompiled_charsmap`: a trie of texts (a double
-/// array, darts-clone) and what replaces each. Immutable; thread-safe.
+/// SentencePiece's normalisation rules, `tokenizer.ggml.precompiled_charsmap`: a trie of texts (a darts-clone
+/// double array) and their replacements. Immutable; thread-safe.
 class CharacterMap {
 public:
-    /// Without rules.
+    /// An empty map.
     CharacterMap() = default;
 
-    /// Errors: corrupt (the parts of the map do not fit together).
+    /// Errors: corrupt (the map is inconsistent).
     static Result<CharacterMap> create(ByteView bytes);
 
     struct Match {
-        std::size_t bytes = 0; ///< of the text that is replaced
+        std::size_t bytes = 0; ///< length of the text that is replaced
         std::string_view replacement;
     };
-    /// Returns the longest rule for the start of `text`; empty if there is none.
+    /// Returns the longest rule that matches the start of `text`; empty if no rule does.
     [[nodiscard]] std::optional<Match> find(std::string_view text) const;
 
 private:
     std::vector<uint32_t> units_;
-    std::string replacements_; ///< each ends with a zero byte
+    std::string replacements_; ///< concatenated zero-terminated strings
 };
 
-/// SentencePiece's unigram model (Kudo, arXiv 1804.10959): of all divisions of the text into tokens, the one
-/// with the highest sum of scores. A character that no token covers is unknown, and neighbours of it that are
-/// unknown too become one token with it. Immutable; thread-safe.
+/// SentencePiece's unigram model (Kudo, arXiv 1804.10959): finds the segmentation into tokens with the
+/// highest sum of scores. Characters that no token covers are unknown; a run of them becomes one unknown
+/// token. Immutable; thread-safe.
 class Unigram {
 public:
     /// Borrows `vocabulary`, which must not move. Errors: corrupt (scores or the unknown token are missing,
@@ -62,8 +62,8 @@ private:
     CharacterMap map_;
     double unknown_score_ = 0;
     std::size_t longest_name_bytes_ = 0;
-    bool joins_spaces_ = true;   ///< runs of spaces become one, and none are left at the ends
-    bool crosses_words_ = false; ///< a token has a space after another character
+    bool joins_spaces_ = true;   ///< collapses runs of spaces, and strips spaces at both ends
+    bool crosses_words_ = false; ///< some token has a space after another character
 };
 
 } // namespace etna::text

@@ -12,7 +12,7 @@
 namespace etna::text {
 namespace {
 
-/// Longer words are unknown: the limit of the published program.
+/// Longer words become the unknown token: the limit of the reference implementation.
 constexpr std::size_t word_characters_max = 100;
 
 constexpr char32_t replacement = 0xFFFD;
@@ -31,14 +31,14 @@ bool is_ideograph(char32_t one) {
                        [&](const CodePointRange& block) { return one >= block.first && one <= block.last; });
 }
 
-/// Punctuation, and every ASCII character that is neither a letter, a digit nor a space.
+/// Whether the character is punctuation, or ASCII other than a letter, a digit or a space.
 bool stands_alone(char32_t one) {
     const bool is_ascii = (one >= 33 && one <= 47) || (one >= 58 && one <= 64) || (one >= 91 && one <= 96) ||
                           (one >= 123 && one <= 126);
     return is_ascii || is_punctuation(one);
 }
 
-/// The next character of the text, which loses it; empty for an invalid sequence.
+/// Removes the next character from the text and returns it; empty for an invalid sequence.
 std::optional<char32_t> take_character(std::string_view& text) {
     const Utf8Step step = next_utf8(text);
     const std::string_view character = text;
@@ -116,7 +116,7 @@ void WordPiece::append_word(const std::u32string& word, std::vector<TokenId>& to
         append_utf8(text, character);
     const std::size_t before = tokens.size();
     for (std::size_t begin = 0; begin < text.size() && word.size() <= word_characters_max;) {
-        // A token that begins a word has a character after the mark.
+        // In a token that starts a word, a character follows the mark.
         const std::size_t shortest = begin == 0 ? space_mark.size() + 1 : 1;
         std::optional<TokenId> token;
         std::size_t bytes = std::min(longest_name_bytes_, text.size() - begin);

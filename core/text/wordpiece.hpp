@@ -11,10 +11,11 @@
 
 namespace etna::text {
 
-/// WordPiece (BERT, arXiv 1810.04805; google-research/bert, tokenization.py): control characters are removed,
-/// accents too, and letters become lower case; words end at white space, and punctuation and CJK ideographs
-/// are words alone; a word becomes its longest token, the rest its longest continuation, and so on, or as a
-/// whole the unknown token. In GGUF files U+2581 begins the tokens that begin words. Immutable; thread-safe.
+/// WordPiece (BERT, arXiv 1810.04805; google-research/bert, tokenization.py). Removes control characters and
+/// accents, and lower-cases letters. Splits at white space; each punctuation character and CJK ideograph is a
+/// separate word. A word is split greedily into the longest tokens from its start; if that fails, all of it
+/// becomes the unknown token. In GGUF files, tokens that start a word start with U+2581. Immutable;
+/// thread-safe.
 class WordPiece {
 public:
     /// Borrows `vocabulary`, which must not move. Errors: corrupt (no unknown token).

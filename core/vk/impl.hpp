@@ -19,7 +19,7 @@
 
 #include <volk.h>
 
-// The Vulkan handles behind the classes of this room, private to it.
+// The implementation classes of this room, which own the Vulkan handles; private to it.
 namespace etna::vk {
 
 /// VK_EXT_debug_utils; all pointers are null if the extension is missing.

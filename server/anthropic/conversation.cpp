@@ -16,7 +16,7 @@
 namespace etna::server::anthropic {
 namespace {
 
-/// Prefix of the system block with which Claude Code identifies a request to a billing service.
+/// Prefix of the system block in which Claude Code identifies a request for billing.
 constexpr std::string_view billing_prefix = "x-anthropic-billing-header:";
 
 void refuse_block(Fields& block, std::string_view type) {
@@ -181,7 +181,7 @@ private:
                               .content = std::move(text),
                               .tool_call_id = id,
                               .tool_name = call == names_.end() ? std::string() : call->second});
-        is_open_ = false; // text after it is a message of its own
+        is_open_ = false; // text after a result starts a new message
     }
 
     void read_call(Fields& block) {
@@ -197,7 +197,7 @@ private:
         open().tool_calls.push_back({.id = id, .name = name, .arguments = dump_json(*input)});
     }
 
-    /// The message that the next block belongs to.
+    /// Returns the message that the next block belongs to.
     chat::Message& open() {
         if (!is_open_) {
             messages_->emplace_back().role = role_;
@@ -208,7 +208,7 @@ private:
 
     const ThinkingSeal* seal_;
     std::vector<chat::Message>* messages_;
-    std::map<std::string, std::string> names_; ///< of the called tools, by id
+    std::map<std::string, std::string> names_; ///< names of the called tools by call id
     chat::Role role_ = chat::Role::user;
     bool is_open_ = false;
 };

@@ -6,9 +6,9 @@
 
 namespace etna::server::anthropic {
 
-/// Reads `system` and `messages` into the conversation's messages: results of tools become messages of their
-/// own, before the text that follows them. Blocks of thinking that `seal` does not open are left out. Errors
-/// are recorded in `fields`.
+/// Reads `system` and `messages` into the conversation's messages. Each tool result becomes a separate
+/// message, before the text that follows it. Omits thinking blocks that `seal` cannot open. Errors are
+/// recorded in `fields`.
 void read_messages(Fields& fields, const ThinkingSeal& seal, chat::Conversation& conversation);
 
 } // namespace etna::server::anthropic

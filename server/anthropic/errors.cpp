@@ -5,9 +5,9 @@
 namespace etna::server::anthropic {
 namespace {
 
-constexpr int overloaded = 529; ///< the API's own status
+constexpr int overloaded = 529; ///< a non-standard status of this API
 
-/// The API has no 503: work that a later try may do is refused as overload.
+/// The API has no 503: retryable refusals become overloaded_error.
 int status_of(const ApiError& error) {
     constexpr int unavailable = 503;
     return error.status == unavailable ? overloaded : error.status;
@@ -33,7 +33,7 @@ std::string_view type_of(int status) {
     }
 }
 
-/// Clients shorten the conversation when they read this phrase.
+/// Clients search for this phrase, and then shorten the conversation.
 std::string message_of(const ApiError& error) {
     return error.code == "context_length_exceeded" ? "prompt is too long: " + error.message : error.message;
 }

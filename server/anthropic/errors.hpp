@@ -7,16 +7,16 @@
 // Errors of the Messages API. Source: Anthropic's API reference, 2023-06-01, "Errors".
 namespace etna::server::anthropic {
 
-/// The code of an error about a conversation that the server should hold. Clients read it.
+/// The code of the error for a conversation that is expected on the server. Clients check it.
 inline constexpr std::string_view unsupported_thread = "thread_unsupported_request";
 
-/// Returns {"type": "error", "error": {"type", "message"}, "request_id"}; the id only if it is not empty.
+/// Returns {"type": "error", "error": {"type", "message"}, "request_id"}; omits an empty id.
 Json error_json(const ApiError& error, std::string_view request_id);
 
 /// Writes an error with the API's status, see WriteError.
 HttpReply write_error(const HttpRequest& request, const ApiError& error);
 
-/// Whether the request is for this API: it names the API's version.
+/// Whether the request is for this API: it has the API's version header.
 bool names_version(const HttpRequest& request);
 
 } // namespace etna::server::anthropic

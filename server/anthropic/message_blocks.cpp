@@ -24,7 +24,7 @@ void MessageBlocks::take_output(const output::Event& event) {
         return add_text(event.text);
     case Kind::reasoning:
         return add_thinking(event.text);
-    case Kind::content_was_reasoning: // sent text is not retracted
+    case Kind::content_was_reasoning: // text that was sent cannot be retracted
         return;
     case Kind::call_started:
         return begin_call(event);
@@ -33,7 +33,7 @@ void MessageBlocks::take_output(const output::Event& event) {
     case Kind::call_done:
         ++calls_;
         return close();
-    case Kind::call_broken: // nothing is lost: the model's text follows
+    case Kind::call_broken: // no text is lost: the model's own text follows
         if (open_ == Open::call)
             close(/*is_whole=*/false);
         return add_text(event.text);
@@ -90,7 +90,7 @@ void MessageBlocks::finish(const generate::Finished& finished) {
                            ? "model_context_window_exceeded"
                            : "max_tokens";
         break;
-    case Reason::cancelled: // stopped after its only call, or the client is gone
+    case Reason::cancelled: // stopped after its only call, or the client disconnected
         stop_reason_ = is_complete() ? "tool_use" : "end_turn";
         break;
     }

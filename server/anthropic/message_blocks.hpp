@@ -16,8 +16,8 @@ namespace etna::server::anthropic {
 struct BlockOptions {
     ThinkingDisplay display = ThinkingDisplay::shown;
     bool has_parallel_calls = true;               ///< false: an answer ends after its first call
-    std::vector<std::string> stop_sequences = {}; ///< those of the request
-    uint32_t context_tokens = 0;                  ///< the model's
+    std::vector<std::string> stop_sequences = {}; ///< stop sequences of the request
+    uint32_t context_tokens = 0;                  ///< context of the model
 };
 
 /// The content blocks of an answer, and the stream events that build them. Source: Anthropic's API reference,
@@ -33,10 +33,10 @@ public:
     /// Returns whether the answer is complete for the client, so that generation can stop.
     [[nodiscard]] bool is_complete() const { return !options_.has_parallel_calls && calls_ > 0; }
 
-    /// The blocks so far. Calls that were cut off are left out: they cannot be executed.
+    /// Returns the blocks so far. Omits truncated calls: they cannot be executed.
     [[nodiscard]] const Json& content() const { return content_; }
 
-    /// {"stop_reason", "stop_sequence", ...}: why the answer ended. All are null before the end.
+    /// Returns {"stop_reason", "stop_sequence", ...}; all members are null before the end.
     [[nodiscard]] Json stop() const {
         return {{"stop_reason", stop_reason_},
                 {"stop_sequence", sequence_},
@@ -61,11 +61,11 @@ private:
     ThinkingSeal seal_;
     Json events_ = Json::array();
     Json content_ = Json::array();
-    Json block_; ///< the open one
+    Json block_; ///< the open block
     Open open_ = Open::nothing;
-    std::string text_;       ///< that of the open block
-    std::size_t blocks_ = 0; ///< closed ones
-    std::size_t calls_ = 0;  ///< complete ones
+    std::string text_;       ///< text of the open block
+    std::size_t blocks_ = 0; ///< number of closed blocks
+    std::size_t calls_ = 0;  ///< number of complete calls
     Json stop_reason_ = nullptr;
     Json sequence_ = nullptr;
 };

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::string_view ping = "event: ping\ndata: {\"type\":\"ping\"}\n\n";
 
-/// The API's sampling defaults, which the model's recommendations override.
+/// The API's sampling defaults; the model's recommendations override them.
 constexpr sampling::Parameters neutral = {
     .temperature = 1, .top_k = 0, .top_p = 1, .min_p = 0, .repetition_window_tokens = sampling::full_history};
 
@@ -47,7 +47,7 @@ ApiResult<MessagesRequest> read(const api::ActiveRequest& active, const Json& bo
     return read_messages_request(body, betas, purpose, thinking_seal(active), active.context(neutral));
 }
 
-/// A message, from its body to its last byte.
+/// Runs one request, from the body to the last byte of the response.
 class MessageAnswer : public api::Answer {
 public:
     MessageAnswer(api::ActiveRequest request, Json body, std::string betas)
@@ -80,7 +80,7 @@ public:
     }
 
     ApiResult<bool> stream(EventStream& stream) override {
-        const Json usage = usage_json(active.usage()); // of the prompt: nothing is generated yet
+        const Json usage = usage_json(active.usage()); // prompt tokens only: nothing is generated yet
         send(stream, {{"type", "message_start"}, {"message", message_json(usage)}});
         stream.send(ping);
         const Status status = run([&](const Json& event) { return send(stream, event); },
@@ -160,7 +160,7 @@ ApiResult<HttpReply> create_message(Service& service, const HttpRequest& request
         api::ActiveRequest(service, request, call, "messages", std::move(name), is_streamed), std::move(body),
         std::string(request.header("anthropic-beta")));
     HttpReply reply = api::reply_with(answer, request, call, is_streamed);
-    reply.headers["request-id"] = call.request_id; // the name that this API's clients read
+    reply.headers["request-id"] = call.request_id; // the header that this API's clients read
     return reply;
 }
 

@@ -29,7 +29,7 @@ void read_sampling(Fields& fields, Purpose purpose, const api::RequestContext& c
     generate::SamplingOverrides& overrides = request.sampling;
     if (const auto temperature = fields.number("temperature", 0, 1))
         overrides.temperature = static_cast<float>(*temperature);
-    constexpr float top_p_min = 1e-6F; // stands in for 0: only the most likely token
+    constexpr float top_p_min = 1e-6F; // replaces 0: only the most likely token remains
     if (const auto top_p = fields.number("top_p", 0, 1))
         overrides.top_p = std::max(static_cast<float>(*top_p), top_p_min);
     if (const auto top_k = fields.integer("top_k", 0, tokens_max))
@@ -42,7 +42,7 @@ void read_sampling(Fields& fields, Purpose purpose, const api::RequestContext& c
     request.has_strict_tools = context.limits.has_strict_tools;
 }
 
-/// Without the member, the model does not think. A budget cannot be enforced, and is reported.
+/// Without the member, the model does not think. A budget cannot be enforced; it is reported as ignored.
 ThinkingDisplay read_thinking(Fields& fields, chat::Conversation& conversation) {
     conversation.thinking = chat::Thinking::off;
     const Json* const given = fields.object("thinking");
@@ -83,7 +83,7 @@ void read_format(Fields& parent, const Json& given, const std::string& path, gen
     parent.adopt(format);
 }
 
-/// `output_config`, and `output_format` of an earlier beta.
+/// Reads `output_config`, and `output_format` of an earlier beta.
 std::optional<api::ReasoningEffort> read_output_config(Fields& fields, generate::Request& request) {
     std::optional<api::ReasoningEffort> effort;
     if (const Json* const given = fields.object("output_config")) {
@@ -98,7 +98,7 @@ std::optional<api::ReasoningEffort> read_output_config(Fields& fields, generate:
     return effort;
 }
 
-/// Returns whether the answer continues the last message, because that is the model's.
+/// Returns whether the answer continues the last message: it does if that is an assistant message.
 bool read_continuation(Fields& fields, const chat::Conversation& conversation) {
     if (conversation.messages.empty() || conversation.messages.back().role != chat::Role::assistant)
         return false;
@@ -135,7 +135,7 @@ void read_rest(Fields& fields) {
     }
     fields.choice("service_tier", {"auto", "standard_only"});
     fields.note({"context_management", "inference_geo", "speed"});
-    if (fields.any("thread") != nullptr) { // clients then send the entire conversation
+    if (fields.any("thread") != nullptr) { // after this error, clients send the entire conversation
         fields.refuse("thread", "is not supported: this server holds no conversations of this API",
                       std::string(unsupported_thread));
     }

@@ -7,8 +7,8 @@
 namespace etna::server::anthropic {
 namespace {
 
-constexpr std::string_view signed_prefix = "signed:"; ///< of what is encrypted: a digest of the text
-constexpr std::string_view hidden_prefix = "hidden:"; ///< the text itself
+constexpr std::string_view signed_prefix = "signed:"; ///< plaintext prefix; a digest of the text follows
+constexpr std::string_view hidden_prefix = "hidden:"; ///< plaintext prefix; the text itself follows
 
 std::string text_at(const Json& block, const char* member) {
     const auto found = block.find(member);

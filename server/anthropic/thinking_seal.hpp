@@ -9,15 +9,15 @@
 
 namespace etna::server::anthropic {
 
-/// Signs and hides the model's thinking, so that only blocks that this server has sent return to a prompt.
-/// Thread-safe.
+/// Signs or encrypts the model's thinking, so that only blocks that this server has sent can enter a prompt
+/// again. Thread-safe.
 class ThinkingSeal {
 public:
-    /// Borrows `seal`. Blocks of one owner are not accepted from another.
+    /// Borrows `seal`. An owner's blocks are not accepted from other owners.
     ThinkingSeal(const Seal& seal, const storage::Owner& owner);
 
-    /// Returns the signature of a thinking block with this text: of the text, or the encrypted text itself if
-    /// the block hides it.
+    /// Returns the signature of a thinking block: of its text, or the encrypted text itself if the block
+    /// hides it.
     [[nodiscard]] std::string sign(const std::string& thinking, bool is_hidden) const;
 
     /// Returns the thinking of a block from a request, of type `thinking` or `redacted_thinking`; empty if

@@ -9,7 +9,7 @@
 namespace etna::server::anthropic {
 namespace {
 
-/// Reads one tool; empty if it is not the client's own.
+/// Reads one tool; empty if it is not a client tool.
 std::optional<api::Tool> read_tool(Fields& tool, const std::string& path) {
     const std::string type = tool.text("type").value_or("custom");
     if (type != "custom") {

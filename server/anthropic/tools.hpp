@@ -14,8 +14,8 @@ struct Tools {
     bool has_parallel_calls = true;
 };
 
-/// Reads the client's own tools. Those that run in Anthropic's service, or whose schema only its models know,
-/// are left out and reported; a choice that requires one is refused. Errors are recorded in `fields`.
+/// Reads the client tools. Tools that run on Anthropic's servers, or whose schema is built into its models,
+/// are omitted and reported; a choice that requires one of them is refused. Errors are recorded in `fields`.
 /// Source: Anthropic's API reference, 2023-06-01, "Messages".
 Tools read_tools(Fields& fields);
 

@@ -85,7 +85,7 @@ public:
     /// Precondition of usage() and prompt_count(): begin() has succeeded.
     [[nodiscard]] const Usage& usage() const { return *usage_; }
     [[nodiscard]] std::size_t prompt_count() const { return prompt_count_; }
-    /// Members without effect, known once it has begun.
+    /// Members without effect. Precondition: begin() has succeeded.
     [[nodiscard]] const IgnoredMembers& ignored() const { return ignored_; }
 
     /// Waits for the model. Errors: those of Models::acquire().

@@ -21,20 +21,21 @@ public:
     /// reading, and of ActiveRequest::begin().
     virtual ApiStatus begin(const CancelPoll& is_cancelled) = 0;
 
-    /// Generates, and returns the body of the complete response. Precondition here and below: it has begun.
+    /// Generates the answer, and returns the body of the complete response. Precondition here and below:
+    /// begin() has succeeded.
     virtual ApiResult<std::string> complete(const CancelPoll& is_cancelled) = 0;
 
     /// Generates, and sends everything after the headers of the stream. Returns whether the client has
     /// received the end. Errors are for send_failure().
     virtual ApiResult<bool> stream(EventStream& stream) = 0;
 
-    /// Ends a stream with an error, because the headers have been sent. It may not have begun.
+    /// Ends a stream with an error, because the headers have been sent. begin() may have failed.
     virtual void send_failure(EventStream& stream, const ApiError& error) = 0;
 
     /// The head of a stream; by default, of server-sent events.
     [[nodiscard]] virtual HttpReply stream_head() const { return sse::reply(); }
 
-    /// The frame that keeps an idle stream open; static.
+    /// The keep-alive frame of an idle stream; static.
     [[nodiscard]] virtual std::string_view keep_alive_frame() const { return sse::keep_alive; }
 
     ActiveRequest active;

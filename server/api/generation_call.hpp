@@ -46,7 +46,7 @@ struct GenerationCall {
 };
 
 /// Maps an error in the parameters of one of `tools`, which the core numbers, to the client's member. For a
-/// custom tool, the place inside the generated schema is left out. Other errors are unchanged.
+/// custom tool, the path inside the generated schema is left out. Other errors are unchanged.
 void map_tool_error(ApiError& error, const std::vector<OfferedTool>& tools);
 
 } // namespace etna::server::api

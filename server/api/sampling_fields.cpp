@@ -24,7 +24,7 @@ constexpr double nvext_repetition_max = 2;
 /// The values of top_k that disable it.
 enum class TopKDisabled : uint8_t { minus_one, minus_one_or_zero };
 
-/// Stands in for a top_p of 0: keeps only the most likely token.
+/// Replaces a top_p of 0: only the most likely token remains.
 constexpr float top_p_min = 1e-6F;
 
 std::optional<float> as_float(std::optional<double> value) {
@@ -294,7 +294,7 @@ std::optional<double> read_diversity_penalty(Fields& fields) {
     return fields.number("diversity_penalty", 0, engine::diversity_penalty_max);
 }
 
-/// Handles beam search fields without beam search, where they have no effect. OVMS accepts them, so they are
+/// Handles beam search fields without beam search: they have no effect. OVMS accepts them, so they are
 /// reported on its paths; on OpenAI paths they are refused, unless they have their default. A wrong type is
 /// an error on both.
 void read_without_search(Fields& fields, Dialect dialect) {

@@ -41,7 +41,7 @@ public:
 
     [[nodiscard]] bool has_token() const { return first_token_.has_value(); }
 
-    /// Milliseconds since the beginning, and since the first token; 0 before that.
+    /// Milliseconds since the start, and since the first token; 0 before that.
     [[nodiscard]] double elapsed_ms() const;
     [[nodiscard]] double generation_ms() const;
 

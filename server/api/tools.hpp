@@ -61,7 +61,7 @@ void read_grammar(Fields& grammar, Json& schema, ExpressionSteps& steps);
 Json function_definition(const std::string& name, const std::optional<std::string>& description,
                          Json parameters, bool is_strict);
 
-/// Returns the function that stands in for a custom tool. `input`: the schema of its text.
+/// Returns the function that represents a custom tool. `input`: the schema of its text.
 Json custom_function(const std::string& name, const std::optional<std::string>& description, Json input);
 
 /// Wraps a custom tool's input in JSON function arguments with one member, `input`.

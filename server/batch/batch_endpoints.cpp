@@ -38,7 +38,7 @@ int64_t read_output_lifetime(Fields& fields) {
     return seconds.value_or(default_file_lifetime_s);
 }
 
-/// The file that a batch is to answer.
+/// Finds the input file of a new batch.
 ApiResult<StoredFile> input_of(Service& service, const HttpRequest& request, const std::string& id) {
     const auto file = service.batches->files().find(owner_of(service.options.access, request), id);
     if (!file)
@@ -48,7 +48,7 @@ ApiResult<StoredFile> input_of(Service& service, const HttpRequest& request, con
     return *file;
 }
 
-/// The address of a client, by which it shares the engine if there are no keys.
+/// The client's address, its identity for fair scheduling when the server has no keys.
 HttpRequest client_of_batch(const Service& service, const HttpRequest& request) {
     HttpRequest client;
     if (!service.options.access.api_keys.empty())

@@ -30,7 +30,7 @@ constexpr std::string_view state_name = "batch.json";
 constexpr std::string_view input_name = "input.jsonl";
 constexpr milliseconds queue_poll{200};
 constexpr milliseconds line_poll{100};
-constexpr int64_t retry_after_s = 30; ///< of a batch whose disk or model failed
+constexpr int64_t retry_after_s = 30; ///< delay before a batch is retried after a failure of disk or model
 
 const std::set<std::string, std::less<>> finished_states = {"failed", "completed", "expired", "cancelled"};
 
@@ -39,7 +39,7 @@ int64_t system_time_s() {
     return std::chrono::duration_cast<std::chrono::seconds>(now).count();
 }
 
-/// Bytes that need not be text, for JSON.
+/// Returns hexadecimal digits: the bytes may be invalid UTF-8, which JSON cannot hold.
 std::string hex_of(std::string_view bytes) {
     std::string text;
     for (const char byte : bytes)
@@ -58,7 +58,7 @@ std::string bytes_of(std::string_view hex) {
     return bytes;
 }
 
-/// Null if there is none: a file may be damaged.
+/// Returns null if the member is missing: the file may be damaged.
 Json member_of(const Json& object, const char* name) {
     return object.is_object() ? object.value(name, Json()) : Json();
 }
@@ -73,7 +73,7 @@ int64_t number_in(const Json& object, const char* name) {
     return value.is_number_integer() ? value.get<int64_t>() : 0;
 }
 
-/// OpenAI's object of a new batch.
+/// Returns OpenAI's batch object for a new batch.
 Json new_object(const NewBatch& made, const std::string& id, int64_t now_s) {
     Json object = {{"id", id},
                    {"object", "batch"},
@@ -95,7 +95,7 @@ Json new_object(const NewBatch& made, const std::string& id, int64_t now_s) {
     return object;
 }
 
-/// Gives a file a second name; copies it if the file system has no such names.
+/// Hard-links a file; copies it if the file system has no hard links.
 Status link_file(const std::filesystem::path& from, const std::filesystem::path& to) {
     if (::link(from.c_str(), to.c_str()) == 0 || errno == EEXIST)
         return {};
@@ -206,7 +206,7 @@ Status Batches::read_batch(const std::filesystem::path& folder) {
     return {};
 }
 
-/// Writes a batch. The mutex is held.
+/// Writes a batch to its folder. The mutex is held.
 Status Batches::save(const Entry& entry) {
     Json headers = Json::object();
     for (const auto& [name, value] : entry.client.headers)
@@ -266,7 +266,7 @@ ApiResult<Json> Batches::create(const NewBatch& made) {
     std::filesystem::create_directory(folder_of(*entry), failure);
     if (failure)
         return batches_failed({ErrorKind::io, failure.message()});
-    // A second name, so that the input may be deleted.
+    // A hard link, so that the client may delete the input.
     Status status = link_file(files_->path_of(made.input.id), folder_of(*entry) / input_name);
     if (status)
         status = save(*entry);
@@ -280,7 +280,7 @@ ApiResult<Json> Batches::create(const NewBatch& made) {
     return entry->object;
 }
 
-/// Makes room for one more. The mutex is held.
+/// Makes room for one more finished batch: removes the oldest at the limit. The mutex is held.
 void Batches::remove_oldest_finished() {
     std::vector<Shared> finished;
     for (const auto& [id, entry] : entries_) {
@@ -338,7 +338,7 @@ ApiResult<Json> Batches::cancel(const storage::Owner& owner, const std::string& 
                         .message = fmt::format("the batch `{}` is {}, and cannot be cancelled", id, status),
                         .code = "batch_not_cancellable"};
     }
-    entry->is_cancelled = true; // also if this cannot be written
+    entry->is_cancelled = true; // even if the change cannot be written
     if (const Status saved = write_status(*entry, "cancelling"); !saved)
         return batches_failed(saved.error());
     changed_.notify_all();
@@ -364,8 +364,8 @@ bool Batches::is_stopping() const {
     return is_ending_ || service_->is_aborting || service_->state == ServiceState::draining;
 }
 
-/// Returns the head of the requests for a batch's lines: with its owner's key, or its client's address. Empty
-/// if the server no longer has the key.
+/// Returns the request head for a batch's lines, with its owner's key or its client's address. Empty if the
+/// key was removed from the server.
 std::optional<HttpRequest> Batches::head_for(const Entry& entry) const {
     HttpRequest head = entry.client;
     head.priority = line_priority;
@@ -386,7 +386,8 @@ bool Batches::is_runnable(const Entry& entry) const {
            (has_expired || head_for(entry).has_value());
 }
 
-/// Waits for a batch, and takes it: of the owner with the fewest running ones, the oldest. Null at the end.
+/// Waits for a batch and claims it: the oldest batch of the owner with the fewest running ones. Null when the
+/// server stops.
 Batches::Shared Batches::take() {
     std::unique_lock lock(mutex_);
     while (!is_stopping()) {
@@ -410,7 +411,7 @@ Batches::Shared Batches::take() {
     return nullptr;
 }
 
-/// Runs one batch after the other: the function of each thread.
+/// The thread function: runs batches until the server stops.
 void Batches::work() {
     while (const Shared entry = take()) {
         Status status;
@@ -432,8 +433,7 @@ void Batches::work() {
     changed_.notify_all();
 }
 
-/// Runs a batch to its end, or until the server stops. Errors: io and others, after which it can be tried
-/// again.
+/// Runs a batch until it ends or the server stops. Errors: io and others; the batch can be retried.
 Status Batches::run(Entry& entry) {
     std::string ending;
     std::string status;
@@ -455,11 +455,11 @@ Status Batches::run(Entry& entry) {
     return ending.empty() ? Status() : finish(entry, ending);
 }
 
-/// Counts the lines, and begins; or fails a batch whose input cannot be run.
+/// Counts the lines and starts the batch, or fails it if its input is invalid.
 Status Batches::begin(Entry& entry) {
     const auto summary = summarize_input(folder_of(entry) / input_name, {});
     if (!summary && summary.error().kind == ErrorKind::io)
-        return summary.error(); // it may be read the next time
+        return summary.error(); // the next try may be able to read it
     if (!summary)
         return fail(entry, "invalid_input_file", strip_directories(summary.error().message));
     if (summary->lines == 0)
@@ -502,13 +502,13 @@ Result<std::string> Batches::settle(Entry& entry) {
         return std::string("cancelled");
     if (!has_expired())
         return std::string();
-    results = nullptr; // closed, so that the next one knows the records of this run
+    results = nullptr; // closed, so that the log opened next contains the records of this run
     ETNA_TRY(results, open_log(folder_of(entry)));
     ETNA_CHECK(expire(entry, *results, job));
     return std::string("expired");
 }
 
-/// Records an error for each line that had no record when the log was opened.
+/// Records an error for each line without a record at the time the log was opened.
 Status Batches::expire(Entry& entry, ResultLog& log, const Job& job) {
     Job rest = job;
     rest.lines_at_once = 1;
@@ -520,7 +520,7 @@ Status Batches::expire(Entry& entry, ResultLog& log, const Job& job) {
     return ending ? Status() : Status(ending.error());
 }
 
-/// Gives the outputs to the files, and ends the batch. May be repeated after a kill.
+/// Stores the outputs as files and ends the batch. Can be repeated after a kill.
 Status Batches::finish(Entry& entry, const std::string& ending) {
     {
         const std::scoped_lock lock(mutex_);
@@ -534,7 +534,7 @@ Status Batches::finish(Entry& entry, const std::string& ending) {
     return {};
 }
 
-/// Removes what only a batch that is not finished needs.
+/// Removes the files that only an unfinished batch needs.
 void Batches::remove_work(const Entry& entry) {
     std::error_code ignored;
     std::filesystem::remove(folder_of(entry) / input_name, ignored);
@@ -545,7 +545,7 @@ void Batches::remove_work(const Entry& entry) {
     }
 }
 
-/// Makes an output that has records a file of the owner.
+/// Stores an output as a file of the owner, if it has records.
 Status Batches::store_output(Entry& entry, Output output) {
     const bool is_results = output == Output::results;
     const std::filesystem::path path = output_path(folder_of(entry), output, {});
@@ -587,7 +587,7 @@ void Batches::count(Entry& entry, const ResultLog& log) {
     entry.object["request_counts"]["failed"] = errors;
 }
 
-/// Answers a line when it is its turn among all batches.
+/// Answers a line once it gets one of the `lines_at_once` that all batches share.
 HttpReply Batches::answer(const HttpRequest& request) {
     while (!free_lines_.try_acquire_for(line_poll)) {
         if (request.is_client_gone() || is_stopping())

@@ -27,13 +27,13 @@ struct Service;
 
 namespace etna::server::batch {
 
-/// Time in which a batch must complete: the only completion_window.
+/// Time limit of a batch: the only completion_window that is accepted.
 constexpr int64_t completion_window_s = 24 * 3600;
 
-/// Batches that run at once; they share the lines at once fairly.
+/// Maximum number of concurrent batches. They share `lines_at_once` fairly.
 constexpr std::size_t batches_at_once = 4;
 
-/// Finished batches that are kept; the oldest are removed.
+/// Maximum number of finished batches; the oldest are removed.
 constexpr std::size_t finished_batches_max = 1'000;
 
 /// Added to the priority of each line: a client's interactive requests come first.
@@ -45,34 +45,35 @@ struct NewBatch {
     std::string endpoint = {};
     Json metadata = {};
     int64_t output_lifetime_s = default_file_lifetime_s;
-    HttpRequest client = {}; ///< its address; nothing else is used
+    HttpRequest client = {}; ///< only the client's address is used
 };
 
-/// The batches of clients, and the threads that run them. A batch is found by its owner only. Every change is
-/// durable on return; batches that a killed process left are continued, and each line has one record.
+/// The batches of clients, and the threads that run them. Only its owner can find a batch. Every change is
+/// durable on return. After a kill, unfinished batches resume, and each line still gets exactly one record.
 /// Thread-safe. Blocks.
 class Batches {
 public:
     struct Options {
         StoreLimits limits = {};
         std::size_t line_bytes_max = default_line_bytes_max;
-        uint32_t lines_at_once = 1; ///< of all running batches
+        uint32_t lines_at_once = 1; ///< concurrent lines of all running batches
     };
 
-    /// Opens the folder of batches and files, of which no other process knows. Errors: io.
+    /// Opens the folder of batches and files, which no other process may use. Errors: io.
     static Result<std::unique_ptr<Batches>> open(const std::filesystem::path& folder, const Options& options,
                                                  Files::Clock clock = {});
 
     Batches(const Batches&) = delete;
     Batches& operator=(const Batches&) = delete;
-    /// Stops running lines, and waits for them.
+    /// Stops the running lines and joins the threads.
     ~Batches();
 
-    /// Begins to run batches, until the service drains. Borrows `service`, which outlives this. Call once.
+    /// Starts running batches; stops when the service drains. Borrows `service`, which must outlive this
+    /// object. Call once.
     void start(const Service& service, AnswerRequest answer);
 
-    /// Blocks until no thread is left, at the end of the service, or `limit` has passed. Returns false if
-    /// some are left.
+    /// Blocks until all threads have ended after the service drains, at most for `limit`. Returns false if
+    /// some still run.
     bool wait(std::chrono::milliseconds limit);
 
     [[nodiscard]] Files& files() { return *files_; }
@@ -80,15 +81,15 @@ public:
 
     /// Returns the new batch's object. Errors: 429 (too many unfinished ones), 500.
     ApiResult<Json> create(const NewBatch& made);
-    /// Empty if there is none of the owner.
+    /// Empty if the owner has no such batch.
     std::optional<Json> find(const storage::Owner& owner, const std::string& id);
     /// Oldest first.
     std::vector<Json> list(const storage::Owner& owner);
-    /// Errors: 404, 409 (it is finished), 500.
+    /// Errors: 404, 409 (the batch has finished), 500.
     ApiResult<Json> cancel(const storage::Owner& owner, const std::string& id);
 
 private:
-    /// A batch. Its members but the atomic are guarded by the mutex.
+    /// A batch. The mutex guards every member except the atomic.
     struct Entry {
         std::string id = {};
         storage::Owner owner = {};
@@ -97,7 +98,7 @@ private:
         std::string output_file_id = {}, error_file_id = {}; ///< once they exist
         std::string ending = {};                             ///< its status after finalizing
         int64_t output_lifetime_s = default_file_lifetime_s;
-        bool is_taken = false; ///< a thread runs it
+        bool is_taken = false; ///< a thread is running this batch
         int64_t retry_at_s = 0;
         std::atomic<bool> is_cancelled{false};
 
@@ -142,7 +143,7 @@ private:
     std::mutex mutex_;
     std::condition_variable changed_;
     std::map<std::string, Shared> entries_; ///< by id
-    std::size_t working_ = 0;               ///< threads
+    std::size_t working_ = 0;               ///< number of threads that have not ended
     std::vector<std::thread> threads_;
 };
 

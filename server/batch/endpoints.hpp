@@ -13,12 +13,12 @@ ApiResult<HttpReply> show_file(Service& service, const HttpRequest& request, con
 ApiResult<HttpReply> send_file(Service& service, const HttpRequest& request, const Call& call);
 ApiResult<HttpReply> remove_file(Service& service, const HttpRequest& request, const Call& call);
 
-/// Creates a batch of the lines of a file.
+/// Creates a batch from an uploaded file.
 ApiResult<HttpReply> create_batch(Service& service, const HttpRequest& request, const Call& call);
 /// Lists the batches, newest first.
 ApiResult<HttpReply> list_batches(Service& service, const HttpRequest& request, const Call& call);
 ApiResult<HttpReply> show_batch(Service& service, const HttpRequest& request, const Call& call);
-/// Stops a batch; its complete answers stay.
+/// Cancels a batch; completed answers remain available.
 ApiResult<HttpReply> cancel_batch(Service& service, const HttpRequest& request, const Call& call);
 
 } // namespace etna::server::batch

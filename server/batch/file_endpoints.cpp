@@ -50,7 +50,7 @@ ApiResult<StoredFile> file_of(Service& service, const HttpRequest& request, cons
     return std::move(*file);
 }
 
-/// Reads a lifetime of a form. Errors: 400.
+/// Reads the lifetime of a file from a form. Errors: 400.
 ApiResult<int64_t> read_lifetime(std::string_view text) {
     int64_t seconds = 0;
     const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), seconds);
@@ -63,7 +63,7 @@ ApiResult<int64_t> read_lifetime(std::string_view text) {
     return seconds;
 }
 
-/// What a form uploads.
+/// The upload in a form.
 struct Upload {
     const FormPart* file = nullptr; ///< borrowed
     std::string purpose = {};
@@ -111,7 +111,7 @@ void send_blocks(const FileReader& file, HttpWriter& writer) {
     for (uint64_t at = 0; at < file.bytes(); at += block.size()) {
         block.resize(static_cast<std::size_t>(std::min<uint64_t>(block_bytes, file.bytes() - at)));
         if (!file.read(at, std::as_writable_bytes(std::span(block))))
-            throw std::runtime_error("the file cannot be read"); // the client sees that it is cut off
+            throw std::runtime_error("the file cannot be read"); // the client sees a truncated body
         if (!writer.write(block))
             return;
     }

@@ -85,7 +85,7 @@ Result<std::unique_ptr<Files>> Files::open(const std::filesystem::path& folder, 
     return files;
 }
 
-/// Reads the descriptions. Contents without one, and the reverse, are removed.
+/// Reads the descriptions. Removes contents without a description, and descriptions without content.
 Status Files::read() {
     std::error_code failure;
     std::set<std::string> contents;
@@ -106,7 +106,7 @@ Status Files::read() {
         auto file = read_description(note);
         struct stat info{};
         const bool has_content = contents.erase(note.stem().string()) > 0;
-        if (!has_content) { // a deletion that was not finished
+        if (!has_content) { // an interrupted deletion
             ::unlink(note.c_str());
             continue;
         }
@@ -126,7 +126,7 @@ Status Files::read() {
     return {};
 }
 
-/// Writes a file's description. Its content is there before.
+/// Writes a file's description. Precondition: its content is stored.
 Status Files::describe(const StoredFile& file) {
     Json json = file_json(file);
     json["owner"] = file.owner;
@@ -213,7 +213,7 @@ Result<bool> Files::remove(const storage::Owner& owner, const std::string& id) {
     return true;
 }
 
-/// Removes a file; its description first, so that no content is missing.
+/// Removes a file; its description first, so that no description lacks its content.
 void Files::erase(const std::string& id) {
     ::unlink(note_of(id).c_str());
     ::unlink(path_of(id).c_str());

@@ -19,17 +19,17 @@
 
 namespace etna::server::batch {
 
-/// Bounds of what clients store for batches.
+/// Limits on the files and batches of clients.
 struct StoreLimits {
-    uint64_t files_bytes_max = uint64_t{4} << 30U; ///< of all files together; uploads beyond it are refused
-    std::size_t file_bytes_max = 200UL << 20U;     ///< of an upload
-    uint32_t batches_max = 64;                     ///< that are not finished; more are refused
+    uint64_t files_bytes_max = uint64_t{4} << 30U; ///< total size of all files; uploads beyond it are refused
+    std::size_t file_bytes_max = 200UL << 20U;     ///< size of one upload
+    uint32_t batches_max = 64;                     ///< unfinished batches; further ones are refused
 };
 
-/// Files that are kept, at most: their descriptions are in memory.
+/// Maximum number of files; their descriptions are in memory.
 constexpr std::size_t files_max = 10'000;
 
-/// Lifetime of a file without another.
+/// Default lifetime of a file.
 constexpr int64_t default_file_lifetime_s = 30 * 24 * 3600;
 
 /// The description of a file.
@@ -51,34 +51,34 @@ struct NewFile {
     int64_t lifetime_s = default_file_lifetime_s;
 };
 
-/// OpenAI's object of a file.
+/// Returns OpenAI's file object.
 Json file_json(const StoredFile& file);
 
-/// The files of clients, in a folder of which no other process knows. A file is found by its owner only,
-/// until it expires. Every change is durable on return. Thread-safe. Blocks.
+/// The files of clients, in a folder that no other process may use. Only its owner can find a file, until it
+/// expires. Every change is durable on return. Thread-safe. Blocks.
 class Files {
 public:
     using Clock = std::function<int64_t()>; ///< seconds since 1970
 
-    /// Creates the folder, and removes what an unfinished upload left. Errors: io.
+    /// Creates the folder, and removes the remains of interrupted uploads. Errors: io.
     static Result<std::unique_ptr<Files>> open(const std::filesystem::path& folder, const StoreLimits& limits,
                                                Clock clock);
 
     /// Stores a file. Errors: busy (no room by the limits), io.
     Result<StoredFile> add(const NewFile& made, std::string_view content);
 
-    /// Stores a file that exists at `path`, under `file.id`, whatever the limits; again, if it was stored
-    /// before. Its former name stays. Errors: io.
+    /// Stores the existing file at `path` under `file.id`, regardless of the limits; `path` remains. Can be
+    /// repeated. Errors: io.
     Result<StoredFile> adopt(StoredFile file, const std::filesystem::path& path);
 
-    /// Empty if there is none of the owner.
+    /// Empty if the owner has no such file.
     std::optional<StoredFile> find(const storage::Owner& owner, const std::string& id);
     /// Oldest first.
     std::vector<StoredFile> list(const storage::Owner& owner);
     /// Returns whether it existed.
     Result<bool> remove(const storage::Owner& owner, const std::string& id);
 
-    /// The file's content, to read or to link.
+    /// Path of the file's content, to read or to link.
     [[nodiscard]] std::filesystem::path path_of(const std::string& id) const;
 
 private:
@@ -95,8 +95,8 @@ private:
     const Clock clock_;
     std::mutex mutex_;
     std::map<std::string, StoredFile> files_; ///< by id
-    uint64_t bytes_ = 0;                      ///< of all files
-    uint64_t arriving_bytes_ = 0;             ///< of uploads that are being written
+    uint64_t bytes_ = 0;                      ///< total size of all files
+    uint64_t arriving_bytes_ = 0;             ///< size of the uploads in progress
 };
 
 } // namespace etna::server::batch

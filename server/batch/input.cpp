@@ -45,7 +45,7 @@ Result<std::optional<InputLine>> LineReader::next() {
         const std::size_t end = buffer_.find('\n', searched);
         const bool is_last = end == std::string::npos && read_bytes_ == file_.bytes();
         if (end == std::string::npos && !is_last) {
-            if (buffer_.size() - used_ > line_bytes_max_) { // its end alone is searched
+            if (buffer_.size() - used_ > line_bytes_max_) { // too long: only its line end matters
                 line.is_too_long = true;
                 used_ = buffer_.size();
             }

@@ -11,7 +11,7 @@
 namespace etna::server::batch {
 namespace {
 
-/// Finds `custom_id` of the outermost object, and `line` of its member `error`. Builds no values.
+/// Finds `custom_id` in the outermost object, and `line` in its member `error`, without building a tree.
 class RecordScan final : public Json::json_sax_t {
 public:
     [[nodiscard]] const RecordKey& found() const { return found_; }
@@ -63,7 +63,7 @@ LineError line_error(std::string code, std::string message) {
     return {.code = std::move(code), .message = std::move(message)};
 }
 
-/// Checks the body's members that a batch cannot serve.
+/// Refuses members of the body that a batch does not support.
 std::optional<LineError> check_body(const Json& body) {
     if (body.value("stream", Json()) == true)
         return line_error("unsupported_value", "body.stream: an answer of a batch is never streamed");
@@ -116,7 +116,7 @@ std::optional<std::string> custom_id_of(std::string_view text) {
 Result<LineRequest, LineError> read_line(const InputLine& line, std::string_view endpoint) {
     if (line.is_too_long)
         return line_error("line_too_long", "the line is over the limit of bytes (--line-max)");
-    const auto parsed = parse_body(line.text); // with the bounds of a request's body
+    const auto parsed = parse_body(line.text); // under the limits of a request's body
     if (!parsed) {
         return line_error("invalid_json_line",
                           fmt::format("the line is not a JSON object: {}", parsed.error().message));

@@ -15,47 +15,48 @@
 // Source: OpenAI API 2.3.0, BatchRequestInput and BatchRequestOutput.
 namespace etna::server::batch {
 
-/// The endpoints that a line may name.
+/// The endpoints that a line can call.
 inline constexpr std::array<std::string_view, 4> endpoint_urls = {"/v1/chat/completions", "/v1/completions",
                                                                   "/v1/responses", "/v1/embeddings"};
 
 /// Maximum bytes of a custom_id.
 constexpr std::size_t custom_id_bytes_max = 512;
 
-/// Default of the maximum bytes of a line.
+/// Default limit on the bytes of a line.
 constexpr std::size_t default_line_bytes_max = 32 * 1024 * 1024;
 
-/// The largest bound of a line.
+/// Upper bound of that limit.
 constexpr std::size_t line_bytes_limit = 1024UL * 1024 * 1024;
 
 /// A request of a batch.
 struct LineRequest {
-    uint64_t number = 0; ///< of its line
+    uint64_t number = 0; ///< line number
     std::string custom_id = {};
     std::string url = {};
     std::string body = {}; ///< JSON text
 };
 
-/// Why a line, alone, has no answer.
+/// An error of a single line.
 struct LineError {
     std::string code;
-    std::string message; ///< without the number of the line
+    std::string message; ///< without the line number
 };
 
-/// Returns the custom_id of a line that is JSON; empty if it has none, or is not JSON.
+/// Returns the custom_id of a line; empty if the line has none or is not JSON.
 std::optional<std::string> custom_id_of(std::string_view text);
 
-/// Reads a line that is not too long. `endpoint`: the only URL that is accepted; empty: all of endpoint_urls.
+/// Parses a line. Precondition: it is not too long. `endpoint`: the only accepted URL; empty: all of
+/// endpoint_urls.
 Result<LineRequest, LineError> read_line(const InputLine& line, std::string_view endpoint);
 
-/// What an endpoint answered.
+/// The response of an endpoint.
 struct LineAnswer {
     int status = 200;
     std::string request_id = {};
     std::string body = {}; ///< JSON text
 };
 
-/// Returns the record of an answer of status 200: one line with its end.
+/// Returns the record of a status 200 response: one line, with its line end.
 std::string result_record(const std::string& custom_id, const LineAnswer& answer);
 
 /// Returns the record of a line that failed. `custom_id` is empty if it is unknown, `answer` null if no
@@ -69,10 +70,10 @@ LineError error_of_answer(const LineAnswer& answer);
 /// The part of a record that identifies its line.
 struct RecordKey {
     std::optional<std::string> custom_id = {};
-    std::optional<uint64_t> line = {}; ///< of an error
+    std::optional<uint64_t> line = {}; ///< line number; errors only
 };
 
-/// Reads a record, without its line end. Empty if it is damaged.
+/// Parses a record, without its line end. Empty if it is damaged.
 std::optional<RecordKey> read_record(std::string_view text);
 
 } // namespace etna::server::batch

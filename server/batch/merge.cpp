@@ -27,7 +27,7 @@ constexpr std::string_view note_suffix = ".json";
 constexpr std::size_t note_bytes_max = 64 * 1024;
 constexpr std::size_t named_lines_max = 20;
 
-/// What a shard records about its input.
+/// A shard's note of its input.
 struct InputNote {
     std::string file;
     uint64_t bytes = 0;
@@ -62,7 +62,7 @@ Error changed_input(const std::filesystem::path& input, const InputNote& note, c
         "restore the file, or choose another output folder");
 }
 
-/// The shards that the folder has a note of.
+/// Returns the shards with a note in the folder.
 Result<std::vector<Shard>> shards_in(const std::filesystem::path& folder) {
     std::vector<Shard> shards;
     std::error_code failure;
@@ -82,7 +82,7 @@ Result<std::vector<Shard>> shards_in(const std::filesystem::path& folder) {
     return shards;
 }
 
-/// Where a record is.
+/// File, offset and length of a record.
 struct RecordSpan {
     uint32_t file = 0;
     uint64_t offset = 0;
@@ -130,7 +130,7 @@ Status index_file(const std::filesystem::path& path, Output output, Records& rec
     return {};
 }
 
-/// A file that gets its name when it is complete.
+/// A file that is renamed to its final name when it is complete.
 class JoinedFile {
 public:
     explicit JoinedFile(std::filesystem::path path)
@@ -157,7 +157,7 @@ private:
     bool is_good_ = true;
 };
 
-/// Calls `take` for each line of the input with its record; null: it is missing.
+/// Calls `take` for each line of the input with its record, or with null if it has none.
 Status walk_records(const std::filesystem::path& input, const Records& records,
                     const std::function<void(uint64_t line, Output output, const RecordSpan* span)>& take) {
     ETNA_TRY(auto reader, LineReader::open(input, line_bytes_limit));

@@ -22,8 +22,8 @@ std::string_view trimmed_value(std::string_view text) {
     return text.substr(begin, text.find_last_not_of(" \t") + 1 - begin);
 }
 
-/// Takes the next parameter, `; name=value` or `; name="value"`, from the front of `rest`. Empty if there is
-/// none, or it is malformed; then `rest` is not empty.
+/// Removes the next parameter, `; name=value` or `; name="value"`, from the front of `rest` and returns it.
+/// Empty at the end of `rest`, or if the parameter is malformed; then `rest` is not empty.
 std::optional<std::pair<std::string, std::string>> take_parameter(std::string_view& rest) {
     std::string_view text = trimmed_value(rest);
     if (!text.starts_with(';'))
@@ -46,7 +46,7 @@ std::optional<std::pair<std::string, std::string>> take_parameter(std::string_vi
             rest = trimmed_value(text.substr(at + 1));
             return std::pair(std::move(name), std::move(value));
         }
-        // Browsers write a quote as %22; a backslash is a character of a file's name unless a quote follows.
+        // Browsers write a quote as %22; a backslash is part of the file name unless a quote follows.
         const bool is_escape = text[at] == '\\' && at + 1 < text.size() && text[at + 1] == '"';
         at += is_escape ? 1 : 0;
         value += text[at];
@@ -54,7 +54,7 @@ std::optional<std::pair<std::string, std::string>> take_parameter(std::string_vi
     return std::nullopt;
 }
 
-/// Returns the boundary of a form; empty if there is none.
+/// Returns the boundary of a form; empty if the header has none.
 std::string boundary_of(std::string_view content_type) {
     if (to_lower(content_type.substr(0, form_type.size())) != form_type)
         return {};
@@ -66,7 +66,7 @@ std::string boundary_of(std::string_view content_type) {
     return {};
 }
 
-/// Reads the headers of a part into its names. Returns whether they are those of a field.
+/// Reads the names of a part from its headers. Returns whether the part is a form field.
 bool read_part_head(std::string_view head, FormPart& part) {
     constexpr std::string_view disposition = "content-disposition:";
     while (!head.empty()) {

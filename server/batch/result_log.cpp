@@ -30,7 +30,7 @@ Error output_error(std::string_view verb, const std::filesystem::path& path, int
             std::move(hint)};
 }
 
-/// Writes all bytes at the end of the file. Returns the system's error, 0 on success.
+/// Appends all bytes to the file. Returns errno, 0 on success.
 int append_bytes(int descriptor, std::string_view bytes) {
     while (!bytes.empty()) {
         const ssize_t count = ::write(descriptor, bytes.data(), bytes.size());
@@ -53,12 +53,12 @@ std::filesystem::path damaged_name(const std::filesystem::path& file) {
     }
 }
 
-/// Records of a file, as they are read.
+/// The result of scanning a file's records.
 struct Reading {
-    std::string intact = {};      ///< the records, only if a damaged one is between them
-    uint64_t intact_bytes = 0;    ///< up to the end of the last record before the first damage
-    uint64_t damaged_records = 0; ///< that have a line end
-    uint64_t torn_bytes = 0;      ///< after the last line end
+    std::string intact = {};      ///< the intact records after the first damaged one
+    uint64_t intact_bytes = 0;    ///< bytes before the first damaged record
+    uint64_t damaged_records = 0; ///< damaged records with a line end
+    uint64_t torn_bytes = 0;      ///< bytes after the last line end
 };
 
 /// Calls `take` for each intact record of an open file. Error: io.
@@ -99,8 +99,9 @@ Status read_records(int descriptor, const std::filesystem::path& path, Reading& 
     }
 }
 
-/// Gives a damaged file another name, and its intact records the old one. Replaces the descriptor. Returns
-/// the damaged file's name. A kill at any point leaves one of the files under the old name.
+/// Renames a damaged file, and writes its intact records to a new file under the old name. Replaces the
+/// descriptor. Returns the damaged file's new name. A kill at any point leaves one of the two under the old
+/// name.
 Result<std::filesystem::path> replace_damaged(const std::filesystem::path& path, int& descriptor,
                                               std::string_view intact) {
     const std::filesystem::path repaired = path.string() + ".repaired";
@@ -163,7 +164,7 @@ ResultLog::~ResultLog() {
     }
 }
 
-/// Opens a file, repairs it, and reads which lines it has.
+/// Opens a file, repairs it, and indexes its records.
 Status ResultLog::read(Output output, std::vector<std::string>& warnings) {
     File& file = this->file(output);
     file.descriptor = ::open(file.path.c_str(), open_flags, output_permissions);
@@ -198,7 +199,7 @@ Status ResultLog::read(Output output, std::vector<std::string>& warnings) {
     return {};
 }
 
-/// Takes note of a record that was read.
+/// Indexes a record read from the file.
 void ResultLog::add(Output output, const RecordKey& key) {
     ++file(output).records;
     if (output == Output::results && key.custom_id)
@@ -214,7 +215,7 @@ Status ResultLog::append(Output output, std::string_view record) {
     File& file = this->file(output);
     if (const int number = append_bytes(file.descriptor, record); number != 0) {
         failure_ = output_error("write", file.path, number);
-        (void)::ftruncate(file.descriptor, static_cast<off_t>(file.bytes)); // else the next open cuts it off
+        (void)::ftruncate(file.descriptor, static_cast<off_t>(file.bytes)); // else the next open() does it
         return *failure_;
     }
     file.bytes += record.size();
@@ -234,7 +235,7 @@ Status ResultLog::sync() {
             if (!std::exchange(file(output).is_dirty, false))
                 continue;
         }
-        // Not under the mutex: records are appended while the disk works.
+        // Without the mutex, so that appends continue during the sync.
         if (::fdatasync(file(output).descriptor) != 0) {
             const std::scoped_lock lock(mutex_);
             failure_ = output_error("write", file(output).path, errno);

@@ -23,23 +23,25 @@ namespace etna::server::batch {
 
 /// The two outputs of a shard.
 enum class Output : uint8_t {
-    results, ///< answers of status 200, identified by their custom_id
-    errors,  ///< lines that failed, identified by their number
+    results, ///< responses of status 200, keyed by custom_id
+    errors,  ///< failed lines, keyed by line number
 };
 
-/// results-3-of-16.jsonl or errors-3-of-16.jsonl of the folder.
+/// Returns the path of results-3-of-16.jsonl or errors-3-of-16.jsonl in the folder.
 std::filesystem::path output_path(const std::filesystem::path& folder, Output output, const Shard& shard);
 
-/// The durable record of a shard: two files of lines that only grow, so that a process killed at any byte
-/// continues where it was. Each record is written by one call, survives a kill of the process at once, and a
-/// loss of power after `sync_delay`. Nothing is mapped, so that the folder may be on a network. Thread-safe.
+/// The durable log of a shard: two append-only files of lines, so that a process killed at any byte can
+/// resume. Each record is written by a single call; it survives a kill of the process at once, and a power
+/// loss after `sync_delay`. Nothing is memory-mapped, so that the folder may be on a network file system.
+/// Thread-safe.
 class ResultLog {
 public:
     static constexpr std::chrono::milliseconds default_sync_delay{1000};
 
-    /// Opens the files, or creates them with their folder, and reads their records. A torn record at the end
-    /// is cut off; a file damaged elsewhere is renamed to FILE.damaged-N, and its intact records are kept,
-    /// both with an entry in `warnings`. Blocks. Errors: io (also if another process has the shard open).
+    /// Opens or creates the folder and its files, and reads their records. A torn record at the end is
+    /// truncated; a file damaged elsewhere is renamed to FILE.damaged-N and its intact records are copied to
+    /// a new file. Both add an entry to `warnings`. Blocks. Errors: io (also if another process has the shard
+    /// open).
     static Result<std::unique_ptr<ResultLog>> open(const std::filesystem::path& folder, const Shard& shard,
                                                    std::vector<std::string>& warnings,
                                                    std::chrono::milliseconds sync_delay = default_sync_delay);
@@ -49,19 +51,19 @@ public:
     /// Syncs.
     ~ResultLog();
 
-    /// Whether the files have a record of the line. Constant during a run: records that append() adds do not
+    /// Whether the files had a record of the line when they were opened; records added by append() do not
     /// count.
     [[nodiscard]] bool has_result(const std::string& custom_id) const { return results_.contains(custom_id); }
     [[nodiscard]] bool has_error(uint64_t line) const { return errors_.contains(line); }
 
-    /// Appends a record, one line with its end. After a failure, of the disk or of a sync, all later calls
-    /// fail; the file ends with a complete record. Blocks. Error: io.
+    /// Appends a record: one line, with its line end. After a failed write or sync, all later calls fail, and
+    /// the file ends with a complete record. Blocks. Error: io.
     Status append(Output output, std::string_view record);
 
-    /// Returns when all records are on the disk. Blocks. Error: io.
+    /// Flushes all records to the disk. Blocks. Error: io.
     Status sync();
 
-    /// Records in the file.
+    /// Number of records in the file.
     [[nodiscard]] uint64_t records(Output output) const;
 
 private:
@@ -71,7 +73,7 @@ private:
         int descriptor = -1;
         uint64_t bytes = 0;
         uint64_t records = 0;
-        bool is_dirty = false; ///< has records that are not synced
+        bool is_dirty = false; ///< has unsynced records
     };
 
     explicit ResultLog(std::chrono::milliseconds sync_delay) : sync_delay_(sync_delay) {}
@@ -85,11 +87,11 @@ private:
     std::array<File, 2> files_;
     std::unordered_set<std::string> results_;
     std::unordered_set<uint64_t> errors_;
-    mutable std::mutex mutex_; ///< of what follows, and of the files
+    mutable std::mutex mutex_; ///< guards the files and the members up to the next mutex
     std::optional<Error> failure_;
     bool is_ending_ = false;
     std::condition_variable changed_;
-    std::mutex sync_mutex_; ///< one sync at a time
+    std::mutex sync_mutex_; ///< serializes syncs
     std::thread syncer_;
 };
 

@@ -16,12 +16,12 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds pace_poll{100};
-constexpr milliseconds first_pause{250}; ///< before a request is sent again; doubled each time
+constexpr milliseconds first_pause{250}; ///< delay before the first retry; doubled for each further one
 constexpr milliseconds longest_pause{2'000};
 constexpr std::size_t bodies_bytes_max = 1024UL * 1024 * 1024; ///< memory of all running lines
 
-/// Consecutive lines that may fail by the fault of the server: a model that cannot be loaded, or a device
-/// that is lost, must not turn all lines into errors.
+/// Maximum consecutive lines that may fail because of the server: a model that cannot be loaded, or a lost
+/// device, must not turn all lines into errors.
 constexpr uint32_t server_failures_max = 16;
 
 constexpr int answered = 200;
@@ -41,7 +41,7 @@ Result<Ending> Runner::run(const std::function<Pace()>& pace) {
     for (uint32_t left = working_; left > 0; --left) {
         try {
             threads.emplace_back([this, &reader] { work(reader); });
-        } catch (const std::system_error&) { // fewer threads do the same work
+        } catch (const std::system_error&) { // fewer threads do the work
             const std::scoped_lock lock(mutex_);
             working_ -= left;
             break;
@@ -76,7 +76,7 @@ Progress Runner::progress() const {
             .completion_tokens = completion_tokens_};
 }
 
-/// Settles one line after another: the function of each thread.
+/// The thread function: processes lines until the run ends.
 void Runner::work(LineReader& reader) {
     while (pace_ == Pace::full) {
         const auto pending = take(reader);
@@ -150,8 +150,8 @@ Status Runner::settle(const Pending& pending) {
     return {};
 }
 
-/// Keeps the record of a line that failed by the server's fault until another line succeeds: if the server is
-/// broken, the next run answers the lines. Error: internal (too many in a row).
+/// Holds back the record of a line that failed because of the server until another line succeeds: if the
+/// server is broken, the next run answers these lines instead. Error: internal (too many in a row).
 Status Runner::hold_failure(const Pending& pending, const LineAnswer& answer) {
     const LineError error = error_of_answer(answer);
     const std::scoped_lock lock(mutex_);
@@ -185,20 +185,20 @@ Status Runner::fail(const Pending& pending, const LineError& error, const LineAn
     return {};
 }
 
-/// Sends a line's request until it has an answer. Empty if the run ends before.
+/// Sends a line's request, with retries. Empty if the run ends first.
 std::optional<LineAnswer> Runner::ask(const LineRequest& line) {
     uint32_t failures = 0;
     for (milliseconds time = first_pause;; time = std::min(2 * time, longest_pause)) {
         HttpReply reply = ask_once(line);
-        // A run that is abandoned cuts answers off, which then look complete.
+        // When a run is abandoned, truncated answers look complete.
         if (pace_ == Pace::abandon || reply.status == client_closed_status)
             return std::nullopt;
-        // A server that ends refuses requests.
+        // A server that is shutting down refuses requests.
         if (pace_ != Pace::full && (reply.status >= first_server_error || reply.status == queue_is_full))
             return std::nullopt;
         const bool has_failed = reply.status >= first_server_error;
         if (has_failed || reply.status == queue_is_full)
-            pause(time); // longer than `pace` takes to tell that the server ends
+            pause(time); // longer than `pace` takes to report the shutdown
         if (has_failed && pace_ != Pace::full)
             return std::nullopt;
         if (reply.status != queue_is_full && (!has_failed || failures++ >= job_.retries)) {
@@ -228,19 +228,19 @@ HttpReply Runner::ask_once(const LineRequest& line) {
         HttpReply reply = answer_(request);
         if (!reply.stream)
             return reply;
-    } catch (const std::exception&) { // memory ran out for the answer
+    } catch (const std::exception&) { // out of memory for the answer
         return {.status = first_server_error};
     }
-    return {.status = first_server_error}; // streams were refused before
+    return {.status = first_server_error}; // not reached: streams are refused when a line is parsed
 }
 
-/// Waits, unless the run ends.
+/// Sleeps; wakes early if the run ends.
 void Runner::pause(milliseconds time) {
     for (; time > milliseconds(0) && pace_ == Pace::full; time -= pace_poll)
         std::this_thread::sleep_for(std::min(time, pace_poll));
 }
 
-/// Ends the run by an error.
+/// Ends the run with an error.
 void Runner::stop(const Error& error) {
     const std::scoped_lock lock(mutex_);
     if (!failure_)

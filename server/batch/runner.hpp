@@ -27,11 +27,11 @@ namespace etna::server::batch {
 /// Answers a request without a socket: Router::answer().
 using AnswerRequest = std::function<HttpReply(const HttpRequest& request)>;
 
-/// Maximum lines that a runner answers at once, each on its own thread.
+/// Maximum concurrent lines of a runner; each has its own thread.
 constexpr uint32_t lines_at_once_max = 512;
 
-/// Lines at once that keep an engine of `sequences` sequences full: while some are read and recorded, enough
-/// others wait in the engine's queue.
+/// Returns the number of concurrent lines that saturates an engine of `sequences` sequences: while some lines
+/// are being read or recorded, enough others wait in the engine's queue.
 constexpr uint32_t lines_at_once_for(uint32_t sequences) {
     const uint32_t lines = sequences + sequences / 4 + 2;
     return lines < lines_at_once_max ? lines : lines_at_once_max;
@@ -41,19 +41,19 @@ constexpr uint32_t lines_at_once_for(uint32_t sequences) {
 struct Job {
     std::filesystem::path input = {};
     Shard shard = {};
-    std::string endpoint = {}; ///< the only URL of its lines; empty: all of endpoint_urls
+    std::string endpoint = {}; ///< the only accepted URL; empty: all of endpoint_urls
     std::size_t line_bytes_max = default_line_bytes_max;
     uint32_t lines_at_once = 1;
-    uint32_t retries = 2;                  ///< after a failure of the server: status 500 and above
-    HttpRequest request = {};              ///< the head of every request: key and address of the client
-    std::optional<LineError> verdict = {}; ///< the error of every line; empty: they are answered
+    uint32_t retries = 2;                  ///< retries per line after a status of 500 or above
+    HttpRequest request = {};              ///< head of every request: the client's key and address
+    std::optional<LineError> verdict = {}; ///< an error to record for every line; empty: lines are answered
 };
 
-/// How far a runner may go.
+/// Whether a runner may continue.
 enum class Pace : uint8_t {
     full,
-    finish,  ///< no new line is begun
-    abandon, ///< running lines are stopped, and left for the next run
+    finish,  ///< running lines finish; no new ones start
+    abandon, ///< running lines are cancelled and left to the next run
 };
 
 struct Progress {
@@ -66,18 +66,19 @@ struct Progress {
 /// The outcome of Runner::run() without an error.
 enum class Ending : uint8_t {
     complete,   ///< every line of the shard has a record
-    incomplete, ///< it was stopped
+    incomplete, ///< the run was stopped
 };
 
-/// Answers the lines of a batch's shard that have no record yet, many at once, and records each answer or
-/// error. progress() is thread-safe.
+/// Answers the lines of a shard that have no record yet, many concurrently, and records each answer or error.
+/// progress() is thread-safe.
 class Runner {
 public:
     /// Borrows `log`. `answer` is called on many threads.
     Runner(Job job, ResultLog& log, AnswerRequest answer);
 
-    /// Runs until every line has a record, or `pace` ends it; polls `pace` ten times a second on this thread.
-    /// Blocks. Errors: io (the input cannot be read, an output cannot be written): what was recorded stays.
+    /// Runs until every line has a record or `pace` stops the run; polls `pace` ten times a second on this
+    /// thread. Blocks. Errors: io (the input cannot be read, or an output cannot be written); records already
+    /// written remain.
     Result<Ending> run(const std::function<Pace()>& pace);
 
     [[nodiscard]] Progress progress() const;
@@ -106,17 +107,17 @@ private:
     const AnswerRequest answer_;
     std::shared_ptr<MemoryBudget> memory_;
     std::atomic<Pace> pace_{Pace::full};
-    std::atomic<bool> is_incomplete_{false}; ///< a line was begun and has no record
+    std::atomic<bool> is_incomplete_{false}; ///< a line was started but got no record
     std::atomic<uint64_t> results_{0}, errors_{0}, prompt_tokens_{0}, completion_tokens_{0};
 
-    std::mutex reader_mutex_;                  ///< of the reader, and of the next two
-    std::unordered_set<std::string> seen_ids_; ///< of the lines read so far, whatever their shard
-    bool is_at_end_ = false;                   ///< of the input
+    std::mutex reader_mutex_;                  ///< guards the reader and the next two members
+    std::unordered_set<std::string> seen_ids_; ///< custom_ids of all lines read, in any shard
+    bool is_at_end_ = false;                   ///< the reader has reached the end of the input
 
-    std::mutex mutex_; ///< of what follows
+    std::mutex mutex_; ///< guards the members below
     std::optional<Error> failure_;
-    std::vector<std::string> held_failures_; ///< records of lines in a row that failed by the server's fault
-    uint32_t working_ = 0;                   ///< threads
+    std::vector<std::string> held_failures_; ///< records of consecutive lines that the server failed
+    uint32_t working_ = 0;                   ///< number of threads that have not ended
     std::condition_variable ended_;
 };
 

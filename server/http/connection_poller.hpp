@@ -35,8 +35,8 @@ public:
 
     /// Called with a complete request, on the poller's thread or that of add(). Must not block.
     using OnRequest = std::function<void(Socket socket, ReceivedRequest request)>;
-    /// Called if a request is malformed, over a limit, or timed out (408). The refusal contains what was
-    /// parsed.
+    /// Called if a request is malformed, over a limit, or timed out (408). The refusal contains the part that
+    /// was parsed.
     using OnRefusal = std::function<void(Socket socket, const Refusal& refusal)>;
 
     /// Starts the thread. Errors: io (the system has no descriptors).

@@ -50,11 +50,11 @@ public:
     Exchange(Socket socket, ReceivedRequest request, const Options& options, const Handlers& handlers);
 
     /// Answers the request. Its memory is charged until its response exists; a non-streamed response's until
-    /// it is sent. Blocks. `is_last` tells, once the response exists, whether the connection closes after it.
-    /// Returns whether it stays open. May be called once.
+    /// it is sent. Blocks. `is_last` returns, once the response exists, whether the connection closes after
+    /// it. Returns whether it stays open. May be called once.
     bool run(const std::function<bool()>& is_last);
 
-    /// Precondition: run() has returned true, and shut_down() is not called any more.
+    /// Precondition: run() has returned true, and shut_down() will not be called again.
     [[nodiscard]] KeptAlive take_socket() {
         return {.socket = std::move(socket_), .pipelined = std::move(pipelined_)};
     }

@@ -18,7 +18,7 @@ namespace etna::server {
 /// The peer's side of a connection.
 enum class PeerState : uint8_t {
     open,
-    half_closed, ///< it sends nothing more; only a write can tell whether it still reads
+    half_closed, ///< it has stopped sending; only a write can show whether it still reads
     gone,        ///< reset or failed
 };
 
@@ -83,7 +83,7 @@ struct AnswerTimes {
     double decode_ms = 0;       ///< to the last one
 };
 
-/// What the request log records about a response in addition to its head.
+/// Data about a response for the request log, in addition to its head.
 struct AnswerLog {
     std::optional<int> final_status = {}; ///< if different: stream failed after its head, or disconnect
     std::string error = {};               ///< `error.code`, else `error.type`; empty: no error

@@ -81,7 +81,7 @@ public:
     /// Whether the client waits for 100 Continue before it sends its body; returns true once.
     [[nodiscard]] bool must_send_continue();
 
-    /// What has been parsed of the request, without its body; for the response to a refusal.
+    /// Returns the part of the request that is parsed, without its body; for the response to a refusal.
     [[nodiscard]] HttpRequest partial_request() const;
 
     /// Returns the request with its memory reservation. Precondition: stage() is complete.

@@ -55,7 +55,7 @@ struct ConnectionHandlers {
         return false;
     };
     std::function<HttpReply(const HttpRequest& request)> answer;
-    /// The response to a malformed request or one over a limit, given what was parsed of it.
+    /// The response to a request that is malformed or over a limit, given the part that was parsed.
     std::function<HttpReply(const Refusal& refusal)> refuse;
 };
 

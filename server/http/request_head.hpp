@@ -17,7 +17,7 @@ constexpr std::string_view line_end = "\r\n";
 struct Refusal {
     int status = 400;
     std::string problem = {};
-    HttpRequest request = {}; ///< what was parsed of it, without its body
+    HttpRequest request = {}; ///< the parsed part, without the body
 };
 
 /// A parsed request head: the request without its body, and the body's framing.

@@ -18,7 +18,7 @@ namespace etna::server {
 struct Transfer {
     enum class Outcome : uint8_t {
         moved,        ///< `bytes` were transferred, more than 0
-        ended,        ///< end of stream: the peer sends nothing more
+        ended,        ///< end of stream: the peer has stopped sending
         needs_input,  ///< would block: retry when the descriptor is readable
         needs_output, ///< would block: retry when it is writable
         broken,

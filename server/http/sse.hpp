@@ -51,7 +51,7 @@ class EventStream {
 public:
     using Clock = std::chrono::steady_clock;
 
-    /// Borrows the writer. `keep_alive_frame`: what is sent to keep an idle stream open; static.
+    /// Borrows the writer. `keep_alive_frame`: the frame that prevents timeouts of an idle stream; static.
     EventStream(HttpWriter& writer, std::chrono::milliseconds keep_alive,
                 std::string_view keep_alive_frame = sse::keep_alive)
         : writer_(&writer), keep_alive_(keep_alive), keep_alive_frame_(keep_alive_frame),

@@ -13,8 +13,8 @@
 namespace etna::server::kv_events {
 namespace {
 
-/// Writes MessagePack as msgspec does: the shortest form of each integer and length, every real as 64 bits.
-/// (Libraries write a real without a fraction as an integer or in 32 bits.) Source: the MessagePack
+/// Encodes MessagePack as msgspec does: the shortest form of each integer and length, and every float in 64
+/// bits. (Libraries encode a float without a fraction as an integer, or in 32 bits.) Source: the MessagePack
 /// specification.
 class PackWriter {
 public:
@@ -45,7 +45,7 @@ public:
     [[nodiscard]] std::string take() { return std::move(bytes_); }
 
 private:
-    /// `short_mark` holds sizes up to `short_max`; `mark8`: empty if there is no form of 8 bits.
+    /// Sizes up to `short_max` are part of `short_mark`. `mark8`: empty for types without an 8-bit length.
     void head(std::size_t size, uint8_t short_mark, std::size_t short_max, std::optional<uint8_t> mark8,
               uint8_t mark16, uint8_t mark32) {
         if (size <= short_max)
@@ -68,7 +68,7 @@ struct StoredEvent {
     std::optional<uint64_t> parent;
     std::vector<TokenId> tokens;
     std::size_t block_tokens = 0;
-    std::vector<std::optional<uint64_t>> salt_marks; ///< of each block
+    std::vector<std::optional<uint64_t>> salt_marks; ///< one per block
 };
 struct RemovedEvent {
     std::vector<uint64_t> hashes;
@@ -80,7 +80,7 @@ uint64_t published_hash(const engine::PageHash& hash) {
     return hash[0];
 }
 
-/// Gathers changes into events.
+/// Groups cache changes into events.
 class EventList {
 public:
     explicit EventList(const BatchFormat& format) : format_(format) {}
@@ -128,8 +128,7 @@ public:
     EventWriter(PackWriter& out, EventFormat format) : out_(out), has_names_(format == EventFormat::maps) {}
 
     void operator()(const StoredEvent& event) {
-        // Arrays have every member; maps leave out those that vLLM leaves out, because they have their
-        // defaults.
+        // Arrays have every member; maps omit members with default values, as vLLM does.
         begin("BlockStored", has_names_ ? 10 : 11);
         numbers("block_hashes", event.hashes);
         name("parent_block_hash");
@@ -159,7 +158,7 @@ public:
     void operator()(const ClearedEvent& /*event*/) { begin("AllBlocksCleared", 0); }
 
 private:
-    /// `members`: those after the tag.
+    /// `members`: number of members after the tag.
     void begin(std::string_view tag, std::size_t members) {
         has_names_ ? out_.map(members + 1) : out_.array(members + 1);
         name("type");
@@ -188,8 +187,8 @@ private:
         name("group_idx");
         out_.number(0);
     }
-    /// In place of the request's cache_salt in vLLM's events, a mark of it: a block is found only with the
-    /// same.
+    /// Writes a fingerprint of the cache_salt, where vLLM writes the salt itself: only requests with the same
+    /// salt find the block.
     void extra_key(const std::optional<uint64_t>& mark) {
         if (!mark)
             return out_.nil();

@@ -8,14 +8,13 @@
 
 namespace etna::server::kv_events {
 
-/// How vLLM writes an event.
+/// The encoding of an event.
 enum class EventFormat : uint8_t {
-    arrays, ///< as vLLM up to 0.23: ["BlockStored", ...]; every subscriber reads it
-    maps,   ///< as later versions: {"type": "BlockStored", ...}
+    arrays, ///< vLLM up to 0.23: ["BlockStored", ...]; every subscriber can read it
+    maps,   ///< later vLLM versions: {"type": "BlockStored", ...}
 };
 
-/// Whether pages with fewer tokens than a page holds are published: vLLM has none, and its subscribers cannot
-/// use them.
+/// Whether partially filled pages are published. vLLM has no such pages, and its subscribers cannot use them.
 enum class PartialPages : uint8_t { hidden, published };
 
 struct BatchFormat {
@@ -24,9 +23,9 @@ struct BatchFormat {
     uint32_t page_tokens = 0;
 };
 
-/// Returns a batch of events as vLLM's KVEventBatch in MessagePack: [time, [event...], 0]; empty without an
-/// event. Successive full pages of one text are one event. The hash of a page is the first word of its
-/// PageHash. `unix_s`: the time of the changes.
+/// Returns vLLM's KVEventBatch in MessagePack: [time, [event...], 0]; empty if no event results. Consecutive
+/// full pages of one text share an event. The hash of a page is the first word of its PageHash. `unix_s`: the
+/// time of the changes.
 std::string encode_batch(double unix_s, std::span<const engine::CacheChange> changes,
                          const BatchFormat& format);
 

@@ -23,9 +23,9 @@ namespace {
 
 constexpr std::size_t number_bytes = 8;
 constexpr uint64_t end_number = UINT64_MAX; ///< -1
-/// Changes in one batch; more are several batches.
+/// Maximum changes in one batch; more are split into several batches.
 constexpr std::size_t batch_changes_max = 4096;
-/// Of a frame that a subscriber sends: a topic at most.
+/// Maximum bytes of a frame from a subscriber; a topic is the longest.
 constexpr uint32_t received_bytes_max = 4096;
 
 double unix_now_s() {
@@ -50,7 +50,7 @@ uint64_t read_big_endian(std::string_view bytes) {
     return number;
 }
 
-/// A descriptor that one thread waits for and others signal.
+/// A descriptor that one thread polls and others signal.
 class Signal {
 public:
     Signal() : descriptor_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {}
@@ -76,8 +76,8 @@ private:
 
 } // namespace
 
-/// The queue of engines, and the thread that publishes it. Members from `publish_` to `kept_` belong to the
-/// thread; those after `mutex_` are guarded by it.
+/// The queue that engines fill, and the thread that publishes from it. Members from `publish_` to `kept_`
+/// belong to the thread; `mutex_` guards the members after it.
 class Publisher::Loop : public std::enable_shared_from_this<Publisher::Loop> {
 public:
     Loop(const PublisherOptions& options, Socket publish, std::optional<Socket> replay,
@@ -99,7 +99,7 @@ public:
         signal_.set();
         if (thread_.joinable())
             thread_.join();
-        publish_.reset(); // observers may keep this object
+        publish_.reset(); // observers may still own this object
         replay_.reset();
         kept_.clear();
     }
@@ -126,13 +126,13 @@ public:
     }
 
 private:
-    /// A model as engines see it.
+    /// The state of a model on the engines' side.
     struct ModelState {
-        uint64_t generation = 0; ///< of the observer that has an effect
+        uint64_t generation = 0; ///< generation of the current observer; older ones have no effect
         uint32_t page_tokens = 0;
         uint64_t published = 0;
         uint64_t dropped = 0;
-        bool has_lost = false; ///< changes were lost for want of memory
+        bool has_lost = false; ///< changes were lost because memory was exhausted
     };
     struct Queued {
         std::string model;
@@ -148,7 +148,7 @@ private:
     struct Kept {
         std::string model;
         uint64_t next_number = 0;
-        std::deque<KeptBatch> batches; ///< oldest first; those that a replay sends
+        std::deque<KeptBatch> batches; ///< batches available for replay, oldest first
         std::size_t bytes = 0;
     };
 
@@ -169,13 +169,13 @@ private:
     std::optional<Socket> replay_;  ///< empty: none
     bool has_warned_of_request_ = false;
     bool has_warned_of_drop_ = false;
-    std::deque<Kept> kept_; ///< in the order of the first batch; references stay valid
+    std::deque<Kept> kept_; ///< ordered by first batch; references stay valid
 
     std::mutex mutex_;
     std::map<std::string, ModelState> models_;
     std::deque<Queued> queue_;
     std::size_t queued_changes_ = 0;
-    bool is_dropped_ = false; ///< and the thread has not reported it
+    bool is_dropped_ = false; ///< changes were dropped, and the thread has not reported it yet
     bool is_stopping_ = false;
 
     std::thread thread_;
@@ -206,7 +206,7 @@ std::shared_ptr<engine::CacheObserver> Publisher::Loop::observe(const std::strin
         ModelState& state = models_[model];
         generation = ++state.generation;
         state.page_tokens = page_tokens;
-        if (generation > 1) // the pages of an engine that may still run
+        if (generation > 1) // clears the pages of the previous engine, which may still run
             replace_queued(model, page_tokens);
     }
     signal_.set();
@@ -218,7 +218,7 @@ std::shared_ptr<engine::CacheObserver> Publisher::Loop::observe(const std::strin
         [self] { return self->has_room(); }, [self, model, generation] { self->end(model, generation); });
 }
 
-/// Puts AllBlocksCleared in the place of what waits for a model. Precondition: the mutex is held.
+/// Replaces the queued changes of a model by AllBlocksCleared. Precondition: the mutex is held.
 void Publisher::Loop::replace_queued(const std::string& model, uint32_t page_tokens) {
     std::erase_if(queue_, [&](const Queued& queued) {
         if (queued.model == model)
@@ -293,9 +293,9 @@ void Publisher::Loop::run() {
         try {
             for (const Queued& queued : queue)
                 publish(queued);
-            if (replay_) // after the queue, so that a replay has all that an engine has reported
+            if (replay_) // after the queue, so that a replay includes everything that engines have reported
                 answer_replay();
-        } catch (const std::bad_alloc&) { // the engines report everything again
+        } catch (const std::bad_alloc&) { // the engines will report all pages again
             const std::scoped_lock lock(mutex_);
             for (auto& [model, state] : models_)
                 state.has_lost = true;
@@ -379,7 +379,7 @@ Result<std::unique_ptr<Publisher>> Publisher::open(const PublisherOptions& optio
              Socket::open(Socket::Kind::publisher, options.endpoint, options.high_water, received_bytes_max));
     std::optional<Socket> replay;
     if (!options.replay_endpoint.empty()) {
-        const auto replay_max = static_cast<uint32_t>(options.replay_batches_max) + 1; // and the end
+        const auto replay_max = static_cast<uint32_t>(options.replay_batches_max) + 1; // plus the end marker
         ETNA_TRY(replay,
                  Socket::open(Socket::Kind::router, options.replay_endpoint, replay_max, received_bytes_max));
     }

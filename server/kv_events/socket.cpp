@@ -17,7 +17,7 @@ bool is_bound(const std::string& endpoint) {
            endpoint.starts_with("ipc://") || endpoint.starts_with("inproc://");
 }
 
-/// Whether the host is an IPv4 address, which ZeroMQ would otherwise show as an IPv6 one.
+/// Whether the host is an IPv4 address; with IPv6 enabled, ZeroMQ would show it as an IPv6 address.
 bool is_ipv4(std::string_view endpoint) {
     constexpr std::string_view scheme = "tcp://";
     return endpoint.starts_with(scheme) && endpoint.size() > scheme.size() &&
@@ -52,7 +52,7 @@ Result<Socket> Socket::open(Kind kind, const std::string& endpoint, uint32_t mes
     }
     Socket socket(context, handle);
     const auto set = [&](int option, auto value) { zmq_setsockopt(handle, option, &value, sizeof(value)); };
-    constexpr int received_max = 1000; // requests that wait
+    constexpr int received_max = 1000; // queued requests
     set(ZMQ_LINGER, linger_ms);
     set(ZMQ_IPV6, is_ipv4(endpoint) ? 0 : 1);
     set(ZMQ_SNDHWM, static_cast<int>(messages_max));
@@ -95,7 +95,7 @@ void Socket::send(std::span<const SharedBytes> frames) {
         zmq_msg_init_data(&message, const_cast<char*>((*hint)->data()), (*hint)->size(), release_bytes, hint);
         const int more = i + 1 < frames.size() ? ZMQ_SNDMORE : 0;
         if (zmq_msg_send(&message, socket_, ZMQ_DONTWAIT | more) < 0) {
-            zmq_msg_close(&message); // the peer has gone, or has no room
+            zmq_msg_close(&message); // the peer is gone, or its queue is full
             return;
         }
     }

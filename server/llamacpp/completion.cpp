@@ -18,7 +18,7 @@
 namespace etna::server::llamacpp {
 namespace {
 
-/// How a body is read.
+/// The endpoint; it determines how a body is read.
 enum class Endpoint : uint8_t { completion, infill };
 
 ApiResult<CompletionRequest> read(Endpoint endpoint, const api::ActiveRequest& active, const Json& body) {
@@ -95,7 +95,8 @@ private:
         }
     }
 
-    /// `deliver` receives the pieces of a stream, of each choice the result last, and returns false to stop.
+    /// `deliver` receives the pieces of a stream, ending each choice with its result, and returns false to
+    /// stop.
     Status run(const std::function<bool(const Json& piece)>& deliver, const api::CancelPoll& is_cancelled) {
         return active.run(
             [&](uint32_t index, const generate::Event& event) {

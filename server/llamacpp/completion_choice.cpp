@@ -9,9 +9,9 @@
 namespace etna::server::llamacpp {
 namespace {
 
-constexpr int no_slot = -1; ///< there are no slots
+constexpr int no_slot = -1; ///< reported as id_slot: etna has no slots
 
-/// {"id", "token", "bytes", "logprob"}.
+/// Returns {"id", "token", "bytes", "logprob"}.
 Json token_json(const generate::TokenLogprob& token) {
     Json bytes = Json::array();
     for (const char byte : token.bytes)
@@ -20,8 +20,8 @@ Json token_json(const generate::TokenLogprob& token) {
     return {{"id", token.token}, {"token", valid}, {"bytes", std::move(bytes)}, {"logprob", token.logprob}};
 }
 
-/// Returns the members at `paths` as members of one object, by their paths: {"a/b": value}. Paths that lead
-/// nowhere are left out.
+/// Returns an object with the members at `paths`, keyed by path: {"a/b": value}. Omits paths that do not
+/// exist.
 Json selected(const Json& json, const std::vector<std::string>& paths) {
     Json result = Json::object();
     for (const std::string& path : paths) {
@@ -38,7 +38,7 @@ Json selected(const Json& json, const std::vector<std::string>& paths) {
     return result;
 }
 
-/// Whether tokens were dropped, or the answer ended because the context, or the memory for it, was full.
+/// Whether tokens were dropped, or the answer ended because the context or its memory was full.
 bool is_truncated(const generate::Finished& finished, const Json& settings) {
     if (finished.context_shifts > 0)
         return true;
@@ -111,7 +111,7 @@ Json CompletionChoice::piece(std::string_view text) {
     return json;
 }
 
-/// Tokens without text at the end of a stream get a piece, except those that a stop string removed.
+/// Emits tokens without text at the end of a stream, except those that a stop string removed.
 std::optional<Json> CompletionChoice::end(const generate::Finished& finished) {
     finished_ = finished;
     const bool was_removed = stop_type() == "word";

@@ -16,13 +16,13 @@
 
 namespace etna::server::llamacpp {
 
-/// What all choices of a request share.
+/// The data that all choices of a request share.
 struct ChoiceContext {
     OutputOptions output = {};
     Json settings = {}; ///< `generation_settings`
     std::string model = {};
     const text::Tokenizer* tokenizer = nullptr; ///< borrowed
-    api::PendingLogprobs pending = {};          ///< before the first token
+    api::PendingLogprobs pending = {};          ///< initial state, copied to each choice
 };
 
 /// One answer in llama.cpp's form. Not thread-safe.
@@ -30,20 +30,20 @@ class CompletionChoice {
 public:
     using Progress = std::function<std::optional<engine::PromptProgress>()>;
 
-    /// Borrows the context and the prompt, which must outlive it. `progress` returns that of the prompt.
+    /// Borrows the context and the prompt, which must outlive it. `progress` returns the prompt's progress.
     CompletionChoice(const ChoiceContext& context, uint32_t index, std::span<const TokenId> prompt,
                      Progress progress);
 
     /// Returns the next piece of a stream, if the event completes one.
     std::optional<Json> take(const generate::Event& event);
 
-    /// Returns a piece with the progress on the prompt, if it has changed since the last call.
+    /// Returns a piece with the progress of the prompt, if that has changed since the last call.
     std::optional<Json> take_progress();
 
-    /// Whether the time for the answer is over.
+    /// Whether the time limit of the answer has passed.
     [[nodiscard]] bool is_complete() const;
 
-    /// Returns the answer, for a stream without its text; with the requested members only. Precondition:
+    /// Returns the answer with the requested members only, in a stream without its text. Precondition:
     /// Finished has been taken.
     [[nodiscard]] Json result() const;
 
@@ -58,14 +58,14 @@ private:
     uint32_t index_;
     std::span<const TokenId> prompt_;
     Progress progress_;
-    std::optional<engine::PromptProgress> reported_;  ///< last progress that was reported
+    std::optional<engine::PromptProgress> reported_;  ///< last reported progress
     std::optional<engine::PromptProgress> processed_; ///< progress at the first token
     api::PendingLogprobs pending_;
-    std::vector<api::EmittedToken> emitted_; ///< of a complete answer, with probabilities
-    std::vector<TokenId> pending_ids_;       ///< tokens without a piece so far
-    std::string text_;                       ///< of a complete answer
+    std::vector<api::EmittedToken> emitted_; ///< tokens of an unstreamed answer, with probabilities
+    std::vector<TokenId> pending_ids_;       ///< tokens that no piece has delivered yet
+    std::string text_;                       ///< text of an unstreamed answer
     bool has_line_end_ = false;
-    uint32_t tokens_ = 0; ///< delivered so far
+    uint32_t tokens_ = 0; ///< number of delivered tokens
     api::TokenClock clock_;
     generate::Finished finished_;
 };

@@ -30,7 +30,7 @@ struct EmbeddingBody {
     api::IgnoredMembers ignored = {};
 };
 
-/// A text or a non-empty list of token ids; empty if it is neither.
+/// Reads a text or a non-empty list of token ids; empty if the value is neither.
 std::optional<api::EmbeddingInput> embedding_input(const Json& json, uint32_t vocabulary) {
     if (json.is_string())
         return json.get<std::string>();
@@ -41,7 +41,7 @@ std::optional<api::EmbeddingInput> embedding_input(const Json& json, uint32_t vo
     return are_tokens ? std::optional<api::EmbeddingInput>(json.get<std::vector<TokenId>>()) : std::nullopt;
 }
 
-/// Reads the texts in `name`: one, or a list.
+/// Reads one text, or a list of texts, from the member `name`.
 void read_embedding_inputs(Fields& fields, std::string_view name, uint32_t vocabulary,
                            api::EmbeddingCall& call) {
     call.input_member = name;
@@ -88,8 +88,8 @@ ApiResult<EmbeddingBody> read_embedding(const Json& body, uint32_t vocabulary) {
     return parsed;
 }
 
-/// The length by which a vector is divided: -1: none; 0: its largest element, so that this becomes 32760; p
-/// from 1 on: its p-norm.
+/// Returns the divisor of a vector for `embd_normalize`: -1: none; 0: scales the largest element to 32760;
+/// p >= 1: the p-norm.
 double length_of(const std::vector<float>& values, int64_t normalisation) {
     constexpr double largest = 32760;
     const auto p = static_cast<double>(normalisation);
@@ -106,7 +106,7 @@ double length_of(const std::vector<float>& values, int64_t normalisation) {
 }
 
 std::vector<float> normalised(std::vector<float> values, int64_t normalisation) {
-    if (normalisation == no_normalisation || normalisation == euclidean) // the core has done the latter
+    if (normalisation == no_normalisation || normalisation == euclidean) // core/ applies the Euclidean norm
         return values;
     const double length = length_of(values, normalisation);
     for (float& value : values)

@@ -8,10 +8,10 @@ namespace etna::server::llamacpp {
 ApiResult<HttpReply> complete(Service& service, const HttpRequest& request, const Call& call);
 ApiResult<HttpReply> infill(Service& service, const HttpRequest& request, const Call& call);
 
-/// Replies with one pooled vector for each text.
+/// Returns one pooled vector per text.
 ApiResult<HttpReply> embed(Service& service, const HttpRequest& request, const Call& call);
 
-/// Never loads a model; the query `model` names one.
+/// Never loads a model. The query parameter `model` selects one.
 ApiResult<HttpReply> show_props(Service& service, const HttpRequest& request, const Call& call);
 ApiResult<HttpReply> change_props(Service& service, const HttpRequest& request, const Call& call);
 
@@ -19,13 +19,13 @@ ApiResult<HttpReply> change_props(Service& service, const HttpRequest& request, 
 ApiResult<HttpReply> list_slots(Service& service, const HttpRequest& request, const Call& call);
 ApiResult<HttpReply> change_slot(Service& service, const HttpRequest& request, const Call& call);
 
-/// Loads the model named in the body, and replies when it is in memory.
+/// Loads the model named in the body; replies once it is in memory.
 ApiResult<HttpReply> load_model(Service& service, const HttpRequest& request, const Call& call);
 
 /// Frees the memory of the model named in the body.
 ApiResult<HttpReply> unload_model(Service& service, const HttpRequest& request, const Call& call);
 
-/// There are none: LoRA is not supported.
+/// LoRA is not supported: the list of adapters is empty.
 ApiResult<HttpReply> list_adapters(Service& service, const HttpRequest& request, const Call& call);
 ApiResult<HttpReply> change_adapters(Service& service, const HttpRequest& request, const Call& call);
 

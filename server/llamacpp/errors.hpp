@@ -8,13 +8,13 @@
 
 namespace etna::server::llamacpp {
 
-/// Returns {"error": {"code", "message", "type"}}, where `code` is the status.
+/// Returns {"error": {"code", "message", "type"}}; `code` is the status.
 Json error_object(const ApiError& error);
 
 /// Writes an error in this format, see WriteError.
 HttpReply write_error(const HttpRequest& request, const ApiError& error);
 
-/// The 501 error of a feature that this server does not have, or that the operator has not enabled.
+/// Returns the 501 error for a feature that this server lacks, or that the operator has not enabled.
 ApiError not_supported(std::string message);
 
 } // namespace etna::server::llamacpp

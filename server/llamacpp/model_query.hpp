@@ -12,8 +12,7 @@ namespace etna::server::llamacpp {
 /// Returns the first value of a query parameter; empty if absent.
 std::string_view query_value(const HttpRequest& request, std::string_view name);
 
-/// Returns the model that the query parameter `model` names; without it, the default model. Never loads it.
-/// Errors: 404.
+/// Returns the model named by the query parameter `model`, or the default model. Never loads it. Errors: 404.
 ApiResult<ModelListing> queried_model(Service& service, const HttpRequest& request);
 
 } // namespace etna::server::llamacpp

@@ -11,7 +11,7 @@
 namespace etna::server::llamacpp {
 namespace {
 
-/// Reads {"model"}, which is required.
+/// Reads the required member `model`.
 ApiResult<std::string> read_name(const HttpRequest& request) {
     ETNA_TRY(const Json body, parse_body(request));
     Fields fields(body);

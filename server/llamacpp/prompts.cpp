@@ -18,7 +18,7 @@ bool is_token(const Json& json, uint32_t vocabulary) {
     return json.is_number_unsigned() && json.get<uint64_t>() < vocabulary;
 }
 
-/// A list of tokens and texts; empty if the value is something else.
+/// Reads a list of tokens and texts; empty for any other value.
 std::optional<Parts> parts_of(const Json& list, uint32_t vocabulary) {
     if (!list.is_array() || list.empty())
         return std::nullopt;
@@ -39,7 +39,7 @@ std::optional<Parts> parts_of(const Json& list, uint32_t vocabulary) {
     return parts;
 }
 
-/// {"prompt_string", "multimodal_data"}, without data.
+/// Reads {"prompt_string", "multimodal_data"}, the latter empty.
 std::optional<Prompt> prompt_of_object(Fields& fields, const Json& json) {
     Fields object(json, "prompt");
     object.require("prompt_string");
@@ -52,7 +52,8 @@ std::optional<Prompt> prompt_of_object(Fields& fields, const Json& json) {
     return text ? std::optional<Prompt>(std::move(*text)) : std::nullopt;
 }
 
-/// A single prompt; empty for another value. A list of texts is one only inside of a list.
+/// Reads a single prompt; empty for any other value. A list of texts is a single prompt only if nested in a
+/// list.
 std::optional<Prompt> prompt_of(Fields& fields, const Json& json, uint32_t vocabulary) {
     if (json.is_string())
         return json.get<std::string>();
@@ -66,7 +67,7 @@ std::optional<Prompt> prompt_of(Fields& fields, const Json& json, uint32_t vocab
     return std::move(*parts);
 }
 
-/// Whether the value is a list of prompts: no list of tokens, nor of tokens and texts.
+/// Whether the value is a list of prompts, rather than a list of tokens or of tokens and texts.
 bool is_list_of_prompts(const Json& json) {
     return json.is_array() &&
            std::none_of(json.begin(), json.end(), [](const Json& item) { return item.is_number(); });
@@ -130,7 +131,7 @@ public:
         part.may_lose_start = may_lose_start;
     }
 
-    /// Adds the name of the project, which is not known.
+    /// Adds a placeholder for the name of the project, which is unknown.
     void begin_project() {
         if (!tokens_.repository)
             return;
@@ -138,7 +139,7 @@ public:
         add_text("myproject\n", true);
     }
 
-    /// Adds another file, or a snippet of one if the model has no token for files.
+    /// Adds an extra file, or a snippet of it if the model has no file token.
     void add_file(const std::string& name, std::string text) {
         if (tokens_.file_separator) {
             add_token(*tokens_.file_separator, true);
@@ -149,7 +150,8 @@ public:
         add_text(std::move(text), true);
     }
 
-    /// Adds the file with the gap. `start`: the first text of the gap, a part of the prefix for the model.
+    /// Adds the file with the gap. `start`: the text at the start of the gap; for the model, it is part of
+    /// the prefix.
     void add_gap(std::string prefix, Parts start, std::string suffix, bool has_files) {
         if (tokens_.file_separator && has_files) {
             add_token(*tokens_.file_separator);
@@ -196,7 +198,7 @@ std::vector<ExtraFile> read_extra(Fields& fields) {
     return files;
 }
 
-/// Reads `prompt`, the start of the gap: a text, token ids or both.
+/// Reads `prompt`, the start of the gap: text, token ids or a mix.
 Parts read_start(Fields& fields, uint32_t vocabulary) {
     const Json* const given = fields.any("prompt");
     if (given == nullptr || *given == "")

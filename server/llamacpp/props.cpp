@@ -30,7 +30,7 @@ void add_loaded(Json& json, const generate::Model& model) {
     json["total_slots"] = model.engine().limits().sequences_max;
 }
 
-/// The settings of a request without members; `model` is null if it is not in memory.
+/// Returns the default settings of a request; `model` is null if it is not in memory.
 Json default_settings(const Models::Handle& model) {
     generate::Request request;
     sampling::Parameters parameters = sampling_defaults;
@@ -50,7 +50,7 @@ ApiResult<HttpReply> show_props(Service& service, const HttpRequest& request, co
                   {{"params", default_settings(model)}, {"n_ctx", listing.facts.context_tokens}}},
                  {"total_slots", service.options.answers_at_once},
                  {"model_alias", listing.name},
-                 {"model_path", listing.name}, // names of files are not for clients
+                 {"model_path", listing.name}, // file names are not shown to clients
                  {"modalities", {{"vision", false}, {"audio", false}}},
                  {"endpoint_slots", service.options.shows_slots},
                  {"endpoint_props", false},

@@ -20,9 +20,9 @@ constexpr int64_t int32_max = std::numeric_limits<int32_t>::max();
 constexpr std::size_t stops_max = 32;
 constexpr std::size_t response_fields_max = 64;
 
-/// Reads the answer's length by the name that is given first in this list. Returns that name.
+/// Reads the answer's length from the first of these members that is present. Returns its name.
 std::string_view read_length(Fields& fields, generate::Request& request) {
-    constexpr int64_t until_context_is_full = -2; // of an earlier version
+    constexpr int64_t until_context_is_full = -2; // from an earlier version of the API
     std::string_view name = "n_predict";
     bool is_given = false;
     for (const std::string_view member : {"n_predict", "max_completion_tokens", "max_tokens"}) {
@@ -37,7 +37,7 @@ std::string_view read_length(Fields& fields, generate::Request& request) {
     return name;
 }
 
-/// Empty stop strings are left out, as in llama.cpp.
+/// Empty stop strings are ignored, as in llama.cpp.
 void read_end(Fields& fields, const api::RequestLimits& limits, generate::Request& request) {
     const std::string_view length = read_length(fields, request);
     request.stop = fields.texts("stop", stops_max).value_or(std::vector<std::string>());
@@ -60,7 +60,7 @@ void read_structure(Fields& fields, generate::Request& request, EchoedSettings& 
     }
     if (fields.flag("grammar_lazy").value_or(false))
         fields.refuse("grammar_lazy", "is not supported", "unsupported_parameter");
-    fields.accept({"grammar_triggers", "grammar_type", "preserved_tokens"}); // of lazy grammars
+    fields.accept({"grammar_triggers", "grammar_type", "preserved_tokens"}); // members for lazy grammars
 }
 
 void read_output(Fields& fields, OutputOptions& output, generate::Request& request) {
@@ -69,7 +69,7 @@ void read_output(Fields& fields, OutputOptions& output, generate::Request& reque
     output.returns_progress = fields.flag("return_progress").value_or(false);
     output.has_timings = fields.flag("timings_per_token").value_or(false);
     output.fields = fields.texts("response_fields", response_fields_max).value_or(std::vector<std::string>());
-    const auto logprobs = fields.integer("logprobs", 0, generate::logprobs_max); // if there is no n_probs
+    const auto logprobs = fields.integer("logprobs", 0, generate::logprobs_max); // used if n_probs is absent
     const auto probabilities = fields.integer("n_probs", 0, generate::logprobs_max);
     const auto count = static_cast<uint32_t>(probabilities.value_or(logprobs.value_or(0)));
     output.has_probabilities = count > 0;
@@ -86,7 +86,7 @@ void read_output(Fields& fields, OutputOptions& output, generate::Request& reque
         request.logprobs = count;
 }
 
-/// Reads members without effect here: each is reported unless its value asks for nothing.
+/// Reads members without effect here: each is reported unless its value is neutral.
 void read_ignored(Fields& fields) {
     struct Ignored {
         std::string_view name;
@@ -106,7 +106,7 @@ void read_ignored(Fields& fields) {
         fields.note({member});
 }
 
-/// Refuses what would change the answer, unless it asks for nothing.
+/// Refuses unsupported members that would change the answer, unless their value is neutral.
 void refuse_unsupported_options(Fields& fields) {
     if (fields.integer("n_indent", 0, int32_max).value_or(0) > 0)
         fields.refuse("n_indent", "is not supported", "unsupported_parameter");
@@ -131,7 +131,7 @@ void read_context(Fields& fields, const api::RequestContext& context, generate::
         if (value != nullptr && *value != 0 && !context.shifts_context)
             fields.note({name});
     }
-    if (!fields.flag("cache_prompt").value_or(true)) { // a salt that no other request has
+    if (!fields.flag("cache_prompt").value_or(true)) { // a unique salt, so that no cached prefix matches
         constexpr int half_bits = 32;
         request.cache_salt =
             uint64_t{generate::random_seed()} << half_bits | uint64_t{generate::random_seed()};
@@ -145,7 +145,7 @@ uint32_t read_choices(Fields& fields, const api::RequestLimits& limits) {
     return static_cast<uint32_t>(own.value_or(openai.value_or(1)));
 }
 
-/// Reads all members but those of the prompt.
+/// Reads all members except those of the prompt.
 generate::Request read_options(Fields& fields, const api::RequestContext& context,
                                CompletionRequest& parsed) {
     generate::Request request;

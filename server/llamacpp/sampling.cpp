@@ -20,13 +20,13 @@ namespace {
 constexpr double float_max = std::numeric_limits<float>::max();
 constexpr int64_t tokens_max = std::numeric_limits<int32_t>::max();
 constexpr double penalty_max = 100; ///< same as sampling::check()
-constexpr float share_min = 1e-6F;  ///< in place of 0: only the most likely token remains
+constexpr float share_min = 1e-6F;  ///< replaces 0: only the most likely token remains
 
 std::optional<float> as_float(std::optional<double> value) {
     return value ? std::optional(static_cast<float>(*value)) : std::nullopt;
 }
 
-/// Reads a share of the probability, (0, 1] for the sampler.
+/// Reads a share of the probability mass; (0, 1] for the sampler.
 std::optional<float> read_share(Fields& fields, std::string_view name) {
     const auto share = as_float(fields.number(name, 0, 1));
     return share ? std::optional(std::max(*share, share_min)) : std::nullopt;
@@ -42,14 +42,14 @@ std::optional<uint32_t> read_window(Fields& fields, std::string_view name) {
 
 void read_filters(Fields& fields, uint32_t vocabulary, generate::SamplingOverrides& overrides) {
     if (const auto temperature = fields.number("temperature", -float_max, float_max))
-        overrides.temperature = static_cast<float>(std::max(*temperature, 0.0)); // below 0: greedy, too
+        overrides.temperature = static_cast<float>(std::max(*temperature, 0.0)); // negative: also greedy
     if (const auto top_k = fields.integer("top_k", -tokens_max, tokens_max))
         overrides.top_k = *top_k < 0 || *top_k >= vocabulary ? 0U : static_cast<uint32_t>(*top_k);
     overrides.top_p = read_share(fields, "top_p");
     overrides.typical_p = read_share(fields, "typical_p");
     overrides.min_p = as_float(fields.number("min_p", 0, 1));
     if (const auto sigmas = fields.number("top_n_sigma", -float_max, float_max))
-        overrides.top_n_sigma = static_cast<float>(std::max(*sigmas, 0.0)); // below 0: off
+        overrides.top_n_sigma = static_cast<float>(std::max(*sigmas, 0.0)); // negative: off
     overrides.xtc_probability = as_float(fields.number("xtc_probability", 0, 1));
     overrides.xtc_threshold = as_float(fields.number("xtc_threshold", 0, 1));
     if (const auto keep = fields.integer("min_keep", 0, tokens_max))
@@ -88,7 +88,7 @@ void read_dry(Fields& fields, generate::Request& request) {
     generate::SamplingOverrides& overrides = request.sampling;
     overrides.dry_multiplier = as_float(fields.number("dry_multiplier", 0, penalty_max));
     const auto base = as_float(fields.number("dry_base", -float_max, penalty_max));
-    if (base && *base >= 1) // a smaller one means the default
+    if (base && *base >= 1) // below 1: the default
         overrides.dry_base = base;
     if (const auto length = fields.integer("dry_allowed_length", 1, tokens_max))
         overrides.dry_allowed_length = static_cast<uint32_t>(*length);
@@ -96,7 +96,7 @@ void read_dry(Fields& fields, generate::Request& request) {
     read_breakers(fields, request);
 }
 
-/// Refuses samplers that etna does not have, unless they are off.
+/// Refuses unsupported samplers, unless they are off.
 void refuse_unsupported_samplers(Fields& fields) {
     constexpr const char* unsupported = "is not supported";
     const auto range = fields.number("dynatemp_range", -float_max, float_max);
@@ -135,7 +135,7 @@ constexpr std::array samplers = {
     Sampler{"temperature", 't', [](generate::SamplingOverrides& overrides) { overrides.temperature = 1.0F; }},
 };
 
-/// Returns the names in `samplers`, a list or a string of letters; empty if absent.
+/// Returns the names in `samplers`, which is a list or a string of letters; empty if absent.
 std::optional<std::vector<std::string>> read_names(Fields& fields) {
     const Json* const given = fields.any("samplers");
     if (given == nullptr)
@@ -178,7 +178,7 @@ std::vector<std::string_view> read_samplers(Fields& fields, generate::SamplingOv
 
 constexpr float ban = -std::numeric_limits<float>::infinity();
 
-/// The bias in a JSON value: a number, or false for a ban; empty if it is neither.
+/// Returns the bias in a JSON value: a number, or false for a ban; empty for any other value.
 std::optional<float> bias_of(const Json& value) {
     if (value == false)
         return ban;
@@ -187,14 +187,14 @@ std::optional<float> bias_of(const Json& value) {
     return is_bias ? std::optional(value.get<float>()) : std::nullopt;
 }
 
-/// The token that `name` numbers; empty if it is not a number.
+/// Parses a token id; empty if `name` is not a number.
 std::optional<uint64_t> numbered_token(std::string_view name) {
     uint64_t token = 0;
     const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), token);
     return error == std::errc() && end == name.data() + name.size() ? std::optional(token) : std::nullopt;
 }
 
-/// Reads entries of `logit_bias`: a token id or a text, of whose tokens each gets the bias.
+/// Reads entries of `logit_bias`: a token id, or a text whose tokens all get the bias.
 class BiasReader {
 public:
     BiasReader(Fields& fields, const text::Tokenizer& tokenizer, std::vector<sampling::LogitBias>& biases)
@@ -227,7 +227,7 @@ public:
 
 private:
     static constexpr std::size_t text_bytes_max = 4096;
-    static constexpr std::size_t biases_max = 1'000'000; // a short text may have many tokens
+    static constexpr std::size_t biases_max = 1'000'000; // limits the memory of texts with many tokens
 
     void push(TokenId token, float bias) {
         if (biases_->size() == biases_max)
@@ -262,7 +262,7 @@ void read_logit_bias(Fields& fields, const text::Tokenizer& tokenizer, generate:
         reader.add(pair[0], pair[1]);
 }
 
-/// -1 selects a random seed, as does the number that the server stores for it.
+/// -1 selects a random seed, as does the number that `generation_settings` shows for it.
 std::optional<int64_t> read_seed(Fields& fields) {
     constexpr int64_t seed_max = std::numeric_limits<uint32_t>::max();
     const auto seed = fields.integer("seed", -1, seed_max);
@@ -285,7 +285,7 @@ std::vector<std::string_view> read_sampling(Fields& fields, const api::RequestCo
     read_dry(fields, request);
     refuse_unsupported_samplers(fields);
     read_logit_bias(fields, *context.tokenizer, request);
-    if (request.end_tokens == generate::EndTokens::ignore) { // as in llama.cpp, they are banned
+    if (request.end_tokens == generate::EndTokens::ignore) { // end tokens are banned, as in llama.cpp
         for (const TokenId end : context.tokenizer->end_tokens())
             request.logit_bias.push_back({end, ban});
     }

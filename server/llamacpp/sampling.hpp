@@ -16,12 +16,12 @@ namespace etna::server::llamacpp {
 inline constexpr sampling::Parameters sampling_defaults = {
     .presence_window_tokens = 64, .frequency_window_tokens = 64, .dry_window_tokens = 64};
 
-/// Samplers in the order in which etna applies them, which is llama.cpp's default.
+/// Samplers in the order in which etna applies them: llama.cpp's default order.
 std::vector<std::string_view> all_samplers();
 
-/// Reads everything that selects a token. A sampler that `samplers` leaves out gets its neutral value; an
-/// order that differs from the default, and samplers that etna does not have, are refused. Returns the
-/// samplers in use. Errors are recorded in `fields`. Precondition: `ignore_eos` has been read.
+/// Reads all sampling members. Samplers that `samplers` omits get neutral values; an order other than the
+/// default, and unsupported samplers, are refused. Returns the samplers in use. Errors are recorded in
+/// `fields`. Precondition: `ignore_eos` has been read.
 std::vector<std::string_view> read_sampling(Fields& fields, const api::RequestContext& context,
                                             generate::Request& request);
 

@@ -12,7 +12,7 @@ int64_t window_number(uint32_t tokens) {
     return tokens == sampling::full_history ? -1 : int64_t{tokens};
 }
 
-/// [{"token", "bias"}]; JSON has no number for a ban.
+/// Returns [{"token", "bias"}]. The bias of a ban is null, because JSON has no infinity.
 Json biases_json(const std::vector<sampling::LogitBias>& biases) {
     Json list = Json::array();
     for (const sampling::LogitBias& one : biases)

@@ -9,15 +9,15 @@
 
 namespace etna::server::llamacpp {
 
-/// The seed in `generation_settings` of a request that has none.
+/// The seed that `generation_settings` shows for a request without one.
 inline constexpr uint32_t random_seed_number = 0xFFFFFFFF;
 
-/// Returns `generation_settings`: the options in effect. `parameters`: of sampling, with all defaults.
-/// `request`: with the model's defaults.
+/// Returns `generation_settings`: the options in effect. `parameters`: the sampling parameters with all
+/// defaults applied. `request`: with the model's defaults applied.
 Json settings_json(const sampling::Parameters& parameters, const generate::Request& request,
                    const CompletionRequest& parsed);
 
-/// Returns the members of settings_json() that name numbers and flags alone, which no client's text is in.
+/// Returns the members of settings_json() that are numbers and flags, and so reveal no client's text.
 Json public_settings(Json settings);
 
 } // namespace etna::server::llamacpp

@@ -1,5 +1,5 @@
-// GET and POST /slots. etna has no slots: each running or waiting answer is shown as one, and the answers
-// that could still run as idle ones.
+// GET and POST /slots. etna has no slots: each running or waiting answer is shown as one, and free capacity
+// as idle ones.
 
 #include "server/api/running_answers.hpp"
 #include "server/llamacpp/endpoints.hpp"
@@ -29,7 +29,7 @@ Json params_json(const RunningAnswer& answer) {
     return public_settings(settings_json(answer.parameters, request, parsed));
 }
 
-/// A slot with an answer; one that waits for its turn is not processed.
+/// Returns the slot of an answer. `is_processing` is false while the answer waits for its turn.
 Json busy_json(std::size_t id, uint32_t context_tokens, const RunningAnswer& answer) {
     Json json = slot_json(id, context_tokens, answer.has_begun);
     const uint32_t generated = answer.generated_tokens;

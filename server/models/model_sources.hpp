@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-// The names of models and the files behind them.
+// The names of models and their files.
 namespace etna::server {
 
 /// Normalizes a model name for matching: lower-case ASCII, without the suffixes that programs append: ".gguf"

@@ -21,7 +21,7 @@ constexpr std::chrono::seconds scan_interval{1};
 constexpr std::chrono::milliseconds wait_poll{50};
 /// Queueing time after which requests for the model to be evicted have to queue, too.
 constexpr std::chrono::seconds queue_grace{2};
-/// Bounds of the interval in which idle models are looked for, a tenth of the shortest idle_max.
+/// Bounds of the interval between searches for idle models, which is a tenth of the shortest idle_max.
 constexpr std::chrono::milliseconds watch_interval_min{5};
 constexpr std::chrono::milliseconds watch_interval_max{1000};
 constexpr std::chrono::hours no_watch_interval{1}; ///< while no model can become idle for long
@@ -306,7 +306,7 @@ Models::Handle Models::model_in_memory(const Entry& entry) {
     return entry.model ? entry.model : entry.leaving.lock();
 }
 
-/// Keeps a model in memory that unload() would have freed after its last request.
+/// Cancels the unload() of a model whose last request has not ended.
 void Models::keep(Entry& entry) {
     Handle model = entry.model ? nullptr : entry.leaving.lock();
     if (!model)
@@ -495,7 +495,7 @@ void Models::finish_loading(const std::shared_ptr<Entry>& entry, const Result<Ha
     changed_.notify_all();
 }
 
-/// Records the facts of a valid file; a stand-in template is logged once.
+/// Records the facts of a valid file; logs once if a built-in template replaces a missing one.
 void Models::record_facts(Entry& entry, const ModelFacts& facts) {
     if (!entry.facts && !facts.stand_in_template.empty()) {
         log(LogLevel::warning,

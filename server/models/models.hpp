@@ -25,7 +25,7 @@ namespace etna::server {
 struct ModelFacts {
     uint32_t context_tokens = 0;
     bool has_chat_template = true;
-    std::string stand_in_template = {}; ///< built-in template in place of the model's; empty: none
+    std::string stand_in_template = {}; ///< built-in template that replaces a missing one; empty: none
     generate::ModelDescription description = {};
     generate::ModelAbilities abilities = {};
 };
@@ -91,9 +91,9 @@ public:
         /// Called with the list's name of a model that was loaded, before its first request; empty: not.
         /// Must not block or call the list.
         std::function<void(const std::string& name, const generate::Model& model)> on_load = {};
-        /// Loads a model that fits on the device in whole and with a useful context, and fails with
-        /// out_of_memory for others. Used while an idle model could be unloaded, so that a model does not
-        /// run from host memory, or with a short context, because of it. Empty: the loader is always used.
+        /// Loads a model only if all of it fits on the device with a useful context, and otherwise fails with
+        /// out_of_memory. Used while an idle model could be unloaded, so that an idle model never forces
+        /// another into host memory or a short context. Empty: the loader is always used.
         Loader device_loader = {};
     };
 
@@ -140,7 +140,7 @@ public:
     Result<Handle> acquire(std::string_view name, const std::function<bool()>& is_cancelled = {});
 
     /// Drops the list's reference to the model with this name or alias. Until the running requests end,
-    /// further ones share it, and set_idle_max() keeps it; afterwards the next request loads it again.
+    /// further ones share it, and set_idle_max() cancels the unload; after that, the next request reloads it.
     /// Errors: not_found, busy (it is being loaded).
     Result<Unloading> unload(std::string_view name);
 

@@ -8,12 +8,12 @@
 namespace etna::server::ollama {
 namespace {
 
-/// The API has no reason of its own for calls; an answer that was cancelled has no reader.
+/// The API has no separate reason for calls, and a cancelled answer has no reader.
 std::string_view done_reason(generate::FinishReason reason) {
     return reason == generate::FinishReason::length ? "length" : "stop";
 }
 
-/// As the API writes them, without a list of alternatives that is empty.
+/// Returns logprobs in the API's form, without empty lists of alternatives.
 Json logprobs_json(const std::vector<api::EmittedToken>& tokens) {
     Json list = api::logprobs_list(tokens);
     for (Json& token : list) {
@@ -44,7 +44,7 @@ Json AnswerPieces::take_output(const output::Event& event) {
         return add({.content = event.text});
     case Kind::reasoning:
         return add({.thinking = event.text});
-    case Kind::content_was_reasoning: // sent text is not retracted
+    case Kind::content_was_reasoning: // text that was sent cannot be retracted
         return nullptr;
     case Kind::call_started:
         calls_[event.call] = {.id = event.id, .name = event.name};
@@ -54,14 +54,14 @@ Json AnswerPieces::take_output(const output::Event& event) {
         return nullptr;
     case Kind::call_done:
         return end_call(event);
-    case Kind::call_broken: // nothing of it has been sent: the model's text is
+    case Kind::call_broken: // no part of the call was sent; the model's own text is
         calls_.erase(event.call);
         return add({.content = event.text});
     }
     return nullptr;
 }
 
-/// A call is sent when it is complete, because its arguments are an object.
+/// Calls are sent complete, because their arguments are a JSON object.
 Json AnswerPieces::end_call(const output::Event& event) {
     StartedCall call = std::move(calls_[event.call]);
     calls_.erase(event.call);
@@ -86,7 +86,7 @@ Json AnswerPieces::finish(const generate::Finished& finished) {
     return members;
 }
 
-/// Adds the logprobs that are final with the piece.
+/// Adds the logprobs that became final with the piece.
 Json AnswerPieces::add(Piece piece) {
     if (pending_ && !finished_)
         piece.logprobs = logprobs_json(pending_->take_final());

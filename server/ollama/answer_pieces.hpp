@@ -12,18 +12,19 @@
 
 namespace etna::server::ollama {
 
-/// The pieces of an answer, as the lines of a stream carry them: `message` with content, thinking or a call,
-/// or `response` and `thinking`; and `logprobs`. Not thread-safe.
+/// Builds the pieces of an answer for the lines of a stream: `message` with content, thinking or a call, or
+/// `response` and `thinking`; and `logprobs`. Not thread-safe.
 class AnswerPieces {
 public:
     /// `pending`: empty without logprobs.
     AnswerPieces(Form form, std::optional<api::PendingLogprobs> pending)
         : form_(form), pending_(std::move(pending)) {}
 
-    /// Returns the members of the next line; null if the event adds none. The last event's has `done_reason`.
+    /// Returns the members of the next line; null if the event adds none. Those of the last event include
+    /// `done_reason`.
     Json take(const generate::Event& event);
 
-    /// Returns the members of one object that has all pieces so far.
+    /// Returns the members of a single object with all pieces so far.
     [[nodiscard]] Json whole() const;
 
     /// The last event; empty before it.
@@ -53,7 +54,7 @@ private:
     Form form_;
     std::optional<api::PendingLogprobs> pending_;
     Piece whole_;
-    std::map<std::size_t, StartedCall> calls_; ///< by output::Event::call
+    std::map<std::size_t, StartedCall> calls_; ///< keyed by output::Event::call
     std::optional<generate::Finished> finished_;
     std::string done_reason_;
 };

@@ -1,4 +1,4 @@
-// POST /api/embed, and the older /api/embeddings.
+// POST /api/embed and the legacy /api/embeddings.
 
 #include "server/api/embeddings.hpp"
 
@@ -30,7 +30,7 @@ struct EmbedRequest {
     api::IgnoredMembers ignored = {};
 };
 
-/// Reads a text or a list of texts; an empty one only loads the model.
+/// Reads a text or a list of texts; empty input only loads the model.
 void read_input(Fields& fields, api::EmbeddingCall& call) {
     const Json* const input = fields.any("input");
     call.is_list = input != nullptr && input->is_array();
@@ -65,7 +65,7 @@ ApiResult<EmbedRequest> read_embed(const Json& body) {
     return finish(fields, std::move(request));
 }
 
-/// The older API neither scales embeddings nor shortens texts.
+/// The legacy API neither normalises embeddings nor truncates texts.
 ApiResult<EmbedRequest> read_embeddings(const Json& body) {
     Fields fields(body);
     EmbedRequest request;
@@ -90,7 +90,7 @@ ApiResult<EmbeddedTexts> embed_texts(api::ActiveRequest& active, EmbedRequest& p
     if (parsed.call.inputs.empty())
         return texts;
     if (parsed.call.dimensions && *parsed.call.dimensions >= generate::embedding_dimensions(*active.model()))
-        parsed.call.dimensions.reset(); // as in Ollama: there are no more
+        parsed.call.dimensions.reset(); // more than the model has: ignored, as in Ollama
     ETNA_CHECK(api::check_embeddings(active, parsed.call.dimensions));
     ETNA_TRY(texts.tokens, api::embed(active, std::move(parsed.call), request.is_client_gone,
                                       [&](const generate::Embedding& embedding) {
@@ -99,7 +99,7 @@ ApiResult<EmbeddedTexts> embed_texts(api::ActiveRequest& active, EmbedRequest& p
     return texts;
 }
 
-/// `write` makes the body of the embeddings.
+/// `write` builds the body from the embeddings.
 ApiResult<HttpReply>
 reply(Service& service, const HttpRequest& request, const Call& call, EmbedRequest parsed,
       Json (*write)(const api::ActiveRequest& active, const std::string& model, EmbeddedTexts texts)) {

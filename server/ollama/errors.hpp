@@ -9,13 +9,13 @@
 // Errors of Ollama's API: {"error": "..."}. Source: Ollama, docs/api.md.
 namespace etna::server::ollama {
 
-/// The error as a JSON text of one line, with its line end: also the last line of a stream that fails.
+/// Returns the error as one line of JSON, with its line end; it is also the last line of a failed stream.
 std::string error_line(const ApiError& error);
 
 /// Writes an error with its status, see WriteError.
 HttpReply write_error(const HttpRequest& request, const ApiError& error);
 
-/// Whether a path is one of this API.
+/// Whether the path belongs to this API.
 bool is_path(std::string_view path);
 
 } // namespace etna::server::ollama

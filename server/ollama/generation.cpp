@@ -39,7 +39,7 @@ Json empty_members(Form form) {
                               : Json({{"response", ""}});
 }
 
-/// Returns the times and counts of an answer. The time of the prompt follows that in the queue.
+/// Returns the times and counts of an answer. Prompt time starts when queue time ends.
 Json metrics_json(const api::ActiveRequest& active, const generate::Timings& timings) {
     constexpr double ms_per_second = 1000;
     const Metrics::Tokens tokens = active.usage().tokens();
@@ -51,7 +51,7 @@ Json metrics_json(const api::ActiveRequest& active, const generate::Timings& tim
             {"eval_duration", nanoseconds(timings.generation_ms / ms_per_second)}};
 }
 
-/// An answer, from its body to its last line.
+/// Runs one request, from the body to the last line of the response.
 class GenerationAnswer : public api::Answer {
 public:
     GenerationAnswer(api::ActiveRequest request, Form form, RequestHead head, Json body)

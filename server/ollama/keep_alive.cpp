@@ -9,7 +9,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// Returns the time of a number of seconds: any negative one for those, and at most duration_max.
+/// Converts seconds, at most duration_max; all negative values give the same negative time.
 milliseconds time_of_seconds(double seconds) {
     constexpr double ms_per_second = 1000;
     constexpr auto longest = static_cast<double>(milliseconds(duration_max).count());
@@ -43,7 +43,7 @@ void apply(const std::optional<KeepAlive>& keep_alive, Service& service, const s
     if (listing && listing->is_pinned)
         return;
     if (keep_alive->is_zero()) {
-        (void)service.models.unload(model); // a model that is being loaded again stays
+        (void)service.models.unload(model); // has no effect on a model that is being reloaded
     } else {
         (void)service.models.set_idle_max(model, keep_alive->time); // unless it has left the list
     }

@@ -13,7 +13,7 @@
 namespace etna::server::ollama {
 namespace {
 
-/// A call of an earlier turn that no result has answered.
+/// A call of an earlier turn without a result.
 struct OpenCall {
     std::string id;
     std::string name;
@@ -33,7 +33,7 @@ public:
         refuse_images(fields);
         read_calls(fields, message);
         const auto name = fields.text("tool_name");
-        const auto older_name = fields.text("name"); // of OpenAI's API, and of older clients
+        const auto older_name = fields.text("name"); // used by OpenAI's API and by older clients
         const auto id = fields.text("tool_call_id");
         if (message.role == chat::Role::tool)
             answer_call(message, id.value_or(""), name.value_or(older_name.value_or("")));
@@ -77,7 +77,7 @@ private:
         return call;
     }
 
-    /// Sets the id and the name of a result by the call that it answers.
+    /// Sets the id and name of a result from the call that it answers.
     void answer_call(chat::Message& message, const std::string& id, const std::string& name) {
         const auto is_answered = [&](const OpenCall& call) {
             return id.empty() ? name.empty() || call.name == name : call.id == id;
@@ -92,7 +92,7 @@ private:
         calls_.erase(call);
     }
 
-    std::vector<OpenCall> calls_; ///< of the last message with calls
+    std::vector<OpenCall> calls_; ///< open calls of the last message with calls
     std::size_t ids_ = 0;
 };
 

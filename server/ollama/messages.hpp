@@ -8,8 +8,8 @@
 
 namespace etna::server::ollama {
 
-/// Reads `messages`. A result without an id answers the first open call of its `tool_name`, or the first open
-/// one. Errors are recorded in `fields`. Source: Ollama, docs/api.md.
+/// Reads `messages`. A result without an id answers the first open call of its `tool_name`, else the first
+/// open call. Errors are recorded in `fields`. Source: Ollama, docs/api.md.
 std::vector<chat::Message> read_messages(Fields& fields);
 
 /// Reads `tools`. Errors are recorded in `fields`.

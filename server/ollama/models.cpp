@@ -54,18 +54,19 @@ Json details_json(const ModelFacts& facts) {
             {"quantization_level", facts.description.format}};
 }
 
-/// Of all files, as far as they are known.
+/// Returns the bytes of all files whose size is known.
 uint64_t bytes_of(const ModelListing& model) {
     return std::max(model.file_bytes, model.facts.description.tensor_bytes);
 }
 
-/// Identifies one version of a model's file: the API's clients compare it, and do not check it against bytes.
+/// Returns an identifier of a version of the model's file. Clients compare it, but do not check it against
+/// the file's bytes.
 std::string digest_of(const ModelListing& model) {
     return sha256_hex(fmt::format("{}\n{}\n{}", model.source.path.string(), bytes_of(model),
                                   model.source.path.empty() ? 0 : model.created_unix_s));
 }
 
-/// The members that lists share. `name`: the model's, or one of its aliases.
+/// Returns the members that all lists share. `name`: the model's name, or an alias.
 Json entry_json(const ModelListing& model, const std::string& name) {
     return {{"name", with_tag(name)},
             {"model", with_tag(name)},
@@ -86,14 +87,14 @@ Json running_json(const ModelListing& model, const std::string& name) {
     return entry;
 }
 
-/// A name of a model.
+/// A model under one of its names.
 struct NamedListing {
     std::string name;
     ModelListing model;
 };
 
-/// Returns the names of the stored models, if clients may change those: they expect to find them all. A name
-/// that shares its file with another is a name of that model.
+/// Returns the names of all stored models if clients may change them: such clients expect a complete list.
+/// Names with the same file are names of one model.
 std::vector<NamedListing> stored_models(Service& service) {
     std::vector<NamedListing> stored;
     if (!service.options.store)
@@ -106,7 +107,7 @@ std::vector<NamedListing> stored_models(Service& service) {
     return stored;
 }
 
-/// Returns all names that requests may use, sorted by their models.
+/// Returns all names that requests can use, sorted by model.
 std::vector<NamedListing> all_names(Service& service) {
     service.models.inspect();
     std::vector<NamedListing> stored = stored_models(service);
@@ -137,7 +138,7 @@ Json capabilities_json(const ModelListing& model) {
     return capabilities;
 }
 
-/// The options that a stored model sets, one a line.
+/// Returns the options that a stored model sets, one per line.
 std::string parameters_text(const std::vector<store::PresetOption>& options) {
     std::vector<std::string> lines;
     for (const store::PresetOption& option : options) {
@@ -147,7 +148,7 @@ std::string parameters_text(const std::vector<store::PresetOption>& options) {
     return fmt::format("{}", fmt::join(lines, "\n"));
 }
 
-/// All metadata; lists as long as a vocabulary only on request.
+/// Returns all metadata; lists as long as a vocabulary only on request.
 Json metadata_json(const gguf::File& file, bool is_verbose, uint64_t parameters) {
     constexpr std::size_t short_list = 16;
     Json metadata = Json::object();
@@ -155,7 +156,7 @@ Json metadata_json(const gguf::File& file, bool is_verbose, uint64_t parameters)
         metadata[std::string(pair.key)] = value_json(pair.value, is_verbose ? SIZE_MAX : short_list,
                                                      [](std::size_t /*elements*/) { return Json::array(); });
     }
-    metadata.erase("tokenizer.chat_template"); // the member `template`
+    metadata.erase("tokenizer.chat_template"); // returned in the member `template`
     metadata["general.parameter_count"] = parameters;
     return metadata;
 }
@@ -230,7 +231,7 @@ ApiResult<HttpReply> show_model(Service& service, const HttpRequest& request, co
 
 ApiResult<HttpReply> show_version(Service& /*service*/, const HttpRequest& /*request*/,
                                   const Call& /*call*/) {
-    // Clients compare it with the version of Ollama that they need; what follows `+` does not count.
+    // Clients compare it with the Ollama version that they require; a suffix after `+` does not count.
     return json_reply({{"version", "0.33.0+etna." ETNA_VERSION}});
 }
 

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view latest = ":latest";
 
-/// Returns the 404 error with the API's words, which clients search for.
+/// Returns the 404 error in the API's wording, which clients match.
 ApiError not_found(Service& service, std::string_view name) {
     constexpr std::size_t shown_max = 200;
     return {.status = 404,
@@ -47,7 +47,7 @@ std::string read_model(Fields& fields) {
 ApiResult<ModelListing> find_model(Service& service, const std::string& name) {
     if (auto listed = service.models.find(name))
         return std::move(*listed);
-    // Without the tag first: to the hub, it would be a quantisation.
+    // Without the tag first: the hub would read it as a quantisation.
     auto found = service.models.find_or_add(without_latest(name));
     if (!found && name != without_latest(name))
         found = service.models.find_or_add(name);

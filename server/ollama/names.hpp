@@ -6,13 +6,13 @@
 #include <string>
 #include <string_view>
 
-// Names of models: Ollama's have a tag, NAME:TAG, and `latest` is the tag of a name without one.
+// Model names: Ollama's have a tag, NAME:TAG; without a tag, it is `latest`.
 namespace etna::server::ollama {
 
-/// Returns the name with its tag; ":latest" is appended if it has none.
+/// Appends ":latest" to a name without a tag.
 std::string with_tag(std::string_view name);
 
-/// Returns the name without ":latest", as models are stored.
+/// Removes ":latest", as in the names of stored models.
 std::string without_latest(std::string_view name);
 
 /// Reads the required name of a model from `model`, or from `name`, its older member. Errors are recorded in

@@ -17,11 +17,11 @@ constexpr double temperature_max = 100;
 constexpr double penalty_max = 100;
 constexpr std::size_t stops_max = 32;
 
-/// Stands in for 0 of a probability that must be positive: keeps only the most likely token.
+/// Replaces 0 for a probability that must be positive: only the most likely token remains.
 constexpr float probability_min = 1e-6F;
 
-/// Options that do not change answers here: of how models are loaded, which the operator decides; of samplers
-/// that this server does not have; and of a context that is moved on, which ends answers here.
+/// Options without effect on answers: those for loading, which the operator decides; those of samplers that
+/// this server lacks; and those for shifting the context, where answers end here.
 constexpr std::array<std::string_view, 18> without_effect = {
     "num_ctx",    "num_batch", "num_gpu",      "main_gpu",     "num_thread",       "num_keep",
     "use_mmap",   "use_mlock", "numa",         "low_vram",     "f16_kv",           "logits_all",
@@ -38,7 +38,7 @@ std::optional<float> read_probability(Fields& options, std::string_view name) {
 
 void read_sampling(Fields& options, uint32_t vocabulary, generate::SamplingOverrides& overrides) {
     overrides.temperature = as_float(options.number("temperature", 0, temperature_max));
-    if (const auto top_k = options.integer("top_k", -1, tokens_max)) // all, if it is not positive
+    if (const auto top_k = options.integer("top_k", -1, tokens_max)) // zero and below: all tokens
         overrides.top_k = *top_k > 0 && *top_k < vocabulary ? static_cast<uint32_t>(*top_k) : 0U;
     overrides.top_p = read_probability(options, "top_p");
     overrides.min_p = as_float(options.number("min_p", 0, 1));
@@ -56,7 +56,7 @@ void read_sampling(Fields& options, uint32_t vocabulary, generate::SamplingOverr
 }
 
 void read_lengths(Fields& options, generate::Request& request) {
-    constexpr int64_t until_context_is_full = -2; // as -1 and 0: until the model ends
+    constexpr int64_t until_context_is_full = -2; // same as -1 and 0: until the model ends
     const auto limit = options.integer("num_predict", until_context_is_full, tokens_max);
     if (limit && *limit > 0)
         request.max_tokens = static_cast<uint32_t>(*limit);
@@ -65,11 +65,11 @@ void read_lengths(Fields& options, generate::Request& request) {
         options.refuse("stop", "must not contain an empty string");
     using Limits = std::numeric_limits<int64_t>;
     const auto seed = options.integer("seed", Limits::min(), Limits::max());
-    if (seed != -1) // that is a random one
+    if (seed != -1) // -1: random
         request.seed = seed;
 }
 
-/// Lists the options without effect that the client sets.
+/// Lists the options that the client sets without effect.
 void note_rest(Fields& fields, Fields& options) {
     if (options.integer("mirostat", 0, 2).value_or(0) != 0)
         fields.note_nested(options.path_of("mirostat"));

@@ -16,11 +16,11 @@ constexpr sampling::Parameters default_sampling = {.temperature = 0.8F,
                                                    .presence_window_tokens = 64,
                                                    .frequency_window_tokens = 64};
 
-/// Reads `options`. Those that a server decides, such as `num_ctx`, are reported as without effect. Errors
-/// are recorded in `fields`. Source: Ollama, docs/api.md and docs/modelfile.
+/// Reads `options`. Options that the operator decides, such as `num_ctx`, are reported as without effect.
+/// Errors are recorded in `fields`. Source: Ollama, docs/api.md and docs/modelfile.
 void read_options(Fields& fields, const api::RequestContext& context, generate::Request& request);
 
-/// Accepts `options` of a request that does not sample: each is reported.
+/// Reads `options` of a request that does not sample: every option is reported as without effect.
 void note_options(Fields& fields);
 
 } // namespace etna::server::ollama

@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view blanks = " \t\r\n";
 constexpr std::string_view response = ".Response";
 
-/// Bounds the length of a prompt by that of its request.
+/// Limits the length of the prompt relative to the length of the request.
 constexpr std::size_t insertions_max = 16;
 constexpr std::size_t branches_max = 16;
 
@@ -25,7 +25,7 @@ std::string_view without_trailing(std::string_view text) {
     return text.substr(0, text.find_last_not_of(blanks) + 1);
 }
 
-/// The text between two braces, and whether the white space next to them is removed.
+/// The text between the braces, and whether adjacent white space is removed.
 struct Action {
     std::string_view text;
     bool trims_before = false;
@@ -60,7 +60,7 @@ public:
     }
 
 private:
-    /// Reads the action at the start of a text, and sets `rest_` to the text after it.
+    /// Reads the action at the start of the text, and sets `rest_` to the text after it.
     Result<Action> action_at(std::string_view text) {
         const std::size_t close = text.find("}}");
         if (close == std::string_view::npos)
@@ -113,7 +113,7 @@ private:
         return {};
     }
 
-    /// Empty: there is no such value.
+    /// Returns a value by name; empty if the name is unknown.
     [[nodiscard]] std::optional<std::string_view> value_of(std::string_view name) const {
         if (name == ".System")
             return values_.system;
@@ -148,9 +148,9 @@ private:
     PromptValues values_;
     std::string prompt_;
     std::string_view rest_;
-    std::vector<Branch> branches_; ///< of the open `if`s
+    std::vector<Branch> branches_; ///< the open `if`s
     std::size_t insertions_ = 0;
-    bool is_ended_ = false; ///< at `.Response`
+    bool is_ended_ = false; ///< `.Response` was reached
 };
 
 } // namespace

@@ -18,7 +18,7 @@
 namespace etna::server::ollama {
 namespace {
 
-/// Reads `format`: "json", or a schema. Older clients send an empty string for none.
+/// Reads `format`: "json" or a schema. Older clients send an empty string instead of omitting it.
 void read_format(Fields& fields, generate::Request& request) {
     const Json* const format = fields.any("format");
     if (format == nullptr)
@@ -31,10 +31,10 @@ void read_format(Fields& fields, generate::Request& request) {
     request.grammar = {.text = R"({"type": "object"})", .place = "format"};
     if (format->is_object())
         api::read_schema(fields, "format", *request.grammar);
-    request.grammar->is_lenient = true; // what cannot be enforced is reported
+    request.grammar->is_lenient = true; // unenforceable keywords are reported
 }
 
-/// Reads `think`: true, false, or how much. Without it, the template decides.
+/// Reads `think`: true, false or a level. If absent, the template decides.
 std::optional<std::string_view> read_thinking(Fields& fields, const api::RequestContext& context,
                                               chat::Conversation& conversation) {
     constexpr std::array<std::string_view, 4> levels = {"low", "medium", "high", "max"};
@@ -60,14 +60,14 @@ void read_logprobs(Fields& fields, generate::Request& request) {
         request.logprobs = static_cast<uint32_t>(top.value_or(0));
 }
 
-/// A context that is too long is an error here: nothing is cut from it unless the client does so.
+/// Conversations are never truncated here: one that exceeds the context is an error.
 void read_rest(Fields& fields) {
     read_keep_alive(fields);
     fields.note({"truncate", "shift"});
     fields.accept({"model", "stream"});
 }
 
-/// Adds the level of thinking, and makes the answer continue a last message that is the model's.
+/// Sets the thinking level, and makes the answer continue a final assistant message.
 void add_arguments(std::optional<std::string_view> level, chat::Conversation& conversation) {
     Json arguments = Json::object();
     if (level)
@@ -95,7 +95,7 @@ std::vector<api::OfferedTool> read_chat(Fields& fields, const api::RequestContex
     return offered;
 }
 
-/// Refuses the members that have no place in a prompt that the client has written in full.
+/// Refuses non-empty members that `reason` rules out.
 void refuse_with(Fields& fields, std::string_view reason, std::initializer_list<std::string_view> names) {
     for (const std::string_view name : names) {
         const Json* const given = fields.any(name);
@@ -108,12 +108,12 @@ void refuse_with(Fields& fields, std::string_view reason, std::initializer_list<
     }
 }
 
-/// The members of which a prompt is made.
+/// The members that form a prompt.
 struct PromptMembers {
     std::string prompt;
     std::string system;
     std::string suffix;
-    std::string prompt_template; ///< empty: the model's
+    std::string prompt_template; ///< empty: the model's chat template
     bool is_raw = false;
 };
 
@@ -129,7 +129,8 @@ PromptMembers read_prompt_members(Fields& fields) {
     return members;
 }
 
-/// Reads a prompt in a template of the client. Control tokens of all members are read, as in a raw prompt.
+/// Renders a prompt through the client's template. Control tokens in all members are parsed, as in a raw
+/// prompt.
 void read_templated(Fields& fields, const PromptMembers& members, generate::Request& request) {
     auto prompt =
         render_template(members.prompt_template,
@@ -142,7 +143,7 @@ void read_templated(Fields& fields, const PromptMembers& members, generate::Requ
     request.prompt = std::move(*prompt);
 }
 
-/// Reads the prompt as the client has written it, or as a turn of a conversation if the model has a template.
+/// Reads the prompt verbatim, or as a turn of a conversation if the model has a template.
 void read_prompt(Fields& fields, const api::RequestContext& context, generate::Request& request) {
     PromptMembers members = read_prompt_members(fields);
     chat::Conversation conversation;

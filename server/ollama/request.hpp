@@ -19,7 +19,7 @@ enum class Form : uint8_t { chat, generate };
 struct RequestHead {
     std::string model;
     bool is_streamed = true;
-    bool only_loads = false; ///< it has no messages, or no prompt: it loads the model, or unloads it
+    bool only_loads = false; ///< no messages and no prompt: the request loads or unloads the model
     std::optional<KeepAlive> keep_alive = {};
 };
 

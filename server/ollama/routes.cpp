@@ -9,7 +9,7 @@
 namespace etna::server::ollama {
 namespace {
 
-/// The error of a part of the API that this server does not have.
+/// Returns the error for a part of the API that this server does not implement.
 ApiError not_implemented(std::string_view what, std::string_view remedy) {
     return {.status = 501,
             .message = fmt::format("{} is not supported by this server; {}", what, remedy),

@@ -21,7 +21,7 @@
 namespace etna::server::ollama {
 namespace {
 
-/// Returns the folder's access. Errors: 403 (the operator does not grant it).
+/// Returns access to the folder of models. Errors: 403 (not granted by the operator).
 ApiResult<const StoreAccess*> access_of(const Service& service) {
     if (service.options.store)
         return &*service.options.store;
@@ -41,15 +41,15 @@ ApiError not_stored(const std::string& name) {
             .code = "model_not_found"};
 }
 
-/// Returns the error for a client, without paths of this machine.
+/// Returns the error message for a client: without paths of this machine.
 ApiError store_error(const Error& error) {
     ApiError reported = api_error(error);
     reported.message = strip_directories(reported.message);
     return reported;
 }
 
-/// Returns the name of a stored model that a client names with or without ":latest". Errors: 404; 400 (the
-/// model is not of the store, and cannot be changed).
+/// Returns the stored name for a client's name with or without ":latest". Errors: 404; 400 (the model is not
+/// in the store, so it cannot be changed).
 ApiResult<store::Manifest> find_stored(Service& service, const StoreAccess& access, const std::string& name) {
     const store::ModelStore models(access.folder);
     for (const std::string& stored : {name, without_latest(name)}) {
@@ -70,7 +70,7 @@ ApiResult<store::Manifest> find_stored(Service& service, const StoreAccess& acce
     return not_stored(name);
 }
 
-/// Reads the members that only Ollama's own registry needs.
+/// Reads the members that only matter to Ollama's registry.
 void accept_registry(Fields& fields) {
     fields.accept({"insecure", "username", "password"});
 }
@@ -98,7 +98,7 @@ std::string status_line(std::string_view status) {
     return dump_json({{"status", status}}) + "\n";
 }
 
-/// Returns the line about the file that is being fetched.
+/// Returns the progress line of a file.
 std::string progress_line(const store::PullPlan& plan, const store::PullProgress& progress) {
     constexpr std::size_t shown_digits = 12;
     const store::DownloadProgress& download = progress.download;
@@ -116,8 +116,8 @@ std::string progress_line(const store::PullPlan& plan, const store::PullProgress
     return dump_json(line) + "\n";
 }
 
-/// Fetches a model. `send` receives lines now and then, and returns false once the client is gone; that ends
-/// the download, as does the end of the server.
+/// Downloads a model. `send` receives progress lines and returns false once the client has disconnected. The
+/// download then stops, as it does when the server shuts down.
 ApiStatus pull(Service& service, const std::string& name, const std::function<bool(std::string_view)>& send) {
     using Clock = std::chrono::steady_clock;
     constexpr std::chrono::milliseconds interval{200};
@@ -148,7 +148,7 @@ ApiStatus pull(Service& service, const std::string& name, const std::function<bo
     return pulled ? ApiStatus() : store_error(pulled.error());
 }
 
-/// Streams the progress; the status has been sent when the download fails.
+/// Streams the progress. If the download fails later, the status has already been sent.
 HttpReply pull_stream(Service& service, const std::string& name) {
     HttpReply reply = {.content_type = "application/x-ndjson"};
     reply.stream = [&service, name](HttpWriter& writer) {
@@ -198,7 +198,7 @@ ApiResult<HttpReply> copy_model(Service& service, const HttpRequest& request, co
     ETNA_TRY(store::Manifest manifest, find_stored(service, *access, source));
     manifest.name = destination;
     manifest.created.clear();
-    // As in Ollama, an earlier model of that name is replaced.
+    // As in Ollama, replaces an earlier model of that name.
     if (const Status put = store::ModelStore(access->folder).put(manifest, store::Existing::replace); !put)
         return store_error(put.error());
     service.models.recheck_requested();

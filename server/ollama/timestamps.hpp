@@ -4,16 +4,16 @@
 #include <cstdint>
 #include <string>
 
-// Times as the API writes them.
+// Times in the API's formats.
 namespace etna::server::ollama {
 
-/// Returns a time in RFC 3339, in UTC, with microseconds.
+/// Formats a time per RFC 3339, in UTC, with microseconds.
 std::string timestamp(std::chrono::system_clock::time_point time);
 
-/// Returns a duration as an integer number of nanoseconds.
+/// Returns a duration in nanoseconds, as an integer.
 int64_t nanoseconds(double seconds);
 
-/// The time at which a model without a limit leaves memory: as far away as Ollama's own durations reach.
+/// The expiry reported for a model without one: the maximum of Ollama's durations.
 std::chrono::system_clock::time_point never();
 
 } // namespace etna::server::ollama

@@ -43,7 +43,7 @@ public:
     ApiResult<bool> stream(EventStream& stream) override;
     void send_failure(EventStream& stream, const ApiError& error) override;
 
-    /// Precondition of all below: it has begun.
+    /// Precondition of all functions below: begin() has succeeded.
     [[nodiscard]] const GenerationRequest& request() const { return request_; }
     [[nodiscard]] const ResponseEnvelope& envelope() const { return envelope_; }
     [[nodiscard]] std::string_view object() const { return spec_->object; }

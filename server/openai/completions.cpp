@@ -97,8 +97,8 @@ Json top_of(const generate::TokenDelta& token, std::size_t count, TokenNames nam
     return top;
 }
 
-/// Counts the characters that start in the token, as for answer tokens. The text may lack what the tokenizer
-/// prepends: the begin token, and SentencePiece's space.
+/// Counts the characters that start in the token, as for answer tokens. The text may lack the begin token and
+/// SentencePiece's space, which the tokenizer prepends.
 std::size_t characters_of(const generate::PromptTokenDelta& token) {
     const std::size_t all = characters_in(token.bytes);
     const bool is_valid = valid_utf8_prefix(token.bytes) == token.bytes.size();

@@ -120,7 +120,7 @@ IncrementalReply prompt_reply(std::string text) {
 }
 
 /// Converts to an HTTP reply. A long one is written while it is sent, so that it is never complete in memory;
-/// `memory`, which may be null, then shrinks to what the writer holds.
+/// `memory`, which may be null, then shrinks to the writer's size.
 HttpReply http_reply(IncrementalReply source, std::shared_ptr<MemoryReservation> memory) {
     constexpr std::size_t complete_bytes_max = 256 * 1024;
     constexpr std::size_t write_bytes = 64 * 1024;

@@ -6,7 +6,7 @@
 // of Text Embeddings Inference; vLLM's score API.
 namespace etna::server::rerank {
 
-/// Jina's form; with `texts` in the place of `documents` that of Text Embeddings Inference, as in llama.cpp.
+/// Jina's format; with `texts` instead of `documents`, that of Text Embeddings Inference, as in llama.cpp.
 ApiResult<HttpReply> rerank(Service& service, const HttpRequest& request, const Call& call);
 /// Cohere's form.
 ApiResult<HttpReply> rerank_cohere(Service& service, const HttpRequest& request, const Call& call);

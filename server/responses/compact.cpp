@@ -70,8 +70,8 @@ Json summary_message(const std::string& summary) {
             {"content", std::move(content)}};
 }
 
-/// Adds what the conversation needs in addition to the summary: the user's last message, and calls without
-/// results.
+/// Adds the items that the conversation needs in addition to the summary: the user's last message, and calls
+/// without results.
 void add_open_items(const Json& items, Json& compacted) {
     std::set<Json> answered;
     const Json* last = nullptr;

@@ -14,7 +14,7 @@
 // Items: the Responses API's counterpart of messages. Source: OpenAI API 2.3.0, InputItem and OutputItem.
 namespace etna::server::responses {
 
-/// Reads a list of items, or a string that stands for one user message. Fills in missing ids, types and
+/// Reads a list of items, or a string as one user message. Fills in missing ids, types and
 /// statuses; a message's text becomes parts. `name`: the field that contains them. Errors are recorded in
 /// `fields`, with the item's path.
 Json read_items(Fields& fields, std::string_view name);

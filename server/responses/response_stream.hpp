@@ -89,7 +89,7 @@ public:
     /// Cancels all running work and waits for it.
     ~RunningResponses();
 
-    /// Makes a response visible to find() for as long as it is alive.
+    /// Makes a response visible to find() during this object's lifetime.
     void add(const std::shared_ptr<ResponseStream>& stream);
 
     /// Retains a response that could not be stored: see ResponseStream::set_unstored().

@@ -15,7 +15,7 @@ constexpr std::size_t span_id_bytes = 8;
 constexpr double ns_per_ms = 1e6;
 constexpr double ms_per_s = 1e3;
 
-/// Clients choose paths and model names, which may be long.
+/// Paths and model names come from clients and may be long.
 std::string bounded(std::string_view text) {
     constexpr std::size_t bytes_max = 256;
     return repaired_utf8(text.substr(0, bytes_max));
@@ -54,7 +54,7 @@ Span request_span(const RequestSummary& request, uint64_t begin_unix_ns) {
     return span;
 }
 
-/// Adds the phases of an answer, each from the end of the one before.
+/// Adds the phases of an answer; each starts where the previous one ends.
 void add_phases(std::vector<Span>& spans, const AnswerTimes& times) {
     const Span request = spans.front();
     uint64_t begin = after(request.begin_unix_ns, times.before_queue_ms);

@@ -16,8 +16,8 @@ struct Span {
     using Value = std::variant<std::string, int64_t, double>;
 
     std::string trace_id;       ///< 32 hexadecimal digits
-    std::string id;             ///< 16
-    std::string parent_id = {}; ///< 16; empty: none
+    std::string id;             ///< 16 hexadecimal digits
+    std::string parent_id = {}; ///< 16 hexadecimal digits; empty: none
     std::string name;
     bool is_of_server = false; ///< kind SERVER; else INTERNAL
     uint64_t begin_unix_ns = 0;
@@ -26,14 +26,14 @@ struct Span {
     std::string error = {};                                          ///< empty: none
 };
 
-/// Returns the spans of an answered request: the request itself, and within it `queue`, `prefill` and
-/// `decode` if an answer was generated. `traceparent`: the header's value; empty if its caller does not
-/// sample the trace. Attributes have the names of OpenTelemetry's semantic conventions, and those of vLLM's
-/// latencies.
+/// Returns the spans of a request that was answered: one for the request and, if tokens were generated, its
+/// children `queue`, `prefill` and `decode`. Returns no spans if the caller does not sample the trace.
+/// `traceparent`: the header's value. Attribute names follow OpenTelemetry's semantic conventions, and vLLM
+/// for latencies.
 std::vector<Span> spans_of(const RequestSummary& request, std::string_view traceparent,
                            uint64_t begin_unix_ns);
 
-/// The body of an export request in OTLP's JSON encoding. `instance`: the value of service.instance.id.
+/// Returns the body of an export request in OTLP's JSON encoding. `instance`: the service.instance.id.
 std::string otlp_json(const std::vector<Span>& spans, std::string_view instance);
 
 } // namespace etna::server::tracing

@@ -14,12 +14,12 @@
 namespace etna::server::tracing {
 namespace {
 
-/// Whether the collector asks to send the same again. Source: OTLP/HTTP, "Failures".
+/// Whether the status is retryable. Source: OTLP/HTTP, "Failures".
 bool is_retryable(int status) {
     return status == 429 || status == 502 || status == 503 || status == 504;
 }
 
-/// Returns how many spans of an accepted batch the collector has rejected. Source: OTLP, "Partial Success".
+/// Returns the number of rejected spans in an accepted batch. Source: OTLP, "Partial Success".
 std::size_t rejected_spans(const std::string& body) {
     const Json answer = parse_json(body);
     const Json partial = answer.is_object() ? answer.value("partialSuccess", Json()) : Json();
@@ -27,7 +27,7 @@ std::size_t rejected_spans(const std::string& body) {
     if (rejected.is_number_unsigned())
         return rejected.get<std::size_t>();
     std::size_t count = 0;
-    if (rejected.is_string()) { // as JSON of protocol buffers has 64-bit integers
+    if (rejected.is_string()) { // the JSON mapping of protocol buffers writes 64-bit integers as strings
         const auto& digits = rejected.get_ref<const std::string&>();
         std::from_chars(digits.data(), digits.data() + digits.size(), count);
     }
@@ -58,7 +58,7 @@ SpanExporter::~SpanExporter() {
 void SpanExporter::add(std::vector<Span> spans) {
     const std::scoped_lock lock(mutex_);
     const std::size_t room = waiting_max - waiting_.size();
-    const std::size_t kept = spans.size() <= room ? spans.size() : 0; // a part of a trace is of no use
+    const std::size_t kept = spans.size() <= room ? spans.size() : 0; // a partial trace is useless
     counts_.dropped += spans.size() - kept;
     waiting_.insert(waiting_.end(), std::make_move_iterator(spans.begin()),
                     std::make_move_iterator(spans.begin() + static_cast<std::ptrdiff_t>(kept)));
@@ -89,7 +89,7 @@ void SpanExporter::work() {
             const std::vector<Span> batch = take(lock);
             try {
                 send(batch);
-            } catch (const std::exception& failure) { // memory ran out
+            } catch (const std::exception& failure) { // out of memory
                 record_failure(failure.what(), batch, false);
             }
             lock.lock();
@@ -141,7 +141,7 @@ void SpanExporter::record_success(std::size_t spans, std::size_t rejected) {
         log_(fmt::format("traces reach {} again; {} spans were lost since the start", name_, dropped));
 }
 
-/// Queues the batch again, or drops it.
+/// Requeues the batch, or drops it.
 void SpanExporter::record_failure(std::string_view why, const std::vector<Span>& batch, bool may_retry) {
     bool was_failing = false;
     {

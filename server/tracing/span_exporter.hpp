@@ -17,22 +17,22 @@
 
 namespace etna::server::tracing {
 
-/// Where spans go.
+/// The collector, and how to reach it.
 struct ExportOptions {
-    std::string url; ///< of the collector's OTLP/HTTP endpoint, such as http://localhost:4318/v1/traces
+    std::string url; ///< the collector's OTLP/HTTP endpoint, such as http://localhost:4318/v1/traces
     store::HttpSettings http = {};
-    std::chrono::milliseconds interval{1'000};    ///< between exports, unless a batch is full
-    std::chrono::milliseconds first_retry{1'000}; ///< doubles with each failure
+    std::chrono::milliseconds interval{1'000};    ///< time between exports, unless a batch is full
+    std::chrono::milliseconds first_retry{1'000}; ///< delay before the first retry; doubles with each failure
     std::chrono::milliseconds retry_wait_max{30'000};
-    std::chrono::milliseconds answer_limit{10'000}; ///< for one export; a collector may be slow, or never end
+    std::chrono::milliseconds answer_limit{10'000}; ///< timeout of one export, for a slow or endless response
 };
 
-/// Sends spans to a collector on its own thread. A collector that is away, slow or refuses them never delays
-/// a request: what does not fit the bounded queue is dropped and counted. Thread-safe.
+/// Exports spans to a collector on its own thread. An unreachable, slow or refusing collector never delays a
+/// request: spans that overflow the bounded queue are dropped and counted. Thread-safe.
 class SpanExporter {
 public:
-    static constexpr std::size_t waiting_max = 8192; ///< spans
-    static constexpr std::size_t batch_max = 512;    ///< spans of one export
+    static constexpr std::size_t waiting_max = 8192; ///< maximum queued spans
+    static constexpr std::size_t batch_max = 512;    ///< maximum spans in one export
 
     struct Counts {
         uint64_t exported = 0;
@@ -40,15 +40,15 @@ public:
         bool is_failing = false; ///< the last export failed
     };
 
-    /// `log` gets one line when exports begin to fail, and one when they succeed again. Errors of the
-    /// operating system (no thread) are thrown as std::system_error.
+    /// Writes a line to `log` when exports start to fail, and another when they succeed again. Throws
+    /// std::system_error if no thread can be created.
     SpanExporter(ExportOptions options, std::function<void(std::string_view line)> log);
     SpanExporter(const SpanExporter&) = delete;
     SpanExporter& operator=(const SpanExporter&) = delete;
-    /// Sends what waits, for at most flush_limit.
+    /// Exports the queued spans, for at most flush_limit.
     ~SpanExporter();
 
-    /// Queues the spans. Quick, never blocks on the network.
+    /// Queues the spans. Never blocks on the network.
     void add(std::vector<Span> spans);
 
     [[nodiscard]] Counts counts() const;
@@ -64,11 +64,11 @@ private:
     [[nodiscard]] bool must_give_up() const;
 
     const ExportOptions options_;
-    const std::string name_;     ///< of the collector, for the log: without secrets
+    const std::string name_;     ///< the collector's name in the log: without secrets
     const std::string instance_; ///< service.instance.id
     const std::function<void(std::string_view)> log_;
-    store::HttpClient client_;                              ///< of the thread
-    std::chrono::steady_clock::time_point answer_end_ = {}; ///< of the thread: when the export is given up
+    store::HttpClient client_;                              ///< used by the thread only
+    std::chrono::steady_clock::time_point answer_end_ = {}; ///< deadline of the export; thread only
 
     mutable std::mutex mutex_;
     std::condition_variable changed_;

@@ -13,7 +13,7 @@ bool is_id(std::string_view text) {
     return is_hex(text) && text.find_first_not_of('0') != std::string_view::npos;
 }
 
-/// Of two hexadecimal digits.
+/// Returns the value of two hexadecimal digits.
 unsigned byte_of(std::string_view digits) {
     const auto value = [](char c) { return static_cast<unsigned>(c <= '9' ? c - '0' : c - 'a' + 10); };
     return value(digits[0]) * 16 + value(digits[1]);
@@ -22,7 +22,7 @@ unsigned byte_of(std::string_view digits) {
 } // namespace
 
 std::optional<TraceContext> parse_traceparent(std::string_view header) {
-    constexpr std::size_t length = 55; // 00-<32>-<16>-<2>; later versions may go on after a dash
+    constexpr std::size_t length = 55; // 00-<32>-<16>-<2>; later versions may append a dash and more fields
     constexpr unsigned sampled_flag = 1;
     if (header.size() < length || header[2] != '-' || header[35] != '-' || header[52] != '-')
         return std::nullopt;

@@ -9,11 +9,11 @@ namespace etna::server::tracing {
 /// The position of a request in its caller's trace.
 struct TraceContext {
     std::string trace_id;  ///< 32 hexadecimal digits
-    std::string parent_id; ///< 16; the caller's span
+    std::string parent_id; ///< 16 hexadecimal digits; the caller's span
     bool is_sampled = true;
 };
 
-/// Parses the header `traceparent`. Empty: it is absent or malformed, and a new trace begins. Source: W3C
+/// Parses the header `traceparent`. Empty if it is absent or malformed; a new trace starts then. Source: W3C
 /// Trace Context, section 3.2.
 std::optional<TraceContext> parse_traceparent(std::string_view header);
 

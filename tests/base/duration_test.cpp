@@ -21,7 +21,7 @@ TEST_CASE("durations are numbers with units, or seconds") {
     CHECK(parse_duration("-2m") == -2min);
 }
 
-TEST_CASE("other texts are no durations") {
+TEST_CASE("other texts are not parsed as durations") {
     for (const char* text : {"", "-", "m", "5x", "5 m", "1h30", "--1", "nan", "inf", "1e3", "5m ", "1e400h",
                              "99999999999h", "1h-30m", "+", "+-1", "1n", "1u"}) {
         CAPTURE(text);

@@ -90,7 +90,7 @@ std::string result_of(const std::string& id) {
 
 } // namespace
 
-TEST_CASE("a shard is I/N, and the shards of a batch have every line once") {
+TEST_CASE("the shards of a batch partition its lines and parse as I/N") {
     CHECK(parse_shard("3/16")->index == 3);
     CHECK(parse_shard("0/1")->count == 1);
     for (const char* text : {"", "3", "16/16", "1/0", "-1/4", "1/4 ", "a/4", "1/100001", "/", "1/"})
@@ -106,7 +106,7 @@ TEST_CASE("a shard is I/N, and the shards of a batch have every line once") {
     CHECK(Shard{.index = 0, .count = 2}.has(1));
 }
 
-TEST_CASE("the shard of a task in a job array is its position, whatever the ids start at") {
+TEST_CASE("the shard of a job array's task is its position for any first id") {
     CHECK(shard_of_task({.id = 3, .count = 16})->index == 3);
     CHECK(shard_of_task({.id = 1, .count = 4, .min = 1})->index == 0);
     CHECK(shard_of_task({.id = 4, .count = 4, .min = 1})->index == 3);
@@ -114,10 +114,10 @@ TEST_CASE("the shard of a task in a job array is its position, whatever the ids 
     CHECK(!shard_of_task({.id = 4, .count = 4}));            // the minimum is unknown
     CHECK(!shard_of_task({.id = 0, .count = 4, .min = 1}));  // below it
     CHECK(!shard_of_task({.id = 7, .count = 3, .min = 1}));  // an array with gaps
-    CHECK(!shard_of_task({.id = 2, .count = 4, .step = 4})); // between two
+    CHECK(!shard_of_task({.id = 2, .count = 4, .step = 4})); // between two ids
 }
 
-TEST_CASE("a line that cannot be answered has a code of its own") {
+TEST_CASE("every invalid line has an error code for its cause") {
     const auto text = [](const std::string& line) { return InputLine{.number = 1, .text = line}; };
     CHECK(code_of(text(line_of("a"))).empty());
     CHECK(code_of(text("{")) == "invalid_json_line");
@@ -139,7 +139,7 @@ TEST_CASE("a line that cannot be answered has a code of its own") {
           "invalid_json_line");
 }
 
-TEST_CASE("the reader numbers lines, skips blank ones and lines over its bound in constant memory") {
+TEST_CASE("the reader numbers lines and skips blank and overlong ones in constant memory") {
     const BatchFolder folder;
     const std::string text = "one\n\n  \r\n" + std::string(5'000'000, 'x') + "\nfive\nsix";
     auto reader = LineReader::open(folder.write("in", text), 100);
@@ -165,7 +165,7 @@ TEST_CASE("the reader numbers lines, skips blank ones and lines over its bound i
     }
 }
 
-TEST_CASE("an output that is torn at any byte keeps its complete records") {
+TEST_CASE("an output that is truncated at any byte retains its complete records") {
     const BatchFolder folder;
     const std::string first = result_of("first");
     const std::string second = result_of("second");
@@ -185,7 +185,7 @@ TEST_CASE("an output that is torn at any byte keeps its complete records") {
     }
 }
 
-TEST_CASE("an output that is damaged in the middle is moved, and its intact records are kept") {
+TEST_CASE("an output that is damaged in the middle is renamed and its intact records are copied") {
     const BatchFolder folder;
     const std::string first = result_of("first");
     const std::string last = result_of("last");
@@ -205,7 +205,7 @@ TEST_CASE("an output that is damaged in the middle is moved, and its intact reco
     CHECK(folder.read("results-0-of-1.jsonl.damaged-1") == damaged);
 }
 
-TEST_CASE("a shard is open in one process at a time") {
+TEST_CASE("only one process at a time can open a shard") {
     const BatchFolder folder;
     const auto log = open_log(folder);
     std::vector<std::string> warnings;
@@ -215,7 +215,7 @@ TEST_CASE("a shard is open in one process at a time") {
     CHECK(ResultLog::open(folder.path, {.index = 1, .count = 2}, warnings).has_value());
 }
 
-TEST_CASE("a runner answers every line once, and bad lines fail alone with their numbers") {
+TEST_CASE("a runner answers every line once and bad lines fail individually with their numbers") {
     const BatchFolder folder;
     const std::string text = line_of("a", R"({"n": 1})") + "no JSON\n" + line_of("b") + line_of("a") +
                              R"({"custom_id": "c", "method": "POST", "url": "/", "body": {}})" + "\n" +
@@ -251,7 +251,7 @@ TEST_CASE("a runner answers every line once, and bad lines fail alone with their
     CHECK(folder.read("results-0-of-1.jsonl") + folder.read("errors-0-of-1.jsonl") == before);
 }
 
-TEST_CASE("a line is tried again after a failure of the server, and not after its own") {
+TEST_CASE("a line is retried after a server error but not after a client error") {
     const BatchFolder folder;
     const auto input = folder.write("in.jsonl", line_of("busy") + line_of("broken") + line_of("wrong"));
     std::map<std::string, int> calls;
@@ -281,7 +281,7 @@ TEST_CASE("a line is tried again after a failure of the server, and not after it
     CHECK(errors[1]["error"]["code"] == "c");
 }
 
-TEST_CASE("a server that fails all lines ends the run, and does not fail them all") {
+TEST_CASE("a server that fails all lines ends the run without recording them as failed") {
     const BatchFolder folder;
     std::string text;
     for (int i = 0; i < 200; ++i)
@@ -295,7 +295,7 @@ TEST_CASE("a server that fails all lines ends the run, and does not fail them al
     CHECK(log->records(Output::errors) == 0);
 }
 
-TEST_CASE("lines that the server failed have records once another line succeeds, or at the end") {
+TEST_CASE("server failures are recorded once another line succeeds or at the end") {
     for (const int failing : {15, 3}) {
         const BatchFolder folder;
         std::string text;
@@ -314,7 +314,7 @@ TEST_CASE("lines that the server failed have records once another line succeeds,
     }
 }
 
-TEST_CASE("an answer that a stop has cut off is no result") {
+TEST_CASE("an answer truncated by a stop is not recorded") {
     const BatchFolder folder;
     const auto log = open_log(folder);
     std::atomic<bool> is_asked{false};
@@ -323,13 +323,13 @@ TEST_CASE("an answer that a stop has cut off is no result") {
                       is_asked = true;
                       while (!request.is_client_gone())
                           std::this_thread::sleep_for(std::chrono::milliseconds(1));
-                      return echo(request); // as an endpoint does: what there is, with status 200
+                      return echo(request); // as an endpoint does: a partial answer with status 200
                   });
     CHECK(runner.run([&] { return is_asked ? Pace::abandon : Pace::full; }).value() == Ending::incomplete);
     CHECK(log->records(Output::results) + log->records(Output::errors) == 0);
 }
 
-TEST_CASE("a line over the bounds of a request's body fails quickly") {
+TEST_CASE("a line over the limits of a request body fails quickly") {
     std::string members;
     for (int i = 0; i < 200'000; ++i)
         members += fmt::format("{}\"m{}\": 1", i == 0 ? "" : ", ", i);
@@ -341,7 +341,7 @@ TEST_CASE("a line over the bounds of a request's body fails quickly") {
     CHECK(line.error().code == "invalid_json_line");
 }
 
-TEST_CASE("a run that is stopped begins no line, and leaves those that do not finish") {
+TEST_CASE("a stopped run starts no line and abandons those that do not finish") {
     const BatchFolder folder;
     std::string text;
     for (int i = 0; i < 20; ++i)
@@ -375,7 +375,7 @@ TEST_CASE("a run that is stopped begins no line, and leaves those that do not fi
     CHECK(ids.size() == 20);
 }
 
-TEST_CASE("shards are joined in the order of the input, and missing lines are named") {
+TEST_CASE("shards are merged in input order and missing lines are named") {
     const BatchFolder folder;
     std::string text = "not JSON\n";
     for (int i = 0; i < 30; ++i)
@@ -413,7 +413,7 @@ TEST_CASE("shards are joined in the order of the input, and missing lines are na
     CHECK(errors[1]["error"]["code"] == "duplicate_custom_id");
 }
 
-TEST_CASE("an input that has changed, and another number of shards, are refused by name") {
+TEST_CASE("a changed input and another shard count are refused by name") {
     const BatchFolder folder;
     const auto input = folder.write("in.jsonl", line_of("a"));
     REQUIRE(check_input(folder.path, {}, input, *summarize_input(input, {})));
@@ -428,7 +428,7 @@ TEST_CASE("an input that has changed, and another number of shards, are refused 
     CHECK(!merge(folder.path, {}).has_value());
 }
 
-TEST_CASE("the endpoints of the server answer the lines of a batch without a socket") {
+TEST_CASE("the server's endpoints answer the lines of a batch without a socket") {
     test::FakeService::Options options;
     options.chat_template = test::plain_template;
     options.says = " a dog";

@@ -51,7 +51,7 @@ std::string request_lines(int count) {
     return lines;
 }
 
-/// Answers three lines, and then none until it is stopped. Counts the lines in `begun`.
+/// Answers three lines, then blocks until it is stopped. Counts the lines in `begun`.
 auto three_answers(std::atomic<int>& begun) {
     return [&begun](const HttpRequest& request) -> HttpReply {
         if (++begun <= 3)
@@ -99,7 +99,7 @@ public:
         service_->service().options.access.api_keys = std::move(keys);
     }
 
-    /// The files below the folder whose names end so.
+    /// Returns the files below the folder with this name suffix.
     [[nodiscard]] std::vector<std::filesystem::path> stored(const std::string& ending) const {
         std::vector<std::filesystem::path> found;
         for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
@@ -109,7 +109,7 @@ public:
         return found;
     }
 
-    /// Runs batches. `answer`: empty: the router.
+    /// Starts running batches. `answer`: empty: the router.
     void start(const Answer& answer = {}) {
         batches_->start(
             service_->service(), answer ? answer : [this](const HttpRequest& request) {
@@ -154,7 +154,7 @@ public:
         return shown;
     }
 
-    /// The records of a file by custom_id, each of which is there once.
+    /// Returns the records of a file by custom_id; checks that each occurs once.
     std::map<std::string, Json> content(const Json& id) {
         std::map<std::string, Json> found;
         const FakeAnswer answer = ask("GET", "/v1/files/" + id.get<std::string>() + "/content");
@@ -180,7 +180,7 @@ private:
 
 } // namespace
 
-TEST_CASE("a form has parts, and a malformed one is refused") {
+TEST_CASE("a form is split into parts and a malformed one is refused") {
     const std::string body = form_of("line 1\r\n--xy\nline 2");
     const auto parts = parse_form("Multipart/Form-Data; charset=utf-8; boundary=\"xyz\"", body);
     REQUIRE(parts.has_value());
@@ -191,7 +191,7 @@ TEST_CASE("a form has parts, and a malformed one is refused") {
     CHECK((*parts)[1].file_name == "in.jsonl");
     CHECK((*parts)[1].content == "line 1\r\n--xy\nline 2");
     CHECK(parse_form(form_type, "--xyz--\r\n")->empty());
-    for (std::size_t bytes = 0; bytes + 4 < body.size(); ++bytes) // without a part of the end
+    for (std::size_t bytes = 0; bytes + 4 < body.size(); ++bytes) // every truncated body
         CHECK(!parse_form(form_type, body.substr(0, bytes)).has_value());
     for (const char* type : {"", "application/json", "multipart/form-data", "multipart/form-data; boundary="})
         CHECK(parse_form(type, body).error().status == 415);
@@ -304,7 +304,7 @@ TEST_CASE("files and batches of one key are invisible to another") {
     server.start();
     const Json file = server.upload(request_lines(2));
     const Json batch = server.create(file);
-    const Json done = server.wait_for(batch, "completed"); // with the key of its owner
+    const Json done = server.wait_for(batch, "completed"); // run with its owner's key
     const auto as_other = [&](const std::string& method, const std::string& path,
                               const std::string& body = "") {
         return server.ask(method, path, body, "application/json", "key-2");
@@ -326,7 +326,7 @@ TEST_CASE("files and batches of one key are invisible to another") {
     CHECK(server.ask("GET", "/v1/files", "", "", "wrong").status == 401);
 }
 
-TEST_CASE("the lines of a batch come after their client's interactive requests, with its key") {
+TEST_CASE("the lines of a batch have its owner's key and lower priority than interactive requests") {
     BatchServer server({test_key});
     std::atomic<int64_t> priority{0};
     std::atomic<bool> has_key{false};
@@ -340,7 +340,7 @@ TEST_CASE("the lines of a batch come after their client's interactive requests, 
     CHECK(has_key);
 }
 
-TEST_CASE("a cancelled batch keeps the answers that are complete") {
+TEST_CASE("a cancelled batch returns the completed answers") {
     BatchServer server;
     std::atomic<int> begun{0};
     server.start(three_answers(begun));
@@ -356,7 +356,7 @@ TEST_CASE("a cancelled batch keeps the answers that are complete") {
     CHECK(done["error_file_id"].is_null());
 }
 
-TEST_CASE("a batch that is not complete within its window expires, and each line has a record") {
+TEST_CASE("a batch that exceeds its completion window expires and each line has a record") {
     BatchServer server;
     std::atomic<int> begun{0};
     server.start(three_answers(begun));
@@ -372,7 +372,7 @@ TEST_CASE("a batch that is not complete within its window expires, and each line
     CHECK(server.content(done["output_file_id"]).size() == 3);
 }
 
-TEST_CASE("a batch continues after the server ended at any line") {
+TEST_CASE("a batch resumes after the server stopped at any line") {
     BatchServer server;
     const Json batch = server.create(server.upload(request_lines(30)));
     std::atomic<int> answered{0};
@@ -413,7 +413,7 @@ TEST_CASE("a batch that was finalizing when the server was killed is finished, n
     CHECK(server.content(server.wait_for(batch, "completed")["output_file_id"]).size() == 3);
 }
 
-TEST_CASE("a batch whose outputs cannot be written waits, and is completed when they can") {
+TEST_CASE("a batch whose outputs cannot be written waits and completes once they can") {
     BatchServer server;
     const Json batch = server.create(server.upload(request_lines(3)));
     const auto errors = server.folder / "batches" / batch["id"].get<std::string>() / "errors-0-of-1.jsonl";
@@ -438,7 +438,7 @@ TEST_CASE("the input of a batch may be deleted, and an input without lines fails
     CHECK(empty["errors"]["data"][0]["code"] == "empty_file");
 }
 
-TEST_CASE("a server that stores nothing has no files and batches") {
+TEST_CASE("a server without a store has no files and batches") {
     test::FakeService service({});
     CHECK(test::error_of(service.get("/v1/files"))["code"] == "unsupported_operation");
     CHECK(test::error_of(service.get("/v1/batches"))["code"] == "unsupported_operation");
@@ -460,7 +460,7 @@ TEST_CASE("a file or batch whose description is damaged is not found, and stays 
     CHECK(server.stored("").size() == before);
 }
 
-TEST_CASE("a batch that cannot be run does not keep its input") {
+TEST_CASE("a batch that cannot run deletes its copy of the input") {
     BatchServer server;
     server.start();
     const Json batch = server.create(server.upload(" \n"));
@@ -470,7 +470,7 @@ TEST_CASE("a batch that cannot be run does not keep its input") {
     CHECK(server.stored("input.jsonl").empty());
 }
 
-TEST_CASE("a batch whose key is gone expires") {
+TEST_CASE("a batch expires if the server no longer has its key") {
     BatchServer server({test_key});
     (void)server.create(server.upload(request_lines(2)));
     server.set_keys({"another"});

@@ -1,4 +1,4 @@
-// Names of control tokens in the texts of clients: where they are broken, and what templates make of that.
+// Names of control tokens in the texts of clients: the positions that split them, and their rendering.
 
 #include "core/base/special_matcher.hpp"
 #include "core/base/utf8.hpp"
@@ -139,7 +139,7 @@ TEST_CASE("breaks pass filters, JSON, repr and concatenation") {
     }
 }
 
-TEST_CASE("a part of a name does not change what the template does") {
+TEST_CASE("a part of a name does not change a template's behaviour") {
     constexpr std::string_view measures = "{{ messages[0].content | length }}:{{ messages[0].content }}";
     const ChatTemplate chat_template = guarded(measures, chatml_names);
     CHECK(guarded_prompt(chat_template, "a <") == "3:a <");
@@ -261,7 +261,7 @@ std::vector<std::string> names_for(const std::string& text) {
     return names;
 }
 
-/// A conversation that fills every place of a client's text with one of two texts, in turn.
+/// A conversation in which every text of a client is one of two texts, alternating.
 Conversation filled(const std::string& first, const std::string& second) {
     jinja::Value tools = jinja::Value::dict(
         {{"type", "function"},
@@ -293,7 +293,7 @@ Conversation filled(const std::string& first, const std::string& second) {
 
 } // namespace
 
-TEST_CASE("in every template, names whole or split spell no control token") {
+TEST_CASE("complete or split names spell no control token in any template") {
     std::size_t compared = 0;
     for (const auto& [title, text] : all_templates()) {
         const std::vector<std::string> names = names_for(text);

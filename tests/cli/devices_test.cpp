@@ -55,7 +55,7 @@ TEST_CASE("devices lists each device, its shortfalls and the chosen one") {
     CHECK(etna.listed_device == "old");
 }
 
-TEST_CASE("devices reports where the sizes of kernels come from") {
+TEST_CASE("devices reports the origin of kernel sizes") {
     Harness etna;
     runtime::DeviceReports reports = two_devices();
     etna.devices = reports;

@@ -76,7 +76,7 @@ TEST_CASE("embed writes a NumPy file") {
     }
 }
 
-TEST_CASE("embed reports what it cannot do") {
+TEST_CASE("embed reports usage errors and invalid inputs") {
     Harness etna;
     CHECK(etna.run({"embed"}).code == 2);
     CHECK(contains(etna.run({"embed", "stories"}).error, "no text given"));

@@ -97,7 +97,7 @@ TEST_CASE("plan -c 0 has the model's own context, less only if memory has no roo
         fmt::format("\ncontext      {} tokens (the model's: 2048)", cut["context_tokens"].get<uint32_t>())));
 }
 
-TEST_CASE("plan shows what a model needs that does not fit, and fails") {
+TEST_CASE("plan shows the memory of a model that does not fit and fails") {
     Harness etna;
     etna.devices = a_gpu(70 * mib);
     const Outcome outcome = etna.run({"plan", "demo", "-c", "1024"});

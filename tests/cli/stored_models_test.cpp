@@ -118,7 +118,7 @@ TEST_CASE("a chat template is stored with the model") {
     CHECK(contains(etna.prompt, "<Hi>"));
 }
 
-TEST_CASE("create refuses what it cannot use by name") {
+TEST_CASE("create refuses unusable names and sources and options") {
     Stored etna;
     CHECK(etna.run({"create", "mine"}).code == usage);
     CHECK(etna.run({"create", "../mine", "--from", "demo"}).code == usage);
@@ -138,7 +138,7 @@ TEST_CASE("settings of the environment do not become part of a created model") {
     CHECK(!contains(etna.printed({"show", "mine"}), "0.125"));
 }
 
-TEST_CASE("a Modelfile is read, and what it says otherwise is refused by name") {
+TEST_CASE("a Modelfile is read and its unsupported instructions are refused by name") {
     Stored etna;
     const auto create = [&](const std::string& text) {
         const auto file = etna.write("Modelfile", text);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`etna batch`, and /v1/batches: whole runs, kills, signals, shards, bad lines and full disks. Usage: batch_test.py ETNA [--long]"""
+"""`etna batch` and /v1/batches: complete runs, kills, signals, shards, bad lines and full disks. Usage: batch_test.py ETNA [--long]"""
 
 import json
 import os
@@ -33,7 +33,7 @@ def records(path):
 
 
 def texts(path):
-    """Returns the text of each answer by its custom_id; checks that each is there once."""
+    """Returns the text of each answer by custom_id; checks that each occurs once."""
     found = {}
     for record in records(path):
         assert record["custom_id"] not in found, record
@@ -313,7 +313,7 @@ class Slurm(Batch):
     SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "scripts" / "slurm" / "etna-batch.sbatch"
 
     def task(self, *arguments):
-        """Starts a task of a job array, as Slurm would. Slurm's commands are stand-ins that write down their arguments."""
+        """Starts a task of a job array, as Slurm would. Slurm's commands are fakes that record their arguments."""
         folder = self.root / "bin"
         folder.mkdir(exist_ok=True)
         if not (folder / "etna").exists():

@@ -1,4 +1,4 @@
-"""etna with a home folder of its own, for tests of stored models and of servers."""
+"""etna with a separate home folder, for tests of stored models and of servers."""
 
 import os
 import pathlib

@@ -1,4 +1,4 @@
-"""An HTTP proxy that forwards GET requests and opens tunnels (CONNECT), and lists what it was asked."""
+"""An HTTP proxy that forwards GET requests and opens tunnels (CONNECT), and records its requests."""
 
 import http.client
 import http.server

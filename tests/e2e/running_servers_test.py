@@ -181,7 +181,7 @@ class Residency(Servers):
         self.assertEqual(self.complete(url, "stories260K")[0], 200)
         body = json.dumps({"model": "stories260K", "prompt": "Once", "max_tokens": 600, "ignore_eos": True, "stream": True}).encode()
         with urllib.request.urlopen(urllib.request.Request(url + "/v1/completions", body), timeout=LIMIT_S) as stream:
-            self.assertTrue(stream.read().rstrip().endswith(b"[DONE]"))  # an answer of more than the time is whole
+            self.assertTrue(stream.read().rstrip().endswith(b"[DONE]"))  # an answer that takes longer than the limit is complete
 
     def test_priorities_of_waiting_requests_are_shown_and_kept(self):
         process, url = self.serve(str(STORIES), "--parallel", "1")

@@ -61,7 +61,7 @@ def run(*command, **more):
 
 
 class Cluster:
-    """Of one controller, in the namespaces of this process, and nodes in namespaces of their own, on one bridge."""
+    """One controller in the namespaces of this process, and nodes in separate namespaces, connected by a bridge."""
 
     def __init__(self, root):
         self.root, self.nodes, self.daemons = root, {}, []
@@ -123,7 +123,7 @@ class Cluster:
         self.nodes[name] = node
 
     def kill_node(self, name):
-        """As a loss of power: every process of the node ends at once."""
+        """Simulates a power loss: kills every process of the node at once."""
         node = self.nodes.pop(name)
         node.kill()
         node.wait()

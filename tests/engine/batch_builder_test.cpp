@@ -74,7 +74,7 @@ TEST_CASE("a slot is free again once the outputs of its batch have arrived") {
     CHECK(!parts.builder.take_step(1)); // none is in flight
 }
 
-TEST_CASE("rows of drafts read the drafts, and sample into slots of their own") {
+TEST_CASE("rows of drafts read the drafts and sample into separate slots") {
     SchedulerParts parts;
     Sequence& sequence = parts.add_decoding(plain_request(3));
     parts.builder.append_rows(sequence, 1);

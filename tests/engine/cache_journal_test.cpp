@@ -25,7 +25,7 @@ namespace {
 using test::FakeExecutor;
 using test::FakeOptions;
 
-/// An index of the cache made of nothing but its changes, as a router keeps one.
+/// An index of the cache built only from its changes, like that of a router.
 class CacheMirror : public CacheObserver {
 public:
     explicit CacheMirror(uint32_t page_tokens) : page_tokens_(page_tokens) {}
@@ -131,7 +131,7 @@ FakeOptions scarce() {
     return options;
 }
 
-/// Conversations that share beginnings and continue each other, one at a time.
+/// Conversations that share prefixes and continue each other, one at a time.
 class Talk {
 public:
     Talk() : mirror_(std::make_shared<CacheMirror>(scarce().limits.page_tokens)) {
@@ -313,7 +313,7 @@ TEST_CASE("a fork's shared pages are recorded once and removed once") {
     HeldState fork = recorded.cache.fork(held);
     recorded.cache.release(held);
     CHECK(recorded.changes().empty());
-    // The fork is cut within its second page and goes on differently: it writes to a copy.
+    // The fork is truncated within its second page and continues differently: it writes to a copy.
     std::vector<PageCopy> copies;
     REQUIRE(recorded.cache.reserve(fork, 6, 8, 0, copies));
     CHECK(copies.size() == 1);
@@ -332,7 +332,7 @@ TEST_CASE("a fork's shared pages are recorded once and removed once") {
     CHECK(recorded.cache.journal()->snapshot().size() == 3);
 }
 
-TEST_CASE("of several groups the journal records the one that keeps all positions") {
+TEST_CASE("of several groups the journal records the one without a window") {
     RecordingCache recorded(
         {{.kind = CacheKind::sliding_window, .window_tokens = 4, .page_count = 40}, {.page_count = 9}});
     CHECK(recorded.cache.prefix_pages() == 9);

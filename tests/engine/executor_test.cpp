@@ -126,7 +126,7 @@ TEST_CASE("the fake executor reports unfilled slots and conflicting writes") {
     CHECK(executor.wait(*executor.submit(clash)).error().kind == ErrorKind::internal);
 }
 
-TEST_CASE("the fake executor's rows read what they attend to, positions after their own included") {
+TEST_CASE("the fake executor's rows read all positions that they attend to including later ones") {
     const auto first_logits = [](TokenId last, uint32_t attend_end) {
         FakeExecutor executor;
         Batch batch;

@@ -73,7 +73,7 @@ TEST_CASE("a sampled token is appended and emitted, and the last one ends the re
     CHECK(parts.store.all().empty());
 }
 
-TEST_CASE("an end token ends the request with stop, and is no token of the answer") {
+TEST_CASE("an end token ends the request with stop and is not part of the answer") {
     Reading parts;
     engine::Request request = plain_request(3);
     request.end_tokens = {7};

@@ -52,7 +52,7 @@ TEST_CASE("the slower of the last two prefill steps decides") {
     engine::PrefillBudget budget(250, batch_rows_max);
     budget.record_step(64, 64, 640); // the end of a long prompt
     CHECK(budget.rows() == 25);
-    budget.record_step(25, 25, 1); // the beginning of another
+    budget.record_step(25, 25, 1); // the start of another
     CHECK(budget.rows() == 25);
     budget.record_step(25, 25, 1);
     CHECK(budget.rows() == 50);

@@ -12,7 +12,7 @@
 
 namespace etna::test {
 
-/// What the parts of a scheduler borrow, so that each can be tested without the others: sequences are put
+/// The dependencies of a scheduler's parts, so that each can be tested without the others: sequences are put
 /// into any state, and no batch is executed.
 struct SchedulerParts {
     explicit SchedulerParts(engine::Limits with = fake_limits());

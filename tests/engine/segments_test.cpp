@@ -57,7 +57,7 @@ TEST_CASE("an image among tokens is computed in chunks, and gives the answer tha
     CHECK(simulate({}, request).tokens != simulate({}, with_image(13, 37, 9, 2)).tokens);
 }
 
-TEST_CASE("rows of an image that attend to each other are computed in one step, beside other sequences") {
+TEST_CASE("rows of an image that attend to each other share a step with each other and other sequences") {
     for (const uint32_t budget : {16U, 2U}) {
         FakeOptions options;
         uint32_t steps_with_image = 0;
@@ -205,7 +205,7 @@ TEST_CASE("a prompt whose rows attend to each other shares no prefix with anothe
     }
 }
 
-TEST_CASE("an encoder takes requests for the hidden states of whole prompts alone") {
+TEST_CASE("an encoder accepts only requests for the hidden states of entire prompts") {
     engine::Limits limits = fake_limits();
     limits.is_encoder = true;
     CHECK(refusal({.prompt = {1, 2}}, limits) == "the model encodes texts and generates none");

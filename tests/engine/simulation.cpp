@@ -36,7 +36,7 @@ std::vector<FakeEntry> prompt_entries(const engine::Request& request) {
     return entries;
 }
 
-/// What the row at `position` sees in each group if it attends to [0, end).
+/// Returns the entries that the row at `position` sees in each group if it attends to [0, end).
 std::vector<std::vector<FakeEntry>> visible_at(const engine::Limits& limits,
                                                const std::vector<FakeEntry>& entries, std::size_t position,
                                                std::size_t end) {

@@ -286,7 +286,7 @@ TEST_CASE("pages that left a window are released, and are marked in the table") 
     CHECK(cache.pools()[1].available() == 5);
 }
 
-TEST_CASE("a prefix is found where the pages of its last window are there") {
+TEST_CASE("a prefix is found if the pages of its last window exist") {
     StateCache cache(windowed_limits(6, 6), key, 2);
     HeldState first = cache.make_state(0);
     const Text text(40, 40);

@@ -124,7 +124,7 @@ TEST_CASE("a snapshot is invalid with the sequence that continued from it") {
     check_invariants(slots, {&second});
 }
 
-TEST_CASE("a copy that no sequence needs gives way if no slot is left") {
+TEST_CASE("a copy that no sequence needs is evicted if no slot is free") {
     StateSlots slots(2, slot_key);
     const PageHash root = root_hash(slot_key, 1, 2);
     const Content text(3);
@@ -196,7 +196,7 @@ void compute(StateCache& cache, HeldState& tables, const Content& text, uint32_t
     }
 }
 
-TEST_CASE("a prefix is found where a snapshot and the pages of every group are there") {
+TEST_CASE("a prefix is found at a snapshot if the pages of every group exist") {
     StateCache cache(mixed_limits(6), slot_key, 0);
     const Content text(20);
     HeldState first = cache.make_state(0);

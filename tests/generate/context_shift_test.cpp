@@ -1,4 +1,4 @@
-// Answers that go on when the context is full.
+// Answers that continue when the context is full.
 
 #include "core/generate/context_shift.hpp"
 #include "core/generate/generation.hpp"
@@ -45,7 +45,7 @@ Finished run_shifted(const Model& model, const Request& request) {
     return events.finished.front();
 }
 
-/// The tokens that remain, stated for keep and half: the first `keep`, and the later half of the others.
+/// Returns the expected remainder of a shift: the first `keep` tokens, and the later half of the others.
 ShiftTokens remaining_tokens(const ShiftTokens& tokens, std::size_t keep) {
     ShiftTokens rest;
     const std::size_t others = tokens.size() - keep;
@@ -58,7 +58,7 @@ ShiftTokens remaining_tokens(const ShiftTokens& tokens, std::size_t keep) {
 
 } // namespace
 
-TEST_CASE("a shifted context loses the first half after what is kept") {
+TEST_CASE("a shift drops the first half after the protected prefix") {
     CHECK(shifted(token_range(0, 10), 2, {}) == concatenated({0, 1}, {6, 7, 8, 9}));
     CHECK(shifted(token_range(0, 11), 2, {}) == concatenated({0, 1}, {6, 7, 8, 9, 10}));
     CHECK(shifted(token_range(0, 10), 2, {.discard_tokens = 3}) == concatenated({0, 1}, {5, 6, 7, 8, 9}));
@@ -71,7 +71,7 @@ TEST_CASE("a shifted context loses the first half after what is kept") {
     CHECK(kept_tokens({.keep_tokens = std::nullopt}, 100, 1, 48) == 44);
 }
 
-TEST_CASE("a long prompt loses whole blocks after what is kept") {
+TEST_CASE("a long prompt is shortened by blocks after the protected prefix") {
     CHECK(shortened(token_range(0, 47), 4, 48) == token_range(0, 47));
     for (TokenId length = 48; length < 200; ++length) {
         CAPTURE(length);
@@ -83,7 +83,7 @@ TEST_CASE("a long prompt loses whole blocks after what is kept") {
     }
 }
 
-TEST_CASE("an answer goes on in the remaining context as after a prompt of it") {
+TEST_CASE("an answer continues after a shift as if the remaining context were its prompt") {
     const Model model = chaotic_model();
     const ShiftTokens prompt = token_range(5, 15);
     for (const uint32_t keep : {0U, 4U, 10U}) {
@@ -95,7 +95,7 @@ TEST_CASE("an answer goes on in the remaining context as after a prompt of it") 
         CHECK(finished.finish_reason == FinishReason::length);
         CHECK(finished.prompt_tokens == prompt.size());
         CHECK(finished.generated_tokens == 100);
-        // The same by requests that end where the context is full.
+        // The same with requests that end at a full context.
         ShiftTokens context = prompt;
         ShiftTokens answer;
         uint32_t shifts = 0;
@@ -147,7 +147,7 @@ TEST_CASE("a long prompt is shortened with a shift, and refused without") {
     CHECK(finished.context_shifts == 1);
 }
 
-TEST_CASE("several choices shift by themselves") {
+TEST_CASE("several choices shift independently") {
     const Model model = chaotic_model();
     Request request = greedy_answer(token_range(5, 15), 80);
     request.sampling.temperature = 1.0F;

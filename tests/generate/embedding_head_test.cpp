@@ -76,7 +76,7 @@ TEST_CASE("dense layers follow the pooling, in F32, F16, BF16 and Q8_0") {
     }
 }
 
-TEST_CASE("a file without dense layers leaves the pooled vector as it is") {
+TEST_CASE("a file without dense layers does not change the pooled vector") {
     const HeadFile made("llama", [](TensorMaker&) {});
     const auto head = EmbeddingHead::read(made.file(), Pooling::last, width);
     REQUIRE(head);
@@ -112,7 +112,7 @@ TEST_CASE("the score of a reranker is the first output of its head") {
     CHECK(yes[0] == Approx(scores[0]).margin(1e-5));
 }
 
-TEST_CASE("a head that does not fit is refused") {
+TEST_CASE("a head of mismatched shapes is refused") {
     const HeadFile none("bert", [](TensorMaker&) {});
     CHECK(EmbeddingHead::read(none.file(), Pooling::rank, width).error().kind == ErrorKind::corrupt);
     const HeadFile narrow(

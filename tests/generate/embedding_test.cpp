@@ -34,7 +34,7 @@ double length(const std::vector<float>& values) {
     return std::sqrt(squares);
 }
 
-/// Of a file of architecture `llama` with a pooling_type of `number`.
+/// Reads the pooling of a `llama` file with pooling_type `number`.
 Result<Pooling> pooling_of(uint32_t number) {
     GgufWriter writer;
     writer.add("general.architecture", std::string("llama"));
@@ -70,7 +70,7 @@ TEST_CASE("an embedding is the pooled hidden state, divided by its length") {
     CHECK(short_one.values == std::vector<float>(raw.values.begin(), raw.values.begin() + 2));
 }
 
-TEST_CASE("embeddings arrive in the order of their texts, as alone") {
+TEST_CASE("embeddings arrive in the order of their texts and equal those of the texts alone") {
     const generate::Model model = model_that_says(story, {}, 64);
     std::vector<EmbeddingRequest> requests;
     std::vector<Embedding> alone;
@@ -112,7 +112,7 @@ TEST_CASE("a text that cannot be embedded is refused") {
     CHECK(embedder.next([] { return true; }).error().kind == ErrorKind::cancelled);
 }
 
-TEST_CASE("the pooling of a file is that of pooling_type") {
+TEST_CASE("pooling_type sets the pooling of a file") {
     CHECK(pooling_of(0).value() == Pooling::last);
     CHECK(pooling_of(1).value() == Pooling::mean);
     CHECK(pooling_of(2).value() == Pooling::cls);

@@ -30,7 +30,7 @@ TEST_CASE("an open request gets all defaults") {
     CHECK(std::get<chat::Conversation>(request.prompt).thinking == chat::Thinking::off);
 }
 
-TEST_CASE("what a request sets is kept") {
+TEST_CASE("members that a request sets are not replaced by defaults") {
     Request request;
     chat::Conversation conversation;
     conversation.thinking = chat::Thinking::on;

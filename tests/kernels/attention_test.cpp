@@ -197,7 +197,7 @@ public:
     }
 
 private:
-    /// The halves that the kernel writes are those that halve makes of its output.
+    /// The kernel writes the same halves as halve() for its output.
     void check_halves(kernels::Attention operation) {
         const kernels::PlanTarget& target = device_.library().target();
         const uint32_t columns = operation.output.columns;

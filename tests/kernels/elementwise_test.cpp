@@ -220,7 +220,7 @@ TEST_CASE("gate_multiply alone does not read up") {
     }
 }
 
-TEST_CASE("rms_norm and gate_multiply write the halves that halve makes of their rows, to the bit") {
+TEST_CASE("rms_norm and gate_multiply write the same halves as halve to the bit") {
     std::mt19937 random(77);
     for (const auto family : all_families()) {
         DeviceCase device(family);
@@ -339,7 +339,7 @@ TEST_CASE("gate_multiply agrees with the twin, large values included") {
     }
 }
 
-TEST_CASE("gate_multiply multiplies each row by the sigmoid of its own gate") {
+TEST_CASE("gate_multiply multiplies each row by the sigmoid of that row's gate") {
     std::mt19937 random(15);
     constexpr uint32_t rows = 4;
     for (const auto family : all_families()) {

@@ -23,7 +23,7 @@ kernels::Activations unset_rows(DeviceCase& device, uint32_t rows, uint32_t colu
     return device.upload_rows(std::vector<float>(std::size_t{rows} * columns, nan_value), rows, columns);
 }
 
-/// Experts of pairs, with what a kernel of tiles makes of them. Odd experts have no pairs, their matrices and
+/// Experts of pairs, and the results of a tiled kernel. Odd experts have no pairs, and their matrices and
 /// biases are NaN.
 struct Mixture {
     ExpertShape shape;
@@ -176,7 +176,7 @@ private:
         return operation.output;
     }
 
-    /// The halves are those that halve makes of the result, to the bit.
+    /// The halves are those of halve() for the result, to the bit.
     void check_halves(const kernels::ExpertGateUp& operation) {
         const auto pairs = operation.choice.pairs();
         kernels::Activations halved = operation.output;

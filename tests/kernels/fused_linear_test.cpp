@@ -107,7 +107,7 @@ public:
         }
     }
 
-    /// The halves are those that halve makes of the output times the next norm's weights.
+    /// The halves are those of halve() for the output times the next norm's weights.
     void check_halves() {
         std::vector<float> scaled = output_;
         for (std::size_t i = 0; case_.next_norm && i < scaled.size(); ++i)

@@ -31,7 +31,7 @@ struct HeadsCaseShape {
     kernels::Precision precision = kernels::Precision::exact;
 };
 
-/// What the rows of a layer's projections leave behind.
+/// The results of a layer's projections.
 struct Heads {
     std::vector<float> q;
     std::vector<std::byte> keys;
@@ -40,8 +40,8 @@ struct Heads {
     bool operator==(const Heads&) const = default;
 };
 
-/// Projections, rotation and store on the device, in one dispatch for each format or as separate operations
-/// that have tests of their own.
+/// Projections, rotation and store on the device, in one dispatch for each format or as separate operations,
+/// which other tests cover.
 class HeadsCase {
 public:
     HeadsCase(const HeadsCaseShape& one, uint32_t seed)
@@ -227,7 +227,7 @@ private:
     vk::Range counters_;
 };
 
-/// Devices without large push constants have no such kernel, and the test says so.
+/// Devices without large push constants have no such kernel; the test reports that.
 bool has_kernel() {
     const auto variant = shaders::heads_linear(shaders::Format::q4_k);
     const Status status = kernels::usable(variant, gpu().device.profile());

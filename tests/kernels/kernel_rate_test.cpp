@@ -1,4 +1,4 @@
-// The problems of `etna bench --kernels` run as they are described.
+// The problems of `etna bench --kernels` match their descriptions.
 
 #include "core/kernels/kernel_rate.hpp"
 #include "core/kernels/matrix_rate.hpp"

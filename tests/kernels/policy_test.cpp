@@ -346,7 +346,7 @@ TEST_CASE("a format does not use the lanes arrangement if any of its lanes kerne
     }
 }
 
-TEST_CASE("matrices are in tiles where all of their kernels run, are right, and the width fits") {
+TEST_CASE("a matrix is tiled if all of its kernels run and are trusted and its width fits") {
     using shaders::Format::q6_k;
     PlanTarget gpu = target(PlanFamily::amd, 64);
     CHECK(matrix_arrangement(gpu, Format::q6_k, 256) == Arrangement::rows);

@@ -5,7 +5,7 @@
 namespace etna::test {
 namespace {
 
-/// What a sequence's next step follows.
+/// The progress of a sequence before its next step.
 struct Progress {
     uint32_t position = 0;
     uint32_t accepted = 0;

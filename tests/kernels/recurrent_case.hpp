@@ -10,7 +10,7 @@
 // Sequences whose rows reach a recurrent kernel in steps of any size, with drafts of which some are rejected.
 namespace etna::test {
 
-/// Rows of one sequence in a step. The first `kept` stay; the others are drafts with other inputs.
+/// Rows of one sequence in a step. The first `kept` are accepted; the others are drafts with other inputs.
 struct RecurrentStep {
     uint32_t rows = 0;
     uint32_t kept = 0;
@@ -49,11 +49,11 @@ using SequenceValues = std::vector<std::vector<float>>;
 
 SequenceValues random_values(std::mt19937& random, std::size_t sequences, std::size_t floats);
 
-/// The values of a batch's rows; of rows that are not kept, others.
+/// Returns the values of a batch's rows; rejected rows get other values.
 std::vector<float> batch_values(std::mt19937& random, const RecurrentBatch& batch,
                                 const SequenceValues& values, uint32_t columns);
 
-/// Stores the outputs of kept rows by sequence and position; checks that rows of no sequence are zero.
+/// Stores the outputs of accepted rows by sequence and position; checks that rows of no sequence are zero.
 void collect_outputs(const RecurrentBatch& batch, const std::vector<float>& outputs, uint32_t columns,
                      SequenceValues& collected);
 

@@ -90,7 +90,7 @@ TEST_CASE("candidates and log-sum-exp agree with the twin, ties by smaller id, o
     }
 }
 
-TEST_CASE("candidates are right where a few chunks hold nearly all of the largest logits") {
+TEST_CASE("candidates are right if a few chunks hold nearly all of the largest logits") {
     constexpr uint32_t chunk = 1024;
     constexpr uint32_t candidates = 64;
     std::mt19937 random(22);

@@ -202,7 +202,7 @@ TEST_CASE("kernels of fast precision pass their checks, and a wrong one is repla
     const SelfCheckVerdict changed = must_check(options);
     CHECK(changed.wrong.names() == Names{"linear_codes_q4_k"});
     CHECK(changed.right.contains(shaders::linear_tiles(shaders::Format::q4_k)));
-    // Blocks keep their codes, which other kernels read.
+    // The codes of blocks remain, because other kernels read them.
     kernels::PlanTarget without = target;
     without.untrusted.add(shaders::linear_codes(shaders::Format::q8_0));
     CHECK(kernels::written_blocks(without) == 2);

@@ -1,4 +1,5 @@
-// The choice of measured sizes: what may be chosen, how a winner is found, and that sizes keep a row's bits.
+// The choice of measured sizes: the candidates, the search for a winner, and equal bits of a row with all
+// sizes.
 
 #include "core/kernels/policy.hpp"
 #include "core/kernels/tune.hpp"
@@ -159,7 +160,7 @@ TEST_CASE("the candidates of a shape begin with the policy's sizes, and differ")
     }
 }
 
-TEST_CASE("Intel's kernels for decode rows require subgroups of 16 where the device has a choice") {
+TEST_CASE("Intel's kernels for decode rows require subgroups of 16 if the device has a choice") {
     PlanTarget target = gpu_target(PlanFamily::intel);
     const auto subgroup = [&] {
         return linear_plan(target, {Format::f32, Arrangement::rows}, 64, 96, kernels::RowPath::decode, 1)

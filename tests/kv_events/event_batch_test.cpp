@@ -16,7 +16,7 @@ using engine::StoredPage;
 
 namespace {
 
-/// The bytes of a text such as "93 cb 'abc'": hexadecimal, and characters in quotes.
+/// Parses a text such as "93 cb 'abc'": hexadecimal bytes, and characters in quotes.
 std::string bytes_of(std::string_view text) {
     std::string bytes;
     for (std::size_t i = 0; i < text.size(); ++i) {
@@ -48,7 +48,7 @@ std::string encoded(const std::vector<CacheChange>& changes, EventFormat events 
 
 } // namespace
 
-TEST_CASE("successive pages are one BlockStored in the form of arrays") {
+TEST_CASE("consecutive pages are encoded as one BlockStored array") {
     CHECK(encoded({first_page, second_page}) ==
           bytes_of("93 " + time_bytes +
                    "91 9c ab 'BlockStored'"
@@ -58,7 +58,7 @@ TEST_CASE("successive pages are one BlockStored in the form of arrays") {
                    "04 c0 a3 'GPU' c0 92 c0 c0 00 ae 'full_attention' c0 00"));
 }
 
-TEST_CASE("pages in the form of maps have vLLM's names") {
+TEST_CASE("pages encoded as maps have vLLM's member names") {
     CHECK(encoded({second_page}, EventFormat::maps) ==
           bytes_of("93 " + time_bytes +
                    "91 8b a4 'type' ab 'BlockStored'"
@@ -81,7 +81,7 @@ TEST_CASE("removed and cleared pages have vLLM's events") {
                    "a9 'group_idx' 00 81 a4 'type' b0 'AllBlocksCleared' 00"));
 }
 
-TEST_CASE("pages that are not full are published only if asked for") {
+TEST_CASE("partial pages are published only on request") {
     CHECK(encoded({partial_page}).empty());
     CHECK(encoded({RemovedPage{partial_page.hash, 1}}).empty());
     CHECK(encoded({second_page, partial_page}) == encoded({second_page}));
@@ -93,7 +93,7 @@ TEST_CASE("pages that are not full are published only if asked for") {
     CHECK(encoded({}).empty());
 }
 
-TEST_CASE("the first page of a salted text has a mark among its extra keys") {
+TEST_CASE("the first page of a salted text has a salt mark in its extra keys") {
     StoredPage salted = first_page;
     salted.salt_mark = 0x12ab;
     CHECK(encoded({salted, second_page}).find(bytes_of("92 91 b0 '00000000000012ab' c0 00")) !=
@@ -108,7 +108,7 @@ TEST_CASE("pages of different texts are different events") {
     CHECK(encoded({first_page, RemovedPage{{1, 1}, 4}, second_page}).substr(10, 1) == bytes_of("93"));
 }
 
-TEST_CASE("long events have lengths of 16 and 32 bits") {
+TEST_CASE("long events are encoded with 16-bit and 32-bit lengths") {
     StoredPage long_page = {.hash = {1, 1}, .tokens = std::vector<TokenId>(70'000, 5)};
     const std::string batch = encode_batch(0, std::vector<CacheChange>{long_page}, {.page_tokens = 70'000});
     CHECK(batch.find(bytes_of("c0 dd 00 01 11 70 05 05")) != std::string::npos);

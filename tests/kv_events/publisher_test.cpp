@@ -1,4 +1,4 @@
-// The publisher as subscribers see it, over sockets of the loopback.
+// The publisher from a subscriber's view, over loopback sockets.
 #include "server/kv_events/publisher.hpp"
 #include "tests/support/catch.hpp"
 
@@ -22,7 +22,7 @@ namespace {
 
 using Frames = std::vector<std::string>;
 
-/// A subscriber, or a client of the replay.
+/// A subscriber, or a replay client.
 class Peer {
 public:
     Peer(int kind, const std::string& endpoint, int receive_max = 100'000)
@@ -45,7 +45,7 @@ public:
         for (std::size_t i = 0; i < frames.size(); ++i)
             zmq_send(socket_, frames[i].data(), frames[i].size(), i + 1 < frames.size() ? ZMQ_SNDMORE : 0);
     }
-    /// Returns the next message; empty if none comes within the time.
+    /// Returns the next message; empty on timeout.
     Frames receive(int limit_ms = 10'000) {
         zmq_pollitem_t item = {socket_, 0, ZMQ_POLLIN, 0};
         if (zmq_poll(&item, 1, limit_ms) <= 0)
@@ -89,7 +89,7 @@ struct Service {
                         warnings.emplace_back(line);
                     }).value();
     }
-    /// Returns the kept batches of a topic from a number on.
+    /// Returns the stored batches of a topic, starting at a sequence number.
     Frames replay(uint64_t first, const std::string& topic = "") {
         Peer peer(ZMQ_DEALER, publisher->replay_endpoint());
         Frames request = {"", number_of(first)};
@@ -118,7 +118,8 @@ struct Service {
     std::unique_ptr<Publisher> publisher;
 };
 
-/// Publishes until a subscriber has its first message: a subscription takes a moment. Returns the message.
+/// Publishes until a subscriber receives its first message, because a subscription takes effect with a delay.
+/// Returns the message.
 Frames join(Peer& subscriber, CacheObserver& observer) {
     for (uint64_t hash = 1; hash < 1000; ++hash) {
         observer.take({page(hash)});
@@ -130,7 +131,7 @@ Frames join(Peer& subscriber, CacheObserver& observer) {
 
 } // namespace
 
-TEST_CASE("a subscriber gets topic and number and payload; a replay gives the same bytes") {
+TEST_CASE("a subscriber gets topic and number and payload; a replay sends the same bytes") {
     Service service;
     service.publisher->start("pod:1");
     const auto observer = service.publisher->observe("stories", 2);
@@ -158,7 +159,7 @@ TEST_CASE("a subscriber gets topic and number and payload; a replay gives the sa
     CHECK(service.warned() == 0);
 }
 
-TEST_CASE("each model has its numbers and its topic") {
+TEST_CASE("each model has separate sequence numbers and a topic") {
     Service service;
     service.publisher->start("pod");
     const auto a = service.publisher->observe("a", 2), b = service.publisher->observe("b", 2);
@@ -169,7 +170,7 @@ TEST_CASE("each model has its numbers and its topic") {
     const Frames of_b = service.replay(0, "kv@pod@b");
     REQUIRE(of_b.size() == 1);
     CHECK(of_b[0].starts_with(number_of(0)));
-    CHECK(service.replay(0).size() == 2); // without a topic, the first
+    CHECK(service.replay(0).size() == 2); // without a topic, the first model's
     const auto counts = service.publisher->counts();
     REQUIRE(counts.size() == 2);
     CHECK(counts[0].model == "a");
@@ -177,7 +178,7 @@ TEST_CASE("each model has its numbers and its topic") {
     CHECK(counts[0].dropped == 0);
 }
 
-TEST_CASE("the kept batches are bounded in number and bytes") {
+TEST_CASE("the stored batches are limited in number and bytes") {
     Service service({.replay_batches_max = 5});
     service.publisher->start("pod");
     const auto observer = service.publisher->observe("a", 2);
@@ -197,14 +198,14 @@ TEST_CASE("the kept batches are bounded in number and bytes") {
     CHECK(count < 20);
 }
 
-TEST_CASE("a full queue drops what waits; AllBlocksCleared takes its place") {
+TEST_CASE("a full queue replaces a model's queued changes by AllBlocksCleared") {
     Service service({.queued_changes_max = 4});
     const auto observer = service.publisher->observe("a", 2); // nothing is published before start()
     CHECK(observer->take({page(1), page(2)}));
     CHECK(observer->take({page(3)}));
     CHECK(!observer->has_room());
     CHECK(!observer->take({page(4), page(5)}));
-    CHECK(observer->has_room()); // of three changes one is left
+    CHECK(observer->has_room()); // one change has replaced three
     CHECK(observer->take({ClearedPages{}, page(1), page(4)}));
     service.publisher->start("pod");
     const Frames told = service.replay(0);
@@ -215,7 +216,7 @@ TEST_CASE("a full queue drops what waits; AllBlocksCleared takes its place") {
     CHECK(service.warned() == 1);
 }
 
-TEST_CASE("more changes than the queue holds are taken when it is empty, and are several batches") {
+TEST_CASE("an empty queue accepts more changes than its limit and splits them into batches") {
     Service service({.queued_changes_max = 4});
     service.publisher->start("pod");
     const auto observer = service.publisher->observe("a", 2);
@@ -227,7 +228,7 @@ TEST_CASE("more changes than the queue holds are taken when it is empty, and are
     CHECK(service.replay(0).size() == 2);
 }
 
-TEST_CASE("the end of an engine clears its pages; an older engine of a model has no effect") {
+TEST_CASE("a stopped engine clears its pages; a model's previous engine has no effect") {
     Service service;
     service.publisher->start("pod");
     const auto old = service.publisher->observe("a", 2);
@@ -244,7 +245,7 @@ TEST_CASE("the end of an engine clears its pages; an older engine of a model has
     CHECK(service.replay(0).back().ends_with(cleared_tail));
 }
 
-TEST_CASE("a subscriber that does not read and peers that lie delay no engine") {
+TEST_CASE("a subscriber that does not read and malicious peers delay no engine") {
     Service service({.high_water = 10});
     service.publisher->start("pod");
     const auto observer = service.publisher->observe("a", 2);
@@ -258,7 +259,7 @@ TEST_CASE("a subscriber that does not read and peers that lie delay no engine") 
     Peer flood(ZMQ_DEALER, service.publisher->replay_endpoint(), 1);
     for (int i = 0; i < 200; ++i)
         flood.send({"", number_of(0)});         // and never reads
-    liar.send({"", std::string(100'000, 'x')}); // beyond the limit of a frame: disconnected
+    liar.send({"", std::string(100'000, 'x')}); // over the frame limit: disconnected
     const auto start = std::chrono::steady_clock::now();
     const uint64_t before = service.publisher->counts()[0].published;
     for (uint64_t hash = 0; hash < 3000; ++hash)
@@ -266,7 +267,7 @@ TEST_CASE("a subscriber that does not read and peers that lie delay no engine") 
     CHECK(std::chrono::steady_clock::now() - start <
           std::chrono::seconds(20)); // bounded, however slow the machine
     CHECK(service.replay(before).size() >= 3000);
-    CHECK(service.warned() == 1); // one line, not one for each
+    CHECK(service.warned() == 1); // a single line, not one per request
 }
 
 TEST_CASE("observers may outlive the publisher") {
@@ -282,7 +283,7 @@ TEST_CASE("observers may outlive the publisher") {
     observer->end();
 }
 
-TEST_CASE("what is no endpoint and what is taken are errors") {
+TEST_CASE("an invalid endpoint and an address in use are errors") {
     const auto open = [](const std::string& endpoint) {
         return Publisher::open({.endpoint = endpoint}, [](std::string_view) {});
     };

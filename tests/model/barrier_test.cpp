@@ -227,7 +227,7 @@ TEST_CASE("a layer in tiles generates with five dispatches, and needs all of the
         return commands->dispatch_count();
     };
     Bare smaller = load(random_model(options(1)), kernels::PlanFamily::nvidia);
-    // Without large push constants, rotation and store are a dispatch of their own.
+    // Without large push constants, rotation and store are a separate dispatch.
     const uint32_t each = gpu().device.profile().large_push_constants ? 5 : 6;
     CHECK(dispatches(bare) - dispatches(smaller) == each * (layers - 1));
 }

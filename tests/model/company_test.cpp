@@ -17,7 +17,7 @@ namespace {
 
 constexpr uint32_t vocabulary = 300;
 
-/// What one request received, by answer.
+/// The tokens that one request received, by answer.
 struct Received {
     std::map<uint32_t, std::vector<engine::TokenEvent>> answers;
     uint32_t cached_tokens = 0;

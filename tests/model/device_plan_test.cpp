@@ -77,7 +77,7 @@ TEST_CASE("a requested context that does not fit is an error") {
     const auto made = plan({.context_tokens = 65536}, 300 * mebibyte);
     REQUIRE(!made);
     CHECK(made.error().kind == ErrorKind::out_of_memory);
-    // 128 MiB do not fit beside 100 MiB of weights, the workspace and 64 MiB + 300 MiB / 32.
+    // 128 MiB do not fit in addition to 100 MiB of weights, the workspace and 64 MiB + 300 MiB / 32.
     const auto whole = plan({.context_tokens = 65536}, 4 * gibibyte);
     REQUIRE(whole);
     const uint64_t reserve = 64 * mebibyte + 300 * mebibyte / 32;
@@ -276,7 +276,7 @@ TEST_CASE("fewer sequences run together if their states take over a quarter of t
     CHECK(made->limits.sequences_max < 64);
     CHECK(made->limits.sequences_max * slot_bytes <= room / 3);
     CHECK((made->limits.sequences_max + 1) * slot_bytes >= room / 5);
-    CHECK(made->limits.context_tokens < 262144); // capped by what is left
+    CHECK(made->limits.context_tokens < 262144); // capped by the remaining memory
     CHECK(made->weight_bytes + made->workspace_bytes + room <= 4 * gibibyte);
 }
 
@@ -285,7 +285,7 @@ TEST_CASE("states that do not fit are an error") {
     REQUIRE(!made);
     CHECK(made.error().kind == ErrorKind::out_of_memory);
     CHECK(made.error().message.starts_with("m.gguf: the state of its recurrent layers needs"));
-    // Keys and values get what the states leave, and the error says so.
+    // Keys and values get the memory that the states leave, as in the error.
     const auto long_context = plan_qwen35({.context_tokens = 262144}, 4 * gibibyte);
     REQUIRE(!long_context);
     CHECK(long_context.error().message.find(" for states, ") != std::string::npos);
@@ -300,7 +300,7 @@ TEST_CASE("a given memory is divided between full and windowed layers") {
     CHECK(made->cache_bytes <= 8 * gibibyte);
     CHECK(made->cache_bytes >
           8 * gibibyte - (5 + 29 * 49) * layer_page_bytes); // one window more would not fit
-    // Sequences of 4,096 tokens, each with its window: 15 before, when every layer kept all of them.
+    // Sequences of 4,096 tokens, each with its window: 15 if every layer stored all positions.
     CHECK(8 * gibibyte / (34 * 128 * layer_page_bytes) == 15);
     CHECK(std::min(full / 128, windowed / 33) == 38);
 }

@@ -12,7 +12,7 @@
 using namespace etna;
 using namespace etna::test;
 
-// Encoders of texts against the twin.
+// Text encoders, compared with the twin.
 namespace {
 
 constexpr uint64_t cache_bytes = 8 * mebibyte;
@@ -26,7 +26,7 @@ public:
                 {.family = family, .cache = cache, .kv_memory_bytes = cache_bytes, .batch_rows_max = 256}),
           twin_(reference::ReferenceEncoder::load(case_.file()).value()) {}
 
-    /// Hidden states of all texts, in one step.
+    /// Returns the hidden states of all texts, computed in one step.
     std::vector<std::vector<std::vector<float>>> run(const std::vector<std::vector<TokenId>>& texts) {
         engine::Batch batch;
         std::vector<GroupTables> tables;
@@ -83,7 +83,7 @@ double cosine(const std::vector<float>& a, const reference::Vector& b) {
 
 } // namespace
 
-TEST_CASE("hidden states of encoders are the twin's", "[device][encoder]") {
+TEST_CASE("hidden states of encoders match the twin's", "[device][encoder]") {
     std::size_t index = 0;
     for (const std::string_view architecture : all_random_encoders) {
         const RandomEncoderOptions options{
@@ -126,7 +126,7 @@ TEST_CASE("encoders compute in every format, with halves and a cache in f16", "[
     }
 }
 
-TEST_CASE("a text has the same bits alone and in company", "[device][encoder]") {
+TEST_CASE("a text has the same bits alone and in a batch", "[device][encoder]") {
     for (const std::string_view architecture : all_random_encoders) {
         INFO(architecture);
         EncoderCase tested({.architecture = architecture}, kernels::PlanFamily::nvidia, {});
@@ -137,7 +137,7 @@ TEST_CASE("a text has the same bits alone and in company", "[device][encoder]") 
     }
 }
 
-TEST_CASE("an encoder's limits say so", "[device][encoder]") {
+TEST_CASE("an encoder's limits describe an encoder", "[device][encoder]") {
     const Bytes bytes = random_encoder({.context = 96});
     ModelCase tested(
         bytes,

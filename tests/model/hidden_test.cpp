@@ -40,7 +40,7 @@ engine::Batch rows_of(const std::vector<TokenId>& tokens, const GroupTables& pag
 
 } // namespace
 
-TEST_CASE("a hidden state is the twin's, beside rows with other outputs", "[device]") {
+TEST_CASE("a hidden state matches the twin's in a step with rows of other outputs", "[device]") {
     for (const auto architecture : all_random_architectures) {
         INFO(to_string(architecture));
         ModelCase tested(small_model(architecture),

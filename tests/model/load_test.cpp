@@ -249,7 +249,7 @@ TEST_CASE("a prompt row is multiplied by the matrices of the layers, not by the 
     }
 }
 
-TEST_CASE("the shapes to tune are those of the dispatches, each once") {
+TEST_CASE("the shapes to tune are the distinct shapes of the dispatches") {
     RandomModelOptions options{.layers = 3,
                                .embedding = 256,
                                .heads = 4,

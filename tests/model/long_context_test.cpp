@@ -68,7 +68,7 @@ uint32_t held_window_pages(const engine::SequenceView& view, const engine::Limit
     return most;
 }
 
-/// Runs requests one after another, so that later ones find what earlier ones left.
+/// Runs requests sequentially, so that later ones find the cached pages of earlier ones.
 class LongRunner {
 public:
     explicit LongRunner(engine::Executor& executor)

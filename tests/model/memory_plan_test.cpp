@@ -13,13 +13,13 @@
 using namespace etna;
 using namespace etna::test;
 
-// The plan of a model's memory, compared with what the device's allocator has then handed out.
+// The plan of a model's memory, compared with the allocations of the device.
 namespace {
 
 using engine::MemoryPlace;
 using kernels::CacheFormat;
 
-/// A device of its own, whose allocator holds nothing else.
+/// A separate device, whose allocator holds nothing else.
 struct FreshDevice {
     std::unique_ptr<vk::Device> device;
     std::shared_ptr<kernels::Library> library;
@@ -71,7 +71,7 @@ RandomModelOptions model_of(RandomArchitecture architecture) {
 
 } // namespace
 
-TEST_CASE("a plan of memory is what the allocator then hands out", "[device]") {
+TEST_CASE("a memory plan matches the later allocations", "[device]") {
     for (const RandomArchitecture architecture : all_random_architectures) {
         const Bytes bytes = random_model(model_of(architecture));
         const auto file = gguf::File::parse(bytes, "test model");
@@ -108,7 +108,7 @@ TEST_CASE("a plan of memory has the blocks that an empty device then takes", "[d
     }
 }
 
-TEST_CASE("the refusal of a model tells what it would need in Q4_K_M, if that fits") {
+TEST_CASE("the error for a model that does not fit gives its memory in Q4_K_M if that fits") {
     RandomModelOptions options = model_of(RandomArchitecture::llama);
     options.vocabulary = 100000; // two matrices of 26 MB in F32
     const Bytes bytes = random_model(options);
@@ -185,7 +185,7 @@ TEST_CASE("experts of the last layers go to host memory, as few as let a mixture
     CHECK(whole->host_experts.layers == 0);
     const uint64_t needed = whole->weight_bytes + whole->workspace_bytes + whole->cache_bytes;
 
-    // The margin is 64 MiB and a part of what is free: find the smallest memory with each count of layers.
+    // The margin is 64 MiB and a part of the free memory: find the smallest memory with each count of layers.
     uint32_t before = 0;
     for (uint64_t free_bytes = needed + 200 * mebibyte; free_bytes > 60 * mebibyte;
          free_bytes -= layer_bytes / 4) {

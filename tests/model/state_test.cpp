@@ -37,7 +37,7 @@ public:
     Sequence(engine::Executor& executor, engine::StateSlot slot, const std::vector<engine::PageId>& pages)
         : executor_(&executor), slot_(slot), pages_(executor.limits(), pages) {}
 
-    /// The logits of `tokens` at the next positions. The first `kept` of them stay.
+    /// Returns the logits of `tokens` at the next positions. The first `kept` of them are accepted.
     Logits step(const std::vector<TokenId>& tokens, std::size_t kept, engine::RowKind kind,
                 engine::StateUpdate update, const std::vector<engine::StateCopy>& copies = {}) {
         engine::Batch batch{.copies = {},
@@ -110,7 +110,7 @@ TEST_CASE("rejected drafts leave no trace in recurrent states", "[device]") {
         Sequence sequence(tested.executor(), 2, {4, 3});
         sequence.prompt(part(tokens, 0, prompt_tokens));
         for (std::size_t done = prompt_tokens; done < tokens.size();) {
-            // Some steps commit, as those without drafts may, some keep nothing.
+            // Some steps commit, as steps without drafts may; some accept no row.
             const bool commits = random() % 5 == 0;
             std::vector<TokenId> rows = part(tokens, done, commits ? 1 : 1 + random() % drafts_max);
             const std::size_t kept = commits ? 1 : random() % (rows.size() + 1);

@@ -14,15 +14,15 @@
 
 namespace etna::reference {
 
-/// An encoder of texts, a whole text at a time, in double precision:
+/// A text encoder in double precision that computes one text at a time:
 ///     bert, nomic-bert, jina-bert-v2:
 ///                         x = norm(x + W_o attention(x));  x = norm(x + feed_forward(x))
 ///     modern-bert:        x = x + W_o attention(norm(x));  x = x + feed_forward(norm(x))
 ///     gemma-embedding:    x = x + norm(W_o attention(norm(x)));  x = x + norm(feed_forward(norm(x)))
-/// on x = norm(embedding of the token + of its position + of token type 0), where all tokens attend to each
-/// other. The first layer of modern-bert has no first norm, and its last x is normalised once more; two of
-/// three layers attend to positions at most half a window away, with their own rotation, as do five of six
-/// layers of gemma-embedding, whose norms are RMS norms, of the heads of queries and keys too, and whose
+/// The initial x is norm(embedding of the token + of its position + of token type 0). All tokens attend to
+/// each other. modern-bert: the first layer has no first norm, the last x is normalised again, and two of
+/// three layers attend to positions at most half a window away, with separate RoPE parameters. So do five of
+/// six layers of gemma-embedding, whose norms are RMS norms, also on the heads of queries and keys, and whose
 /// embeddings are scaled by sqrt(width). feed_forward is W_down gelu(W_up x) in bert, W_down (silu(W_gate x)
 /// W_up x) in nomic-bert, and W_down (gelu(W_gate x) W_up x) in modern-bert, whose gate is the first half of
 /// ffn_up, and in gemma-embedding with GELU by tanh. jina-bert-v2 has ALiBi instead of a
@@ -35,7 +35,7 @@ public:
     /// unsupported (another architecture).
     static Result<ReferenceEncoder> load(const gguf::File& file);
 
-    /// The last hidden states [tokens, width].
+    /// Returns the last hidden states [tokens, width].
     [[nodiscard]] std::vector<Vector> hidden(std::span<const TokenId> tokens) const;
 
 private:
@@ -48,7 +48,7 @@ private:
         Vector bias; ///< may be empty
     };
     struct Layer {
-        std::optional<Norm> before_attention; ///< modern-bert, but for its first layer
+        std::optional<Norm> before_attention; ///< modern-bert, except for its first layer
         std::optional<Norm> before_feed_forward;
         std::optional<Norm> attention_result; ///< gemma-embedding
         std::optional<Norm> feed_forward_result;
@@ -76,7 +76,7 @@ private:
     std::size_t heads_ = 0;
     std::size_t kv_heads_ = 0;
     std::size_t head_length_ = 0;
-    std::size_t reach_ = 0; ///< of layers with a window
+    std::size_t reach_ = 0; ///< positions on each side in layers with a window
     double epsilon_ = 0;
     Matrix tokens_;
     Matrix positions_; ///< without rows: none

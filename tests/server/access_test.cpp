@@ -142,7 +142,7 @@ TEST_CASE("a proxy's header names the client if no keys are set and the proxy is
     CHECK(from("11.0.0.7", "ann") == from("11.0.0.7", "bob"));
     const std::string long_name(client_name_bytes_max, 'a');
     CHECK(from("::1", long_name + "b") == from("::1", long_name + "c"));
-    // Clients can send elements of their own before the proxy's, and change their IPv6 address within a
+    // Clients can send additional elements before the proxy's, and change their IPv6 address within a
     // network.
     CHECK(from("::1", "one, ann") == from("::1", "two,\tann"));
     CHECK(from("::1", "2001:db8::1") == from("::1", "[2001:db8::2]:443"));

@@ -21,7 +21,7 @@ namespace {
 
 using server::Json;
 
-/// What a client can read of an answer.
+/// The parts of an answer that a client can read.
 struct Answer {
     std::string content = {};
     std::string reasoning = {};
@@ -105,7 +105,7 @@ std::vector<generate::Event> delivered(const std::vector<output::Event>& events)
 struct Written {
     std::string_view api;
     Answer complete = {};
-    Answer streamed = {}; ///< without calls: those that were begun may not be complete
+    Answer streamed = {}; ///< without calls: a started call may be incomplete
 };
 
 Written chat(const std::vector<generate::Event>& events) {

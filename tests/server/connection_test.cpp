@@ -34,7 +34,7 @@ TEST_CASE("a connection serves successive requests, fragmented or pipelined") {
     CHECK(contains(rest, "GET /e "));
 }
 
-TEST_CASE("the refuse handler sees what was parsed of the request") {
+TEST_CASE("the refuse handler gets the parsed part of the request") {
     ConnectionOptions options;
     options.header_timeout = options.body_timeout = 1s; // longer than a thread is delayed on a busy machine
     options.handlers_max = 1;

@@ -34,7 +34,7 @@ double length_of(const std::vector<float>& values) {
 
 } // namespace
 
-TEST_CASE("texts are embedded in order, with the usage of their tokens") {
+TEST_CASE("texts are embedded in order and usage counts their tokens") {
     FakeService service({});
     const Json one = post_json(service, embeddings_path, embeddings_body(R"("Once upon a time")"));
     CHECK((one["object"] == "list" && one["model"] == "stories"));
@@ -60,7 +60,7 @@ TEST_CASE("texts are embedded in order, with the usage of their tokens") {
     CHECK(values_of(lists["data"][1]) == values_of(one["data"][0]));
 }
 
-TEST_CASE("embeddings are returned in base64, and shortened") {
+TEST_CASE("embeddings are encoded in base64 and reduced to `dimensions`") {
     FakeService service({});
     const auto numbers =
         values_of(post_json(service, embeddings_path, embeddings_body(R"("Hi")"))["data"][0]);

@@ -75,7 +75,7 @@ TEST_CASE("a stream gets keep-alive comments while its model loads, and an error
     CHECK(body_contains(failed, "no memory is left for the model"));
     CHECK(failed.body.ends_with("\n\ndata: [DONE]\n\n"));
     CHECK(failing.post(completions_endpoint, completion_body(false)).status ==
-          503); // without a stream, the status says so
+          503); // without a stream, the status reports the error
     const FakeAnswer wrong = slow.post(completions_endpoint, R"({"prompt": 1, "stream": true})");
     CHECK(wrong.status == 400); // the model is loaded now
 }

@@ -41,7 +41,7 @@ std::string refusal(FakeService& service, const std::string& more) {
     return message_of(service.post(completion_path, body("Once", more)), 400, "invalid_request_error");
 }
 
-/// The events of a stream, which has no names and no last frame.
+/// Returns the events of a stream; it has no event names and no final [DONE].
 std::vector<Json> events(const std::string& stream) {
     std::vector<Json> all;
     for (std::size_t begin = 0; begin < stream.size();) {
@@ -74,7 +74,7 @@ std::map<int, std::string> texts(const std::vector<Json>& events) {
     return all;
 }
 
-/// Removes what differs between two answers to one request.
+/// Removes members that differ between two answers to one request.
 Json without_times(Json answer) {
     for (const char* const name : {"timings", "tokens_cached"})
         answer.erase(name);
@@ -105,7 +105,7 @@ TEST_CASE("a completion has llama.cpp's members") {
     CHECK((settings["repeat_last_n"] == 64 && settings["stream"] == false));
 }
 
-TEST_CASE("a completion without a length ends with the model's end, or when the context is full") {
+TEST_CASE("a completion without a length limit ends at an end token or a full context") {
     FakeService service({.says = ""});
     const Json answer =
         complete(service, R"({"prompt": "Once", "n_predict": -1, "ignore_eos": true, "seed": 1})");
@@ -126,7 +126,7 @@ TEST_CASE("a completion names the stop string that ended it") {
     CHECK(answer["generation_settings"]["stop"] == Json::array({", three"}));
 }
 
-TEST_CASE("a streamed completion is the whole one in pieces") {
+TEST_CASE("a streamed completion equals an unstreamed one") {
     FakeService service({.says = "Hello there.\nAnd caf\xC3\xA9 more"});
     for (const std::string more :
          {"", R"(, "stop": [" more"])", R"(, "n_probs": 3)", R"(, "n_predict": 3)"}) {
@@ -161,7 +161,7 @@ TEST_CASE("a streamed completion is the whole one in pieces") {
     }
 }
 
-TEST_CASE("prompts come as texts, tokens, both, objects, and lists of these") {
+TEST_CASE("a prompt is a text or tokens or a mix or an object or a list of these") {
     FakeService service({.says = ""});
     const std::string text = "Once upon a time";
     const Json tokens =
@@ -189,10 +189,10 @@ TEST_CASE("prompts come as texts, tokens, both, objects, and lists of these") {
         return post_json(service, "/tokenize", R"({"content": ")" + piece + "\"}")["tokens"].size();
     };
     CHECK(mixed["tokens_evaluated"] == 3 + count("Once") + count("upon"));
-    CHECK(answer(R"(["Once", 7])")["tokens_evaluated"] == 2 + count("Once")); // with the begin token
+    CHECK(answer(R"(["Once", 7])")["tokens_evaluated"] == 2 + count("Once")); // includes the begin token
 }
 
-TEST_CASE("several prompts and choices are streamed by index") {
+TEST_CASE("several prompts and choices are streamed with their index") {
     FakeService service({.says = "Yes"});
     const auto all = streamed(
         service, R"({"prompt": ["a", "b"], "n_cmpl": 2, "n_predict": 9, "stream": true, "temperature": 0})");
@@ -240,7 +240,7 @@ TEST_CASE("response_fields selects members by their paths") {
     CHECK(complete(service, body("Once", R"(, "response_fields": [])")).size() > 10);
 }
 
-TEST_CASE("cache_prompt false computes the whole prompt") {
+TEST_CASE("cache_prompt false computes the entire prompt") {
     FakeService service({.says = "Hello"});
     const std::string long_prompt =
         "Once upon a time there was a little girl who liked to play in the garden "
@@ -251,7 +251,7 @@ TEST_CASE("cache_prompt false computes the whole prompt") {
     CHECK((fresh["timings"]["cache_n"] == 0 && fresh["timings"]["prompt_n"] == fresh["tokens_evaluated"]));
 }
 
-TEST_CASE("timings and progress come with pieces of a stream on request") {
+TEST_CASE("the pieces of a stream have timings and progress on request") {
     FakeService service({.prepare =
                              [](FakeOptions& options, int) {
                                  options.limits.batch_rows_max = 16;
@@ -344,7 +344,7 @@ TEST_CASE("samplers set their parameters within bounds") {
     }
 }
 
-TEST_CASE("samplers that are left out have no effect, and another order is refused") {
+TEST_CASE("omitted samplers have no effect and another order is refused") {
     FakeService service({.says = "Hello"});
     const auto settings = [&](const std::string& samplers) {
         return complete(service, body("Once", R"(, "top_k": 5, "min_p": 0.5, "samplers": )" +
@@ -361,7 +361,7 @@ TEST_CASE("samplers that are left out have no effect, and another order is refus
         CHECK(refusal(service, std::string(R"(, "samplers": )") + samplers).starts_with("`samplers`"));
 }
 
-TEST_CASE("logit_bias takes ids and texts, as pairs and as an object") {
+TEST_CASE("logit_bias accepts ids and texts as pairs and as an object") {
     FakeService service({.says = "Hello"});
     const auto biases = [&](const std::string& bias) {
         return complete(service,
@@ -409,7 +409,7 @@ TEST_CASE("grammars and schemas constrain a completion") {
     CHECK(refusal(service, R"(, "json_schema": {"type": "strin"})").find("json_schema") != std::string::npos);
 }
 
-TEST_CASE("members that cannot be served are refused, others reported") {
+TEST_CASE("unsupported members are refused if they would change the answer and reported otherwise") {
     FakeService service({.says = "Hello"});
     for (const char* const member :
          {R"("mirostat": 2)", R"("dynatemp_range": 0.5)", R"("adaptive_target": 0.5)", R"("n_indent": 2)",
@@ -467,14 +467,14 @@ TEST_CASE("the operator limits ignore_eos of a completion by the member that the
             .starts_with("`max_tokens`"));
 }
 
-TEST_CASE("infill needs a model with tokens for it") {
+TEST_CASE("infill requires a model with infill tokens") {
     FakeService service({});
     const std::string gap = R"({"input_prefix": "a", "input_suffix": "b"})";
     CHECK(message_of(service.post("/infill", gap), 501, "not_supported_error").find("infill") !=
           std::string::npos);
 }
 
-TEST_CASE("properties describe a model, and never load one") {
+TEST_CASE("properties describe a model without loading it") {
     FakeService service({.chat_template = marked_template});
     const Json asleep = json_of(service.get("/props"));
     CHECK((asleep["is_sleeping"] == true && service.loads() == 0));
@@ -549,13 +549,13 @@ TEST_CASE("models are loaded and unloaded by name") {
     }
 }
 
-TEST_CASE("there are no adapters") {
+TEST_CASE("the list of adapters is empty and changes are refused") {
     FakeService service({});
     CHECK(json_of(service.get("/lora-adapters")) == Json::array());
     message_of(service.post("/lora-adapters", R"({"id": 0})"), 501, "not_supported_error");
 }
 
-TEST_CASE("OpenAI's answers have timings on request alone") {
+TEST_CASE("OpenAI's answers have timings only on request") {
     FakeService service({.chat_template = plain_template, .says = "Hello there."});
     const std::string chat = R"({"messages": [{"role": "user", "content": "Hi"}], "temperature": 0)";
     const Json whole = post_json(service, chats_path, chat + R"(, "timings_per_token": true})");
@@ -614,7 +614,7 @@ TEST_CASE("embeddings are lists of rows, with the client's normalisation") {
         message_of(service.post("/embedding", body), 400, "invalid_request_error");
 }
 
-TEST_CASE("a completion goes on in a shifted context if the operator allows it") {
+TEST_CASE("a completion continues in a shifted context if the operator allows it") {
     FakeService::Options options;
     options.service.shifts_context = true;
     FakeService service(options);

@@ -1,4 +1,4 @@
-// The load of models as routers read it: vLLM's metrics, and reports in response headers.
+// The load of models for routers: vLLM's metrics, and reports in response headers.
 #include "core/base/json.hpp"
 #include "server/load_report.hpp"
 #include "tests/server/fake_service.hpp"
@@ -17,8 +17,8 @@ using test::FakeService;
 
 namespace {
 
-/// The samples of a text in Prometheus' format, by name and labels. Fails on every line that the format does
-/// not allow, on a family that is announced twice or not at all, and on a sample that repeats.
+/// Parses Prometheus' text format into samples by name and labels. Fails on a malformed line, on a family
+/// that is declared twice or not at all, and on a duplicate sample.
 std::map<std::string, double> parsed_metrics(const std::string& text) {
     const std::string name_letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_:";
     std::map<std::string, double> samples;
@@ -123,7 +123,7 @@ TEST_CASE("a response has a load report in the format that its request asks for"
     const FakeAnswer json = ask_with(service, "json", R"(, "stream": true)");
     REQUIRE(json.headers.at("endpoint-load-metrics").starts_with("JSON "));
     const Json report = Json::parse(json.headers.at("endpoint-load-metrics").substr(5));
-    CHECK(report["named_metrics"]["num_requests_waiting"].get<double>() <= 1); // perhaps the request itself
+    CHECK(report["named_metrics"]["num_requests_waiting"].get<double>() <= 1); // may be the request itself
     CHECK(report["named_metrics"]["kv_cache_usage_perc"].get<double>() <= 1);
     CHECK(!ask_with(service, "BIN").headers.contains("endpoint-load-metrics"));
     CHECK(!ask_with(service, "").headers.contains("endpoint-load-metrics"));
@@ -132,10 +132,10 @@ TEST_CASE("a response has a load report in the format that its request asks for"
         service.ask({.method = "GET",
                      .path = "/health",
                      .headers = {{"host", "127.0.0.1"}, {"endpoint-load-metrics-format", "TEXT"}}});
-    CHECK(!other.headers.contains("endpoint-load-metrics")); // no model answers
+    CHECK(!other.headers.contains("endpoint-load-metrics")); // no model is involved
 }
 
-TEST_CASE("a load report is written as vLLM writes it") {
+TEST_CASE("a load report has vLLM's format") {
     const server::LoadReport report = {.waiting = 2, .running = 1, .kv_cache_usage = 0.4};
     CHECK(server::load_report_text("text", report) ==
           "TEXT named_metrics.kv_cache_usage_perc=0.4, named_metrics.num_requests_waiting=2.0");

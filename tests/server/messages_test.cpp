@@ -45,7 +45,7 @@ std::string bad_request(FakeService& service, const std::string& body) {
     return message_error(service.post(messages_path, body), 400, "invalid_request_error");
 }
 
-/// Builds the message that a stream describes, as a client does, and checks the order of the events.
+/// Assembles the message from a stream as a client does, and checks the order of the events.
 Json message_of_stream(const std::string& stream) {
     Json message;
     std::string arguments;
@@ -80,21 +80,21 @@ Json message_of_stream(const std::string& stream) {
     return message;
 }
 
-/// Removes what differs between two answers to one request.
+/// Removes members that differ between two answers to one request.
 Json without_ids(Json message) {
     message.erase("id");
     message["usage"].erase("cache_read_input_tokens");
     message["usage"].erase("input_tokens");
     for (Json& block : message["content"]) {
         block.erase("id");
-        block.erase("signature"); // encrypted again each time
+        block.erase("signature"); // encryption is randomised
     }
     return message;
 }
 
 } // namespace
 
-TEST_CASE("a message is answered with blocks, a reason to stop and usage") {
+TEST_CASE("a message is answered with content blocks and stop_reason and usage") {
     FakeService service({.chat_template = marked_template, .says = "Hello there."});
     const Json message = post_json(service, messages_path, message_body("Hi"));
     CHECK(message["id"].get<std::string>().starts_with("msg_"));
@@ -109,7 +109,7 @@ TEST_CASE("a message is answered with blocks, a reason to stop and usage") {
           post_json(service, count_path, message_body("Hi"))["input_tokens"]);
 }
 
-TEST_CASE("a stream of a message builds the same message") {
+TEST_CASE("a streamed message equals an unstreamed one") {
     FakeService service({.chat_template = marked_template,
                          .says = "<think>Hm, well.</think>I look.\n<tool_call>\n{\"name\": \"look\", "
                                  "\"arguments\": {\"x\": 5}}\n</tool_call>"});
@@ -130,7 +130,7 @@ TEST_CASE("a stream of a message builds the same message") {
     CHECK(types.back() == "message_stop");
 }
 
-TEST_CASE("reasons to stop are those of the API") {
+TEST_CASE("stop_reason has the API's values") {
     FakeService service({.chat_template = marked_template, .says = "One two three four five six."});
     const Json limited =
         post_json(service, messages_path,
@@ -142,7 +142,7 @@ TEST_CASE("reasons to stop are those of the API") {
     CHECK(stopped["content"][0]["text"] == "One two three");
 }
 
-TEST_CASE("thinking returns to the prompt only if this server signed it") {
+TEST_CASE("thinking enters the prompt only if this server signed it") {
     FakeService service({.chat_template = "{% for m in messages %}<{{ m.role }}>{{ m.reasoning_content }}|"
                                           "{{ m.content }}{% endfor %}{# <think></think> #}",
                          .says = "<think>Secret plan.</think>Yes."});
@@ -177,7 +177,7 @@ TEST_CASE("thinking returns to the prompt only if this server signed it") {
           count({{"type", "text"}, {"text", "Some text"}}));
 }
 
-TEST_CASE("results of tools return to the model with the call before them") {
+TEST_CASE("tool results reach the model together with their calls") {
     FakeService service({.chat_template = marked_template, .says = "Done."});
     const std::string history =
         R"({"role": "user", "content": "Go"},
@@ -197,7 +197,7 @@ TEST_CASE("results of tools return to the model with the call before them") {
     CHECK(bad_request(service, conversation_body(open)).find("toolu_1") != std::string::npos);
 }
 
-TEST_CASE("a choice of tools is enforced") {
+TEST_CASE("tool_choice is enforced") {
     FakeService service({.chat_template = marked_template});
     for (const char* const choice :
          {R"({"type": "any", "disable_parallel_tool_use": true})",
@@ -242,7 +242,7 @@ TEST_CASE("an answer to a message matches the schema of its output format") {
               .find("output_config.format.schema") != std::string::npos);
 }
 
-TEST_CASE("a last message of the model is continued") {
+TEST_CASE("a final assistant message is continued") {
     FakeService service({.chat_template = plain_template, .says = "two three."});
     const Json message =
         post_json(service, messages_path,
@@ -251,7 +251,7 @@ TEST_CASE("a last message of the model is continued") {
     CHECK(message["content"][0]["text"] == " two three.");
 }
 
-TEST_CASE("system text reaches the model from all its places, except a billing header") {
+TEST_CASE("all system texts reach the model except a billing header") {
     FakeService service({.chat_template = marked_template});
     const auto count = [&](const std::string& body) {
         return post_json(service, count_path, body)["input_tokens"].get<int>();

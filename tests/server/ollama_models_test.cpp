@@ -1,4 +1,4 @@
-// Ollama's lists and descriptions of models, embeddings, and changes of the folder of models.
+// Ollama's lists and descriptions of models, embeddings, and changes to the folder of models.
 #include "core/base/json.hpp"
 #include "core/store/model_store.hpp"
 #include "tests/server/ollama_client.hpp"
@@ -19,7 +19,7 @@ namespace {
 
 using PullReport = server::StoreAccess::PullReport;
 
-/// A service whose clients may change the models in a folder. `pull` stands in for downloads.
+/// A service whose clients may change the models in a folder. `pull` replaces downloads.
 FakeService::Options granting(const std::filesystem::path& folder,
                               decltype(server::StoreAccess::pull) pull = {}) {
     FakeService::Options options = {.chat_template = marked_template, .says = "Ok."};
@@ -79,7 +79,7 @@ TEST_CASE("Ollama's list of models has names with tags, sizes and details") {
     CHECK(details["quantization_level"] == "F32");
 }
 
-TEST_CASE("Ollama's list of models in memory has those that are loaded") {
+TEST_CASE("Ollama's list of models in memory has only the loaded ones") {
     FakeService service({.reads_facts = true});
     CHECK(json_of(service.get("/api/ps"))["models"].empty());
     post_json(service, ollama_chat_path, R"({"model": "stories"})");
@@ -127,14 +127,14 @@ TEST_CASE("a model is described with its metadata, template and capabilities") {
     CHECK(std::ranges::find(capabilities, "thinking") != capabilities.end());
 }
 
-TEST_CASE("Ollama's clients find a server of a version that they know, at its root too") {
+TEST_CASE("Ollama's clients get a server version that they accept and an answer at its root") {
     FakeService service({});
     CHECK(json_of(service.get("/api/version"))["version"].get<std::string>().starts_with("0."));
     CHECK(service.ask({.method = "HEAD", .path = "/", .headers = {{"host", "127.0.0.1"}}}).status == 200);
     CHECK(service.get("/").status == 200);
 }
 
-TEST_CASE("embeddings of Ollama's API are those of OpenAI's, with times and a count") {
+TEST_CASE("Ollama's API returns the same embeddings as OpenAI's with times and a count") {
     FakeService service({});
     const auto expected = [&](const std::string& input) {
         return post_json(service, "/v1/embeddings",
@@ -162,7 +162,7 @@ TEST_CASE("embeddings of Ollama's API are those of OpenAI's, with times and a co
     CHECK(post_json(service, "/api/embed", R"({"model": "stories"})")["embeddings"] == Json::array());
 }
 
-TEST_CASE("a text that is too long is shortened for its embedding, unless truncate is false") {
+TEST_CASE("a text that is too long is truncated for embedding unless truncate is false") {
     FakeService service({});
     std::string words;
     for (int i = 0; i < 2000; ++i)
@@ -175,7 +175,7 @@ TEST_CASE("a text that is too long is shortened for its embedding, unless trunca
     CHECK(error.find("tokens") != std::string::npos);
 }
 
-TEST_CASE("the older endpoint returns one embedding that is not scaled") {
+TEST_CASE("the legacy endpoint returns one unnormalised embedding") {
     FakeService service({});
     const Json scaled =
         post_json(service, "/api/embed", R"({"model": "stories", "input": "Once"})")["embeddings"][0];
@@ -214,7 +214,7 @@ TEST_CASE("errors of Ollama's embeddings name the member, and keep_alive unloads
     CHECK_FALSE(service.service().models.find("stories")->is_loaded);
 }
 
-TEST_CASE("clients do not change models unless the operator grants it") {
+TEST_CASE("clients cannot change models unless the operator allows it") {
     FakeService service({});
     for (const char* const path : {"/api/pull", "/api/copy"}) {
         const std::string error = ollama_error(
@@ -225,7 +225,7 @@ TEST_CASE("clients do not change models unless the operator grants it") {
           std::string::npos);
 }
 
-TEST_CASE("parts of Ollama's API that the server lacks are refused by name") {
+TEST_CASE("unsupported parts of Ollama's API are refused by name") {
     FakeService service({});
     CHECK(ollama_error(service.post("/api/create", R"({"model": "m"})"), 501).find("etna create") !=
           std::string::npos);
@@ -260,7 +260,7 @@ TEST_CASE("a stored model is copied, answers under both names, and is deleted") 
               .starts_with("model 'yours' not found"));
 }
 
-TEST_CASE("errors of copies and deletions say what is wrong") {
+TEST_CASE("errors of copies and deletions give the cause") {
     const TemporaryFolder folder;
     FakeService service(granting(folder.path()));
     store_demo(folder.path(), "mine");
@@ -280,7 +280,7 @@ TEST_CASE("errors of copies and deletions say what is wrong") {
     CHECK(names_in(service) == std::vector<std::string>{"mine:latest", "stories:latest"});
 }
 
-TEST_CASE("a pull streams its progress, and the model can be used after it") {
+TEST_CASE("a pull streams its progress and the model is usable afterwards") {
     const TemporaryFolder folder;
     FakeService service(
         granting(folder.path(),
@@ -313,7 +313,7 @@ TEST_CASE("a pull streams its progress, and the model can be used after it") {
     CHECK(whole == Json({{"status", "success"}}));
 }
 
-TEST_CASE("a pull that fails reports the error, and ends when its client is gone") {
+TEST_CASE("a failed pull reports the error and a pull ends when its client disconnects") {
     const TemporaryFolder folder;
     bool was_stopped = false;
     FakeService service(

@@ -28,7 +28,7 @@ Json whole_of(FakeService& service, const std::string& path, const std::string& 
     return post_json(service, path, body.substr(0, body.size() - 1) + whole_answer + "}");
 }
 
-/// Checks that all times and counts of an answer are there, and that no part is longer than the whole.
+/// Checks that an answer has all times and counts, and that no phase takes longer than the total.
 void check_times(const Json& last) {
     CAPTURE(etna::dump_json(last));
     for (const char* name : {"total_duration", "load_duration", "prompt_eval_count", "prompt_eval_duration",
@@ -84,7 +84,7 @@ TEST_CASE("a chat of Ollama's API is answered with its message, times and counts
     check_times(answer);
 }
 
-TEST_CASE("Ollama's chats and prompts are streamed as lines by default, which build the same answer") {
+TEST_CASE("Ollama's chats and prompts are streamed as lines by default with the same answer") {
     FakeService service({.chat_template = marked_template, .says = "One two three four."});
     for (const bool is_chat : {true, false}) {
         const char* const path = is_chat ? ollama_chat_path : ollama_generate_path;
@@ -114,7 +114,7 @@ TEST_CASE("Ollama's chats and prompts are streamed as lines by default, which bu
     }
 }
 
-TEST_CASE("thinking and calls of tools have members of their own, in streams too") {
+TEST_CASE("thinking and tool calls are in separate members in streams too") {
     FakeService service({.chat_template = marked_template, .says = thought_and_call});
     const std::string body = ollama_chat("Go", std::string(look_tool) + R"(, "think": true)");
     const Json message = whole_of(service, ollama_chat_path, body)["message"];
@@ -158,13 +158,13 @@ TEST_CASE("calls and their results of earlier turns reach the prompt as in OpenA
     CHECK(counted(question + call + R"({"role": "TOOL", "content": "a tree"})") == expected);
     CHECK(counted(R"({"role": "user", "content": "Look!"})") ==
           prompt_tokens(service, R"({"role": "user", "content": "Look!"})"));
-    // a last message of the model is the start of its answer
+    // a final assistant message is the start of the answer
     const std::string begun =
         R"({"role": "user", "content": "Go"}, {"role": "assistant", "content": "Well,"})";
     CHECK(counted(begun) == prompt_tokens(service, begun, R"(, "continue_final_message": true)"));
 }
 
-TEST_CASE("options of Ollama's API are refused out of their ranges, naming the option") {
+TEST_CASE("an out-of-range option of Ollama's API is refused by name") {
     FakeService service({.chat_template = marked_template, .says = "Ok."});
     const auto post = [&](const std::string& options) {
         return service.post(ollama_chat_path, ollama_chat("Go", R"(, "options": )" + options));
@@ -198,7 +198,7 @@ TEST_CASE("options of Ollama's API are refused out of their ranges, naming the o
     CHECK(ollama_error(post("5")).starts_with("`options`"));
 }
 
-TEST_CASE("num_predict, stop and seed of Ollama's options have their effects") {
+TEST_CASE("Ollama's options num_predict and stop and seed take effect") {
     FakeService service({.chat_template = marked_template, .says = "One two three four five."});
     const auto answer = [&](const std::string& options) {
         return whole_of(service, ollama_chat_path, ollama_chat("Go", R"(, "options": )" + options));
@@ -260,7 +260,7 @@ TEST_CASE("the format of Ollama's API constrains an answer") {
           "format#/uniqueItems");
 }
 
-TEST_CASE("errors of Ollama's API are one text, with the status and the member") {
+TEST_CASE("errors of Ollama's API are one string that names the member with a status") {
     FakeService service({.chat_template = marked_template, .says = "Ok."});
     const auto error = [&](const std::string& body, int status = 400) {
         return ollama_error(service.post(ollama_chat_path, body), status);
@@ -300,7 +300,7 @@ TEST_CASE("errors of Ollama's API are one text, with the status and the member")
     ollama_error(keyed.post(ollama_chat_path, ollama_chat("Hi")), 401);
 }
 
-TEST_CASE("a stream of Ollama's API that fails ends with a line that has the error") {
+TEST_CASE("a failed stream of Ollama's API ends with an error line") {
     FakeService service({.prepare = [](FakeOptions& fake, int) { fake.lost_at_step = 9; }});
     const std::vector<Json> lines = lines_of(
         service.post(ollama_generate_path, ollama_prompt("Once", R"(, "options": {"num_predict": 60})")));
@@ -348,7 +348,7 @@ TEST_CASE("a request of Ollama's API without messages or prompt loads or unloads
     CHECK(is_in_memory(service));
 }
 
-TEST_CASE("keep_alive sets the time until an idle model is unloaded, which the list of models shows") {
+TEST_CASE("keep_alive sets when an idle model is unloaded and the list of models shows it") {
     FakeService service({.chat_template = marked_template, .says = "Ok."});
     const auto expires_in_s = [&](const std::string& keep_alive) {
         whole_of(service, ollama_chat_path, ollama_chat("Hi", keep_alive));
@@ -403,7 +403,7 @@ TEST_CASE("a prompt of Ollama's API becomes a turn of the model's template, unle
     CHECK(error(R"(, "images": ["aGk="])") == "images: image input is not supported by this model");
 }
 
-TEST_CASE("templates of Ollama's prompts insert values, choose between texts and trim white space") {
+TEST_CASE("Ollama's prompt templates insert values and select texts and trim white space") {
     const auto rendered = [](std::string_view text, std::string_view system = "S") {
         const auto prompt =
             server::ollama::render_template(text, {.system = system, .prompt = "P", .suffix = "X"});

@@ -47,7 +47,7 @@ TEST_CASE("a head yields method, path, headers and body framing") {
     CHECK(valid_head("POST / HTTP/1.1").body_bytes == 0);
 }
 
-TEST_CASE("an incomplete or invalid head yields what is readable") {
+TEST_CASE("an incomplete or invalid head yields its readable part") {
     const HttpRequest partial = read_partial_head("POST /v1/x?a HTTP/1.1\r\nX-Request-Id:  mine \r\nX: aaa");
     CHECK(partial.method == "POST");
     CHECK(partial.path == "/v1/x");

@@ -1,4 +1,4 @@
-// POST /v1/rerank, /v2/rerank and their kin, and /v1/score: forms, ranking, usage and errors.
+// POST /v1/rerank, /v2/rerank, their aliases, and /v1/score: formats, ranking, usage and errors.
 #include "core/base/json.hpp"
 #include "core/generate/embedding.hpp"
 #include "tests/server/api_client.hpp"
@@ -86,7 +86,7 @@ std::vector<int> indices_of(const Json& results) {
     return indices;
 }
 
-/// The scores of the four documents, in their order, by another path of the server.
+/// Returns the scores of the four documents, in order, through another endpoint.
 std::vector<double> single_scores(RerankService& service, const std::string& more = "") {
     std::vector<double> scores;
     for (const char* document : {"w7", "w8 w9", "w10", "w11 w7"}) {
@@ -138,7 +138,7 @@ TEST_CASE("a score is a probability, or the head's output on request") {
         CHECK((score > 0 && score < 1));
 }
 
-TEST_CASE("top_n keeps the best, and return_documents decides on their texts") {
+TEST_CASE("top_n limits the results to the best and return_documents adds their texts") {
     RerankService service;
     const Json all = json_of(service.rank("bert"))["results"];
     const Json two = json_of(service.rank("bert", R"(, "top_n": 2)"))["results"];
@@ -153,12 +153,12 @@ TEST_CASE("top_n keeps the best, and return_documents decides on their texts") {
     CHECK(objects["results"] == all);
 }
 
-TEST_CASE("documents are cut only on request") {
+TEST_CASE("documents are truncated only on request") {
     RerankService service;
     const Json cut = json_of(service.rank("bert", R"(, "max_tokens_per_doc": 1)"));
     CHECK(cut["usage"]["prompt_tokens"] == 4 * (2 + 3 + 1));
     CHECK(cut["results"][0]["document"]["text"] !=
-          cut["results"][1]["document"]["text"]); // the text is whole
+          cut["results"][1]["document"]["text"]); // the returned text is not truncated
     std::string words;
     for (int i = 0; i < 600; ++i)
         words += "w7 ";
@@ -190,7 +190,7 @@ TEST_CASE("Cohere's form has its id, billing and errors") {
     CHECK(json_of(service().post("/v2/rerank", many + "]}"))["meta"]["billed_units"]["search_units"] == 2);
 }
 
-TEST_CASE("`texts` asks for the form of Text Embeddings Inference") {
+TEST_CASE("`texts` selects the format of Text Embeddings Inference") {
     RerankService service;
     const auto post = [&](const std::string& more) {
         return json_of(service().post("/rerank", R"({"model": "bert", "query": "w5 w6",
@@ -210,7 +210,7 @@ TEST_CASE("`texts` asks for the form of Text Embeddings Inference") {
                     "relevance_score"));
 }
 
-TEST_CASE("errors of a ranking name the member, in the form of its clients") {
+TEST_CASE("errors of a ranking name the member in the format of the client's API") {
     RerankService service;
     const auto param = [&](const std::string& body) {
         const FakeAnswer answer = service().post(rerank_path, body);
@@ -252,7 +252,7 @@ TEST_CASE("errors of a ranking name the member, in the form of its clients") {
               .status == 400);
 }
 
-TEST_CASE("one text is scored against many, or each against its own") {
+TEST_CASE("one text is scored against many or texts are scored in pairs") {
     RerankService service;
     const Json many =
         json_of(service.score(R"("text_1": "w5 w6", "text_2": ["w7", "w8 w9", "w10", "w11 w7"])"));
@@ -277,7 +277,7 @@ TEST_CASE("one text is scored against many, or each against its own") {
               .size() == 1);
 }
 
-TEST_CASE("a model of embeddings scores by their cosine") {
+TEST_CASE("an embedding model scores by cosine") {
     RerankService service;
     const Json answer = json_of(service.score(R"("text_1": "w5 w6", "text_2": ["w5 w6", "w7"])", "encoder"));
     const Json embeddings =
@@ -291,7 +291,7 @@ TEST_CASE("a model of embeddings scores by their cosine") {
     CHECK(answer["data"][1]["score"].get<double>() == Approx(cosine));
     CHECK(std::abs(cosine) < 0.999);
     CHECK(answer["usage"]["prompt_tokens"].get<int>() ==
-          embeddings["usage"]["prompt_tokens"].get<int>() + 4); // the query is read, too
+          embeddings["usage"]["prompt_tokens"].get<int>() + 4); // plus the tokens of the query
 }
 
 TEST_CASE("errors of scores name the member that the client sent") {

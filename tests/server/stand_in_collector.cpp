@@ -22,7 +22,7 @@ bool is_readable(int descriptor) {
     return ::poll(&one, 1, poll_ms) > 0;
 }
 
-/// Whether the request has arrived in whole.
+/// Whether the request is complete.
 bool is_whole(const std::string& text) {
     const std::size_t head = text.find("\r\n\r\n");
     const std::string_view name = "Content-Length: ";
@@ -103,7 +103,7 @@ void StandInCollector::answer(int connection) {
     while (is_silent()) {
         if (manner_ == Manner::trickles)
             send_text(connection, "H");
-        if (is_readable(connection)) // it has given up
+        if (is_readable(connection)) // the exporter has disconnected
             return;
     }
     const Manner manner = manner_;

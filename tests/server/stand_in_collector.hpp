@@ -8,7 +8,7 @@
 
 namespace etna::test {
 
-/// A collector of traces on the loopback, with one connection at a time and one request a connection.
+/// A trace collector on the loopback: one connection at a time, one request per connection.
 class StandInCollector {
 public:
     enum class Manner {
@@ -16,12 +16,12 @@ public:
         rejects_one,    ///< 200, and one span of the batch is rejected
         refuses,        ///< 400
         is_overloaded,  ///< 503
-        is_silent,      ///< reads, and does not answer
-        trickles,       ///< sends a byte of its head now and then, without an end
-        talks_nonsense, ///< not HTTP
+        is_silent,      ///< reads, but never answers
+        trickles,       ///< sends a response head byte by byte, without end
+        talks_nonsense, ///< does not speak HTTP
     };
 
-    /// `address`: that of url() of an earlier one, to listen there again; empty: a free port.
+    /// `address`: the address in an earlier collector's url(), to listen on it again; empty: a free port.
     explicit StandInCollector(const std::string& address = {}, Manner manner = Manner::accepts);
     StandInCollector(const StandInCollector&) = delete;
     StandInCollector& operator=(const StandInCollector&) = delete;

@@ -1,5 +1,5 @@
-// Traces: the header of W3C Trace Context, spans, their JSON, and the exporter beside collectors that are
-// away, slow, or refuse.
+// Tracing: the W3C Trace Context header, spans, their JSON, and the exporter with collectors that are
+// unreachable, slow or refuse spans.
 
 #include "core/base/json.hpp"
 #include "server/tracing/span_exporter.hpp"
@@ -87,7 +87,7 @@ TEST_CASE("a traceparent names the caller's span") {
     CHECK(parse_traceparent("cc-" + trace + "-" + parent + "-01-what comes later").has_value());
 }
 
-TEST_CASE("a malformed traceparent begins a new trace") {
+TEST_CASE("a malformed traceparent starts a new trace") {
     const std::string zeros(32, '0');
     for (const std::string& header :
          {std::string(), std::string("00"), sampled.substr(0, 54), sampled + "0", sampled + "-01",
@@ -100,7 +100,7 @@ TEST_CASE("a malformed traceparent begins a new trace") {
     }
 }
 
-TEST_CASE("a request's spans are the request and its phases in order") {
+TEST_CASE("a request has a span with child spans for its phases in order") {
     constexpr uint64_t begin = 1'000'000'000'000'000'000;
     constexpr uint64_t ms = 1'000'000;
     const auto spans = spans_of(answered_request(), sampled, begin);
@@ -126,7 +126,7 @@ TEST_CASE("a request's spans are the request and its phases in order") {
     CHECK(spans[0].error.empty());
 }
 
-TEST_CASE("a request without an answer is one span, and one that its caller does not sample has no span") {
+TEST_CASE("a request without an answer has one span and an unsampled one has none") {
     RequestSummary request = answered_request();
     request.answer = {.error = "device_lost"};
     request.status = 503;
@@ -136,10 +136,10 @@ TEST_CASE("a request without an answer is one span, and one that its caller does
     CHECK(spans[0].error == "device_lost");
     CHECK(spans_of(request, "00-" + trace + "-" + parent + "-00", 1).empty());
     request.status = 404;
-    CHECK(spans_of(request, "", 1)[0].error.empty()); // the client's fault
+    CHECK(spans_of(request, "", 1)[0].error.empty()); // a client error
 }
 
-TEST_CASE("spans are OTLP in JSON") {
+TEST_CASE("spans are encoded as OTLP JSON") {
     auto spans = spans_of(answered_request(), sampled, 17);
     spans[0].error = "broken \xff";
     const Json json = Json::parse(otlp_json(spans, "i"));
@@ -150,7 +150,7 @@ TEST_CASE("spans are OTLP in JSON") {
     REQUIRE(list.size() == 4);
     CHECK(list[0]["traceId"] == trace);
     CHECK((list[0]["kind"] == 2 && list[1]["kind"] == 1));
-    CHECK(list[0]["startTimeUnixNano"] == "17"); // 64 bits are a string
+    CHECK(list[0]["startTimeUnixNano"] == "17"); // 64-bit integers are strings
     CHECK(list[0]["status"]["code"] == 2);
     CHECK(!list[1].contains("status"));
     CHECK(list[1]["parentSpanId"] == list[0]["spanId"]);
@@ -179,7 +179,7 @@ TEST_CASE("the exporter sends batches to the collector") {
     CHECK(exporter.counts().exported == SpanExporter::batch_max + 5);
 }
 
-TEST_CASE("spans wait for a collector that is away, within a bound, and the log says so once") {
+TEST_CASE("spans for an unreachable collector are queued up to a limit and logged once") {
     Lines lines;
     std::string address;
     {
@@ -190,7 +190,7 @@ TEST_CASE("spans wait for a collector that is away, within a bound, and the log 
     SpanExporter exporter(quick(secret), lines.sink());
     exporter.add(some_spans(3));
     CHECK(eventually([&] { return exporter.counts().is_failing; }));
-    std::this_thread::sleep_for(50ms); // several tries
+    std::this_thread::sleep_for(50ms); // several retries
     REQUIRE(lines.all().size() == 1);
     CHECK(lines.all()[0].find("traces do not reach " + address + ": ") == 0);
     CHECK(lines.all()[0].find("geheim") == std::string::npos);
@@ -205,7 +205,7 @@ TEST_CASE("spans wait for a collector that is away, within a bound, and the log 
     CHECK(lines.all()[1].find("traces reach " + address + " again; ") == 0);
 }
 
-TEST_CASE("a collector that refuses, is overloaded, answers nonsense, or never, delays nothing") {
+TEST_CASE("a collector that refuses or is overloaded or sends garbage or hangs delays nothing") {
     for (const StandInCollector::Manner manner :
          {StandInCollector::Manner::refuses, StandInCollector::Manner::is_overloaded,
           StandInCollector::Manner::is_silent, StandInCollector::Manner::trickles,
@@ -227,7 +227,7 @@ TEST_CASE("a collector that refuses, is overloaded, answers nonsense, or never, 
     }
 }
 
-TEST_CASE("the end of the exporter sends what waits, and does not wait for a silent collector") {
+TEST_CASE("the exporter's destructor flushes the queue but does not wait for a silent collector") {
     StandInCollector collector;
     {
         ExportOptions options = quick(collector.url("/v1/traces"));

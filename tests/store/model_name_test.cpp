@@ -65,7 +65,7 @@ TEST_CASE("an address of a .gguf file is taken as it is") {
           std::string::npos);
 }
 
-TEST_CASE("a part that is no plain name is refused, and named") {
+TEST_CASE("a part that is not a plain name is refused by name") {
     const std::string overlong(store::name_part_bytes_max + 1, 'x');
     const std::vector<std::pair<std::string, std::string>> cases = {
         {"hf.co/", "no repository"},

@@ -34,7 +34,7 @@ struct JournalPath {
 
 } // namespace
 
-TEST_CASE("a journal returns what is missing, in pieces, after it is opened again") {
+TEST_CASE("a reopened journal returns the missing ranges in pieces") {
     const JournalPath file;
     {
         RangeJournal journal = file.open("v1", 100);

@@ -10,7 +10,7 @@
 
 namespace etna::test {
 
-/// What one row stores in the cache: enough to detect an entry that was never written, is stale, or belongs
+/// The cache entry of one row: enough to detect an entry that was never written, is stale, or belongs
 /// to another sequence.
 struct FakeEntry {
     TokenId token = 0;

@@ -393,7 +393,7 @@ public:
         }
     }
 
-    /// What a layer that predicts further tokens has in addition to a layer with attention.
+    /// The tensors that a multi-token prediction layer has in addition to those of an attention layer.
     void add_prediction() {
         matrix("nextn.eh_proj", options_.embedding, 2 * options_.embedding);
         norm("nextn.enorm", options_.embedding);

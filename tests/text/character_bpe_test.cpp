@@ -12,7 +12,7 @@ using namespace etna::test;
 
 namespace {
 
-/// <unk>, the byte tokens (byte b is token 1 + b), then characters and what merges make of them.
+/// <unk>, the byte tokens (byte b is token 1 + b), then characters and the results of their merges.
 SmallVocabulary vocabulary() {
     SmallVocabulary small{.model = "gemma4", .tokens = {"<unk>"}, .types = {2}, .ids = {{"unknown", 0}}};
     for (unsigned byte = 0; byte < 256; ++byte) {
@@ -50,7 +50,7 @@ TEST_CASE("characters merge in the order of the list, across spaces") {
     CHECK(pieces(tokenizer, "").empty());
 }
 
-TEST_CASE("a run of line breaks that is a token stays whole; longer ones are merged") {
+TEST_CASE("a run of line breaks that is a token is not split; longer ones are merged") {
     const text::Tokenizer tokenizer = require(vocabulary());
     CHECK(pieces(tokenizer, "t\nt") == Pieces{"t", "\n", "t"});
     CHECK(pieces(tokenizer, "t\n\n\nt") == Pieces{"t", "\n\n\n", "t"}); // no merge makes it

@@ -57,7 +57,7 @@ TEST_CASE("control tokens are text in literal mode, user-defined ones never") {
     CHECK(tokenizer.type('a') == TokenType::normal);
 }
 
-TEST_CASE("the name of a control token is text where it lies across a barrier") {
+TEST_CASE("the name of a control token is text if it crosses a barrier") {
     const auto tokenizer = require(small_bpe());
     const TokenId end = tokenizer.find("<|im_end|>").value();
     const TokenId think = tokenizer.find("<think>").value();

@@ -27,8 +27,8 @@ Names names(const SmallVocabulary& vocabulary, std::string_view text,
     return found;
 }
 
-/// A precompiled_charsmap of these rules, each of one byte more than its prefix has: units of a trie in which
-/// the children of a node lie at 256 times its number, as far as 22 bits of offset reach.
+/// Builds a precompiled_charsmap of these rules, with a trie node for each prefix. The children of a node are
+/// at 256 times its number, as far as 22 bits of offset reach.
 std::vector<std::byte> map_of(const std::map<std::string, std::string>& rules) {
     std::vector<uint32_t> units(256);
     std::string texts;
@@ -56,7 +56,7 @@ std::vector<std::byte> map_of(const std::map<std::string, std::string>& rules) {
             children_of[prefix] = next ^ (node & 0xFF);
             link(node, children_of[prefix]);
         }
-        units[node_of[from]] |= 1U << 8; // has a leaf: the child with label 0
+        units[node_of[from]] |= 1U << 8; // has a leaf, the child with label 0
         units[children_of[from]] = static_cast<uint32_t>(texts.size()) | 0x80000000U;
         texts += to + '\0';
     }
@@ -70,7 +70,7 @@ std::vector<std::byte> map_of(const std::map<std::string, std::string>& rules) {
 
 } // namespace
 
-TEST_CASE("the unigram model chooses the pieces with the highest sum of scores") {
+TEST_CASE("the unigram model chooses the tokens with the highest sum of scores") {
     const SmallVocabulary vocabulary = small_unigram();
     CHECK(names(vocabulary, "the") == Names{"\u2581the"});
     CHECK(names(vocabulary, "thehe") == Names{"\u2581the", "he"});
@@ -90,7 +90,7 @@ TEST_CASE("unknown characters become one token") {
     CHECK(names(own, "axyza") == Names{"\u2581a", "xy", "\u2581", "<unk>", "a"}); // matched before the model
 }
 
-TEST_CASE("texts of the unigram model end as the file says") {
+TEST_CASE("the file decides which end token a unigram text gets") {
     SmallVocabulary vocabulary = small_unigram();
     CHECK(names(vocabulary, "the", {}) == Names{"\u2581the", "</s>"});
     vocabulary.flags = {{"add_bos_token", true}, {"add_eos_token", true}};

@@ -1,4 +1,4 @@
-// BERT's tokenizer: cleaned, lower-case words without accents, each the longest pieces from its start.
+// BERT's tokenizer: cleans and lower-cases words, removes accents, and splits greedily from the start.
 #include "tests/support/catch.hpp"
 #include "tests/text/small_vocabularies.hpp"
 
@@ -26,10 +26,10 @@ Names names(std::string_view text, text::EncodeOptions options = {.bos = text::A
 
 } // namespace
 
-TEST_CASE("WordPiece takes the longest piece from the start of a word") {
+TEST_CASE("WordPiece takes the longest token from the start of a word") {
     CHECK(names("the") == Names{"\u2581the"});
     CHECK(names("thesing at") == Names{"\u2581the", "s", "ing", "\u2581a", "t"});
-    CHECK(names("theb") == Names{"[UNK]"}); // as a whole
+    CHECK(names("theb") == Names{"[UNK]"}); // the entire word
     CHECK(names(std::string(100, 'a')).size() == 100);
     CHECK(names(std::string(101, 'a')) == Names{"[UNK]"});
     CHECK(names("").empty());
@@ -49,7 +49,7 @@ TEST_CASE("WordPiece separates punctuation and ideographs") {
     CHECK(names("a\u2019t") == Names{"\u2581a", "[UNK]", "\u2581t"});
 }
 
-TEST_CASE("a text of WordPiece begins with [CLS] and ends with [SEP]") {
+TEST_CASE("a WordPiece text starts with [CLS] and ends with [SEP]") {
     CHECK(names("the", {}) == Names{"[CLS]", "\u2581the", "[SEP]"});
     CHECK(names("the[SEP]the", {}) == Names{"[CLS]", "\u2581the", "[SEP]", "\u2581the", "[SEP]"});
     CHECK(names("a[SEP]", {.special = text::SpecialTokens::literal, .bos = text::AddBos::never}) ==

@@ -154,7 +154,7 @@ std::string size_text(uint64_t bytes) {
                                   : fmt::format("{} MiB", bytes / mebibyte);
 }
 
-/// What a device has, and what the model takes of it before its cache.
+/// The device's free memory, and the memory that the model takes before its cache.
 struct Budget {
     uint64_t free_bytes = 0;
     uint64_t weight_bytes = 0;
@@ -284,7 +284,8 @@ Result<uint64_t> reserve_states(std::string_view name, const DeviceSizes& sizes,
     return reserved;
 }
 
-/// Slots for the states of running sequences and of earlier ones, beside `cache_bytes` of keys and values.
+/// Returns the number of slots for states of running sequences and of snapshots, next to `cache_bytes` of
+/// keys and values.
 uint32_t choose_state_slots(const DeviceSizes& sizes, const StateSizes& states, uint64_t room,
                             uint64_t cache_bytes, const Limits& limits) {
     if (states.slot_bytes == 0)
@@ -336,7 +337,7 @@ Limits limits_for(const model::Config& config, const kernels::PlanTarget& target
     return limits;
 }
 
-/// Device bytes beside weights, keys, values and states, at the plan's context.
+/// Returns the device bytes other than weights, keys, values and states, at the plan's context.
 uint64_t working_bytes(const model::Config& config, const kernels::PlanTarget& target,
                        const DevicePlan& plan) {
     const StepBytes step = step_bytes(config, plan.limits);

@@ -37,7 +37,7 @@ struct DeviceSizes {
         64; ///< with recurrent layers, fewer if their states take over a quarter of free memory
     uint32_t embeddings_max = 0; ///< see Limits
     bool has_draft_head = true;  ///< use the draft head of a file that has one
-    /// Memory that the model may take, on the device and in host memory; what is free, if that is less.
+    /// Limit on the model's memory, on the device and in host memory; the free memory, if that is less.
     uint64_t memory_bytes_max = UINT64_MAX;
     /// plan_load() does not cut the model's own context below this.
     uint32_t context_tokens_min = 0;

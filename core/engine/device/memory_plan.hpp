@@ -14,7 +14,7 @@
 
 namespace etna::engine {
 
-/// What a part of a model's memory holds.
+/// The content of a part of a model's memory.
 enum class MemoryKind : uint8_t {
     weights,
     cache,       ///< keys and values
@@ -56,9 +56,9 @@ struct MemoryPlan {
 MemoryPlan plan_memory(const model::Blueprint& blueprint, const kernels::PlanTarget& target,
                        const DevicePlan& plan);
 
-/// plan_device() for a model's file, after place_experts() for its blueprint. Where the model fits, or needs
-/// no experts in host memory, only without its draft head, plans it again without. A refusal's hint names the
-/// bytes that the model would need in Q4_K_M, if that fits. Pure. Errors: those of plan_device();
+/// plan_device() for a model's file, after place_experts() for its blueprint. If the model fits, or needs no
+/// experts in host memory, only without its draft head, plans it again without the head. An error's hint
+/// names the bytes that the model would need in Q4_K_M, if that fits. Pure. Errors: those of plan_device();
 /// out_of_memory (experts in host memory do not fit there; DeviceSizes::context_tokens_min).
 Result<DevicePlan> plan_load(const gguf::File& file, model::Blueprint& blueprint,
                              const kernels::PlanTarget& target, const DeviceSizes& sizes,

@@ -18,8 +18,8 @@ struct CopiedRow {
     bool operator==(const CopiedRow&) const = default;
 };
 
-/// What the commands of a step without copies depend on, beside the model and the memory of the submission:
-/// steps of equal shapes have the same commands, and differ in the bytes that they upload.
+/// Everything that determines the commands of a step without copies, in addition to the model and the memory
+/// of the submission: steps of equal shapes have the same commands, and differ in the bytes that they upload.
 struct StepShape {
     model::Step step;
     uint64_t input_bytes = 0; ///< uploaded
@@ -33,7 +33,7 @@ struct StepShape {
 /// dropped. Belongs to one thread.
 class RecordedSteps {
 public:
-    static constexpr std::size_t steps_max = 8; ///< so many numbers of drafts, or of sequences, take turns
+    static constexpr std::size_t steps_max = 8; ///< enough for the draft and sequence counts that alternate
 
     /// Null if no step of the shape is held. Valid until the next insert().
     [[nodiscard]] vk::CommandBuffer* find(const StepShape& shape);

@@ -12,8 +12,8 @@ namespace {
 
 constexpr uint64_t section_alignment = 16;
 
-/// The bounds of decode rows' keys are rounded up to multiples of this, so that generation repeats a step's
-/// commands for so many tokens. A KV split beyond a row's keys costs a workgroup that ends at once.
+/// The key ranges of decode rows are rounded up to multiples of this, so that generation can reuse a step's
+/// commands for this many tokens. A KV split beyond a row's keys costs a workgroup that ends at once.
 constexpr uint32_t attend_step_tokens = 2 * kernels::decode_tile_tokens;
 
 uint64_t section_bytes(uint64_t count, uint64_t element_bytes) {

@@ -55,8 +55,8 @@ public:
     [[nodiscard]] const std::vector<OutputRow>& output_rows() const { return output_rows_; }
 
 private:
-    /// Where the device finds a sequence's pages: the first page if they are consecutive, otherwise the
-    /// offset of its table.
+    /// The location of a sequence's pages for the device: the first page if they are consecutive, otherwise
+    /// the offset of its table.
     struct TableLocation {
         uint32_t first_page = 0;
         uint32_t table = 0;

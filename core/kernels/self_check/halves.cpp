@@ -36,7 +36,7 @@ constexpr uint32_t quarter_of(uint32_t i) {
     return i / quarter_elements * quarter_words;
 }
 
-/// Place among its quarter's sums of the sum with element i.
+/// Index, within its quarter, of the sum that includes element i.
 constexpr uint32_t sum_of(uint32_t i) {
     return i % quarter_elements / summed;
 }
@@ -117,7 +117,7 @@ float float_at(const uint32_t* words, std::size_t index) {
     return std::bit_cast<float>(words[index]);
 }
 
-/// Whether a block stands for `expected`, and its sums for its halves.
+/// Whether a block represents `expected`, and its sums match its halves.
 bool stands_for(const uint32_t* words, std::span<const Bounded> expected) {
     double sum = 0;
     double nibble_sum = 0;

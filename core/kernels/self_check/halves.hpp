@@ -15,7 +15,7 @@ std::vector<uint32_t> halves_of(std::span<const float> rows);
 /// The numbers that the codes of blocks represent, of 1 byte or with fine codes of 2, [blocks][tile_columns].
 std::vector<float> coded(std::span<const uint32_t> blocks, uint32_t code_bytes);
 
-/// Expects blocks of halves in `range` that stand for these numbers, rounded to f16 within their block, and
+/// Expects blocks of halves in `range` that represent these numbers, rounded to f16 within their block, and
 /// codes that represent the numbers if the target's kernels write them.
 void expect_blocks(Trial& trial, vk::Range range, std::vector<Bounded> expected);
 

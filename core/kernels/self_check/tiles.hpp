@@ -9,14 +9,14 @@
 
 namespace etna::kernels {
 
-/// Error that rounding inputs to f16 adds to a product, 2^-11 of each term or what is too small for f16, and
-/// the rounding of sums in which codes are larger than they are (tile_codes.glsl).
+/// Returns the error bound of a product. Rounding an input to f16 adds 2^-11 of its term, or all of it below
+/// f16's range; the offset of the codes (tile_codes.glsl) increases the rounding errors of sums.
 double tiles_error(const NoiseMatrices& weight, uint64_t row, std::span<const float> x);
 
 /// Bytes of the codes that a kernel reads, or 0.
 uint32_t code_bytes_of(Trial& trial, bool reads_codes);
 
-/// A row of a matrix in tiles times x, of which a kernel reads halves, or codes of so many bytes.
+/// Multiplies a row of a tiled matrix by x, of which a kernel reads halves, or codes of `code_bytes` bytes.
 Bounded tiles_product(const NoiseMatrices& weight, uint64_t row, std::span<const float> x,
                       uint32_t code_bytes);
 

@@ -4,8 +4,8 @@
 
 #include <variant>
 
-// BERT (arXiv 1810.04805) and XLM-RoBERTa (1911.02116), whose files are of the same architecture: learned
-// embeddings of positions, attention without a mask, GELU; layer norms after the blocks.
+// BERT (arXiv 1810.04805) and XLM-RoBERTa (1911.02116), which share one architecture in GGUF: learned
+// position embeddings, bidirectional attention, GELU, and layer norms after the blocks.
 namespace etna::model {
 namespace {
 
@@ -14,7 +14,7 @@ Result<Config> read_bert(const gguf::File& file) {
     Config config = read_post_norm_encoder(reader, kernels::RotaryPairs::halves);
     config.gate = kernels::Gate::gelu_erf;
     config.positions = config.context;
-    config.cache_groups = {CacheGroup{}}; // nothing rotates
+    config.cache_groups = {CacheGroup{}}; // no rotary embedding
     for (LayerConfig& layer : config.layers) {
         if (auto* const attention = std::get_if<AttentionConfig>(&layer.mixer))
             attention->rotates = false;
@@ -26,7 +26,7 @@ Result<Config> read_bert(const gguf::File& file) {
 TensorTable declare_bert(const Config& config) {
     TensorTable table;
     declare_post_norm_encoder(table, config, {.has_biases = true, .has_output_biases = true});
-    table.ignore("cls."); // of a reranker: read on the host
+    table.ignore("cls."); // head of a reranker, computed on the host
     return table;
 }
 

@@ -160,7 +160,7 @@ Decoder assemble_decoder(const Config& config, const Weights& weights) {
         .output_norm_bias = weights.find_vector(std::string(config.output_norm) + ".bias"),
         .has_layer_norms = config.has_layer_norms,
         .head = weights.matrix(weights.has_matrix("output.weight") ? "output.weight" : "token_embd.weight"),
-        // The sum of streams is normalised in the place of their mean.
+        // The sum of streams is normalised instead of their mean.
         .epsilon = config.rms_epsilon * static_cast<float>(config.streams * config.streams),
         .embedding_scale = config.embedding_scale,
         .embedding_input_scale = config.embedding_input_scale,

@@ -11,7 +11,7 @@
 // Gemma 4, text model: sliding-window and full layers, each kind with its own head size and RoPE parameters;
 // QK-norm, values normalised without a weight, unscaled scores, pre- and post-norms, GELU-gated MLP, scaled
 // embedding. Full layers may take their keys as values, the last layers read an earlier layer's keys and
-// values, each layer may have an input of its own, its output may be scaled, and experts may run in parallel
+// values, each layer may have an additional input, its output may be scaled, and experts may run in parallel
 // with the MLP (transformers, modeling_gemma4.py).
 namespace etna::model {
 namespace {

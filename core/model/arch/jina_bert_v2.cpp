@@ -4,8 +4,7 @@
 
 #include <variant>
 
-// Jina BERT v2 (arXiv 2310.19923): BERT with ALiBi on both sides instead of embeddings of positions, and
-// GeGLU.
+// Jina BERT v2 (arXiv 2310.19923): BERT with bidirectional ALiBi instead of position embeddings, and GeGLU.
 namespace etna::model {
 namespace {
 
@@ -15,7 +14,7 @@ Result<Config> read_jina_bert_v2(const gguf::File& file) {
     MetadataReader reader(file, "jina-bert-v2");
     Config config = read_post_norm_encoder(reader, kernels::RotaryPairs::halves);
     config.gate = kernels::Gate::gelu_erf;
-    config.cache_groups = {CacheGroup{}}; // nothing rotates
+    config.cache_groups = {CacheGroup{}}; // no rotary embedding
     for (LayerConfig& layer : config.layers) {
         if (auto* const attention = std::get_if<AttentionConfig>(&layer.mixer)) {
             attention->rotates = false;
@@ -30,7 +29,7 @@ TensorTable declare_jina_bert_v2(const Config& config) {
     TensorTable table;
     declare_post_norm_encoder(table, config,
                               {.has_gate = true, .has_biases = true, .has_output_biases = true});
-    table.ignore("cls."); // of a reranker: read on the host
+    table.ignore("cls."); // head of a reranker, computed on the host
     return table;
 }
 

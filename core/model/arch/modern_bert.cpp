@@ -4,9 +4,9 @@
 
 #include <variant>
 
-// ModernBERT (arXiv 2412.13663): rotary positions, layer norms without biases before the blocks, GeGLU. The
-// embedding is normalised, in the place of the first norm. Two of three layers have a window on both sides
-// and their own rotation.
+// ModernBERT (arXiv 2412.13663): RoPE, layer norms without biases before the blocks, GeGLU. A norm of the
+// embedding replaces the first layer's first norm. Two of three layers have a bidirectional window with
+// separate RoPE parameters.
 namespace etna::model {
 namespace {
 

@@ -2,7 +2,7 @@
 #include "core/model/arch/encoder_layers.hpp"
 #include "core/model/arch/registry.hpp"
 
-// Nomic BERT (arXiv 2402.01613): BERT with rotary positions and a SwiGLU, without biases.
+// Nomic BERT (arXiv 2402.01613): BERT with RoPE and SwiGLU, without biases.
 namespace etna::model {
 namespace {
 

@@ -24,7 +24,7 @@ struct Architecture {
 
     // Text of README.md and man/etna-models.7, which scripts/generate-docs renews; without markup.
     std::string_view models; ///< names that users know: "Qwen2, Qwen2.5"
-    std::string_view checks; ///< what is compared with the reference in double precision
+    std::string_view checks; ///< the comparisons with the reference in double precision
 };
 
 /// Every architecture, ascending by name.

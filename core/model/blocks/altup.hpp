@@ -21,7 +21,7 @@ struct StreamEnds {
     std::vector<LinearWeights> merge;
 };
 
-/// What a layer of Gemma 3n has around its attention and feed-forward block, which work on stream 0:
+/// The operations around attention and feed-forward block in a layer of Gemma 3n; those two use stream 0:
 ///   predict: the streams become predictions of the layer's result (kernels::altup_predict);
 ///   Laurel (arXiv 2411.07501), after attention: with the prediction p of stream 0 and h = norm(p),
 ///       residual = (residual + h + norm(Right Left h)) / sqrt(2);

@@ -43,7 +43,7 @@ bool prompts_read_halves(const Recording& recording);
 void record_halves(const Recording& recording, const kernels::Activations& input, bool requested,
                    bool decode_rows_have_them = false);
 
-/// The norm at the beginning of a block.
+/// The norm at the start of a block.
 struct InputNorm {
     vk::Range weight;
     float epsilon = 0;

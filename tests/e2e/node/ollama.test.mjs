@@ -133,7 +133,7 @@ describe("Ollama's client", () => {
 });
 
 describe('etna serve --api ollama', () => {
-  // Every address of 127.0.0.0/8 has a port 11434 of its own, so that servers of other tests do not matter.
+  // Port 11434 is separate for every address of 127.0.0.0/8, so that servers of other tests do not interfere.
   const host = `127.${1 + (process.pid % 250)}.${Math.floor(process.pid / 250) % 250}.77`;
   let hub;
   let etna;

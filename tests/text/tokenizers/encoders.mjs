@@ -1,4 +1,4 @@
-// Tokenizers of encoders, made of the pieces of a published one: WordPiece as in BERT, and a unigram model as in
+// Tokenizers of encoders, built from parts of a published one: WordPiece as in BERT, and a unigram model as in
 // XLM-RoBERTa, without its map of characters.
 
 const isLetters = (text) => /^[\p{L}\p{N}]+$/u.test(text);

@@ -1,4 +1,4 @@
-// A subscriber of the events of `etna serve --kv-events`: an index of its prompt cache, made of nothing but events.
+// A subscriber to the events of `etna serve --kv-events`: an index of its prompt cache, built only from events.
 
 import assert from 'node:assert/strict';
 import { decode } from '@msgpack/msgpack';

@@ -1,4 +1,4 @@
-// For programs whose prompts are long: a model that takes them, and a proxy that shows what they send.
+// For programs with long prompts: a model whose context fits them, and a proxy that shows their requests.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { once } from 'node:events';
