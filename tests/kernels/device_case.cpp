@@ -1,6 +1,9 @@
 #include "tests/kernels/device_case.hpp"
 
+#include "tests/support/shared_library.hpp"
+
 #include <algorithm>
+#include <utility>
 
 namespace etna::test {
 namespace {
@@ -24,11 +27,13 @@ void must(const Status& status) {
 
 DeviceCase::DeviceCase(kernels::PlanFamily family) : DeviceCase(kernels::LibraryOptions{.family = family}) {}
 
-DeviceCase::DeviceCase(kernels::LibraryOptions options) : library_(gpu().device, std::move(options)) {}
+DeviceCase::DeviceCase(const kernels::LibraryOptions& options) : DeviceCase(shared_library(options)) {}
+
+DeviceCase::DeviceCase(std::shared_ptr<kernels::Library> library) : library_(std::move(library)) {}
 
 vk::Range DeviceCase::upload_bytes(ByteView content) {
     const uint64_t bytes = round_up(std::max<uint64_t>(content.size(), 1), 16);
-    vk::Device& device = library_.device();
+    vk::Device& device = library_->device();
     Memory memory{must(vk::Buffer::create(device, vk::MemoryDomain::device, bytes + guard_bytes, "test")),
                   bytes};
     vk::Buffer staging =
@@ -57,9 +62,9 @@ kernels::Activations DeviceCase::upload_rows(const std::vector<float>& content, 
 }
 
 void DeviceCase::run(const std::function<void(kernels::Library&, vk::Recorder&)>& record) {
-    vk::Device& device = library_.device();
+    vk::Device& device = library_->device();
     vk::Recorder recorder = must(vk::Recorder::create(device));
-    record(library_, recorder);
+    record(*library_, recorder);
     const uint64_t value = must(device.submit(must(recorder.finish())));
     must(device.wait(value));
 }
@@ -71,7 +76,7 @@ std::vector<std::byte> DeviceCase::download_bytes(vk::Range range) {
     REQUIRE(memory != memories_.end());
     const uint64_t bytes = memory->bytes + guard_bytes;
     vk::Buffer staging =
-        must(vk::Buffer::create(library_.device(), vk::MemoryDomain::readback, bytes, "test download"));
+        must(vk::Buffer::create(library_->device(), vk::MemoryDomain::readback, bytes, "test download"));
     run([&](kernels::Library&, vk::Recorder& recorder) {
         recorder.copy(memory->buffer, 0, staging, 0, bytes);
     });

@@ -19,9 +19,11 @@ namespace etna::test {
 class DeviceCase {
 public:
     explicit DeviceCase(kernels::PlanFamily family);
-    explicit DeviceCase(kernels::LibraryOptions options);
+    /// Precondition: see shared_library().
+    explicit DeviceCase(const kernels::LibraryOptions& options);
+    explicit DeviceCase(std::shared_ptr<kernels::Library> library);
 
-    [[nodiscard]] kernels::Library& library() { return library_; }
+    [[nodiscard]] kernels::Library& library() { return *library_; }
 
     /// Memory with this content, followed by a guard; download() checks that it is unchanged.
     vk::Range upload_bytes(ByteView content);
@@ -58,7 +60,7 @@ private:
         uint64_t bytes = 0; ///< without the guard
     };
 
-    kernels::Library library_;
+    std::shared_ptr<kernels::Library> library_;
     std::vector<Memory> memories_;
 };
 

@@ -5,6 +5,7 @@
 #include "tests/reference/operations.hpp"
 
 #include <map>
+#include <memory>
 #include <string_view>
 #include <vector>
 
@@ -140,7 +141,7 @@ void require_right_linear(const kernels::LibraryOptions& options, kernels::RowPa
     constexpr uint32_t rows = 70;
     constexpr uint32_t columns = 96;
     std::mt19937 random(41);
-    DeviceCase device(options);
+    DeviceCase device(std::make_shared<kernels::Library>(gpu().device, options));
     const WeightSource source = random_weight(random, Format::q4_0, rows, columns);
     const kernels::Layout layout{Format::q4_0, exact_arrangement(device.library().target(), Format::q4_0)};
     const kernels::Matrix weight = upload_weight(device, source, layout);

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -97,7 +98,7 @@ kernels::LibraryOptions tuned_library(PlanFamily family, const TunedShape& shape
 std::vector<float> rows_with(PlanFamily family, const TunedShape& shape, const WorkgroupSizes& sizes,
                              uint32_t count) {
     std::mt19937 random(7);
-    DeviceCase device(tuned_library(family, shape, sizes));
+    DeviceCase device(std::make_shared<kernels::Library>(gpu().device, tuned_library(family, shape, sizes)));
     const WeightSource source = random_weight(random, shape.layout.format, shape.rows, shape.columns);
     const kernels::Matrix weight = upload_weight(device, source, shape.layout);
     const std::vector<float> x = random_floats(random, shape.columns);

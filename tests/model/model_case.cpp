@@ -3,6 +3,7 @@
 #include "core/engine/device/device_executor.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/samples.hpp"
+#include "tests/support/shared_library.hpp"
 #include "tests/support/vulkan.hpp"
 
 #include <algorithm>
@@ -201,9 +202,7 @@ ModelCase::ModelCase(Bytes bytes, const ModelCaseOptions& options) : bytes_(std:
         FAIL(file.error().message);
     file_.emplace(std::move(*file));
     auto executor = engine::create_device_executor(
-        std::make_shared<kernels::Library>(
-            gpu().device, kernels::LibraryOptions{.family = options.family, .precision = options.precision}),
-        *file_,
+        shared_library({.family = options.family, .precision = options.precision}), *file_,
         {.sizes = {.cache_formats = options.cache,
                    .kv_memory_bytes = options.kv_memory_bytes > 0
                                           ? options.kv_memory_bytes

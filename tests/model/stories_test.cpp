@@ -4,7 +4,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/folders.hpp"
 #include "tests/support/samples.hpp"
-#include "tests/support/vulkan.hpp"
+#include "tests/support/shared_library.hpp"
 
 #include <fstream>
 #include <string>
@@ -58,9 +58,9 @@ void check_runs(const std::string& name, const std::vector<Run>& runs, std::size
     for (std::size_t i = 0; i < all_families.size(); ++i) {
         const kernels::PlanFamily family = all_families[i];
         INFO(name << ", planned as " << kernels::to_string(family));
-        auto executor = engine::create_device_executor(
-            std::make_shared<kernels::Library>(gpu().device, kernels::LibraryOptions{.family = family}),
-            *file, {.sizes = {.context_tokens = 512}, .planned = {}, .progress = {}});
+        auto executor =
+            engine::create_device_executor(shared_library({.family = family}), *file,
+                                           {.sizes = {.context_tokens = 512}, .planned = {}, .progress = {}});
         if (!executor)
             FAIL(executor.error().message);
         for (const Run& run : in_turn(runs, i)) {
