@@ -320,7 +320,8 @@ class Slurm(Batch):
             (folder / "etna").symlink_to(self.executable)
             (folder / "scontrol").write_text(f"#!/bin/sh\necho \"$@\" >> {self.root}/scontrol.log\n")
             (folder / "scontrol").chmod(0o755)
-        more = {"PATH": f"{folder}:{os.environ['PATH']}", "SLURM_JOB_ID": "77", "SLURM_ARRAY_JOB_ID": "77", SLURM + "ID": "1", SLURM + "COUNT": "2", SLURM + "MIN": "0"}
+        more = {"PATH": f"{folder}:{os.environ['PATH']}", "SLURM_JOB_ID": "77", "SLURM_ARRAY_JOB_ID": "77", SLURM + "ID": "1", SLURM + "COUNT": "2", SLURM + "MIN": "0",
+                "ETNA_PARALLEL": "16"}
         return subprocess.Popen(["bash", str(self.SCRIPT), *arguments], stderr=subprocess.PIPE, text=True, env=self.environment(**more))
 
     def test_a_task_requeues_itself_when_it_is_stopped_and_ends_when_it_is_complete(self):
