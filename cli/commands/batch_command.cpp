@@ -188,15 +188,14 @@ Status read_files(const OptionValues& values, const std::vector<std::string>& po
     if (positionals[0] == merge_word) {
         options.act = BatchAct::merge;
         // `merge DIR`, or `merge IN.jsonl -o DIR`.
-        if (has_second && options.folder.empty())
-            options.folder = positionals[1];
-        else if (has_second)
-            options.input = positionals[1];
+        if (has_second)
+            (options.folder.empty() ? options.folder : options.input) = positionals[1];
     } else {
         options.input = positionals[0];
-        if (has_second)
+        if (has_second) {
             return invalid_argument(fmt::format("`{}` is one argument too many", positionals[1]),
                                     "name the folder of the outputs with -o");
+        }
     }
     if (options.folder.empty())
         return invalid_argument("no folder for the outputs given", "name one with -o DIR");
@@ -394,9 +393,10 @@ Result<ExitCode> run_batch(const BatchOptions& options, const Environment& envir
     ETNA_TRY(auto persistence, server::open_persistence({.is_enabled = false}, [](std::string_view) {}));
     LineService service(options, std::move(models), environment, std::move(persistence));
     const uint64_t done = log->records(batch::Output::results) + log->records(batch::Output::errors);
-    if (!options.model.model.empty() && done < summary.lines_of_shard) // a failure here is no line's fault
+    if (!options.model.model.empty() && done < summary.lines_of_shard) { // a failure here is no line's fault
         ETNA_CHECK(
             service.models().acquire(options.model.model, [&] { return pace.now() != batch::Pace::full; }));
+    }
     batch::Runner runner({.input = options.input,
                           .shard = options.shard,
                           .line_bytes_max = options.line_bytes_max,

@@ -170,9 +170,10 @@ Status Batches::read() {
 Status Batches::read_batch(const std::filesystem::path& folder) {
     std::error_code failure;
     if (!std::filesystem::exists(folder / state_name, failure)) {
-        if (failure)
+        if (failure) {
             return Error{ErrorKind::io,
                          fmt::format("cannot read {}: {}", folder.string(), failure.message())};
+        }
         std::filesystem::remove_all(folder, failure);
         return {};
     }

@@ -1,5 +1,6 @@
 #include "server/batch/files.hpp"
 
+#include "core/base/log.hpp"
 #include "server/batch/durable_file.hpp"
 #include "server/ids.hpp"
 

@@ -72,9 +72,9 @@ Status read_records(int descriptor, const std::filesystem::path& path, Reading& 
         const std::size_t known = buffer.size();
         buffer.resize(known + read_bytes);
         ssize_t count = ::pread(descriptor, buffer.data() + known, read_bytes, static_cast<off_t>(at));
-        if (count < 0 && errno == EINTR)
+        if (count < 0 && errno == EINTR) {
             count = 0;
-        else if (count <= 0) {
+        } else if (count <= 0) {
             reading.torn_bytes = known;
             return count < 0 ? Status(output_error("read", path, errno)) : Status();
         }
@@ -91,10 +91,11 @@ Status read_records(int descriptor, const std::filesystem::path& path, Reading& 
                 continue;
             }
             take(*key);
-            if (reading.damaged_records == 0)
+            if (reading.damaged_records == 0) {
                 reading.intact_bytes += record.size() + 1;
-            else
+            } else {
                 reading.intact += std::string(record) + '\n';
+            }
         }
     }
 }
