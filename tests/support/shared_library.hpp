@@ -15,7 +15,7 @@ namespace etna::test {
 /// on a CPU driver, compiling takes most of the time of a test of kernels. Precondition: `options` have the
 /// shaders of this build, and no tuning. Not thread-safe.
 inline std::shared_ptr<kernels::Library> shared_library(const kernels::LibraryOptions& options) {
-    constexpr std::size_t pipelines_max = 600; // of all libraries; a CPU driver's take about a megabyte each
+    constexpr std::size_t pipelines_max = 200; // of all libraries; a CPU driver takes up to 3 MB for each
     struct Entry {
         kernels::LibraryOptions options;
         std::shared_ptr<kernels::Library> library;
