@@ -470,6 +470,24 @@ TEST_CASE("a batch that cannot run deletes its copy of the input") {
     CHECK(server.stored("input.jsonl").empty());
 }
 
+TEST_CASE("a batch is retried if its input cannot be read") {
+    BatchServer server;
+    const Json batch = server.create(server.upload(request_lines(2)));
+    const auto inputs = server.stored("input.jsonl");
+    REQUIRE(inputs.size() == 1);
+    const std::filesystem::path& input = inputs[0];
+    const std::filesystem::path moved = input.string() + ".moved";
+    std::filesystem::rename(input, moved);
+    std::filesystem::create_directory(input);
+    server.start();
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    CHECK(server.show(batch)["status"] == "validating");
+    std::filesystem::remove(input);
+    std::filesystem::rename(moved, input);
+    server.now_s += 60; // more than the delay before a retry
+    CHECK(server.wait_for(batch, "completed")["request_counts"]["completed"] == 2);
+}
+
 TEST_CASE("a batch expires if the server no longer has its key") {
     BatchServer server({test_key});
     (void)server.create(server.upload(request_lines(2)));

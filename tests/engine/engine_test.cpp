@@ -36,6 +36,15 @@ engine::Request numbered_request(uint32_t number, std::optional<uint32_t> max_to
     return one;
 }
 
+/// Runs one request, which may be long.
+FakeOptions one_at_a_time() {
+    FakeOptions options{.step_delay = 1ms};
+    options.limits.sequences_max = 1;
+    options.limits.context_tokens = 100000;
+    options.limits.groups = {{.page_count = 25000}};
+    return options;
+}
+
 TEST_CASE("a request is answered, with its timings") {
     const FakeOptions options{.step_delay = 200us};
     const auto engine = make_engine(options);
@@ -213,11 +222,7 @@ TEST_CASE("next_for() returns empty after its timeout") {
 }
 
 TEST_CASE("a full queue refuses with busy, and accepts again later") {
-    FakeOptions options{.step_delay = 1ms};
-    options.limits.sequences_max = 1;
-    options.limits.context_tokens = 100000;
-    options.limits.groups = {{.page_count = 25000}};
-    const auto engine = make_engine(options, {.queue_max = 2});
+    const auto engine = make_engine(one_at_a_time(), {.queue_max = 2});
     auto running = engine->submit(numbered_request(2, {}));
     CHECK(std::holds_alternative<TokenEvent>(running->next()));
     auto first = engine->submit(numbered_request(2, 2));
@@ -233,11 +238,7 @@ TEST_CASE("a full queue refuses with busy, and accepts again later") {
 }
 
 TEST_CASE("requests of lowered priority leave half of the queue to the others") {
-    FakeOptions options{.step_delay = 1ms};
-    options.limits.sequences_max = 1;
-    options.limits.context_tokens = 100000;
-    options.limits.groups = {{.page_count = 25000}};
-    const auto engine = make_engine(options, {.queue_max = 5});
+    const auto engine = make_engine(one_at_a_time(), {.queue_max = 5});
     const auto submit_lowered = [&](std::size_t answers) {
         std::vector<engine::Request> requests(answers, numbered_request(2, {}));
         for (engine::Request& request : requests)
@@ -267,11 +268,7 @@ TEST_CASE("answers of lowered priority that need more than half of the queue run
 }
 
 TEST_CASE("a full queue accepts a client with few requests") {
-    FakeOptions options{.step_delay = 1ms};
-    options.limits.sequences_max = 1;
-    options.limits.context_tokens = 100000;
-    options.limits.groups = {{.page_count = 25000}};
-    const auto engine = make_engine(options, {.queue_max = 20});
+    const auto engine = make_engine(one_at_a_time(), {.queue_max = 20});
     std::vector<Stream> heavy;
     heavy.reserve(21);
     for (int i = 0; i < 21; ++i)
