@@ -141,10 +141,9 @@ RandomModelOptions small(RandomArchitecture architecture) {
     options.mamba_heads = 8; // together twice the embedding, as the peer has it
     options.mamba_head_dim = 64;
     options.mamba_state_dim = 64;
-    if (architecture == RandomArchitecture::lfm2 || architecture == RandomArchitecture::lfm2moe) {
-        options.layers = 4; // two with attention
-    } else if (architecture == RandomArchitecture::granitehybrid) {
-        options.layers = 4;
+    if (architecture == RandomArchitecture::lfm2 || architecture == RandomArchitecture::lfm2moe ||
+        architecture == RandomArchitecture::granitehybrid) {
+        options.layers = 4; // LFM2: two with attention
     } else if (architecture == RandomArchitecture::nemotron_h ||
                architecture == RandomArchitecture::nemotron_h_moe) {
         options.layers = 6; // two of each kind
@@ -277,6 +276,39 @@ std::optional<RandomModelOptions> options_of(const std::string& shape, const std
     return options;
 }
 
+/// Encoders in the sizes that people use.
+const std::map<std::string, RandomEncoderOptions> encoders = {
+    {"bert-base",
+     {.architecture = "bert",
+      .layers = 12,
+      .embedding = 768,
+      .heads = 12,
+      .feed_forward = 3072,
+      .vocabulary = 30522,
+      .context = 512,
+      .tokenizer = EncoderTokenizer::wordpiece}},
+    {"nomic-embed",
+     {.architecture = "nomic-bert",
+      .layers = 12,
+      .embedding = 768,
+      .heads = 12,
+      .feed_forward = 3072,
+      .vocabulary = 30528,
+      .context = 2048,
+      .tokenizer = EncoderTokenizer::wordpiece}},
+    {"bge-m3", // XLM-RoBERTa large
+     {.architecture = "bert",
+      .layers = 24,
+      .embedding = 1024,
+      .heads = 16,
+      .feed_forward = 4096,
+      .vocabulary = 250002,
+      .context = 8192,
+      .token_types = 1,
+      .pooling = 2, // cls
+      .tokenizer = EncoderTokenizer::unigram}},
+};
+
 Bytes small_encoder(std::string_view architecture, EncoderTokenizer tokenizer, WeightFormat format) {
     return random_encoder({.architecture = architecture,
                            .layers = 6,
@@ -307,6 +339,11 @@ std::optional<Bytes> encoder_of(const std::string& shape, const std::string& for
         return std::nullopt;
     if (auto reranker = reranker_of(shape))
         return reranker;
+    if (const auto found = encoders.find(shape); found != encoders.end()) {
+        RandomEncoderOptions options = found->second;
+        options.matrices = found_format->second;
+        return random_encoder(options);
+    }
     if (shape == "small-xlm-roberta") // BERT's architecture, with one type of tokens
         return small_encoder("bert", EncoderTokenizer::unigram, found_format->second);
     for (const std::string_view architecture : all_random_encoders) {
@@ -331,12 +368,12 @@ int main(int count, char** arguments) {
     const auto options = count == 4 ? options_of(arguments[1], arguments[2]) : std::nullopt;
     if (!encoder && !options) {
         fmt::print(stderr,
-                   "usage: write_model SHAPE FORMAT FILE\nshapes: {}, "
+                   "usage: write_model SHAPE FORMAT FILE\nshapes: {}, {}, "
                    "small-ARCHITECTURE[-ROPE_SCALING], small-llama-experts, small-granitehybrid-experts, "
                    "small-gemma4-experts, small-gemma4-fused, small-qwen3next-fused, small-xlm-roberta, "
                    "small-ENCODER, "
                    "small-{{bert,xlm-roberta,qwen3}}-reranker\nformats: {}\n",
-                   names(shapes), names(formats));
+                   names(shapes), names(encoders), names(formats));
         return 2;
     }
     const Bytes bytes = encoder ? *encoder : random_model(*options);
