@@ -16,6 +16,11 @@
 namespace etna::model {
 namespace {
 
+/// Of a vector's element in the file.
+uint64_t element_bytes(gguf::TensorType type) {
+    return type == gguf::TensorType::f32 ? sizeof(float) : sizeof(uint16_t);
+}
+
 /// Converts the vector elements in `source`, in the file's type, to f32, followed by zeros.
 void widen(gguf::TensorType type, ByteView source, uint32_t count, MutableByteView out) {
     std::memset(out.data(), 0, out.size());
@@ -52,23 +57,39 @@ uint32_t slice_rows(const PlannedTensor& planned) {
                                  kernels::repack_rows);
 }
 
-/// Rows of one matrix of a tensor, or an entire vector, and the buffer that they go to.
+/// Rows of one matrix of a tensor, or elements of a vector, and the buffer that they go to.
 struct Slice {
     const PlannedTensor* planned = nullptr;
     const vk::Buffer* buffer = nullptr;
     uint32_t matrix = 0; ///< in a stack
-    uint32_t first = 0;  ///< row of the matrix
-    uint32_t count = 0;  ///< rows
+    uint32_t first = 0;  ///< row of the matrix; of a vector an element
+    uint32_t count = 0;  ///< rows; of a vector elements in the buffer, the padding included
 
+    /// Elements of a vector that the file has.
+    [[nodiscard]] uint32_t stored_count() const {
+        const uint32_t stored = planned->rows * planned->columns;
+        return std::min(count, stored - std::min(stored, first));
+    }
     [[nodiscard]] uint64_t source_bytes() const {
-        const bool is_vector = planned->role == TensorRole::vector;
-        return is_vector ? planned->source_bytes() : count * planned->row_bytes;
+        return planned->role == TensorRole::vector ? stored_count() * element_bytes(planned->tensor->type)
+                                                   : count * planned->row_bytes;
     }
 };
 
+void add_vector_slices(const PlannedTensor& planned, const vk::Buffer& buffer, std::vector<Slice>& slices) {
+    constexpr auto step = static_cast<uint32_t>(Uploader::slice_bytes_max / sizeof(float));
+    const auto elements = static_cast<uint32_t>(planned.packed.weights / sizeof(float));
+    for (uint32_t first = 0; first < elements; first += step) {
+        slices.push_back({.planned = &planned,
+                          .buffer = &buffer,
+                          .first = first,
+                          .count = std::min(step, elements - first)});
+    }
+}
+
 void add_slices(const PlannedTensor& planned, const vk::Buffer& buffer, std::vector<Slice>& slices) {
     if (planned.role == TensorRole::vector) {
-        slices.push_back({.planned = &planned, .buffer = &buffer});
+        add_vector_slices(planned, buffer, slices);
         return;
     }
     const uint32_t step = slice_rows(planned);
@@ -98,13 +119,13 @@ public:
 private:
     Status load_vector(const Slice& slice) {
         const gguf::Tensor& tensor = *slice.planned->tensor;
-        const MutableByteView source = memory_of(source_, tensor.bytes);
-        ETNA_CHECK(file_.read(tensor, 0, source));
+        const MutableByteView source = memory_of(source_, slice.source_bytes());
+        ETNA_CHECK(file_.read(tensor, slice.first * element_bytes(tensor.type), source));
         ETNA_TRY(const MutableByteView staging,
-                 uploader_.begin(*slice.buffer, 0, slice.planned->packed.weights));
-        const uint32_t count = slice.planned->rows * slice.planned->columns;
-        widen(tensor.type, source, count, staging);
-        multiply(slice.planned->factor, count, staging);
+                 uploader_.begin(*slice.buffer, slice.first * uint64_t{sizeof(float)},
+                                 slice.count * uint64_t{sizeof(float)}));
+        widen(tensor.type, source, slice.stored_count(), staging);
+        multiply(slice.planned->factor, slice.stored_count(), staging);
         return uploader_.end();
     }
 

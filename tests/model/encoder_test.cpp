@@ -4,7 +4,9 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/random_encoder.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
@@ -81,7 +83,54 @@ double cosine(const std::vector<float>& a, const reference::Vector& b) {
     return product / std::sqrt(squares_a * squares_b);
 }
 
+/// A BERT whose table of positions repeats after `period` rows.
+Bytes encoder_with_period(const RandomEncoderOptions& options, uint32_t period) {
+    Bytes bytes = random_encoder(options);
+    const auto file = gguf::File::parse(bytes, "period");
+    const auto& tensors = file.value().tensors();
+    const auto table = std::find_if(tensors.begin(), tensors.end(), [](const gguf::Tensor& tensor) {
+        return tensor.name == "position_embd.weight";
+    });
+    const uint64_t row_bytes = uint64_t{options.embedding} * sizeof(float);
+    for (uint32_t row = period; row < options.context; ++row) {
+        std::memcpy(&bytes[table->offset + row * row_bytes],
+                    &bytes[table->offset + (row % period) * row_bytes], row_bytes);
+    }
+    return bytes;
+}
+
+/// The hidden state of a token that attends to itself alone.
+std::vector<float> state_at(engine::Executor& executor, uint32_t position) {
+    const std::vector<engine::PageId> pages(position / executor.limits().page_tokens + 1, 0);
+    const GroupTables tables(executor.limits(), pages);
+    engine::Batch batch;
+    batch.sequences.push_back(tables.view());
+    engine::Row row;
+    row.output_kind = engine::OutputKind::hidden;
+    row.value = 11;
+    row.set_position(position);
+    row.attend_begin = position;
+    row.attend_end = position + 1;
+    batch.rows.push_back(row);
+    return run_batch(executor, batch).rows[0].hidden;
+}
+
 } // namespace
+
+TEST_CASE("a table of positions larger than a staging buffer is loaded in full", "[device][encoder]") {
+    constexpr uint32_t period = 7;
+    const RandomEncoderOptions options{.layers = 1, .embedding = 512, .feed_forward = 64, .context = 8192};
+    ModelCase tested(encoder_with_period(options, period),
+                     {.family = kernels::PlanFamily::nvidia, .kv_memory_bytes = 4 * cache_bytes});
+    std::vector<std::vector<float>> expected;
+    for (uint32_t position = 0; position < period; ++position)
+        expected.push_back(state_at(tested.executor(), position));
+    REQUIRE(expected[0] != expected[1]);
+    for (const uint32_t position : {4095U, 4096U, 4097U, 8191U}) { // 8 MiB are 4,096 rows
+        INFO("position " << position);
+        CHECK(state_at(tested.executor(), position) == expected[position % period]);
+    }
+}
 
 TEST_CASE("hidden states of encoders match the twin's", "[device][encoder]") {
     std::size_t index = 0;
