@@ -43,6 +43,10 @@ VKAPI_ATTR VkBool32 VKAPI_CALL keep_message(VkDebugUtilsMessageSeverityFlagBitsE
     const bool of_validation = (types & VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT) != 0;
     if (!of_validation && severity < VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT)
         return VK_FALSE;
+    // etna never calls vkGetDeviceProcAddr, but the layers that NVIDIA's driver adds do, with any name.
+    if (data->pMessageIdName != nullptr &&
+        std::strcmp(data->pMessageIdName, "WARNING-vkGetDeviceProcAddr-device") == 0)
+        return VK_FALSE;
     auto& impl = *static_cast<Instance::Impl*>(user);
     const std::scoped_lock lock(impl.mutex);
     impl.messages.emplace_back(data->pMessage);

@@ -31,4 +31,16 @@ inline kernels::VariantSet codes_kernels() {
     return found;
 }
 
+/// The kernels that need matrix units. Without them, a target runs those of devices that have none.
+inline kernels::VariantSet matrix_kernels() {
+    constexpr auto needed = static_cast<uint32_t>(shaders::Feature::cooperative_matrix);
+    kernels::VariantSet found;
+    for (uint32_t index = 0; index < shaders::variant_count; ++index) {
+        const auto variant = static_cast<shaders::Variant>(index);
+        if ((shaders::code(variant).required & needed) != 0)
+            found.add(variant);
+    }
+    return found;
+}
+
 } // namespace etna::bench

@@ -79,6 +79,7 @@ TEST_CASE("every shader variant that a device can run is asked for by an operati
     record_all({}, {.family = kernels::PlanFamily::nvidia}, seen); // attention_decode
     record_all({}, {.family = kernels::PlanFamily::nvidia, .precision = kernels::Precision::fast}, seen);
     record_all({}, {.family = kernels::PlanFamily::nvidia, .untrusted = bench::codes_kernels()}, seen);
+    record_all({}, {.family = kernels::PlanFamily::nvidia, .untrusted = bench::matrix_kernels()}, seen);
     record_all({.mask_optional_features = true}, {}, seen);
     for (uint32_t index = 0; index < shaders::variant_count; ++index) {
         const auto variant = static_cast<shaders::Variant>(index);
