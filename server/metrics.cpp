@@ -102,7 +102,9 @@ void Metrics::end(const RequestLabels& labels, const RequestOutcome& outcome) {
     const std::scoped_lock lock(mutex_);
     --in_flight_[labels_text(labels)];
     ++requests_[fmt::format("{},status=\"{}\"", labels_text(labels), outcome.status)];
-    durations_[labels.model].total.observe(outcome.total_s);
+    Durations& durations = durations_[labels.model];
+    durations.total.observe(outcome.total_s);
+    durations.vllm_total.observe(outcome.total_s);
 }
 
 void Metrics::refuse(std::string_view endpoint, int status) {
@@ -115,14 +117,17 @@ void Metrics::add(const Answer& answer) {
     const std::scoped_lock lock(mutex_);
     Durations& durations = durations_[answer.model];
     durations.queue.observe(answer.queue_s);
+    durations.vllm_queue.observe(answer.queue_s);
     if (answer.first_token_s) {
         durations.first_token.observe(*answer.first_token_s);
         durations.vllm_first_token.observe(*answer.first_token_s);
     }
-    if (answer.prompt_s)
+    if (answer.prompt_s) {
         durations.prompt.observe(*answer.prompt_s);
+        durations.vllm_prefill.observe(*answer.prompt_s);
+    }
     if (answer.tokens > 0)
-        durations.decode.observe(answer.decode_s);
+        durations.vllm_decode.observe(answer.decode_s);
     ++vllm_successes_[fmt::format("{},finished_reason=\"{}\"", vllm_labels(answer.model),
                                   answer.vllm_reason)];
     if (answer.between_tokens_s > 0) {
@@ -207,14 +212,14 @@ std::string Metrics::histograms() const {
     add("vllm:request_time_per_output_token_seconds",
         "etna_inter_token_seconds under vLLM's name and with its buckets.", &Durations::vllm_per_token,
         vllm_labels);
-    add("vllm:e2e_request_latency_seconds", "etna_request_seconds under vLLM's name.", &Durations::total,
-        vllm_labels);
-    add("vllm:request_queue_time_seconds", "etna_queue_seconds under vLLM's name.", &Durations::queue,
-        vllm_labels);
-    add("vllm:request_prefill_time_seconds", "etna_prompt_seconds under vLLM's name.", &Durations::prompt,
-        vllm_labels);
+    add("vllm:e2e_request_latency_seconds", "etna_request_seconds under vLLM's name and with its buckets.",
+        &Durations::vllm_total, vllm_labels);
+    add("vllm:request_queue_time_seconds", "etna_queue_seconds under vLLM's name and with its buckets.",
+        &Durations::vllm_queue, vllm_labels);
+    add("vllm:request_prefill_time_seconds", "etna_prompt_seconds under vLLM's name and with its buckets.",
+        &Durations::vllm_prefill, vllm_labels);
     add("vllm:request_decode_time_seconds", "From the first token of an answer to its last.",
-        &Durations::decode, vllm_labels);
+        &Durations::vllm_decode, vllm_labels);
     return text;
 }
 

@@ -100,12 +100,16 @@ private:
         1,     2.5,   5,    7.5,  10,   20,   40,   80,  160,  640, 2560};
     static constexpr std::array<double, 19> vllm_token_bounds = {
         0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 20, 40, 80};
+    static constexpr std::array<double, 21> vllm_request_bounds = {
+        0.3, 0.5, 0.8, 1, 1.5, 2, 2.5, 5, 10, 15, 20, 30, 40, 50, 60, 120, 240, 480, 960, 1920, 7680};
 
+    /// Those of vLLM have its buckets. Source: vLLM, vllm/v1/metrics/loggers.py.
     struct Durations {
         Histogram first_token{bounds}, between_tokens{bounds}, prompt{bounds}, queue{bounds}, total{bounds};
-        Histogram decode{bounds};
         Histogram vllm_first_token{vllm_first_token_bounds}, vllm_inter_token{vllm_token_bounds},
             vllm_per_token{vllm_token_bounds};
+        Histogram vllm_total{vllm_request_bounds}, vllm_queue{vllm_request_bounds},
+            vllm_prefill{vllm_request_bounds}, vllm_decode{vllm_request_bounds};
     };
 
     [[nodiscard]] std::string histograms() const;

@@ -109,6 +109,8 @@ HttpReply Router::answer(const HttpRequest& request) const {
     reply.headers.emplace("x-request-id", call.request_id);
     reply.headers.merge(cors_headers(service_->options.access, request));
     report_load(request, reply);
+    if (reply.is_traced)
+        notes.traced_route.clear();
     const auto write_entry = [entry, status = reply.status, log = std::move(reply.log),
                               final_log = std::move(reply.final_log), problem = std::move(notes.problem),
                               traced_route = std::move(notes.traced_route)] {
@@ -164,6 +166,7 @@ HttpReply Router::route(const HttpRequest& request, Call& call, Notes& notes) co
             return route.write_error(request, *refused);
         call.path_values = std::move(*values);
         call.dialect = route.dialect;
+        call.traced_route = route.api.empty() ? "" : std::string_view(route.path);
         try {
             auto result = route.endpoint(*service_, request, call);
             HttpReply reply = result ? std::move(result).value() : route.write_error(request, result.error());

@@ -24,6 +24,8 @@ struct Call {
     std::vector<std::string> path_values; ///< the values of the path's parameters in braces
     WriteError write_error = write_openai_error;
     api::Dialect dialect = api::Dialect::openai;
+    std::string_view traced_route =
+        {}; ///< the path's pattern, the router's; empty: the request is not traced
 };
 
 using Endpoint = ApiResult<HttpReply> (*)(Service& service, const HttpRequest& request, const Call& call);

@@ -117,7 +117,11 @@ RequestContext ActiveRequest::context(const sampling::Parameters& defaults) cons
             .supports_infill = model_->infill_tokens().has_value(),
             .has_template = model_->chat().has_own(),
             .can_think = format && generate::may_think(**format),
-            .can_store = service_->persistence->stored_kinds().completions};
+            .can_store = service_->persistence->stored_kinds().completions,
+            .reserve_memory = [memory = std::weak_ptr(memory_)](std::size_t bytes) {
+                const auto held = memory.lock();
+                return held == nullptr || held->reserve(bytes);
+            }};
 }
 
 generate::PromptBudget ActiveRequest::prompt_budget(const CancelPoll& is_cancelled) {

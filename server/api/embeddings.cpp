@@ -28,7 +28,7 @@ Result<uint32_t> embed_inputs(ActiveRequest& active, EmbeddingCall& call, const 
                                      .overlong = call.overlong,
                                      .cache_salt = active.cache_salt(),
                                      .client = active.client(),
-                                     .priority = active.priority_of(0)},
+                                     .priority = active.priority_of(call.priority)},
                                     budget));
         }
         at = taken;
@@ -60,11 +60,15 @@ ApiResult<uint32_t> embed(ActiveRequest& active, EmbeddingCall call, const Cance
                           const std::function<void(const generate::Embedding&)>& take) {
     constexpr int invalid_request = 400;
     std::size_t at = 0;
+    active.show_priority(call.priority);
     const auto tokens = embed_inputs(active, call, is_cancelled, take, at);
     if (!tokens) {
         ApiError error = active.report_failure(tokens.error());
-        if (error.status == invalid_request && !error.param)
+        if (error.status == invalid_request && !error.param) {
             error.param = call.is_list ? fmt::format("{}[{}]", call.input_member, at) : call.input_member;
+            if (call.is_list) // some clients show the message only
+                error.message = fmt::format("`{}`: {}", *error.param, error.message);
+        }
         return error;
     }
     active.service().metrics.add(active.model_name(), {.prompt = *tokens});

@@ -29,13 +29,15 @@ struct EmbeddingCall {
     std::optional<uint32_t> dimensions = {};
     generate::Normalisation normalisation = generate::Normalisation::l2;
     generate::Overlong overlong = generate::Overlong::refuse;
+    int32_t priority = 0; ///< that the body names
 };
 
 /// Checks that the model has embeddings, of these dimensions. Errors: 400. Precondition: it is acquired.
 ApiStatus check_embeddings(const ActiveRequest& active, const std::optional<uint32_t>& dimensions);
 
 /// Embeds the texts, many of them together, and counts their tokens, which it returns. `take` receives the
-/// embeddings in order. Errors: those of generate::Embedder, with the member of the text that they are about.
+/// embeddings in order. Errors: those of generate::Embedder; one about a text names its member, with the
+/// index in a list: `input[3]`.
 /// Precondition: check_embeddings() has succeeded.
 ApiResult<uint32_t> embed(ActiveRequest& active, EmbeddingCall call, const CancelPoll& is_cancelled,
                           const std::function<void(const generate::Embedding&)>& take);

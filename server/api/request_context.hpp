@@ -3,7 +3,9 @@
 #include "core/sampling/parameters.hpp"
 #include "core/text/tokenizer.hpp"
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 
 namespace etna::server::api {
@@ -36,6 +38,9 @@ struct RequestContext {
     bool has_template = true;                    ///< the model or the operator provides a chat template
     bool can_think = true;                       ///< answers of the model may have reasoning before them
     bool can_store = false;                      ///< the server stores completions on request
+    /// Charges the request for memory that a reader takes beyond its body; false: there is none. Empty:
+    /// memory is not counted.
+    std::function<bool(std::size_t bytes)> reserve_memory = {};
 };
 
 } // namespace etna::server::api

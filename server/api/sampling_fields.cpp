@@ -188,9 +188,7 @@ void read_generation(Fields& fields, const RequestContext& context, bool is_stre
         request.control_tokens = text::ControlTokens::shown;
     if (const auto salt = fields.text("cache_salt"))
         request.cache_salt = std::hash<std::string>()(*salt);
-    using Priority = std::numeric_limits<int32_t>;
-    request.priority =
-        static_cast<int32_t>(fields.integer("priority", Priority::min(), Priority::max()).value_or(0));
+    request.priority = read_priority(fields);
     fields.flag("spaces_between_special_tokens"); // never added, as in fast tokenizers
     if (fields.any("logits_processors") != nullptr) {
         fields.refuse("logits_processors", "is not supported: it would run code of the request in the server",
@@ -245,6 +243,11 @@ void read_allowed_tokens(Fields& fields, uint32_t vocabulary, generate::Request&
 }
 
 } // namespace
+
+int32_t read_priority(Fields& fields) {
+    using Priority = std::numeric_limits<int32_t>;
+    return static_cast<int32_t>(fields.integer("priority", Priority::min(), Priority::max()).value_or(0));
+}
 
 std::vector<TokenId> read_token_list(Fields& fields, std::string_view name, uint32_t vocabulary) {
     const Json* const list = fields.list(name);

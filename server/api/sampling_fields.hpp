@@ -26,6 +26,9 @@ void read_generation(Fields& fields, const RequestContext& context, bool is_stre
                      generate::Request& request,
                      const LengthMembers& lengths = {"max_completion_tokens", "max_tokens"});
 
+/// Reads vLLM's `priority`: smaller numbers are served first; 0 if absent.
+int32_t read_priority(Fields& fields);
+
 /// Reads a list of token ids; empty if absent or invalid.
 std::vector<TokenId> read_token_list(Fields& fields, std::string_view name, uint32_t vocabulary);
 

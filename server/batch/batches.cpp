@@ -73,7 +73,16 @@ int64_t number_in(const Json& object, const char* name) {
     return value.is_number_integer() ? value.get<int64_t>() : 0;
 }
 
-/// Returns OpenAI's batch object for a new batch.
+/// {"input_tokens", "input_tokens_details", ...}.
+Json usage_json(const TokenUsage& usage) {
+    return {{"input_tokens", usage.input},
+            {"input_tokens_details", {{"cached_tokens", usage.cached}}},
+            {"output_tokens", usage.output},
+            {"output_tokens_details", {{"reasoning_tokens", usage.reasoning}}},
+            {"total_tokens", usage.input + usage.output}};
+}
+
+/// Returns OpenAI's batch object for a new batch. `model` is added once an answer names it.
 Json new_object(const NewBatch& made, const std::string& id, int64_t now_s) {
     Json object = {{"id", id},
                    {"object", "batch"},
@@ -91,6 +100,7 @@ Json new_object(const NewBatch& made, const std::string& id, int64_t now_s) {
          {"finalizing_at", "completed_at", "failed_at", "expired_at", "cancelling_at", "cancelled_at"})
         object[name] = nullptr;
     object["request_counts"] = {{"total", 0}, {"completed", 0}, {"failed", 0}};
+    object["usage"] = usage_json({});
     object["metadata"] = made.metadata.is_object() && !made.metadata.empty() ? made.metadata : Json();
     return object;
 }
@@ -225,15 +235,16 @@ Status Batches::save(const Entry& entry) {
 }
 
 Status Batches::set_status(Entry& entry, std::string_view status) {
+    const int64_t now_s = clock_();
     const std::scoped_lock lock(mutex_);
-    return write_status(entry, status);
+    return write_status(entry, status, now_s);
 }
 
 /// Sets a status and its time. The batch is unchanged if it cannot be written. The mutex is held.
-Status Batches::write_status(Entry& entry, std::string_view status) {
+Status Batches::write_status(Entry& entry, std::string_view status, int64_t now_s) {
     const Json before = entry.object;
     entry.object["status"] = status;
-    entry.object[fmt::format("{}_at", status)] = clock_();
+    entry.object[fmt::format("{}_at", status)] = now_s;
     Status saved = save(entry);
     if (!saved)
         entry.object = before;
@@ -323,6 +334,7 @@ std::vector<Json> Batches::list(const storage::Owner& owner) {
 }
 
 ApiResult<Json> Batches::cancel(const storage::Owner& owner, const std::string& id) {
+    const int64_t now_s = clock_();
     const std::scoped_lock lock(mutex_);
     const Shared entry = owned(owner, id);
     if (entry == nullptr) {
@@ -340,7 +352,7 @@ ApiResult<Json> Batches::cancel(const storage::Owner& owner, const std::string& 
                         .code = "batch_not_cancellable"};
     }
     entry->is_cancelled = true; // even if the change cannot be written
-    if (const Status saved = write_status(*entry, "cancelling"); !saved)
+    if (const Status saved = write_status(*entry, "cancelling", now_s); !saved)
         return batches_failed(saved.error());
     changed_.notify_all();
     return entry->object;
@@ -465,11 +477,10 @@ Status Batches::begin(Entry& entry) {
         return fail(entry, "invalid_input_file", strip_directories(summary.error().message));
     if (summary->lines == 0)
         return fail(entry, "empty_file", "the input file has no lines");
-    {
-        const std::scoped_lock lock(mutex_);
-        entry.object["request_counts"]["total"] = summary->lines;
-    }
-    return entry.is_cancelled ? Status() : set_status(entry, "in_progress");
+    const int64_t now_s = clock_();
+    const std::scoped_lock lock(mutex_); // a cancel() comes before or after
+    entry.object["request_counts"]["total"] = summary->lines;
+    return entry.is_cancelled ? Status() : write_status(entry, "in_progress", now_s);
 }
 
 /// Answers the lines. Returns the status to end with; empty if the server stops.
@@ -583,7 +594,14 @@ Status Batches::fail(Entry& entry, std::string_view code, const std::string& mes
 void Batches::count(Entry& entry, const ResultLog& log) {
     const uint64_t results = log.records(Output::results);
     const uint64_t errors = log.records(Output::errors);
+    const RecordTotals totals = log.totals();
     const std::scoped_lock lock(mutex_);
+    entry.object["usage"] = usage_json(totals.usage);
+    if (totals.has_several_models) {
+        entry.object.erase("model");
+    } else if (!totals.model.empty()) {
+        entry.object["model"] = totals.model;
+    }
     entry.object["request_counts"]["completed"] = results;
     entry.object["request_counts"]["failed"] = errors;
 }

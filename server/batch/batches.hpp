@@ -111,7 +111,7 @@ private:
     Status read_batch(const std::filesystem::path& folder);
     Status save(const Entry& entry);
     Status set_status(Entry& entry, std::string_view status);
-    Status write_status(Entry& entry, std::string_view status);
+    Status write_status(Entry& entry, std::string_view status, int64_t now_s);
     void remove_oldest_finished();
     Shared owned(const storage::Owner& owner, const std::string& id);
 

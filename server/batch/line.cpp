@@ -3,6 +3,8 @@
 #include "server/ids.hpp"
 
 #include <algorithm>
+#include <array>
+#include <initializer_list>
 #include <utility>
 
 #include <fmt/format.h>
@@ -11,41 +13,67 @@
 namespace etna::server::batch {
 namespace {
 
-/// Finds `custom_id` in the outermost object, and `line` in its member `error`, without building a tree.
+/// A number of a record's answer and its place, in the names of chats and completions or of responses.
+struct UsageMember {
+    std::string_view name;
+    std::string_view detail; ///< member of `name`; empty: the number is `name` itself
+    uint64_t TokenUsage::* number;
+};
+
+constexpr std::array usage_members = {
+    UsageMember{"prompt_tokens", "", &TokenUsage::input},
+    UsageMember{"input_tokens", "", &TokenUsage::input},
+    UsageMember{"completion_tokens", "", &TokenUsage::output},
+    UsageMember{"output_tokens", "", &TokenUsage::output},
+    UsageMember{"prompt_tokens_details", "cached_tokens", &TokenUsage::cached},
+    UsageMember{"input_tokens_details", "cached_tokens", &TokenUsage::cached},
+    UsageMember{"completion_tokens_details", "reasoning_tokens", &TokenUsage::reasoning},
+    UsageMember{"output_tokens_details", "reasoning_tokens", &TokenUsage::reasoning},
+};
+
+/// Finds the members of RecordSummary in a line or record, without building a tree.
 class RecordScan final : public Json::json_sax_t {
 public:
-    [[nodiscard]] const RecordKey& found() const { return found_; }
+    [[nodiscard]] const RecordSummary& found() const { return found_; }
     [[nodiscard]] bool is_object() const { return is_object_; }
 
     bool null() override { return true; }
     bool boolean(bool /*value*/) override { return true; }
     bool number_integer(number_integer_t /*value*/) override { return true; }
     bool number_unsigned(number_unsigned_t value) override {
-        if (depth_ == 2 && outer_name_ == "error" && inner_name_ == "line")
+        if (is_at({"error", "line"}))
             found_.line = value;
+        if (depth_ < usage_depth || names_[0] != "response" || names_[1] != "body" || names_[2] != "usage")
+            return true;
+        for (const UsageMember& member : usage_members) {
+            const bool is_here = member.detail.empty()
+                                     ? is_at({"response", "body", "usage", member.name})
+                                     : is_at({"response", "body", "usage", member.name, member.detail});
+            if (is_here)
+                found_.usage.*member.number = value;
+        }
         return true;
     }
     bool number_float(number_float_t /*value*/, const string_t& /*text*/) override { return true; }
     bool string(string_t& value) override {
-        if (depth_ == 1 && is_object_ && outer_name_ == "custom_id")
+        if (is_object_ && is_at({"custom_id"}))
             found_.custom_id = value;
+        if (is_at({"response", "body", "model"}))
+            found_.model = value;
         return true;
     }
     bool binary(binary_t& /*value*/) override { return true; }
     bool start_object(std::size_t /*elements*/) override {
         is_object_ = is_object_ || depth_ == 0;
-        ++depth_;
-        return true;
+        return enter();
     }
     bool key(string_t& name) override {
-        if (depth_ == 1)
-            outer_name_ = name;
-        if (depth_ == 2)
-            inner_name_ = name;
+        if (depth_ <= names_.size())
+            names_[depth_ - 1] = name;
         return true;
     }
     bool end_object() override { return --depth_, true; }
-    bool start_array(std::size_t /*elements*/) override { return ++depth_, true; }
+    bool start_array(std::size_t /*elements*/) override { return enter(); }
     bool end_array() override { return --depth_, true; }
     bool parse_error(std::size_t /*position*/, const std::string& /*token*/,
                      const nlohmann::detail::exception& /*error*/) override {
@@ -53,10 +81,24 @@ public:
     }
 
 private:
-    RecordKey found_;
-    int depth_ = 0;
+    static constexpr std::size_t usage_depth = 4;
+
+    /// Elements of an array have no names.
+    bool enter() {
+        if (depth_ < names_.size())
+            names_[depth_].clear();
+        return ++depth_, true;
+    }
+
+    /// Whether the current value has these names, from the outermost object on.
+    [[nodiscard]] bool is_at(std::initializer_list<std::string_view> path) const {
+        return depth_ == path.size() && std::equal(path.begin(), path.end(), names_.begin());
+    }
+
+    RecordSummary found_;
+    std::size_t depth_ = 0;
     bool is_object_ = false;
-    std::string outer_name_, inner_name_;
+    std::array<std::string, usage_depth + 1> names_; ///< of the current member at each depth
 };
 
 LineError line_error(std::string code, std::string message) {
@@ -107,6 +149,14 @@ std::string record(const std::optional<std::string>& custom_id, std::string_view
 }
 
 } // namespace
+
+TokenUsage& TokenUsage::operator+=(const TokenUsage& more) {
+    input += more.input;
+    cached += more.cached;
+    output += more.output;
+    reasoning += more.reasoning;
+    return *this;
+}
 
 std::optional<std::string> custom_id_of(std::string_view text) {
     RecordScan scan;
@@ -168,7 +218,7 @@ LineError error_of_answer(const LineAnswer& answer) {
                       message.is_string() ? message.get<std::string>() : "");
 }
 
-std::optional<RecordKey> read_record(std::string_view text) {
+std::optional<RecordSummary> read_record(std::string_view text) {
     RecordScan scan;
     if (!scan_json(text, scan) || !scan.is_object())
         return std::nullopt;

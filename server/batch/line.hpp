@@ -67,13 +67,26 @@ std::string error_record(uint64_t number, const std::optional<std::string>& cust
 /// Returns the error in an endpoint's answer.
 LineError error_of_answer(const LineAnswer& answer);
 
-/// The part of a record that identifies its line.
-struct RecordKey {
+/// Tokens of one or more answers.
+struct TokenUsage {
+    uint64_t input = 0;
+    uint64_t cached = 0; ///< part of `input` that came from the prompt cache
+    uint64_t output = 0;
+    uint64_t reasoning = 0; ///< part of `output`
+
+    TokenUsage& operator+=(const TokenUsage& more);
+    bool operator==(const TokenUsage&) const = default;
+};
+
+/// The parts of a record that are read again: those that identify its line, and the facts of its answer.
+struct RecordSummary {
     std::optional<std::string> custom_id = {};
     std::optional<uint64_t> line = {}; ///< line number; errors only
+    std::string model = {};            ///< that answered; empty: none
+    TokenUsage usage = {};
 };
 
 /// Parses a record, without its line end. Empty if it is damaged.
-std::optional<RecordKey> read_record(std::string_view text);
+std::optional<RecordSummary> read_record(std::string_view text);
 
 } // namespace etna::server::batch

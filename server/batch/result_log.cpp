@@ -63,7 +63,7 @@ struct Reading {
 
 /// Calls `take` for each intact record of an open file. Error: io.
 Status read_records(int descriptor, const std::filesystem::path& path, Reading& reading,
-                    const std::function<void(const RecordKey&)>& take) {
+                    const std::function<void(const RecordSummary&)>& take) {
     std::string buffer;
     std::size_t used = 0;
     uint64_t at = 0;
@@ -85,12 +85,12 @@ Status read_records(int descriptor, const std::filesystem::path& path, Reading& 
              end = buffer.find('\n', used)) {
             const std::string_view record = std::string_view(buffer).substr(used, end - used);
             used = end + 1;
-            const auto key = read_record(record);
-            if (!key) {
+            const auto summary = read_record(record);
+            if (!summary) {
                 ++reading.damaged_records;
                 continue;
             }
-            take(*key);
+            take(*summary);
             if (reading.damaged_records == 0) {
                 reading.intact_bytes += record.size() + 1;
             } else {
@@ -172,8 +172,8 @@ Status ResultLog::read(Output output, std::vector<std::string>& warnings) {
     if (file.descriptor < 0)
         return output_error("open", file.path, errno);
     Reading reading;
-    ETNA_CHECK(
-        read_records(file.descriptor, file.path, reading, [&](const RecordKey& key) { add(output, key); }));
+    ETNA_CHECK(read_records(file.descriptor, file.path, reading,
+                            [&](const RecordSummary& record) { add(output, record); }));
     file.bytes = reading.intact_bytes;
     if (reading.damaged_records == 0 && reading.torn_bytes == 0)
         return {};
@@ -201,15 +201,27 @@ Status ResultLog::read(Output output, std::vector<std::string>& warnings) {
 }
 
 /// Indexes a record read from the file.
-void ResultLog::add(Output output, const RecordKey& key) {
+void ResultLog::add(Output output, const RecordSummary& record) {
     ++file(output).records;
-    if (output == Output::results && key.custom_id)
-        results_.insert(*key.custom_id);
-    if (output == Output::errors && key.line)
-        errors_.insert(*key.line);
+    count(record);
+    if (output == Output::results && record.custom_id)
+        results_.insert(*record.custom_id);
+    if (output == Output::errors && record.line)
+        errors_.insert(*record.line);
+}
+
+/// Adds a record to the totals.
+void ResultLog::count(const RecordSummary& record) {
+    totals_.usage += record.usage;
+    if (record.model.empty())
+        return;
+    if (totals_.model.empty())
+        totals_.model = record.model;
+    totals_.has_several_models = totals_.has_several_models || record.model != totals_.model;
 }
 
 Status ResultLog::append(Output output, std::string_view record) {
+    const auto summary = read_record(record.substr(0, record.find('\n'))); // outside the mutex
     const std::scoped_lock lock(mutex_);
     if (failure_)
         return *failure_;
@@ -221,6 +233,8 @@ Status ResultLog::append(Output output, std::string_view record) {
     }
     file.bytes += record.size();
     ++file.records;
+    if (summary)
+        count(*summary);
     if (!std::exchange(file.is_dirty, true))
         changed_.notify_all();
     return {};
@@ -261,6 +275,11 @@ void ResultLog::sync_periodically() {
 uint64_t ResultLog::records(Output output) const {
     const std::scoped_lock lock(mutex_);
     return files_[static_cast<std::size_t>(output)].records;
+}
+
+RecordTotals ResultLog::totals() const {
+    const std::scoped_lock lock(mutex_);
+    return totals_;
 }
 
 } // namespace etna::server::batch

@@ -30,6 +30,13 @@ enum class Output : uint8_t {
 /// Returns the path of results-3-of-16.jsonl or errors-3-of-16.jsonl in the folder.
 std::filesystem::path output_path(const std::filesystem::path& folder, Output output, const Shard& shard);
 
+/// Facts about all records of a log together.
+struct RecordTotals {
+    TokenUsage usage = {};
+    std::string model = {};          ///< that answered first; empty: no answer names one
+    bool has_several_models = false; ///< another one answered, too
+};
+
 /// The durable log of a shard: two append-only files of lines, so that a process killed at any byte can
 /// resume. Each record is written by a single call; it survives a kill of the process at once, and a power
 /// loss after `sync_delay`. Nothing is memory-mapped, so that the folder may be on a network file system.
@@ -66,6 +73,9 @@ public:
     /// Number of records in the file.
     [[nodiscard]] uint64_t records(Output output) const;
 
+    /// Of the records in both files, those of earlier runs included.
+    [[nodiscard]] RecordTotals totals() const;
+
 private:
     /// An open file.
     struct File {
@@ -78,7 +88,8 @@ private:
 
     explicit ResultLog(std::chrono::milliseconds sync_delay) : sync_delay_(sync_delay) {}
     Status read(Output output, std::vector<std::string>& warnings);
-    void add(Output output, const RecordKey& key);
+    void add(Output output, const RecordSummary& record);
+    void count(const RecordSummary& record);
     [[nodiscard]] File& file(Output output) { return files_[static_cast<std::size_t>(output)]; }
     void sync_periodically();
 
@@ -88,6 +99,7 @@ private:
     std::unordered_set<std::string> results_;
     std::unordered_set<uint64_t> errors_;
     mutable std::mutex mutex_; ///< guards the files and the members up to the next mutex
+    RecordTotals totals_;
     std::optional<Error> failure_;
     bool is_ending_ = false;
     std::condition_variable changed_;

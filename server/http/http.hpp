@@ -108,6 +108,7 @@ struct HttpReply {
     /// Returns the replacement of `log` after the stream has ended; empty: `log` stays.
     std::function<AnswerLog()> final_log = {};
     bool is_counted = false; ///< already counted in the metrics by the endpoint
+    bool is_traced = false;  ///< the endpoint exports its spans, when its background work ends
 };
 
 /// Lower-cases ASCII letters: header names, hosts and schemes are case-insensitive.

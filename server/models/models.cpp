@@ -220,6 +220,19 @@ void Models::add_requested(const store::ModelSource& source) {
     entries_.emplace(source.name, entry);
 }
 
+/// Lists a requested model again that has left the list, because another request's load of it failed.
+/// Errors: not_found, and those of the finder.
+Status Models::add_again(std::string_view name) {
+    Error unknown = {ErrorKind::not_found, fmt::format("the model `{}` does not exist", name)};
+    if (!options_.finder)
+        return unknown;
+    ETNA_TRY(const store::ModelSource source, options_.finder(name));
+    if (source.name != name)
+        return unknown;
+    add_requested(source);
+    return {};
+}
+
 void Models::drop_requested(const std::string& name) {
     std::erase(requested_, name);
     sources_.remove(name);
@@ -252,10 +265,9 @@ const Models::Entries::value_type* Models::find_entry(std::string_view name) con
 Result<Models::Handle> Models::acquire(std::string_view name, const std::function<bool()>& is_cancelled) {
     std::unique_lock lock(mutex_);
     rescan();
-    const auto found = entries_.find(name);
-    if (found == entries_.end())
-        return Error{ErrorKind::not_found, fmt::format("the model `{}` does not exist", name)};
-    const std::shared_ptr<Entry> entry = found->second; // may leave the list while the caller waits
+    if (!entries_.contains(name))
+        ETNA_CHECK(add_again(name));
+    const std::shared_ptr<Entry> entry = entries_.find(name)->second; // may leave the list during the wait
     start_queued_loads();
     const bool waits = must_wait(*entry);
     if (!waits)
@@ -466,6 +478,7 @@ void Models::finish_loading(const std::shared_ptr<Entry>& entry, const Result<Ha
     entry->state = loaded && !entry->is_retired ? State::loaded : State::unloaded;
     std::optional<Error> failure;
     if (loaded) {
+        failures_.forget(entry->name);
         ModelFacts facts = entry->facts.value_or(ModelFacts());
         facts.context_tokens = (*loaded)->context_tokens();
         facts.has_chat_template = (*loaded)->chat().find({}).has_value();
@@ -506,14 +519,11 @@ void Models::record_facts(Entry& entry, const ModelFacts& facts) {
     entry.problem.reset();
 }
 
-/// Returns the error for clients; a permanent one is logged once.
+/// Returns the error for clients; logs it once per cause.
 Error Models::record_failure(Entry& entry, const Error& error) {
     Error client_error = entry.is_requested ? error_for_requester(error, entry.listed.source, entry.name)
                                             : error_for_client(error, entry.listed.source, entry.name);
-    if (is_transient(client_error.kind) || entry.problem != client_error.message) {
-        log(LogLevel::warning, fmt::format("a model cannot be loaded: {}{}{}", error.message,
-                                           error.hint.empty() ? "" : "; ", error.hint));
-    }
+    failures_.write(entry.name, entry.listed, error);
     if (!is_transient(client_error.kind))
         entry.problem = client_error.message;
     return client_error;

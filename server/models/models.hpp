@@ -2,6 +2,7 @@
 
 #include "core/base/result.hpp"
 #include "core/generate/model.hpp"
+#include "server/models/failure_log.hpp"
 #include "server/models/model_sources.hpp"
 
 #include <chrono>
@@ -128,15 +129,16 @@ public:
     /// are for the client: the model then leaves the list. Errors: not_found, and those of the finder.
     Result<ModelListing> find_or_add(std::string_view name);
 
-    /// Returns the model with exactly this name. If it is not loaded, loads it on a separate thread, once for
-    /// all callers; blocks until then, and polls `is_cancelled` twenty times a second. If `loaded_max` is
-    /// reached, the load is queued until the least recently used model is idle and can be unloaded; later
-    /// requests for that model, after a grace period, queue after it. If memory is short, by
-    /// `memory_bytes_max` or on the device, idle models are unloaded until it suffices, before
-    /// experts of this one are placed in host memory. Errors: not_found (no
-    /// such name), cancelled, out_of_memory, no_device, device_lost, unsupported (not a model that etna
-    /// supports), and corrupt for any other file error. Messages do not contain local file names, because
-    /// they go to clients; the full ones go to the log, once per file.
+    /// Returns the model with exactly this name, also if it has left the list since find_or_add() and the
+    /// finder still finds it. If it is not loaded, loads it on a separate thread, once for all callers;
+    /// blocks until then, and polls `is_cancelled` twenty times a second. If `loaded_max` is reached, the
+    /// load is queued until the least recently used model is idle and can be unloaded; later requests for
+    /// that model, after a grace period, queue after it. If memory is short, by `memory_bytes_max` or on the
+    /// device, idle models are unloaded until it suffices, before experts of this one are placed in host
+    /// memory. Errors: not_found (no such name), cancelled, out_of_memory, no_device, device_lost,
+    /// unsupported (not a model that etna supports), and corrupt for any other file error. Messages do not
+    /// contain local file names, because they go to clients; the full ones go to the log, once per cause
+    /// until the model loads or its file changes.
     Result<Handle> acquire(std::string_view name, const std::function<bool()>& is_cancelled = {});
 
     /// Drops the list's reference to the model with this name or alias. Until the running requests end,
@@ -194,6 +196,7 @@ private:
     void rescan();
     void retire(const std::shared_ptr<Entry>& entry);
     void add_requested(const store::ModelSource& source);
+    Status add_again(std::string_view name);
     void drop_requested(const std::string& name);
     void queue(const std::shared_ptr<Entry>& entry);
     void start_queued_loads();
@@ -210,7 +213,7 @@ private:
     void watch_idle_models();
     std::chrono::milliseconds unload_idle(std::unique_lock<std::mutex>& lock);
     static void record_facts(Entry& entry, const ModelFacts& facts);
-    static Error record_failure(Entry& entry, const Error& error);
+    Error record_failure(Entry& entry, const Error& error);
     [[nodiscard]] bool must_wait(const Entry& entry) const;
     [[nodiscard]] bool has_room();
     [[nodiscard]] const Entries::value_type* find_entry(std::string_view name) const;
@@ -228,6 +231,7 @@ private:
     std::vector<Handle> evicted_;                                      ///< released before the next load
     std::vector<std::weak_ptr<const generate::Model>> retired_models_; ///< of retired entries, still in use
     std::deque<std::string> requested_; ///< names of the entries that requests added, oldest first
+    FailureLog failures_;
     std::size_t loading_ = 0;
     std::size_t releasing_ = 0; ///< calls of release(), whose memory is not free yet
     std::optional<Clock::time_point> last_scan_;

@@ -34,6 +34,10 @@ struct EmbedRequest {
 void read_input(Fields& fields, api::EmbeddingCall& call) {
     const Json* const input = fields.any("input");
     call.is_list = input != nullptr && input->is_array();
+    for (std::size_t i = 0; call.is_list && i < input->size(); ++i) {
+        if (!(*input)[i].is_string())
+            return fields.refuse(fmt::format("input[{}]", i), "must be a string", "invalid_type");
+    }
     const auto texts = fields.texts("input", api::embedding_inputs_max);
     for (const std::string& text : texts.value_or(std::vector<std::string>())) {
         if (call.is_list || !text.empty())

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -35,9 +37,11 @@ struct Action {
 /// Renders one template, action by action.
 class TemplateRenderer {
 public:
-    explicit TemplateRenderer(const PromptValues& values) : values_(values) {}
+    /// `take` receives the prompt in pieces.
+    TemplateRenderer(const PromptValues& values, std::function<void(std::string_view)> take)
+        : values_(values), take_(std::move(take)) {}
 
-    Result<std::string> render(std::string_view text) {
+    Status render(std::string_view text) {
         bool trims = false;
         while (!text.empty() && !is_ended_) {
             const std::size_t open = text.find("{{");
@@ -56,7 +60,7 @@ public:
         }
         if (!branches_.empty() && !is_ended_)
             return invalid_argument("an `if` has no `end`");
-        return std::move(prompt_);
+        return {};
     }
 
 private:
@@ -137,7 +141,7 @@ private:
 
     void add(std::string_view text) {
         if (is_shown())
-            prompt_ += text;
+            take_(text);
     }
 
     struct Branch {
@@ -146,7 +150,7 @@ private:
     };
 
     PromptValues values_;
-    std::string prompt_;
+    std::function<void(std::string_view)> take_;
     std::string_view rest_;
     std::vector<Branch> branches_; ///< the open `if`s
     std::size_t insertions_ = 0;
@@ -155,8 +159,18 @@ private:
 
 } // namespace
 
-Result<std::string> render_template(std::string_view text, const PromptValues& values) {
-    return TemplateRenderer(values).render(text);
+Result<std::string> render_template(std::string_view text, const PromptValues& values,
+                                    const std::function<bool(std::size_t bytes)>& reserve_memory) {
+    std::size_t bytes = 0;
+    TemplateRenderer measured(values, [&](std::string_view piece) { bytes += piece.size(); });
+    ETNA_CHECK(measured.render(text));
+    if (reserve_memory && !reserve_memory(bytes))
+        return Error{ErrorKind::out_of_memory, "not enough memory for the prompt"};
+    std::string prompt;
+    prompt.reserve(bytes);
+    TemplateRenderer written(values, [&](std::string_view piece) { prompt += piece; });
+    ETNA_CHECK(written.render(text));
+    return prompt;
 }
 
 } // namespace etna::server::ollama

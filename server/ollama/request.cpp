@@ -130,26 +130,34 @@ PromptMembers read_prompt_members(Fields& fields) {
 }
 
 /// Renders a prompt through the client's template. Control tokens in all members are parsed, as in a raw
-/// prompt.
-void read_templated(Fields& fields, const PromptMembers& members, generate::Request& request) {
+/// prompt. Errors: 503 (no memory for the prompt); others are recorded in `fields`.
+ApiStatus read_templated(Fields& fields, const PromptMembers& members, const api::RequestContext& context,
+                         generate::Request& request) {
     auto prompt =
         render_template(members.prompt_template,
-                        {.system = members.system, .prompt = members.prompt, .suffix = members.suffix});
-    if (!prompt)
-        return fields.refuse("template", message_for_client(prompt.error()));
-    if (prompt->empty())
-        return fields.refuse("template", "renders to an empty prompt");
+                        {.system = members.system, .prompt = members.prompt, .suffix = members.suffix},
+                        context.reserve_memory);
+    if (!prompt && prompt.error().kind == ErrorKind::out_of_memory)
+        return no_memory();
+    if (!prompt) {
+        fields.refuse("template", message_for_client(prompt.error()));
+    } else if (prompt->empty()) {
+        fields.refuse("template", "renders to an empty prompt");
+    } else {
+        request.prompt = std::move(*prompt);
+    }
     fields.note({"think"});
-    request.prompt = std::move(*prompt);
+    return {};
 }
 
-/// Reads the prompt verbatim, or as a turn of a conversation if the model has a template.
-void read_prompt(Fields& fields, const api::RequestContext& context, generate::Request& request) {
+/// Reads the prompt verbatim, or as a turn of a conversation if the model has a template. Errors: see
+/// read_templated().
+ApiStatus read_prompt(Fields& fields, const api::RequestContext& context, generate::Request& request) {
     PromptMembers members = read_prompt_members(fields);
     chat::Conversation conversation;
     const auto level = read_thinking(fields, context, conversation);
     if (!members.prompt_template.empty())
-        return read_templated(fields, members, request);
+        return read_templated(fields, members, context, request);
     if (!members.suffix.empty() && !context.supports_infill)
         fields.refuse("suffix", "requires a model that was trained for infilling; this one was not");
     if (!members.suffix.empty())
@@ -157,13 +165,14 @@ void read_prompt(Fields& fields, const api::RequestContext& context, generate::R
     if (members.is_raw || request.suffix || !context.has_template) {
         fields.note({"system", "think"});
         request.prompt = std::move(members.prompt);
-        return;
+        return {};
     }
     if (!members.system.empty())
         conversation.messages.push_back({.role = chat::Role::system, .content = std::move(members.system)});
     conversation.messages.push_back({.role = chat::Role::user, .content = std::move(members.prompt)});
     add_arguments(level, conversation);
     request.prompt = std::move(conversation);
+    return {};
 }
 
 } // namespace
@@ -200,7 +209,7 @@ ApiResult<api::GenerationCall> read_request(const Json& body, Form form, const a
         call.tools = read_chat(fields, context, request);
     } else {
         refuse_images(fields);
-        read_prompt(fields, context, request);
+        ETNA_CHECK(read_prompt(fields, context, request));
     }
     read_rest(fields);
     ETNA_CHECK(fields.status());

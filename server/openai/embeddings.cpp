@@ -4,6 +4,7 @@
 
 #include "server/api/answer.hpp"
 #include "server/api/model_choice.hpp"
+#include "server/api/sampling_fields.hpp"
 #include "server/fields.hpp"
 #include "server/openai/endpoints.hpp"
 #include "server/seal.hpp"
@@ -32,6 +33,7 @@ struct EmbeddingsRequest {
     std::vector<Input> inputs;
     std::optional<uint32_t> dimensions;
     Encoding encoding = Encoding::numbers;
+    int32_t priority = 0;
     api::IgnoredMembers ignored;
 };
 
@@ -87,6 +89,7 @@ ApiResult<EmbeddingsRequest> read_embeddings(const Json& body, uint32_t vocabula
         request.dimensions = static_cast<uint32_t>(*dimensions);
     request.encoding =
         static_cast<Encoding>(fields.choice("encoding_format", {"float", "base64"}).value_or(0));
+    request.priority = api::read_priority(fields);
     fields.note({"user"});
     fields.accept({"model"});
     ETNA_CHECK(fields.status());
@@ -118,7 +121,8 @@ ApiResult<HttpReply> reply_with_embeddings(api::ActiveRequest& active, const Jso
              api::embed(active,
                         {.inputs = std::move(parsed.inputs),
                          .is_list = body["input"].is_array() && !body["input"].front().is_number(),
-                         .dimensions = parsed.dimensions},
+                         .dimensions = parsed.dimensions,
+                         .priority = parsed.priority},
                         request.is_client_gone, [&](const generate::Embedding& embedding) {
                             data.push_back(embedding_json(data.size(), embedding.values, parsed.encoding));
                         }));

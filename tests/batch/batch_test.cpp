@@ -205,6 +205,32 @@ TEST_CASE("an output that is damaged in the middle is renamed and its intact rec
     CHECK(folder.read("results-0-of-1.jsonl.damaged-1") == damaged);
 }
 
+TEST_CASE("a record has the model and the usage of its answer in the names of each endpoint") {
+    const auto usage_of = [](const std::string& body) {
+        const std::string record = result_record("a", {.body = body});
+        const auto summary = read_record(std::string_view(record).substr(0, record.size() - 1));
+        REQUIRE(summary);
+        CHECK(summary->custom_id == "a");
+        CHECK(summary->model == (body.starts_with(R"({"model": "m")") ? "m" : ""));
+        return summary->usage;
+    };
+    CHECK(
+        usage_of(R"({"model": "m", "usage": {"prompt_tokens": 5, "completion_tokens": 4, "total_tokens": 9,)"
+                 R"( "prompt_tokens_details": {"cached_tokens": 3},)"
+                 R"( "completion_tokens_details": {"reasoning_tokens": 2}}})") ==
+        TokenUsage{.input = 5, .cached = 3, .output = 4, .reasoning = 2});
+    CHECK(usage_of(
+              R"({"model": "m", "usage": {"input_tokens": 5, "input_tokens_details": {"cached_tokens": 3},)"
+              R"( "output_tokens": 4, "output_tokens_details": {"reasoning_tokens": 2}}})") ==
+          TokenUsage{.input = 5, .cached = 3, .output = 4, .reasoning = 2});
+    for (const char* const other :
+         {R"({"usage": [{"prompt_tokens": 5}]})", R"({"usage": {"prompt_tokens": [5]}})",
+          R"({"usage": {"prompt_tokens": -5}})", R"({"data": {"usage": {"prompt_tokens": 5}, "model": "x"}})",
+          R"({"usage": null})"})
+        CHECK(usage_of(other) == TokenUsage{});
+    CHECK(!read_record(R"([{"custom_id": "a"}])"));
+}
+
 TEST_CASE("only one process at a time can open a shard") {
     const BatchFolder folder;
     const auto log = open_log(folder);

@@ -14,6 +14,7 @@
 #include <memory>
 #include <set>
 #include <thread>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -62,6 +63,9 @@ auto three_answers(std::atomic<int>& begun) {
     };
 }
 
+/// Called once, when this thread next asks a BatchServer's clock.
+thread_local std::function<void()> at_next_time;
+
 /// A server with files and batches in a folder.
 class BatchServer {
 public:
@@ -88,7 +92,11 @@ public:
     void open() {
         batches_ = nullptr;
         Batches::Options options = {.limits = limits, .lines_at_once = 4};
-        auto opened = Batches::open(folder, options, [this] { return now_s.load(); });
+        auto opened = Batches::open(folder, options, [this] {
+            if (const auto action = std::exchange(at_next_time, {}))
+                action();
+            return now_s.load();
+        });
         REQUIRE(opened.has_value());
         batches_ = std::move(*opened);
         service_->service().batches = batches_.get();
@@ -258,6 +266,7 @@ TEST_CASE("a batch is answered, and its outputs are files") {
     CHECK(batch["status"] == "validating");
     CHECK(batch["expires_at"] == 1'000'000 + 24 * 3600);
     CHECK(batch["metadata"]["run"] == "7");
+    CHECK((batch["usage"]["total_tokens"] == 0 && !batch.contains("model")));
     const Json done = server.wait_for(batch, "completed");
     CHECK(done["request_counts"] == Json({{"total", 14}, {"completed", 12}, {"failed", 2}}));
     for (const char* name : {"in_progress_at", "finalizing_at", "completed_at"})
@@ -265,6 +274,18 @@ TEST_CASE("a batch is answered, and its outputs are files") {
     const auto results = server.content(done["output_file_id"]);
     CHECK(results.size() == 12);
     CHECK(results.at("id-3")["response"]["body"]["choices"][0]["text"] == "  a dog");
+    int input = 0;
+    int output = 0;
+    for (const auto& [id, record] : results) {
+        const Json& usage = record["response"]["body"]["usage"];
+        input += usage["prompt_tokens"].get<int>();
+        output += usage["completion_tokens"].get<int>();
+    }
+    CHECK(done["model"] == "stories");
+    CHECK(done["usage"]["input_tokens"] == input);
+    CHECK(done["usage"]["output_tokens"] == output);
+    CHECK(done["usage"]["total_tokens"] == input + output);
+    CHECK((input > 0 && output > 0));
     const auto errors = server.content(done["error_file_id"]);
     CHECK(errors.at("")["error"]["line"] == 13);
     CHECK(errors.at("id-3")["error"]["code"] == "duplicate_custom_id");
@@ -356,6 +377,37 @@ TEST_CASE("a cancelled batch returns the completed answers") {
     CHECK(done["error_file_id"].is_null());
 }
 
+TEST_CASE("a batch that completes while its cancellation arrives stays completed") {
+    BatchServer server;
+    std::atomic<bool> may_answer{false};
+    server.start([&](const HttpRequest&) -> HttpReply {
+        may_answer.wait(false);
+        return {.body = "{}"};
+    });
+    const Json batch = server.create(server.upload(request_lines(1)));
+    (void)server.wait_for(batch, "in_progress");
+    at_next_time = [&] { // of the cancellation
+        may_answer = true;
+        may_answer.notify_all();
+        (void)server.wait_for(batch, "completed");
+    };
+    const FakeAnswer answer = server.ask("POST", "/v1/batches/" + batch["id"].get<std::string>() + "/cancel");
+    CHECK(may_answer);
+    CHECK(test::error_of(answer, 409)["code"] == "batch_not_cancellable");
+    CHECK(server.show(batch)["status"] == "completed");
+}
+
+TEST_CASE("a batch that several models answer names none") {
+    BatchServer server;
+    std::atomic<int> answers{0};
+    server.start([&](const HttpRequest&) {
+        return HttpReply{.body = fmt::format(R"({{"model": "m{}"}})", ++answers)};
+    });
+    const Json done = server.wait_for(server.create(server.upload(request_lines(2))), "completed");
+    CHECK(!done.contains("model"));
+    CHECK(done["usage"]["total_tokens"] == 0);
+}
+
 TEST_CASE("a batch that exceeds its completion window expires and each line has a record") {
     BatchServer server;
     std::atomic<int> begun{0};
@@ -374,13 +426,17 @@ TEST_CASE("a batch that exceeds its completion window expires and each line has 
 
 TEST_CASE("a batch resumes after the server stopped at any line") {
     BatchServer server;
+    const auto answer = [](const HttpRequest& /*request*/) -> HttpReply {
+        return {.body = R"({"model": "m", "usage": {"input_tokens": 3, "output_tokens": 2,
+            "input_tokens_details": {"cached_tokens": 2}, "output_tokens_details": {"reasoning_tokens": 1}}})"};
+    };
     const Json batch = server.create(server.upload(request_lines(30)));
     std::atomic<int> answered{0};
     for (int run = 1; run <= 5; ++run) {
         const int limit = run * 5;
         server.start([&, limit](const HttpRequest& request) -> HttpReply {
             if (++answered <= limit)
-                return {.body = "{}"};
+                return answer(request);
             while (!request.is_client_gone())
                 std::this_thread::sleep_for(std::chrono::milliseconds(1));
             return {.status = 503, .body = "{}"};
@@ -390,9 +446,15 @@ TEST_CASE("a batch resumes after the server stopped at any line") {
         server.open();
         answered = limit;
     }
-    server.start([](const HttpRequest&) { return HttpReply{.body = "{}"}; });
+    server.start(answer);
     const Json done = server.wait_for(batch, "completed");
     CHECK(done["request_counts"] == Json({{"total", 30}, {"completed", 30}, {"failed", 0}}));
+    CHECK(done["model"] == "m");
+    CHECK(done["usage"] == Json({{"input_tokens", 90},
+                                 {"input_tokens_details", {{"cached_tokens", 60}}},
+                                 {"output_tokens", 60},
+                                 {"output_tokens_details", {{"reasoning_tokens", 30}}},
+                                 {"total_tokens", 150}}));
     CHECK(server.content(done["output_file_id"]).size() == 30);
 }
 

@@ -2,12 +2,17 @@
 #include "core/base/json.hpp"
 #include "server/seal.hpp"
 #include "tests/server/api_client.hpp"
+#include "tests/server/echo.hpp"
 #include "tests/support/catch.hpp"
 
+#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <string>
+#include <thread>
 #include <vector>
+
+#include <fmt/format.h>
 
 using namespace etna;
 using namespace etna::test;
@@ -88,6 +93,7 @@ TEST_CASE("errors of embeddings name the member") {
     CHECK(error_path(embeddings_body(R"("a")", R"(, "dimensions": 0)")) == "dimensions");
     CHECK(error_path(embeddings_body(R"("a")", R"(, "dimensions": 100000)")) == "dimensions");
     CHECK(error_path(embeddings_body(R"("a")", R"(, "encoding_format": "hex")")) == "encoding_format");
+    CHECK(error_path(embeddings_body(R"("a")", R"(, "priority": 1.5)")) == "priority");
     std::string long_text;
     for (int i = 0; i < 5000; ++i)
         long_text += "word ";
@@ -95,6 +101,7 @@ TEST_CASE("errors of embeddings name the member") {
         error_of(service.post(embeddings_path, embeddings_body(R"(["a", ")" + long_text + "\"]")));
     CHECK(error["param"] == "input[1]");
     CHECK(error["code"] == "context_length_exceeded");
+    CHECK(error["message"].get<std::string>().starts_with("`input[1]`: "));
     CHECK(error_of(service.post(embeddings_path, R"({"model": "gone", "input": "a"})"), 404)["code"] ==
           "model_not_found");
     std::string many = "[\"a\"";
@@ -103,4 +110,27 @@ TEST_CASE("errors of embeddings name the member") {
     CHECK(error_path(embeddings_body(many + "]")) == "input");
     CHECK(ignored_fields(service.post(
               embeddings_path, embeddings_body(R"("a")", R"(, "user": "u", "odd": 1)"))) == "odd, user");
+}
+
+TEST_CASE("the texts of a request for embeddings have its priority in the engine") {
+    FakeService service({.prepare = [](FakeOptions& fake, int) {
+        fake.step_delay = std::chrono::milliseconds(20);
+        fake.limits.sequences_max = 1;
+    }});
+    REQUIRE(post_json(service, embeddings_path, embeddings_body(R"("Hi")"))["data"].size() == 1);
+    const auto engine = service.service().models.find_loaded("stories");
+    std::string texts = "\"Once upon a time\"";
+    for (int i = 0; i < 20; ++i)
+        texts += ", \"The end\"";
+    for (const int priority : {4, -4}) {
+        std::thread client([&] {
+            service.post(embeddings_path,
+                         embeddings_body("[" + texts + "]", fmt::format(R"(, "priority": {})", priority)));
+        });
+        CHECK(eventually([&] {
+            const auto waiting = engine->engine().load().waiting_prioritized;
+            return priority > 0 ? waiting.lowered > 0 : waiting.raised > 0;
+        }));
+        client.join();
+    }
 }

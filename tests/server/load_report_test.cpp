@@ -6,7 +6,9 @@
 
 #include <map>
 #include <set>
+#include <sstream>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -103,6 +105,38 @@ TEST_CASE("vLLM's metrics have the engine's values") {
           Approx(5 * after.at("vllm:request_time_per_output_token_seconds_sum" + labels)));
     CHECK(after.at(R"(vllm:time_to_first_token_seconds_bucket{model_name="stories",engine="0",le="+Inf"})") ==
           1);
+}
+
+TEST_CASE("vLLM's histograms have its buckets and the others have ours") {
+    FakeService service({});
+    REQUIRE(service.post("/v1/completions", R"({"prompt": "Once", "max_tokens": 3})").status == 200);
+    const std::string text = service.get("/metrics").body;
+    const auto bounds_of = [&](const std::string& name) {
+        std::vector<double> bounds;
+        std::istringstream lines(text);
+        for (std::string line; std::getline(lines, line);) {
+            const std::size_t at = line.find("le=\"");
+            if (line.starts_with(name + "_bucket{") && line.find("+Inf") == std::string::npos)
+                bounds.push_back(std::stod(line.substr(at + 4)));
+        }
+        return bounds;
+    };
+    const std::vector<double> request = {0.3, 0.5, 0.8, 1,  1.5, 2,   2.5, 5,   10,   15,  20,
+                                         30,  40,  50,  60, 120, 240, 480, 960, 1920, 7680};
+    const std::vector<double> token = {0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5,
+                                       0.75, 1,     2.5,  5,     7.5, 10,   20,  40,  80};
+    const std::vector<double> first = {0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75,
+                                       1,     2.5,   5,    7.5,  10,   20,   40,   80,  160,  640, 2560};
+    const std::vector<double> ours = {0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25,
+                                      0.5,   1,      2.5,   5,    10,    30,   60,  300};
+    for (const char* const name :
+         {"e2e_request_latency", "request_queue_time", "request_prefill_time", "request_decode_time"})
+        CHECK(bounds_of(fmt::format("vllm:{}_seconds", name)) == request);
+    CHECK(bounds_of("vllm:inter_token_latency_seconds") == token);
+    CHECK(bounds_of("vllm:request_time_per_output_token_seconds") == token);
+    CHECK(bounds_of("vllm:time_to_first_token_seconds") == first);
+    for (const char* const name : {"time_to_first_token", "inter_token", "prompt", "queue", "request"})
+        CHECK(bounds_of(fmt::format("etna_{}_seconds", name)) == ours);
 }
 
 TEST_CASE("the cache usage is the fraction of pages that requests hold") {

@@ -56,7 +56,7 @@ bool is_listed_nowhere(FakeService& service, const std::string& model) {
            etna::parse_json(service.get("/dynamo/alpha/list-models").body)["data"].empty();
 }
 
-FakeAnswer complete(FakeService& service, const std::string& model, int tokens = 1) {
+FakeAnswer complete_with(FakeService& service, const std::string& model, int tokens = 1) {
     return service.post("/v1/completions", R"({"prompt": "Once", "ignore_eos": true, "model": ")" + model +
                                                R"(", "max_tokens": )" + std::to_string(tokens) + "}");
 }
@@ -82,8 +82,8 @@ TEST_CASE("a file is served under its own name, and hides a built-in model of th
         std::filesystem::copy_file(stories, folder.path() / name);
     FakeService service({.names = {}, .folder = folder.path()});
     CHECK(listed_names(service) == "a.gguf demo ");
-    CHECK(complete(service, "a.gguf").status == 200);
-    CHECK(complete(service, "demo").status == 200); // the file, not the built-in model
+    CHECK(complete_with(service, "a.gguf").status == 200);
+    CHECK(complete_with(service, "demo").status == 200); // the file, not the built-in model
     CHECK(etna::parse_json(
               service.post("/tokenize", R"({"model": "demo", "prompt": "Once"})").body)["tokens"] ==
           etna::parse_json(
@@ -114,7 +114,7 @@ TEST_CASE("a defective model file gets 500 corrupt, and the model is no longer l
     for (const ErrorKind kind : {ErrorKind::not_found, ErrorKind::corrupt, ErrorKind::io}) {
         const Log log;
         FakeService service({.load_error = Error{kind, "the file is odd"}});
-        const FakeAnswer answer = complete(service, "stories");
+        const FakeAnswer answer = complete_with(service, "stories");
         CHECK(answer.status == 500);
         const Json error = etna::parse_json(answer.body)["error"];
         CHECK(error["type"] == "server_error");
@@ -129,7 +129,7 @@ TEST_CASE("an unsupported model gets 400, so that SDKs do not retry, and is no l
     const Log log;
     FakeService service({.load_error = Error{ErrorKind::unsupported, "architecture `odd` is not supported"}});
     for (const FakeAnswer& answer :
-         {complete(service, "stories"), service.post("/tokenize", R"({"content": "a"})"),
+         {complete_with(service, "stories"), service.post("/tokenize", R"({"content": "a"})"),
           service.post("/v1/responses", R"({"input": "a"})")}) {
         CAPTURE(answer.body);
         CHECK(answer.status == 400); // SDKs retry 408, 409, 429 and 5xx
@@ -162,7 +162,7 @@ TEST_CASE("options that conflict with a model get 500 internal, not corrupt") {
     FakeService service(
         {.load_error = Error{ErrorKind::invalid_argument, what, "give the cache more memory"}});
     for (const FakeAnswer& answer :
-         {complete(service, "stories"), service.post("/tokenize", R"({"content": "a"})"),
+         {complete_with(service, "stories"), service.post("/tokenize", R"({"content": "a"})"),
           service.post("/v1/responses", R"({"input": "a"})")}) {
         CAPTURE(answer.body);
         CHECK(answer.status == 500);
@@ -304,11 +304,11 @@ TEST_CASE("a cancelled request leaves the load queue") {
 
 TEST_CASE("the least recently used model is evicted when memory is short") {
     FakeService service({.names = {"a", "b", "c"}, .models_that_fit = 2});
-    CHECK((complete(service, "a").status == 200 && complete(service, "b").status == 200 &&
+    CHECK((complete_with(service, "a").status == 200 && complete_with(service, "b").status == 200 &&
            loaded_names(service) == "ab"));
-    CHECK((complete(service, "a").status == 200 && complete(service, "c").status == 200));
+    CHECK((complete_with(service, "a").status == 200 && complete_with(service, "c").status == 200));
     CHECK(loaded_names(service) == "ac"); // b was used before a
-    CHECK((complete(service, "b").status == 200 && loaded_names(service) == "bc"));
+    CHECK((complete_with(service, "b").status == 200 && loaded_names(service) == "bc"));
 }
 
 TEST_CASE("a busy model is not evicted, and a request for another gets 503") {
@@ -321,15 +321,15 @@ TEST_CASE("a busy model is not evicted, and a request for another gets 503") {
             return service.get("/metrics").body.find(line) != std::string::npos;
         });
     };
-    REQUIRE(complete(service, "a").status == 200);
+    REQUIRE(complete_with(service, "a").status == 200);
     REQUIRE(running(0));
     int status = 0;
-    std::thread busy([&] { status = complete(service, "a", 400).status; });
+    std::thread busy([&] { status = complete_with(service, "a", 400).status; });
     CHECK(running(1));
-    CHECK(complete(service, "b").status == 503);
+    CHECK(complete_with(service, "b").status == 503);
     busy.join();
     CHECK(status == 200);
-    CHECK((complete(service, "b").status == 200 && loaded_names(service) == "b"));
+    CHECK((complete_with(service, "b").status == 200 && loaded_names(service) == "b"));
 }
 
 TEST_CASE("idle models are unloaded before a model is placed in host memory") {
@@ -556,7 +556,7 @@ TEST_CASE("a model cannot be unloaded while it is being loaded") {
 
 TEST_CASE("POST /models/unload reports the effect, and GET /v1/models the memory and load of a model") {
     FakeService service({});
-    CHECK(complete(service, "stories").status == 200);
+    CHECK(complete_with(service, "stories").status == 200);
     const Json held = etna::parse_json(service.get("/v1/models/stories").body)["etna"];
     CHECK(held["device"] == "fake");
     CHECK(held["requests_running"] == 0);
@@ -623,6 +623,27 @@ TEST_CASE(
             CHECK(!models.find("any"));
         }
     }
+}
+
+TEST_CASE("a requested model whose load failed for another request is loaded again with its own error") {
+    bool is_broken = true;
+    Models models({.named = {}, .folder = {}, .finder = find_any},
+                  [&](const store::ModelSource&, uint64_t) -> Result<Models::Handle> {
+                      if (is_broken)
+                          return Error{ErrorKind::out_of_memory, "any needs 5 GiB"};
+                      return FakeService::load_plain(store::resolve(stories.string(), "").value());
+                  });
+    REQUIRE(models.find_or_add("any").has_value());
+    CHECK(models.acquire("any").error().kind == ErrorKind::out_of_memory); // removes it from the list
+    REQUIRE(!models.find("any"));
+    const auto second = models.acquire("any"); // whose find_or_add() came before
+    REQUIRE(!second);
+    CHECK(second.error().kind == ErrorKind::out_of_memory);
+    CHECK(second.error().message == "any needs 5 GiB");
+    is_broken = false;
+    CHECK(models.acquire("any").has_value());
+    CHECK(models.find("any")->is_loaded);
+    CHECK(models.acquire("missing").error().kind == ErrorKind::not_found);
 }
 
 TEST_CASE("at most requested_max requested models are listed: unloaded ones are evicted first") {

@@ -173,6 +173,7 @@ TEST_CASE("a text that is too long is truncated for embedding unless truncate is
     CHECK(answer["prompt_eval_count"].get<int>() <= 512 + 2);
     const std::string error = ollama_error(service.post("/api/embed", body + R"(, "truncate": false})"));
     CHECK(error.find("tokens") != std::string::npos);
+    CHECK(error.starts_with("`input[1]`: "));
 }
 
 TEST_CASE("the legacy endpoint returns one unnormalised embedding") {
@@ -199,7 +200,7 @@ TEST_CASE("errors of Ollama's embeddings name the member, and keep_alive unloads
         return ollama_error(service.post("/api/embed", R"({"model": "stories")" + more + "}"), status);
     };
     CHECK(error(R"(, "input": 5)").starts_with("`input`"));
-    CHECK(error(R"(, "input": ["a", 5])").starts_with("`input`"));
+    CHECK(error(R"(, "input": ["a", 5])").starts_with("`input[1]`"));
     CHECK(error(R"(, "input": "a", "dimensions": -1)").starts_with("`dimensions`"));
     CHECK(error(R"(, "input": "a", "truncate": 1)").starts_with("`truncate`"));
     CHECK(ollama_error(service.post("/api/embeddings", R"({"model": "stories", "prompt": 5})"))

@@ -431,6 +431,38 @@ TEST_CASE("Ollama's prompt templates insert values and select texts and trim whi
     CHECK(rendered(deep) == "error: more than 16 `if` are nested");
 }
 
+TEST_CASE("the prompt of Ollama's template counts as memory of its request before it is rendered") {
+    FakeService service({.says = "Ok."});
+    const std::string text(200'000, 'x');
+    std::string repeated;
+    for (int i = 0; i < 16; ++i)
+        repeated += "{{ .System }}";
+    const auto ask = [&](std::size_t budget_bytes) { // an empty prompt: rendered, but not tokenized
+        const auto budget = std::make_shared<server::MemoryBudget>(budget_bytes);
+        server::HttpRequest request =
+            post_request(ollama_generate_path,
+                         etna::dump_json({{"model", "stories"}, {"system", text}, {"template", repeated}}));
+        request.memory = std::make_shared<server::MemoryReservation>(budget);
+        const int status = service.ask(request).status;
+        request.memory = nullptr;
+        CHECK(budget->held() == 0);
+        return status;
+    };
+    CHECK(ask(16 * text.size() + 4 * text.size()) == 200);
+    CHECK(ask(15 * text.size()) == 413);
+    std::size_t reserved = 0;
+    const auto prompt =
+        server::ollama::render_template("a{{ if .System }}{{ .System }}{{ else }}none{{ end }}{{ .Prompt }}",
+                                        {.system = "S", .prompt = "P", .suffix = ""}, [&](std::size_t bytes) {
+                                            reserved = bytes;
+                                            return true;
+                                        });
+    CHECK(prompt.value() == "aSP");
+    CHECK(reserved == 3);
+    CHECK(server::ollama::render_template("a", {}, [](std::size_t) { return false; }).error().kind ==
+          ErrorKind::out_of_memory);
+}
+
 TEST_CASE("log-probabilities of Ollama's API come with the text of their tokens") {
     FakeService service({.chat_template = marked_template, .says = "One two three."});
     const std::string body = ollama_chat("Go", R"(, "logprobs": true, "top_logprobs": 2)");

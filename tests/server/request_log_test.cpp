@@ -101,6 +101,8 @@ TEST_CASE("the log has the priority of requests that set one") {
     CHECK(lines.last()["priority"] == 7);
     service.post(responses_path, response_body("Hello", R"(, "priority": 2)"));
     CHECK(lines.last()["priority"] == 2);
+    service.post("/v1/embeddings", R"({"model": "stories", "input": "Once", "priority": 5})");
+    CHECK(lines.last()["priority"] == 5);
     service.post(chats, greeting_body(""));
     CHECK(!lines.last().contains("priority"));
 }

@@ -4,11 +4,13 @@
 #include "core/base/json.hpp"
 #include "server/tracing/span_exporter.hpp"
 #include "server/tracing/trace_context.hpp"
+#include "tests/server/api_client.hpp"
 #include "tests/server/echo.hpp"
 #include "tests/server/fake_service.hpp"
 #include "tests/server/stand_in_collector.hpp"
 #include "tests/support/catch.hpp"
 
+#include <array>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -273,5 +275,40 @@ TEST_CASE("requests of clients are traced with their phases; probes and scrapes 
     service.post("/v1/completions", R"({"prompt": "Once", "max_tokens": 3, "stream": true})");
     CHECK(eventually([&] { return exporter.counts().exported == 8; }));
     service.post("/v1/completions", R"({"prompt": 3})");
+    CHECK(eventually([&] { return exporter.counts().exported == 9; }));
+}
+
+TEST_CASE("a background response has the spans of its request when it ends") {
+    const StandInCollector collector;
+    SpanExporter exporter(quick(collector.url("/v1/traces")), [](std::string_view) {});
+    test::FakeService service({.prepare = [](test::FakeOptions& fake, int) { fake.step_delay = 5ms; },
+                               .chat_template = test::plain_template,
+                               .says = "a dog and a cat"});
+    service.service().exporter = &exporter;
+    const auto ask = [&](const std::string& more) {
+        return service.ask({.method = "POST",
+                            .path = "/v1/responses",
+                            .headers = {{"host", "127.0.0.1"}, {"traceparent", sampled}},
+                            .body = R"({"input": "Hi", "background": true)" + more + "}"});
+    };
+    REQUIRE(ask("").status == 200);
+    REQUIRE(eventually([&] { return exporter.counts().exported == 4; }));
+    const std::string request = collector.requests().back();
+    const Json json = Json::parse(request.substr(request.find("\r\n\r\n") + 4));
+    const Json& spans = json["resourceSpans"][0]["scopeSpans"][0]["spans"];
+    REQUIRE(spans.size() == 4);
+    CHECK((spans[0]["traceId"] == trace && spans[0]["parentSpanId"] == parent));
+    CHECK((spans[0]["name"] == "POST /v1/responses" && spans[0]["kind"] == 2));
+    const auto number = [](const Json& text) { return std::stoull(text.get<std::string>()); };
+    const std::array names = {"queue", "prefill", "decode"};
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        const Json& phase = spans[i + 1];
+        CHECK((phase["name"] == names[i] && phase["parentSpanId"] == spans[0]["spanId"]));
+        CHECK(number(phase["startTimeUnixNano"]) >= number(spans[0]["startTimeUnixNano"]));
+        CHECK(number(phase["endTimeUnixNano"]) <= number(spans[0]["endTimeUnixNano"]) + 1'000'000);
+    }
+    CHECK(ask(R"(, "stream": true)").body.find("response.completed") != std::string::npos);
+    CHECK(eventually([&] { return exporter.counts().exported == 8; }));
+    CHECK(ask(R"(, "temperature": 7)").status == 400); // refused before it runs
     CHECK(eventually([&] { return exporter.counts().exported == 9; }));
 }

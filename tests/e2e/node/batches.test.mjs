@@ -91,6 +91,11 @@ describe('a batch', () => {
       [5, 'invalid_type'],
       [6, 'duplicate_custom_id'],
     ]);
+    const total = (name) => [...results.values()].reduce((sum, record) => sum + record.response.body.usage[name], 0);
+    assert.deepEqual([done.model, done.usage.input_tokens, done.usage.output_tokens], [MODEL, total('prompt_tokens'), total('completion_tokens')]);
+    assert.equal(done.usage.total_tokens, total('total_tokens'));
+    assert.ok(Number.isInteger(done.usage.input_tokens_details.cached_tokens));
+    assert.equal(done.usage.output_tokens_details.reasoning_tokens, 0);
     assert.equal((await client.files.retrieve(done.output_file_id)).purpose, 'batch_output');
     const listed = await client.batches.list({ limit: 100 });
     assert.ok(listed.data.some(({ id }) => id === batch.id));
