@@ -50,6 +50,29 @@ TEST_CASE("by default the cache holds one sequence of the model's context") {
     CHECK(plan({}, 4 * gibibyte, 0, vk::DeviceType::cpu)->limits.batch_rows_max == 64);
 }
 
+TEST_CASE("an encoder's step takes many texts, and a context that the user asks for") {
+    const auto limits = [](uint32_t context, const DeviceSizes& sizes,
+                           vk::DeviceType type = vk::DeviceType::discrete) {
+        model::Config encoder = config();
+        encoder.is_encoder = true;
+        encoder.context = context;
+        kernels::PlanTarget target;
+        target.profile.type = type;
+        return engine::plan_device("m.gguf", encoder, target, sizes, 100 * mebibyte,
+                                   {.free_bytes = 8 * gibibyte, .total_bytes = 8 * gibibyte})
+            ->limits;
+    };
+    CHECK(limits(512, {}).batch_rows_max == 2048);
+    CHECK(limits(8192, {}).batch_rows_max == 2048);
+    CHECK(limits(8192, {.context_tokens = 8192}).batch_rows_max == 8192);
+    CHECK(limits(8192, {.context_tokens = 300}).batch_rows_max == 2048);
+    CHECK(limits(8192, {.context_tokens = 8192, .batch_rows_max = 1024}).batch_rows_max == 1024);
+    CHECK(limits(512, {}, vk::DeviceType::cpu).batch_rows_max == 512);
+    CHECK(limits(8192, {}, vk::DeviceType::cpu).batch_rows_max == 2048);
+    CHECK(limits(512, {}).sequences_max == 64);
+    CHECK(limits(512, {.sequences_max = 100}).sequences_max == 100);
+}
+
 TEST_CASE("several contexts share half of the free memory, after the first") {
     CHECK(plan({.contexts = 4}, 4 * gibibyte)->limits.groups[0].page_count == 4 * 128);
     const auto crowded = plan({.contexts = 1000}, 4 * gibibyte);

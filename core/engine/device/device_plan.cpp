@@ -17,8 +17,11 @@ namespace {
 
 constexpr uint32_t gpu_rows_max = 512;
 constexpr uint32_t cpu_rows_max = 64;
-/// The longest text of an encoder, which is computed in one step, unless the user allows more.
-constexpr uint32_t encoder_rows_max = 2048;
+/// An encoder computes each text in one step, and texts hold no memory beyond it, so that many short ones may
+/// share a step. Its rows by default, and at most those of a context that the user asks for.
+constexpr uint32_t encoder_rows_default = 2048;
+constexpr uint32_t encoder_rows_max = 8192;
+constexpr uint32_t encoder_texts_min = 64;
 /// Limits the memory for logits: 64 rows of a vocabulary of 150000 are 38 MB, three times.
 constexpr uint32_t logits_rows_max = 64;
 /// One layer's keys, values or states stay below this: shaders index them with signed 32-bit words.
@@ -313,6 +316,12 @@ Status check_sizes(std::string_view name, const DeviceSizes& sizes) {
     return {};
 }
 
+/// Larger steps are faster on GPUs only.
+uint32_t encoder_rows(const DeviceSizes& sizes, uint32_t context_tokens, bool is_cpu) {
+    const uint32_t most = sizes.context_tokens > 0 ? encoder_rows_max : encoder_rows_default;
+    return std::clamp(context_tokens, is_cpu ? cpu_rows_max : encoder_rows_default, most);
+}
+
 Limits limits_for(const model::Config& config, const kernels::PlanTarget& target, const DeviceSizes& sizes) {
     Limits limits;
     const bool is_cpu = target.profile.type == vk::DeviceType::cpu;
@@ -320,12 +329,13 @@ Limits limits_for(const model::Config& config, const kernels::PlanTarget& target
     limits.width = config.width;
     limits.page_tokens = kernels::page_tokens;
     limits.context_tokens = sizes.context_tokens > 0 ? sizes.context_tokens : config.context;
-    const uint32_t text_rows = config.is_encoder ? std::min(limits.context_tokens, encoder_rows_max) : 0;
-    limits.batch_rows_max = sizes.batch_rows_max > 0
-                                ? sizes.batch_rows_max
-                                : std::max(text_rows, is_cpu ? cpu_rows_max : gpu_rows_max);
+    const uint32_t usual_rows = is_cpu ? cpu_rows_max : gpu_rows_max;
+    limits.batch_rows_max = sizes.batch_rows_max > 0 ? sizes.batch_rows_max
+                            : config.is_encoder      ? encoder_rows(sizes, limits.context_tokens, is_cpu)
+                                                     : usual_rows;
     limits.is_encoder = config.is_encoder;
-    limits.sequences_max = sizes.sequences_max;
+    limits.sequences_max =
+        config.is_encoder ? std::max(sizes.sequences_max, encoder_texts_min) : sizes.sequences_max;
     limits.embeddings_max = sizes.embeddings_max;
     // An encoder has no head.
     limits.output_rows_max = config.is_encoder ? 1 : std::min(limits.batch_rows_max, logits_rows_max);
