@@ -1,6 +1,7 @@
 #include "core/kernels/policy.hpp"
 #include "tests/model/model_case.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/samples.hpp"
 #include "tests/support/vulkan.hpp"
 
 #include <array>
@@ -35,7 +36,7 @@ TEST_CASE("fast precision stays near the twin, and gives the same bits alone and
     for (std::size_t i = 0; i < cases.size(); ++i) {
         const auto& [architecture, format] = cases[i];
         const Bytes bytes = random_model(tiled_model(architecture, format));
-        for (const auto family : families_of(i)) {
+        for (const auto family : in_turn(all_families, i)) {
             INFO(to_string(architecture) << ", planned as " << kernels::to_string(family));
             ModelCase tested(bytes, {.family = family, .precision = kernels::Precision::fast});
             ModelCase exact(bytes, {.family = family});

@@ -115,7 +115,7 @@ TEST_CASE("repeated commands give the bits of commands recorded for the step", "
         RandomModelOptions options = tiled_model(architectures[i], WeightFormat::q8_0);
         options.context = 600;
         const Bytes bytes = random_model(options);
-        for (const auto family : families_of(i)) {
+        for (const auto family : in_turn(all_families, i)) {
             INFO(to_string(architectures[i]) << ", planned as " << kernels::to_string(family));
             ModelCase recording(bytes, {.family = family, .timestamps = true});
             CountingExecutor always(recording.executor());
