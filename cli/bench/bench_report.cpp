@@ -62,6 +62,16 @@ std::string costs_table(const BenchReport& report) {
     return aligned(table, FirstColumn::right);
 }
 
+std::string embeddings_table(const EmbeddingReport& report) {
+    TextTable table = {{"batch", "texts/s", "tok/s", "batch ms", "TFLOP/s", "of matrix rate"}};
+    for (const EmbeddingRow& row : report.rows) {
+        table.push_back({fmt::format("{}", row.batch), with_spread(row.texts_s, 1), with_spread(row.tok_s, 1),
+                         with_spread(row.batch_ms, 1), optional_cell(row.flop_s(), 1 / teraflop, 3, ""),
+                         optional_cell(matrix_share(report, row), 100, 0, "%")});
+    }
+    return aligned(table, FirstColumn::right);
+}
+
 std::string mebibytes(uint64_t bytes) {
     return bytes == 0 ? std::string(no_figure)
                       : fmt::format("{:.0f} MiB", static_cast<double>(bytes) / static_cast<double>(mebibyte));
@@ -100,6 +110,38 @@ Json as_json(const BenchReport& report, const BenchRow& row) {
             {"weights_of_copy_rate", or_null(copy_share(report, row))}};
 }
 
+Json as_json(const EmbeddingReport& report, const EmbeddingRow& row) {
+    return {{"batch", row.batch},
+            {"batch_ms", as_json(row.batch_ms)},
+            {"flop_s", or_null(row.flop_s())},
+            {"of_matrix_rate", or_null(matrix_share(report, row))},
+            {"texts_s", as_json(row.texts_s)},
+            {"tok_s", as_json(row.tok_s)}};
+}
+
+std::string title_text(const MeasuredModel& report) {
+    return fmt::format("{} on {}\nload {:.0f} ms; peak memory: device {}, host {}\n", report.model,
+                       report.device, report.load_ms, mebibytes(report.device_peak_bytes),
+                       mebibytes(report.host_peak_bytes));
+}
+
+std::string matrix_rate_text(const MeasuredModel& report) {
+    return "matrix rate " + optional_cell(report.matrix_flop_s, 1 / teraflop, 3, " TFLOP/s");
+}
+
+/// Returns the operations of `tok_s` rows a second; empty if the weights are unknown.
+std::optional<double> operations_s(uint64_t row_weights, double tok_s) {
+    if (row_weights == 0)
+        return std::nullopt;
+    return 2 * static_cast<double>(row_weights) * tok_s;
+}
+
+std::optional<double> share_of(const std::optional<double>& value, const std::optional<double>& limit) {
+    if (!value || !limit)
+        return std::nullopt;
+    return *value / *limit;
+}
+
 } // namespace
 
 Spread spread_of(std::vector<double> samples) {
@@ -117,38 +159,44 @@ std::optional<double> BenchRow::weight_bytes_s() const {
 }
 
 std::optional<double> copy_share(const BenchReport& report, const BenchRow& row) {
-    const auto read = row.weight_bytes_s();
-    if (!read || !report.copy_bytes_s)
-        return std::nullopt;
-    return *read / *report.copy_bytes_s;
+    return share_of(row.weight_bytes_s(), report.copy_bytes_s);
 }
 
 std::optional<double> BenchRow::prompt_flop_s() const {
-    if (row_weights == 0)
-        return std::nullopt;
-    return 2 * static_cast<double>(row_weights) * prompt_tok_s.median;
+    return operations_s(row_weights, prompt_tok_s.median);
+}
+
+std::optional<double> EmbeddingRow::flop_s() const {
+    return operations_s(row_weights, tok_s.median);
 }
 
 std::optional<double> matrix_share(const BenchReport& report, const BenchRow& row) {
-    const auto flop_s = row.prompt_flop_s();
-    if (!flop_s || !report.matrix_flop_s)
-        return std::nullopt;
-    return *flop_s / *report.matrix_flop_s;
+    return share_of(row.prompt_flop_s(), report.matrix_flop_s);
+}
+
+std::optional<double> matrix_share(const EmbeddingReport& report, const EmbeddingRow& row) {
+    return share_of(row.flop_s(), report.matrix_flop_s);
 }
 
 std::string bench_text(const BenchReport& report) {
-    std::string text = fmt::format("{} on {}\n", report.model, report.device);
-    text += fmt::format("load {:.0f} ms; peak memory: device {}, host {}\n", report.load_ms,
-                        mebibytes(report.device_peak_bytes), mebibytes(report.host_peak_bytes));
-    text += fmt::format("copies {}; matrix rate {}\n",
-                        optional_cell(report.copy_bytes_s, 1 / gigabyte, 2, " GB/s"),
-                        optional_cell(report.matrix_flop_s, 1 / teraflop, 3, " TFLOP/s"));
+    std::string text = title_text(report);
+    text += fmt::format("copies {}; {}\n", optional_cell(report.copy_bytes_s, 1 / gigabyte, 2, " GB/s"),
+                        matrix_rate_text(report));
     text += fmt::format("prompt of {} tokens, {} generated; medians of {}, ± half of the range\n\n",
                         report.prompt_tokens, report.generated_tokens, report.repetitions);
     if (!report.rows.empty()) {
         text += "prompts:\n" + prompts_table(report) + "\ngeneration:\n" + generation_table(report) +
                 "\nper generated token:\n" + costs_table(report);
     }
+    return text;
+}
+
+std::string bench_text(const EmbeddingReport& report) {
+    std::string text = title_text(report) + matrix_rate_text(report) + "\n";
+    text += fmt::format("texts of {} tokens; medians of {}, ± half of the range\n", report.text_tokens,
+                        report.repetitions);
+    if (!report.rows.empty())
+        text += "\nembeddings:\n" + embeddings_table(report);
     return text;
 }
 
@@ -171,6 +219,25 @@ Json bench_json(const BenchReport& report) {
             {"prompt_tokens", report.prompt_tokens},
             {"repetitions", report.repetitions},
             {"rows", rows}};
+}
+
+Json bench_json(const EmbeddingReport& report) {
+    Json rows = Json::array();
+    for (const EmbeddingRow& row : report.rows)
+        rows.push_back(as_json(report, row));
+    Json gaps = Json::array();
+    for (const BenchGap& gap : report.gaps)
+        gaps.push_back({{"batch", gap.batch}, {"reason", gap.reason}});
+    return {{"device", report.device},
+            {"device_peak_bytes", report.device_peak_bytes == 0 ? Json() : Json(report.device_peak_bytes)},
+            {"host_peak_bytes", report.host_peak_bytes},
+            {"load_ms", report.load_ms},
+            {"matrix_flop_s", or_null(report.matrix_flop_s)},
+            {"model", report.model},
+            {"not_measured", gaps},
+            {"repetitions", report.repetitions},
+            {"rows", rows},
+            {"text_tokens", report.text_tokens}};
 }
 
 } // namespace etna::cli

@@ -53,20 +53,43 @@ struct BenchGap {
     std::string reason;
 };
 
-/// The results of `etna bench MODEL`.
-struct BenchReport {
+/// The results of `etna bench MODEL` that every model has.
+struct MeasuredModel {
     std::string model;
     std::string device;
-    uint32_t prompt_tokens = 0;
-    uint32_t generated_tokens = 0;
     uint32_t repetitions = 0;
     double load_ms = 0;
     uint64_t device_peak_bytes = 0;      ///< 0: unknown
     uint64_t host_peak_bytes = 0;        ///< with a device that is the CPU, its memory too
-    std::optional<double> copy_bytes_s;  ///< read and written by copies on the device; empty: unknown
     std::optional<double> matrix_flop_s; ///< see kernels::measure_matrix_rate(); empty: unknown
+};
+
+/// The results of `etna bench MODEL` for a model that generates.
+struct BenchReport : MeasuredModel {
+    uint32_t prompt_tokens = 0;
+    uint32_t generated_tokens = 0;
+    std::optional<double> copy_bytes_s; ///< read and written by copies on the device; empty: unknown
     std::vector<BenchRow> rows;
     std::vector<BenchGap> gaps;
+};
+
+/// The measurements of one number of texts that run together.
+struct EmbeddingRow {
+    uint32_t batch = 1;
+    Spread batch_ms; ///< from the submission of all texts to the last embedding
+    Spread texts_s;
+    Spread tok_s;
+    uint64_t row_weights = 0; ///< model::WeightReads'; 0: unknown
+
+    /// Returns the multiplications and additions with the layers' weights in a second.
+    [[nodiscard]] std::optional<double> flop_s() const;
+};
+
+/// The results of `etna bench MODEL` for an encoder.
+struct EmbeddingReport : MeasuredModel {
+    uint32_t text_tokens = 0; ///< of each text
+    std::vector<EmbeddingRow> rows;
+    std::vector<BenchGap> gaps; ///< without a depth
 };
 
 /// Returns the bytes of weights read as a share of the device's copy rate; empty if one is unknown.
@@ -74,9 +97,12 @@ std::optional<double> copy_share(const BenchReport& report, const BenchRow& row)
 
 /// Returns the operations of prompts as a share of the device's matrix rate; empty if one is unknown.
 std::optional<double> matrix_share(const BenchReport& report, const BenchRow& row);
+std::optional<double> matrix_share(const EmbeddingReport& report, const EmbeddingRow& row);
 
 /// Tables for people, lines of at most 80 columns.
 std::string bench_text(const BenchReport& report);
+std::string bench_text(const EmbeddingReport& report);
 Json bench_json(const BenchReport& report);
+Json bench_json(const EmbeddingReport& report);
 
 } // namespace etna::cli

@@ -1,10 +1,10 @@
 #include "cli/bench/model_bench.hpp"
 
+#include "cli/bench/bench_requests.hpp"
 #include "core/engine/stream.hpp"
 
 #include <algorithm>
 #include <utility>
-#include <variant>
 
 #include <fmt/format.h>
 
@@ -13,29 +13,6 @@ namespace {
 
 /// Seeds of the tokens before the depth are above those of the tokens after it.
 constexpr uint64_t depth_seeds = uint64_t{1} << 32U;
-
-/// Appends pseudo-random tokens: SplitMix64 (Steele, Lea and Flood, 2014).
-void add_tokens(std::vector<TokenId>& tokens, uint64_t seed, uint32_t count, uint32_t vocabulary) {
-    uint64_t state = seed * 0xD1B54A32D192ED03U;
-    for (uint32_t i = 0; i < count; ++i) {
-        state += 0x9E3779B97F4A7C15U;
-        uint64_t mixed = (state ^ (state >> 30U)) * 0xBF58476D1CE4E5B9U;
-        mixed = (mixed ^ (mixed >> 27U)) * 0x94D049BB133111EBU;
-        tokens.push_back(static_cast<TokenId>((mixed ^ (mixed >> 31U)) % vocabulary));
-    }
-}
-
-Result<engine::Finished> finished(engine::Stream& stream) {
-    while (true) {
-        engine::Event event = stream.next();
-        auto* end = std::get_if<engine::Finished>(&event);
-        if (end == nullptr)
-            continue;
-        if (end->error)
-            return *end->error;
-        return std::move(*end);
-    }
-}
 
 double first_token_ms(const engine::Finished& finished) {
     return finished.timings.queue_ms + finished.timings.prompt_ms;
@@ -59,8 +36,8 @@ Result<std::vector<engine::Finished>> ModelBench::run(uint32_t batch, uint32_t d
     std::vector<engine::Request> requests;
     for (uint32_t i = 0; i < batch; ++i) {
         engine::Request request{.sampling = {.temperature = 0}, .max_tokens = generated_tokens};
-        add_tokens(request.prompt, depth_seeds + i, depth, vocabulary);
-        add_tokens(request.prompt, ++seed_, new_tokens, vocabulary);
+        add_random_tokens(request.prompt, depth_seeds + i, depth, vocabulary);
+        add_random_tokens(request.prompt, ++seed_, new_tokens, vocabulary);
         if (depth > 0)
             request.branch_positions = {depth};
         requests.push_back(std::move(request));
@@ -69,7 +46,7 @@ Result<std::vector<engine::Finished>> ModelBench::run(uint32_t batch, uint32_t d
     ETNA_TRY(std::vector<engine::Stream> streams, engine_->submit_all(std::move(requests)));
     std::vector<engine::Finished> results;
     for (engine::Stream& stream : streams) {
-        ETNA_TRY(engine::Finished one, finished(stream));
+        ETNA_TRY(engine::Finished one, wait_for_end(stream));
         results.push_back(std::move(one));
     }
     return results;
@@ -111,12 +88,7 @@ Status ModelBench::generate(uint32_t batch, uint32_t depth) {
 
 Result<BenchRow> ModelBench::measure(uint32_t batch, uint32_t depth,
                                      const std::function<void(uint32_t repetition)>& progress) {
-    if (batch > engine_->limits().sequences_max) {
-        return Error{.kind = ErrorKind::out_of_memory,
-                     .message =
-                         fmt::format("memory limits the sequences to {}", engine_->limits().sequences_max),
-                     .hint = "choose a smaller --batch"};
-    }
+    ETNA_CHECK(check_batch(batch, engine_->limits()));
     Samples warm_up;
     Samples samples;
     for (uint32_t repetition = 0; repetition <= plan_.repetitions; ++repetition) {

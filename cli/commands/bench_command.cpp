@@ -1,4 +1,5 @@
 #include "cli/bench/bench_report.hpp"
+#include "cli/bench/embedding_bench.hpp"
 #include "cli/bench/kernel_report.hpp"
 #include "cli/bench/model_bench.hpp"
 #include "cli/bench/step_meter.hpp"
@@ -12,6 +13,8 @@
 #include "cli/terminal/diagnostics.hpp"
 #include "core/base/bytes.hpp"
 #include "core/base/json.hpp"
+#include "core/generate/embedding.hpp"
+#include "core/model/model.hpp"
 #include "core/store/resolve.hpp"
 
 #include <algorithm>
@@ -39,6 +42,8 @@ struct BenchOptions {
     BenchPlan plan;
     bool as_json = false;
     std::string timeline_file; ///< empty: measure rates instead
+    /// Names of the given options that only a model that generates has a use for.
+    std::vector<std::string_view> generation_options;
 };
 
 constexpr uint32_t bench_tokens_max = 1U << 20U;
@@ -58,7 +63,7 @@ constexpr std::array bench_options = {
            .kind = Kind::integer,
            .range = {1, bench_tokens_max},
            .default_text = "512",
-           .description = "tokens of each prompt, after the depth"},
+           .description = "tokens of each prompt, after the depth, or of each text to embed"},
     Option{.name = "generated-tokens",
            .short_name = 'n',
            .value = "N",
@@ -71,7 +76,7 @@ constexpr std::array bench_options = {
            .value = "LIST",
            .kind = Kind::text,
            .default_text = "1,4,16",
-           .description = "numbers of sequences that run together, 1 to 256, separated by commas"},
+           .description = "numbers of sequences or texts that run together, 1 to 256, separated by commas"},
     Option{.name = "depth",
            .short_name = 'c',
            .value = "LIST",
@@ -115,6 +120,7 @@ constexpr auto bench_compat =
 
 constexpr std::array bench_examples = {
     Example{"etna bench demo -b 1 -c 0", "one sequence with an empty cache"},
+    Example{"etna bench demo-embed -b 1,64 -p 32", "an encoder: texts one by one, and 64 together"},
     Example{"etna bench demo -b 1 -c 0 --timeline step.json", "one step for chrome://tracing"},
     Example{"etna bench --kernels q4_k", "the kernels with weights in Q4_K"},
     Example{"etna bench model.gguf -b 1,16 -c 0,8192 --json", "two batch sizes, each at two depths"},
@@ -167,6 +173,12 @@ Result<BenchOptions> validate_bench(const Command& command, const TypedArguments
     ETNA_TRY(plan.depths, numbers(values, "depth", 0, bench_tokens_max, plan.depths));
     ETNA_TRY(options.as_json, values.flag("json"));
     options.timeline_file = values.text("timeline").value_or("");
+    for (const std::string_view option : {"depth", "timeline"}) {
+        if (values.text(option))
+            options.generation_options.push_back(option);
+    }
+    if (generated_tokens)
+        options.generation_options.push_back("generated-tokens");
     if (with_kernels && !options.timeline_file.empty())
         return invalid_argument("--timeline and --kernels exclude each other", "--timeline needs a model");
     if (options.as_json && !options.timeline_file.empty())
@@ -180,20 +192,33 @@ uint64_t host_peak_bytes() {
     return static_cast<uint64_t>(usage.ru_maxrss) * kibibyte;
 }
 
+/// A model's file, before anything is on the device.
+struct BenchFile {
+    BenchClock::time_point start; ///< of loading
+    gguf::File file;
+    bool is_encoder = false; ///< it encodes texts and generates none
+};
+
+Result<BenchFile> open_bench(const BenchOptions& options, const Environment& environment) {
+    ETNA_TRY(const auto source, store::resolve(options.model, models_folder(environment.variables),
+                                               foreign_folders(environment.variables)));
+    const auto start = BenchClock::now();
+    ETNA_TRY(gguf::File file, generate::open_file(source));
+    ETNA_TRY(const bool is_encoder, model::is_encoder(file));
+    return BenchFile{.start = start, .file = std::move(file), .is_encoder = is_encoder};
+}
+
 /// A model on its device, with the time that loading took.
 struct LoadedBench {
     runtime::LoadedExecutor loaded;
     double load_ms = 0;
 };
 
-Result<LoadedBench> load_bench(const BenchOptions& options, const Environment& environment) {
+Result<LoadedBench> load_bench(const BenchOptions& options, const BenchFile& opened,
+                               const Environment& environment) {
     const BenchPlan& plan = options.plan;
-    ETNA_TRY(const auto source, store::resolve(options.model, models_folder(environment.variables),
-                                               foreign_folders(environment.variables)));
-    const auto start = BenchClock::now();
-    ETNA_TRY(const gguf::File file, generate::open_file(source));
     runtime::ExecutorOptions executor;
-    executor.context_tokens = plan.context_tokens();
+    executor.context_tokens = opened.is_encoder ? 0 : plan.context_tokens(); // 0: as `etna embed` loads it
     executor.sequences_max = *std::max_element(plan.batches.begin(), plan.batches.end());
     executor.device = options.device;
     executor.precision = options.precision;
@@ -201,9 +226,34 @@ Result<LoadedBench> load_bench(const BenchOptions& options, const Environment& e
     executor.has_draft_head = false; // nothing is drafted
     executor.timestamps = !options.timeline_file.empty();
     LoadedBench bench;
-    ETNA_TRY(bench.loaded, environment.executor_factory(file, executor));
-    bench.load_ms = std::chrono::duration<double, std::milli>(BenchClock::now() - start).count();
+    ETNA_TRY(bench.loaded, environment.executor_factory(opened.file, executor));
+    bench.load_ms = std::chrono::duration<double, std::milli>(BenchClock::now() - opened.start).count();
     return bench;
+}
+
+/// Sets what is known before the measurement.
+void begin_report(const BenchOptions& options, const LoadedBench& bench, MeasuredModel& report) {
+    report.model = options.model;
+    report.device = bench.loaded.device_name;
+    report.repetitions = options.plan.repetitions;
+    report.load_ms = bench.load_ms;
+}
+
+void add_peaks(const runtime::LoadedExecutor& loaded, MeasuredModel& report) {
+    if (loaded.memory)
+        report.device_peak_bytes = loaded.memory().peak_bytes;
+    report.host_peak_bytes = host_peak_bytes();
+}
+
+/// Measures the device's matrix rate; without one, warns. Blocking.
+void add_matrix_rate(const runtime::LoadedExecutor& loaded, Diagnostics& diagnostics, MeasuredModel& report) {
+    if (!loaded.matrix_rate)
+        return;
+    if (const auto rate = loaded.matrix_rate()) {
+        report.matrix_flop_s = *rate;
+    } else {
+        diagnostics.warning(fmt::format("no matrix rate: {}", rate.error().message));
+    }
 }
 
 /// Measures every batch and depth; those that do not fit the memory become gaps of the report. Blocking.
@@ -228,42 +278,88 @@ Status measure_rows(engine::Engine& engine, const std::shared_ptr<StepMeter>& me
     return {};
 }
 
-Result<BenchReport> bench_model(const BenchOptions& options, const Environment& environment,
-                                Diagnostics& diagnostics) {
-    ETNA_TRY(LoadedBench bench, load_bench(options, environment));
+Result<BenchReport> bench_model(const BenchOptions& options, const BenchFile& opened,
+                                const Environment& environment, Diagnostics& diagnostics) {
+    ETNA_TRY(LoadedBench bench, load_bench(options, opened, environment));
     runtime::LoadedExecutor& loaded = bench.loaded;
     BenchReport report;
-    report.model = options.model;
-    report.device = loaded.device_name;
+    begin_report(options, bench, report);
     report.prompt_tokens = options.plan.prompt_tokens;
     report.generated_tokens = options.plan.generated_tokens;
-    report.repetitions = options.plan.repetitions;
-    report.load_ms = bench.load_ms;
     const auto meter = std::make_shared<StepMeter>();
     ETNA_TRY(const auto engine, engine::Engine::create(metered(std::move(loaded.executor), meter)));
     const Status measured =
         measure_rows(*engine, meter, options.plan, loaded.weight_reads, diagnostics, report);
     diagnostics.status({});
     ETNA_CHECK(measured);
-    if (loaded.memory)
-        report.device_peak_bytes = loaded.memory().peak_bytes;
-    report.host_peak_bytes = host_peak_bytes();
+    add_peaks(loaded, report);
     if (loaded.copy_rate) { // after the peaks, which its buffers would raise
         ETNA_TRY(report.copy_bytes_s, loaded.copy_rate());
     }
-    if (loaded.matrix_rate) {
-        if (const auto rate = loaded.matrix_rate()) {
-            report.matrix_flop_s = *rate;
+    add_matrix_rate(loaded, diagnostics, report);
+    return report;
+}
+
+/// Errors: invalid_argument, naming the first option that an encoder has no use for.
+Status check_encoder_options(const BenchOptions& options) {
+    if (options.generation_options.empty())
+        return {};
+    return invalid_argument(fmt::format("--{}: {} embeds texts and generates none",
+                                        options.generation_options.front(), options.model),
+                            "leave it out; --batch and --prompt-tokens set the texts");
+}
+
+/// Measures every batch of texts; those that do not fit the memory become gaps of the report. Blocking.
+Status measure_texts(engine::Engine& engine, const EmbeddingPlan& plan, const std::vector<uint32_t>& batches,
+                     Diagnostics& diagnostics, EmbeddingReport& report) {
+    EmbeddingBench bench(engine, plan);
+    for (const uint32_t batch : batches) {
+        const auto row = bench.measure(batch, [&](uint32_t repetition) {
+            diagnostics.status(fmt::format("batch {}: {} of {}", batch, repetition, plan.repetitions));
+        });
+        if (row) {
+            report.rows.push_back(*row);
+        } else if (row.error().kind == ErrorKind::out_of_memory && !engine.has_failed()) {
+            report.gaps.push_back({.batch = batch, .reason = row.error().message});
         } else {
-            diagnostics.warning(fmt::format("no matrix rate: {}", rate.error().message));
+            return row.error();
         }
     }
+    return {};
+}
+
+Result<EmbeddingReport> bench_encoder(const BenchOptions& options, const BenchFile& opened,
+                                      const Environment& environment, Diagnostics& diagnostics) {
+    ETNA_CHECK(check_encoder_options(options));
+    ETNA_TRY(LoadedBench bench, load_bench(options, opened, environment));
+    runtime::LoadedExecutor& loaded = bench.loaded;
+    const engine::Limits limits = loaded.executor->limits();
+    const uint32_t requested = options.plan.prompt_tokens;
+    EmbeddingPlan plan{.text_tokens = std::min(requested, generate::embedding_tokens_max(limits)),
+                       .repetitions = options.plan.repetitions,
+                       .row_weights = loaded.weight_reads.row_weights};
+    ETNA_TRY(plan.pooling, generate::read_pooling(opened.file, generate::Pooling::mean));
+    ETNA_TRY(plan.head, generate::EmbeddingHead::read(opened.file, plan.pooling, limits.width));
+    if (plan.text_tokens < requested) {
+        diagnostics.note(fmt::format("texts have {} tokens, the model's maximum, not {} (--prompt-tokens)",
+                                     plan.text_tokens, requested));
+    }
+    EmbeddingReport report;
+    begin_report(options, bench, report);
+    report.text_tokens = plan.text_tokens;
+    ETNA_TRY(const auto engine, engine::Engine::create(std::move(loaded.executor)));
+    const Status measured = measure_texts(*engine, plan, options.plan.batches, diagnostics, report);
+    diagnostics.status({});
+    ETNA_CHECK(measured);
+    add_peaks(loaded, report);
+    add_matrix_rate(loaded, diagnostics, report);
     return report;
 }
 
 /// Generates with timestamps, and writes the last step to the file. Returns the text for stdout. Blocking.
-Result<std::string> bench_timeline(const BenchOptions& options, const Environment& environment) {
-    ETNA_TRY(LoadedBench bench, load_bench(options, environment));
+Result<std::string> bench_timeline(const BenchOptions& options, const BenchFile& opened,
+                                   const Environment& environment) {
+    ETNA_TRY(LoadedBench bench, load_bench(options, opened, environment));
     const auto engine = engine::Engine::create(std::move(bench.loaded.executor));
     if (!engine)
         return engine.error();
@@ -309,9 +405,17 @@ Result<std::string> bench_output(const BenchOptions& options, const Environment&
                                  Diagnostics& diagnostics, bool& has_gaps) {
     if (options.model.empty())
         return bench_kernels(options, environment, diagnostics);
+    ETNA_TRY(const BenchFile opened, open_bench(options, environment));
+    if (opened.is_encoder) {
+        ETNA_TRY(const EmbeddingReport report, bench_encoder(options, opened, environment, diagnostics));
+        for (const BenchGap& gap : report.gaps)
+            diagnostics.warning(fmt::format("batch {} is not measured: {}", gap.batch, gap.reason));
+        has_gaps = !report.gaps.empty();
+        return options.as_json ? dump_json_indented(bench_json(report)) + "\n" : bench_text(report);
+    }
     if (!options.timeline_file.empty())
-        return bench_timeline(options, environment);
-    ETNA_TRY(const BenchReport report, bench_model(options, environment, diagnostics));
+        return bench_timeline(options, opened, environment);
+    ETNA_TRY(const BenchReport report, bench_model(options, opened, environment, diagnostics));
     for (const BenchGap& gap : report.gaps) {
         diagnostics.warning(
             fmt::format("batch {} at depth {} is not measured: {}", gap.batch, gap.depth, gap.reason));
@@ -349,9 +453,16 @@ Command bench_spec() {
                 "each depth of their caches: tokens per second of prompts and of generation, the time to the "
                 "first token, the weights that generation reads per second, and what a generated token costs "
                 "the host. A warm-up is left out; the figures are medians.\n\n"
+                "An encoder, which embeds texts and generates none, has other figures: texts and tokens per "
+                "second, and the milliseconds from the submission of a batch of texts to its last "
+                "embedding, the latency with -b 1. -p is the tokens of each text, at most as many as the "
+                "model takes; tokenizing is not measured. -n, -c and --timeline are refused. The rows of "
+                "--json have them as texts_s, tok_s and batch_ms, each with its median and extremes, and "
+                "flop_s and of_matrix_rate.\n\n"
                 "With --kernels no model is needed: each kernel is timed on its own, over more data than the "
                 "device's caches hold, and its bytes and sums per second are printed.\n\n"
-                "TFLOP/s of prompts count two operations for each weight of the layers and each token, of a "
+                "TFLOP/s of prompts and texts count two operations for each weight of the layers and each "
+                "token, of a "
                 "mixture for the experts that a token chooses, and neither the head nor attention. They are "
                 "compared with the matrix rate, which a kernel measures that multiplies and adds in "
                 "registers alone: on the device's matrix units in f16 with sums in f32, or on its "

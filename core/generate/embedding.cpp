@@ -70,9 +70,18 @@ std::optional<engine::Finished> wait_for(engine::Stream& stream, const CancelPol
 } // namespace
 
 uint32_t embedding_tokens_max(const Model& model) {
-    const engine::Limits& limits = model.engine().limits();
+    return embedding_tokens_max(model.engine().limits());
+}
+
+uint32_t embedding_tokens_max(const engine::Limits& limits) {
     return limits.is_encoder ? std::min(limits.context_tokens, engine::whole_segment_max(limits))
                              : limits.context_tokens;
+}
+
+engine::Request hidden_request(std::vector<TokenId> tokens, Pooling pooling, const engine::Limits& limits) {
+    return {.prompt = std::move(tokens),
+            .hidden = rows_of(pooling, limits.is_encoder),
+            .attention = limits.is_encoder ? engine::AttentionSpan::segment : engine::AttentionSpan::causal};
 }
 
 uint32_t embedding_dimensions(const Model& model) {
@@ -111,13 +120,10 @@ Status Embedder::add(const EmbeddingRequest& request, const PromptBudget& budget
             fmt::format("the text has {} tokens; the longest that fits has {}", tokens.size(), tokens_max),
             "split the text, or raise --ctx-size if the model was trained for more"};
     }
-    engine::Request one{.prompt = std::move(tokens),
-                        .hidden = rows_of(pooling, limits.is_encoder),
-                        .attention = limits.is_encoder ? engine::AttentionSpan::segment
-                                                       : engine::AttentionSpan::causal,
-                        .cache_salt = request.cache_salt,
-                        .client = request.client,
-                        .priority = request.priority};
+    engine::Request one = hidden_request(std::move(tokens), pooling, limits);
+    one.cache_salt = request.cache_salt;
+    one.client = request.client;
+    one.priority = request.priority;
     ETNA_CHECK(check(one, limits));
     texts_.push_back({.request = std::move(one),
                       .stream = {},

@@ -2,6 +2,7 @@
 
 #include "core/base/result.hpp"
 #include "core/base/token.hpp"
+#include "core/engine/executor.hpp"
 #include "core/engine/request.hpp"
 #include "core/engine/stream.hpp"
 #include "core/generate/generation.hpp"
@@ -86,5 +87,9 @@ uint32_t embedding_dimensions(const Model& model);
 
 /// Returns the maximum number of tokens in a text.
 uint32_t embedding_tokens_max(const Model& model);
+uint32_t embedding_tokens_max(const engine::Limits& limits); ///< the same, by a model's limits
+
+/// Returns the request for the hidden states of a text that `pooling` reads. Its prompt is not checked.
+engine::Request hidden_request(std::vector<TokenId> tokens, Pooling pooling, const engine::Limits& limits);
 
 } // namespace etna::generate

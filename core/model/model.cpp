@@ -57,6 +57,12 @@ Status check_model(const gguf::File& file) {
     return claimed ? Status() : claimed.error();
 }
 
+Result<bool> is_encoder(const gguf::File& file) {
+    ETNA_TRY(const Architecture* architecture, find_architecture(file));
+    ETNA_TRY(const Config config, architecture->read_config(file));
+    return config.is_encoder;
+}
+
 Result<Blueprint> plan_model(const gguf::File& file, const kernels::PlanTarget& target,
                              const BlueprintOptions& options) {
     Blueprint blueprint;

@@ -41,6 +41,10 @@ Result<Blueprint> plan_model(const gguf::File& file, const kernels::PlanTarget& 
 /// plan_model(), except plan_weights()'s.
 Status check_model(const gguf::File& file);
 
+/// Whether the file's model encodes texts and generates none (Config::is_encoder). Pure. Errors: those of
+/// find_architecture() and read_config().
+Result<bool> is_encoder(const gguf::File& file);
+
 /// A model on the device, ready to record steps. Must not outlive the device. Immutable.
 class Model {
 public:

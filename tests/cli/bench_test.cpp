@@ -93,6 +93,21 @@ TEST_CASE("a prompt computes two operations for each weight and token") {
     CHECK_FALSE(matrix_share(report, report.rows[0]));
 }
 
+TEST_CASE("texts are compared with the matrix rate, as prompts are") {
+    EmbeddingReport report;
+    report.matrix_flop_s = 2e10;
+    EmbeddingRow row;
+    row.tok_s = {.median = 1000, .min = 900, .max = 1100};
+    row.row_weights = 3'000'000;
+    report.rows.push_back(row);
+    CHECK(report.rows[0].flop_s().value() == Approx(6e9));
+    CHECK(bench_json(report)["rows"][0]["of_matrix_rate"].get<double>() == Approx(0.3));
+    CHECK(contains(bench_text(report), "30%"));
+    report.rows[0].row_weights = 0;
+    CHECK_FALSE(report.rows[0].flop_s());
+    CHECK(bench_json(report)["rows"][0]["flop_s"].is_null());
+}
+
 TEST_CASE("unknown figures are a dash in the table and null in JSON") {
     BenchReport report = one_row();
     CHECK(contains(bench_text(report), "25%"));
@@ -263,6 +278,78 @@ TEST_CASE("bench reports a batch that does not fit, and measures the others") {
     CHECK(outcome.code == 1);
     CHECK(contains(outcome.error, "batch 5 at depth 0 is not measured: memory limits the sequences to 4"));
     CHECK(contains(outcome.output, "stories on fake device\n"));
+}
+
+TEST_CASE("bench measures texts of an encoder for each batch") {
+    Harness etna;
+    etna.answer.reset();
+    etna.row_weights = 1000;
+    etna.step_delay = std::chrono::milliseconds(2);
+    const Outcome outcome = etna.run({"bench", "demo-embed", "-b", "1,4", "-p", "12", "-r", "3", "--json"});
+    INFO(outcome.error);
+    REQUIRE(outcome.code == 0);
+    CHECK(outcome.error.empty());
+    const auto json = nlohmann::json::parse(outcome.output);
+    CHECK(json["device"] == "fake device");
+    CHECK(json["text_tokens"] == 12);
+    CHECK(json["repetitions"] == 3);
+    CHECK(json["not_measured"].empty());
+    REQUIRE(json["rows"].size() == 2);
+    for (const auto& row : json["rows"]) {
+        const double batch = row["batch"].get<double>();
+        const double batch_ms = row["batch_ms"]["median"].get<double>();
+        CHECK(batch_ms >= 2 * batch); // a step holds one text of 12 tokens
+        CHECK(row["texts_s"]["median"].get<double>() == Approx(batch * 1e3 / batch_ms));
+        CHECK(row["tok_s"]["median"].get<double>() == Approx(12 * batch * 1e3 / batch_ms));
+        CHECK(row["flop_s"].get<double>() == Approx(2 * 1000 * row["tok_s"]["median"].get<double>()));
+        CHECK(row["of_matrix_rate"].is_null());
+    }
+    CHECK(json["rows"][1]["batch"] == 4);
+    CHECK(etna.prompt_token_count() == (1 + 3) * (1 + 4) * 12); // a warm-up and three repetitions
+    REQUIRE(etna.asked);
+    CHECK(etna.asked->context_tokens == 0); // as `etna embed`
+    CHECK(etna.asked->sequences_max == 4);
+}
+
+TEST_CASE("bench shortens an encoder's texts to the model's maximum, and says so") {
+    Harness etna;
+    etna.answer.reset();
+    const Outcome outcome = etna.run({"bench", "demo-embed", "-b", "1,5", "-r", "1"});
+    CHECK(outcome.code == 1); // for the batch that does not fit
+    CHECK(contains(outcome.error, "texts have 16 tokens, the model's maximum, not 512"));
+    CHECK(contains(outcome.error, "batch 5 is not measured: memory limits the sequences to 4"));
+    CHECK(contains(outcome.output, "demo-embed on fake device\n"));
+    CHECK(contains(outcome.output, "texts of 16 tokens; medians of 1"));
+    CHECK(contains(outcome.output, "\nembeddings:\nbatch "));
+    CHECK(contains(outcome.output, " texts/s "));
+    CHECK_FALSE(contains(outcome.output, "generat"));
+    CHECK(etna.prompt_token_count() == 2 * 16);
+}
+
+TEST_CASE("bench refuses options of generation for an encoder, before it loads") {
+    Harness etna;
+    const auto refusal = [&](const std::string& option, const std::string& value) {
+        const Outcome outcome = etna.run({"bench", "demo-embed", option, value});
+        CHECK(outcome.code == 1);
+        CHECK(outcome.output.empty());
+        CHECK(contains(outcome.error, "hint: leave it out"));
+        return outcome.error;
+    };
+    CHECK(contains(refusal("-n", "128"), "--generated-tokens: demo-embed embeds texts and generates none"));
+    CHECK(contains(refusal("-c", "0"), "--depth: demo-embed"));
+    const std::string file = etna.write("step.json", "").string();
+    CHECK(contains(refusal("--timeline", file), "--timeline: demo-embed"));
+    CHECK_FALSE(etna.asked);
+}
+
+TEST_CASE("bench ends with the error of a device that is lost while an encoder runs") {
+    Harness etna;
+    etna.answer.reset();
+    etna.lost_at_step = 3;
+    const Outcome outcome = etna.run({"bench", "demo-embed", "-b", "2", "-p", "12", "-r", "5"});
+    CHECK(outcome.code == 1);
+    CHECK(outcome.output.empty());
+    CHECK(contains(outcome.error, "the fake device was lost"));
 }
 
 TEST_CASE("bench rejects lists that are not numbers in range") {

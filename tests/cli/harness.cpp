@@ -1,6 +1,7 @@
 #include "tests/cli/harness.hpp"
 
 #include "core/gguf/file.hpp"
+#include "core/model/model.hpp"
 #include "core/store/resolve.hpp"
 #include "core/text/tokenizer.hpp"
 #include "tests/support/catch.hpp"
@@ -153,6 +154,8 @@ Result<runtime::LoadedExecutor> Harness::make_executor(const gguf::File& file,
     FakeOptions fake;
     fake.limits.vocabulary = tokenizer.size();
     fake.limits.context_tokens = options.context_tokens == 0 ? context_tokens : options.context_tokens;
+    const auto is_encoder = model::is_encoder(file);
+    fake.limits.is_encoder = is_encoder && *is_encoder;
     fake.limits.candidates_max = 64;
     fake.limits.groups = {{.page_count = 1024}};
     fake.step_delay = step_delay;
@@ -169,6 +172,7 @@ Result<runtime::LoadedExecutor> Harness::make_executor(const gguf::File& file,
                                    .executor = std::make_unique<FakeExecutor>(std::move(fake)),
                                    .device_name = "fake device",
                                    .on_cpu = on_cpu,
+                                   .weight_reads = {.row_weights = row_weights},
                                    .has_adapted_kv_type = has_adapted_kv_type,
                                    .timings = [this] { return timings; }};
 }

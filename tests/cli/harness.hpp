@@ -81,6 +81,7 @@ public:
     std::vector<vk::Timing> timings; ///< of the device's last step
     uint32_t context_tokens = 2048;  ///< that of `stories`
     std::chrono::microseconds step_delay{0};
+    uint64_t row_weights = 0; ///< of the model's layers; 0: unknown
     std::optional<uint64_t> lost_at_step;
     std::atomic<bool> interrupted{false};
     std::atomic<int> end_signal{0};

@@ -115,6 +115,25 @@ class Bench(unittest.TestCase):
             self.assertLess(row["prompt_of_matrix_rate"], 1)
         self.assertGreater(report["device_peak_bytes"], report["rows"][0]["step_weight_bytes"])
 
+    def test_texts_of_an_encoder_are_measured(self):
+        result = run("bench", "demo-embed", "-b", "1,64", "-p", "32", "-r", "2", "--json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        report = json.loads(result.stdout)
+        self.assertEqual((report["text_tokens"], report["not_measured"]), (32, []))
+        self.assertEqual([row["batch"] for row in report["rows"]], [1, 64])
+        for row in report["rows"]:
+            for figure in row["batch_ms"], row["texts_s"], row["tok_s"]:
+                self.assertGreater(figure["min"], 0)
+                self.assertLessEqual(figure["min"], figure["median"])
+                self.assertLessEqual(figure["median"], figure["max"])
+            self.assertAlmostEqual(row["tok_s"]["max"] / row["texts_s"]["max"], 32)
+            self.assertAlmostEqual(row["texts_s"]["max"] * row["batch_ms"]["min"], 1000 * row["batch"], delta=0.01)
+            self.assertGreater(row["of_matrix_rate"], 0)
+            self.assertLess(row["of_matrix_rate"], 1)
+        result = run("bench", "demo-embed", "-n", "8")
+        self.assertEqual((result.returncode, result.stdout), (1, b""))
+        self.assertIn(b"--generated-tokens: demo-embed embeds texts and generates none", result.stderr)
+
     def test_a_timeline_has_every_layer(self):
         with tempfile.TemporaryDirectory() as folder:
             file = pathlib.Path(folder) / "step.json"
