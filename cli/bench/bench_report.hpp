@@ -53,7 +53,7 @@ struct BenchGap {
     std::string reason;
 };
 
-/// The results of `etna bench MODEL` that every model has.
+/// The results of `etna bench MODEL` that do not depend on the kind of model.
 struct MeasuredModel {
     std::string model;
     std::string device;

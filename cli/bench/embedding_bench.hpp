@@ -11,7 +11,7 @@
 
 namespace etna::cli {
 
-/// What `etna bench MODEL` measures with an encoder.
+/// The sizes of a measurement of an encoder, and how a text becomes an embedding.
 struct EmbeddingPlan {
     uint32_t text_tokens = 512;
     uint32_t repetitions = 5;

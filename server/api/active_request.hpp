@@ -78,7 +78,7 @@ public:
     [[nodiscard]] uint64_t cache_salt() const { return cache_salt_; }
     /// The engine's priority for a request whose body names `priority`.
     [[nodiscard]] int32_t priority_of(int32_t priority) const;
-    /// Sets the priority in the log, which is that of the body; begin() does it for its call.
+    /// Sets the priority that the log shows, the one in the body. begin() does this for its call.
     void show_priority(int32_t priority) { priority_ = priority; }
     /// Null before begin().
     [[nodiscard]] const generate::Generation* generation() const {

@@ -17,8 +17,8 @@ namespace {
 
 constexpr uint32_t gpu_rows_max = 512;
 constexpr uint32_t cpu_rows_max = 64;
-/// An encoder computes each text in one step, and texts hold no memory beyond it, so that many short ones may
-/// share a step. Its rows by default, and at most those of a context that the user asks for.
+/// Rows of an encoder's step by default, and the maximum that a context of the user's can raise them to. A
+/// text is computed in one step and holds no memory afterwards, so many short texts can share a step.
 constexpr uint32_t encoder_rows_default = 2048;
 constexpr uint32_t encoder_rows_max = 8192;
 constexpr uint32_t encoder_texts_min = 64;
