@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""scripts/slurm/etna-batch.sbatch on a cluster of Slurm: a controller and four nodes in namespaces, one of which dies and returns.
+"""scripts/slurm/etna-batch.sbatch on a cluster of Slurm: a controller and five nodes in namespaces, one of which dies and returns.
 Usage: slurm_test.py ETNA [--long]
 
 Needs root, and Debian's slurmctld, slurmd, slurm-client, munge and iproute2; it says so and passes without them. With --long 10,000
@@ -19,10 +19,10 @@ from etna_home import EtnaHome
 
 LINES, TASKS, LIMIT_S = 400, 4, 120
 PARALLEL = 1  # answers at once per task: the last lines of a shard are far behind its first
-PROGRAMS = ("slurmctld", "slurmd", "sbatch", "squeue", "scontrol", "munged", "ip", "unshare", "nsenter")
+PROGRAMS = ("slurmctld", "slurmd", "sbatch", "squeue", "scancel", "scontrol", "munged", "ip", "unshare", "nsenter")
 NAMESPACES = ["unshare", "--net", "--uts", "--pid", "--mount", "--fork", "--kill-child", "--mount-proc"]
 SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "scripts/slurm/etna-batch.sbatch"
-NODES = ("n1", "n2", "n3", "n4")
+NODES = ("n1", "n2", "n3", "n4", "n5")  # one is free to take a task of a node that dies
 TASK_SPACE = "10.77.0"
 
 CONFIGURATION = """
@@ -171,12 +171,27 @@ class Slurm(EtnaHome):
     def records(out, task="*"):
         return sum(file.read_bytes().count(b"\n") for file in out.glob(f"results-{task}-of-*.jsonl"))
 
-    def half_done_task(self, out):
+    def half_done_task(self, out, but=None):
         """Node and index of a running task that has recorded some lines of its shard, at most half of them."""
         for state, node, index in self.tasks():
-            if state == "RUNNING" and 0 < self.records(out, index) <= LINES // TASKS // 2:
+            if state == "RUNNING" and index != but and 0 < self.records(out, index) <= LINES // TASKS // 2:
                 return node, index
         return None
+
+    def start_held_tasks(self):
+        """Slurm holds a requeued task for two minutes."""
+        for task in run("squeue", "--noheader", "--array", "--states=PENDING", "--format=%i").split():
+            run("scontrol", "update", f"JobId={task}", "StartTime=now")
+
+    def is_taken_from(self, node, index):
+        """Whether another node runs the task, or has run it."""
+        self.start_held_tasks()
+        return all(other_index != index or (state == "RUNNING" and other != node)
+                   for state, other, other_index in self.tasks())
+
+    def is_done(self):
+        self.start_held_tasks()
+        return not self.tasks()
 
     def test_a_batch_over_an_array_survives_a_node(self):
         alone, out = self.root / "alone", self.root / "out"
@@ -193,16 +208,15 @@ class Slurm(EtnaHome):
         self.cluster.kill_node(node)
         before = self.records(out, index)
         self.assertLess(before, LINES // TASKS)
-        Cluster.wait_for(lambda: ["RUNNING", node, index] not in self.tasks(), "the controller to notice")
+        _, stopped = Cluster.wait_for(lambda: self.half_done_task(out, but=index), "another such task")
+        run("scancel", "--full", "--signal=TERM", f"1_{stopped}")  # reaches every process, as a kill by the controller does
+        # The controller kills what it thinks the dead node still runs as soon as that returns. It would kill the requeued task, too.
+        Cluster.wait_for(lambda: self.is_taken_from(node, index), "another node to take the task")
         self.cluster.start_node(node)
-
-        def is_done():
-            for line in run("squeue", "--noheader", "--array", "--states=PENDING", "--format=%i").split():
-                run("scontrol", "update", f"JobId={line}", "StartTime=now")  # Slurm holds a requeued task for two minutes
-            return not self.tasks()
-        Cluster.wait_for(is_done, "the array", limit_s=LIMIT_S * 12)
+        Cluster.wait_for(self.is_done, "the array", limit_s=LIMIT_S * 12)
         took = time.monotonic() - started
-        print(f"{LINES} lines, {TASKS} tasks, {took:.0f} s; task {index} had {before} records when {node} died", file=sys.stderr)
+        print(f"{LINES} lines, {TASKS} tasks, {took:.0f} s; task {index} had {before} records when {node} died; task {stopped} was stopped", file=sys.stderr)
+        self.assertIn("not complete; requeued", (self.root / f"etna-batch-1-{stopped}.log").read_text())
         merged = self.etna("batch", "merge", str(out))
         self.assertEqual(self.texts(out / "results.jsonl"), self.texts(alone / "results.jsonl"), merged)
         self.assertEqual(len(self.texts(out / "results.jsonl")), LINES)
