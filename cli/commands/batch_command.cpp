@@ -472,7 +472,9 @@ Command batch_spec() {
             "SIGTERM lets running lines finish within --grace; exit code 75 says that the same command "
             "continues. Shards run on any machines that share the folder: by --shard, or in a job array of "
             "Slurm by its variables. `etna batch merge DIR` joins them into results.jsonl and "
-            "errors.jsonl, in the order of the input, and names the lines that are missing.",
+            "errors.jsonl, in the order of the input, and names the lines that are missing. A task of the "
+            "array that is stopped requeues itself, and Slurm requeues one whose node dies. If lines are "
+            "missing when the array has ended, submit it again with the same command: it continues.",
         .positionals = batch_positionals,
         .options = options,
         .examples = batch_examples,

@@ -125,6 +125,19 @@ def check_scripts(tree):
             yield Finding(path, 1, "neither sets -euo pipefail nor sources prelude.sh")
 
 
+FIRST_SCREEN_LINES = 24
+FIRST_COMMANDS = ("scripts/quickstart", "scripts/test")
+
+
+def check_first_screen(tree):
+    """README's first screen names the commands that build etna and test it."""
+    for path, text in tree.matching(r"README\.md"):
+        screen = "\n".join(text.split("\n")[:FIRST_SCREEN_LINES])
+        for command in FIRST_COMMANDS:
+            if not re.search(rf"`{command}`", screen):
+                yield Finding(path, 1, f"does not name `{command}` in its first {FIRST_SCREEN_LINES} lines")
+
+
 # The folders and files to which phrases.txt applies.
 PROSE_ROOMS = {
     "core", "server", "cli", "shaders", "tests", "scripts", "man", ".ci",

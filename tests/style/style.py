@@ -19,6 +19,7 @@ CHECKS = [
     rules.check_sizes,
     rules.check_addresses,
     rules.check_scripts,
+    rules.check_first_screen,
     rules.check_prose,
 ]
 

@@ -228,6 +228,12 @@ class FilesAndFolders(unittest.TestCase):
         self.assertEqual(broken(rules.check_scripts, {"scripts/a": "#!/usr/bin/env bash\n"}, {"scripts/a"}), ["scripts/a:1"])
         self.assertEqual(broken(rules.check_scripts, {"scripts/a.sh": "x=1\n"}), [])
 
+    def test_first_screen(self):
+        both = "`scripts/quickstart` and `scripts/test`\n"
+        self.assertEqual(broken(rules.check_first_screen, {"README.md": both}), [])
+        self.assertEqual(broken(rules.check_first_screen, {"README.md": "`scripts/quickstart`\n"}), ["README.md:1"])
+        self.assertEqual(broken(rules.check_first_screen, {"README.md": "\n" * 24 + both}), ["README.md:1"] * 2)
+
 
 class Prose(unittest.TestCase):
     def lines(self, text, path="cli/a.cpp"):
